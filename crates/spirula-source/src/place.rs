@@ -1,0 +1,47 @@
+//! Where something stands in its input.
+
+use std::fmt;
+
+/// A place in one input file, small enough to be carried by every instruction of an IR.
+///
+/// The file itself is not part of it: a compilation has one input, and whoever renders a
+/// diagnostic knows which.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// No place is known, or the fault concerns the input as a whole.
+    #[default]
+    Unknown,
+    /// The bytes `start..end` of a text.
+    Text {
+        /// First byte.
+        start: u32,
+        /// One past the last byte.
+        end: u32,
+    },
+    /// A byte offset into a binary input.
+    Byte(u64),
+    /// A bit offset into a bit stream (LLVM bitcode).
+    Bit(u64),
+    /// A word offset into a SPIR-V module; the header is words 0 to 4.
+    Word(u32),
+}
+
+impl Place {
+    /// The bytes `start..end` of a text. Offsets above `u32::MAX` are clamped to it.
+    pub fn text(start: usize, end: usize) -> Self {
+        let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Place::Text { start: clamp(start), end: clamp(end) }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Place::Unknown => f.write_str("unknown place"),
+            Place::Text { start, .. } => write!(f, "byte {start}"),
+            Place::Byte(at) => write!(f, "byte {at} ({at:#x})"),
+            Place::Bit(at) => write!(f, "bit {at} (byte {:#x})", at / 8),
+            Place::Word(at) => write!(f, "word {at} (byte {:#x})", u64::from(at) * 4),
+        }
+    }
+}

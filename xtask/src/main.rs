@@ -1,0 +1,2 @@
+//! Tasks of the repository.
+fn main() {}
