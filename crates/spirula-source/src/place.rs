@@ -30,7 +30,10 @@ impl Place {
     /// The bytes `start..end` of a text. Offsets above `u32::MAX` are clamped to it.
     pub fn text(start: usize, end: usize) -> Self {
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Place::Text { start: clamp(start), end: clamp(end) }
+        Place::Text {
+            start: clamp(start),
+            end: clamp(end),
+        }
     }
 }
 

@@ -36,7 +36,8 @@ pub fn render(diagnostic: &Diagnostic, source: Source<'_>, colour: bool) -> Stri
         place => out.notes.push(format!("at {}: {place}", source.name)),
     }
     out.notes.extend(diagnostic.notes.iter().cloned());
-    out.notes.extend(diagnostic.hint.iter().map(|hint| format!("hint: {hint}")));
+    out.notes
+        .extend(diagnostic.hint.iter().map(|hint| format!("hint: {hint}")));
     let file = SimpleFile::new(source.name, text);
     let config = term::Config::default();
     let written = if colour {
@@ -69,7 +70,14 @@ mod tests {
     #[test]
     fn text_shows_line_and_hint() {
         let d = Diagnostic::error(Place::text(6, 9), "unknown opcode").with_hint("spell it OpAdd");
-        let shown = render(&d, Source { name: "a.spvasm", bytes: b"first\nbad line\n" }, false);
+        let shown = render(
+            &d,
+            Source {
+                name: "a.spvasm",
+                bytes: b"first\nbad line\n",
+            },
+            false,
+        );
         assert!(shown.contains("a.spvasm:2:1"), "{shown}");
         assert!(shown.contains("bad line"), "{shown}");
         assert!(shown.contains("hint: spell it OpAdd"), "{shown}");
@@ -78,13 +86,27 @@ mod tests {
     #[test]
     fn binary_shows_offset() {
         let d = Diagnostic::error(Place::Word(7), "zero length");
-        let shown = render(&d, Source { name: "a.spv", bytes: &[] }, false);
+        let shown = render(
+            &d,
+            Source {
+                name: "a.spv",
+                bytes: &[],
+            },
+            false,
+        );
         assert!(shown.contains("at a.spv: word 7 (byte 0x1c)"), "{shown}");
     }
 
     #[test]
     fn places_outside_the_text_do_not_panic() {
         let d = Diagnostic::error(Place::text(1, 900), "truncated");
-        render(&d, Source { name: "a", bytes: "é".as_bytes() }, true);
+        render(
+            &d,
+            Source {
+                name: "a",
+                bytes: "é".as_bytes(),
+            },
+            true,
+        );
     }
 }

@@ -1,0 +1,10 @@
+//! The binary form: words, the header, and the stream of instructions.
+//!
+//! [`words`] brings bytes of either order into words; [`Stream`] walks them without allocating.
+//! The module IR is read from and written to words by [`crate::ir`].
+
+mod stream;
+mod words;
+
+pub use stream::{Header, RawInst, Stream};
+pub use words::{MAGIC, is_spirv, to_bytes, words};

@@ -1,0 +1,124 @@
+//! The header and the instructions of a module, one after the other.
+
+use super::MAGIC;
+use crate::grammar::{Op, Version};
+use spirula_source::{Diagnostic, Place};
+
+/// The five words before the first instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// Version of SPIR-V.
+    pub version: Version,
+    /// Generator's number and version.
+    pub generator: u32,
+    /// One more than the largest id, as the module claims.
+    pub bound: u32,
+    /// Reserved for an instruction schema; 0.
+    pub schema: u32,
+}
+
+impl Header {
+    /// Words that a header takes.
+    pub const WORDS: usize = 5;
+
+    /// The header at the beginning of a module.
+    ///
+    /// # Errors
+    /// When the words are too few or no SPIR-V header.
+    pub fn read(words: &[u32]) -> Result<Header, Diagnostic> {
+        let &[magic, version, generator, bound, schema, ..] = words else {
+            let place = Place::Word(words.len() as u32);
+            return Err(Diagnostic::error(
+                place,
+                "the module ends within its header",
+            ));
+        };
+        if magic != MAGIC {
+            return Err(Diagnostic::error(
+                Place::Word(0),
+                "not a SPIR-V module: no magic number",
+            ));
+        }
+        let version = Version::from_word(version)
+            .filter(|v| v.major() == 1)
+            .ok_or_else(|| {
+                Diagnostic::error(
+                    Place::Word(1),
+                    format!("{version:#010x} is no version of SPIR-V"),
+                )
+            })?;
+        Ok(Header {
+            version,
+            generator,
+            bound,
+            schema,
+        })
+    }
+
+    /// The header's words.
+    pub fn words(&self) -> [u32; 5] {
+        [
+            MAGIC,
+            self.version.word(),
+            self.generator,
+            self.bound,
+            self.schema,
+        ]
+    }
+}
+
+/// An instruction as it stands in a module.
+#[derive(Clone, Copy, Debug)]
+pub struct RawInst<'a> {
+    /// Opcode.
+    pub op: Op,
+    /// Words behind the first.
+    pub words: &'a [u32],
+    /// Position of the first word in the module.
+    pub at: usize,
+}
+
+impl RawInst<'_> {
+    /// Place of the instruction in its module.
+    pub fn place(&self) -> Place {
+        Place::Word(self.at as u32)
+    }
+}
+
+/// Iterator over a module's instructions; ends after an error.
+#[derive(Clone, Debug)]
+pub struct Stream<'a> {
+    words: &'a [u32],
+    at: usize,
+}
+
+impl<'a> Stream<'a> {
+    /// The instructions of a whole module, header included in `words`.
+    pub fn new(words: &'a [u32]) -> Self {
+        Stream {
+            words,
+            at: Header::WORDS.min(words.len()),
+        }
+    }
+}
+
+impl<'a> Iterator for Stream<'a> {
+    type Item = Result<RawInst<'a>, Diagnostic>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let at = self.at;
+        let first = *self.words.get(at)?;
+        let (length, op) = ((first >> 16) as usize, Op(first as u16));
+        let Some(words) = self.words.get(at + 1..at + length) else {
+            self.at = self.words.len();
+            let message = if length == 0 {
+                format!("{op} has a length of 0 words")
+            } else {
+                format!("{op} of {length} words goes beyond the end of the module")
+            };
+            return Some(Err(Diagnostic::error(Place::Word(at as u32), message)));
+        };
+        self.at += length;
+        Some(Ok(RawInst { op, words, at }))
+    }
+}

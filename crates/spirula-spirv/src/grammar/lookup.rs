@@ -1,0 +1,182 @@
+//! Look-ups in the tables: by number in constant time, by name through an index built once.
+
+use super::generated::ext::EXT_INST_SETS;
+use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
+use super::generated::kinds::{KINDS, Kind};
+use super::types::{
+    Category, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
+};
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::OnceLock;
+
+impl Op {
+    /// Row of this opcode, `None` for a number that the table does not know.
+    pub fn info(self) -> Option<&'static Instruction> {
+        INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
+    }
+
+    /// Opcode by name, with or without the leading `Op`.
+    pub fn by_name(name: &str) -> Option<Op> {
+        static INDEX: OnceLock<FxHashMap<&'static str, Op>> = OnceLock::new();
+        let index = INDEX.get_or_init(|| {
+            let rows = INSTRUCTIONS.iter();
+            rows.flat_map(|i| {
+                i.aliases
+                    .iter()
+                    .chain([&i.name])
+                    .map(|name| (&name[2..], i.op))
+            })
+            .collect()
+        });
+        index.get(name.strip_prefix("Op").unwrap_or(name)).copied()
+    }
+
+    /// Whether the instruction has a result; unknown instructions are taken to have none.
+    pub fn result_form(self) -> ResultForm {
+        self.info().map_or(ResultForm::None, |info| info.result)
+    }
+
+    /// Whether the instruction ends a basic block (specification, section 2.2.5).
+    pub fn is_terminator(self) -> bool {
+        matches!(
+            self,
+            Op::Branch
+                | Op::BranchConditional
+                | Op::Switch
+                | Op::Return
+                | Op::ReturnValue
+                | Op::Kill
+                | Op::TerminateInvocation
+                | Op::Unreachable
+                | Op::IgnoreIntersectionKHR
+                | Op::TerminateRayKHR
+                | Op::EmitMeshTasksEXT
+                | Op::AbortKHR
+        )
+    }
+
+    /// Whether the instruction only says where in a source text its followers come from.
+    pub fn is_line(self) -> bool {
+        matches!(self, Op::Line | Op::NoLine)
+    }
+}
+
+/// All instructions of the core grammar by increasing opcode.
+pub fn instructions() -> &'static [Instruction] {
+    &INSTRUCTIONS
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.info() {
+            Some(info) => f.write_str(info.name),
+            None => write!(f, "Op{}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Kind {
+    /// Row of this kind.
+    pub fn info(self) -> &'static KindInfo {
+        &KINDS[self as usize]
+    }
+}
+
+impl KindInfo {
+    /// Row of a value; the first where several names share it.
+    pub fn enumerant(&self, value: u32) -> Option<&'static Enumerant> {
+        let at = self.enumerants.partition_point(|e| e.value < value);
+        self.enumerants.get(at).filter(|e| e.value == value)
+    }
+
+    /// Row of a name.
+    pub fn by_name(&self, name: &str) -> Option<&'static Enumerant> {
+        self.enumerants
+            .iter()
+            .find(|e| e.name == name || e.aliases.contains(&name))
+    }
+
+    /// Writes a value by name, a mask as names joined by `|`, what has no name as a number.
+    pub fn fmt_value(&self, value: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(e) = self.enumerant(value) {
+            return f.write_str(e.name);
+        }
+        if self.category != Category::BitEnum || value == 0 {
+            return write!(f, "{value}");
+        }
+        let mut rest = value;
+        let mut bar = "";
+        while rest != 0 {
+            let bit = rest & rest.wrapping_neg();
+            rest ^= bit;
+            match self.enumerant(bit) {
+                Some(e) => write!(f, "{bar}{}", e.name)?,
+                None => write!(f, "{bar}{bit:#x}")?,
+            }
+            bar = "|";
+        }
+        Ok(())
+    }
+}
+
+impl ExtInstSet {
+    /// The set that an `OpExtInstImport` names. Later revisions of the reflection sets and
+    /// unknown ones of a known family are not found.
+    pub fn by_name(name: &str) -> Option<&'static ExtInstSet> {
+        EXT_INST_SETS.iter().find(|set| set.name == name)
+    }
+
+    /// Row of an instruction number.
+    pub fn instruction(&self, number: u32) -> Option<&'static ExtInst> {
+        let at = self.instructions.partition_point(|i| i.number < number);
+        self.instructions.get(at).filter(|i| i.number == number)
+    }
+
+    /// Row of an instruction name.
+    pub fn instruction_by_name(&self, name: &str) -> Option<&'static ExtInst> {
+        self.instructions.iter().find(|i| i.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::enumerants::{MemorySemantics, StorageClass};
+
+    #[test]
+    fn every_row_is_found_by_number_and_name() {
+        for row in instructions() {
+            assert_eq!(row.op.info().map(|i| i.name), Some(row.name));
+            assert_eq!(Op::by_name(row.name), Some(row.op));
+            assert_eq!(row.op.result_form(), row.result);
+        }
+        assert!(Op(u16::MAX).info().is_none());
+        assert_eq!(Op::by_name("OpIAdd"), Some(Op::IAdd));
+        assert_eq!(Op::by_name("IAdd"), Some(Op::IAdd));
+    }
+
+    #[test]
+    fn values_print_by_name() {
+        assert_eq!(StorageClass::CrossWorkgroup.to_string(), "CrossWorkgroup");
+        assert_eq!(StorageClass(0x7fff_0000).to_string(), "2147418112");
+        let mask = MemorySemantics::AcquireRelease | MemorySemantics::WorkgroupMemory;
+        assert_eq!(mask.to_string(), "AcquireRelease|WorkgroupMemory");
+    }
+
+    #[test]
+    fn extended_sets_are_found() {
+        let set = ExtInstSet::by_name("OpenCL.std").expect("the set is in the table");
+        assert_eq!(set.instruction(0).map(|i| i.name), Some("acos"));
+        assert_eq!(
+            set.instruction_by_name("vloadn").map(|i| i.number),
+            Some(171)
+        );
+    }
+}

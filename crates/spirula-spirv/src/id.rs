@@ -1,0 +1,85 @@
+//! Result ids.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// The id of a result: never 0, below the module's bound.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
+pub struct Id(NonZeroU32);
+
+impl Id {
+    /// An id from a word, `None` for 0.
+    pub const fn new(word: u32) -> Option<Id> {
+        match NonZeroU32::new(word) {
+            Some(n) => Some(Id(n)),
+            None => None,
+        }
+    }
+
+    /// The word.
+    pub const fn word(self) -> u32 {
+        self.0.get()
+    }
+
+    /// The id as an index into a table sized by the module's bound.
+    pub const fn index(self) -> usize {
+        self.0.get() as usize
+    }
+}
+
+impl From<Id> for u32 {
+    fn from(id: Id) -> u32 {
+        id.word()
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "%{}", self.0)
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A table keyed by result id: a flat vector that grows with the ids put into it.
+#[derive(Clone, Debug)]
+pub struct IdMap<T> {
+    rows: Vec<T>,
+    default: T,
+}
+
+impl<T: Clone> IdMap<T> {
+    /// A table in which every id has the value `default`, with room for ids below `bound`.
+    pub fn new(bound: u32, default: T) -> Self {
+        IdMap {
+            rows: vec![default.clone(); bound as usize],
+            default,
+        }
+    }
+
+    /// Sets the value of an id.
+    pub fn set(&mut self, id: Id, value: T) {
+        *self.get_mut(id) = value;
+    }
+
+    /// The value of an id to change in place.
+    pub fn get_mut(&mut self, id: Id) -> &mut T {
+        if id.index() >= self.rows.len() {
+            self.rows.resize(id.index() + 1, self.default.clone());
+        }
+        &mut self.rows[id.index()]
+    }
+}
+
+impl<T> std::ops::Index<Id> for IdMap<T> {
+    type Output = T;
+
+    fn index(&self, id: Id) -> &T {
+        self.rows.get(id.index()).unwrap_or(&self.default)
+    }
+}

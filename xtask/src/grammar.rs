@@ -1,0 +1,97 @@
+//! Generates `crates/spirula-spirv/src/grammar/generated` from Khronos' grammar files.
+//!
+//! The generated files are committed; building the project needs neither the JSON nor this task.
+
+mod model;
+mod names;
+mod write;
+
+use anyhow::{Context, Result};
+use model::{Core, ExtSet};
+use std::fs;
+use std::path::Path;
+
+/// Extended instruction sets: file stem, name in `OpExtInstImport`, Rust module, prefix of the
+/// operand kinds that the set defines for itself.
+const SETS: &[(&str, &str, &str, &str)] = &[
+    ("opencl.std.100", "OpenCL.std", "opencl_std", "OpenClStd"),
+    ("glsl.std.450", "GLSL.std.450", "glsl_std_450", "GlslStd450"),
+    ("debuginfo", "DebugInfo", "debug_info", "DebugInfo"),
+    (
+        "opencl.debuginfo.100",
+        "OpenCL.DebugInfo.100",
+        "opencl_debug_info_100",
+        "OpenClDebugInfo100",
+    ),
+    (
+        "nonsemantic.shader.debuginfo.100",
+        "NonSemantic.Shader.DebugInfo.100",
+        "shader_debug_info_100",
+        "ShaderDebugInfo100",
+    ),
+    (
+        "nonsemantic.shader.debuginfo",
+        "NonSemantic.Shader.DebugInfo",
+        "shader_debug_info",
+        "ShaderDebugInfo",
+    ),
+    (
+        "nonsemantic.clspvreflection",
+        "NonSemantic.ClspvReflection.5",
+        "clspv_reflection",
+        "ClspvReflection",
+    ),
+    (
+        "nonsemantic.debugbreak",
+        "NonSemantic.DebugBreak",
+        "debug_break",
+        "DebugBreak",
+    ),
+    (
+        "nonsemantic.debugprintf",
+        "NonSemantic.DebugPrintf",
+        "debug_printf",
+        "DebugPrintf",
+    ),
+    (
+        "nonsemantic.vkspreflection",
+        "NonSemantic.VkspReflection.1",
+        "vksp_reflection",
+        "VkspReflection",
+    ),
+];
+
+/// Reads the grammar in `folder` and rewrites the tables.
+pub fn generate(folder: &Path) -> Result<()> {
+    let core: Core = read(&folder.join("spirv.core.grammar.json"))?;
+    let mut sets = Vec::new();
+    for &(stem, import, module, prefix) in SETS {
+        let set: ExtSet = read(&folder.join(format!("extinst.{stem}.grammar.json")))?;
+        sets.push(write::NamedSet {
+            import,
+            module,
+            prefix,
+            set,
+        });
+    }
+    let out =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/spirula-spirv/src/grammar/generated");
+    fs::create_dir_all(&out)?;
+    let files = [
+        ("mod.rs", write::index()),
+        ("op.rs", write::ops(&core)),
+        ("enumerants.rs", write::enumerants(&core)),
+        ("instructions.rs", write::instructions(&core)),
+        ("kinds.rs", write::kinds(&core, &sets)),
+        ("ext.rs", write::ext_sets(&sets)),
+    ];
+    for (name, text) in files {
+        fs::write(out.join(name), text).with_context(|| format!("writing {name}"))?;
+    }
+    Ok(())
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    serde_json::from_str(&text).with_context(|| format!("parsing {}", path.display()))
+}
