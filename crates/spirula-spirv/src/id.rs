@@ -17,6 +17,9 @@ impl Id {
         }
     }
 
+    /// The largest id; modules that have it are refused, so it never names a result.
+    pub const MAX: Id = Id(NonZeroU32::MAX);
+
     /// The word.
     pub const fn word(self) -> u32 {
         self.0.get()

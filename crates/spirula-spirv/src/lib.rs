@@ -4,9 +4,17 @@
 //!
 //! - [`grammar`]: every instruction, operand kind and extended instruction as tables.
 //! - [`binary`]: words, the header, the stream of instructions.
+//! - [`ir`]: the module IR with its reader, writer and editing interface.
+//! - [`build`]: making modules, with uniqued types and constants.
+//! - [`analysis`]: definitions, names, decorations, control-flow graph, dominators.
+//! - [`target`]: what a module may assume of the environment that it is for.
 
+pub mod analysis;
 pub mod binary;
+pub mod build;
 pub mod grammar;
 mod id;
+pub mod ir;
+pub mod target;
 
 pub use id::{Id, IdMap};

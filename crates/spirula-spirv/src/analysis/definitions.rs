@@ -1,0 +1,49 @@
+//! Which instruction defines an id.
+
+use crate::grammar::Op;
+use crate::ir::{Inst, InstRef, Module};
+use crate::{Id, IdMap};
+
+/// The defining instruction of every id.
+#[derive(Clone, Debug)]
+pub struct Definitions {
+    by_id: IdMap<Option<Inst>>,
+}
+
+impl Definitions {
+    /// One pass over the module. Where a module defines an id twice, the first counts.
+    pub fn compute(module: &Module) -> Self {
+        let mut by_id = IdMap::new(module.bound(), None);
+        for inst in module.all_insts() {
+            if let Some(id) = inst.result() {
+                by_id.get_mut(id).get_or_insert(inst.handle());
+            }
+        }
+        Definitions { by_id }
+    }
+
+    /// The instruction that defines an id.
+    pub fn get<'a>(&self, module: &'a Module, id: Id) -> Option<InstRef<'a>> {
+        self.by_id[id].map(|inst| module.inst(inst))
+    }
+
+    /// The opcode that defines an id.
+    pub fn op(&self, module: &Module, id: Id) -> Option<Op> {
+        self.get(module, id).map(InstRef::op)
+    }
+
+    /// The value of an integer constant of at most 64 bits that is known before specialisation,
+    /// zero-extended from its words. `OpConstantNull` and booleans count.
+    pub fn constant(&self, module: &Module, id: Id) -> Option<u64> {
+        let inst = self.get(module, id)?;
+        match inst.op() {
+            Op::Constant => {
+                let high = inst.operands().get(1).copied().unwrap_or(0);
+                Some(u64::from(inst.word(0)) | u64::from(high) << 32)
+            }
+            Op::ConstantTrue => Some(1),
+            Op::ConstantFalse | Op::ConstantNull => Some(0),
+            _ => None,
+        }
+    }
+}

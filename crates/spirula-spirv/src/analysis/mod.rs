@@ -1,0 +1,11 @@
+//! Facts about modules, each computed once from a module and valid until it changes.
+
+mod cfg;
+mod definitions;
+mod dominators;
+mod names;
+
+pub use cfg::Cfg;
+pub use definitions::Definitions;
+pub use dominators::Dominators;
+pub use names::{Decorations, Names};

@@ -1,0 +1,120 @@
+//! Names and decorations by id.
+
+use crate::grammar::Op;
+use crate::grammar::enumerants::Decoration;
+use crate::ir::{Inst, Module, Section};
+use crate::{Id, IdMap};
+
+/// The `OpName` of every id.
+#[derive(Clone, Debug)]
+pub struct Names {
+    by_id: IdMap<Option<Inst>>,
+}
+
+impl Names {
+    /// One pass over the module's names; the first name of an id counts.
+    pub fn compute(module: &Module) -> Self {
+        let mut by_id = IdMap::new(module.bound(), None);
+        for inst in module
+            .section(Section::Names)
+            .filter(|i| i.op() == Op::Name)
+        {
+            by_id.get_mut(inst.id(0)).get_or_insert(inst.handle());
+        }
+        Names { by_id }
+    }
+
+    /// The name of an id, where it has one that is not empty.
+    pub fn get(&self, module: &Module, id: Id) -> Option<String> {
+        let name = module.inst(self.by_id[id]?).string(1);
+        (!name.is_empty()).then_some(name)
+    }
+}
+
+/// The decorations of every id and structure member, groups resolved.
+#[derive(Clone, Debug)]
+pub struct Decorations {
+    /// Target, member (`u32::MAX` for the id itself), instruction and number of its operands that
+    /// stand before the decoration; sorted by target.
+    rows: Vec<(Id, u32, Inst, u8)>,
+}
+
+impl Decorations {
+    /// One pass over the module's annotations and a sort.
+    pub fn compute(module: &Module) -> Self {
+        let mut rows = Vec::new();
+        let mut groups = Vec::new();
+        for inst in module.section(Section::Annotations) {
+            match inst.op() {
+                Op::Decorate | Op::DecorateId | Op::DecorateString => {
+                    rows.push((inst.id(0), u32::MAX, inst.handle(), 1));
+                }
+                Op::MemberDecorate | Op::MemberDecorateString => {
+                    rows.push((inst.id(0), inst.word(1), inst.handle(), 2));
+                }
+                Op::GroupDecorate => {
+                    groups.extend(inst.ids(1).map(|target| (inst.id(0), target, u32::MAX)));
+                }
+                Op::GroupMemberDecorate => groups.extend(
+                    inst.operands()[1..]
+                        .chunks_exact(2)
+                        .filter_map(|pair| Some((inst.id(0), Id::new(pair[0])?, pair[1]))),
+                ),
+                _ => {}
+            }
+        }
+        rows.sort_by_key(|row| (row.0, row.1));
+        let of_group = |group: Id| {
+            let from = rows.partition_point(|r| r.0 < group);
+            rows[from..]
+                .iter()
+                .take_while(move |r| r.0 == group)
+                .copied()
+        };
+        let mut resolved = Vec::new();
+        for (group, target, member) in groups {
+            resolved.extend(of_group(group).map(|row| (target, member, row.2, row.3)));
+        }
+        rows.extend(resolved);
+        rows.sort_by_key(|row| (row.0, row.1));
+        Decorations { rows }
+    }
+
+    /// The operands of a decoration of an id, empty where it takes none; `None` where the id is
+    /// not decorated so.
+    pub fn get<'a>(&self, module: &'a Module, id: Id, what: Decoration) -> Option<&'a [u32]> {
+        self.of(module, id, u32::MAX)
+            .find(|(d, _)| *d == what)
+            .map(|(_, operands)| operands)
+    }
+
+    /// The same for a member of a structure.
+    pub fn get_member<'a>(
+        &self,
+        module: &'a Module,
+        id: Id,
+        member: u32,
+        what: Decoration,
+    ) -> Option<&'a [u32]> {
+        self.of(module, id, member)
+            .find(|(d, _)| *d == what)
+            .map(|(_, operands)| operands)
+    }
+
+    /// All decorations of an id (`member` is `u32::MAX`) or of a member, with their operands.
+    pub fn of<'a, 'm: 'a>(
+        &'a self,
+        module: &'m Module,
+        id: Id,
+        member: u32,
+    ) -> impl Iterator<Item = (Decoration, &'m [u32])> + 'a {
+        let from = self.rows.partition_point(|r| (r.0, r.1) < (id, member));
+        self.rows[from..]
+            .iter()
+            .take_while(move |r| (r.0, r.1) == (id, member))
+            .map(|&(_, _, inst, skip)| {
+                let words = &module.inst(inst).operands()[usize::from(skip)..];
+                (Decoration(words[0]), &words[1..])
+            })
+    }
+}

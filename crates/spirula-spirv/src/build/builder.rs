@@ -1,0 +1,233 @@
+//! The builder itself, and everything at module level but types and constants.
+
+use crate::grammar::enumerants::{
+    AddressingModel, BuiltIn, Capability, Decoration, ExecutionMode, ExecutionModel, LinkageType,
+    MemoryModel, StorageClass,
+};
+use crate::grammar::{Op, Version};
+use crate::ir::{Block, Func, Module, Section};
+use crate::{Id, IdMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Makes a module from nothing.
+#[derive(Debug)]
+pub struct Builder {
+    pub(super) module: Module,
+    /// What an instruction without its result id was given as its id.
+    interned: FxHashMap<Box<[u32]>, Id>,
+    once: FxHashSet<Box<[u32]>>,
+    /// Type of every value that was made.
+    value_types: IdMap<Option<Id>>,
+    pub(super) current: Option<(Func, Option<Block>)>,
+}
+
+impl Builder {
+    /// A builder of a module of the given version.
+    pub fn new(version: Version) -> Self {
+        Builder {
+            module: Module::new(version),
+            interned: FxHashMap::default(),
+            once: FxHashSet::default(),
+            value_types: IdMap::new(0, None),
+            current: None,
+        }
+    }
+
+    /// The module so far.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    /// The finished module.
+    pub fn finish(self) -> Module {
+        self.module
+    }
+
+    /// A new id.
+    pub fn fresh_id(&mut self) -> Id {
+        self.module.fresh_id()
+    }
+
+    /// The type of a value made by this builder.
+    pub fn type_of(&self, value: Id) -> Option<Id> {
+        self.value_types[value]
+    }
+
+    /// Declares that a value has a type: needed only for ids whose instruction comes later.
+    pub fn set_type_of(&mut self, value: Id, ty: Id) {
+        self.value_types.set(value, Some(ty));
+    }
+
+    /// Declares a capability, once.
+    pub fn capability(&mut self, capability: Capability) {
+        self.once(Section::Capabilities, Op::Capability, &[capability.0]);
+    }
+
+    /// Declares an extension, once.
+    pub fn extension(&mut self, name: &str) {
+        self.once(Section::Extensions, Op::Extension, &string_words(name));
+    }
+
+    /// The id of an extended instruction set.
+    pub fn import(&mut self, set: &str) -> Id {
+        self.intern_untyped(Section::Imports, Op::ExtInstImport, &string_words(set))
+    }
+
+    /// Sets addressing and memory model.
+    pub fn memory_model(&mut self, addressing: AddressingModel, memory: MemoryModel) {
+        self.once(
+            Section::MemoryModel,
+            Op::MemoryModel,
+            &[addressing.0, memory.0],
+        );
+    }
+
+    /// Declares an entry point.
+    pub fn entry_point(
+        &mut self,
+        model: ExecutionModel,
+        function: Id,
+        name: &str,
+        interface: &[Id],
+    ) {
+        let mut words = vec![model.0, function.word()];
+        words.extend(string_words(name));
+        words.extend(interface.iter().map(|id| id.word()));
+        self.push(Section::EntryPoints, Op::EntryPoint, &words);
+    }
+
+    /// Declares an execution mode of an entry point.
+    pub fn execution_mode(&mut self, function: Id, mode: ExecutionMode, operands: &[u32]) {
+        let mut words = vec![function.word(), mode.0];
+        words.extend_from_slice(operands);
+        self.once(Section::ExecutionModes, Op::ExecutionMode, &words);
+    }
+
+    /// Declares the language of the source, once.
+    pub fn source(&mut self, language: u32, version: u32) {
+        self.once(Section::Sources, Op::Source, &[language, version]);
+    }
+
+    /// Names an id; an empty name is left out.
+    pub fn name(&mut self, id: Id, name: &str) {
+        if !name.is_empty() {
+            let mut words = vec![id.word()];
+            words.extend(string_words(name));
+            self.push(Section::Names, Op::Name, &words);
+        }
+    }
+
+    /// Decorates an id, once.
+    pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        let mut words = vec![id.word(), decoration.0];
+        words.extend_from_slice(operands);
+        self.once(Section::Annotations, Op::Decorate, &words);
+    }
+
+    /// Decorates a member of a structure, once.
+    pub fn decorate_member(
+        &mut self,
+        id: Id,
+        member: u32,
+        decoration: Decoration,
+        operands: &[u32],
+    ) {
+        let mut words = vec![id.word(), member, decoration.0];
+        words.extend_from_slice(operands);
+        self.once(Section::Annotations, Op::MemberDecorate, &words);
+    }
+
+    /// Gives an id a name for linking.
+    pub fn linkage(&mut self, id: Id, name: &str, linkage: LinkageType) {
+        let mut words = string_words(name);
+        words.push(linkage.0);
+        self.decorate(id, Decoration::LinkageAttributes, &words);
+    }
+
+    /// Makes a variable outside of functions; `pointer` is its pointer type.
+    pub fn global_variable(
+        &mut self,
+        pointer: Id,
+        class: StorageClass,
+        initializer: Option<Id>,
+    ) -> Id {
+        let id = self.fresh_id();
+        let mut words = vec![pointer.word(), id.word(), class.0];
+        words.extend(initializer.map(Id::word));
+        self.push(Section::Globals, Op::Variable, &words);
+        self.set_type_of(id, pointer);
+        id
+    }
+
+    /// Makes an input variable that holds a built-in value.
+    pub fn builtin_variable(&mut self, pointer: Id, builtin: BuiltIn) -> Id {
+        let id = self.global_variable(pointer, StorageClass::Input, None);
+        self.decorate(id, Decoration::BuiltIn, &[builtin.0]);
+        id
+    }
+
+    /// Appends an instruction without a result to a section.
+    pub fn push(&mut self, section: Section, op: Op, words: &[u32]) {
+        let inst = self.module.create(op, words);
+        self.module.append(section.list(), inst);
+    }
+
+    fn once(&mut self, section: Section, op: Op, words: &[u32]) {
+        if self.once.insert(key(op, words)) {
+            self.push(section, op, words);
+        }
+    }
+
+    /// An instruction with a result and no type, once for equal operands.
+    pub(super) fn intern_untyped(&mut self, section: Section, op: Op, operands: &[u32]) -> Id {
+        let key = key(op, operands);
+        if let Some(id) = self.interned.get(&key) {
+            return *id;
+        }
+        let id = self.fresh_id();
+        self.interned.insert(key, id);
+        let mut words = vec![id.word()];
+        words.extend_from_slice(operands);
+        self.push(section, op, &words);
+        id
+    }
+
+    /// A global instruction with a typed result, once for equal type and operands.
+    pub(super) fn intern_typed(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let mut words = vec![ty.word()];
+        words.extend_from_slice(operands);
+        let key = key(op, &words);
+        if let Some(id) = self.interned.get(&key) {
+            return *id;
+        }
+        let id = self.fresh_id();
+        self.interned.insert(key, id);
+        words.insert(1, id.word());
+        self.push(Section::Globals, op, &words);
+        self.set_type_of(id, ty);
+        id
+    }
+}
+
+fn key(op: Op, words: &[u32]) -> Box<[u32]> {
+    std::iter::once(u32::from(op.0))
+        .chain(words.iter().copied())
+        .collect()
+}
+
+/// A string as the words of a literal, NUL and padding included. What stands behind a NUL within
+/// the string is left out, as no literal can hold it.
+pub(super) fn string_words(text: &str) -> Vec<u32> {
+    let bytes = text.as_bytes();
+    let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
+    let mut words = Vec::with_capacity(bytes.len() / 4 + 1);
+    for chunk in bytes.chunks(4) {
+        let mut word = [0; 4];
+        word[..chunk.len()].copy_from_slice(chunk);
+        words.push(u32::from_le_bytes(word));
+    }
+    if bytes.len() % 4 == 0 {
+        words.push(0);
+    }
+    words
+}

@@ -1,0 +1,12 @@
+//! Building modules: types, constants and imports are uniqued as they are made.
+//!
+//! [`Builder`] appends. Module-level items may be made at any time, also in the middle of a
+//! function; what is equal gets the id that it got first. Instructions of functions are appended to
+//! the current block.
+
+mod builder;
+mod constants;
+mod functions;
+mod types;
+
+pub use builder::Builder;

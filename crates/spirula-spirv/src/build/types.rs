@@ -1,0 +1,78 @@
+//! Types, uniqued.
+
+use super::Builder;
+use crate::Id;
+use crate::grammar::Op;
+use crate::grammar::enumerants::StorageClass;
+use crate::ir::Section;
+
+impl Builder {
+    /// A type by its opcode and operands, once for equal operands.
+    pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
+        self.intern_untyped(Section::Globals, op, operands)
+    }
+
+    /// A type of its own even where an equal one exists: structures and arrays that carry
+    /// decorations.
+    pub fn distinct_type(&mut self, op: Op, operands: &[u32]) -> Id {
+        let id = self.fresh_id();
+        self.define_type(id, op, operands);
+        id
+    }
+
+    /// A type of its own under an id that was used before: structures that contain pointers to
+    /// themselves.
+    pub fn define_type(&mut self, id: Id, op: Op, operands: &[u32]) {
+        let mut words = vec![id.word()];
+        words.extend_from_slice(operands);
+        self.push(Section::Globals, op, &words);
+    }
+
+    /// `OpTypeVoid`.
+    pub fn void(&mut self) -> Id {
+        self.ty(Op::TypeVoid, &[])
+    }
+
+    /// `OpTypeBool`.
+    pub fn bool(&mut self) -> Id {
+        self.ty(Op::TypeBool, &[])
+    }
+
+    /// `OpTypeInt` of a width in bits.
+    pub fn int(&mut self, width: u32, signed: bool) -> Id {
+        self.ty(Op::TypeInt, &[width, u32::from(signed)])
+    }
+
+    /// `OpTypeFloat` of a width in bits, IEEE 754 encoded.
+    pub fn float(&mut self, width: u32) -> Id {
+        self.ty(Op::TypeFloat, &[width])
+    }
+
+    /// `OpTypeVector`.
+    pub fn vector(&mut self, component: Id, count: u32) -> Id {
+        self.ty(Op::TypeVector, &[component.word(), count])
+    }
+
+    /// `OpTypeArray`; `length` is a constant.
+    pub fn array(&mut self, element: Id, length: Id) -> Id {
+        self.ty(Op::TypeArray, &[element.word(), length.word()])
+    }
+
+    /// `OpTypeStruct` without decorations.
+    pub fn structure(&mut self, members: &[Id]) -> Id {
+        let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
+        self.ty(Op::TypeStruct, &words)
+    }
+
+    /// `OpTypePointer`.
+    pub fn pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
+        self.ty(Op::TypePointer, &[class.0, pointee.word()])
+    }
+
+    /// `OpTypeFunction`.
+    pub fn function_type(&mut self, result: Id, params: &[Id]) -> Id {
+        let mut words = vec![result.word()];
+        words.extend(params.iter().map(|p| p.word()));
+        self.ty(Op::TypeFunction, &words)
+    }
+}

@@ -1,0 +1,105 @@
+//! Reading access to one instruction.
+
+use super::module::Inst;
+use crate::Id;
+use crate::grammar::{Op, Operands, ResultForm, literal_string};
+use spirula_source::Place;
+
+/// An instruction of a module, borrowed.
+#[derive(Clone, Copy)]
+pub struct InstRef<'a> {
+    pub(super) handle: Inst,
+    pub(super) op: Op,
+    pub(super) words: &'a [u32],
+    pub(super) place: Place,
+}
+
+impl<'a> InstRef<'a> {
+    /// Handle in its module.
+    pub fn handle(self) -> Inst {
+        self.handle
+    }
+
+    /// Opcode.
+    pub fn op(self) -> Op {
+        self.op
+    }
+
+    /// All words behind the first, result type and result id included.
+    pub fn words(self) -> &'a [u32] {
+        self.words
+    }
+
+    /// Where it stood in the module that was read; unknown for instructions made since.
+    pub fn place(self) -> Place {
+        self.place
+    }
+
+    /// Result type.
+    pub fn result_type(self) -> Option<Id> {
+        match self.op.result_form() {
+            ResultForm::Typed => self.words.first().copied().and_then(Id::new),
+            _ => None,
+        }
+    }
+
+    /// Result id.
+    pub fn result(self) -> Option<Id> {
+        match self.op.result_form() {
+            ResultForm::Typed => self.words.get(1).copied().and_then(Id::new),
+            ResultForm::Untyped => self.words.first().copied().and_then(Id::new),
+            ResultForm::None => None,
+        }
+    }
+
+    /// The words behind result type and result id.
+    pub fn operands(self) -> &'a [u32] {
+        let skip = match self.op.result_form() {
+            ResultForm::Typed => 2,
+            ResultForm::Untyped => 1,
+            ResultForm::None => 0,
+        };
+        self.words.get(skip..).unwrap_or(&[])
+    }
+
+    /// Word `n` of the operands, which the grammar demands.
+    ///
+    /// # Panics
+    /// When the instruction has fewer words, which the reader excludes for operands that the
+    /// grammar demands.
+    pub fn word(self, n: usize) -> u32 {
+        self.operands()[n]
+    }
+
+    /// Word `n` of the operands as an id, which the grammar demands there.
+    ///
+    /// # Panics
+    /// As [`Self::word`], and when the word is 0.
+    pub fn id(self, n: usize) -> Id {
+        match Id::new(self.word(n)) {
+            Some(id) => id,
+            None => panic!("{} has the id 0", self.op),
+        }
+    }
+
+    /// Word `n` of the operands as an id, where there is one.
+    pub fn get_id(self, n: usize) -> Option<Id> {
+        self.operands().get(n).copied().and_then(Id::new)
+    }
+
+    /// The operands from word `n` on as ids.
+    pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + ExactSizeIterator + 'a {
+        let words = self.operands().get(n..).unwrap_or(&[]);
+        words.iter().map(|w| Id::new(*w).unwrap_or(Id::MAX))
+    }
+
+    /// The literal string that begins at word `n` of the operands.
+    pub fn string(self, n: usize) -> String {
+        literal_string(self.operands().get(n..).unwrap_or(&[])).into_owned()
+    }
+
+    /// The operands split by the grammar.
+    pub fn parsed(self) -> Operands<'a> {
+        Operands::new(self.op, self.words)
+    }
+}

@@ -1,0 +1,62 @@
+//! Linked lists of instructions within a module's arena.
+
+use super::InstRef;
+use super::module::{Inst, Module};
+
+/// A list of instructions: a section, a function's parameters, a block's body.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct List(pub(super) u32);
+
+/// First and last instruction of a list.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ends {
+    pub head: Option<Inst>,
+    pub tail: Option<Inst>,
+}
+
+/// Iterator over the instructions of a list, from either end.
+#[derive(Clone)]
+pub struct Insts<'a> {
+    module: &'a Module,
+    front: Option<Inst>,
+    back: Option<Inst>,
+}
+
+impl<'a> Insts<'a> {
+    pub(super) fn new(module: &'a Module, list: List) -> Self {
+        let ends = module.ends(list);
+        Insts {
+            module,
+            front: ends.head,
+            back: ends.tail,
+        }
+    }
+}
+
+impl<'a> Iterator for Insts<'a> {
+    type Item = InstRef<'a>;
+
+    fn next(&mut self) -> Option<InstRef<'a>> {
+        let inst = self.front?;
+        if self.back == Some(inst) {
+            self.front = None;
+            self.back = None;
+        } else {
+            self.front = self.module.next(inst);
+        }
+        Some(self.module.inst(inst))
+    }
+}
+
+impl DoubleEndedIterator for Insts<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let inst = self.back?;
+        if self.front == Some(inst) {
+            self.front = None;
+            self.back = None;
+        } else {
+            self.back = self.module.previous(inst);
+        }
+        Some(self.module.inst(inst))
+    }
+}

@@ -1,0 +1,28 @@
+//! The module IR: a module's instructions in their logical order, ready to be analysed and edited.
+//!
+//! Data lies flat. All operand words stand in one pool; an instruction is an opcode and a range of
+//! the pool; sections, parameters and block bodies are doubly linked lists of instructions. Reading
+//! a module copies its words once and allocates nothing per instruction; inserting, deleting and
+//! moving instructions takes constant time and leaves every handle valid.
+//!
+//! Invariants, held by the reader and the editing interface:
+//! - every instruction that the grammar knows has the operands that the grammar demands, with ids
+//!   that are not 0 and are below [`Module::bound`];
+//! - every basic block ends in a terminator, and has no other;
+//! - an instruction is in one list at most.
+//!
+//! That ids are defined, dominate their uses and have fitting types is not an invariant: ask the
+//! verifier.
+
+mod edit;
+mod inst;
+mod list;
+mod module;
+mod read;
+mod switch;
+mod write;
+
+pub use inst::InstRef;
+pub use list::{Insts, List};
+pub use module::{BasicBlock, Block, Func, Function, Inst, Module, Section};
+pub use switch::switch_cases;

@@ -1,0 +1,103 @@
+//! What a module may assume of the environment that it is for.
+
+use crate::grammar::Version;
+use std::fmt;
+use std::str::FromStr;
+
+/// The client interface that will consume a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Environment {
+    /// Any consumer of a version of SPIR-V.
+    Universal,
+    /// OpenCL of a version.
+    OpenCl(u8, u8),
+    /// Vulkan of a version.
+    Vulkan(u8, u8),
+}
+
+/// An environment with the newest SPIR-V that it takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Who consumes the module.
+    pub environment: Environment,
+    /// Version of SPIR-V to write.
+    pub version: Version,
+}
+
+/// Every name of a target, as the validator spells them, oldest first.
+const NAMED: &[(&str, Target)] = &[
+    row("spv1.0", Environment::Universal, 0),
+    row("spv1.1", Environment::Universal, 1),
+    row("spv1.2", Environment::Universal, 2),
+    row("spv1.3", Environment::Universal, 3),
+    row("spv1.4", Environment::Universal, 4),
+    row("spv1.5", Environment::Universal, 5),
+    row("spv1.6", Environment::Universal, 6),
+    row("opencl1.2", Environment::OpenCl(1, 2), 0),
+    row("opencl2.0", Environment::OpenCl(2, 0), 0),
+    row("opencl2.1", Environment::OpenCl(2, 1), 0),
+    row("opencl2.2", Environment::OpenCl(2, 2), 2),
+    row("opencl3.0", Environment::OpenCl(3, 0), 4),
+    row("vulkan1.0", Environment::Vulkan(1, 0), 0),
+    row("vulkan1.1", Environment::Vulkan(1, 1), 3),
+    row("vulkan1.1spv1.4", Environment::Vulkan(1, 1), 4),
+    row("vulkan1.2", Environment::Vulkan(1, 2), 5),
+    row("vulkan1.3", Environment::Vulkan(1, 3), 6),
+    row("vulkan1.4", Environment::Vulkan(1, 4), 6),
+];
+
+const fn row(name: &'static str, environment: Environment, minor: u8) -> (&'static str, Target) {
+    (
+        name,
+        Target {
+            environment,
+            version: Version::new(1, minor),
+        },
+    )
+}
+
+impl Target {
+    /// The names that [`Target::from_str`] takes.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        NAMED.iter().map(|(name, _)| *name)
+    }
+}
+
+/// No target has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownTarget(String);
+
+impl fmt::Display for UnknownTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = Target::names().collect();
+        write!(
+            f,
+            "no target environment {}; there are: {}",
+            self.0,
+            names.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnknownTarget {}
+
+impl FromStr for Target {
+    type Err = UnknownTarget;
+
+    fn from_str(name: &str) -> Result<Self, UnknownTarget> {
+        let found = NAMED.iter().find(|(n, _)| *n == name);
+        found
+            .map(|(_, target)| *target)
+            .ok_or_else(|| UnknownTarget(name.to_owned()))
+    }
+}
+
+impl Default for Target {
+    /// SPIR-V 1.4 for OpenCL 3.0 devices.
+    fn default() -> Self {
+        Target {
+            environment: Environment::Universal,
+            version: Version::new(1, 4),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The module IR: building, reading, writing, editing.
+
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::binary;
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::enumerants::{
+    AddressingModel, Capability, ExecutionModel, FunctionControl, MemoryModel,
+};
+use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::ir::Module;
+
+/// A kernel with a diamond: entry, then, else, merge.
+fn diamond() -> Module {
+    let mut b = Builder::new(Version::V1_0);
+    b.capability(Capability::Kernel);
+    b.capability(Capability::Kernel);
+    b.memory_model(AddressingModel::Physical64, MemoryModel::OpenCL);
+    let (void, bool) = (b.void(), b.bool());
+    let ty = b.function_type(void, &[bool]);
+    let main = b.fresh_id();
+    b.entry_point(ExecutionModel::Kernel, main, "main", &[]);
+    b.begin_function(main, void, FunctionControl::None, ty);
+    let condition = b.parameter(bool);
+    let labels: Vec<Id> = (0..4).map(|_| b.fresh_id()).collect();
+    b.begin_block(labels[0]);
+    b.effect(
+        Op::BranchConditional,
+        &[condition, labels[1], labels[2]].map(Id::word),
+    );
+    b.begin_block(labels[1]);
+    b.effect(Op::Branch, &[labels[3].word()]);
+    b.begin_block(labels[2]);
+    b.effect(Op::Branch, &[labels[3].word()]);
+    b.begin_block(labels[3]);
+    b.effect(Op::Return, &[]);
+    b.end_function();
+    b.finish()
+}
+
+#[test]
+fn equal_types_and_constants_are_one() {
+    let mut b = Builder::new(Version::V1_0);
+    assert_eq!(b.int(32, false), b.int(32, false));
+    assert_ne!(b.int(32, false), b.int(32, true));
+    assert_eq!(b.constant_u32(7), b.constant_u32(7));
+    assert_ne!(b.constant_f32(0.0), b.constant_f32(-0.0));
+    let seven = b.constant_u32(7);
+    assert_eq!(b.type_of(seven), Some(b.int(32, false)));
+}
+
+#[test]
+fn what_is_written_reads_back_the_same() {
+    let bytes = diamond().to_bytes();
+    let read = Module::from_bytes(&bytes).expect("the module is well-formed");
+    assert_eq!(read.to_bytes(), bytes);
+    let mut swapped = bytes.clone();
+    swapped
+        .as_chunks_mut::<4>()
+        .0
+        .iter_mut()
+        .for_each(|word| word.reverse());
+    let read = Module::from_bytes(&swapped).expect("either byte order is read");
+    assert_eq!(read.to_bytes(), bytes);
+}
+
+#[test]
+fn dominators_of_a_diamond() {
+    let module = diamond();
+    let definitions = Definitions::compute(&module);
+    let cfg = Cfg::compute(&module, &definitions, module.functions()[0]).expect("labels exist");
+    assert_eq!(cfg.successors(0), [1, 2]);
+    assert_eq!(cfg.predecessors(3), [1, 2]);
+    assert_eq!(cfg.reverse_postorder(), [0, 2, 1, 3]);
+    let tree = Dominators::compute(&cfg);
+    assert_eq!(tree.immediate(3), Some(0));
+    assert!(tree.dominates(0, 3) && !tree.dominates(1, 3));
+}
+
+#[test]
+fn instructions_are_inserted_and_removed_anywhere() {
+    let mut module = diamond();
+    let func = module.functions()[0];
+    let block = module.function(func).blocks[3];
+    let ret = module.terminator(block).handle();
+    let [a, b, c] = [1u32, 2, 3].map(|n| module.create(Op::Nop, &[n]));
+    module.insert_before(ret, b);
+    module.insert_before(b, a);
+    module.insert_after(b, c);
+    let order: Vec<_> = module.body(block).map(|i| i.handle()).collect();
+    assert_eq!(order, [a, b, c, ret]);
+    let backwards: Vec<_> = module.body(block).rev().map(|i| i.handle()).collect();
+    assert_eq!(backwards, [ret, c, b, a]);
+    module.remove(a);
+    module.remove(c);
+    let order: Vec<_> = module.body(block).map(|i| i.handle()).collect();
+    assert_eq!(order, [b, ret]);
+}
+
+#[test]
+fn every_truncation_is_an_error() {
+    let words = diamond().to_words();
+    for length in 0..words.len() {
+        let cut = words[..length].to_vec();
+        if let Ok(module) = Module::from_words(cut) {
+            assert!(module.functions().is_empty(), "cut at word {length}");
+        }
+    }
+}
+
+#[test]
+fn every_changed_word_is_read_or_refused() {
+    let words = diamond().to_words();
+    for at in 0..words.len() {
+        for bit in 0..32 {
+            let mut changed = words.clone();
+            changed[at] ^= 1 << bit;
+            if let Ok(module) = Module::from_words(changed) {
+                let again = module.to_bytes();
+                let words = binary::words(&again).expect("what is written is a module");
+                assert!(Module::from_words(words).is_ok(), "word {at} bit {bit}");
+            }
+        }
+    }
+}
