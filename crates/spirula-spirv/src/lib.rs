@@ -7,6 +7,7 @@
 //! - [`ir`]: the module IR with its reader, writer and editing interface.
 //! - [`build`]: making modules, with uniqued types and constants.
 //! - [`analysis`]: definitions, names, decorations, control-flow graph, dominators.
+//! - [`reflect`]: what an entry point takes.
 //! - [`target`]: what a module may assume of the environment that it is for.
 
 pub mod analysis;
@@ -15,6 +16,7 @@ pub mod build;
 pub mod grammar;
 mod id;
 pub mod ir;
+pub mod reflect;
 pub mod target;
 
 pub use id::{Id, IdMap};

@@ -35,14 +35,25 @@ impl Definitions {
     /// The value of an integer constant of at most 64 bits that is known before specialisation,
     /// zero-extended from its words. `OpConstantNull` and booleans count.
     pub fn constant(&self, module: &Module, id: Id) -> Option<u64> {
+        match self.op(module, id)? {
+            Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantNull => {
+                self.default_value(module, id)
+            }
+            _ => None,
+        }
+    }
+
+    /// The same, and for specialisation constants that are no operations the value that they have
+    /// when they are not specialised.
+    pub fn default_value(&self, module: &Module, id: Id) -> Option<u64> {
         let inst = self.get(module, id)?;
         match inst.op() {
-            Op::Constant => {
+            Op::Constant | Op::SpecConstant => {
                 let high = inst.operands().get(1).copied().unwrap_or(0);
                 Some(u64::from(inst.word(0)) | u64::from(high) << 32)
             }
-            Op::ConstantTrue => Some(1),
-            Op::ConstantFalse | Op::ConstantNull => Some(0),
+            Op::ConstantTrue | Op::SpecConstantTrue => Some(1),
+            Op::ConstantFalse | Op::SpecConstantFalse | Op::ConstantNull => Some(0),
             _ => None,
         }
     }

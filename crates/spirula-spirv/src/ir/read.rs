@@ -3,7 +3,7 @@
 use super::list::List;
 use super::module::{Block, Func, Inst, Module, Node, Section};
 use crate::binary::{self, Header, RawInst, Stream};
-use crate::grammar::{Category, DecodeError, Op, Operands};
+use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operands, literal_string};
 use spirula_source::{Diagnostic, Place};
 
 /// Largest bound that is accepted for modules of any size: the universal limit of the
@@ -39,43 +39,17 @@ impl Module {
             module,
             state: State::Module,
             lines: None,
+            sets: Vec::new(),
         };
         for inst in Stream::new(&words) {
             let inst = inst?;
-            check(&inst, header.bound)?;
+            reader.check(&inst)?;
             reader.place(&inst)?;
         }
         let mut module = reader.finish(words.len())?;
         module.words = words;
         Ok(module)
     }
-}
-
-/// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
-fn check(inst: &RawInst<'_>, bound: u32) -> Result<(), Diagnostic> {
-    let fault = |at: usize, message: String| {
-        let place = Place::Word((inst.at + 1 + at) as u32);
-        Diagnostic::error(place, format!("{}: {message}", inst.op))
-    };
-    for operand in Operands::new(inst.op, inst.words) {
-        match operand {
-            Ok(o) if o.kind.info().category == Category::Id => {
-                let id = o.words[0];
-                if id == 0 || id >= bound {
-                    let message = format!("the id {id} is not below the bound {bound}");
-                    return Err(fault(o.at, message));
-                }
-            }
-            Ok(_) => {}
-            // Kept word for word: they come from a newer grammar than ours.
-            Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => return Ok(()),
-            Err(DecodeError::Surplus(at)) => {
-                return Err(fault(at, DecodeError::Surplus(at).to_string()));
-            }
-            Err(error) => return Err(fault(inst.words.len(), error.to_string())),
-        }
-    }
-    Ok(())
 }
 
 /// What the reader is within.
@@ -94,9 +68,53 @@ struct Reader {
     state: State,
     /// Lines and non-semantic instructions whose owner has not come yet.
     lines: Option<List>,
+    /// Extended instruction sets imported so far.
+    sets: Vec<(u32, Option<&'static ExtInstSet>)>,
 }
 
 impl Reader {
+    /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
+    fn check(&mut self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
+        let fault = |at: usize, message: String| {
+            let place = Place::Word((inst.at + 1 + at) as u32);
+            Diagnostic::error(place, format!("{}: {message}", inst.op))
+        };
+        let set = match (inst.op, inst.words) {
+            (Op::ExtInst, [_, _, set, ..]) => self
+                .sets
+                .iter()
+                .find(|(id, _)| id == set)
+                .and_then(|(_, set)| *set),
+            _ => None,
+        };
+        let bound = self.module.bound;
+        for operand in Operands::new(inst.op, inst.words).with_ext(set) {
+            match operand {
+                Ok(o) if o.kind.info().category == Category::Id => {
+                    let id = o.words[0];
+                    if id == 0 || id >= bound {
+                        let message = format!("the id {id} is not below the bound {bound}");
+                        return Err(fault(o.at, message));
+                    }
+                }
+                // What an unknown set's operands are cannot be told.
+                Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
+                Ok(_) => {}
+                // Kept word for word: they come from a newer grammar than ours.
+                Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => break,
+                Err(DecodeError::Surplus(at)) => {
+                    return Err(fault(at, DecodeError::Surplus(at).to_string()));
+                }
+                Err(error) => return Err(fault(inst.words.len(), error.to_string())),
+            }
+        }
+        if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
+            self.sets
+                .push((*id, ExtInstSet::by_name(&literal_string(name))));
+        }
+        Ok(())
+    }
+
     fn place(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
         let inst = self.node(raw);
         match self.state {

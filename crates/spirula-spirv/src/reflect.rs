@@ -1,0 +1,401 @@
+//! What an entry point takes: parameters, bindings, push constants, specialisation constants.
+
+use crate::Id;
+use crate::analysis::{Decorations, Definitions, Layouts, Names};
+use crate::grammar::Op;
+use crate::grammar::enumerants::{
+    BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute, StorageClass,
+};
+use crate::ir::{InstRef, Module, Section};
+use spirula_source::{Diagnostic, Place};
+
+/// The interface of an entry point.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// Name.
+    pub name: String,
+    /// Execution model.
+    pub model: ExecutionModel,
+    /// The `OpFunction`.
+    pub function: Id,
+    /// Workgroup size that the module demands, before specialisation.
+    pub workgroup_size: Option<[u32; 3]>,
+    /// Parameters of a `Kernel`.
+    pub params: Vec<Param>,
+    /// Buffers of a `GLCompute` shader, by set and binding.
+    pub bindings: Vec<Binding>,
+    /// Bytes of push constants; 0 without.
+    pub push_constant_bytes: u32,
+}
+
+/// A parameter of a kernel.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// `OpName`, where there is one.
+    pub name: Option<String>,
+    /// What is passed.
+    pub kind: ParamKind,
+}
+
+/// What a kernel's parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    /// A scalar, vector or structure by value.
+    Value {
+        /// Its type.
+        ty: Id,
+        /// Bytes.
+        size: u64,
+        /// Alignment in bytes.
+        align: u32,
+        /// Whether the module takes a pointer to a copy (`ByVal`).
+        by_pointer: bool,
+    },
+    /// A pointer to a buffer.
+    Buffer {
+        /// `CrossWorkgroup` or `UniformConstant`.
+        class: StorageClass,
+        /// Type pointed to, as the module sees it.
+        pointee: Id,
+    },
+    /// A pointer to workgroup memory whose size the launch says.
+    Workgroup {
+        /// Type pointed to, as the module sees it.
+        pointee: Id,
+    },
+    /// An image, sampler, pipe or another opaque object.
+    Opaque {
+        /// Its type.
+        ty: Id,
+    },
+}
+
+/// A resource variable of a shader.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number.
+    pub binding: u32,
+    /// The `OpVariable`.
+    pub variable: Id,
+    /// `OpName` of the variable or its type.
+    pub name: Option<String>,
+    /// What is bound.
+    pub kind: BindingKind,
+    /// Number of descriptors; 0 for a runtime-sized array of them.
+    pub count: u32,
+    /// Whether the shader declares that it does not write.
+    pub read_only: bool,
+}
+
+/// What a binding takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BindingKind {
+    /// A storage buffer with this block type.
+    Storage(Id),
+    /// A uniform buffer with this block type.
+    Uniform(Id),
+    /// An image, sampler or another object of this type.
+    Opaque(Id),
+}
+
+/// A specialisation constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecConstant {
+    /// `SpecId`.
+    pub spec_id: u32,
+    /// Result id.
+    pub id: Id,
+    /// Type.
+    pub ty: Id,
+    /// Bits of the value that it has when it is not specialised.
+    pub default: u64,
+}
+
+/// Names and execution models of a module's entry points, in order.
+pub fn entry_points(module: &Module) -> Vec<(String, ExecutionModel)> {
+    let points = module.section(Section::EntryPoints);
+    points
+        .map(|p| (p.string(2), ExecutionModel(p.word(0))))
+        .collect()
+}
+
+/// The specialisation constants of a module, in order.
+pub fn spec_constants(
+    module: &Module,
+    definitions: &Definitions,
+    decorations: &Decorations,
+) -> Vec<SpecConstant> {
+    let mut out = Vec::new();
+    for inst in module.section(Section::Globals) {
+        let is_scalar = matches!(
+            inst.op(),
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
+        );
+        let (true, Some(id), Some(ty)) = (is_scalar, inst.result(), inst.result_type()) else {
+            continue;
+        };
+        let Some([spec_id, ..]) = decorations.get(module, id, Decoration::SpecId) else {
+            continue;
+        };
+        let default = definitions.default_value(module, id).unwrap_or(0);
+        out.push(SpecConstant {
+            spec_id: *spec_id,
+            id,
+            ty,
+            default,
+        });
+    }
+    out
+}
+
+impl Interface {
+    /// The interface of the entry point with the given name.
+    ///
+    /// # Errors
+    /// When there is no such entry point, or what it declares cannot be understood.
+    pub fn of(module: &Module, name: &str) -> Result<Interface, Diagnostic> {
+        let point = module
+            .section(Section::EntryPoints)
+            .find(|p| p.string(2) == name);
+        let point = point.ok_or_else(|| no_entry_point(module, name))?;
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        // Lengths that are operations on specialisation constants shape no interface.
+        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+            Some(definitions.default_value(module, id).unwrap_or(0))
+        })?;
+        let names = Names::compute(module);
+        let reflector = Reflector {
+            module,
+            definitions,
+            decorations,
+            layouts,
+            names,
+        };
+        let mut interface = Interface {
+            name: name.to_owned(),
+            model: ExecutionModel(point.word(0)),
+            function: point.id(1),
+            workgroup_size: reflector.workgroup_size(point.id(1)),
+            params: reflector.params(point)?,
+            bindings: Vec::new(),
+            push_constant_bytes: 0,
+        };
+        reflector.resources(&mut interface);
+        Ok(interface)
+    }
+}
+
+fn no_entry_point(module: &Module, name: &str) -> Diagnostic {
+    let all: Vec<String> = entry_points(module).into_iter().map(|(n, _)| n).collect();
+    let hint = if all.is_empty() {
+        "the module has none: was it compiled as a library?".to_owned()
+    } else {
+        format!("it has: {}", all.join(", "))
+    };
+    Diagnostic::error(
+        Place::Unknown,
+        format!("the module has no entry point {name}"),
+    )
+    .with_hint(hint)
+}
+
+struct Reflector<'a> {
+    module: &'a Module,
+    definitions: Definitions,
+    decorations: Decorations,
+    layouts: Layouts,
+    names: Names,
+}
+
+impl<'a> Reflector<'a> {
+    fn def(&self, id: Id) -> Option<InstRef<'a>> {
+        self.definitions.get(self.module, id)
+    }
+
+    /// The size in the execution mode, or of the constant decorated `WorkgroupSize`, which counts
+    /// above it.
+    fn workgroup_size(&self, function: Id) -> Option<[u32; 3]> {
+        let value = |id| {
+            self.definitions
+                .default_value(self.module, id)
+                .map(|v| v as u32)
+        };
+        for inst in self
+            .module
+            .section(Section::Annotations)
+            .filter(|i| i.op() == Op::Decorate)
+        {
+            let [target, decoration, builtin] = *inst.operands() else {
+                continue;
+            };
+            if decoration == Decoration::BuiltIn.0 && builtin == BuiltIn::WorkgroupSize.0 {
+                let constant = self.def(Id::new(target)?)?;
+                let mut parts = constant.ids(0).map(value);
+                return Some([parts.next()??, parts.next()??, parts.next()??]);
+            }
+        }
+        let modes = self.module.section(Section::ExecutionModes);
+        for mode in modes.filter(|m| m.id(0) == function) {
+            let [_, kind, x, y, z] = *mode.operands() else {
+                continue;
+            };
+            if kind == ExecutionMode::LocalSize.0 {
+                return Some([x, y, z]);
+            }
+            if kind == ExecutionMode::LocalSizeId.0 {
+                let id = |word| Id::new(word).and_then(value);
+                return Some([id(x)?, id(y)?, id(z)?]);
+            }
+        }
+        None
+    }
+
+    fn params(&self, point: InstRef<'a>) -> Result<Vec<Param>, Diagnostic> {
+        let func = self.module.functions().iter().copied();
+        let func = func
+            .into_iter()
+            .find(|f| self.module.function_id(*f) == point.id(1));
+        let func = func.ok_or_else(|| {
+            let message = format!("the entry point {} names no function", point.string(2));
+            Diagnostic::error(point.place(), message)
+        })?;
+        let params = self.module.insts(self.module.function(func).params);
+        let params = params.filter(|p| p.op() == Op::FunctionParameter);
+        Ok(params
+            .filter_map(|p| self.param(p.result()?, p.result_type()?))
+            .collect())
+    }
+
+    fn param(&self, id: Id, ty: Id) -> Option<Param> {
+        let name = self.names.get(self.module, id);
+        let inst = self.def(ty)?;
+        let value = |ty, by_pointer| {
+            let layout = self.layouts.get(ty);
+            ParamKind::Value {
+                ty,
+                size: layout.size,
+                align: layout.align,
+                by_pointer,
+            }
+        };
+        let kind = match inst.op() {
+            Op::TypePointer => {
+                let (class, pointee) = (StorageClass(inst.word(0)), inst.id(1));
+                match class {
+                    StorageClass::Workgroup => ParamKind::Workgroup { pointee },
+                    StorageClass::Function => value(pointee, true),
+                    _ if self.is_by_value(id) => value(pointee, true),
+                    _ => ParamKind::Buffer { class, pointee },
+                }
+            }
+            Op::TypeBool
+            | Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeVector
+            | Op::TypeStruct
+            | Op::TypeArray
+            | Op::TypeMatrix => value(ty, false),
+            _ => ParamKind::Opaque { ty },
+        };
+        Some(Param { name, kind })
+    }
+
+    fn is_by_value(&self, id: Id) -> bool {
+        self.decorations
+            .of(self.module, id, u32::MAX)
+            .any(|(d, operands)| {
+                d == Decoration::FuncParamAttr
+                    && operands.first() == Some(&FunctionParameterAttribute::ByVal.0)
+            })
+    }
+
+    fn resources(&self, interface: &mut Interface) {
+        for inst in self
+            .module
+            .section(Section::Globals)
+            .filter(|i| i.op() == Op::Variable)
+        {
+            let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
+                continue;
+            };
+            let Some(pointee) = self.def(pointer).and_then(|p| p.get_id(1)) else {
+                continue;
+            };
+            match StorageClass(inst.word(0)) {
+                StorageClass::PushConstant => {
+                    let size = self.layouts.get(pointee).size;
+                    interface.push_constant_bytes = interface
+                        .push_constant_bytes
+                        .max(u32::try_from(size).unwrap_or(u32::MAX));
+                }
+                class => interface
+                    .bindings
+                    .extend(self.binding(variable, class, pointee)),
+            }
+        }
+        interface
+            .bindings
+            .sort_by_key(|b| (b.set, b.binding, b.variable));
+    }
+
+    fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<Binding> {
+        let word = |what| {
+            let operands = self.decorations.get(self.module, variable, what);
+            operands.and_then(|o| o.first().copied())
+        };
+        let binding = word(Decoration::Binding)?;
+        let mut ty = self.def(pointee)?;
+        let mut count = 1;
+        match ty.op() {
+            Op::TypeArray => {
+                count = self.definitions.default_value(self.module, ty.id(1))? as u32;
+                ty = self.def(ty.id(0))?;
+            }
+            Op::TypeRuntimeArray => {
+                count = 0;
+                ty = self.def(ty.id(0))?;
+            }
+            _ => {}
+        }
+        let block = ty.result()?;
+        let is = |what| self.decorations.get(self.module, block, what).is_some();
+        let kind = match class {
+            StorageClass::StorageBuffer => BindingKind::Storage(block),
+            StorageClass::Uniform if is(Decoration::BufferBlock) => BindingKind::Storage(block),
+            StorageClass::Uniform => BindingKind::Uniform(block),
+            _ => BindingKind::Opaque(block),
+        };
+        let name = self.names.get(self.module, variable);
+        Some(Binding {
+            set: word(Decoration::DescriptorSet).unwrap_or(0),
+            binding,
+            variable,
+            name: name.or_else(|| self.names.get(self.module, block)),
+            kind,
+            count,
+            read_only: self.is_read_only(variable, ty),
+        })
+    }
+
+    /// Decorated `NonWritable` itself, or in all its members.
+    fn is_read_only(&self, variable: Id, block: InstRef<'_>) -> bool {
+        let decorations = &self.decorations;
+        let Some(id) = block.result() else {
+            return false;
+        };
+        let members = block.operands().len() as u32;
+        decorations
+            .get(self.module, variable, Decoration::NonWritable)
+            .is_some()
+            || (block.op() == Op::TypeStruct
+                && members > 0
+                && (0..members).all(|n| {
+                    decorations
+                        .get_member(self.module, id, n, Decoration::NonWritable)
+                        .is_some()
+                }))
+    }
+}

@@ -1,0 +1,75 @@
+//! Every module of the corpus through reader, analyses and writer.
+
+use spirula_spirv::analysis::{Cfg, Decorations, Definitions, Dominators, Layouts};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{Interface, entry_points};
+use std::path::{Path, PathBuf};
+
+/// The corpus folder, `None` (said aloud) where it is missing; in CI that is a failure.
+fn corpus() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let folder = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
+    if folder.join("spirv").is_dir() {
+        return Some(folder.join("spirv"));
+    }
+    eprintln!(
+        "NOT RUN: no corpus at {} (set SPIRULA_CORPUS)",
+        folder.display()
+    );
+    assert!(std::env::var_os("CI").is_none(), "the corpus is missing");
+    None
+}
+
+fn modules(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("the corpus can be read") {
+        let path = entry.expect("the corpus can be read").path();
+        if path.is_dir() {
+            modules(&path, out);
+        } else if path.extension().is_some_and(|e| e == "spv") {
+            out.push(path);
+        }
+    }
+    out.sort();
+}
+
+#[test]
+fn modules_are_read_analysed_and_written() {
+    let Some(folder) = corpus() else { return };
+    let mut files = Vec::new();
+    modules(&folder, &mut files);
+    assert!(files.len() > 900, "only {} modules found", files.len());
+    let (mut same, mut reordered) = (0, 0);
+    for file in files {
+        let bytes = std::fs::read(&file).expect("the corpus can be read");
+        let module =
+            Module::from_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        let written = module.to_bytes();
+        if written == bytes {
+            same += 1;
+        } else {
+            reordered += 1;
+            assert_eq!(written.len(), bytes.len(), "{}", file.display());
+            let again = Module::from_bytes(&written).expect("what is written is a module");
+            assert_eq!(again.to_bytes(), written, "{}", file.display());
+        }
+        let definitions = Definitions::compute(&module);
+        let decorations = Decorations::compute(&module);
+        Layouts::compute(&module, &definitions, &decorations, |id| {
+            Some(definitions.default_value(&module, id).unwrap_or(1))
+        })
+        .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        for func in module.functions() {
+            let cfg = Cfg::compute(&module, &definitions, *func)
+                .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            Dominators::compute(&cfg);
+        }
+        for (name, _) in entry_points(&module) {
+            Interface::of(&module, &name).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        }
+    }
+    eprintln!("{same} modules written bit for bit, {reordered} in logical order");
+    assert!(
+        reordered * 20 < same,
+        "{reordered} of {same} modules changed"
+    );
+}
