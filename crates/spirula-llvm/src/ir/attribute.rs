@@ -1,0 +1,412 @@
+//! Attributes of functions, results, parameters and calls.
+
+use super::Symbol;
+use super::Type;
+use super::id::dense_id;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+/// What an attribute of a kind carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttrForm {
+    /// Nothing.
+    Plain,
+    /// A number.
+    Number,
+    /// A type, in LLVM before 15 optional.
+    Type,
+    /// A range of integers.
+    Range,
+    /// A list of ranges of integers.
+    RangeList,
+}
+
+/// Defines the attribute kinds: number in bitcode, name in LLVM assembly, what they carry.
+macro_rules! attributes {
+    ($($name:ident = $code:literal, $text:literal, $form:ident;)*) => {
+        /// A kind of attribute that LLVM knows by itself. Named as in its reference manual,
+        /// which defines them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[allow(missing_docs)]
+        pub enum AttrKind { $($name,)* }
+
+        const ROWS: &[(AttrKind, u64, &str, AttrForm)] =
+            &[$((AttrKind::$name, $code, $text, AttrForm::$form),)*];
+    };
+}
+
+attributes! {
+    Align = 1, "align", Number;
+    AlwaysInline = 2, "alwaysinline", Plain;
+    ByVal = 3, "byval", Type;
+    InlineHint = 4, "inlinehint", Plain;
+    InReg = 5, "inreg", Plain;
+    MinSize = 6, "minsize", Plain;
+    Naked = 7, "naked", Plain;
+    Nest = 8, "nest", Plain;
+    NoAlias = 9, "noalias", Plain;
+    NoBuiltin = 10, "nobuiltin", Plain;
+    NoCapture = 11, "nocapture", Plain;
+    NoDuplicate = 12, "noduplicate", Plain;
+    NoImplicitFloat = 13, "noimplicitfloat", Plain;
+    NoInline = 14, "noinline", Plain;
+    NonLazyBind = 15, "nonlazybind", Plain;
+    NoRedZone = 16, "noredzone", Plain;
+    NoReturn = 17, "noreturn", Plain;
+    NoUnwind = 18, "nounwind", Plain;
+    OptSize = 19, "optsize", Plain;
+    ReadNone = 20, "readnone", Plain;
+    ReadOnly = 21, "readonly", Plain;
+    Returned = 22, "returned", Plain;
+    ReturnsTwice = 23, "returns_twice", Plain;
+    SignExt = 24, "signext", Plain;
+    AlignStack = 25, "alignstack", Number;
+    Ssp = 26, "ssp", Plain;
+    SspReq = 27, "sspreq", Plain;
+    SspStrong = 28, "sspstrong", Plain;
+    StructRet = 29, "sret", Type;
+    SanitizeAddress = 30, "sanitize_address", Plain;
+    SanitizeThread = 31, "sanitize_thread", Plain;
+    SanitizeMemory = 32, "sanitize_memory", Plain;
+    UwTable = 33, "uwtable", Number;
+    ZeroExt = 34, "zeroext", Plain;
+    Builtin = 35, "builtin", Plain;
+    Cold = 36, "cold", Plain;
+    OptNone = 37, "optnone", Plain;
+    InAlloca = 38, "inalloca", Type;
+    NonNull = 39, "nonnull", Plain;
+    JumpTable = 40, "jumptable", Plain;
+    Dereferenceable = 41, "dereferenceable", Number;
+    DereferenceableOrNull = 42, "dereferenceable_or_null", Number;
+    Convergent = 43, "convergent", Plain;
+    SafeStack = 44, "safestack", Plain;
+    ArgMemOnly = 45, "argmemonly", Plain;
+    SwiftSelf = 46, "swiftself", Plain;
+    SwiftError = 47, "swifterror", Plain;
+    NoRecurse = 48, "norecurse", Plain;
+    InaccessibleMemOnly = 49, "inaccessiblememonly", Plain;
+    InaccessibleMemOrArgMemOnly = 50, "inaccessiblemem_or_argmemonly", Plain;
+    AllocSize = 51, "allocsize", Number;
+    WriteOnly = 52, "writeonly", Plain;
+    Speculatable = 53, "speculatable", Plain;
+    StrictFp = 54, "strictfp", Plain;
+    SanitizeHwAddress = 55, "sanitize_hwaddress", Plain;
+    NoCfCheck = 56, "nocf_check", Plain;
+    OptForFuzzing = 57, "optforfuzzing", Plain;
+    ShadowCallStack = 58, "shadowcallstack", Plain;
+    SpeculativeLoadHardening = 59, "speculative_load_hardening", Plain;
+    ImmArg = 60, "immarg", Plain;
+    WillReturn = 61, "willreturn", Plain;
+    NoFree = 62, "nofree", Plain;
+    NoSync = 63, "nosync", Plain;
+    SanitizeMemTag = 64, "sanitize_memtag", Plain;
+    Preallocated = 65, "preallocated", Type;
+    NoMerge = 66, "nomerge", Plain;
+    NullPointerIsValid = 67, "null_pointer_is_valid", Plain;
+    NoUndef = 68, "noundef", Plain;
+    ByRef = 69, "byref", Type;
+    MustProgress = 70, "mustprogress", Plain;
+    NoCallback = 71, "nocallback", Plain;
+    VScaleRange = 72, "vscale_range", Number;
+    SwiftAsync = 73, "swiftasync", Plain;
+    NoSanitizeCoverage = 74, "nosanitize_coverage", Plain;
+    ElementType = 75, "elementtype", Type;
+    DisableSanitizerInstrumentation = 76, "disable_sanitizer_instrumentation", Plain;
+    NoSanitizeBounds = 77, "nosanitize_bounds", Plain;
+    AllocAlign = 78, "allocalign", Plain;
+    AllocatedPointer = 79, "allocptr", Plain;
+    AllocKind = 80, "allockind", Number;
+    PresplitCoroutine = 81, "presplitcoroutine", Plain;
+    FnRetThunkExtern = 82, "fn_ret_thunk_extern", Plain;
+    SkipProfile = 83, "skipprofile", Plain;
+    Memory = 84, "memory", Number;
+    NoFpClass = 85, "nofpclass", Number;
+    OptDebug = 86, "optdebug", Plain;
+    Writable = 87, "writable", Plain;
+    CoroOnlyDestroyWhenComplete = 88, "coro_only_destroy_when_complete", Plain;
+    DeadOnUnwind = 89, "dead_on_unwind", Plain;
+    Range = 90, "range", Range;
+    SanitizeNumericalStability = 91, "sanitize_numerical_stability", Plain;
+    Initializes = 92, "initializes", RangeList;
+    HybridPatchable = 93, "hybrid_patchable", Plain;
+    SanitizeRealtime = 94, "sanitize_realtime", Plain;
+    SanitizeRealtimeBlocking = 95, "sanitize_realtime_blocking", Plain;
+    CoroElideSafe = 96, "coro_elide_safe", Plain;
+    NoExt = 97, "noext", Plain;
+    NoDivergenceSource = 98, "nodivergencesource", Plain;
+    SanitizeType = 99, "sanitize_type", Plain;
+    Captures = 100, "captures", Number;
+    DeadOnReturn = 101, "dead_on_return", Number;
+    SanitizeAllocToken = 102, "sanitize_alloc_token", Plain;
+    NoCreateUndefOrPoison = 103, "nocreateundeforpoison", Plain;
+}
+
+impl AttrKind {
+    /// Its name in LLVM assembly.
+    pub fn name(self) -> &'static str {
+        ROWS[self as usize].2
+    }
+
+    /// What it carries.
+    pub fn form(self) -> AttrForm {
+        ROWS[self as usize].3
+    }
+
+    /// The kind with this name.
+    pub fn from_name(name: &str) -> Option<AttrKind> {
+        ROWS.iter().find(|row| row.2 == name).map(|row| row.0)
+    }
+
+    /// The kind with this number in bitcode.
+    pub fn from_code(code: u64) -> Option<AttrKind> {
+        let index = usize::try_from(code).ok()?.checked_sub(1)?;
+        ROWS.get(index).map(|row| row.0)
+    }
+}
+
+/// One attribute.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Attribute {
+    /// A kind alone.
+    Plain(AttrKind),
+    /// A kind and a number: bytes for `align`, and LLVM's own encoding for `memory`,
+    /// `captures`, `nofpclass`, `allocsize`, `vscale_range` and `allockind`.
+    Number(AttrKind, u64),
+    /// A kind and a type, such as `byval(T)`.
+    Type(AttrKind, Option<Type>),
+    /// `range(iN lo, hi)`: width, and the bounds as words least significant first.
+    Range(AttrKind, u32, Box<[u64]>, Box<[u64]>),
+    /// `initializes((lo, hi), …)`
+    RangeList(AttrKind, Box<[(i64, i64)]>),
+    /// `"key"="value"`; the value may be empty.
+    String(Symbol, Symbol),
+}
+
+impl Attribute {
+    /// Its kind; `None` for a string.
+    pub fn kind(&self) -> Option<AttrKind> {
+        match *self {
+            Attribute::Plain(kind)
+            | Attribute::Number(kind, _)
+            | Attribute::Type(kind, _)
+            | Attribute::Range(kind, ..)
+            | Attribute::RangeList(kind, _) => Some(kind),
+            Attribute::String(..) => None,
+        }
+    }
+}
+
+dense_id! {
+    /// A set of attributes of one function, result or parameter.
+    AttrSet, "attrs"
+}
+dense_id! {
+    /// The attributes of a function or call with its result and parameters.
+    AttrList, "attrlist"
+}
+
+impl AttrSet {
+    /// No attributes.
+    pub const EMPTY: AttrSet = AttrSet::new(0);
+}
+
+impl AttrList {
+    /// No attributes.
+    pub const EMPTY: AttrList = AttrList::new(0);
+}
+
+/// The sets of an [`AttrList`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AttrListData {
+    /// Of the function or call itself.
+    pub function: AttrSet,
+    /// Of its result.
+    pub result: AttrSet,
+    /// Of its parameters; those past the end have none.
+    pub params: Box<[AttrSet]>,
+}
+
+/// All attributes of a module, interned.
+#[derive(Clone, Debug)]
+pub struct Attributes {
+    sets: Vec<Box<[Attribute]>>,
+    lists: Vec<AttrListData>,
+    set_index: HashTable<AttrSet>,
+    list_index: HashTable<AttrList>,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        let mut attributes = Attributes {
+            sets: Vec::new(),
+            lists: Vec::new(),
+            set_index: HashTable::new(),
+            list_index: HashTable::new(),
+        };
+        let none = attributes.set(Vec::new());
+        attributes.list(none, none, Vec::new());
+        attributes
+    }
+}
+
+impl Attributes {
+    /// The set of these attributes. Kinds come first in the order of bitcode, then strings as
+    /// they were given; of several of one kind or key the last counts.
+    pub fn set(&mut self, attributes: Vec<Attribute>) -> AttrSet {
+        let kinds: Box<[Attribute]> = sorted(attributes).into();
+        let hash = FxBuildHasher.hash_one(&kinds);
+        let sets = &mut self.sets;
+        if let Some(&found) = self.set_index.find(hash, |set| sets[set.index()] == kinds) {
+            return found;
+        }
+        let set = AttrSet::new(sets.len());
+        sets.push(kinds);
+        self.set_index
+            .insert_unique(hash, set, |set| FxBuildHasher.hash_one(&sets[set.index()]));
+        set
+    }
+
+    /// The list of these sets.
+    pub fn list(&mut self, function: AttrSet, result: AttrSet, params: Vec<AttrSet>) -> AttrList {
+        let mut params = params;
+        while params.last() == Some(&AttrSet::EMPTY) {
+            params.pop();
+        }
+        let new = AttrListData {
+            function,
+            result,
+            params: params.into(),
+        };
+        let hash = FxBuildHasher.hash_one(&new);
+        let lists = &mut self.lists;
+        if let Some(&found) = self
+            .list_index
+            .find(hash, |list| lists[list.index()] == new)
+        {
+            return found;
+        }
+        let list = AttrList::new(lists.len());
+        lists.push(new);
+        self.list_index.insert_unique(hash, list, |list| {
+            FxBuildHasher.hash_one(&lists[list.index()])
+        });
+        list
+    }
+
+    /// The attributes of a set.
+    pub fn get(&self, set: AttrSet) -> &[Attribute] {
+        &self.sets[set.index()]
+    }
+
+    /// The sets of a list.
+    pub fn list_data(&self, list: AttrList) -> &AttrListData {
+        &self.lists[list.index()]
+    }
+
+    /// The set of a function or call itself.
+    pub fn function(&self, list: AttrList) -> AttrSet {
+        self.list_data(list).function
+    }
+
+    /// The set of a result.
+    pub fn result(&self, list: AttrList) -> AttrSet {
+        self.list_data(list).result
+    }
+
+    /// The set of parameter `index`.
+    pub fn param(&self, list: AttrList, index: usize) -> AttrSet {
+        self.list_data(list)
+            .params
+            .get(index)
+            .copied()
+            .unwrap_or(AttrSet::EMPTY)
+    }
+
+    /// The attribute of a kind in a set.
+    pub fn find(&self, set: AttrSet, kind: AttrKind) -> Option<&Attribute> {
+        self.get(set)
+            .iter()
+            .find(|attribute| attribute.kind() == Some(kind))
+    }
+
+    /// Whether a set has an attribute of a kind.
+    pub fn has(&self, set: AttrSet, kind: AttrKind) -> bool {
+        self.find(set, kind).is_some()
+    }
+
+    /// The number of the attribute of a kind in a set.
+    pub fn number(&self, set: AttrSet, kind: AttrKind) -> Option<u64> {
+        match self.find(set, kind) {
+            Some(&Attribute::Number(_, number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The type of the attribute of a kind in a set.
+    pub fn type_of(&self, set: AttrSet, kind: AttrKind) -> Option<Type> {
+        match self.find(set, kind) {
+            Some(&Attribute::Type(_, ty)) => ty,
+            _ => None,
+        }
+    }
+
+    /// The value of a string attribute in a set.
+    pub fn string(&self, set: AttrSet, key: Symbol) -> Option<Symbol> {
+        self.get(set).iter().find_map(|attribute| match *attribute {
+            Attribute::String(at, value) if at == key => Some(value),
+            _ => None,
+        })
+    }
+}
+
+fn sorted(attributes: Vec<Attribute>) -> Vec<Attribute> {
+    let rank = |attribute: &Attribute| attribute.kind().map_or(usize::MAX, |kind| kind as usize);
+    let mut sorted = attributes;
+    sorted.sort_by_key(rank);
+    let mut out: Vec<Attribute> = Vec::with_capacity(sorted.len());
+    for new in sorted {
+        let same = |old: &Attribute| match (old, &new) {
+            (Attribute::String(a, _), Attribute::String(b, _)) => a == b,
+            _ => old.kind().is_some() && old.kind() == new.kind(),
+        };
+        match out.iter_mut().find(|old| same(old)) {
+            Some(old) => *old = new,
+            None => out.push(new),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_positions() {
+        for (index, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.1, index as u64 + 1, "{}", row.2);
+            assert_eq!(AttrKind::from_code(row.1), Some(row.0));
+            assert_eq!(AttrKind::from_name(row.2), Some(row.0));
+        }
+    }
+
+    #[test]
+    fn sets_have_one_order_and_no_doubles() {
+        let mut all = Attributes::default();
+        let a = all.set(vec![
+            Attribute::Plain(AttrKind::NoUnwind),
+            Attribute::Number(AttrKind::Align, 4),
+            Attribute::Number(AttrKind::Align, 8),
+        ]);
+        let b = all.set(vec![
+            Attribute::Number(AttrKind::Align, 8),
+            Attribute::Plain(AttrKind::NoUnwind),
+        ]);
+        assert_eq!(a, b);
+        assert_eq!(all.number(a, AttrKind::Align), Some(8));
+        let list = all.list(a, AttrSet::EMPTY, vec![AttrSet::EMPTY]);
+        assert_eq!(all.param(list, 0), AttrSet::EMPTY);
+        assert_eq!(all.list(a, AttrSet::EMPTY, vec![]), list);
+    }
+}

@@ -1,0 +1,366 @@
+//! Interned constants.
+
+use super::id::dense_id;
+use super::{Flags, Func, Global, InlineAsm, Opcode, Predicate, Type, TypeKind, Types};
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+dense_id! {
+    /// A constant with its type. Equal constants have equal ids.
+    Const, "const"
+}
+
+/// A constant.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ConstData {
+    /// Its type.
+    pub ty: Type,
+    /// What it is.
+    pub kind: ConstKind,
+}
+
+/// What a constant is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ConstKind {
+    /// An integer of at most 64 bits, zero-extended.
+    Int(u64),
+    /// An integer of more than 64 bits, least significant word first.
+    Wide(Box<[u64]>),
+    /// A floating-point number of at most 64 bits, as its bits.
+    Float(u64),
+    /// A floating-point number of 80 or 128 bits, least significant word first.
+    WideFloat([u64; 2]),
+    /// The null pointer, or the token `none`.
+    Null,
+    /// All zeros, of an array, struct, vector or target type.
+    Zero,
+    /// Any value, a new one at each use.
+    Undef,
+    /// The result of an erroneous operation.
+    Poison,
+    /// Elements of an array, struct or vector, not all plain numbers.
+    Aggregate(Box<[Const]>),
+    /// Elements of an array or vector, numbers of 8, 16, 32 or 64 bits, little-endian.
+    Data(Box<[u8]>),
+    /// One value for every element of a scalable vector.
+    Splat(Const),
+    /// The address of a global variable, function, alias or ifunc.
+    Global(Global),
+    /// The address of a block: function, and number of the block.
+    BlockAddress(Func, u32),
+    /// A function that stands for a global within the same linkage unit.
+    DsoLocalEquivalent(Global),
+    /// A function exempt from control-flow integrity checks.
+    NoCfi(Global),
+    /// A signed pointer.
+    PtrAuth(Box<[Const]>),
+    /// Inline assembly as a callee: index into [`super::Module::inline_asm`].
+    InlineAsm(u32),
+    /// A constant expression.
+    Expr(Box<Expr>),
+}
+
+/// A constant expression.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expr {
+    /// What it does.
+    pub opcode: Opcode,
+    /// Markers such as `inbounds`.
+    pub flags: Flags,
+    /// Its operands, as of the instruction of that opcode.
+    pub operands: Box<[Const]>,
+    /// What it needs beside them.
+    pub extra: ExprExtra,
+}
+
+/// What a constant expression carries beside its operands.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ExprExtra {
+    /// Nothing.
+    None,
+    /// Of `getelementptr`: the type the indices walk through.
+    SourceType(Type),
+    /// Of `icmp` and `fcmp` (LLVM before 19 and 20).
+    Compare(Predicate),
+    /// Of `shufflevector`: numbers of the result's elements, `u32::MAX` for poison.
+    Mask(Box<[u32]>),
+    /// Of `extractvalue` and `insertvalue` (LLVM before 15).
+    Indices(Box<[u32]>),
+}
+
+/// All constants of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Constants {
+    data: Vec<ConstData>,
+    index: HashTable<Const>,
+}
+
+impl Constants {
+    /// The constant of this type and kind, as it is: the caller sees to canonical form, or uses
+    /// the constructors below.
+    pub fn intern(&mut self, ty: Type, kind: ConstKind) -> Const {
+        let new = ConstData { ty, kind };
+        let hash = FxBuildHasher.hash_one(&new);
+        let data = &mut self.data;
+        if let Some(&found) = self.index.find(hash, |id| data[id.index()] == new) {
+            return found;
+        }
+        let id = Const::new(data.len());
+        data.push(new);
+        self.index
+            .insert_unique(hash, id, |id| FxBuildHasher.hash_one(&data[id.index()]));
+        id
+    }
+
+    /// A constant by its id.
+    pub fn get(&self, id: Const) -> &ConstData {
+        &self.data[id.index()]
+    }
+
+    /// The type of a constant.
+    pub fn ty(&self, id: Const) -> Type {
+        self.data[id.index()].ty
+    }
+
+    /// What a constant is.
+    pub fn kind(&self, id: Const) -> &ConstKind {
+        &self.data[id.index()].kind
+    }
+
+    /// Number of constants.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// All constants in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (Const, &ConstData)> {
+        self.data
+            .iter()
+            .enumerate()
+            .map(|(index, data)| (Const::new(index), data))
+    }
+
+    /// An integer, truncated to the width of its type.
+    pub fn int(&mut self, types: &Types, ty: Type, value: u64) -> Const {
+        match types.int_width(ty) {
+            Some(width) if width > 64 => self.wide_int(types, ty, &[value]),
+            width => self.intern(ty, ConstKind::Int(truncate(value, width.unwrap_or(64)))),
+        }
+    }
+
+    /// An integer of any width, words least significant first, zero-extended or truncated.
+    pub fn wide_int(&mut self, types: &Types, ty: Type, words: &[u64]) -> Const {
+        let width = types.int_width(ty).unwrap_or(64);
+        if width <= 64 {
+            let value = truncate(words.first().copied().unwrap_or(0), width);
+            return self.intern(ty, ConstKind::Int(value));
+        }
+        let mut all = vec![0; width.div_ceil(64) as usize];
+        for (to, &from) in all.iter_mut().zip(words) {
+            *to = from;
+        }
+        if let Some(last) = all.last_mut()
+            && !width.is_multiple_of(64)
+        {
+            *last = truncate(*last, width % 64);
+        }
+        self.intern(ty, ConstKind::Wide(all.into()))
+    }
+
+    /// Zero of any type that has one: 0, 0.0, `null`, `none` or `zeroinitializer`.
+    pub fn zero(&mut self, types: &Types, ty: Type) -> Const {
+        match *types.kind(ty) {
+            TypeKind::Int(width) if width > 64 => self.wide_int(types, ty, &[]),
+            TypeKind::Int(_) => self.intern(ty, ConstKind::Int(0)),
+            TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => {
+                self.intern(ty, ConstKind::Float(0))
+            }
+            TypeKind::X86Fp80 | TypeKind::Fp128 | TypeKind::PpcFp128 => {
+                self.intern(ty, ConstKind::WideFloat([0; 2]))
+            }
+            TypeKind::Pointer { .. } | TypeKind::Token => self.intern(ty, ConstKind::Null),
+            _ => self.intern(ty, ConstKind::Zero),
+        }
+    }
+
+    /// An array, struct or vector of these elements, in canonical form.
+    pub fn aggregate(&mut self, types: &Types, ty: Type, elements: &[Const]) -> Const {
+        if elements.iter().all(|&element| self.is_zero(element)) {
+            return self.intern(ty, ConstKind::Zero);
+        }
+        if let Some(&first) = elements.first() {
+            for kind in [ConstKind::Poison, ConstKind::Undef] {
+                if *self.kind(first) == kind && elements.iter().all(|&element| element == first) {
+                    return self.intern(ty, kind);
+                }
+            }
+        }
+        match self.data_bytes(types, ty, elements) {
+            Some(bytes) => self.intern(ty, ConstKind::Data(bytes)),
+            None => self.intern(ty, ConstKind::Aggregate(elements.into())),
+        }
+    }
+
+    /// An array or vector of plain numbers as little-endian bytes, in canonical form.
+    pub fn data(&mut self, ty: Type, bytes: Vec<u8>) -> Const {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return self.intern(ty, ConstKind::Zero);
+        }
+        self.intern(ty, ConstKind::Data(bytes.into()))
+    }
+
+    /// Whether all bits of a constant are known to be zero.
+    pub fn is_zero(&self, id: Const) -> bool {
+        match self.kind(id) {
+            ConstKind::Int(bits) | ConstKind::Float(bits) => *bits == 0,
+            ConstKind::Wide(words) => words.iter().all(|&word| word == 0),
+            ConstKind::WideFloat(words) => *words == [0; 2],
+            ConstKind::Null | ConstKind::Zero => true,
+            _ => false,
+        }
+    }
+
+    /// An integer of at most 64 bits, zero-extended.
+    pub fn as_u64(&self, id: Const) -> Option<u64> {
+        match *self.kind(id) {
+            ConstKind::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// An integer of at most 64 bits, sign-extended from the width of its type.
+    pub fn as_i64(&self, types: &Types, id: Const) -> Option<i64> {
+        let width = types.int_width(self.ty(id))?;
+        self.as_u64(id).map(|value| sign_extend(value, width))
+    }
+
+    /// Element `index` of an array, struct or vector constant, whatever its form.
+    pub fn element(&mut self, types: &Types, id: Const, index: u64) -> Option<Const> {
+        let ty = types.element(self.ty(id), index)?;
+        let at = usize::try_from(index).ok()?;
+        match self.kind(id) {
+            ConstKind::Zero => Some(self.zero(types, ty)),
+            ConstKind::Undef => Some(self.intern(ty, ConstKind::Undef)),
+            ConstKind::Poison => Some(self.intern(ty, ConstKind::Poison)),
+            ConstKind::Aggregate(elements) => elements.get(at).copied(),
+            ConstKind::Splat(element) => Some(*element),
+            ConstKind::Data(bytes) => {
+                let size = data_element_size(types, ty)?;
+                let bits = read_element(bytes.get(at * size..(at + 1) * size)?);
+                let float = types.float_width(ty).is_some();
+                let kind = if float {
+                    ConstKind::Float(bits)
+                } else {
+                    ConstKind::Int(bits)
+                };
+                Some(self.intern(ty, kind))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bits of the elements of an array or vector of plain numbers, for [`ConstKind::Data`].
+    pub fn data_elements<'a>(
+        &'a self,
+        types: &Types,
+        id: Const,
+    ) -> Option<impl ExactSizeIterator<Item = u64> + 'a> {
+        let ConstKind::Data(bytes) = self.kind(id) else {
+            return None;
+        };
+        let size = data_element_size(types, types.element(self.ty(id), 0)?)?;
+        Some(bytes.chunks_exact(size).map(read_element))
+    }
+
+    fn data_bytes(&self, types: &Types, ty: Type, elements: &[Const]) -> Option<Box<[u8]>> {
+        let (TypeKind::Array { element, .. } | TypeKind::Vector { element, .. }) = *types.kind(ty)
+        else {
+            return None;
+        };
+        let size = data_element_size(types, element)?;
+        let mut bytes = Vec::with_capacity(elements.len() * size);
+        for &id in elements {
+            let (ConstKind::Int(bits) | ConstKind::Float(bits)) = *self.kind(id) else {
+                return None;
+            };
+            bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
+        }
+        Some(bytes.into())
+    }
+}
+
+/// Bytes of one element of a [`ConstKind::Data`]; `None` where the type cannot be in one.
+pub(crate) fn data_element_size(types: &Types, element: Type) -> Option<usize> {
+    match *types.kind(element) {
+        TypeKind::Int(width @ (8 | 16 | 32 | 64)) => Some(width as usize / 8),
+        TypeKind::Half | TypeKind::BFloat => Some(2),
+        TypeKind::Float => Some(4),
+        TypeKind::Double => Some(8),
+        _ => None,
+    }
+}
+
+fn read_element(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+}
+
+fn truncate(value: u64, width: u32) -> u64 {
+    if width >= 64 {
+        value
+    } else {
+        value & ((1 << width) - 1)
+    }
+}
+
+fn sign_extend(value: u64, width: u32) -> i64 {
+    let shift = 64 - width.clamp(1, 64);
+    ((value << shift) as i64) >> shift
+}
+
+/// Keeps the link to inline assembly in one place: its constant.
+impl Constants {
+    /// Inline assembly, as a callee.
+    pub fn inline_asm(&mut self, all: &mut Vec<InlineAsm>, ty: Type, asm: InlineAsm) -> Const {
+        all.push(asm);
+        self.intern(ty, ConstKind::InlineAsm(all.len() as u32 - 1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_truncated_and_extended() {
+        let (mut types, mut consts) = (Types::default(), Constants::default());
+        let i7 = types.int(7);
+        let minus = consts.int(&types, i7, u64::MAX);
+        assert_eq!(consts.as_u64(minus), Some(127));
+        assert_eq!(consts.as_i64(&types, minus), Some(-1));
+        let i70 = types.int(70);
+        let wide = consts.wide_int(&types, i70, &[1, u64::MAX]);
+        assert_eq!(*consts.kind(wide), ConstKind::Wide([1, 63].into()));
+    }
+
+    #[test]
+    fn aggregates_are_canonical() {
+        let (mut types, mut consts) = (Types::default(), Constants::default());
+        let array = types.array(Type::I16, 2);
+        let [zero, two] = [0, 2].map(|value| consts.int(&types, Type::I16, value));
+        let all_zero = consts.aggregate(&types, array, &[zero, zero]);
+        assert_eq!(*consts.kind(all_zero), ConstKind::Zero);
+        let some = consts.aggregate(&types, array, &[zero, two]);
+        assert_eq!(*consts.kind(some), ConstKind::Data([0, 0, 2, 0].into()));
+        assert_eq!(consts.element(&types, some, 1), Some(two));
+        assert_eq!(consts.data(array, vec![0, 0, 2, 0]), some);
+    }
+}

@@ -1,0 +1,261 @@
+//! Functions.
+
+use super::{
+    AttrList, Block, CallInfo, CallingConvention, Const, Extra, Global, Inst, Instruction,
+    Metadata, Module, Span, Symbol, Type, Value, ValueKind,
+};
+use spirula_source::Place;
+
+/// A function, declared (no blocks) or defined.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The global that names it.
+    pub global: Global,
+    /// Its function type.
+    pub ty: Type,
+    /// Calling convention.
+    pub convention: CallingConvention,
+    /// Attributes of the function, its result and its parameters.
+    pub attributes: AttrList,
+    /// Types of its parameters; also the first locals.
+    pub params: Vec<Type>,
+    /// Name of the garbage collector; empty if none.
+    pub gc: Symbol,
+    /// Personality function for exceptions.
+    pub personality: Option<Const>,
+    /// Data before the entry point.
+    pub prefix: Option<Const>,
+    /// Data at the entry point.
+    pub prologue: Option<Const>,
+    /// Blocks in order; the first is the entry.
+    pub blocks: Vec<BlockData>,
+    /// Instructions in order.
+    pub insts: Vec<Instruction>,
+    /// Where each instruction was read.
+    pub places: Vec<Place>,
+    /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
+    pub names: Vec<Symbol>,
+    /// What calls carry beside operands; see [`Extra::Call`].
+    pub calls: Vec<CallInfo>,
+    /// Metadata attached to instructions, in the order of the instructions.
+    pub attachments: Vec<Attachment>,
+    /// Debug records, in the order of the instructions they stand before.
+    pub debug_records: Vec<DebugRecord>,
+    /// Pool behind the operands of instructions.
+    pub value_pool: Vec<Value>,
+    /// Pool behind successors and the blocks of phis.
+    pub block_pool: Vec<Block>,
+    /// Pool behind shuffle masks and aggregate indices.
+    pub number_pool: Vec<u32>,
+}
+
+/// A basic block.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockData {
+    /// Its name; empty if unnamed.
+    pub name: Symbol,
+    /// Its instructions; never empty, and the last is the terminator.
+    pub insts: Span,
+}
+
+/// Metadata attached to an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attachment {
+    /// The instruction.
+    pub inst: Inst,
+    /// Kind, such as `dbg` or `tbaa`.
+    pub kind: Symbol,
+    /// The node.
+    pub node: Metadata,
+}
+
+/// A debug record, such as `#dbg_value(...)`.
+#[derive(Clone, Debug)]
+pub struct DebugRecord {
+    /// The instruction it stands before.
+    pub before: Inst,
+    /// What it says.
+    pub kind: DebugRecordKind,
+    /// Its arguments in the order of LLVM assembly, the debug location last.
+    pub arguments: Vec<Option<Metadata>>,
+}
+
+/// What a debug record says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DebugRecordKind {
+    /// A variable has this value from here on.
+    Value,
+    /// A variable lives at this address.
+    Declare,
+    /// A store to a variable.
+    Assign,
+    /// A label.
+    Label,
+    /// A variable lives at this address, found in a value (LLVM 21).
+    DeclareValue,
+}
+
+impl Function {
+    /// A declaration without attributes.
+    pub fn new(global: Global, ty: Type, params: Vec<Type>) -> Self {
+        Function {
+            global,
+            ty,
+            convention: CallingConvention::C,
+            attributes: AttrList::EMPTY,
+            params,
+            gc: Symbol::EMPTY,
+            personality: None,
+            prefix: None,
+            prologue: None,
+            blocks: Vec::new(),
+            insts: Vec::new(),
+            places: Vec::new(),
+            names: Vec::new(),
+            calls: Vec::new(),
+            attachments: Vec::new(),
+            debug_records: Vec::new(),
+            value_pool: Vec::new(),
+            block_pool: Vec::new(),
+            number_pool: Vec::new(),
+        }
+    }
+
+    /// Whether it has no body.
+    pub fn is_declaration(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Number of locals: parameters and instructions.
+    pub fn local_count(&self) -> usize {
+        self.params.len() + self.insts.len()
+    }
+
+    /// The value of parameter `index`.
+    pub fn param(&self, index: usize) -> Value {
+        Value::local(index)
+    }
+
+    /// The instruction behind a local; `None` for a parameter.
+    pub fn inst_of(&self, local: usize) -> Option<Inst> {
+        local.checked_sub(self.params.len()).map(Inst::new)
+    }
+
+    /// The value an instruction results in.
+    pub fn result(&self, inst: Inst) -> Value {
+        Value::local(self.params.len() + inst.index())
+    }
+
+    /// An instruction.
+    pub fn inst(&self, inst: Inst) -> &Instruction {
+        &self.insts[inst.index()]
+    }
+
+    /// Where an instruction was read.
+    pub fn place(&self, inst: Inst) -> Place {
+        self.places.get(inst.index()).copied().unwrap_or_default()
+    }
+
+    /// All blocks in order.
+    pub fn block_ids(&self) -> impl DoubleEndedIterator<Item = Block> + use<> {
+        (0..self.blocks.len()).map(Block::new)
+    }
+
+    /// The instructions of a block in order.
+    pub fn block_insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + use<> {
+        self.blocks[block.index()].insts.range().map(Inst::new)
+    }
+
+    /// The last instruction of a block.
+    pub fn terminator(&self, block: Block) -> Inst {
+        Inst::new(self.blocks[block.index()].insts.range().end - 1)
+    }
+
+    /// Operands of an instruction; which is which: [`Instruction`].
+    pub fn operands(&self, inst: Inst) -> &[Value] {
+        &self.value_pool[self.inst(inst).operands.range()]
+    }
+
+    /// Successors of a terminator, or the blocks a phi's values come from; empty otherwise.
+    pub fn blocks_of(&self, inst: Inst) -> &[Block] {
+        match self.inst(inst).extra {
+            Extra::Blocks(span) => &self.block_pool[span.range()],
+            Extra::Call(call) => &self.block_pool[self.calls[call as usize].targets.range()],
+            _ => &[],
+        }
+    }
+
+    /// Successors of a block.
+    pub fn successors(&self, block: Block) -> &[Block] {
+        self.blocks_of(self.terminator(block))
+    }
+
+    /// Shuffle mask or aggregate indices of an instruction; empty otherwise.
+    pub fn numbers_of(&self, inst: Inst) -> &[u32] {
+        match self.inst(inst).extra {
+            Extra::Mask(span) | Extra::Indices(span) => &self.number_pool[span.range()],
+            _ => &[],
+        }
+    }
+
+    /// What a call carries; `None` for other instructions.
+    pub fn call(&self, inst: Inst) -> Option<&CallInfo> {
+        match self.inst(inst).extra {
+            Extra::Call(call) => Some(&self.calls[call as usize]),
+            _ => None,
+        }
+    }
+
+    /// Callee of a call.
+    pub fn callee(&self, inst: Inst) -> Option<Value> {
+        self.call(inst)
+            .and_then(|_| self.operands(inst).first().copied())
+    }
+
+    /// Arguments of a call, without callee and bundles.
+    pub fn arguments(&self, inst: Inst) -> &[Value] {
+        match self.call(inst) {
+            Some(call) => &self.operands(inst)[1..=call.arguments as usize],
+            None => &[],
+        }
+    }
+
+    /// Metadata attached to an instruction.
+    pub fn attachments(&self, inst: Inst) -> &[Attachment] {
+        let from = self
+            .attachments
+            .partition_point(|attachment| attachment.inst < inst);
+        let len = self.attachments[from..].partition_point(|attachment| attachment.inst == inst);
+        &self.attachments[from..from + len]
+    }
+
+    /// The metadata of one kind attached to an instruction.
+    pub fn attachment(&self, inst: Inst, kind: Symbol) -> Option<Metadata> {
+        self.attachments(inst)
+            .iter()
+            .find(|a| a.kind == kind)
+            .map(|a| a.node)
+    }
+
+    /// Name of a local; empty if unnamed.
+    pub fn name(&self, local: usize) -> Symbol {
+        self.names.get(local).copied().unwrap_or(Symbol::EMPTY)
+    }
+
+    /// Type of a local.
+    pub fn local_type(&self, local: usize) -> Type {
+        match local.checked_sub(self.params.len()) {
+            Some(inst) => self.insts[inst].ty,
+            None => self.params[local],
+        }
+    }
+
+    /// Type of an operand.
+    pub fn type_of(&self, module: &Module, value: Value) -> Type {
+        match value.kind() {
+            ValueKind::Local(local) => self.local_type(local),
+            ValueKind::Const(constant) => module.consts.ty(constant),
+            ValueKind::Metadata(_) => Type::METADATA,
+        }
+    }
+}

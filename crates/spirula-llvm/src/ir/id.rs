@@ -1,0 +1,160 @@
+//! Ids: dense `u32` newtypes, and spans into pools.
+
+use super::{Const, Metadata};
+use std::fmt;
+use std::num::NonZeroU32;
+
+/// Defines a dense id whose `Option` is as small as itself, with the prefix it is shown with.
+macro_rules! dense_id {
+    ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(std::num::NonZeroU32);
+
+        impl $name {
+            /// The id of the entity at `index` of its arena.
+            ///
+            /// # Panics
+            /// When `index` is `u32::MAX` or above; readers bound their inputs far below.
+            pub const fn new(index: usize) -> Self {
+                assert!(index < u32::MAX as usize, "too many entities of one kind");
+                match std::num::NonZeroU32::new(index as u32 + 1) {
+                    Some(id) => $name(id),
+                    None => unreachable!(),
+                }
+            }
+
+            /// Its position in its arena.
+            pub const fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($prefix, "{}"), self.index())
+            }
+        }
+    };
+}
+pub(crate) use dense_id;
+
+dense_id! {
+    /// A function, declared or defined: its position in [`super::Module::functions`].
+    Func, "func"
+}
+dense_id! {
+    /// A basic block within its function.
+    Block, "block"
+}
+dense_id! {
+    /// An instruction within its function.
+    Inst, "inst"
+}
+
+/// A range of one of the pools of a function or of an arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Index of the first element.
+    pub start: u32,
+    /// Number of elements.
+    pub len: u32,
+}
+
+impl Span {
+    /// The span from `start` up to the present end of `pool`.
+    pub fn since<T>(start: usize, pool: &[T]) -> Self {
+        Span {
+            start: start as u32,
+            len: (pool.len() - start) as u32,
+        }
+    }
+
+    /// As a range of indices.
+    pub fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// What an operand refers to, in one word. See [`ValueKind`].
+///
+/// Locals are numbered densely within their function: parameters first, then every instruction
+/// in program order, with or without a result. So the instruction behind a local is found by
+/// subtraction: [`super::Function::inst_of`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Value(NonZeroU32);
+
+/// The kinds of operands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValueKind {
+    /// A parameter or the result of an instruction of the same function, by its number.
+    Local(usize),
+    /// A constant, which includes globals and inline assembly.
+    Const(Const),
+    /// Metadata as an argument of a call.
+    Metadata(Metadata),
+}
+
+const TAG_SHIFT: u32 = 30;
+const PAYLOAD: u32 = (1 << TAG_SHIFT) - 1;
+
+impl Value {
+    const fn pack(tag: u32, index: usize) -> Self {
+        assert!(index < PAYLOAD as usize, "too many values");
+        match NonZeroU32::new((tag << TAG_SHIFT) | (index as u32 + 1)) {
+            Some(word) => Value(word),
+            None => unreachable!(),
+        }
+    }
+
+    /// The local with this number.
+    pub const fn local(number: usize) -> Self {
+        Value::pack(0, number)
+    }
+
+    /// A constant.
+    pub const fn constant(id: Const) -> Self {
+        Value::pack(1, id.index())
+    }
+
+    /// Metadata.
+    pub const fn metadata(id: Metadata) -> Self {
+        Value::pack(2, id.index())
+    }
+
+    /// What it refers to.
+    pub const fn kind(self) -> ValueKind {
+        let index = (self.0.get() & PAYLOAD) as usize - 1;
+        match self.0.get() >> TAG_SHIFT {
+            0 => ValueKind::Local(index),
+            1 => ValueKind::Const(Const::new(index)),
+            _ => ValueKind::Metadata(Metadata::new(index)),
+        }
+    }
+
+    /// The number of the local, if it is one.
+    pub const fn as_local(self) -> Option<usize> {
+        match self.kind() {
+            ValueKind::Local(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The constant, if it is one.
+    pub const fn as_const(self) -> Option<Const> {
+        match self.kind() {
+            ValueKind::Const(id) => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            ValueKind::Local(number) => write!(f, "%{number}"),
+            ValueKind::Const(id) => write!(f, "{id:?}"),
+            ValueKind::Metadata(id) => write!(f, "{id:?}"),
+        }
+    }
+}

@@ -1,0 +1,453 @@
+//! Data layouts: sizes, alignments and offsets of types in memory.
+
+use super::{Type, TypeKind, Types};
+
+/// A size with the alignments a data layout gives for it, all in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spec {
+    width: u32,
+    align: u32,
+}
+
+/// Layout of pointers of one address space, in bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct PointerSpec {
+    space: u32,
+    width: u32,
+    align: u32,
+    index: u32,
+}
+
+/// A data layout. See LLVM's reference manual, "Data Layout", for the text form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataLayout {
+    text: String,
+    big_endian: bool,
+    pointers: Vec<PointerSpec>,
+    ints: Vec<Spec>,
+    floats: Vec<Spec>,
+    vectors: Vec<Spec>,
+    aggregate_align: u32,
+    alloca_space: u32,
+    global_space: u32,
+    program_space: u32,
+    measures: Vec<Option<Measure>>,
+}
+
+/// Size in bits and alignment in bytes of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Measure {
+    bits: u64,
+    align: u64,
+}
+
+/// How far the computation of a [`Measure`] is; a type met while busy contains itself.
+#[derive(Clone, Copy)]
+enum State {
+    Unknown,
+    Busy,
+    Known(Option<Measure>),
+}
+
+/// Where the fields of a struct are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructLayout {
+    /// Offset of each field in bytes.
+    pub offsets: Vec<u64>,
+    /// Size in bytes, padding at the end included.
+    pub size: u64,
+    /// Alignment in bytes.
+    pub align: u64,
+}
+
+/// How deep types may nest before sizes are not computed any more.
+const MAX_DEPTH: u32 = 64;
+
+impl Default for DataLayout {
+    fn default() -> Self {
+        let spec = |(width, align)| Spec { width, align };
+        DataLayout {
+            text: String::new(),
+            big_endian: false,
+            pointers: vec![PointerSpec {
+                space: 0,
+                width: 64,
+                align: 64,
+                index: 64,
+            }],
+            ints: [(1, 8), (8, 8), (16, 16), (32, 32), (64, 32)]
+                .map(spec)
+                .into(),
+            floats: [(16, 16), (32, 32), (64, 64), (128, 128)].map(spec).into(),
+            vectors: [(64, 64), (128, 128)].map(spec).into(),
+            aggregate_align: 8,
+            alloca_space: 0,
+            global_space: 0,
+            program_space: 0,
+            measures: Vec::new(),
+        }
+    }
+}
+
+impl DataLayout {
+    /// Parses the text of a data layout.
+    ///
+    /// # Errors
+    /// The part that is not understood.
+    pub fn parse(text: &str) -> Result<Self, &str> {
+        let mut layout = DataLayout {
+            text: text.to_owned(),
+            ..DataLayout::default()
+        };
+        for part in text.split('-').filter(|part| !part.is_empty()) {
+            layout.parse_part(part).ok_or(part)?;
+        }
+        Ok(layout)
+    }
+
+    /// The text it was parsed from; empty for the default layout.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Address space of `alloca`.
+    pub fn alloca_space(&self) -> u32 {
+        self.alloca_space
+    }
+
+    /// Address space of globals that do not say.
+    pub fn global_space(&self) -> u32 {
+        self.global_space
+    }
+
+    /// Address space of functions.
+    pub fn program_space(&self) -> u32 {
+        self.program_space
+    }
+
+    /// Whether the most significant byte comes first.
+    pub fn is_big_endian(&self) -> bool {
+        self.big_endian
+    }
+
+    fn parse_part(&mut self, part: &str) -> Option<()> {
+        let kind = part.chars().next()?;
+        let mut rest = part[kind.len_utf8()..].split(':');
+        let head = rest.next()?;
+        let number = |text: Option<&str>| match text {
+            None | Some("") => Some(None),
+            Some(text) => text.parse::<u32>().ok().map(Some),
+        };
+        match kind {
+            'e' if head.is_empty() => self.big_endian = false,
+            'E' if head.is_empty() => self.big_endian = true,
+            'A' => self.alloca_space = head.parse().ok()?,
+            'G' => self.global_space = head.parse().ok()?,
+            'P' => self.program_space = head.parse().ok()?,
+            'p' => {
+                let space = number(Some(head.trim_start_matches(['e', 'u', 'n'])))?.unwrap_or(0);
+                let width = number(rest.next())?.filter(|&width| width > 0)?;
+                let align = number(rest.next())?.unwrap_or(width);
+                let index = number(rest.nth(1))?.unwrap_or(width);
+                let new = PointerSpec {
+                    space,
+                    width,
+                    align,
+                    index,
+                };
+                match self.pointers.iter_mut().find(|spec| spec.space == space) {
+                    Some(spec) => *spec = new,
+                    None => self.pointers.push(new),
+                }
+            }
+            'i' | 'f' | 'v' => {
+                let width = head.parse().ok()?;
+                let align = number(rest.next())??;
+                let specs = match kind {
+                    'i' => &mut self.ints,
+                    'f' => &mut self.floats,
+                    _ => &mut self.vectors,
+                };
+                set_spec(specs, Spec { width, align });
+            }
+            'a' => self.aggregate_align = number(rest.next())?.unwrap_or(0).max(8),
+            // Mangling, native integers, stack and function pointer alignment, and properties of
+            // address spaces do not change sizes.
+            'm' | 'n' | 'S' | 'F' | 's' => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn pointer(&self, space: u32) -> PointerSpec {
+        let found = self.pointers.iter().find(|spec| spec.space == space);
+        *found.unwrap_or(&self.pointers[0])
+    }
+
+    /// Width in bits of pointers in an address space.
+    pub fn pointer_width(&self, space: u32) -> u32 {
+        self.pointer(space).width
+    }
+
+    /// Width in bits of offsets in an address space.
+    pub fn index_width(&self, space: u32) -> u32 {
+        self.pointer(space).index
+    }
+
+    /// Size in bits without padding; `None` for types without one known, such as scalable
+    /// vectors or opaque structs, and for those beyond 2^61 bytes.
+    pub fn size_in_bits(&self, types: &Types, ty: Type) -> Option<u64> {
+        self.measured(types, ty).map(|measure| measure.bits)
+    }
+
+    /// Bytes that a store of the type writes.
+    pub fn store_size(&self, types: &Types, ty: Type) -> Option<u64> {
+        self.size_in_bits(types, ty).map(|bits| bits.div_ceil(8))
+    }
+
+    /// Bytes from one element of an array of the type to the next.
+    pub fn alloc_size(&self, types: &Types, ty: Type) -> Option<u64> {
+        self.measured(types, ty)?.alloc_size()
+    }
+
+    /// ABI alignment in bytes; 1 for types without a size.
+    pub fn abi_align(&self, types: &Types, ty: Type) -> u64 {
+        self.measured(types, ty).map_or(1, |measure| measure.align)
+    }
+
+    /// Layout of a struct type; `None` for other types and structs without a size.
+    pub fn struct_layout(&self, types: &Types, ty: Type) -> Option<StructLayout> {
+        self.place_fields(types, ty, &mut |inner| self.measured(types, inner))
+    }
+
+    /// Computes size and alignment of every type once, so that asking costs nothing afterwards.
+    /// Readers call it when the types are complete; types added later are computed when asked.
+    pub fn measure_all(&mut self, types: &Types) {
+        self.measures.clear();
+        let mut states = vec![State::Unknown; types.len()];
+        for (ty, _) in types.iter() {
+            self.measure(types, ty, 0, &mut states);
+        }
+        let known = |state| match state {
+            State::Known(measure) => measure,
+            _ => None,
+        };
+        self.measures = states.into_iter().map(known).collect();
+    }
+
+    /// Size and alignment of a type, from the table or computed.
+    fn measured(&self, types: &Types, ty: Type) -> Option<Measure> {
+        match self.measures.get(ty.index()) {
+            Some(&measure) => measure,
+            None => self.compute(
+                types,
+                ty,
+                &mut |inner| match self.measures.get(inner.index()) {
+                    Some(&measure) => measure,
+                    None => self.measure(types, inner, 1, &mut vec![State::Unknown; types.len()]),
+                },
+            ),
+        }
+    }
+
+    fn measure(
+        &self,
+        types: &Types,
+        ty: Type,
+        depth: u32,
+        states: &mut [State],
+    ) -> Option<Measure> {
+        match states[ty.index()] {
+            State::Known(measure) => return measure,
+            State::Busy => return None,
+            State::Unknown if depth > MAX_DEPTH => return None,
+            State::Unknown => {}
+        }
+        states[ty.index()] = State::Busy;
+        let measure = self.compute(types, ty, &mut |inner| {
+            self.measure(types, inner, depth + 1, states)
+        });
+        states[ty.index()] = State::Known(measure);
+        measure
+    }
+
+    /// Size and alignment of a type, given those of the types within it.
+    fn compute(
+        &self,
+        types: &Types,
+        ty: Type,
+        inner: &mut dyn FnMut(Type) -> Option<Measure>,
+    ) -> Option<Measure> {
+        let measure = match *types.kind(ty) {
+            TypeKind::Int(width) => Measure {
+                bits: u64::from(width),
+                align: in_bytes(int_align(&self.ints, width)),
+            },
+            TypeKind::Pointer { space, .. } => {
+                let spec = self.pointer(space);
+                Measure {
+                    bits: u64::from(spec.width),
+                    align: in_bytes(spec.align),
+                }
+            }
+            TypeKind::Array { element, len } => {
+                let element = inner(element)?;
+                let bits = element.alloc_size()?.checked_mul(len)?.checked_mul(8)?;
+                Measure {
+                    bits,
+                    align: element.align,
+                }
+            }
+            TypeKind::Vector {
+                element,
+                len,
+                scalable: false,
+            } => {
+                let bits = inner(element)?.bits.checked_mul(u64::from(len))?;
+                Measure {
+                    bits,
+                    align: self.vector_align(bits)?,
+                }
+            }
+            TypeKind::Struct { .. } => {
+                let layout = self.place_fields(types, ty, inner)?;
+                Measure {
+                    bits: layout.size.checked_mul(8)?,
+                    align: layout.align,
+                }
+            }
+            TypeKind::X86Mmx => Measure { bits: 64, align: 8 },
+            TypeKind::X86Amx => Measure {
+                bits: 8192,
+                align: 64,
+            },
+            _ => {
+                let width = types.float_width(ty)?;
+                let spec = self.floats.iter().find(|spec| spec.width == width);
+                let align = spec.map_or(width.next_power_of_two(), |spec| spec.align);
+                Measure {
+                    bits: u64::from(width),
+                    align: in_bytes(align),
+                }
+            }
+        };
+        (measure.bits < 1 << 63).then_some(measure)
+    }
+
+    fn vector_align(&self, bits: u64) -> Option<u64> {
+        match self
+            .vectors
+            .iter()
+            .find(|spec| u64::from(spec.width) == bits)
+        {
+            Some(spec) => Some(in_bytes(spec.align)),
+            None => bits.div_ceil(8).max(1).checked_next_power_of_two(),
+        }
+    }
+
+    fn place_fields(
+        &self,
+        types: &Types,
+        ty: Type,
+        inner: &mut dyn FnMut(Type) -> Option<Measure>,
+    ) -> Option<StructLayout> {
+        let TypeKind::Struct {
+            fields: Some(fields),
+            packed,
+            ..
+        } = types.kind(ty)
+        else {
+            return None;
+        };
+        let base = if *packed {
+            1
+        } else {
+            in_bytes(self.aggregate_align)
+        };
+        let mut layout = StructLayout {
+            offsets: Vec::new(),
+            size: 0,
+            align: base,
+        };
+        for &field in fields {
+            let measure = inner(field)?;
+            let align = if *packed { 1 } else { measure.align };
+            let offset = layout.size.checked_next_multiple_of(align)?;
+            layout.offsets.push(offset);
+            layout.size = offset.checked_add(measure.alloc_size()?)?;
+            layout.align = layout.align.max(align);
+        }
+        layout.size = layout.size.checked_next_multiple_of(layout.align)?;
+        Some(layout)
+    }
+}
+
+impl Measure {
+    fn alloc_size(self) -> Option<u64> {
+        self.bits.div_ceil(8).checked_next_multiple_of(self.align)
+    }
+}
+
+fn in_bytes(bits: u32) -> u64 {
+    u64::from(bits.div_ceil(8)).max(1)
+}
+
+fn set_spec(specs: &mut Vec<Spec>, new: Spec) {
+    match specs.binary_search_by_key(&new.width, |spec| spec.width) {
+        Ok(at) => specs[at] = new,
+        Err(at) => specs.insert(at, new),
+    }
+}
+
+/// The alignment of the next larger integer that has one, or that of the largest.
+fn int_align(specs: &[Spec], width: u32) -> u32 {
+    specs
+        .iter()
+        .find(|spec| spec.width >= width)
+        .or(specs.last())
+        .map_or(8, |spec| spec.align)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPIR64: &str =
+        "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1";
+
+    #[test]
+    fn spir64_sizes() {
+        let mut layout = DataLayout::parse(SPIR64).unwrap();
+        let mut types = Types::default();
+        layout.measure_all(&types);
+        let vec3 = types.vector(Type::FLOAT, 3, false);
+        assert_eq!(layout.alloc_size(&types, vec3), Some(16));
+        assert_eq!(layout.store_size(&types, vec3), Some(12));
+        assert_eq!(layout.global_space(), 1);
+        let body = types.literal_struct([Type::I8, Type::I64, Type::I16].into(), false);
+        let placed = layout.struct_layout(&types, body).unwrap();
+        assert_eq!(
+            (placed.offsets, placed.size, placed.align),
+            (vec![0, 8, 16], 24, 8)
+        );
+        let packed = types.literal_struct([Type::I8, Type::I64].into(), true);
+        assert_eq!(layout.alloc_size(&types, packed), Some(9));
+        assert_eq!(layout.alloc_size(&types, Type::PTR), Some(8));
+    }
+
+    #[test]
+    fn pointers_of_32_bits() {
+        let layout = DataLayout::parse("e-p:32:32-i64:64").unwrap();
+        assert_eq!(layout.pointer_width(4), 32);
+        assert_eq!(DataLayout::parse("e-zz"), Err("zz"));
+    }
+
+    #[test]
+    fn recursive_structs_have_no_size() {
+        let mut types = Types::default();
+        let name = super::super::Symbol::EMPTY;
+        let ty = types.named_struct(name);
+        types.set_body(ty, [ty, ty].into(), false);
+        assert_eq!(DataLayout::default().alloc_size(&types, ty), None);
+    }
+}

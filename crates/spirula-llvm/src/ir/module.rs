@@ -1,0 +1,132 @@
+//! Modules.
+
+use super::{
+    Attributes, Comdat, Const, ConstKind, Constants, DataLayout, Func, Function, Global,
+    GlobalData, GlobalKind, Metadata, MetadataArena, NamedMetadata, Strings, Symbol, Types, Value,
+};
+
+/// A module: everything in one input.
+#[derive(Clone, Debug, Default)]
+pub struct Module {
+    /// Interned strings.
+    pub strings: Strings,
+    /// Interned types.
+    pub types: Types,
+    /// Interned constants.
+    pub consts: Constants,
+    /// Attributes.
+    pub attributes: Attributes,
+    /// Metadata.
+    pub metadata: MetadataArena,
+    /// Named lists of metadata, such as `opencl.ocl.version`.
+    pub named_metadata: Vec<NamedMetadata>,
+    /// Globals in the order of the input.
+    pub globals: Vec<GlobalData>,
+    /// Functions in the order of the input.
+    pub functions: Vec<Function>,
+    /// Comdats.
+    pub comdats: Vec<Comdat>,
+    /// Inline assembly used as a callee.
+    pub inline_asm: Vec<InlineAsm>,
+    /// Assembly of the module as a whole.
+    pub module_asm: String,
+    /// Target triple; empty if not given.
+    pub triple: String,
+    /// Data layout.
+    pub layout: DataLayout,
+    /// Name of the source file; empty if not given.
+    pub source_filename: String,
+}
+
+/// Inline assembly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InlineAsm {
+    /// The assembly.
+    pub text: String,
+    /// Constraints on its operands.
+    pub constraints: String,
+    /// Type of the function it acts as.
+    pub function_type: super::Type,
+    /// `sideeffect`
+    pub side_effect: bool,
+    /// `alignstack`
+    pub align_stack: bool,
+    /// `inteldialect`
+    pub intel_dialect: bool,
+    /// `unwind`
+    pub unwind: bool,
+}
+
+impl Module {
+    /// The text of a symbol.
+    pub fn str(&self, symbol: Symbol) -> &str {
+        self.strings.get(symbol)
+    }
+
+    /// A global.
+    pub fn global(&self, global: Global) -> &GlobalData {
+        &self.globals[global.index()]
+    }
+
+    /// A function.
+    pub fn function(&self, func: Func) -> &Function {
+        &self.functions[func.index()]
+    }
+
+    /// All globals in order.
+    pub fn global_ids(&self) -> impl DoubleEndedIterator<Item = Global> + use<> {
+        (0..self.globals.len()).map(Global::new)
+    }
+
+    /// All functions in order.
+    pub fn function_ids(&self) -> impl DoubleEndedIterator<Item = Func> + use<> {
+        (0..self.functions.len()).map(Func::new)
+    }
+
+    /// The name of a function.
+    pub fn function_name(&self, func: Func) -> &str {
+        self.str(self.global(self.function(func).global).name)
+    }
+
+    /// Metadata attached to a function, by the name of its kind.
+    pub fn function_metadata(&self, func: Func, kind: &str) -> Option<Metadata> {
+        let kind = self.strings.find(kind)?;
+        let attached = &self.global(self.function(func).global).metadata;
+        attached
+            .iter()
+            .find(|(at, _)| *at == kind)
+            .map(|&(_, node)| node)
+    }
+
+    /// Operands of the named metadata list; empty if there is none.
+    pub fn named(&self, name: &str) -> &[Metadata] {
+        let Some(name) = self.strings.find(name) else {
+            return &[];
+        };
+        self.named_metadata
+            .iter()
+            .find(|list| list.name == name)
+            .map_or(&[], |list| &list.operands)
+    }
+
+    /// The global that a constant is the address of.
+    pub fn as_global(&self, constant: Const) -> Option<Global> {
+        match *self.consts.kind(constant) {
+            ConstKind::Global(global) => Some(global),
+            _ => None,
+        }
+    }
+
+    /// The function that a value is the address of.
+    pub fn as_function(&self, value: Value) -> Option<Func> {
+        match self.global(self.as_global(value.as_const()?)?).kind {
+            GlobalKind::Function(func) => Some(func),
+            _ => None,
+        }
+    }
+
+    /// The integer constant of at most 64 bits behind a value, zero-extended.
+    pub fn as_u64(&self, value: Value) -> Option<u64> {
+        self.consts.as_u64(value.as_const()?)
+    }
+}

@@ -1,0 +1,131 @@
+//! Instruction opcodes.
+
+/// Defines the opcodes with their names in LLVM assembly.
+macro_rules! opcodes {
+    ($($name:ident = $text:literal,)*) => {
+        /// What an instruction, or a constant expression, does. Named as in LLVM's reference
+        /// manual, which defines them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs)]
+        pub enum Opcode { $($name,)* }
+
+        /// Every opcode with its name.
+        const NAMES: &[(Opcode, &str)] = &[$((Opcode::$name, $text),)*];
+    };
+}
+
+opcodes! {
+    Ret = "ret",
+    Br = "br",
+    Switch = "switch",
+    IndirectBr = "indirectbr",
+    Invoke = "invoke",
+    CallBr = "callbr",
+    Resume = "resume",
+    Unreachable = "unreachable",
+    CleanupRet = "cleanupret",
+    CatchRet = "catchret",
+    CatchSwitch = "catchswitch",
+    FNeg = "fneg",
+    Add = "add",
+    FAdd = "fadd",
+    Sub = "sub",
+    FSub = "fsub",
+    Mul = "mul",
+    FMul = "fmul",
+    UDiv = "udiv",
+    SDiv = "sdiv",
+    FDiv = "fdiv",
+    URem = "urem",
+    SRem = "srem",
+    FRem = "frem",
+    Shl = "shl",
+    LShr = "lshr",
+    AShr = "ashr",
+    And = "and",
+    Or = "or",
+    Xor = "xor",
+    Trunc = "trunc",
+    ZExt = "zext",
+    SExt = "sext",
+    FpToUi = "fptoui",
+    FpToSi = "fptosi",
+    UiToFp = "uitofp",
+    SiToFp = "sitofp",
+    FpTrunc = "fptrunc",
+    FpExt = "fpext",
+    PtrToInt = "ptrtoint",
+    PtrToAddr = "ptrtoaddr",
+    IntToPtr = "inttoptr",
+    BitCast = "bitcast",
+    AddrSpaceCast = "addrspacecast",
+    Alloca = "alloca",
+    Load = "load",
+    Store = "store",
+    GetElementPtr = "getelementptr",
+    Fence = "fence",
+    CmpXchg = "cmpxchg",
+    AtomicRmw = "atomicrmw",
+    ICmp = "icmp",
+    FCmp = "fcmp",
+    Phi = "phi",
+    Select = "select",
+    Freeze = "freeze",
+    Call = "call",
+    VaArg = "va_arg",
+    ExtractElement = "extractelement",
+    InsertElement = "insertelement",
+    ShuffleVector = "shufflevector",
+    ExtractValue = "extractvalue",
+    InsertValue = "insertvalue",
+    LandingPad = "landingpad",
+    CatchPad = "catchpad",
+    CleanupPad = "cleanuppad",
+}
+
+impl Opcode {
+    /// Its name in LLVM assembly.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize].1
+    }
+
+    /// The opcode with this name.
+    pub fn from_name(name: &str) -> Option<Opcode> {
+        NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// Whether it ends a block.
+    pub fn is_terminator(self) -> bool {
+        (self as u8) <= Opcode::CatchSwitch as u8
+    }
+
+    /// Whether it is an arithmetic or bitwise operation on two operands of the result's type.
+    pub fn is_binary(self) -> bool {
+        (Opcode::Add as u8..=Opcode::Xor as u8).contains(&(self as u8))
+    }
+
+    /// Whether it is a conversion of one operand to another type.
+    pub fn is_cast(self) -> bool {
+        (Opcode::Trunc as u8..=Opcode::AddrSpaceCast as u8).contains(&(self as u8))
+    }
+
+    /// Whether it calls: then its [`super::CallInfo`] exists.
+    pub fn is_call(self) -> bool {
+        matches!(self, Opcode::Call | Opcode::Invoke | Opcode::CallBr)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_at_their_opcodes() {
+        for &(opcode, name) in NAMES {
+            assert_eq!(opcode.name(), name);
+            assert_eq!(Opcode::from_name(name), Some(opcode));
+        }
+        assert!(Opcode::Xor.is_binary() && !Opcode::Trunc.is_binary());
+        assert!(Opcode::AddrSpaceCast.is_cast() && !Opcode::Alloca.is_cast());
+    }
+}

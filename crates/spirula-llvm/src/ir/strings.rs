@@ -1,0 +1,138 @@
+//! Interned strings.
+
+use super::id::dense_id;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+dense_id! {
+    /// An interned string. [`Symbol::EMPTY`] stands for "no name".
+    Symbol, "sym"
+}
+
+impl Symbol {
+    /// The empty string; as the name of something: it has none.
+    pub const EMPTY: Symbol = Symbol::new(0);
+
+    /// Whether this is the empty string.
+    pub fn is_empty(self) -> bool {
+        self == Symbol::EMPTY
+    }
+}
+
+/// All names and metadata strings of a module, each once.
+///
+/// LLVM's strings are bytes. Bytes that are not UTF-8 are kept as `\XX`, the way LLVM assembly
+/// writes them, so that every string here is text.
+#[derive(Clone, Debug)]
+pub struct Strings {
+    text: String,
+    ends: Vec<u32>,
+    index: HashTable<Symbol>,
+}
+
+impl Default for Strings {
+    fn default() -> Self {
+        let mut strings = Strings {
+            text: String::new(),
+            ends: Vec::new(),
+            index: HashTable::new(),
+        };
+        strings.intern("");
+        strings
+    }
+}
+
+impl Strings {
+    /// The symbol of a text.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        let hash = FxBuildHasher.hash_one(text);
+        let Strings {
+            text: all,
+            ends,
+            index,
+        } = self;
+        if let Some(&found) = index.find(hash, |&at| slice(all, ends, at) == text) {
+            return found;
+        }
+        let symbol = Symbol::new(ends.len());
+        all.push_str(text);
+        ends.push(u32::try_from(all.len()).expect("readers bound the size of their input"));
+        index.insert_unique(hash, symbol, |&at| {
+            FxBuildHasher.hash_one(slice(all, ends, at))
+        });
+        symbol
+    }
+
+    /// The symbol of bytes that are usually text.
+    pub fn intern_bytes(&mut self, bytes: &[u8]) -> Symbol {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.intern(text),
+            Err(_) => self.intern(&escape_invalid(bytes)),
+        }
+    }
+
+    /// The symbol of a text, if it was ever interned.
+    pub fn find(&self, text: &str) -> Option<Symbol> {
+        let hash = FxBuildHasher.hash_one(text);
+        self.index
+            .find(hash, |&at| slice(&self.text, &self.ends, at) == text)
+            .copied()
+    }
+
+    /// The text of a symbol.
+    pub fn get(&self, symbol: Symbol) -> &str {
+        slice(&self.text, &self.ends, symbol)
+    }
+}
+
+impl std::ops::Index<Symbol> for Strings {
+    type Output = str;
+
+    fn index(&self, symbol: Symbol) -> &str {
+        self.get(symbol)
+    }
+}
+
+fn slice<'a>(text: &'a str, ends: &[u32], at: Symbol) -> &'a str {
+    let start = if at.index() == 0 {
+        0
+    } else {
+        ends[at.index() - 1] as usize
+    };
+    &text[start..ends[at.index()] as usize]
+}
+
+fn escape_invalid(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() + 8);
+    for chunk in bytes.utf8_chunks() {
+        out.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            out.push_str(&format!("\\{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_symbol_for_one_text() {
+        let mut strings = Strings::default();
+        let a = strings.intern("a");
+        assert_eq!(strings.intern("a"), a);
+        assert_ne!(strings.intern("b"), a);
+        assert_eq!(&strings[a], "a");
+        assert_eq!(strings.intern(""), Symbol::EMPTY);
+        assert_eq!(strings.find("b").map(|s| &strings[s]), Some("b"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_escaped() {
+        let mut strings = Strings::default();
+        let odd = strings.intern_bytes(b"a\xffb");
+        assert_eq!(&strings[odd], "a\\FFb");
+    }
+}

@@ -1,0 +1,397 @@
+//! Interned types.
+
+use super::Symbol;
+use super::id::dense_id;
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+dense_id! {
+    /// A type. Equal types have equal ids, except that each named struct is its own type.
+    Type, "ty"
+}
+
+/// The structure of a type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TypeKind {
+    /// `void`
+    Void,
+    /// `half`, 16 bits
+    Half,
+    /// `bfloat`, 16 bits
+    BFloat,
+    /// `float`, 32 bits
+    Float,
+    /// `double`, 64 bits
+    Double,
+    /// `x86_fp80`
+    X86Fp80,
+    /// `fp128`
+    Fp128,
+    /// `ppc_fp128`
+    PpcFp128,
+    /// `x86_mmx` of LLVM before 20
+    X86Mmx,
+    /// `x86_amx`
+    X86Amx,
+    /// `label`
+    Label,
+    /// `metadata`
+    Metadata,
+    /// `token`
+    Token,
+    /// `iN`: width in bits, 1 to 2^23
+    Int(u32),
+    /// `ptr addrspace(space)`, or the typed pointer of LLVM before 15 with its pointee.
+    Pointer {
+        /// Address space.
+        space: u32,
+        /// What the pointer was declared to point to; only from typed pointers.
+        pointee: Option<Type>,
+    },
+    /// `[len x element]`
+    Array {
+        /// Element type.
+        element: Type,
+        /// Number of elements.
+        len: u64,
+    },
+    /// `<len x element>`, or `<vscale x len x element>`
+    Vector {
+        /// Element type.
+        element: Type,
+        /// Number of elements, or the smallest number when scalable.
+        len: u32,
+        /// Whether the length is a multiple known only when running.
+        scalable: bool,
+    },
+    /// A struct, named or literal.
+    Struct {
+        /// Its name; empty for a literal struct.
+        name: Symbol,
+        /// Its fields; `None` while a named struct is opaque.
+        fields: Option<Box<[Type]>>,
+        /// Whether it is laid out without padding.
+        packed: bool,
+    },
+    /// A function type.
+    Function {
+        /// Result type.
+        result: Type,
+        /// Parameter types.
+        params: Box<[Type]>,
+        /// Whether further arguments may follow.
+        variadic: bool,
+    },
+    /// `target("name", types, ints)`
+    Target {
+        /// Name.
+        name: Symbol,
+        /// Type parameters.
+        types: Box<[Type]>,
+        /// Integer parameters.
+        ints: Box<[u32]>,
+    },
+}
+
+/// The types every module has, at fixed ids.
+const WELL_KNOWN: [TypeKind; 20] = [
+    TypeKind::Void,
+    TypeKind::Half,
+    TypeKind::BFloat,
+    TypeKind::Float,
+    TypeKind::Double,
+    TypeKind::X86Fp80,
+    TypeKind::Fp128,
+    TypeKind::PpcFp128,
+    TypeKind::X86Mmx,
+    TypeKind::X86Amx,
+    TypeKind::Label,
+    TypeKind::Metadata,
+    TypeKind::Token,
+    TypeKind::Int(1),
+    TypeKind::Int(8),
+    TypeKind::Int(16),
+    TypeKind::Int(32),
+    TypeKind::Int(64),
+    TypeKind::Int(128),
+    TypeKind::Pointer {
+        space: 0,
+        pointee: None,
+    },
+];
+
+impl Type {
+    /// `void`
+    pub const VOID: Type = Type::new(0);
+    /// `half`
+    pub const HALF: Type = Type::new(1);
+    /// `bfloat`
+    pub const BFLOAT: Type = Type::new(2);
+    /// `float`
+    pub const FLOAT: Type = Type::new(3);
+    /// `double`
+    pub const DOUBLE: Type = Type::new(4);
+    /// `x86_fp80`
+    pub const X86_FP80: Type = Type::new(5);
+    /// `fp128`
+    pub const FP128: Type = Type::new(6);
+    /// `ppc_fp128`
+    pub const PPC_FP128: Type = Type::new(7);
+    /// `x86_mmx`
+    pub const X86_MMX: Type = Type::new(8);
+    /// `x86_amx`
+    pub const X86_AMX: Type = Type::new(9);
+    /// `label`
+    pub const LABEL: Type = Type::new(10);
+    /// `metadata`
+    pub const METADATA: Type = Type::new(11);
+    /// `token`
+    pub const TOKEN: Type = Type::new(12);
+    /// `i1`
+    pub const I1: Type = Type::new(13);
+    /// `i8`
+    pub const I8: Type = Type::new(14);
+    /// `i16`
+    pub const I16: Type = Type::new(15);
+    /// `i32`
+    pub const I32: Type = Type::new(16);
+    /// `i64`
+    pub const I64: Type = Type::new(17);
+    /// `i128`
+    pub const I128: Type = Type::new(18);
+    /// `ptr`
+    pub const PTR: Type = Type::new(19);
+}
+
+/// All types of a module.
+#[derive(Clone, Debug)]
+pub struct Types {
+    kinds: Vec<TypeKind>,
+    index: HashTable<Type>,
+}
+
+impl Default for Types {
+    fn default() -> Self {
+        let mut types = Types {
+            kinds: Vec::new(),
+            index: HashTable::new(),
+        };
+        for kind in WELL_KNOWN {
+            types.intern(kind);
+        }
+        types
+    }
+}
+
+impl Types {
+    /// The type with this structure. Not for named structs: see [`Types::named_struct`].
+    pub fn intern(&mut self, kind: TypeKind) -> Type {
+        let hash = FxBuildHasher.hash_one(&kind);
+        let kinds = &mut self.kinds;
+        if let Some(&found) = self.index.find(hash, |ty| kinds[ty.index()] == kind) {
+            return found;
+        }
+        let ty = Type::new(kinds.len());
+        kinds.push(kind);
+        self.index
+            .insert_unique(hash, ty, |ty| FxBuildHasher.hash_one(&kinds[ty.index()]));
+        ty
+    }
+
+    /// A new named struct, opaque until [`Types::set_body`] is called.
+    pub fn named_struct(&mut self, name: Symbol) -> Type {
+        let ty = Type::new(self.kinds.len());
+        self.kinds.push(TypeKind::Struct {
+            name,
+            fields: None,
+            packed: false,
+        });
+        ty
+    }
+
+    /// Gives a named struct its fields.
+    pub fn set_body(&mut self, ty: Type, new_fields: Box<[Type]>, new_packed: bool) {
+        if let TypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {
+            *fields = Some(new_fields);
+            *packed = new_packed;
+        }
+    }
+
+    /// The structure of a type.
+    pub fn kind(&self, ty: Type) -> &TypeKind {
+        &self.kinds[ty.index()]
+    }
+
+    /// Number of types.
+    pub fn len(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Never: every module has the well-known types.
+    pub fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// All types in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (Type, &TypeKind)> {
+        self.kinds
+            .iter()
+            .enumerate()
+            .map(|(index, kind)| (Type::new(index), kind))
+    }
+
+    /// `iN`
+    pub fn int(&mut self, width: u32) -> Type {
+        self.intern(TypeKind::Int(width))
+    }
+
+    /// `ptr addrspace(space)`
+    pub fn pointer(&mut self, space: u32) -> Type {
+        self.intern(TypeKind::Pointer {
+            space,
+            pointee: None,
+        })
+    }
+
+    /// `<len x element>`
+    pub fn vector(&mut self, element: Type, len: u32, scalable: bool) -> Type {
+        self.intern(TypeKind::Vector {
+            element,
+            len,
+            scalable,
+        })
+    }
+
+    /// `[len x element]`
+    pub fn array(&mut self, element: Type, len: u64) -> Type {
+        self.intern(TypeKind::Array { element, len })
+    }
+
+    /// A literal struct.
+    pub fn literal_struct(&mut self, fields: Box<[Type]>, packed: bool) -> Type {
+        self.intern(TypeKind::Struct {
+            name: Symbol::EMPTY,
+            fields: Some(fields),
+            packed,
+        })
+    }
+
+    /// The width of an integer type.
+    pub fn int_width(&self, ty: Type) -> Option<u32> {
+        match *self.kind(ty) {
+            TypeKind::Int(width) => Some(width),
+            _ => None,
+        }
+    }
+
+    /// The width in bits of a floating-point type.
+    pub fn float_width(&self, ty: Type) -> Option<u32> {
+        Some(match self.kind(ty) {
+            TypeKind::Half | TypeKind::BFloat => 16,
+            TypeKind::Float => 32,
+            TypeKind::Double => 64,
+            TypeKind::X86Fp80 => 80,
+            TypeKind::Fp128 | TypeKind::PpcFp128 => 128,
+            _ => return None,
+        })
+    }
+
+    /// The address space of a pointer type.
+    pub fn address_space(&self, ty: Type) -> Option<u32> {
+        match *self.kind(ty) {
+            TypeKind::Pointer { space, .. } => Some(space),
+            _ => None,
+        }
+    }
+
+    /// The element type of a vector, the type itself otherwise.
+    pub fn scalar(&self, ty: Type) -> Type {
+        match *self.kind(ty) {
+            TypeKind::Vector { element, .. } => element,
+            _ => ty,
+        }
+    }
+
+    /// The type of the same shape as `like` (scalar or vector) with the elements `element`.
+    pub fn with_shape_of(&mut self, like: Type, element: Type) -> Type {
+        match *self.kind(like) {
+            TypeKind::Vector { len, scalable, .. } => self.vector(element, len, scalable),
+            _ => element,
+        }
+    }
+
+    /// Whether it is a pointer or a vector of pointers.
+    pub fn is_pointer_like(&self, ty: Type) -> bool {
+        matches!(self.kind(self.scalar(ty)), TypeKind::Pointer { .. })
+    }
+
+    /// The element `index` of an array, vector or struct.
+    pub fn element(&self, ty: Type, index: u64) -> Option<Type> {
+        match self.kind(ty) {
+            TypeKind::Array { element, len } if index < *len => Some(*element),
+            TypeKind::Vector { element, len, .. } if index < u64::from(*len) => Some(*element),
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } => usize::try_from(index)
+                .ok()
+                .and_then(|index| fields.get(index).copied()),
+            _ => None,
+        }
+    }
+
+    /// How many elements an array, vector or struct has.
+    pub fn element_count(&self, ty: Type) -> Option<u64> {
+        match self.kind(ty) {
+            TypeKind::Array { len, .. } => Some(*len),
+            TypeKind::Vector { len, .. } => Some(u64::from(*len)),
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } => Some(fields.len() as u64),
+            _ => None,
+        }
+    }
+
+    /// Result type, parameters and whether variadic, of a function type.
+    pub fn signature(&self, ty: Type) -> Option<(Type, &[Type], bool)> {
+        match self.kind(ty) {
+            TypeKind::Function {
+                result,
+                params,
+                variadic,
+            } => Some((*result, params, *variadic)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_types_have_their_ids() {
+        let types = Types::default();
+        assert_eq!(types.kind(Type::TOKEN), &TypeKind::Token);
+        assert_eq!(types.kind(Type::I32), &TypeKind::Int(32));
+        assert_eq!(
+            types.kind(Type::PTR),
+            &TypeKind::Pointer {
+                space: 0,
+                pointee: None
+            }
+        );
+        assert_eq!(types.len(), WELL_KNOWN.len());
+    }
+
+    #[test]
+    fn named_structs_are_their_own_types() {
+        let mut types = Types::default();
+        let a = types.named_struct(Symbol::EMPTY);
+        let b = types.named_struct(Symbol::EMPTY);
+        assert_ne!(a, b);
+        assert_eq!(types.int(7), types.int(7));
+    }
+}
