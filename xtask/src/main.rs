@@ -1,9 +1,12 @@
 //! Tasks of the repository, run as `cargo xtask TASK`.
 
 mod grammar;
+mod test;
+mod tools;
 
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 #[derive(Parser)]
 #[command(about = "Tasks of the repository")]
@@ -19,10 +22,20 @@ enum Task {
         /// Folder with `spirv.core.grammar.json` and the `extinst.*.grammar.json` files
         folder: PathBuf,
     },
+    /// Run everything that must hold before a change lands
+    Test,
 }
 
-fn main() -> anyhow::Result<()> {
-    match Args::parse().task {
+fn main() -> ExitCode {
+    let done = match Args::parse().task {
         Task::Grammar { folder } => grammar::generate(&folder),
+        Task::Test => test::run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
