@@ -4,6 +4,7 @@
 //!
 //! - [`grammar`]: every instruction, operand kind and extended instruction as tables.
 //! - [`binary`]: words, the header, the stream of instructions.
+//! - [`text`]: the assembler and the disassembler.
 //! - [`ir`]: the module IR with its reader, writer and editing interface.
 //! - [`build`]: making modules, with uniqued types and constants.
 //! - [`analysis`]: definitions, names, decorations, control-flow graph, dominators.
@@ -18,5 +19,6 @@ mod id;
 pub mod ir;
 pub mod reflect;
 pub mod target;
+pub mod text;
 
 pub use id::{Id, IdMap};

@@ -4,11 +4,9 @@
 //! enumerants bring parameters of their own.
 
 use super::Kind;
-use super::types::{Category, ExtInstSet, Op, Operand, Quantifier};
+use super::expect::Expected;
+use super::types::{Category, ExtInstSet, Op};
 use std::fmt;
-
-/// Most lists waiting at a time: the instruction's, and one for each bit of a mask.
-const DEPTH: usize = 34;
 
 /// One operand as it stands in an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,10 +77,7 @@ enum State {
 pub struct Operands<'a> {
     words: &'a [u32],
     at: usize,
-    stack: [&'static [Operand]; DEPTH],
-    depth: usize,
-    /// Second part of a composite that was begun.
-    pending: Option<(Kind, &'static str)>,
+    expected: Expected,
     ext: Option<&'static ExtInstSet>,
     switch_words: usize,
     state: State,
@@ -91,17 +86,14 @@ pub struct Operands<'a> {
 impl<'a> Operands<'a> {
     /// Operands of an instruction given by its opcode and the words behind its first word.
     pub fn new(op: Op, words: &'a [u32]) -> Self {
-        let mut stack: [&'static [Operand]; DEPTH] = [&[]; DEPTH];
-        stack[0] = op.info().map_or(&[], |info| info.operands);
+        let row = op.info();
         Operands {
             words,
             at: 0,
-            stack,
-            depth: 1,
-            pending: None,
+            expected: Expected::new(row.map_or(&[], |info| info.operands)),
             ext: None,
             switch_words: 1,
-            state: if op.info().is_some() {
+            state: if row.is_some() {
                 State::Running
             } else {
                 State::Unknown
@@ -124,78 +116,17 @@ impl<'a> Operands<'a> {
         self
     }
 
-    fn push(&mut self, operands: &'static [Operand]) {
-        debug_assert!(self.depth < DEPTH, "a mask has 32 bits at most");
-        if !operands.is_empty() && self.depth < DEPTH {
-            self.stack[self.depth] = operands;
-            self.depth += 1;
-        }
-    }
-
-    /// The next operand that the grammar expects, given what words are left.
-    fn expect(&mut self) -> Result<Option<(Kind, &'static str)>, DecodeError> {
-        if let Some(second) = self.pending.take() {
-            return Ok(Some(second));
-        }
-        while self.depth > 0 {
-            let list = self.stack[self.depth - 1];
-            let Some(next) = list.first() else {
-                self.depth -= 1;
-                continue;
-            };
-            let ended = self.at >= self.words.len();
-            match next.quantifier {
-                Quantifier::One if ended => {
-                    return Err(DecodeError::Missing(next.kind, next.name));
-                }
-                Quantifier::Optional | Quantifier::Many if ended => {
-                    self.stack[self.depth - 1] = &list[1..];
-                    continue;
-                }
-                Quantifier::One | Quantifier::Optional => {
-                    self.stack[self.depth - 1] = &list[1..];
-                }
-                Quantifier::Many => {}
-            }
-            return Ok(Some((next.kind, next.name)));
-        }
-        if self.at < self.words.len() {
-            return Err(DecodeError::Surplus(self.at));
-        }
-        Ok(None)
-    }
-
     fn step(&mut self) -> Result<Option<ParsedOperand<'a>>, DecodeError> {
-        let Some((mut kind, name)) = self.expect()? else {
-            return Ok(None);
-        };
-        if let [first, second] = kind.info().bases {
-            kind = *first;
-            self.pending = Some((*second, name));
-        }
         let rest = &self.words[self.at..];
-        let Some(&word) = rest.first() else {
-            return Err(DecodeError::Missing(kind, name));
+        let next = self.expected.next(|| rest.is_empty());
+        let Some((kind, name)) = next.map_err(|(kind, name)| DecodeError::Missing(kind, name))?
+        else {
+            return match rest {
+                [] => Ok(None),
+                _ => Err(DecodeError::Surplus(self.at)),
+            };
         };
-        let mut length = 1;
-        match (kind.info().category, kind) {
-            (Category::ValueEnum, _) => match kind.info().enumerant(word) {
-                Some(e) => self.push(e.parameters),
-                None => return Err(DecodeError::UnknownValue(kind, word)),
-            },
-            (Category::BitEnum, _) => self.push_bits(kind, word)?,
-            (_, Kind::LiteralString) => {
-                length = 1 + rest
-                    .iter()
-                    .position(|w| w.to_le_bytes().contains(&0))
-                    .ok_or(DecodeError::EndlessString)?;
-            }
-            (_, Kind::LiteralContextDependentNumber) => length = rest.len(),
-            (_, Kind::LiteralInteger) if self.pending.is_some() => length = self.switch_words,
-            (_, Kind::LiteralExtInstInteger) => self.enter_ext(word),
-            (_, Kind::LiteralSpecConstantOpInteger) => self.enter_spec_op(word)?,
-            _ => {}
-        }
+        let length = self.length(kind, rest)?;
         let words = rest.get(..length).ok_or(DecodeError::Missing(kind, name))?;
         let at = self.at;
         self.at += length;
@@ -207,41 +138,35 @@ impl<'a> Operands<'a> {
         }))
     }
 
-    /// Parameters of a mask's bits follow in the order of the bits.
-    fn push_bits(&mut self, kind: Kind, mask: u32) -> Result<(), DecodeError> {
-        for bit in (0..32)
-            .rev()
-            .map(|n| 1u32 << n)
-            .filter(|bit| mask & bit != 0)
-        {
-            match kind.info().enumerant(bit) {
-                Some(e) => self.push(e.parameters),
-                None => return Err(DecodeError::UnknownValue(kind, mask)),
+    /// The number of words of an operand, whose parameters are put before what is expected next.
+    fn length(&mut self, kind: Kind, rest: &[u32]) -> Result<usize, DecodeError> {
+        let word = rest[0];
+        let unknown = DecodeError::UnknownValue(kind, word);
+        let info = kind.info();
+        match (info.category, kind) {
+            (Category::ValueEnum, _) => {
+                let enumerant = info.enumerant(word).ok_or(unknown)?;
+                self.expected.push(enumerant.parameters);
             }
+            (Category::BitEnum, _) => {
+                if !info.has_bits(word) {
+                    return Err(unknown);
+                }
+                self.expected.push_bits(kind, word);
+            }
+            (_, Kind::LiteralString) => {
+                let last = rest.iter().position(|w| w.to_le_bytes().contains(&0));
+                return last.map(|at| at + 1).ok_or(DecodeError::EndlessString);
+            }
+            (_, Kind::LiteralContextDependentNumber) => return Ok(rest.len()),
+            (_, Kind::LiteralInteger) if self.expected.in_pair() => return Ok(self.switch_words),
+            (_, Kind::LiteralExtInstInteger) => self.expected.enter_ext(self.ext, word),
+            (_, Kind::LiteralSpecConstantOpInteger) if !self.expected.enter_spec_op(word) => {
+                return Err(unknown);
+            }
+            _ => {}
         }
-        Ok(())
-    }
-
-    /// Behind an extended instruction's number stand that instruction's own operands.
-    fn enter_ext(&mut self, number: u32) {
-        if let Some(row) = self.ext.and_then(|set| set.instruction(number)) {
-            self.depth = 0;
-            self.push(row.operands);
-        }
-    }
-
-    /// Behind `OpSpecConstantOp`'s opcode stand that instruction's operands without its result.
-    fn enter_spec_op(&mut self, number: u32) -> Result<(), DecodeError> {
-        let unknown = DecodeError::UnknownValue(Kind::LiteralSpecConstantOpInteger, number);
-        let op = u16::try_from(number).map(Op).map_err(|_| unknown)?;
-        let operands = op.info().ok_or(unknown)?.operands;
-        let skip = operands
-            .iter()
-            .take_while(|o| matches!(o.kind, Kind::IdResultType | Kind::IdResult))
-            .count();
-        self.depth = 0;
-        self.push(&operands[skip..]);
-        Ok(())
+        Ok(1)
     }
 }
 

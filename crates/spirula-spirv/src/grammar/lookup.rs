@@ -98,9 +98,32 @@ impl KindInfo {
 
     /// Row of a name.
     pub fn by_name(&self, name: &str) -> Option<&'static Enumerant> {
-        self.enumerants
-            .iter()
-            .find(|e| e.name == name || e.aliases.contains(&name))
+        static INDEX: OnceLock<FxHashMap<(Kind, &'static str), &'static Enumerant>> =
+            OnceLock::new();
+        let index = INDEX.get_or_init(|| {
+            let mut index = FxHashMap::default();
+            for kind in &KINDS {
+                for row in kind.enumerants {
+                    for name in [row.name].iter().chain(row.aliases) {
+                        index.entry((kind.kind, *name)).or_insert(row);
+                    }
+                }
+            }
+            index
+        });
+        index.get(&(self.kind, name)).copied()
+    }
+
+    /// Whether every bit of a mask has a row.
+    pub fn has_bits(&self, mask: u32) -> bool {
+        let mut rest = mask;
+        while rest != 0 {
+            if self.enumerant(rest & rest.wrapping_neg()).is_none() {
+                return false;
+            }
+            rest &= rest - 1;
+        }
+        true
     }
 
     /// Writes a value by name, a mask as names joined by `|`, what has no name as a number.
@@ -141,7 +164,14 @@ impl ExtInstSet {
 
     /// Row of an instruction name.
     pub fn instruction_by_name(&self, name: &str) -> Option<&'static ExtInst> {
-        self.instructions.iter().find(|i| i.name == name)
+        static INDEX: OnceLock<FxHashMap<(&'static str, &'static str), &'static ExtInst>> =
+            OnceLock::new();
+        let index = INDEX.get_or_init(|| {
+            let sets = EXT_INST_SETS.iter();
+            sets.flat_map(|set| set.instructions.iter().map(|i| ((set.name, i.name), i)))
+                .collect()
+        });
+        index.get(&(self.name, name)).copied()
     }
 }
 

@@ -9,11 +9,13 @@
 //! values which the tables do not know pass through unharmed.
 
 mod decode;
+mod expect;
 mod generated;
 mod lookup;
 mod types;
 
 pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
+pub(crate) use expect::Expected;
 pub use generated::enumerants;
 pub use generated::ext::{
     clspv_reflection, debug_break, debug_info, debug_printf, glsl_std_450, opencl_debug_info_100,

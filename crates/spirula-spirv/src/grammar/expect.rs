@@ -1,0 +1,157 @@
+//! What operands an instruction still expects, for whoever reads one front to back.
+//!
+//! The words' decoder and the assembler share it: both walk an instruction's row, and both have to
+//! take in the parameters of enumerants, extended instructions and `OpSpecConstantOp`'s opcode.
+
+use super::Kind;
+use super::types::{ExtInstSet, Op, Operand, Quantifier};
+
+/// Most lists waiting at a time: the instruction's, a mask's bits, and parameters of parameters.
+const DEPTH: usize = 6;
+
+#[derive(Clone, Copy, Debug)]
+enum Frame {
+    List(&'static [Operand]),
+    /// Bits of a mask whose parameters are still to come.
+    Bits(Kind, u32),
+}
+
+/// The operands expected next, as a short stack of table slices.
+#[derive(Clone, Debug)]
+pub(crate) struct Expected {
+    stack: [Frame; DEPTH],
+    depth: usize,
+    /// Second part of a composite that was begun.
+    pending: Option<(Kind, &'static str)>,
+}
+
+impl Expected {
+    /// What an instruction with these operands expects.
+    pub fn new(operands: &'static [Operand]) -> Self {
+        let mut stack = [Frame::List(&[]); DEPTH];
+        stack[0] = Frame::List(operands);
+        Expected {
+            stack,
+            depth: 1,
+            pending: None,
+        }
+    }
+
+    /// The next operand; `None` when there is none. An optional operand is passed over when
+    /// `ended` says that the instruction has no more.
+    ///
+    /// # Errors
+    /// Kind and name of an operand that must stand but cannot since the instruction has ended.
+    pub fn next(
+        &mut self,
+        ended: impl FnOnce() -> bool,
+    ) -> Result<Option<(Kind, &'static str)>, (Kind, &'static str)> {
+        if let Some(second) = self.pending.take() {
+            return if ended() {
+                Err(second)
+            } else {
+                Ok(Some(second))
+            };
+        }
+        let next = loop {
+            let Some(top) = self.depth.checked_sub(1) else {
+                return Ok(None);
+            };
+            match &mut self.stack[top] {
+                Frame::List([]) | Frame::Bits(_, 0) => self.depth -= 1,
+                Frame::List(list) => {
+                    let next = list[0];
+                    if next.quantifier != Quantifier::Many {
+                        *list = &list[1..];
+                    }
+                    break next;
+                }
+                Frame::Bits(kind, bits) => {
+                    let bit = *bits & bits.wrapping_neg();
+                    *bits ^= bit;
+                    if let Some(e) = kind.info().enumerant(bit) {
+                        self.push(e.parameters);
+                    }
+                }
+            }
+        };
+        if !ended() {
+            return Ok(Some(self.part(next.kind, next.name)));
+        }
+        if next.quantifier == Quantifier::One {
+            return Err((next.kind, next.name));
+        }
+        // Optional operands stand last, so that nothing but optional ones is dropped here.
+        self.depth = 0;
+        Ok(None)
+    }
+
+    /// The first part of a composite, anything else as it is.
+    fn part(&mut self, kind: Kind, name: &'static str) -> (Kind, &'static str) {
+        if let [first, second] = kind.info().bases {
+            self.pending = Some((*second, name));
+            return (*first, name);
+        }
+        (kind, name)
+    }
+
+    /// Whether the operand given last was the first of a pair.
+    pub fn in_pair(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Parameters come before what was expected so far.
+    pub fn push(&mut self, operands: &'static [Operand]) {
+        self.push_frame(Frame::List(operands), operands.is_empty());
+    }
+
+    /// Parameters of a mask's bits follow in the order of the bits.
+    pub fn push_bits(&mut self, kind: Kind, mask: u32) {
+        self.push_frame(Frame::Bits(kind, mask), mask == 0);
+    }
+
+    fn push_frame(&mut self, frame: Frame, empty: bool) {
+        debug_assert!(self.depth < DEPTH, "the tables do not nest deeper");
+        if !empty && self.depth < DEPTH {
+            self.stack[self.depth] = frame;
+            self.depth += 1;
+        }
+    }
+
+    /// Behind an extended instruction's number stand that instruction's own operands.
+    pub fn enter_ext(&mut self, set: Option<&'static ExtInstSet>, number: u32) {
+        if let Some(row) = set.and_then(|set| set.instruction(number)) {
+            self.depth = 0;
+            self.push(row.operands);
+        }
+    }
+
+    /// Behind `OpSpecConstantOp`'s opcode stand that instruction's operands without its result.
+    /// Returns whether the opcode is one that may stand there.
+    pub fn enter_spec_op(&mut self, number: u32) -> bool {
+        let op = u16::try_from(number).ok().map(Op);
+        let Some(row) = op.and_then(Op::info) else {
+            return false;
+        };
+        let [
+            Operand {
+                kind: Kind::IdResultType,
+                ..
+            },
+            Operand {
+                kind: Kind::IdResult,
+                ..
+            },
+            operands @ ..,
+        ] = row.operands
+        else {
+            return false;
+        };
+        if matches!(row.op, Op::SpecConstantOp | Op::ExtInst) {
+            return false;
+        }
+        self.depth = 0;
+        self.push(operands);
+        true
+    }
+}

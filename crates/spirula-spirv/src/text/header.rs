@@ -1,0 +1,171 @@
+//! The module's header as comment lines at the head of a text.
+
+use crate::binary::Header;
+use crate::grammar::Version;
+use std::fmt::Write as _;
+
+/// Names of the generators that Khronos has registered (`spir-v.xml`, section "generators"), by
+/// number.
+const GENERATORS: [&str; 52] = [
+    "Khronos",
+    "LunarG",
+    "Valve",
+    "Codeplay",
+    "NVIDIA",
+    "ARM",
+    "Khronos LLVM/SPIR-V Translator",
+    "Khronos SPIR-V Tools Assembler",
+    "Khronos Glslang Reference Front End",
+    "Qualcomm",
+    "AMD",
+    "Intel",
+    "Imagination",
+    "Google Shaderc over Glslang",
+    "Google spiregg",
+    "Google rspirv",
+    "X-LEGEND Mesa3D GLSL-IR/SPIR-V Translator",
+    "Khronos SPIR-V Tools Linker",
+    "Wine VKD3D Shader Compiler",
+    "Tellusim Clay Shader Compiler",
+    "W3C WebGPU Group WHLSL Shader Translator",
+    "Google Clspv",
+    "LLVM MLIR SPIR-V Serializer",
+    "Google Tint Compiler",
+    "Google ANGLE Shader Compiler",
+    "Netease Games Messiah Shader Compiler",
+    "Xenia Xenia Emulator Microcode Translator",
+    "Embark Studios Rust GPU Compiler Backend",
+    "gfx-rs community Naga",
+    "Mikkosoft Productions MSP Shader Compiler",
+    "SpvGenTwo community SpvGenTwo SPIR-V IR Tools",
+    "Google Skia SkSL",
+    "TornadoVM Beehive SPIRV Toolkit",
+    "DragonJoker ShaderWriter",
+    "Rayan Hatout SPIRVSmith",
+    "Saarland University Shady",
+    "Taichi Graphics Taichi",
+    "heroseh Hero C Compiler",
+    "Meta SparkSL",
+    "SirLynix Nazara ShaderLang Compiler",
+    "Khronos Slang Compiler",
+    "Zig Software Foundation Zig Compiler",
+    "Rendong Liang spq",
+    "LLVM LLVM SPIR-V Backend",
+    "Robert Konrad Kongruent",
+    "Kitsunebi Games Nuvk SPIR-V Emitter and DLSL compiler",
+    "Nintendo",
+    "ARM",
+    "Goopax",
+    "Icyllis Milica Arc3D Shader Compiler",
+    "Isochron Pred",
+    "apilatosba Apila Jai Compiler",
+];
+
+/// The second number that Arm registered; its name is that of the first.
+const SECOND_ARM: u32 = 47;
+
+/// Writes the comment. A generator whose name would read back as another is given by number.
+pub fn print(header: &Header, out: &mut String) {
+    let (tool, build) = (header.generator >> 16, header.generator & 0xffff);
+    // Writing to a string does not fail.
+    let _ = write!(
+        out,
+        "; SPIR-V\n; Version: {}\n; Generator: ",
+        header.version
+    );
+    let _ = match GENERATORS.get(tool as usize) {
+        Some(name) if tool != SECOND_ARM => write!(out, "{name}"),
+        _ => write!(out, "Unknown({tool})"),
+    };
+    let (bound, schema) = (header.bound, header.schema);
+    let _ = write!(out, "; {build}\n; Bound: {bound}\n; Schema: {schema}\n");
+}
+
+/// What a header comment says; parts that are missing or cannot be read are `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeaderComment {
+    pub version: Option<Version>,
+    pub generator: Option<u32>,
+    pub bound: Option<u32>,
+    pub schema: Option<u32>,
+}
+
+impl HeaderComment {
+    /// Reads the comment lines at the head of a text, from the line `; SPIR-V` on.
+    pub fn read(text: &str) -> HeaderComment {
+        let mut found = HeaderComment::default();
+        let lines = text.lines().map_while(|line| {
+            let line = line.trim();
+            line.is_empty().then_some("").or(line.strip_prefix(';'))
+        });
+        let mut begun = false;
+        for line in lines.map(str::trim) {
+            begun |= line == "SPIR-V";
+            if let (true, Some((key, value))) = (begun, line.split_once(':')) {
+                found.take(key, value.trim());
+            }
+        }
+        found
+    }
+
+    fn take(&mut self, key: &str, value: &str) {
+        match key {
+            "Version" => self.version = version(value),
+            "Generator" => self.generator = generator(value),
+            "Bound" => self.bound = value.parse().ok(),
+            "Schema" => self.schema = value.parse().ok(),
+            _ => {}
+        }
+    }
+}
+
+fn version(text: &str) -> Option<Version> {
+    let (major, minor) = text.split_once('.')?;
+    match (major.parse(), minor.parse()) {
+        (Ok(1), Ok(minor)) => Some(Version::new(1, minor)),
+        _ => None,
+    }
+}
+
+fn generator(text: &str) -> Option<u32> {
+    let (name, build) = text.rsplit_once("; ")?;
+    let unknown = name
+        .strip_prefix("Unknown(")
+        .and_then(|n| n.strip_suffix(')'));
+    let tool = match unknown {
+        Some(number) => number.parse::<u16>().ok()?,
+        None => GENERATORS.iter().position(|g| *g == name)? as u16,
+    };
+    Some(u32::from(tool) << 16 | u32::from(build.parse::<u16>().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_header_reads_back() {
+        for tool in 0..60 {
+            let header = Header {
+                version: Version::new(1, 4),
+                generator: tool << 16 | 11,
+                bound: 99,
+                schema: 2,
+            };
+            let mut text = String::new();
+            print(&header, &mut text);
+            let read = HeaderComment::read(&text);
+            assert_eq!(read.generator, Some(header.generator), "{text}");
+            assert_eq!(read.version, Some(header.version));
+            assert_eq!((read.bound, read.schema), (Some(99), Some(2)));
+        }
+    }
+
+    #[test]
+    fn only_the_head_of_a_text_is_read() {
+        let text = "OpNop\n; SPIR-V\n; Bound: 5\n";
+        assert_eq!(HeaderComment::read(text), HeaderComment::default());
+        assert_eq!(HeaderComment::read("; Bound: 5\n").bound, None);
+        assert_eq!(HeaderComment::read("\n; SPIR-V\n; Bound: x\n").bound, None);
+    }
+}

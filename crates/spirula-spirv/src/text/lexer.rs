@@ -1,0 +1,175 @@
+//! Text to words: white space and comments separate, strings hold together.
+
+use crate::grammar::Op;
+
+/// A word of the text and where it begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Word<'a> {
+    pub text: &'a str,
+    pub start: usize,
+}
+
+impl Word<'_> {
+    /// One past its last byte.
+    pub fn end(&self) -> usize {
+        self.start + self.text.len()
+    }
+}
+
+/// Walks a text word by word.
+#[derive(Clone, Debug)]
+pub struct Lexer<'a> {
+    source: &'a str,
+    at: usize,
+}
+
+fn is_space(c: u8) -> bool {
+    matches!(c, b' ' | b'\n' | b'\t' | b'\r')
+}
+
+impl<'a> Lexer<'a> {
+    pub fn new(source: &'a str) -> Self {
+        let at = if source.starts_with('\u{feff}') { 3 } else { 0 };
+        Lexer { source, at }
+    }
+
+    /// Goes to the next word and returns its first byte.
+    pub fn peek(&mut self) -> Option<u8> {
+        let bytes = self.source.as_bytes();
+        loop {
+            let c = *bytes.get(self.at)?;
+            if c == b';' {
+                let line = bytes[self.at..].iter().position(|c| *c == b'\n');
+                self.at = line.map_or(bytes.len(), |n| self.at + n);
+            } else if is_space(c) {
+                self.at += 1;
+            } else {
+                return Some(c);
+            }
+        }
+    }
+
+    /// The text between two places where words begin or end.
+    pub fn between(&self, start: usize, end: usize) -> &'a str {
+        self.source.get(start..end).unwrap_or("")
+    }
+
+    /// The next word. Quotation marks hold it together; a backslash takes the next character's
+    /// meaning. A string without an end reaches to the end of the text.
+    pub fn word(&mut self) -> Option<Word<'a>> {
+        self.peek()?;
+        let bytes = self.source.as_bytes();
+        let start = self.at;
+        while let Some(&c) = bytes.get(self.at) {
+            match c {
+                b' ' | b'\n' | b'\t' | b'\r' | b';' => break,
+                b'"' => self.skip_string(),
+                _ => self.at += 1,
+            }
+        }
+        Some(Word {
+            text: &self.source[start..self.at],
+            start,
+        })
+    }
+
+    /// Goes behind the string whose opening quotation mark stands here.
+    fn skip_string(&mut self) {
+        let bytes = self.source.as_bytes();
+        self.at += 1;
+        while let Some(&c) = bytes.get(self.at) {
+            self.at += 1;
+            match c {
+                b'"' => return,
+                b'\\' => self.at += 1,
+                _ => {}
+            }
+        }
+        self.at = bytes.len();
+    }
+
+    /// Whether what comes next is the end of the text or begins an instruction: an opcode, or an
+    /// id followed by `=`.
+    pub fn at_instruction(&mut self) -> bool {
+        match self.peek() {
+            None => true,
+            Some(b'O') => is_opcode(&self.source[self.at..]),
+            Some(b'%') => {
+                let mut ahead = self.clone();
+                ahead.word();
+                ahead.peek() == Some(b'=') && ahead.word().is_some_and(|w| w.text == "=")
+            }
+            Some(_) => false,
+        }
+    }
+}
+
+/// Whether a word is written as an opcode's name: `Op` and an upper-case letter.
+pub fn is_opcode(word: &str) -> bool {
+    matches!(word.as_bytes(), [b'O', b'p', b'A'..=b'Z', ..])
+}
+
+/// Most bytes that [`looks_like_assembly`] looks at.
+const HEAD: usize = 1 << 16;
+
+/// Whether bytes are SPIR-V assembly rather than another text: they begin with a disassembler's
+/// comment or with an instruction. LLVM IR, which has the same comments and ids, is none.
+pub fn looks_like_assembly(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(e) => std::str::from_utf8(&head[..e.valid_up_to()]).unwrap_or(""),
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.lines().next().is_some_and(|l| l.trim() == "; SPIR-V") {
+        return true;
+    }
+    let mut lexer = Lexer::new(text);
+    let mut next = || lexer.word().map_or("", |w| w.text);
+    let opcode = match next() {
+        id if id.starts_with('%') => match next() {
+            "=" => next(),
+            _ => "",
+        },
+        word => word,
+    };
+    opcode.starts_with("OpUnknown(") || (is_opcode(opcode) && Op::by_name(opcode).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_comments_and_strings() {
+        let mut lexer = Lexer::new("\u{feff}%1 = OpX ; no\n\t\"a ;\\\" b\"c;d\n\"open");
+        let words: Vec<_> = std::iter::from_fn(|| lexer.word().map(|w| w.text)).collect();
+        assert_eq!(words, ["%1", "=", "OpX", "\"a ;\\\" b\"c", "\"open"]);
+    }
+
+    #[test]
+    fn assembly_is_told_from_other_texts() {
+        for text in [
+            "; SPIR-V\n; Version: 1.0\n",
+            "; a comment\n  OpCapability Shader",
+            "%void = OpTypeVoid",
+            "OpUnknown(9999, 1)",
+        ] {
+            assert!(looks_like_assembly(text.as_bytes()), "{text}");
+        }
+        for text in [
+            "",
+            "; ModuleID = 'a'\nsource_filename = \"a\"",
+            "%x = type { i32 }",
+            "%Op = type opaque",
+            "define void @f() {\n  ret void\n}",
+            "OpNonsense",
+            "Opus",
+            "%1 = OpNonsense",
+            "\u{3}\u{2}#\u{7}",
+        ] {
+            assert!(!looks_like_assembly(text.as_bytes()), "{text}");
+        }
+        assert!(!looks_like_assembly(b"\xff\xfe; SPIR-V"));
+    }
+}

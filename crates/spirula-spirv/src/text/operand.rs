@@ -1,0 +1,382 @@
+//! The assembler's known instructions: operands by the grammar.
+
+use super::float::FloatFormat;
+use super::integer::{self, NumberError};
+use super::lexer::Word;
+use super::literal::Number;
+use super::parse::{Fault, Parser, fault, shown};
+use super::suggest::nearest;
+use crate::grammar::{
+    Category, Expected, ExtInstSet, Instruction, Kind, KindInfo, Op, ResultForm, instructions,
+    literal_string,
+};
+
+/// The instruction being read.
+struct Current<'a> {
+    row: &'static Instruction,
+    opcode: Word<'a>,
+    /// Position of its first word.
+    start: usize,
+    /// The result given before `=`, until it is put in its place.
+    result: Option<u32>,
+    expected: Expected,
+}
+
+impl<'a> Parser<'a> {
+    /// Reads an instruction whose opcode has a name, given its result if one stands before `=`.
+    pub(super) fn known(
+        &mut self,
+        opcode: Word<'a>,
+        result: Option<(Word<'a>, u32)>,
+    ) -> Result<(), Fault> {
+        let row = Op::by_name(opcode.text).and_then(Op::info);
+        let row = row.ok_or_else(|| unknown_opcode(opcode))?;
+        if let (Some((word, _)), ResultForm::None) = (result, row.result) {
+            let message = format!("{} has no result", row.name);
+            let hint = format!("leave out '{} ='", shown(word.text));
+            return Err(Box::new(fault(word, message).with_hint(hint)));
+        }
+        let mut current = Current {
+            row,
+            opcode,
+            start: self.words.len(),
+            result: result.map(|(_, id)| id),
+            expected: Expected::new(row.operands),
+        };
+        self.words.push(u32::from(row.op.0));
+        self.operands(&mut current)?;
+        self.close(current.start, opcode)?;
+        let words = &self.words[current.start + 1..];
+        self.types.define(row.op, words);
+        if let (Op::ExtInstImport, [id, string @ ..]) = (row.op, words) {
+            let set = ExtInstSet::by_name(&literal_string(string));
+            self.sets.set(*id, Some(set));
+        }
+        Ok(())
+    }
+
+    fn operands(&mut self, current: &mut Current<'a>) -> Result<(), Fault> {
+        let assigned = current.result.is_some();
+        loop {
+            let lexer = &mut self.lexer;
+            let next = current.expected.next(|| lexer.at_instruction());
+            let missing = |(kind, name)| missing(current.row, assigned, current.opcode, kind, name);
+            let kind = match next {
+                Ok(Some((Kind::IdResult, _))) if assigned => {
+                    self.words.extend(current.result.take());
+                    continue;
+                }
+                // The result stands in front, so that it is not missing when nothing follows.
+                Err((Kind::IdResult, _)) if assigned => {
+                    self.words.extend(current.result.take());
+                    continue;
+                }
+                Ok(Some((kind, _))) => kind,
+                Ok(None) => return Ok(()),
+                Err(what) => return Err(missing(what)),
+            };
+            let Some(word) = self.lexer.word() else {
+                return Ok(());
+            };
+            if word.text.starts_with('!') {
+                self.raw_operand(word)?;
+                return self.raw_rest(current);
+            }
+            self.operand(current, kind, word)?;
+        }
+    }
+
+    /// What follows a raw word: the result in its place, else operands without a grammar.
+    fn raw_rest(&mut self, current: &mut Current<'a>) -> Result<(), Fault> {
+        if current.result.is_some() {
+            while self.words.len() < current.start + 2 && !self.lexer.at_instruction() {
+                let Some(word) = self.lexer.word() else { break };
+                self.raw_operand(word)?;
+            }
+            self.words.extend(current.result.take());
+        }
+        self.raw_operands()
+    }
+
+    fn operand(
+        &mut self,
+        current: &mut Current<'a>,
+        kind: Kind,
+        word: Word<'a>,
+    ) -> Result<(), Fault> {
+        let info = kind.info();
+        match (info.category, kind) {
+            (Category::Id, _) => {
+                let id = self.id(word)?;
+                self.words.push(id);
+            }
+            (Category::ValueEnum, _) => {
+                let row = info.by_name(word.text);
+                let row = row.ok_or_else(|| unknown_value(info, word, word.text))?;
+                self.words.push(row.value);
+                current.expected.push(row.parameters);
+            }
+            (Category::BitEnum, _) => {
+                let mask = mask(info, word)?;
+                self.words.push(mask);
+                current.expected.push_bits(kind, mask);
+            }
+            (_, Kind::LiteralString) => self.string(word)?,
+            (_, Kind::LiteralFloat) => self.number(Number::Float(FloatFormat::F32), word)?,
+            (_, Kind::LiteralContextDependentNumber) => {
+                let ty = self.words[current.start + 1];
+                let number = self
+                    .types
+                    .number(ty)
+                    .ok_or_else(|| untyped(current, word))?;
+                self.number(number, word)?;
+            }
+            (_, Kind::LiteralInteger)
+                if current.expected.in_pair() && current.row.op == Op::Switch =>
+            {
+                let selector = self.words[current.start + 1];
+                match self.types.number_of_value(selector) {
+                    Some(number) => self.number(number, word)?,
+                    None => self.any_number(word)?,
+                }
+            }
+            (_, Kind::LiteralExtInstInteger) => self.ext_inst(current, word)?,
+            (_, Kind::LiteralSpecConstantOpInteger) => {
+                let op = Op::by_name(word.text).filter(|_| !is_opcode_name(word.text));
+                let op = op.filter(|op| current.expected.enter_spec_op(u32::from(op.0)));
+                let op = op.ok_or_else(|| unknown_spec_op(word))?;
+                self.words.push(u32::from(op.0));
+            }
+            _ => self.number(
+                Number::Int {
+                    width: 32,
+                    signed: false,
+                },
+                word,
+            )?,
+        }
+        Ok(())
+    }
+
+    /// The number of an id with its `%`.
+    pub(super) fn id(&mut self, word: Word<'a>) -> Result<u32, Fault> {
+        let Some(name) = word.text.strip_prefix('%') else {
+            let message = format!("an id is expected, not '{}'", shown(word.text));
+            return Err(Box::new(
+                fault(word, message).with_hint("ids begin with '%'"),
+            ));
+        };
+        self.symbols.id(name).ok_or_else(|| {
+            let message = format!("'{}' is no id", shown(word.text));
+            let hint = "an id is '%' and letters, digits or underscores, or a number";
+            Box::new(fault(word, message).with_hint(hint))
+        })
+    }
+
+    fn number(&mut self, number: Number, word: Word<'_>) -> Result<(), Fault> {
+        let parsed = number.parse(word.text, &mut self.words);
+        parsed.map_err(|e| number_fault(&describe(number), e, word))
+    }
+
+    /// A number of one word, of which no more is known.
+    fn any_number(&mut self, word: Word<'_>) -> Result<(), Fault> {
+        let parsed = match word.text.contains('.') {
+            true => FloatFormat::F32.parse(word.text).map(|bits| bits as u32),
+            false => integer::parse_word(word.text),
+        };
+        let value = parsed.map_err(|e| number_fault("a number of 32 bits", e, word))?;
+        self.words.push(value);
+        Ok(())
+    }
+
+    /// The word that `!` and a number give.
+    pub(super) fn raw_word(&mut self, word: Word<'_>) -> Result<u32, Fault> {
+        let value = integer::parse(&word.text[1..], 32, false);
+        let value = value.map_err(|e| number_fault("an unsigned number of 32 bits", e, word))?;
+        Ok(value as u32)
+    }
+
+    /// An operand whose kind is not known: a raw word, an id, a string or a number.
+    pub(super) fn raw_operand(&mut self, word: Word<'a>) -> Result<(), Fault> {
+        match word.text.as_bytes()[0] {
+            b'!' => {
+                let value = self.raw_word(word)?;
+                self.words.push(value);
+                Ok(())
+            }
+            b'%' => {
+                let id = self.id(word)?;
+                self.words.push(id);
+                Ok(())
+            }
+            b'"' => self.string(word),
+            b'0'..=b'9' | b'-' | b'.' => self.any_number(word),
+            _ => {
+                let message = format!("'{}' has no meaning behind a raw word", shown(word.text));
+                let hint = "write names of values as '!' and their number there";
+                Err(Box::new(fault(word, message).with_hint(hint)))
+            }
+        }
+    }
+
+    /// A literal string with its quotation marks.
+    fn string(&mut self, word: Word<'_>) -> Result<(), Fault> {
+        let body = word.text.strip_prefix('"').ok_or_else(|| {
+            let message = format!("a string is expected, not '{}'", shown(word.text));
+            Box::new(fault(word, message).with_hint("strings stand in '\"'"))
+        })?;
+        let start = self.words.len();
+        let mut filled = 0;
+        let mut push = |byte: u8| {
+            if filled % 4 == 0 {
+                self.words.push(0);
+            }
+            if let Some(last) = self.words.last_mut() {
+                *last |= u32::from(byte) << (filled % 4 * 8);
+            }
+            filled += 1;
+        };
+        let mut bytes = body.bytes().enumerate();
+        let mut end = None;
+        while let Some((at, byte)) = bytes.next() {
+            match byte {
+                b'"' => {
+                    end = Some(at + 1);
+                    break;
+                }
+                b'\\' => match bytes.next() {
+                    Some((_, escaped)) => push(escaped),
+                    None => break,
+                },
+                0 => return Err(fault(word, "a string cannot hold NUL")),
+                _ => push(byte),
+            }
+        }
+        push(0);
+        debug_assert!(self.words.len() > start);
+        match end {
+            Some(end) if end == body.len() => Ok(()),
+            Some(_) => Err(fault(word, "white space must follow a string")),
+            None => Err(fault(word, "a string has no closing '\"'")),
+        }
+    }
+
+    fn ext_inst(&mut self, current: &mut Current<'a>, word: Word<'a>) -> Result<(), Fault> {
+        let set = self.sets.get(self.words[current.start + 3]).flatten();
+        let number = match set {
+            Some(set) if !word.text.starts_with(|c: char| c.is_ascii_digit()) => {
+                let row = set.instruction_by_name(word.text);
+                row.ok_or_else(|| unknown_ext_inst(set, word))?.number
+            }
+            _ => {
+                let number = integer::parse(word.text, 32, false);
+                number.map_err(|e| number_fault("an instruction number", e, word))? as u32
+            }
+        };
+        self.words.push(number);
+        current.expected.enter_ext(set, number);
+        Ok(())
+    }
+}
+
+/// A mask of names joined by `|`.
+fn mask(info: &KindInfo, word: Word<'_>) -> Result<u32, Fault> {
+    let mut mask = 0;
+    for name in word.text.split('|') {
+        let row = info.by_name(name);
+        mask |= row.ok_or_else(|| unknown_value(info, word, name))?.value;
+    }
+    Ok(mask)
+}
+
+fn is_opcode_name(word: &str) -> bool {
+    super::lexer::is_opcode(word)
+}
+
+fn describe(number: Number) -> String {
+    match number {
+        Number::Int { width, signed } => {
+            let sign = if signed { "a signed" } else { "an unsigned" };
+            format!("{sign} integer of {width} bits")
+        }
+        Number::Float(format) => format!("a floating-point number of {} bits", format.width()),
+    }
+}
+
+fn number_fault(expected: &str, error: NumberError, word: Word<'_>) -> Fault {
+    let text = shown(word.text);
+    fault(
+        word,
+        match error {
+            NumberError::Malformed => format!("'{text}' is not {expected}"),
+            NumberError::Negative => format!("'{text}' is negative where {expected} must stand"),
+            NumberError::TooLarge => format!("'{text}' does not fit into {expected}"),
+        },
+    )
+}
+
+fn with_guess(fault: Fault, guess: Option<String>) -> Fault {
+    match guess {
+        Some(guess) => Box::new(fault.with_hint(format!("did you mean '{guess}'?"))),
+        None => fault,
+    }
+}
+
+fn unknown_opcode(word: Word<'_>) -> Fault {
+    let names = instructions().iter().map(|row| row.name);
+    let guess = nearest(word.text, names).map(str::to_owned);
+    let message = format!("there is no instruction {}", shown(word.text));
+    with_guess(fault(word, message), guess)
+}
+
+fn unknown_spec_op(word: Word<'_>) -> Fault {
+    let message = format!("'{}' cannot be used in OpSpecConstantOp", shown(word.text));
+    if let Some(name) = word.text.strip_prefix("Op")
+        && Op::by_name(word.text).is_some()
+    {
+        return with_guess(fault(word, message), Some(name.to_owned()));
+    }
+    let rows = instructions().iter();
+    let typed = rows.filter(|row| row.result == ResultForm::Typed);
+    let guess = nearest(word.text, typed.map(|row| &row.name[2..]));
+    with_guess(fault(word, message), guess.map(str::to_owned))
+}
+
+fn unknown_ext_inst(set: &ExtInstSet, word: Word<'_>) -> Fault {
+    let names = set.instructions.iter().map(|row| row.name);
+    let guess = nearest(word.text, names).map(str::to_owned);
+    let message = format!("{} has no instruction '{}'", set.name, shown(word.text));
+    with_guess(fault(word, message), guess)
+}
+
+/// `name` is what was looked for: the whole word, or a part of a mask.
+fn unknown_value(info: &KindInfo, word: Word<'_>, name: &str) -> Fault {
+    let rows = info.enumerants.iter();
+    let names = rows.flat_map(|row| row.aliases.iter().copied().chain([row.name]));
+    let guess = nearest(name, names).map(str::to_owned);
+    let message = format!("'{}' is no {}", shown(name), info.name);
+    with_guess(fault(word, message), guess)
+}
+
+fn untyped(current: &Current<'_>, word: Word<'_>) -> Fault {
+    let message = format!("the type of {}'s literal is not known", current.row.name);
+    let hint = "declare its type, an integer or floating-point type, before it";
+    Box::new(fault(word, message).with_hint(hint))
+}
+
+fn missing(row: &Instruction, assigned: bool, opcode: Word<'_>, kind: Kind, name: &str) -> Fault {
+    let message = match name {
+        "" => format!("{} lacks its {}", row.name, kind.info().name),
+        _ => format!(
+            "{} lacks its operand {name} ({})",
+            row.name,
+            kind.info().name
+        ),
+    };
+    let fault = fault(opcode, message);
+    if row.result != ResultForm::None && !assigned {
+        let hint = format!("the result stands in front: '%id = {}'", row.name);
+        return Box::new(fault.with_hint(hint));
+    }
+    fault
+}

@@ -1,0 +1,116 @@
+//! The ids of a text: numbers stand for themselves, names get numbers that are free.
+
+use super::integer;
+use super::lexer::Lexer;
+use rustc_hash::FxHashMap;
+
+/// Numbers of ids, given as the text is read.
+#[derive(Debug)]
+pub struct Symbols<'a> {
+    source: &'a str,
+    named: FxHashMap<&'a str, u32>,
+    /// A bit for each number that the text uses and a name could be given, once a name is met.
+    used: Option<Vec<u64>>,
+    /// The number to try next for a name.
+    next: u32,
+    bound: u32,
+}
+
+impl<'a> Symbols<'a> {
+    pub fn new(source: &'a str) -> Self {
+        Symbols {
+            source,
+            named: FxHashMap::default(),
+            used: None,
+            next: 1,
+            bound: 1,
+        }
+    }
+
+    /// One more than the largest number in use.
+    pub fn bound(&self) -> u32 {
+        self.bound
+    }
+
+    /// The number of an id, given without its `%`; `None` when it is no name or number of an id.
+    pub fn id(&mut self, name: &'a str) -> Option<u32> {
+        let id = match number(name) {
+            Some(id) => id,
+            None => match self.named.get(name) {
+                Some(id) => return Some(*id),
+                None => {
+                    let allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
+                    if name.is_empty() || !name.bytes().all(allowed) {
+                        return None;
+                    }
+                    let id = self.free();
+                    self.named.insert(name, id);
+                    id
+                }
+            },
+        };
+        self.bound = self.bound.max(id.checked_add(1)?);
+        Some(id)
+    }
+
+    /// The smallest number not in use. The text is searched for numbers when the first is asked.
+    fn free(&mut self) -> u32 {
+        let used = self.used.get_or_insert_with(|| used_numbers(self.source));
+        let is_used = |id: u32| {
+            let row = used.get(id as usize / 64).copied().unwrap_or(0);
+            row >> (id % 64) & 1 != 0
+        };
+        while is_used(self.next) {
+            self.next += 1;
+        }
+        self.next += 1;
+        self.next - 1
+    }
+}
+
+/// The number that an id's name is.
+fn number(name: &str) -> Option<u32> {
+    if !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    integer::parse(name, 32, false).ok().map(|id| id as u32)
+}
+
+/// Numbers of ids in a text. A text of n bytes has fewer than n / 2 ids, so that names are never
+/// given numbers above that and larger ones need not be kept.
+fn used_numbers(source: &str) -> Vec<u64> {
+    let mut used = vec![0u64; source.len() / 128 + 1];
+    let mut lexer = Lexer::new(source);
+    while let Some(word) = lexer.word() {
+        let Some(id) = word.text.strip_prefix('%').and_then(number) else {
+            continue;
+        };
+        if let Some(row) = used.get_mut(id as usize / 64) {
+            *row |= 1 << (id % 64);
+        }
+    }
+    used
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fill_the_gaps_between_numbers() {
+        let text = "%1 %a %3 %b %0x5 %a \"%2\" ; %4";
+        let mut symbols = Symbols::new(text);
+        let mut id = |name| symbols.id(name);
+        assert_eq!(id("a"), Some(2));
+        assert_eq!(id("3"), Some(3));
+        assert_eq!(id("b"), Some(4));
+        assert_eq!(id("a"), Some(2));
+        assert_eq!(id("c"), Some(6));
+        assert_eq!(id("0x5"), Some(5));
+        assert_eq!(id("9a"), Some(7));
+        assert_eq!(id(""), None);
+        assert_eq!(id("a.b"), None);
+        assert_eq!(id("4294967295"), None);
+        assert_eq!(symbols.bound(), 8);
+    }
+}

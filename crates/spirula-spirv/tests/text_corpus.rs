@@ -1,0 +1,138 @@
+//! The disassembler and the assembler on the corpus of real modules and texts.
+//!
+//! The corpus is the folder that `SPIRULA_CORPUS` names, by default `../shared/corpus` beside the
+//! repository. Without it the tests say so and pass, except where `CI` is set.
+
+use spirula_spirv::binary::{Header, Stream, to_bytes, words};
+use spirula_spirv::grammar::{
+    Category, ExtInstSet, Kind, Op, Operands, ResultForm, literal_string,
+};
+use spirula_spirv::text::{ParseOptions, PrintOptions, looks_like_assembly, parse, print};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The files with an extension in some of the corpus' SPIR-V folders.
+fn corpus(folders: &[&str], extension: &str) -> Vec<PathBuf> {
+    let default = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
+    let root = std::env::var_os("SPIRULA_CORPUS").map_or(default, PathBuf::from);
+    let mut files = Vec::new();
+    for folder in folders {
+        let entries = fs::read_dir(root.join("spirv").join(folder));
+        let paths = entries.into_iter().flatten().flatten().map(|e| e.path());
+        files.extend(paths.filter(|p| p.extension().is_some_and(|e| e == extension)));
+    }
+    if files.is_empty() {
+        let message = format!("no corpus at {}: set SPIRULA_CORPUS", root.display());
+        assert!(std::env::var_os("CI").is_none(), "{message}");
+        eprintln!("NOT TESTED: {message}");
+    }
+    files.sort();
+    files
+}
+
+const MODULES: [&str; 3] = ["modules", "modules-newer", "ladder"];
+const TEXTS: [&str; 2] = ["text", "text-newer"];
+
+#[test]
+fn modules_come_back_word_for_word() {
+    for path in corpus(&MODULES, "spv") {
+        let bytes = fs::read(&path).expect("the file is readable");
+        let module = words(&bytes).expect("the file is a module");
+        for (header, indent) in [(true, true), (true, false)] {
+            let options = PrintOptions {
+                header,
+                indent,
+                ..PrintOptions::default()
+            };
+            let text = print(&module, &options).expect("the module is well-formed");
+            assert!(looks_like_assembly(text.as_bytes()), "{}", path.display());
+            match parse(&text, &ParseOptions::default()) {
+                Ok(back) => assert!(to_bytes(&back) == bytes, "{} differs", path.display()),
+                Err(faults) => panic!("{}: {}", path.display(), faults[0]),
+            }
+        }
+    }
+}
+
+/// Names renumber ids, one for one; everything else stays.
+#[test]
+fn friendly_names_only_renumber() {
+    let friendly = PrintOptions {
+        friendly_names: true,
+        ..PrintOptions::default()
+    };
+    for path in corpus(&MODULES, "spv") {
+        let module = words(&fs::read(&path).expect("the file is readable")).expect("a module");
+        let text = print(&module, &friendly).expect("the module is well-formed");
+        let back = parse(&text, &ParseOptions::default())
+            .unwrap_or_else(|faults| panic!("{}: {}", path.display(), faults[0]));
+        let (before, after) = (operands(&module), operands(&back));
+        assert_eq!(before.len(), after.len(), "{}", path.display());
+        let mut forth = HashMap::new();
+        let mut back = HashMap::new();
+        for ((kind, old), (new_kind, new)) in before.iter().zip(&after) {
+            assert_eq!(kind, new_kind, "{}", path.display());
+            if kind.info().category == Category::Id {
+                assert_eq!(forth.entry(*old).or_insert(*new), new, "{}", path.display());
+                assert_eq!(back.entry(*new).or_insert(*old), old, "{}", path.display());
+            } else {
+                assert_eq!(old, new, "{}", path.display());
+            }
+        }
+    }
+}
+
+/// Every operand of a module with its kind.
+fn operands(module: &[u32]) -> Vec<(Kind, &[u32])> {
+    let mut sets = HashMap::new();
+    let mut wide = HashSet::new();
+    let mut all = Vec::new();
+    for inst in Stream::new(module) {
+        let inst = inst.expect("the module is well-formed");
+        let mut operands = Operands::new(inst.op, inst.words);
+        match (inst.op, inst.words) {
+            (Op::ExtInstImport, [id, name @ ..]) => {
+                sets.insert(*id, ExtInstSet::by_name(&literal_string(name)));
+            }
+            (Op::ExtInst, [_, _, set, ..]) => {
+                operands = operands.with_ext(sets.get(set).copied().flatten());
+            }
+            (Op::TypeInt, [id, 64, ..]) => {
+                wide.insert(*id);
+            }
+            (Op::Switch, [value, ..]) if wide.contains(value) => {
+                operands = operands.with_switch_literal_words(2);
+            }
+            (op, [ty, id, ..]) if op.result_form() == ResultForm::Typed && wide.contains(ty) => {
+                wide.insert(*id);
+            }
+            _ => {}
+        }
+        all.extend(operands.map(|operand| {
+            let operand = operand.expect("the instruction fits the grammar");
+            (operand.kind, operand.words)
+        }));
+    }
+    all
+}
+
+#[test]
+fn texts_assemble_and_come_back() {
+    let options = ParseOptions::default();
+    for path in corpus(&TEXTS, "spvasm") {
+        let source = fs::read_to_string(&path).expect("the file is readable");
+        assert!(looks_like_assembly(source.as_bytes()), "{}", path.display());
+        let module = match parse(&source, &options) {
+            Ok(module) => module,
+            Err(faults) => panic!("{}: {}", path.display(), faults[0]),
+        };
+        assert!(module.len() > Header::WORDS);
+        let text = print(&module, &PrintOptions::default()).expect("the module is well-formed");
+        assert!(
+            parse(&text, &options).as_ref() == Ok(&module),
+            "{}",
+            path.display()
+        );
+    }
+}
