@@ -1,0 +1,352 @@
+//! Whether a launch fits its kernel and its device, before a driver sees it.
+
+use crate::types::{TypeNames, Value};
+use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Inputs, Launch, Size};
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
+
+/// Most padding that the end of a block of push constants may have.
+const PADDING: u32 = 15;
+
+/// Whether `length` bytes at `offset` are within a buffer.
+pub fn range(offset: u64, length: usize, size: u64) -> Result<(), Error> {
+    let end = offset.saturating_add(length as u64);
+    match end <= size {
+        true => Ok(()),
+        false => Err(Error::Range { offset, end, size }),
+    }
+}
+
+/// Whether each value has its constant, and the constant room for it.
+pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error> {
+    if spec.is_empty() {
+        return Ok(());
+    }
+    let definitions = Definitions::compute(module);
+    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
+    let types = TypeNames::compute(module);
+    for (number, &(id, value)) in spec.iter().enumerate() {
+        let bad = |problem: String| Err(Error::Spec { id, problem });
+        if spec[..number].iter().any(|(other, _)| *other == id) {
+            return bad("it is given twice".to_owned());
+        }
+        let Some(constant) = constants.iter().find(|c| c.spec_id == id) else {
+            let ids: Vec<_> = constants.iter().map(|c| c.spec_id.to_string()).collect();
+            return bad(match ids.is_empty() {
+                true => "the module has no specialisation constants".to_owned(),
+                false => format!(
+                    "the module has no such constant; it has: {}",
+                    ids.join(", ")
+                ),
+            });
+        };
+        let bits = match types.value(constant.ty) {
+            Some(Value { element, .. }) => element.size() as u32 * 8,
+            None => 64,
+        };
+        if bits < 64 && value >> bits != 0 {
+            return bad(format!("{value:#x} has more than {bits} bits"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a launch fits. `buffers` has the size of each buffer of the device.
+pub fn launch(
+    interface: &Interface,
+    launch: &Launch,
+    device: &DeviceInfo,
+    buffers: &[Option<u64>],
+) -> Result<(), Error> {
+    size(interface, &launch.size, device)?;
+    match &launch.inputs {
+        Inputs::Arguments(_) if interface.params.is_empty() && !interface.bindings.is_empty() => {
+            let text = format!(
+                "{} is a shader: it takes buffers by set and binding",
+                interface.name
+            );
+            Err(Error::Launch(text))
+        }
+        Inputs::Arguments(given) => arguments(interface, given, device, buffers),
+        Inputs::Resources { .. } if !interface.params.is_empty() => {
+            let text = format!(
+                "{} is a kernel: it takes arguments in order",
+                interface.name
+            );
+            Err(Error::Launch(text))
+        }
+        Inputs::Resources { bindings, push } => resources(interface, bindings, push, buffers),
+    }
+}
+
+fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), Error> {
+    let limits = &device.limits;
+    let bad = |text: String| Err(Error::Launch(text));
+    match *size {
+        Size::Groups(groups) => {
+            for (axis, (n, most)) in groups.iter().zip(&limits.groups).enumerate() {
+                if n > most {
+                    return bad(format!(
+                        "{n} workgroups in dimension {axis}: {} takes {most}",
+                        device.id
+                    ));
+                }
+            }
+            group_size(interface.workgroup_size.unwrap_or([1; 3]), device)
+        }
+        Size::Items { global, local, .. } => {
+            if let Some(wanted) = interface
+                .workgroup_size
+                .filter(|w| local.is_some_and(|l| l != *w))
+            {
+                let (given, wanted) = (text(local.unwrap_or([0; 3])), text(wanted));
+                let name = &interface.name;
+                return bad(format!(
+                    "{name} demands workgroups of {wanted}, not {given}"
+                ));
+            }
+            let Some(local) = local.or(interface.workgroup_size) else {
+                return Ok(());
+            };
+            group_size(local, device)?;
+            for (axis, (n, l)) in global.iter().zip(local).enumerate() {
+                if n % u64::from(l) != 0 {
+                    return bad(format!(
+                        "the global size {n} in dimension {axis} is no multiple of the workgroup's {l}"
+                    ));
+                }
+                if n / u64::from(l) > u64::from(limits.groups[axis]) {
+                    let most = limits.groups[axis];
+                    return bad(format!(
+                        "{} workgroups in dimension {axis}: {} takes {most}",
+                        n / u64::from(l),
+                        device.id
+                    ));
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), Error> {
+    let limits = &device.limits;
+    let count = local.iter().map(|n| u128::from(*n)).product::<u128>();
+    let fits = local
+        .iter()
+        .zip(&limits.workgroup_size)
+        .all(|(n, most)| n <= most);
+    if count == 0 {
+        return Err(Error::Launch(format!(
+            "a workgroup of {} is empty",
+            text(local)
+        )));
+    }
+    if !fits || count > u128::from(limits.workgroup_invocations) {
+        let most = limits.workgroup_invocations;
+        let local = text(local);
+        let each = text(limits.workgroup_size);
+        return Err(Error::Launch(format!(
+            "a workgroup of {local} is too large: {} takes {most} invocations, at most {each}",
+            device.id
+        )));
+    }
+    Ok(())
+}
+
+fn text(size: [u32; 3]) -> String {
+    format!("{}x{}x{}", size[0], size[1], size[2])
+}
+
+fn alive(buffer: Buffer, buffers: &[Option<u64>]) -> bool {
+    buffers.get(buffer.index()).copied().flatten().is_some()
+}
+
+fn arguments(
+    interface: &Interface,
+    given: &[Argument],
+    device: &DeviceInfo,
+    buffers: &[Option<u64>],
+) -> Result<(), Error> {
+    if given.len() != interface.params.len() {
+        return Err(Error::ArgumentCount {
+            kernel: interface.name.clone(),
+            expected: interface.params.len(),
+            given: given.len(),
+        });
+    }
+    let mut local = 0_u64;
+    for (number, (param, argument)) in interface.params.iter().zip(given).enumerate() {
+        if let Some(problem) = argument_problem(param, argument, buffers) {
+            return Err(Error::Argument {
+                number,
+                name: param.name.clone(),
+                problem,
+            });
+        }
+        if let Argument::Local(bytes) = argument {
+            local = local.saturating_add(*bytes);
+        }
+    }
+    let most = device.limits.workgroup_memory;
+    if local > most {
+        let text = format!(
+            "{local} bytes of workgroup memory: {} has {most}",
+            device.id
+        );
+        return Err(Error::Launch(text));
+    }
+    Ok(())
+}
+
+fn argument_problem(param: &Param, argument: &Argument, buffers: &[Option<u64>]) -> Option<String> {
+    match (&param.kind, argument) {
+        (ParamKind::Value { size, .. }, Argument::Bytes(bytes)) if bytes.len() as u64 == *size => {
+            None
+        }
+        (ParamKind::Value { size, .. }, Argument::Bytes(bytes)) => Some(format!(
+            "it takes a value of {size} bytes, {} are given",
+            bytes.len()
+        )),
+        (ParamKind::Buffer { .. }, Argument::Buffer(buffer)) => {
+            (!alive(*buffer, buffers)).then(|| "its buffer was destroyed".to_owned())
+        }
+        (ParamKind::Workgroup { .. }, Argument::Local(0)) => {
+            Some("it takes workgroup memory, of 1 byte at least".to_owned())
+        }
+        (ParamKind::Workgroup { .. }, Argument::Local(_)) => None,
+        (ParamKind::Opaque { .. }, _) => {
+            Some("it takes an image, sampler or another object, which is not supported".to_owned())
+        }
+        (wanted, given) => Some(format!(
+            "it takes {}, {} is given",
+            takes(wanted),
+            gives(given)
+        )),
+    }
+}
+
+fn takes(kind: &ParamKind) -> String {
+    match kind {
+        ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
+        ParamKind::Buffer { .. } => "a buffer".to_owned(),
+        ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
+        ParamKind::Opaque { .. } => "an opaque object".to_owned(),
+    }
+}
+
+fn gives(argument: &Argument) -> String {
+    match argument {
+        Argument::Buffer(_) => "a buffer".to_owned(),
+        Argument::Bytes(bytes) => format!("a value of {} bytes", bytes.len()),
+        Argument::Local(_) => "workgroup memory".to_owned(),
+    }
+}
+
+fn resources(
+    interface: &Interface,
+    given: &[Bound],
+    push: &[u8],
+    buffers: &[Option<u64>],
+) -> Result<(), Error> {
+    let error = |set, binding, name: Option<&String>, problem: String| {
+        Err(Error::Binding {
+            set,
+            binding,
+            name: name.cloned(),
+            problem,
+        })
+    };
+    for (number, bound) in given.iter().enumerate() {
+        let Bound {
+            set,
+            binding,
+            index,
+            buffer,
+        } = *bound;
+        let declared = interface
+            .bindings
+            .iter()
+            .find(|b| (b.set, b.binding) == (set, binding));
+        let Some(declared) = declared else {
+            let text = format!(
+                "the shader has no such binding; it has: {}",
+                list(&interface.bindings)
+            );
+            return error(set, binding, None, text);
+        };
+        let name = declared.name.as_ref();
+        let same = |other: &Bound| (other.set, other.binding, other.index) == (set, binding, index);
+        if given[..number].iter().any(same) {
+            return error(
+                set,
+                binding,
+                name,
+                format!("element {index} is bound twice"),
+            );
+        }
+        if declared.count != 0 && index >= declared.count {
+            return error(
+                set,
+                binding,
+                name,
+                format!("it has {} elements, not {}", declared.count, index + 1),
+            );
+        }
+        if let BindingKind::Opaque(_) = declared.kind {
+            return error(
+                set,
+                binding,
+                name,
+                "it is an image or a sampler, which is not supported".to_owned(),
+            );
+        }
+        if !alive(buffer, buffers) {
+            return error(set, binding, name, "its buffer was destroyed".to_owned());
+        }
+    }
+    for Binding {
+        set,
+        binding,
+        name,
+        count,
+        ..
+    } in &interface.bindings
+    {
+        let is_bound = |i| {
+            given
+                .iter()
+                .any(|b| (b.set, b.binding, b.index) == (*set, *binding, i))
+        };
+        // An array without a size is as long as what is bound.
+        if let Some(missing) = (0..*count.max(&1)).find(|i| !is_bound(*i)) {
+            let text = match count {
+                1 => "no buffer is bound".to_owned(),
+                _ => format!("no buffer is bound for element {missing}"),
+            };
+            return error(*set, *binding, name.as_ref(), text);
+        }
+    }
+    let wanted = interface.push_constant_bytes;
+    let given = push.len() as u64;
+    if given > wanted.into() || given + u64::from(PADDING) < wanted.into() {
+        let text = format!(
+            "{} takes {wanted} bytes of push constants, {given} are given",
+            interface.name
+        );
+        return Err(Error::Launch(text));
+    }
+    Ok(())
+}
+
+fn list(bindings: &[Binding]) -> String {
+    let all: Vec<_> = bindings
+        .iter()
+        .map(|b| format!("{},{}", b.set, b.binding))
+        .collect();
+    match all.is_empty() {
+        true => "none".to_owned(),
+        false => all.join(" "),
+    }
+}

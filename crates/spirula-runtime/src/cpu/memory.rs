@@ -1,0 +1,59 @@
+//! Memory of buffers on the CPU device.
+
+use bytemuck::{Pod, Zeroable};
+
+/// As much as a cache line or two, so that no vector access is misaligned.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(128))]
+struct Line([u8; 128]);
+
+/// Zeroed bytes, aligned to 128.
+pub struct Memory {
+    lines: Box<[Line]>,
+    size: usize,
+}
+
+impl Memory {
+    /// So many bytes, `None` where there is no memory for them.
+    pub fn zeroed(size: u64) -> Option<Memory> {
+        let size = usize::try_from(size).ok()?;
+        let lines = size.div_ceil(size_of::<Line>());
+        isize::try_from(lines.checked_mul(size_of::<Line>())?).ok()?;
+        let lines = bytemuck::allocation::try_zeroed_slice_box(lines).ok()?;
+        Some(Memory { lines, size })
+    }
+
+    /// The bytes.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.size]
+    }
+}
+
+/// Memory that this process can still get, in bytes, as far as the system tells.
+///
+/// Linux promises more memory than it has and ends a process that uses it, so the limit has to be
+/// known beforehand. Elsewhere an allocation that cannot be held fails by itself.
+pub fn available() -> u64 {
+    let told = std::fs::read_to_string("/proc/meminfo").ok();
+    let line = told.as_deref().and_then(|text| {
+        let mut lines = text.lines();
+        lines.find_map(|l| l.strip_prefix("MemAvailable:"))
+    });
+    let kilobytes = line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    kilobytes.map_or(isize::MAX as u64, |k| k.saturating_mul(1024))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_beyond_memory_are_refused() {
+        assert!(Memory::zeroed(u64::MAX).is_none());
+        assert!(Memory::zeroed(1 << 62).is_none());
+        let mut memory = Memory::zeroed(129).unwrap();
+        assert_eq!(memory.bytes_mut().len(), 129);
+        assert_eq!(memory.bytes_mut().as_ptr() as usize % 128, 0);
+        assert_eq!(Memory::zeroed(0).unwrap().bytes_mut(), []);
+    }
+}

@@ -1,0 +1,328 @@
+//! Element types: their names, sizes, and the way between bytes, numbers and decimal text.
+
+use super::DataError;
+use half::{bf16, f16};
+use std::fmt;
+use std::str::FromStr;
+
+/// The type of one element of a buffer, stored little-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// One byte, 0 or 1.
+    Bool,
+    /// Signed, 8 bits.
+    I8,
+    /// Signed, 16 bits.
+    I16,
+    /// Signed, 32 bits.
+    I32,
+    /// Signed, 64 bits.
+    I64,
+    /// Unsigned, 8 bits.
+    U8,
+    /// Unsigned, 16 bits.
+    U16,
+    /// Unsigned, 32 bits.
+    U32,
+    /// Unsigned, 64 bits.
+    U64,
+    /// IEEE binary16.
+    F16,
+    /// The upper half of a binary32.
+    BF16,
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary64.
+    F64,
+}
+
+/// What the bits of an element mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// True or false.
+    Bool,
+    /// Two's complement.
+    Signed,
+    /// Non-negative.
+    Unsigned,
+    /// Binary floating point.
+    Float,
+}
+
+/// Every element type with its name, bytes and class.
+const ELEMENTS: [(Element, &str, usize, Class); 13] = [
+    (Element::Bool, "bool", 1, Class::Bool),
+    (Element::I8, "i8", 1, Class::Signed),
+    (Element::I16, "i16", 2, Class::Signed),
+    (Element::I32, "i32", 4, Class::Signed),
+    (Element::I64, "i64", 8, Class::Signed),
+    (Element::U8, "u8", 1, Class::Unsigned),
+    (Element::U16, "u16", 2, Class::Unsigned),
+    (Element::U32, "u32", 4, Class::Unsigned),
+    (Element::U64, "u64", 8, Class::Unsigned),
+    (Element::F16, "f16", 2, Class::Float),
+    (Element::BF16, "bf16", 2, Class::Float),
+    (Element::F32, "f32", 4, Class::Float),
+    (Element::F64, "f64", 8, Class::Float),
+];
+
+/// The value of one element, exact for every type.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// An integer of any type, or a boolean as 0 or 1.
+    Int(i128),
+    /// A float of any type.
+    Float(f64),
+}
+
+impl Number {
+    /// The nearest double.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Number::Int(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+
+    /// The integer, or the float cut towards zero and kept within 128 bits; NaN is 0.
+    pub fn to_int(self) -> i128 {
+        match self {
+            Number::Int(n) => n,
+            Number::Float(x) => x as i128,
+        }
+    }
+}
+
+impl Element {
+    /// All element types.
+    pub fn all() -> impl Iterator<Item = Element> {
+        ELEMENTS.iter().map(|row| row.0)
+    }
+
+    fn row(self) -> &'static (Element, &'static str, usize, Class) {
+        &ELEMENTS[self as usize]
+    }
+
+    /// The name that [`Element::from_str`] takes.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Bytes of one element.
+    pub fn size(self) -> usize {
+        self.row().2
+    }
+
+    /// What the bits mean.
+    pub fn class(self) -> Class {
+        self.row().3
+    }
+
+    /// Whether it is a floating-point type.
+    pub fn is_float(self) -> bool {
+        self.class() == Class::Float
+    }
+
+    /// Appends a number: integers wrap to the width, floats round to nearest even, booleans are
+    /// true where the number is not 0.
+    pub fn encode(self, number: Number, out: &mut Vec<u8>) {
+        match self {
+            Element::Bool => out.push(u8::from(number.to_f64() != 0.0)),
+            Element::F16 => {
+                out.extend_from_slice(&f16::from_f64(number.to_f64()).to_le_bytes());
+            }
+            Element::BF16 => {
+                out.extend_from_slice(&bf16::from_f64(number.to_f64()).to_le_bytes());
+            }
+            Element::F32 => {
+                let single = match number {
+                    Number::Int(n) => n as f32,
+                    Number::Float(x) => x as f32,
+                };
+                out.extend_from_slice(&single.to_le_bytes());
+            }
+            Element::F64 => out.extend_from_slice(&number.to_f64().to_le_bytes()),
+            _ => out.extend_from_slice(&number.to_int().to_le_bytes()[..self.size()]),
+        }
+    }
+
+    /// The number in the first bytes.
+    ///
+    /// # Panics
+    /// When there are fewer bytes than the element has.
+    pub fn decode(self, bytes: &[u8]) -> Number {
+        let mut wide = [0; 8];
+        wide[..self.size()].copy_from_slice(&bytes[..self.size()]);
+        let bits = u64::from_le_bytes(wide);
+        match self {
+            Element::Bool => Number::Int(i128::from(bits != 0)),
+            Element::I8 => Number::Int((bits as i8).into()),
+            Element::I16 => Number::Int((bits as i16).into()),
+            Element::I32 => Number::Int((bits as i32).into()),
+            Element::I64 => Number::Int((bits as i64).into()),
+            Element::U8 | Element::U16 | Element::U32 | Element::U64 => Number::Int(bits.into()),
+            Element::F16 => Number::Float(f16::from_bits(bits as u16).to_f64()),
+            Element::BF16 => Number::Float(bf16::from_bits(bits as u16).to_f64()),
+            Element::F32 => Number::Float(f32::from_bits(bits as u32).into()),
+            Element::F64 => Number::Float(f64::from_bits(bits)),
+        }
+    }
+
+    /// Reads a number as people write it: decimal, `0x` for integers, `inf` and `nan` for floats,
+    /// `true` and `false` for booleans.
+    ///
+    /// # Errors
+    /// When the text is no number, or the type does not hold it.
+    pub fn parse(self, text: &str) -> Result<Number, DataError> {
+        let bad = || DataError::Number {
+            text: text.to_owned(),
+            element: self,
+        };
+        match self.class() {
+            Class::Float => text
+                .parse()
+                .map(|x: f64| match self {
+                    // Decimal to single in one rounding.
+                    Element::F32 => Number::Float(text.parse::<f32>().unwrap_or(x as f32).into()),
+                    _ => Number::Float(x),
+                })
+                .map_err(|_| bad()),
+            Class::Bool => match text {
+                "true" | "1" => Ok(Number::Int(1)),
+                "false" | "0" => Ok(Number::Int(0)),
+                _ => Err(bad()),
+            },
+            Class::Signed | Class::Unsigned => {
+                let n = parse_int(text).ok_or_else(bad)?;
+                let (low, high) = self.range();
+                (low..=high)
+                    .contains(&n)
+                    .then_some(Number::Int(n))
+                    .ok_or_else(bad)
+            }
+        }
+    }
+
+    /// Smallest and largest value of an integer type.
+    fn range(self) -> (i128, i128) {
+        let bits = self.size() as u32 * 8;
+        match self.class() {
+            Class::Signed => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            _ => (0, (1 << bits) - 1),
+        }
+    }
+
+    /// A number of this type as the shortest text that reads back as the same.
+    pub fn format(self, number: Number) -> String {
+        match (self, number) {
+            (Element::Bool, n) => (n.to_f64() != 0.0).to_string(),
+            (_, Number::Int(n)) => n.to_string(),
+            (Element::F64, Number::Float(x)) => float_text(x, format!("{x}"), format!("{x:e}")),
+            (_, Number::Float(x)) => {
+                let s = x as f32;
+                float_text(x, format!("{s}"), format!("{s:e}"))
+            }
+        }
+    }
+}
+
+/// Plain notation for the sizes that people read easily, else with an exponent.
+fn float_text(x: f64, plain: String, exponent: String) -> String {
+    let easy = x == 0.0 || (1e-5..1e9).contains(&x.abs()) || !x.is_finite();
+    if easy { plain } else { exponent }
+}
+
+fn parse_int(text: &str) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if !digits.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let n = match digits.strip_prefix("0x").or(digits.strip_prefix("0X")) {
+        Some(hex) if hex.starts_with(|c: char| c.is_ascii_hexdigit()) => {
+            i128::from_str_radix(hex, 16).ok()?
+        }
+        Some(_) => return None,
+        None => digits.parse().ok()?,
+    };
+    Some(if negative { -n } else { n })
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Element {
+    type Err = DataError;
+
+    fn from_str(name: &str) -> Result<Self, DataError> {
+        Element::all()
+            .find(|e| e.name() == name)
+            .ok_or_else(|| DataError::Element(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enum() {
+        for (i, element) in Element::all().enumerate() {
+            assert_eq!(element as usize, i);
+            assert_eq!(element.name().parse(), Ok(element));
+        }
+    }
+
+    #[test]
+    fn limits_of_every_integer_type_read_back() {
+        for element in Element::all().filter(|e| !e.is_float()) {
+            let (low, high) = match element.class() {
+                Class::Bool => (0, 1),
+                _ => element.range(),
+            };
+            for n in [low, high] {
+                let mut bytes = Vec::new();
+                element.encode(Number::Int(n), &mut bytes);
+                assert_eq!(bytes.len(), element.size());
+                assert_eq!(element.decode(&bytes), Number::Int(n), "{element}");
+                assert_eq!(
+                    element.parse(&element.format(Number::Int(n))),
+                    Ok(Number::Int(n))
+                );
+            }
+            assert!(element.parse(&(high + 1).to_string()).is_err());
+            assert!(element.parse(&(low - 1).to_string()).is_err());
+        }
+    }
+
+    #[test]
+    fn floats_round_to_nearest_even() {
+        let bytes = |e: Element, text| {
+            let mut out = Vec::new();
+            e.encode(e.parse(text).unwrap(), &mut out);
+            out
+        };
+        assert_eq!(bytes(Element::F16, "2049"), 0x6800_u16.to_le_bytes());
+        assert_eq!(bytes(Element::F16, "65520"), 0x7c00_u16.to_le_bytes());
+        assert_eq!(bytes(Element::BF16, "1.00390625"), 0x3f80_u16.to_le_bytes());
+        assert_eq!(bytes(Element::F32, "0.1"), 0.1_f32.to_le_bytes());
+        assert_eq!(
+            Element::F32.format(Element::F32.decode(&0.1_f32.to_le_bytes())),
+            "0.1"
+        );
+        assert_eq!(bytes(Element::F32, "-inf"), f32::NEG_INFINITY.to_le_bytes());
+    }
+
+    #[test]
+    fn words_that_are_no_numbers_are_refused() {
+        for text in ["", "-", "+", "0x", "0x-1", "--1", "1 2", "1.5", "e", "0xg"] {
+            assert!(Element::I32.parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Element::I32.parse("-0x10"), Ok(Number::Int(-16)));
+    }
+}

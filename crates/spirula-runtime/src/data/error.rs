@@ -1,0 +1,46 @@
+//! What can be wrong with data.
+
+use super::Element;
+
+/// Data that cannot be made or read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DataError {
+    /// No element type has this name.
+    #[error("no element type {0}; there are: {names}", names = names())]
+    Element(String),
+    /// A text is no number of the type.
+    #[error("{text:?} is no value of {element}")]
+    Number {
+        /// The text.
+        text: String,
+        /// The type.
+        element: Element,
+    },
+    /// Shape and bytes do not fit together.
+    #[error("{shape} does not have {bytes} bytes")]
+    Size {
+        /// The shape.
+        shape: String,
+        /// The bytes that there are.
+        bytes: usize,
+    },
+    /// More values are given than the shape has elements.
+    #[error("{given} values are too many for {shape}")]
+    Surplus {
+        /// The shape.
+        shape: String,
+        /// How many values are given.
+        given: usize,
+    },
+    /// There is no memory for so much.
+    #[error("no memory for {0}")]
+    Memory(String),
+    /// A file is not in NumPy's format, or uses a part of it that is not supported.
+    #[error("not a readable .npy file: {0}")]
+    Npy(String),
+}
+
+fn names() -> String {
+    let names: Vec<_> = Element::all().map(Element::name).collect();
+    names.join(", ")
+}

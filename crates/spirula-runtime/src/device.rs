@@ -1,0 +1,228 @@
+//! Devices as callers see them: a driver behind checks, with times.
+
+use crate::check;
+use crate::cpu::CpuDriver;
+use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::{Buffer, Error, Kernel, Launch};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::Interface;
+use std::time::{Duration, Instant};
+
+/// A device with its buffers and kernels.
+///
+/// Calls are checked before the driver sees them, so that a driver is never asked for nonsense.
+pub struct Device {
+    driver: Box<dyn Driver>,
+    /// Size of each buffer; `None` once it is destroyed.
+    buffers: Vec<Option<u64>>,
+    kernels: Vec<Interface>,
+    profile: Profile,
+}
+
+/// Wall time spent in each stage since the device was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Profile {
+    /// Compiling kernels.
+    pub compile: Duration,
+    /// Copying into and out of buffers.
+    pub copy: Duration,
+    /// Launching kernels and waiting for them.
+    pub run: Duration,
+}
+
+/// All devices, the default first.
+pub fn devices() -> Vec<DeviceInfo> {
+    vec![CpuDriver::new(&DeviceOptions::default()).info().clone()]
+}
+
+impl Device {
+    /// Opens the device with this name.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be opened.
+    pub fn open(name: &str, options: &DeviceOptions) -> Result<Device, Error> {
+        match name {
+            "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
+            _ => {
+                let ids: Vec<_> = devices().into_iter().map(|d| d.id).collect();
+                Err(Error::NoDevice {
+                    name: name.to_owned(),
+                    available: ids.join(", "),
+                })
+            }
+        }
+    }
+
+    /// A device over a driver.
+    pub fn with_driver(driver: Box<dyn Driver>) -> Device {
+        Device {
+            driver,
+            buffers: Vec::new(),
+            kernels: Vec::new(),
+            profile: Profile::default(),
+        }
+    }
+
+    /// What the device is and can do.
+    pub fn info(&self) -> &DeviceInfo {
+        self.driver.info()
+    }
+
+    /// Times so far.
+    pub fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    /// Makes a buffer of zeros.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn create_buffer(&mut self, size: u64) -> Result<Buffer, Error> {
+        let limit = self.driver.info().limits.buffer_size;
+        if size > limit {
+            return Err(Error::Memory { size, limit });
+        }
+        let buffer = Buffer(self.buffers.len() as u32);
+        self.driver.create_buffer(buffer, size)?;
+        self.buffers.push(Some(size));
+        Ok(buffer)
+    }
+
+    /// Makes a buffer of these bytes.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn upload(&mut self, data: &[u8]) -> Result<Buffer, Error> {
+        let buffer = self.create_buffer(data.len() as u64)?;
+        self.write(buffer, 0, data)?;
+        Ok(buffer)
+    }
+
+    /// Gives a buffer's memory back.
+    ///
+    /// # Errors
+    /// When it is no buffer of this device.
+    pub fn destroy_buffer(&mut self, buffer: Buffer) -> Result<(), Error> {
+        self.size(buffer)?;
+        self.driver.destroy_buffer(buffer);
+        self.buffers[buffer.index()] = None;
+        Ok(())
+    }
+
+    /// Bytes of a buffer.
+    ///
+    /// # Errors
+    /// When it is no buffer of this device.
+    pub fn size(&self, buffer: Buffer) -> Result<u64, Error> {
+        let size = self.buffers.get(buffer.index()).copied().flatten();
+        size.ok_or(Error::Handle("a buffer"))
+    }
+
+    /// Copies into a buffer.
+    ///
+    /// # Errors
+    /// When the bytes do not fit, or the device fails.
+    pub fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+        check::range(offset, data.len(), self.size(buffer)?)?;
+        let driver = &mut self.driver;
+        timed(&mut self.profile.copy, || {
+            driver.write(buffer, offset, data)
+        })
+    }
+
+    /// Copies out of a buffer, after all launches so far.
+    ///
+    /// # Errors
+    /// When the range is not within the buffer, or the device fails.
+    pub fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        check::range(offset, out.len(), self.size(buffer)?)?;
+        self.wait()?;
+        let driver = &mut self.driver;
+        timed(&mut self.profile.copy, || driver.read(buffer, offset, out))
+    }
+
+    /// All of a buffer's bytes.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy, or the device fails.
+    pub fn download(&mut self, buffer: Buffer) -> Result<Vec<u8>, Error> {
+        let size = self.size(buffer)?;
+        let mut out = Vec::new();
+        let full = Error::Memory { size, limit: 0 };
+        let length = usize::try_from(size).map_err(|_| full.clone())?;
+        out.try_reserve_exact(length).map_err(|_| full)?;
+        out.resize(length, 0);
+        self.read(buffer, 0, &mut out)?;
+        Ok(out)
+    }
+
+    /// The address by which kernels reach a buffer.
+    ///
+    /// # Errors
+    /// When it is no buffer of this device, or the device has no addresses.
+    pub fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.size(buffer)?;
+        self.driver.address(buffer)
+    }
+
+    /// Compiles an entry point, with values of specialisation constants by `SpecId`.
+    ///
+    /// # Errors
+    /// When there is no such entry point or constant, a value is too large for its constant, or
+    /// the device refuses the module.
+    pub fn create_kernel(
+        &mut self,
+        module: &Module,
+        entry: &str,
+        spec: &[(u32, u64)],
+    ) -> Result<Kernel, Error> {
+        let interface = Interface::of(module, entry).map_err(Error::Module)?;
+        check::specialisation(module, spec)?;
+        let kernel = Kernel(self.kernels.len() as u32);
+        let driver = &mut self.driver;
+        timed(&mut self.profile.compile, || {
+            driver.create_kernel(kernel, module, &interface, spec)
+        })?;
+        self.kernels.push(interface);
+        Ok(kernel)
+    }
+
+    /// The interface of a kernel.
+    ///
+    /// # Errors
+    /// When it is no kernel of this device.
+    pub fn interface(&self, kernel: Kernel) -> Result<&Interface, Error> {
+        let found = self.kernels.get(kernel.index());
+        found.ok_or(Error::Handle("a kernel"))
+    }
+
+    /// Begins a launch. A launch over no invocations does nothing.
+    ///
+    /// # Errors
+    /// When the launch does not fit the kernel or the device.
+    pub fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
+        let interface = self.interface(launch.kernel)?;
+        check::launch(interface, launch, self.driver.info(), &self.buffers)?;
+        if launch.size.is_empty() {
+            return Ok(());
+        }
+        let driver = &mut self.driver;
+        timed(&mut self.profile.run, || driver.launch(launch))
+    }
+
+    /// Waits for all launches.
+    ///
+    /// # Errors
+    /// When one of them failed.
+    pub fn wait(&mut self) -> Result<(), Error> {
+        let driver = &mut self.driver;
+        timed(&mut self.profile.run, || driver.wait())
+    }
+}
+
+fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let done = work();
+    *total += start.elapsed();
+    done
+}

@@ -1,0 +1,28 @@
+//! Devices, buffers and kernels.
+//!
+//! - [`Device`]: creates buffers and kernels and launches them, after everything was checked against
+//!   the module's interface. [`Driver`] is what an implementation provides.
+//! - [`data`]: typed data for buffers.
+//! - [`types`]: a module's types in the words of [`data`].
+//!
+//! A device is opened by name:
+//!
+//! ```
+//! let device = spirula_runtime::Device::open("cpu", &Default::default())?;
+//! assert_eq!(device.info().kind, spirula_runtime::DeviceKind::Cpu);
+//! # Ok::<(), spirula_runtime::Error>(())
+//! ```
+
+mod check;
+mod cpu;
+pub mod data;
+mod device;
+mod driver;
+mod error;
+mod launch;
+pub mod types;
+
+pub use device::{Device, Profile, devices};
+pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
+pub use error::Error;
+pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};

@@ -1,0 +1,135 @@
+//! Reading inputs and writing outputs.
+//!
+//! A file is written to a temporary beside it and then renamed, so that nothing half-written is
+//! ever seen under its name.
+
+use super::Failure;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Largest input that is read, in bytes.
+const MOST: u64 = 1 << 32;
+
+/// An input as it was read.
+#[derive(Debug)]
+pub struct Input {
+    /// What it is called in messages.
+    pub name: String,
+    /// Its contents.
+    pub bytes: Vec<u8>,
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read(path: &Path) -> Result<Input, Failure> {
+    let (name, bytes) = if is_standard(path) {
+        ("<stdin>".to_owned(), read_all(io::stdin().lock()))
+    } else {
+        (
+            path.display().to_string(),
+            File::open(path).and_then(read_all),
+        )
+    };
+    match bytes {
+        Ok(bytes) if bytes.len() as u64 == MOST => Err(Failure::message(format!(
+            "{name} is larger than {MOST} bytes"
+        ))),
+        Ok(bytes) => Ok(Input { name, bytes }),
+        Err(error) => Err(Failure::message(format!("cannot read {name}: {error}"))),
+    }
+}
+
+fn read_all(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether a path means standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Writes text to a file, or to standard output for `-`.
+pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a binary to a file, or to standard output for `-` unless that is a terminal.
+pub fn write_binary(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if is_standard(path) && io::stdout().is_terminal() {
+        let text = "a binary is not written to a terminal: give a file with -o";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    write_bytes(path, bytes)
+}
+
+fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    if is_standard(path) {
+        let mut out = io::stdout().lock();
+        out.write_all(bytes)?;
+        out.flush()?;
+        return Ok(());
+    }
+    replace(path, bytes).map_err(|e| cannot_write(path, &e))
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::message(format!("cannot write {}: {error}", path.display()))
+}
+
+/// Whether a path is a device or a pipe, which is written to and not replaced.
+fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if is_special(path) {
+        return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+    }
+    // A link keeps pointing where it does.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let mut temporary = Temporary::create(&path)?;
+    temporary.file.write_all(bytes)?;
+    temporary.rename(&path)
+}
+
+/// A file beside the one that it will replace; removed unless renamed.
+struct Temporary {
+    path: PathBuf,
+    file: File,
+}
+
+impl Temporary {
+    fn create(path: &Path) -> io::Result<Temporary> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        for attempt in 0..100 {
+            let mut hidden = std::ffi::OsString::from(".");
+            hidden.push(name);
+            hidden.push(format!(".{}-{attempt}.tmp", std::process::id()));
+            let beside = path.with_file_name(hidden);
+            match OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(&beside)
+            {
+                Ok(file) => return Ok(Temporary { path: beside, file }),
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    fn rename(mut self, to: &Path) -> io::Result<()> {
+        self.file.flush()?;
+        fs::rename(&self.path, to)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a rename there is nothing left to remove.
+        let _ = fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,7 @@
+//! What all commands share: their arguments, files, and how failures are told.
+
+pub mod args;
+pub mod failure;
+pub mod files;
+
+pub use failure::{Failure, Outcome, finish};

@@ -1,0 +1,42 @@
+//! `spirula compile`.
+
+use crate::cli::args::{Compile, Emit, How};
+use crate::cli::{Failure, Outcome, failure, files};
+use spirula::CompileOptions;
+use spirula_spirv::text;
+use std::path::Path;
+
+/// Compiles the input and writes the module.
+pub fn run(args: &Compile) -> Outcome {
+    let input = files::read(&args.from.path)?;
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    match args.emit.unwrap_or_else(|| form(&args.output)) {
+        Emit::Spv => files::write_binary(&args.output, &compiled.module.to_bytes()),
+        Emit::Spvasm => {
+            let words = compiled.module.to_words();
+            match text::print(&words, &text::PrintOptions::default()) {
+                Ok(text) => files::write_text(&args.output, &text),
+                Err(error) => Err(Failure::diagnostics(input, vec![error])),
+            }
+        }
+    }
+}
+
+/// The options of a compilation from those of the command line.
+pub fn options(how: &How) -> CompileOptions {
+    CompileOptions {
+        target: how.target_env,
+        triple: how.triple.clone(),
+    }
+}
+
+fn form(output: &Path) -> Emit {
+    match output.extension() {
+        Some(end) if end == "spvasm" => Emit::Spvasm,
+        _ => Emit::Spv,
+    }
+}

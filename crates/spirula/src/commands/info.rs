@@ -1,0 +1,111 @@
+//! `spirula info`.
+
+use super::compile::options;
+use crate::cli::args::Info;
+use crate::cli::{Failure, Outcome, files};
+use spirula_runtime::types::TypeNames;
+use spirula_source::Diagnostic;
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{
+    Binding, BindingKind, Interface, Param, ParamKind, entry_points, spec_constants,
+};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Shows what a module offers.
+pub fn run(args: &Info) -> Outcome {
+    let input = files::read(&args.from.path)?;
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    let head = format!(
+        "{}: {}, version {}\n",
+        input.name,
+        compiled.input.name(),
+        compiled.module.version
+    );
+    match describe(&compiled.module) {
+        Ok(text) => files::write_text(Path::new("-"), &(head + &text)),
+        Err(error) => Err(Failure::diagnostics(input, vec![error])),
+    }
+}
+
+fn describe(module: &Module) -> Result<String, Diagnostic> {
+    let types = TypeNames::compute(module);
+    let mut out = String::new();
+    for (name, _) in entry_points(module) {
+        out += &describe_entry(&Interface::of(module, &name)?, &types);
+    }
+    let definitions = Definitions::compute(module);
+    for constant in spec_constants(module, &definitions, &Decorations::compute(module)) {
+        let _ = writeln!(
+            out,
+            "specialisation constant {}: {}, by default {:#x}",
+            constant.spec_id,
+            types.name(constant.ty),
+            constant.default
+        );
+    }
+    Ok(out)
+}
+
+/// An entry point with what it takes, as text.
+pub fn describe_entry(interface: &Interface, types: &TypeNames<'_>) -> String {
+    let mut out = format!("entry point {} ({})\n", interface.name, interface.model);
+    // Writing to a string does not fail.
+    if let Some([x, y, z]) = interface.workgroup_size {
+        let _ = writeln!(out, "  workgroup {x}x{y}x{z}");
+    }
+    for (number, param) in interface.params.iter().enumerate() {
+        let name = param.name.as_deref().unwrap_or("");
+        let _ = writeln!(
+            out,
+            "  argument {number} {name}: {}",
+            describe_param(param, types)
+        );
+    }
+    for binding in &interface.bindings {
+        let _ = writeln!(
+            out,
+            "  set {}, binding {} {}: {}",
+            binding.set,
+            binding.binding,
+            binding.name.as_deref().unwrap_or(""),
+            describe_binding(binding, types)
+        );
+    }
+    if interface.push_constant_bytes > 0 {
+        let _ = writeln!(
+            out,
+            "  push constants: {} bytes",
+            interface.push_constant_bytes
+        );
+    }
+    out
+}
+
+fn describe_param(param: &Param, types: &TypeNames<'_>) -> String {
+    match param.kind {
+        ParamKind::Value { ty, size, .. } => format!("{}, {size} bytes", types.name(ty)),
+        ParamKind::Buffer { pointee, .. } => format!("buffer of {}", types.name(pointee)),
+        ParamKind::Workgroup { pointee } => format!("workgroup memory of {}", types.name(pointee)),
+        ParamKind::Opaque { ty } => types.name(ty),
+    }
+}
+
+fn describe_binding(binding: &Binding, types: &TypeNames<'_>) -> String {
+    let (what, ty) = match binding.kind {
+        BindingKind::Storage(ty) if binding.read_only => ("read-only storage buffer", ty),
+        BindingKind::Storage(ty) => ("storage buffer", ty),
+        BindingKind::Uniform(ty) => ("uniform buffer", ty),
+        BindingKind::Opaque(ty) => ("object", ty),
+    };
+    let array = match binding.count {
+        1 => String::new(),
+        0 => "array of any number: ".to_owned(),
+        n => format!("array of {n}: "),
+    };
+    format!("{array}{what} of {}", types.name(ty))
+}

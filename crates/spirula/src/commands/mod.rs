@@ -1,0 +1,21 @@
+//! One file for each command.
+
+mod assemble;
+mod compile;
+mod devices;
+mod dis;
+mod info;
+
+use crate::cli::Outcome;
+use crate::cli::args::{Args, Command};
+
+/// Runs the command that the arguments name.
+pub fn run(args: Args) -> Outcome {
+    match args.command {
+        Command::Compile(args) => compile::run(&args),
+        Command::Dis(args) => dis::run(&args),
+        Command::As(args) => assemble::run(&args),
+        Command::Devices => devices::run(),
+        Command::Info(args) => info::run(&args),
+    }
+}

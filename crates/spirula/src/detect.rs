@@ -1,0 +1,328 @@
+//! What an input is, found from its content and never from its name.
+//!
+//! Binary forms are known by their first bytes. Texts are known by the first line that only one of
+//! the languages has; comments are shared between SPIR-V assembly and LLVM IR and say nothing.
+
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::grammar::Op;
+
+/// The forms of input that are accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InputKind {
+    /// A SPIR-V module in either byte order.
+    SpirvBinary,
+    /// SPIR-V assembly.
+    SpirvText,
+    /// LLVM bitcode, with or without its wrapper.
+    LlvmBitcode,
+    /// LLVM IR as text.
+    LlvmText,
+}
+
+impl InputKind {
+    /// The name of the form.
+    pub fn name(self) -> &'static str {
+        match self {
+            InputKind::SpirvBinary => "SPIR-V",
+            InputKind::SpirvText => "SPIR-V assembly",
+            InputKind::LlvmBitcode => "LLVM bitcode",
+            InputKind::LlvmText => "LLVM IR",
+        }
+    }
+}
+
+/// First bytes of what is accepted.
+const BINARIES: &[(&[u8], InputKind)] = &[
+    (b"\x03\x02\x23\x07", InputKind::SpirvBinary),
+    (b"\x07\x23\x02\x03", InputKind::SpirvBinary),
+    (b"BC\xc0\xde", InputKind::LlvmBitcode),
+    (b"\xde\xc0\x17\x0b", InputKind::LlvmBitcode),
+];
+
+const FROM_C: &str = "compile it to LLVM IR first: clang -c -x cl -target spir64-unknown-unknown \
+                      -Xclang -finclude-default-header -emit-llvm IN -o OUT.bc";
+const FROM_GLSL: &str = "compile it to SPIR-V first, with glslc or glslangValidator";
+const FROM_OBJECT: &str = "give the LLVM IR or SPIR-V that it was made from (clang -emit-llvm)";
+
+/// First bytes of what is often given instead, its name and what to do.
+const FOREIGN: &[(&[u8], &str, &str)] = &[
+    (b"\x7fELF", "an ELF object", FROM_OBJECT),
+    (b"MZ", "a Windows executable", FROM_OBJECT),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O object", FROM_OBJECT),
+    (b"!<arch>", "an archive of objects", FROM_OBJECT),
+    (
+        b"__CLANG_OFFLOAD_BUNDLE__",
+        "a bundle of device code",
+        "take the module out of it with clang-offload-bundler -unbundle",
+    ),
+    (
+        b"\x10\xff\x10\xad",
+        "a package of device code",
+        "take the module out of it with clang-offload-packager",
+    ),
+    (
+        b"ML\xefR",
+        "MLIR bytecode",
+        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
+    ),
+    (
+        b"DXBC",
+        "a DirectX container",
+        "compile the source to SPIR-V instead, with dxc -spirv",
+    ),
+    (b"\x1f\x8b", "compressed with gzip", "decompress it first"),
+    (
+        b"\x28\xb5\x2f\xfd",
+        "compressed with zstd",
+        "decompress it first",
+    ),
+    (
+        b"PK\x03\x04",
+        "a zip archive",
+        "take the module out of it first",
+    ),
+    (
+        b"\x93NUMPY",
+        "a NumPy array",
+        "arrays are given to kernels with run --arg '@FILE.npy'",
+    ),
+    (b"\xff\xfe", "text in UTF-16", "convert it to UTF-8 first"),
+    (b"\xfe\xff", "text in UTF-16", "convert it to UTF-8 first"),
+];
+
+/// Beginnings of lines that only LLVM IR has.
+const LLVM_LINES: &[&str] = &[
+    "; ModuleID",
+    "source_filename",
+    "target datalayout",
+    "target triple",
+    "define ",
+    "declare ",
+    "module asm",
+    "attributes #",
+    "@",
+    "!",
+    "$",
+    "^",
+];
+
+/// Beginnings of lines of other languages, their names and what to do.
+const FOREIGN_LINES: &[(&str, &str, &str)] = &[
+    ("#version", "GLSL", FROM_GLSL),
+    ("layout(", "GLSL", FROM_GLSL),
+    ("#include", "C source", FROM_C),
+    ("#pragma", "C source", FROM_C),
+    ("#define", "C source", FROM_C),
+    ("__kernel", "OpenCL C", FROM_C),
+    ("kernel ", "OpenCL C", FROM_C),
+    ("typedef ", "C source", FROM_C),
+    ("static ", "C source", FROM_C),
+    ("void ", "C source", FROM_C),
+    ("//", "C source", FROM_C),
+    ("/*", "C source", FROM_C),
+    (
+        "@compute",
+        "WGSL",
+        "compile it to SPIR-V first, with naga or tint",
+    ),
+    (
+        "[numthreads",
+        "HLSL",
+        "compile it to SPIR-V first, with dxc -spirv",
+    ),
+    (
+        ".version",
+        "PTX",
+        "compile the source for a SPIR-V target instead",
+    ),
+    (
+        "module",
+        "MLIR",
+        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
+    ),
+    (
+        "func.func",
+        "MLIR",
+        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
+    ),
+    (
+        "\"builtin.module\"",
+        "MLIR",
+        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
+    ),
+];
+
+/// What the bytes of an input are.
+///
+/// # Errors
+/// When they are nothing that is accepted; the diagnostic says what they look like instead.
+pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
+    if bytes.is_empty() {
+        let error = Diagnostic::error(Place::Unknown, "the input is empty");
+        return Err(error.with_hint(ACCEPTED));
+    }
+    if let Some((_, kind)) = BINARIES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        return Ok(*kind);
+    }
+    if let Some((_, name, hint)) = FOREIGN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
+        return Err(refusal(Place::Byte(0), name, hint));
+    }
+    if let Some((magic, kind)) = BINARIES.iter().find(|(magic, _)| magic.starts_with(bytes)) {
+        let message = format!(
+            "the input ends after {} of {} bytes of the magic number of {}",
+            bytes.len(),
+            magic.len(),
+            kind.name()
+        );
+        return Err(Diagnostic::error(Place::Byte(0), message).with_hint("the file is truncated"));
+    }
+    let text = readable(bytes);
+    if text.contains('\0') || text.len() < bytes.len().min(16) {
+        let error = Diagnostic::error(
+            Place::Byte(0),
+            "the input is binary, but no known kind of module",
+        );
+        return Err(error.with_hint(ACCEPTED));
+    }
+    detect_text(text)
+}
+
+const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly) and LLVM IR (bitcode or text)";
+
+fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
+    Diagnostic::error(place, format!("the input is {name}, which is not accepted"))
+        .with_note(ACCEPTED)
+        .with_hint(hint)
+}
+
+/// The UTF-8 text at the beginning, byte order mark left out.
+fn readable(bytes: &[u8]) -> &str {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(e) => std::str::from_utf8(&bytes[..e.valid_up_to()]).unwrap_or(""),
+    };
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
+    let mut comment = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let line = line.trim();
+        if line == "; SPIR-V" {
+            comment = Some(InputKind::SpirvText);
+        }
+        if line.starts_with("; ModuleID") {
+            comment = Some(InputKind::LlvmText);
+        }
+        if line.is_empty() || line.starts_with(';') {
+            continue;
+        }
+        if is_spirv_line(line) {
+            return Ok(InputKind::SpirvText);
+        }
+        let foreign = FOREIGN_LINES
+            .iter()
+            .find(|(begin, ..)| line.starts_with(begin));
+        match foreign {
+            Some(_) if line.starts_with("module asm") => return Ok(InputKind::LlvmText),
+            Some((_, name, hint)) => {
+                return Err(refusal(Place::text(start, start + line.len()), name, hint));
+            }
+            None => {}
+        }
+        if is_llvm_line(line) {
+            return Ok(InputKind::LlvmText);
+        }
+    }
+    comment.ok_or_else(|| {
+        Diagnostic::error(
+            Place::Unknown,
+            "the input is text, but in no known language",
+        )
+        .with_hint(ACCEPTED)
+    })
+}
+
+/// `OpName …` or `%id = OpName …`.
+fn is_spirv_line(line: &str) -> bool {
+    let mut words = line.split_whitespace();
+    let opcode = match words.next() {
+        Some(id) if id.starts_with('%') && words.next() == Some("=") => words.next(),
+        first => first,
+    };
+    let Some(opcode) = opcode else { return false };
+    let name = opcode.split(['(', ';']).next().unwrap_or(opcode);
+    name == "OpUnknown" || (name.starts_with("Op") && Op::by_name(name).is_some())
+}
+
+/// A line that begins a declaration of LLVM IR.
+fn is_llvm_line(line: &str) -> bool {
+    let is_type = || {
+        let (name, rest) = line.split_once('=')?;
+        let word = rest.split_whitespace().next();
+        (name.starts_with('%') && word == Some("type")).then_some(())
+    };
+    LLVM_LINES.iter().any(|begin| line.starts_with(begin)) || is_type().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accepted_forms() {
+        let cases: &[(&[u8], InputKind)] = &[
+            (b"\x03\x02\x23\x07\0\0\x01\0", InputKind::SpirvBinary),
+            (b"\x07\x23\x02\x03", InputKind::SpirvBinary),
+            (b"BC\xc0\xde....", InputKind::LlvmBitcode),
+            (b"\xde\xc0\x17\x0b", InputKind::LlvmBitcode),
+            (
+                b"; comment\n\n  OpCapability Shader\n",
+                InputKind::SpirvText,
+            ),
+            (b"%1 = OpTypeVoid", InputKind::SpirvText),
+            (b"; SPIR-V\n; Version: 1.0\n", InputKind::SpirvText),
+            (b"nonsense\nOpCapability Kernel", InputKind::SpirvText),
+            (b"; ModuleID = 'x'\n", InputKind::LlvmText),
+            (b"; RUN: x\n%struct.S = type { i32 }\n", InputKind::LlvmText),
+            (b"define void @f() {\n", InputKind::LlvmText),
+            (
+                b"\xef\xbb\xbfsource_filename = \"x\"\n",
+                InputKind::LlvmText,
+            ),
+            (b"module asm \"x\"\ndeclare void @f()", InputKind::LlvmText),
+        ];
+        for (bytes, kind) in cases {
+            assert_eq!(detect(bytes).as_ref(), Ok(kind), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn other_things_are_named() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"", "empty"),
+            (b"\x7fELF\x02", "an ELF object"),
+            (b"\x03\x02", "ends after 2 of 4 bytes"),
+            (b"__kernel void f() {}", "OpenCL C"),
+            (b"// x\nkernel void f() {}", "C source"),
+            (b"#version 450", "GLSL"),
+            (b"module {\n}", "MLIR"),
+            (b"ML\xefR", "MLIR bytecode"),
+            (b"\x00\x01\x02\x03", "binary"),
+            (b"\xffabc\xfe", "binary"),
+            (b"hello", "no known language"),
+        ];
+        for (bytes, words) in cases {
+            let error = detect(bytes).unwrap_err();
+            assert!(
+                error.message.contains(words),
+                "{}: {error}",
+                bytes.escape_ascii()
+            );
+            assert!(error.hint.is_some());
+        }
+    }
+}

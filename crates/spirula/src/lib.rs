@@ -1,0 +1,13 @@
+//! Compute programs in, SPIR-V modules out: the front ends of Spirula behind one function.
+//!
+//! - [`compile`]: from the bytes of any accepted input to a module; [`read`] and
+//!   [`Program::into_spirv`] are its two halves.
+//! - [`detect`]: what an input is, by its content.
+//!
+//! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running modules.
+
+mod compile;
+mod detect;
+
+pub use compile::{CompileError, CompileOptions, Compiled, Program, Stage, compile, read};
+pub use detect::{InputKind, detect};

@@ -1,0 +1,11 @@
+//! The `spirula` command: arguments, files, progress and reports around the libraries.
+
+mod cli;
+mod commands;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::finish(commands::run(cli::args::Args::parse()))
+}
