@@ -4,8 +4,6 @@
 // the quotient of the two points away from the set, which gives the slope to light (the "normal
 // map" of Arnaud Cheritat), and the smoothed number of rounds picks the colour.
 
-typedef struct { float x, y, scale; } View;
-
 float3 palette(float t) {
   float3 phase = (float3)(0.0f, 0.10f, 0.22f);
   return 0.5f + 0.5f * cos(6.2831853f * (t + phase));
@@ -28,15 +26,16 @@ float3 sample(float2 c, int rounds) {
   return (float3)(0.02f, 0.02f, 0.05f);
 }
 
-kernel void mandelbrot(global uchar4 *pixels, View view, int rounds) {
-  int x = get_global_id(0), y = get_global_id(1);
-  int width = get_global_size(0), height = get_global_size(1);
+// `x`, `y`: the middle of the picture; `height`: of the picture, in the plane.
+kernel void mandelbrot(global uchar4 *pixels, float x, float y, float height, int rounds) {
+  int column = get_global_id(0), row = get_global_id(1);
+  int columns = get_global_size(0), rows = get_global_size(1);
   float3 sum = 0.0f;
   for (int s = 0; s < 4; s++) {
-    float2 at = (float2)(x + 0.25f + 0.5f * (s & 1), y + 0.25f + 0.5f * (s >> 1));
-    float2 c = (float2)(at.x - 0.5f * width, 0.5f * height - at.y) * (view.scale / height);
-    sum += sample(c + (float2)(view.x, view.y), rounds);
+    float2 at = (float2)(column + 0.25f + 0.5f * (s & 1), row + 0.25f + 0.5f * (s >> 1));
+    float2 c = (float2)(at.x - 0.5f * columns, 0.5f * rows - at.y) * (height / rows);
+    sum += sample(c + (float2)(x, y), rounds);
   }
   float3 rgb = sqrt(0.25f * sum);
-  pixels[y * width + x] = (uchar4)(convert_uchar3_sat(255.0f * rgb), 255);
+  pixels[row * columns + column] = (uchar4)(convert_uchar3_sat(255.0f * rgb), 255);
 }

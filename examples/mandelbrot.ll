@@ -3,8 +3,6 @@ source_filename = "examples/mandelbrot.cl"
 target datalayout = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-G1"
 target triple = "spir64-unknown-unknown"
 
-%struct.View = type { float, float, float }
-
 ; Function Attrs: convergent mustprogress nofree norecurse nounwind willreturn memory(none)
 define dso_local spir_func <3 x float> @palette(float noundef %t) local_unnamed_addr #0 {
 entry:
@@ -120,8 +118,8 @@ declare dso_local spir_func float @_Z5clampfff(float noundef, float noundef, flo
 ; Function Attrs: mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none)
 declare <2 x float> @llvm.fmuladd.v2f32(<2 x float>, <2 x float>, <2 x float>) #2
 
-; Function Attrs: convergent nofree norecurse nounwind memory(argmem: readwrite)
-define dso_local spir_kernel void @mandelbrot(ptr addrspace(1) nocapture noundef writeonly align 4 %pixels, ptr nocapture noundef readonly byval(%struct.View) align 4 %view, i32 noundef %rounds) local_unnamed_addr #4 !kernel_arg_addr_space !5 !kernel_arg_access_qual !6 !kernel_arg_type !7 !kernel_arg_base_type !8 !kernel_arg_type_qual !9 !kernel_arg_name !10 {
+; Function Attrs: convergent nofree norecurse nounwind memory(argmem: write)
+define dso_local spir_kernel void @mandelbrot(ptr addrspace(1) nocapture noundef writeonly align 4 %pixels, float noundef %x, float noundef %y, float noundef %height, i32 noundef %rounds) local_unnamed_addr #4 !kernel_arg_addr_space !5 !kernel_arg_access_qual !6 !kernel_arg_type !7 !kernel_arg_base_type !8 !kernel_arg_type_qual !9 !kernel_arg_name !10 {
 entry:
   %call = tail call spir_func i64 @_Z13get_global_idj(i32 noundef 0) #5
   %conv = trunc i64 %call to i32
@@ -137,53 +135,52 @@ entry:
   %add11 = fadd float %conv10, 2.500000e-01
   %conv15 = sitofp i32 %conv4 to float
   %conv17 = sitofp i32 %conv6 to float
-  %scale = getelementptr inbounds i8, ptr %view, i64 8
-  %0 = load float, ptr %scale, align 4, !tbaa !11
-  %div = fdiv float %0, %conv17, !fpmath !4
+  %div = fdiv float %height, %conv17, !fpmath !4
   %splat.splatinsert = insertelement <2 x float> poison, float %div, i64 0
   %splat.splat = shufflevector <2 x float> %splat.splatinsert, <2 x float> poison, <2 x i32> zeroinitializer
-  %1 = load <2 x float>, ptr %view, align 4, !tbaa !16
-  %2 = tail call float @llvm.fmuladd.f32(float %conv15, float -5.000000e-01, float %add)
-  %vecinit16 = insertelement <2 x float> poison, float %2, i64 0
+  %vecinit21 = insertelement <2 x float> poison, float %x, i64 0
+  %vecinit22 = insertelement <2 x float> %vecinit21, float %y, i64 1
+  %0 = tail call float @llvm.fmuladd.f32(float %conv15, float -5.000000e-01, float %add)
+  %vecinit16 = insertelement <2 x float> poison, float %0, i64 0
   %neg = fneg float %add11
-  %3 = tail call float @llvm.fmuladd.f32(float %conv17, float 5.000000e-01, float %neg)
-  %vecinit18 = insertelement <2 x float> %vecinit16, float %3, i64 1
-  %mul = fmul <2 x float> %vecinit18, %splat.splat
-  %add25 = fadd <2 x float> %1, %mul
-  %call26 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add25, i32 noundef %rounds) #6
-  %add27 = fadd <3 x float> %call26, zeroinitializer
-  %4 = fadd float %add, 5.000000e-01
-  %5 = tail call float @llvm.fmuladd.f32(float %conv15, float -5.000000e-01, float %4)
-  %vecinit16.1 = insertelement <2 x float> poison, float %5, i64 0
-  %vecinit18.1 = insertelement <2 x float> %vecinit16.1, float %3, i64 1
-  %mul.1 = fmul <2 x float> %vecinit18.1, %splat.splat
-  %add25.1 = fadd <2 x float> %1, %mul.1
-  %call26.1 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add25.1, i32 noundef %rounds) #6
-  %add27.1 = fadd <3 x float> %add27, %call26.1
-  %6 = fadd float %add11, 5.000000e-01
-  %neg.2 = fneg float %6
-  %7 = tail call float @llvm.fmuladd.f32(float %conv17, float 5.000000e-01, float %neg.2)
-  %vecinit18.2 = insertelement <2 x float> %vecinit16, float %7, i64 1
-  %mul.2 = fmul <2 x float> %vecinit18.2, %splat.splat
-  %add25.2 = fadd <2 x float> %1, %mul.2
-  %call26.2 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add25.2, i32 noundef %rounds) #6
-  %add27.2 = fadd <3 x float> %add27.1, %call26.2
-  %vecinit18.3 = insertelement <2 x float> %vecinit16.1, float %7, i64 1
-  %mul.3 = fmul <2 x float> %vecinit18.3, %splat.splat
-  %add25.3 = fadd <2 x float> %1, %mul.3
-  %call26.3 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add25.3, i32 noundef %rounds) #6
-  %add27.3 = fadd <3 x float> %add27.2, %call26.3
-  %mul31 = fmul <3 x float> %add27.3, <float 2.500000e-01, float 2.500000e-01, float 2.500000e-01>
-  %call32 = tail call spir_func <3 x float> @_Z4sqrtDv3_f(<3 x float> noundef %mul31) #5, !fpmath !17
-  %mul37 = fmul <3 x float> %call32, <float 2.550000e+02, float 2.550000e+02, float 2.550000e+02>
-  %call38 = tail call spir_func <3 x i8> @_Z18convert_uchar3_satDv3_f(<3 x float> noundef %mul37) #5
-  %vecinit39 = shufflevector <3 x i8> %call38, <3 x i8> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 poison>
-  %vecinit40 = insertelement <4 x i8> %vecinit39, i8 -1, i64 3
-  %mul41 = mul nsw i32 %conv4, %conv2
-  %add42 = add nsw i32 %mul41, %conv
-  %idxprom = sext i32 %add42 to i64
+  %1 = tail call float @llvm.fmuladd.f32(float %conv17, float 5.000000e-01, float %neg)
+  %vecinit18 = insertelement <2 x float> %vecinit16, float %1, i64 1
+  %mul = fmul <2 x float> %splat.splat, %vecinit18
+  %add23 = fadd <2 x float> %vecinit22, %mul
+  %call24 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add23, i32 noundef %rounds) #6
+  %add25 = fadd <3 x float> %call24, zeroinitializer
+  %2 = fadd float %add, 5.000000e-01
+  %3 = tail call float @llvm.fmuladd.f32(float %conv15, float -5.000000e-01, float %2)
+  %vecinit16.1 = insertelement <2 x float> poison, float %3, i64 0
+  %vecinit18.1 = insertelement <2 x float> %vecinit16.1, float %1, i64 1
+  %mul.1 = fmul <2 x float> %splat.splat, %vecinit18.1
+  %add23.1 = fadd <2 x float> %vecinit22, %mul.1
+  %call24.1 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add23.1, i32 noundef %rounds) #6
+  %add25.1 = fadd <3 x float> %add25, %call24.1
+  %4 = fadd float %add11, 5.000000e-01
+  %neg.2 = fneg float %4
+  %5 = tail call float @llvm.fmuladd.f32(float %conv17, float 5.000000e-01, float %neg.2)
+  %vecinit18.2 = insertelement <2 x float> %vecinit16, float %5, i64 1
+  %mul.2 = fmul <2 x float> %splat.splat, %vecinit18.2
+  %add23.2 = fadd <2 x float> %vecinit22, %mul.2
+  %call24.2 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add23.2, i32 noundef %rounds) #6
+  %add25.2 = fadd <3 x float> %add25.1, %call24.2
+  %vecinit18.3 = insertelement <2 x float> %vecinit16.1, float %5, i64 1
+  %mul.3 = fmul <2 x float> %splat.splat, %vecinit18.3
+  %add23.3 = fadd <2 x float> %vecinit22, %mul.3
+  %call24.3 = tail call spir_func <3 x float> @sample(<2 x float> noundef %add23.3, i32 noundef %rounds) #6
+  %add25.3 = fadd <3 x float> %add25.2, %call24.3
+  %mul29 = fmul <3 x float> %add25.3, <float 2.500000e-01, float 2.500000e-01, float 2.500000e-01>
+  %call30 = tail call spir_func <3 x float> @_Z4sqrtDv3_f(<3 x float> noundef %mul29) #5, !fpmath !11
+  %mul35 = fmul <3 x float> %call30, <float 2.550000e+02, float 2.550000e+02, float 2.550000e+02>
+  %call36 = tail call spir_func <3 x i8> @_Z18convert_uchar3_satDv3_f(<3 x float> noundef %mul35) #5
+  %vecinit37 = shufflevector <3 x i8> %call36, <3 x i8> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 poison>
+  %vecinit38 = insertelement <4 x i8> %vecinit37, i8 -1, i64 3
+  %mul39 = mul nsw i32 %conv4, %conv2
+  %add40 = add nsw i32 %mul39, %conv
+  %idxprom = sext i32 %add40 to i64
   %arrayidx = getelementptr inbounds <4 x i8>, ptr addrspace(1) %pixels, i64 %idxprom
-  store <4 x i8> %vecinit40, ptr addrspace(1) %arrayidx, align 4, !tbaa !18
+  store <4 x i8> %vecinit38, ptr addrspace(1) %arrayidx, align 4, !tbaa !12
   ret void
 }
 
@@ -203,7 +200,7 @@ attributes #0 = { convergent mustprogress nofree norecurse nounwind willreturn m
 attributes #1 = { convergent mustprogress nofree nounwind willreturn memory(none) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" }
 attributes #2 = { mustprogress nocallback nofree nosync nounwind speculatable willreturn memory(none) }
 attributes #3 = { convergent nofree norecurse nounwind memory(none) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" }
-attributes #4 = { convergent nofree norecurse nounwind memory(argmem: readwrite) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "uniform-work-group-size"="false" }
+attributes #4 = { convergent nofree norecurse nounwind memory(argmem: write) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "uniform-work-group-size"="false" }
 attributes #5 = { convergent nounwind willreturn memory(none) }
 attributes #6 = { convergent nounwind }
 
@@ -217,17 +214,13 @@ attributes #6 = { convergent nounwind }
 !2 = !{i32 2, i32 0}
 !3 = !{!"Debian clang version 19.1.7 (3~deb12u1)"}
 !4 = !{float 2.500000e+00}
-!5 = !{i32 1, i32 0, i32 0}
-!6 = !{!"none", !"none", !"none"}
-!7 = !{!"uchar4*", !"View", !"int"}
-!8 = !{!"uchar __attribute__((ext_vector_type(4)))*", !"View", !"int"}
-!9 = !{!"", !"", !""}
-!10 = !{!"pixels", !"view", !"rounds"}
-!11 = !{!12, !13, i64 8}
-!12 = !{!"", !13, i64 0, !13, i64 4, !13, i64 8}
-!13 = !{!"float", !14, i64 0}
-!14 = !{!"omnipotent char", !15, i64 0}
-!15 = !{!"Simple C/C++ TBAA"}
-!16 = !{!13, !13, i64 0}
-!17 = !{float 3.000000e+00}
-!18 = !{!14, !14, i64 0}
+!5 = !{i32 1, i32 0, i32 0, i32 0, i32 0}
+!6 = !{!"none", !"none", !"none", !"none", !"none"}
+!7 = !{!"uchar4*", !"float", !"float", !"float", !"int"}
+!8 = !{!"uchar __attribute__((ext_vector_type(4)))*", !"float", !"float", !"float", !"int"}
+!9 = !{!"", !"", !"", !"", !""}
+!10 = !{!"pixels", !"x", !"y", !"height", !"rounds"}
+!11 = !{float 3.000000e+00}
+!12 = !{!13, !13, i64 0}
+!13 = !{!"omnipotent char", !14, i64 0}
+!14 = !{!"Simple C/C++ TBAA"}

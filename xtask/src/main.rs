@@ -2,6 +2,7 @@
 
 mod grammar;
 mod test;
+mod tidy;
 mod tools;
 
 use clap::{Parser, Subcommand};

@@ -1,6 +1,6 @@
 //! The test command: format, lints, tests, corpora.
 
-use crate::tools;
+use crate::{tidy, tools};
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,6 +20,7 @@ pub fn run() -> Result<()> {
         .canonicalize()?;
     let ci = std::env::var_os("CI").is_some();
     let mut left_out = Vec::new();
+    tidy::check(&root)?;
     let validator = match tools::validator(&root.join("target")) {
         Ok(path) => Some(path),
         Err(error) if ci => return Err(error.context("the tests need the SPIR-V validator")),

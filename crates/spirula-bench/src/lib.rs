@@ -1,0 +1,1 @@
+//! Benchmarks of Spirula, under `benches/`. This library is empty.

@@ -1,0 +1,126 @@
+//! Rules of the house that no compiler checks: who may depend on whom, where `unsafe` may stand,
+//! how long a file may be.
+
+use anyhow::{Result, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What each crate may use of the others (ARCHITECTURE.md, "The crates").
+const ARROWS: &[(&str, &[&str])] = &[
+    ("spirula-source", &[]),
+    ("spirula-scalar", &[]),
+    ("spirula-spirv", &["spirula-source"]),
+    ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
+    (
+        "spirula-cpu",
+        &["spirula-source", "spirula-spirv", "spirula-scalar"],
+    ),
+    (
+        "spirula-runtime",
+        &["spirula-source", "spirula-spirv", "spirula-cpu"],
+    ),
+    (
+        "spirula",
+        &[
+            "spirula-source",
+            "spirula-spirv",
+            "spirula-llvm",
+            "spirula-runtime",
+        ],
+    ),
+    (
+        "spirula-bench",
+        &[
+            "spirula",
+            "spirula-spirv",
+            "spirula-llvm",
+            "spirula-runtime",
+        ],
+    ),
+];
+
+/// Where `unsafe` may stand (ARCHITECTURE.md, "Unsafe code").
+const UNSAFE: &[&str] = &[
+    "crates/spirula-cpu/src",
+    "crates/spirula-runtime/src/cpu",
+    "crates/spirula-bench",
+];
+
+/// Most lines of a file that is written by hand.
+const LINES: usize = 800;
+
+/// Checks all rules and reports every breach.
+pub fn check(root: &Path) -> Result<()> {
+    let mut breaches = Vec::new();
+    for &(name, allowed) in ARROWS {
+        arrows(
+            &root.join("crates").join(name).join("Cargo.toml"),
+            name,
+            allowed,
+            &mut breaches,
+        )?;
+    }
+    let mut files = Vec::new();
+    sources(&root.join("crates"), &mut files)?;
+    sources(&root.join("xtask"), &mut files)?;
+    for file in files {
+        let text = fs::read_to_string(&file)?;
+        let name = file
+            .strip_prefix(root)
+            .unwrap_or(&file)
+            .display()
+            .to_string();
+        let lines = text.lines().count();
+        if lines > LINES {
+            breaches.push(format!(
+                "{name}: {lines} lines; split it by subject above {LINES}"
+            ));
+        }
+        let is_unsafe = text.contains("unsafe {") || text.contains("unsafe fn");
+        if is_unsafe && name != "xtask/src/tidy.rs" && !UNSAFE.iter().any(|u| name.starts_with(u)) {
+            breaches.push(format!(
+                "{name}: unsafe code outside of the modules that may have it"
+            ));
+        }
+    }
+    ensure!(
+        breaches.is_empty(),
+        "rules of the house are broken:\n  {}",
+        breaches.join("\n  ")
+    );
+    Ok(())
+}
+
+/// Dependencies of a crate on its siblings, development dependencies left out.
+fn arrows(manifest: &Path, name: &str, allowed: &[&str], breaches: &mut Vec<String>) -> Result<()> {
+    let text = fs::read_to_string(manifest)?;
+    let mut in_dependencies = false;
+    for line in text.lines() {
+        if line.starts_with('[') {
+            in_dependencies = line == "[dependencies]";
+        }
+        let dependency = line.split(['.', ' ', '=']).next().unwrap_or("");
+        let sibling = in_dependencies && dependency.starts_with("spirula");
+        if sibling && !allowed.contains(&dependency) {
+            breaches.push(format!("{name} must not depend on {dependency}"));
+        }
+    }
+    Ok(())
+}
+
+/// Rust files written by hand, in a fixed order.
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) -> Result<()> {
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        entries.push(entry?.path());
+    }
+    entries.sort();
+    for path in entries {
+        if path.is_dir() && !path.ends_with("generated") && !path.ends_with("target") {
+            sources(&path, out)?;
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(path);
+        }
+    }
+    Ok(())
+}
