@@ -9,16 +9,6 @@ use opencl3::program::Program;
 use opencl3::types::CL_BLOCKING;
 use std::ptr;
 
-/// An argument of a kernel.
-pub enum Arg<'a> {
-    /// A buffer.
-    Buffer(&'a Buffer<u8>),
-    /// A 32-bit integer.
-    Int(i32),
-    /// A 32-bit float.
-    Float(f32),
-}
-
 /// A CPU device of an OpenCL driver with the benchmark's program built.
 pub struct OpenCl {
     /// Name of the driver and its version.
@@ -73,18 +63,20 @@ impl OpenCl {
         Kernel::create(&self.program, name).expect("the program has the kernel")
     }
 
-    /// Runs a kernel and waits for its end.
-    pub fn run(&self, kernel: &Kernel, args: &[Arg<'_>], global: [usize; 2], local: [usize; 2]) {
+    /// Runs a kernel over buffers and 32-bit scalars behind them, and waits for its end.
+    pub fn run(
+        &self,
+        kernel: &Kernel,
+        buffers: &[Buffer<u8>],
+        scalars: &[[u8; 4]],
+        global: [usize; 2],
+        local: [usize; 2],
+    ) {
         let mut launch = ExecuteKernel::new(kernel);
-        for arg in args {
-            // SAFETY: the arguments have the types that the kernel's source declares.
-            unsafe {
-                match arg {
-                    Arg::Buffer(buffer) => launch.set_arg(*buffer),
-                    Arg::Int(value) => launch.set_arg(value),
-                    Arg::Float(value) => launch.set_arg(value),
-                };
-            }
+        // SAFETY: the arguments have the types that the kernel's source declares.
+        unsafe {
+            buffers.iter().for_each(|buffer| _ = launch.set_arg(buffer));
+            scalars.iter().for_each(|scalar| _ = launch.set_arg(scalar));
         }
         launch
             .set_global_work_sizes(&global)

@@ -1,0 +1,101 @@
+//! The kernels through Spirula itself: a device of the runtime.
+
+use spirula_runtime::{
+    Argument, Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size,
+};
+
+/// A device with the benchmark's buffers on it.
+pub struct Session {
+    device: Device,
+    buffers: Vec<Buffer>,
+}
+
+/// Work ready to be launched again and again.
+pub struct Work {
+    launch: Launch,
+}
+
+impl Session {
+    /// Opens a device and uploads the buffers; `None` where there is no such device.
+    pub fn open(name: &str, threads: Option<usize>, buffers: &[Vec<u8>]) -> Option<Session> {
+        let options = DeviceOptions {
+            threads,
+            ..DeviceOptions::default()
+        };
+        let mut device = Device::open(name, &options).ok()?;
+        let buffers = buffers
+            .iter()
+            .map(|bytes| device.upload(bytes).expect("memory suffices"));
+        let buffers = buffers.collect();
+        Some(Session { device, buffers })
+    }
+
+    /// An OpenCL kernel over the session's buffers and scalars, in that order.
+    pub fn kernel(
+        &mut self,
+        bytes: &[u8],
+        entry: &str,
+        scalars: &[[u8; 4]],
+        global: [u64; 3],
+        local: [u32; 3],
+    ) -> Work {
+        let kernel = self.compile(bytes, entry);
+        let mut arguments: Vec<_> = self.buffers.iter().copied().map(Argument::Buffer).collect();
+        arguments.extend(scalars.iter().map(|s| Argument::Bytes(s.to_vec())));
+        let size = Size::Items {
+            global,
+            local: Some(local),
+            offset: [0; 3],
+        };
+        Work {
+            launch: Launch {
+                kernel,
+                size,
+                inputs: Inputs::Arguments(arguments),
+            },
+        }
+    }
+
+    /// A Vulkan shader over the session's buffers (binding by binding) and push constants.
+    pub fn shader(&mut self, bytes: &[u8], scalars: &[[u8; 4]], groups: [u32; 3]) -> Work {
+        let kernel = self.compile(bytes, "main");
+        let bound = |(n, buffer): (usize, &Buffer)| Bound {
+            set: 0,
+            binding: n as u32,
+            index: 0,
+            buffer: *buffer,
+        };
+        let bindings = self.buffers.iter().enumerate().map(bound).collect();
+        let inputs = Inputs::Resources {
+            bindings,
+            push: scalars.concat(),
+        };
+        Work {
+            launch: Launch {
+                kernel,
+                size: Size::Groups(groups),
+                inputs,
+            },
+        }
+    }
+
+    /// Runs work and waits for its end.
+    pub fn run(&mut self, work: &Work) {
+        self.device.launch(&work.launch).expect("the launch fits");
+        self.device.wait().expect("the launch ends");
+    }
+
+    /// The contents of buffer `n`.
+    pub fn result(&mut self, n: usize) -> Vec<u8> {
+        self.device
+            .download(self.buffers[n])
+            .expect("the buffer can be read")
+    }
+
+    fn compile(&mut self, bytes: &[u8], entry: &str) -> Kernel {
+        let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
+        self.device
+            .create_kernel(&compiled.module, entry, &[])
+            .unwrap_or_else(|e| panic!("the device takes {entry}: {e:?}"))
+    }
+}
