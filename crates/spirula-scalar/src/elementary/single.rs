@@ -1,0 +1,200 @@
+//! The functions of `f32`: computed in `f64` and rounded once.
+
+use super::{Elementary, arc, circular, exponential, hyperbolic};
+use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_10};
+
+/// log₂ `x` in `f64` with the edge cases of a logarithm.
+#[inline]
+fn log2(x: f32) -> f64 {
+    if x > 0.0 && x < f32::INFINITY {
+        return exponential::log2(x.into());
+    }
+    logarithm_edge(x)
+}
+
+/// The logarithm of what is not a positive finite number.
+#[cold]
+fn logarithm_edge(x: f32) -> f64 {
+    if x == 0.0 {
+        f64::NEG_INFINITY
+    } else if x < 0.0 {
+        f64::NAN
+    } else {
+        x.into()
+    }
+}
+
+/// Whether `y` is an odd integer (`Some(true)`), an even one, or none.
+#[inline]
+fn integer_parity(y: f32) -> Option<bool> {
+    if y.trunc() != y {
+        return None;
+    }
+    Some(y.abs() < 16777216.0 && (y as i32) & 1 != 0)
+}
+
+/// `x`^`y` for positive finite `x` and finite `y`.
+#[inline]
+fn power(x: f32, y: f64) -> f32 {
+    let exponent = y * exponential::log2(x.into());
+    exponential::exp2(exponent.clamp(-900.0, 900.0)) as f32
+}
+
+impl Elementary for f32 {
+    fn exp(self) -> Self {
+        exponential::exp(self.into()) as Self
+    }
+    fn exp2(self) -> Self {
+        exponential::exp2(f64::from(self).clamp(-900.0, 900.0)) as Self
+    }
+    fn exp10(self) -> Self {
+        exponential::exp2(f64::from(self).clamp(-250.0, 250.0) * LOG2_10) as Self
+    }
+    fn expm1(self) -> Self {
+        hyperbolic::expm1(self.into()) as Self
+    }
+    fn log(self) -> Self {
+        (log2(self) * LN_2) as Self
+    }
+    fn log2(self) -> Self {
+        log2(self) as Self
+    }
+    fn log10(self) -> Self {
+        (log2(self) * std::f64::consts::LOG10_2) as Self
+    }
+    fn log1p(self) -> Self {
+        let x = f64::from(self);
+        if x > -1.0 && x < f64::INFINITY {
+            // Below this, 1 + x is inexact and the first two terms of the series are enough.
+            if x.abs() < 1.0 / 536870912.0 {
+                return (x - x * x * 0.5) as Self;
+            }
+            return exponential::log(1.0 + x) as Self;
+        }
+        logarithm_edge(1.0 + self) as Self
+    }
+    fn pow(self, y: Self) -> Self {
+        let regular = self != 0.0 && self.is_finite() && y.is_finite();
+        if !regular {
+            return libm::pow(self.into(), y.into()) as Self;
+        }
+        let magnitude = power(self.abs(), y.into());
+        if self > 0.0 {
+            return magnitude;
+        }
+        match integer_parity(y) {
+            Some(true) => -magnitude,
+            Some(false) => magnitude,
+            None => Self::NAN,
+        }
+    }
+    fn magnitude_power(self, n: i32) -> Self {
+        if self == 0.0 || !self.is_finite() {
+            return libm::pow(self.abs().into(), n.into()) as Self;
+        }
+        power(self.abs(), n.into())
+    }
+    fn magnitude_root(self, n: i32) -> Self {
+        libm::pow(f64::from(self.abs()), 1.0 / f64::from(n)) as Self
+    }
+    fn cbrt(self) -> Self {
+        libm::cbrtf(self)
+    }
+    fn hypot(self, y: Self) -> Self {
+        if self.is_infinite() || y.is_infinite() {
+            return Self::INFINITY;
+        }
+        let (x, y) = (f64::from(self), f64::from(y));
+        (x * x + y * y).sqrt() as Self
+    }
+    fn sin(self) -> Self {
+        circular::sin(self)
+    }
+    fn cos(self) -> Self {
+        circular::cos(self)
+    }
+    fn sin_cos(self) -> (Self, Self) {
+        circular::sin_cos(self)
+    }
+    fn tan(self) -> Self {
+        circular::tan(self)
+    }
+    fn sin_small_turn(self) -> Self {
+        circular::sin_kernel(circular::radians(self)) as Self
+    }
+    fn cos_small_turn(self) -> Self {
+        circular::cos_kernel(circular::radians(self)) as Self
+    }
+    fn tan_small_turn(self) -> Self {
+        let r = circular::radians(self);
+        (circular::sin_kernel(r) / circular::cos_kernel(r)) as Self
+    }
+    fn cot_small_turn(self) -> Self {
+        let r = circular::radians(self);
+        (circular::cos_kernel(r) / circular::sin_kernel(r)) as Self
+    }
+    fn asin(self) -> Self {
+        arc::asin(self) as Self
+    }
+    fn acos(self) -> Self {
+        arc::acos(self) as Self
+    }
+    fn atan(self) -> Self {
+        arc::atan(self) as Self
+    }
+    fn atan2(self, x: Self) -> Self {
+        arc::atan2(self, x) as Self
+    }
+    fn asinpi(self) -> Self {
+        (arc::asin(self) * FRAC_1_PI) as Self
+    }
+    fn acospi(self) -> Self {
+        (arc::acos(self) * FRAC_1_PI) as Self
+    }
+    fn atanpi(self) -> Self {
+        (arc::atan(self) * FRAC_1_PI) as Self
+    }
+    fn atan2pi(self, x: Self) -> Self {
+        (arc::atan2(self, x) * FRAC_1_PI) as Self
+    }
+    fn sinh(self) -> Self {
+        hyperbolic::sinh(self.into()) as Self
+    }
+    fn cosh(self) -> Self {
+        hyperbolic::cosh(self.into()) as Self
+    }
+    fn tanh(self) -> Self {
+        hyperbolic::tanh(self.into()) as Self
+    }
+    fn asinh(self) -> Self {
+        hyperbolic::asinh(self.into()) as Self
+    }
+    fn acosh(self) -> Self {
+        hyperbolic::acosh(self.into()) as Self
+    }
+    fn atanh(self) -> Self {
+        hyperbolic::atanh(self.into()) as Self
+    }
+    fn erf(self) -> Self {
+        libm::erf(self.into()) as Self
+    }
+    fn erfc(self) -> Self {
+        libm::erfc(self.into()) as Self
+    }
+    fn tgamma(self) -> Self {
+        libm::tgamma(self.into()) as Self
+    }
+    fn lgamma_r(self) -> (Self, i32) {
+        let (value, sign) = libm::lgamma_r(self.into());
+        (value as Self, sign)
+    }
+    fn fma(self, y: Self, z: Self) -> Self {
+        libm::fmaf(self, y, z)
+    }
+    fn fmod(self, y: Self) -> Self {
+        libm::fmodf(self, y)
+    }
+    fn remquo(self, y: Self) -> (Self, i32) {
+        libm::remquof(self, y)
+    }
+}

@@ -1,0 +1,212 @@
+//! The rule of every core instruction on scalars that has one, by opcode.
+
+use super::{Type, Value, convert};
+use crate::format::{Decoded, Format, decode};
+use crate::{int, math};
+
+/// One instruction's rule.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// The opcode.
+    pub opcode: u32,
+    /// The instruction's name.
+    pub name: &'static str,
+    pub(super) fold: Fold,
+}
+
+/// How operands and result are typed, and what computes the result.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Fold {
+    /// Integer to integer of one type.
+    Int1(extern "C" fn(u64, u32) -> u64),
+    /// Two integers to one of their type.
+    Int2(extern "C" fn(u64, u64, u32) -> u64),
+    /// An integer and an amount of any integer type.
+    Shift(extern "C" fn(u64, u64, u32) -> u64),
+    /// Boolean to Boolean.
+    Logical1(extern "C" fn(u64, u32) -> u64),
+    /// Two Booleans to one.
+    Logical2(extern "C" fn(u64, u64, u32) -> u64),
+    /// Two integers of one type to a Boolean.
+    Compare(extern "C" fn(u64, u64, u32) -> bool),
+    /// An integer to one of any type.
+    Count(extern "C" fn(u64, u32) -> u64),
+    /// Base, insert, offset, count.
+    Insert(extern "C" fn(u64, u64, u64, u64, u32) -> u64),
+    /// Base, offset, count.
+    Extract(extern "C" fn(u64, u64, u64, u32) -> u64),
+    /// Two packed vectors to an integer.
+    Dot(extern "C" fn(u64, u64, u32) -> u64),
+    /// Two packed vectors and an integer to one of its type.
+    DotAccumulate(extern "C" fn(u64, u64, u64, u32) -> u64),
+    /// Two numbers to one of their type; narrower formats compute in `f32`.
+    Real2 {
+        f32: extern "C" fn(f32, f32) -> f32,
+        f64: extern "C" fn(f64, f64) -> f64,
+    },
+    /// a·b + c, rounded once.
+    FusedMultiplyAdd,
+    /// A number with its sign turned.
+    Negate,
+    /// A number's class.
+    Test(fn(u64, Format) -> bool),
+    /// Two numbers of one format, compared as `f64`.
+    RealCompare(fn(f64, f64) -> bool),
+    /// A Boolean and two values of the result's type.
+    Select,
+    /// One operand, of another type than the result.
+    Convert(fn(Value, Type) -> Option<u64>),
+}
+
+/// All rules, ordered by opcode.
+pub fn rules() -> &'static [Rule] {
+    RULES
+}
+
+macro_rules! arithmetic {
+    ($($name:ident $operator:tt)*) => {$(
+        extern "C" fn $name<T: crate::real::Real>(a: T, b: T) -> T {
+            a $operator b
+        }
+    )*};
+}
+
+arithmetic! { add + sub - mul * div / }
+
+fn is_nan(bits: u64, format: Format) -> bool {
+    matches!(decode(bits, format), Decoded::Nan { .. })
+}
+
+fn is_infinite(bits: u64, format: Format) -> bool {
+    matches!(decode(bits, format), Decoded::Infinite { .. })
+}
+
+fn is_finite(bits: u64, format: Format) -> bool {
+    bits & format.infinity() != format.infinity()
+}
+
+fn is_normal(bits: u64, format: Format) -> bool {
+    is_finite(bits, format) && bits & format.infinity() != 0
+}
+
+fn sign_bit(bits: u64, format: Format) -> bool {
+    bits & format.sign_bit() != 0
+}
+
+fn ordered(a: f64, b: f64) -> bool {
+    !a.is_nan() && !b.is_nan()
+}
+
+macro_rules! rule {
+    ($opcode:literal, $name:literal, real $function:path) => {
+        rule!(
+            $opcode,
+            $name,
+            Fold::Real2 {
+                f32: $function,
+                f64: $function
+            }
+        )
+    };
+    ($opcode:literal, $name:literal, compare $a:ident $b:ident $holds:expr) => {
+        rule!($opcode, $name, Fold::RealCompare(|$a, $b| $holds))
+    };
+    ($opcode:literal, $name:literal, $fold:expr) => {
+        Rule {
+            opcode: $opcode,
+            name: $name,
+            fold: $fold,
+        }
+    };
+}
+
+#[rustfmt::skip]
+static RULES: &[Rule] = &[
+    rule!(83, "OpCopyObject", Fold::Convert(convert::copy)),
+    rule!(109, "OpConvertFToU", Fold::Convert(convert::f_to_u)),
+    rule!(110, "OpConvertFToS", Fold::Convert(convert::f_to_s)),
+    rule!(111, "OpConvertSToF", Fold::Convert(convert::s_to_f)),
+    rule!(112, "OpConvertUToF", Fold::Convert(convert::u_to_f)),
+    rule!(113, "OpUConvert", Fold::Convert(convert::u_convert)),
+    rule!(114, "OpSConvert", Fold::Convert(convert::s_convert)),
+    rule!(115, "OpFConvert", Fold::Convert(convert::f_convert)),
+    rule!(116, "OpQuantizeToF16", Fold::Convert(convert::quantize)),
+    rule!(118, "OpSatConvertSToU", Fold::Convert(convert::sat_s_to_u)),
+    rule!(119, "OpSatConvertUToS", Fold::Convert(convert::sat_u_to_s)),
+    rule!(124, "OpBitcast", Fold::Convert(convert::bitcast)),
+    rule!(126, "OpSNegate", Fold::Int1(int::neg)),
+    rule!(127, "OpFNegate", Fold::Negate),
+    rule!(128, "OpIAdd", Fold::Int2(int::add)),
+    rule!(129, "OpFAdd", real add),
+    rule!(130, "OpISub", Fold::Int2(int::sub)),
+    rule!(131, "OpFSub", real sub),
+    rule!(132, "OpIMul", Fold::Int2(int::mul)),
+    rule!(133, "OpFMul", real mul),
+    rule!(134, "OpUDiv", Fold::Int2(int::u_div)),
+    rule!(135, "OpSDiv", Fold::Int2(int::s_div)),
+    rule!(136, "OpFDiv", real div),
+    rule!(137, "OpUMod", Fold::Int2(int::u_mod)),
+    rule!(138, "OpSRem", Fold::Int2(int::s_rem)),
+    rule!(139, "OpSMod", Fold::Int2(int::s_mod)),
+    rule!(140, "OpFRem", real math::fmod),
+    rule!(141, "OpFMod", real math::floor_mod),
+    rule!(156, "OpIsNan", Fold::Test(is_nan)),
+    rule!(157, "OpIsInf", Fold::Test(is_infinite)),
+    rule!(158, "OpIsFinite", Fold::Test(is_finite)),
+    rule!(159, "OpIsNormal", Fold::Test(is_normal)),
+    rule!(160, "OpSignBitSet", Fold::Test(sign_bit)),
+    rule!(161, "OpLessOrGreater", compare a b ordered(a, b) && a != b),
+    rule!(162, "OpOrdered", compare a b ordered(a, b)),
+    rule!(163, "OpUnordered", compare a b !ordered(a, b)),
+    rule!(164, "OpLogicalEqual", Fold::Logical2(logical_equal)),
+    rule!(165, "OpLogicalNotEqual", Fold::Logical2(int::xor)),
+    rule!(166, "OpLogicalOr", Fold::Logical2(int::or)),
+    rule!(167, "OpLogicalAnd", Fold::Logical2(int::and)),
+    rule!(168, "OpLogicalNot", Fold::Logical1(int::not)),
+    rule!(169, "OpSelect", Fold::Select),
+    rule!(170, "OpIEqual", Fold::Compare(int::equal)),
+    rule!(171, "OpINotEqual", Fold::Compare(int::not_equal)),
+    rule!(172, "OpUGreaterThan", Fold::Compare(int::u_greater)),
+    rule!(173, "OpSGreaterThan", Fold::Compare(int::s_greater)),
+    rule!(174, "OpUGreaterThanEqual", Fold::Compare(int::u_greater_equal)),
+    rule!(175, "OpSGreaterThanEqual", Fold::Compare(int::s_greater_equal)),
+    rule!(176, "OpULessThan", Fold::Compare(int::u_less)),
+    rule!(177, "OpSLessThan", Fold::Compare(int::s_less)),
+    rule!(178, "OpULessThanEqual", Fold::Compare(int::u_less_equal)),
+    rule!(179, "OpSLessThanEqual", Fold::Compare(int::s_less_equal)),
+    rule!(180, "OpFOrdEqual", compare a b a == b),
+    rule!(181, "OpFUnordEqual", compare a b !ordered(a, b) || a == b),
+    rule!(182, "OpFOrdNotEqual", compare a b ordered(a, b) && a != b),
+    rule!(183, "OpFUnordNotEqual", compare a b a != b),
+    rule!(184, "OpFOrdLessThan", compare a b a < b),
+    rule!(185, "OpFUnordLessThan", compare a b !ordered(a, b) || a < b),
+    rule!(186, "OpFOrdGreaterThan", compare a b a > b),
+    rule!(187, "OpFUnordGreaterThan", compare a b !ordered(a, b) || a > b),
+    rule!(188, "OpFOrdLessThanEqual", compare a b a <= b),
+    rule!(189, "OpFUnordLessThanEqual", compare a b !ordered(a, b) || a <= b),
+    rule!(190, "OpFOrdGreaterThanEqual", compare a b a >= b),
+    rule!(191, "OpFUnordGreaterThanEqual", compare a b !ordered(a, b) || a >= b),
+    rule!(194, "OpShiftRightLogical", Fold::Shift(int::u_shr)),
+    rule!(195, "OpShiftRightArithmetic", Fold::Shift(int::s_shr)),
+    rule!(196, "OpShiftLeftLogical", Fold::Shift(int::shl)),
+    rule!(197, "OpBitwiseOr", Fold::Int2(int::or)),
+    rule!(198, "OpBitwiseXor", Fold::Int2(int::xor)),
+    rule!(199, "OpBitwiseAnd", Fold::Int2(int::and)),
+    rule!(200, "OpNot", Fold::Int1(int::not)),
+    rule!(201, "OpBitFieldInsert", Fold::Insert(int::bit_field_insert)),
+    rule!(202, "OpBitFieldSExtract", Fold::Extract(int::bit_field_s_extract)),
+    rule!(203, "OpBitFieldUExtract", Fold::Extract(int::bit_field_u_extract)),
+    rule!(204, "OpBitReverse", Fold::Int1(int::bit_reverse)),
+    rule!(205, "OpBitCount", Fold::Count(int::popcount)),
+    rule!(4427, "OpFmaKHR", Fold::FusedMultiplyAdd),
+    rule!(4450, "OpSDot", Fold::Dot(int::s_dot)),
+    rule!(4451, "OpUDot", Fold::Dot(int::u_dot)),
+    rule!(4452, "OpSUDot", Fold::Dot(int::su_dot)),
+    rule!(4453, "OpSDotAccSat", Fold::DotAccumulate(int::s_dot_acc_sat)),
+    rule!(4454, "OpUDotAccSat", Fold::DotAccumulate(int::u_dot_acc_sat)),
+    rule!(4455, "OpSUDotAccSat", Fold::DotAccumulate(int::su_dot_acc_sat)),
+];
+
+extern "C" fn logical_equal(a: u64, b: u64, _width: u32) -> u64 {
+    int::equal(a, b, 1).into()
+}

@@ -1,0 +1,22 @@
+//! The real-number functions of OpenCL.std and GLSL.std.450, for `f32` and `f64`.
+//!
+//! Every function is generic over the type and has the C calling convention, so that its instance
+//! (`math::sin::<f32>`) can be called from machine code. Edge cases are those of C99 annex F and the
+//! OpenCL C specification, section 7.5.1; where GLSL.std.450 leaves a result undefined, it is that of
+//! the OpenCL function.
+
+mod common;
+mod elementary;
+mod nearest;
+mod packing;
+mod parts;
+mod power;
+mod turns;
+
+pub use common::*;
+pub use elementary::*;
+pub use nearest::*;
+pub use packing::*;
+pub use parts::*;
+pub use power::*;
+pub use turns::*;

@@ -1,0 +1,206 @@
+//! The extended instructions that work on scalars, one row each, with a callable body.
+//!
+//! Bodies have the C calling convention and need nothing but their operands, so their addresses can
+//! be handed to generated code. Instructions with a pointer operand take it as `&mut`, in the place
+//! SPIR-V has it: last. Instructions on whole vectors, on memory and on printing have no row.
+
+mod glsl;
+mod opencl;
+
+use crate::half_float;
+
+/// An extended instruction set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Set {
+    /// `OpenCL.std`.
+    OpenCl,
+    /// `GLSL.std.450`.
+    Glsl,
+}
+
+impl Set {
+    /// The set with this name in `OpExtInstImport`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "OpenCL.std" => Some(Self::OpenCl),
+            "GLSL.std.450" => Some(Self::Glsl),
+            _ => None,
+        }
+    }
+
+    /// The set's rows, ordered by number.
+    pub fn functions(self) -> &'static [Function] {
+        match self {
+            Self::OpenCl => opencl::FUNCTIONS,
+            Self::Glsl => glsl::FUNCTIONS,
+        }
+    }
+
+    /// The row of the instruction `number`.
+    pub fn function(self, number: u32) -> Option<&'static Function> {
+        let rows = self.functions();
+        rows.binary_search_by_key(&number, |row| row.number)
+            .ok()
+            .map(|index| &rows[index])
+    }
+}
+
+/// One extended instruction.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The set it belongs to.
+    pub set: Set,
+    /// Its number there.
+    pub number: u32,
+    /// Its name there.
+    pub name: &'static str,
+    /// What to call.
+    pub body: Body,
+}
+
+/// What computes an instruction, by the kind of its operands.
+#[derive(Clone, Copy, Debug)]
+pub enum Body {
+    /// On floating-point numbers.
+    Real {
+        /// On `f32`.
+        f32: Real<f32>,
+        /// On `f64`.
+        f64: Real<f64>,
+        /// On the bits of `f16`, where computing in `f32` and rounding the result would be wrong;
+        /// elsewhere that is the rule.
+        f16: Option<Half>,
+    },
+    /// On integers of a given width.
+    Integer(Integer),
+    /// Between floating-point numbers and packed bits.
+    Packing(Packing),
+}
+
+/// The shape of a function on floating-point numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Real<T> {
+    /// f(x).
+    Unary(extern "C" fn(T) -> T),
+    /// f(x, y).
+    Binary(extern "C" fn(T, T) -> T),
+    /// f(x, y, z).
+    Ternary(extern "C" fn(T, T, T) -> T),
+    /// f(x, n).
+    WithInt(extern "C" fn(T, i32) -> T),
+    /// n = f(x).
+    ToInt(extern "C" fn(T) -> i32),
+    /// f(bits), the bits being those of an integer as wide as the result, zero-extended.
+    FromBits(extern "C" fn(u64) -> T),
+    /// f(x), and a second number.
+    AndReal(extern "C" fn(T, &mut T) -> T),
+    /// f(x), and an integer.
+    AndInt(extern "C" fn(T, &mut i32) -> T),
+    /// f(x, y), and an integer.
+    BinaryAndInt(extern "C" fn(T, T, &mut i32) -> T),
+}
+
+/// The shape of a function on the bits of `f16`.
+#[derive(Clone, Copy, Debug)]
+pub enum Half {
+    /// f(x, y).
+    Binary(extern "C" fn(u16, u16) -> u16),
+    /// f(x, y, z).
+    Ternary(extern "C" fn(u16, u16, u16) -> u16),
+    /// f(bits).
+    FromBits(extern "C" fn(u16) -> u16),
+    /// f(x), and a second number.
+    AndReal(extern "C" fn(u16, &mut u16) -> u16),
+}
+
+/// The shape of a function on integers: operands, then their width (see [`crate::int`]).
+///
+/// The width is that of the operands; only `u_upsample` and `s_upsample` have a wider result.
+#[derive(Clone, Copy, Debug)]
+pub enum Integer {
+    /// f(a).
+    Unary(extern "C" fn(u64, u32) -> u64),
+    /// f(a, b).
+    Binary(extern "C" fn(u64, u64, u32) -> u64),
+    /// f(a, b, c).
+    Ternary(extern "C" fn(u64, u64, u64, u32) -> u64),
+}
+
+/// The shape of a packing function; vectors are taken and given component by component.
+#[derive(Clone, Copy, Debug)]
+pub enum Packing {
+    /// Two components into 32 bits.
+    Pack2(extern "C" fn(f32, f32) -> u32),
+    /// Four components into 32 bits.
+    Pack4(extern "C" fn(f32, f32, f32, f32) -> u32),
+    /// One component, by its index, of 32 bits.
+    Unpack(extern "C" fn(u32, u32) -> f32),
+    /// Two halves into an `f64`.
+    PackDouble(extern "C" fn(u32, u32) -> f64),
+    /// One half, by its index, of an `f64`.
+    UnpackDouble(extern "C" fn(f64, u32) -> u32),
+}
+
+/// The function on `f16` bits that stands in for `f32` arithmetic under this name of the table.
+const fn half(name: &str) -> Option<Half> {
+    match name.as_bytes() {
+        b"fma" | b"Fma" => Some(Half::Ternary(half_float::fma)),
+        b"nextafter" => Some(Half::Binary(half_float::nextafter)),
+        b"fract" => Some(Half::AndReal(half_float::fract)),
+        b"nan" => Some(Half::FromBits(half_float::nan)),
+        _ => None,
+    }
+}
+
+/// Writes a table: one row is a shape, the number, the name and the function.
+macro_rules! rows {
+    ($table:ident, $set:expr; $($shape:ident $number:literal $name:literal $function:ident;)*) => {
+        pub(super) static $table: &[Function] = &[
+            $(Function {
+                set: $set,
+                number: $number,
+                name: $name,
+                body: $crate::table::body!($shape $name $function),
+            },)*
+        ];
+    };
+}
+
+/// The body of a row by its shape.
+macro_rules! body {
+    (Int1 $name:literal $function:ident) => {
+        $crate::table::Body::Integer($crate::table::Integer::Unary($crate::int::$function))
+    };
+    (Int2 $name:literal $function:ident) => {
+        $crate::table::Body::Integer($crate::table::Integer::Binary($crate::int::$function))
+    };
+    (Int3 $name:literal $function:ident) => {
+        $crate::table::Body::Integer($crate::table::Integer::Ternary($crate::int::$function))
+    };
+    (Pack2 $name:literal $function:ident) => {
+        $crate::table::Body::Packing($crate::table::Packing::Pack2($crate::math::$function))
+    };
+    (Pack4 $name:literal $function:ident) => {
+        $crate::table::Body::Packing($crate::table::Packing::Pack4($crate::math::$function))
+    };
+    (Unpack $name:literal $function:ident) => {
+        $crate::table::Body::Packing($crate::table::Packing::Unpack($crate::math::$function))
+    };
+    (PackDouble $name:literal $function:ident) => {
+        $crate::table::Body::Packing($crate::table::Packing::PackDouble($crate::math::$function))
+    };
+    (UnpackDouble $name:literal $function:ident) => {
+        $crate::table::Body::Packing($crate::table::Packing::UnpackDouble(
+            $crate::math::$function,
+        ))
+    };
+    ($shape:ident $name:literal $function:ident) => {
+        $crate::table::Body::Real {
+            f32: $crate::table::Real::$shape($crate::math::$function::<f32>),
+            f64: $crate::table::Real::$shape($crate::math::$function::<f64>),
+            f16: $crate::table::half($name),
+        }
+    };
+}
+
+use {body, rows};

@@ -1,0 +1,449 @@
+//! The tables of instructions: order, names, and that the rows call what they say.
+
+use spirula_scalar::fold::{Type, Value, eval, eval_extended, rules};
+use spirula_scalar::table::{Body, Half, Integer, Real, Set};
+use spirula_scalar::{Format, math};
+
+const F16: Type = Type::Float(Format::F16);
+const BF16: Type = Type::Float(Format::BF16);
+const F32: Type = Type::Float(Format::F32);
+const F64: Type = Type::Float(Format::F64);
+const I8: Type = Type::Int { width: 8 };
+const I16: Type = Type::Int { width: 16 };
+const I32: Type = Type::Int { width: 32 };
+const I64: Type = Type::Int { width: 64 };
+
+fn single(value: f32) -> Value {
+    Value {
+        ty: F32,
+        bits: value.to_bits().into(),
+    }
+}
+
+fn double(value: f64) -> Value {
+    Value {
+        ty: F64,
+        bits: value.to_bits(),
+    }
+}
+
+fn int(ty: Type, bits: u64) -> Value {
+    Value { ty, bits }
+}
+
+#[test]
+fn rows_are_ordered() {
+    for set in [Set::OpenCl, Set::Glsl] {
+        assert!(
+            set.functions()
+                .windows(2)
+                .all(|pair| pair[0].number < pair[1].number)
+        );
+        for row in set.functions() {
+            assert_eq!(row.set, set);
+            assert_eq!(
+                set.function(row.number).map(|found| found.name),
+                Some(row.name)
+            );
+        }
+    }
+    assert!(
+        rules()
+            .windows(2)
+            .all(|pair| pair[0].opcode < pair[1].opcode)
+    );
+    assert_eq!(Set::from_name("OpenCL.std"), Some(Set::OpenCl));
+    assert_eq!(Set::from_name("GLSL.std.450"), Some(Set::Glsl));
+    assert_eq!(Set::from_name("DebugInfo"), None);
+    assert!(
+        Set::OpenCl.function(184).is_none(),
+        "printf is no scalar function"
+    );
+}
+
+#[test]
+fn numbers_are_those_of_the_instruction_sets() {
+    let known = [
+        (Set::OpenCl, 0, "acos"),
+        (Set::OpenCl, 26, "fma"),
+        (Set::OpenCl, 48, "pow"),
+        (Set::OpenCl, 66, "trunc"),
+        (Set::OpenCl, 81, "native_cos"),
+        (Set::OpenCl, 95, "fclamp"),
+        (Set::OpenCl, 141, "s_abs"),
+        (Set::OpenCl, 166, "popcount"),
+        (Set::OpenCl, 187, "select"),
+        (Set::OpenCl, 204, "u_mad_hi"),
+        (Set::Glsl, 1, "Round"),
+        (Set::Glsl, 26, "Pow"),
+        (Set::Glsl, 50, "Fma"),
+        (Set::Glsl, 58, "PackHalf2x16"),
+        (Set::Glsl, 75, "FindUMsb"),
+        (Set::Glsl, 81, "NClamp"),
+    ];
+    for (set, number, name) in known {
+        assert_eq!(set.function(number).map(|row| row.name), Some(name));
+    }
+}
+
+#[test]
+fn bodies_can_be_called() {
+    let body = |set: Set, number| set.function(number).unwrap().body;
+    let Body::Real {
+        f32: Real::Unary(sin),
+        f64: Real::Unary(sin_64),
+        f16: None,
+    } = body(Set::OpenCl, 57)
+    else {
+        panic!("sin has another shape")
+    };
+    assert_eq!(
+        (sin(0.5), sin_64(0.5)),
+        (math::sin(0.5f32), math::sin(0.5f64))
+    );
+    let Body::Real {
+        f32: Real::AndInt(frexp),
+        ..
+    } = body(Set::Glsl, 52)
+    else {
+        panic!("Frexp has another shape")
+    };
+    let mut exponent = 0;
+    assert_eq!((frexp(8.0, &mut exponent), exponent), (0.5, 4));
+    let Body::Integer(Integer::Ternary(mad_sat)) = body(Set::OpenCl, 155) else {
+        panic!("s_mad_sat has another shape")
+    };
+    assert_eq!(mad_sat(100, 100, 1, 8), 127);
+    let Body::Real {
+        f16: Some(Half::AndReal(fract)),
+        ..
+    } = body(Set::OpenCl, 30)
+    else {
+        panic!("fract has another shape")
+    };
+    let mut whole = 0;
+    // −2^-24: one less than that rounds to one in f16, which fract must not give.
+    assert_eq!((fract(0x8001, &mut whole), whole), (0x3BFF, 0xBC00));
+}
+
+/// Exact fused multiply-add of `f16` by integers in units of 2^-48, rounded by the conversion.
+#[test]
+fn half_precision_fma_rounds_once() {
+    let fma = Set::OpenCl.function(26).unwrap();
+    let units = |bits: u64| -> i128 {
+        let exponent = (bits >> 10 & 31) as u32;
+        let significand = i128::from(bits & 0x3FF) + if exponent > 0 { 1024 } else { 0 };
+        let magnitude = significand << exponent.max(1);
+        if bits & 0x8000 != 0 {
+            -magnitude
+        } else {
+            magnitude
+        }
+    };
+    let mut state = 7u64;
+    for _ in 0..200_000 {
+        state = state
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
+        let [a, b, c] = [state >> 16 & 0xFFFF, state >> 32 & 0xFFFF, state >> 48];
+        if [a, b, c].iter().any(|bits| bits & 0x7C00 == 0x7C00) {
+            continue;
+        }
+        let operands = [a, b, c].map(|bits| int(F16, bits));
+        let got = eval_extended(fma, F16, &operands).unwrap();
+        // Units of 2^-25 each, so products are in 2^-50.
+        let exact = units(a) * units(b) + (units(c) << 25);
+        let magnitude = exact.unsigned_abs();
+        // Odd in the last place stands for what is cut off.
+        let cut = 64u32.saturating_sub(magnitude.leading_zeros().min(64)) as i32;
+        let kept = (magnitude >> cut) as u64 | u64::from(magnitude & ((1 << cut) - 1) != 0);
+        if exact == 0 {
+            assert_eq!(got & 0x7FFF, 0);
+            continue;
+        }
+        let expected =
+            spirula_scalar::round(exact < 0, kept, cut - 50, Format::F16, Default::default());
+        assert_eq!(got, expected, "{a:#06x} × {b:#06x} + {c:#06x}");
+    }
+}
+
+#[test]
+fn integer_instructions_fold() {
+    let cases: &[(u32, Type, &[Value], u64)] = &[
+        (128, I32, &[int(I32, 0xFFFF_FFFF), int(I32, 2)], 1),
+        (130, I8, &[int(I8, 1), int(I8, 2)], 0xFF),
+        (132, I16, &[int(I16, 0x100), int(I16, 0x100)], 0),
+        (134, I32, &[int(I32, 7), int(I32, 0)], 7),
+        (
+            135,
+            I32,
+            &[int(I32, 0x8000_0000), int(I32, 0xFFFF_FFFF)],
+            0x8000_0000,
+        ),
+        (137, I32, &[int(I32, 7), int(I32, 0)], 0),
+        (
+            138,
+            I32,
+            &[int(I32, -7i32 as u32 as u64), int(I32, 3)],
+            -1i32 as u32 as u64,
+        ),
+        (139, I32, &[int(I32, -7i32 as u32 as u64), int(I32, 3)], 2),
+        (126, I64, &[int(I64, 5)], 5u64.wrapping_neg()),
+        (196, I32, &[int(I32, 1), int(I8, 33)], 2),
+        (
+            195,
+            I32,
+            &[int(I32, 0x8000_0000), int(I64, 31)],
+            0xFFFF_FFFF,
+        ),
+        (
+            201,
+            I32,
+            &[int(I32, 0), int(I32, 0xFF), int(I8, 4), int(I8, 4)],
+            0xF0,
+        ),
+        (
+            202,
+            I32,
+            &[int(I32, 0xF0), int(I32, 4), int(I32, 4)],
+            0xFFFF_FFFF,
+        ),
+        (205, I32, &[int(I64, u64::MAX)], 64),
+        (
+            170,
+            Type::Bool,
+            &[int(I32, 1), int(I32, 0xFFFF_0000_0000_0001)],
+            1,
+        ),
+        (177, Type::Bool, &[int(I8, 0x80), int(I8, 0)], 1),
+        (176, Type::Bool, &[int(I8, 0x80), int(I8, 0)], 0),
+        (
+            164,
+            Type::Bool,
+            &[int(Type::Bool, 1), int(Type::Bool, 0)],
+            0,
+        ),
+        (168, Type::Bool, &[int(Type::Bool, 0)], 1),
+        (169, I32, &[int(Type::Bool, 0), int(I32, 5), int(I32, 6)], 6),
+        (113, I64, &[int(I32, 0xFFFF_FFFF)], 0xFFFF_FFFF),
+        (114, I64, &[int(I32, 0xFFFF_FFFF)], u64::MAX),
+        (118, I8, &[int(I32, 0xFFFF_FFFF)], 0),
+        (119, I8, &[int(I32, 0xFFFF_FFFF)], 127),
+        (
+            4450,
+            I32,
+            &[int(I32, 0xFF), int(I32, 0x02)],
+            -2i32 as u32 as u64,
+        ),
+        (
+            4454,
+            I8,
+            &[int(I32, 0xFF), int(I32, 0xFF), int(I8, 1)],
+            0xFF,
+        ),
+    ];
+    for (opcode, result, operands, expected) in cases {
+        assert_eq!(
+            eval(*opcode, *result, operands),
+            Some(*expected),
+            "opcode {opcode} {operands:x?}"
+        );
+    }
+}
+
+#[test]
+fn floating_point_instructions_fold() {
+    let nan = single(f32::NAN);
+    let cases: &[(u32, Type, &[Value], u64)] = &[
+        (
+            129,
+            F32,
+            &[single(1.5), single(2.0)],
+            3.5f32.to_bits().into(),
+        ),
+        (
+            136,
+            F64,
+            &[double(1.0), double(3.0)],
+            (1.0f64 / 3.0).to_bits(),
+        ),
+        (136, F32, &[single(0.0), single(0.0)], 0x7FC0_0000),
+        (
+            131,
+            F64,
+            &[double(f64::INFINITY), double(f64::INFINITY)],
+            0x7FF8_0000_0000_0000,
+        ),
+        (127, F32, &[single(0.0)], 0x8000_0000),
+        (
+            140,
+            F32,
+            &[single(-5.5), single(2.0)],
+            (-1.5f32).to_bits().into(),
+        ),
+        (
+            141,
+            F32,
+            &[single(-5.5), single(2.0)],
+            0.5f32.to_bits().into(),
+        ),
+        // 2048 + 1 is a tie in f16; 256 + 1 one in bf16.
+        (129, F16, &[int(F16, 0x6800), int(F16, 0x3C00)], 0x6800),
+        (129, BF16, &[int(BF16, 0x4380), int(BF16, 0x3F80)], 0x4380),
+        (133, F16, &[int(F16, 0x7BFF), int(F16, 0x4000)], 0x7C00),
+        (109, I8, &[single(300.0)], 255),
+        (110, I32, &[nan], 0),
+        (110, I16, &[int(F16, 0xC100)], (-2i16) as u16 as u64),
+        (111, F16, &[int(I32, 0xFFFF_FFFF)], 0xBC00),
+        (
+            112,
+            F32,
+            &[int(I32, 0xFFFF_FFFF)],
+            (u32::MAX as f32).to_bits().into(),
+        ),
+        (
+            115,
+            F16,
+            &[double(1.0 + 2f64.powi(-11) + 2f64.powi(-40))],
+            0x3C01,
+        ),
+        (
+            116,
+            F32,
+            &[single(1.0 + f32::EPSILON)],
+            1f32.to_bits().into(),
+        ),
+        (124, I32, &[single(1.0)], 0x3F80_0000),
+        (156, Type::Bool, &[nan], 1),
+        (158, Type::Bool, &[nan], 0),
+        (159, Type::Bool, &[single(1e-40)], 0),
+        (159, Type::Bool, &[single(1.0)], 1),
+        (160, Type::Bool, &[single(-0.0)], 1),
+        (180, Type::Bool, &[single(0.0), single(-0.0)], 1),
+        (181, Type::Bool, &[nan, single(0.0)], 1),
+        (182, Type::Bool, &[nan, single(0.0)], 0),
+        (183, Type::Bool, &[nan, nan], 1),
+        (184, Type::Bool, &[single(1.0), single(2.0)], 1),
+        (185, Type::Bool, &[single(1.0), nan], 1),
+        (191, Type::Bool, &[single(1.0), single(2.0)], 0),
+        (
+            4427,
+            F32,
+            &[single(2.0), single(3.0), single(1.0)],
+            7f32.to_bits().into(),
+        ),
+    ];
+    for (opcode, result, operands, expected) in cases {
+        assert_eq!(
+            eval(*opcode, *result, operands),
+            Some(*expected),
+            "opcode {opcode} {operands:x?}"
+        );
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    assert_eq!(eval(128, I32, &[int(I32, 1)]), None, "operand missing");
+    assert_eq!(
+        eval(128, I32, &[int(I32, 1), int(I64, 1)]),
+        None,
+        "two widths"
+    );
+    assert_eq!(
+        eval(128, F32, &[single(1.0), single(1.0)]),
+        None,
+        "integer addition of floats"
+    );
+    assert_eq!(
+        eval(129, I32, &[int(I32, 1), int(I32, 1)]),
+        None,
+        "float addition of integers"
+    );
+    assert_eq!(
+        eval(124, I64, &[single(1.0)]),
+        None,
+        "bitcast to another width"
+    );
+    assert_eq!(eval(999, I32, &[int(I32, 1)]), None, "unknown opcode");
+    let wide = Type::Int { width: 65 };
+    assert_eq!(
+        eval(128, wide, &[int(wide, 1), int(wide, 1)]),
+        None,
+        "too wide"
+    );
+    let nothing = Type::Int { width: 0 };
+    assert_eq!(
+        eval(128, nothing, &[int(nothing, 1), int(nothing, 1)]),
+        None,
+        "no bits"
+    );
+}
+
+#[test]
+fn extended_instructions_fold() {
+    let fold = |set: Set, number, result, operands: &[Value]| {
+        eval_extended(set.function(number).unwrap(), result, operands)
+    };
+    assert_eq!(
+        fold(Set::OpenCl, 61, F32, &[single(4.0)]),
+        Some(2f32.to_bits().into())
+    );
+    assert_eq!(
+        fold(Set::OpenCl, 61, F16, &[int(F16, 0x4400)]),
+        Some(0x4000)
+    );
+    assert_eq!(
+        fold(Set::OpenCl, 61, F64, &[double(-1.0)]),
+        Some(0x7FF8_0000_0000_0000)
+    );
+    assert_eq!(
+        fold(Set::OpenCl, 34, F32, &[single(1.0), int(I32, 3)]),
+        Some(8f32.to_bits().into())
+    );
+    assert_eq!(fold(Set::OpenCl, 33, I32, &[single(8.0)]), Some(3));
+    assert_eq!(
+        fold(Set::OpenCl, 46, F32, &[int(I32, 1)]),
+        Some(0x7FC0_0001)
+    );
+    assert_eq!(
+        fold(Set::OpenCl, 46, F64, &[int(I64, 1)]),
+        Some(0x7FF8_0000_0000_0001)
+    );
+    assert_eq!(fold(Set::OpenCl, 46, F16, &[int(I16, 1)]), Some(0x7E01));
+    assert_eq!(
+        fold(Set::OpenCl, 47, F16, &[int(F16, 0x3C00), int(F16, 0)]),
+        Some(0x3BFF)
+    );
+    assert_eq!(fold(Set::OpenCl, 141, I8, &[int(I8, 0xFF)]), Some(1));
+    assert_eq!(
+        fold(Set::OpenCl, 164, I16, &[int(I8, 1), int(I8, 2)]),
+        Some(0x0102)
+    );
+    assert_eq!(
+        fold(
+            Set::OpenCl,
+            186,
+            F32,
+            &[single(1.0), single(2.0), int(I32, 0)]
+        ),
+        Some(0x3F80_0000)
+    );
+    assert_eq!(fold(Set::Glsl, 73, I32, &[int(I32, 0)]), Some(0xFFFF_FFFF));
+    assert_eq!(
+        fold(Set::OpenCl, 58, F32, &[single(1.0)]),
+        None,
+        "two results"
+    );
+    assert_eq!(
+        fold(Set::OpenCl, 61, F32, &[double(1.0)]),
+        None,
+        "another type"
+    );
+    assert_eq!(fold(Set::OpenCl, 61, F32, &[]), None, "no operand");
+    assert_eq!(
+        fold(Set::OpenCl, 141, I8, &[int(I16, 1)]),
+        None,
+        "another width"
+    );
+}
