@@ -1,5 +1,14 @@
 //! LLVM IR in, SPIR-V out.
 //!
 //! - [`ir`]: the arena IR that both readers produce and the translator consumes.
+//! - [`read`]: reads a module, bitcode or text, whichever it is.
 
 pub mod ir;
+
+mod bitcode;
+mod error;
+mod input;
+mod upgrade;
+
+pub(crate) use error::{Error, fault};
+pub use input::{is_bitcode, looks_like_llvm_text, read};

@@ -49,6 +49,31 @@ pub struct GlobalData {
     pub kind: GlobalKind,
 }
 
+impl GlobalData {
+    /// A global without a name and with default properties.
+    pub fn new(value_type: Type, ty: Type, space: u32, kind: GlobalKind, place: Place) -> Self {
+        GlobalData {
+            name: Symbol::EMPTY,
+            place,
+            value_type,
+            ty,
+            space,
+            linkage: Linkage::External,
+            visibility: Visibility::Default,
+            unnamed_addr: UnnamedAddr::None,
+            thread_local: ThreadLocal::None,
+            dso_local: false,
+            dll_storage: 0,
+            section: Symbol::EMPTY,
+            partition: Symbol::EMPTY,
+            comdat: None,
+            align: Align::NONE,
+            metadata: Vec::new(),
+            kind,
+        }
+    }
+}
+
 /// What sort of global one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GlobalKind {

@@ -220,7 +220,7 @@ flags! {
     NOTAIL = 18, "notail";
     /// The exchange may fail spuriously.
     WEAK = 19, "weak";
-    /// Of `landingpad`.
+    /// Of `landingpad`: it runs cleanups. Of `catchswitch`: its last block is the unwind target.
     CLEANUP = 20, "cleanup";
     /// Of `alloca`.
     INALLOCA = 21, "inalloca";

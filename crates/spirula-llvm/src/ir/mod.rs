@@ -19,6 +19,7 @@ mod constant;
 mod function;
 mod global;
 mod id;
+mod infer;
 mod instruction;
 mod layout;
 mod metadata;
@@ -28,6 +29,7 @@ mod strings;
 mod types;
 
 pub use attribute::{AttrForm, AttrKind, AttrList, AttrListData, AttrSet, Attribute, Attributes};
+pub(crate) use constant::data_element_size;
 pub use constant::{Const, ConstData, ConstKind, Constants, Expr, ExprExtra};
 pub use function::{Attachment, BlockData, DebugRecord, DebugRecordKind, Function};
 pub use global::{
@@ -35,6 +37,9 @@ pub use global::{
     ThreadLocal, UnnamedAddr, Variable, Visibility,
 };
 pub use id::{Block, Func, Inst, Span, Value, ValueKind};
+pub(crate) use infer::{
+    address_type, compare_type, expression_type, member_type, shuffle_mask, shuffle_type,
+};
 pub use instruction::{
     Align, Bundle, CallInfo, Extra, Flags, Instruction, Ordering, Predicate, RmwOp,
 };

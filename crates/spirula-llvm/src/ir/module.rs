@@ -2,8 +2,12 @@
 
 use super::{
     Attributes, Comdat, Const, ConstKind, Constants, DataLayout, Func, Function, Global,
-    GlobalData, GlobalKind, Metadata, MetadataArena, NamedMetadata, Strings, Symbol, Types, Value,
+    GlobalData, GlobalKind, Metadata, MetadataArena, NamedMetadata, Strings, Symbol, Type,
+    TypeKind, Types, Value,
 };
+
+/// Longest vector whose equal elements are written out.
+const MAX_SPLAT: u32 = 1 << 16;
 
 /// A module: everything in one input.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +50,7 @@ pub struct InlineAsm {
     /// Constraints on its operands.
     pub constraints: String,
     /// Type of the function it acts as.
-    pub function_type: super::Type,
+    pub function_type: Type,
     /// `sideeffect`
     pub side_effect: bool,
     /// `alignstack`
@@ -107,6 +111,24 @@ impl Module {
             .iter()
             .find(|list| list.name == name)
             .map_or(&[], |list| &list.operands)
+    }
+
+    /// A constant of type `ty` all of whose elements are `element`, or `element` itself when the
+    /// type is no vector.
+    pub fn splat(&mut self, ty: Type, element: Const) -> Const {
+        let Module { types, consts, .. } = self;
+        match *types.kind(ty) {
+            TypeKind::Vector {
+                len,
+                scalable: false,
+                ..
+            } if len <= MAX_SPLAT => consts.aggregate(types, ty, &vec![element; len as usize]),
+            TypeKind::Vector { .. } if consts.is_zero(element) => {
+                consts.intern(ty, ConstKind::Zero)
+            }
+            TypeKind::Vector { .. } => consts.intern(ty, ConstKind::Splat(element)),
+            _ => element,
+        }
     }
 
     /// The global that a constant is the address of.

@@ -210,6 +210,13 @@ impl Types {
         ty
     }
 
+    /// Gives a named struct its name.
+    pub fn set_name(&mut self, ty: Type, new_name: Symbol) {
+        if let TypeKind::Struct { name, .. } = &mut self.kinds[ty.index()] {
+            *name = new_name;
+        }
+    }
+
     /// Gives a named struct its fields.
     pub fn set_body(&mut self, ty: Type, new_fields: Box<[Type]>, new_packed: bool) {
         if let TypeKind::Struct { fields, packed, .. } = &mut self.kinds[ty.index()] {

@@ -1,0 +1,152 @@
+//! Types of results, as LLVM's reference manual defines them.
+
+use super::{Const, ConstKind, Constants, ExprExtra, Opcode, Type, TypeKind, Types};
+
+/// Longest shuffle mask; LLVM's targets have vectors of at most 2048 elements.
+const MAX_MASK: u32 = 1 << 16;
+
+/// Type of the result of a comparison of operands of a type.
+pub fn compare_type(types: &mut Types, operand: Type) -> Type {
+    types.with_shape_of(operand, Type::I1)
+}
+
+/// Type of what a path of numbers leads to within an aggregate (`extractvalue`).
+pub fn member_type(types: &Types, aggregate: Type, path: &[u32]) -> Option<Type> {
+    path.iter()
+        .try_fold(aggregate, |ty, &index| match types.kind(ty) {
+            TypeKind::Struct { .. } | TypeKind::Array { .. } => types.element(ty, u64::from(index)),
+            _ => None,
+        })
+}
+
+/// Type of the result of a `getelementptr` over `source`, or why there is none. `indices` gives
+/// for each index its type and, if it is one, the constant.
+pub fn address_type(
+    types: &mut Types,
+    consts: &Constants,
+    source: Type,
+    base: Type,
+    indices: impl IntoIterator<Item = (Type, Option<Const>)>,
+) -> Result<Type, &'static str> {
+    let TypeKind::Pointer { space, pointee } = *types.kind(types.scalar(base)) else {
+        return Err("the base of the address is no pointer");
+    };
+    let mut shape = base;
+    let mut ty = source;
+    for (position, (index, constant)) in indices.into_iter().enumerate() {
+        if types.int_width(types.scalar(index)).is_none() {
+            return Err("an index of the address is no integer");
+        }
+        if matches!(types.kind(index), TypeKind::Vector { .. }) {
+            shape = index;
+        }
+        if position > 0 {
+            ty = step(types, consts, ty, constant)
+                .ok_or("the indices do not lead through the type of the address")?;
+        }
+    }
+    let pointee = pointee.map(|_| ty);
+    let pointer = types.intern(TypeKind::Pointer { space, pointee });
+    Ok(types.with_shape_of(shape, pointer))
+}
+
+fn step(types: &Types, consts: &Constants, ty: Type, index: Option<Const>) -> Option<Type> {
+    match types.kind(ty) {
+        TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => Some(*element),
+        TypeKind::Struct { .. } => types.element(ty, uniform_index(types, consts, index?)?),
+        _ => None,
+    }
+}
+
+/// The number a constant index stands for; of a vector, that of all its elements.
+fn uniform_index(types: &Types, consts: &Constants, index: Const) -> Option<u64> {
+    match consts.kind(index) {
+        ConstKind::Int(value) => Some(*value),
+        ConstKind::Zero => Some(0),
+        ConstKind::Splat(element) => consts.as_u64(*element),
+        ConstKind::Data(_) => {
+            let mut elements = consts.data_elements(types, index)?;
+            let first = elements.next()?;
+            elements.all(|element| element == first).then_some(first)
+        }
+        _ => None,
+    }
+}
+
+/// The mask that a constant vector is for `shufflevector`: `u32::MAX` for an undefined element.
+pub fn shuffle_mask(types: &Types, consts: &Constants, mask: Const) -> Option<Vec<u32>> {
+    let TypeKind::Vector {
+        element: Type::I32,
+        len,
+        ..
+    } = *types.kind(consts.ty(mask))
+    else {
+        return None;
+    };
+    if len > MAX_MASK {
+        return None;
+    }
+    let len = len as usize;
+    match consts.kind(mask) {
+        ConstKind::Zero => Some(vec![0; len]),
+        ConstKind::Undef | ConstKind::Poison => Some(vec![u32::MAX; len]),
+        ConstKind::Data(_) => Some(
+            consts
+                .data_elements(types, mask)?
+                .map(|element| element as u32)
+                .collect(),
+        ),
+        ConstKind::Aggregate(elements) => elements
+            .iter()
+            .map(|&element| match consts.kind(element) {
+                ConstKind::Int(value) => Some(*value as u32),
+                ConstKind::Undef | ConstKind::Poison => Some(u32::MAX),
+                _ => None,
+            })
+            .collect(),
+        _ => None,
+    }
+}
+
+/// Type of a shuffle of vectors like `operand` by a mask of so many elements.
+pub fn shuffle_type(types: &mut Types, operand: Type, len: usize) -> Option<Type> {
+    match *types.kind(operand) {
+        TypeKind::Vector {
+            element, scalable, ..
+        } => Some(types.vector(element, u32::try_from(len).ok()?, scalable)),
+        _ => None,
+    }
+}
+
+/// Type of a constant expression that is no cast, or why there is none.
+pub fn expression_type(
+    types: &mut Types,
+    consts: &Constants,
+    opcode: Opcode,
+    operands: &[Const],
+    extra: &ExprExtra,
+) -> Result<Type, &'static str> {
+    let ty = |index: usize| operands.get(index).map(|&operand| consts.ty(operand));
+    let first = ty(0).ok_or("a constant expression without operands")?;
+    match (opcode, extra) {
+        (Opcode::GetElementPtr, ExprExtra::SourceType(source)) => {
+            let indices = operands[1..]
+                .iter()
+                .map(|&index| (consts.ty(index), Some(index)));
+            address_type(types, consts, *source, first, indices)
+        }
+        (Opcode::ICmp | Opcode::FCmp, _) => Ok(compare_type(types, first)),
+        (Opcode::Select, _) => ty(1).ok_or("a select without operands"),
+        (Opcode::ExtractElement, _) => match *types.kind(first) {
+            TypeKind::Vector { element, .. } => Ok(element),
+            _ => Err("an element of what is no vector"),
+        },
+        (Opcode::ShuffleVector, ExprExtra::Mask(mask)) => {
+            shuffle_type(types, first, mask.len()).ok_or("a shuffle of what is no vector")
+        }
+        (Opcode::ExtractValue, ExprExtra::Indices(path)) => {
+            member_type(types, first, path).ok_or("the indices do not lead through the aggregate")
+        }
+        _ => Ok(first),
+    }
+}

@@ -1,0 +1,94 @@
+//! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
+
+use crate::ir::{AttrKind, Attribute, GlobalData, Linkage, Visibility};
+
+/// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
+/// inaccessible memory, `errno`, all other, and two that targets define.
+pub(crate) const MEMORY_LOCATIONS: [&str; 6] = [
+    "argmem",
+    "inaccessiblemem",
+    "errnomem",
+    "",
+    "target_mem0",
+    "target_mem1",
+];
+/// Access to every location: `access` is 0 none, 1 read, 2 write, 3 both.
+pub(crate) fn all_memory(access: u64) -> u64 {
+    (0..MEMORY_LOCATIONS.len()).fold(0, |bits, at| bits | access << (2 * at))
+}
+
+/// The effects on memory as bitcode writes them, in the encoding of today: before LLVM 21 there
+/// was no field for `errno`, which belonged to all other memory.
+pub(crate) fn memory_effects(encoded: u64) -> u64 {
+    if encoded >> 56 != 0 {
+        return encoded & 0x00ff_ffff_ffff_ffff;
+    }
+    let other = encoded >> 4 & 3;
+    encoded & 0xf | all_memory(other) & !0xf
+}
+
+/// The attribute of a kind alone.
+pub(crate) fn plain_attribute(kind: AttrKind) -> Attribute {
+    match kind {
+        // Without a number, before LLVM 15: the asynchronous form.
+        AttrKind::UwTable => Attribute::Number(kind, 2),
+        _ => Attribute::Plain(kind),
+    }
+}
+
+/// Turns `readnone`, `readonly`, `writeonly`, `argmemonly` and the like of a function, as they
+/// were before LLVM 16, into `memory`.
+pub(crate) fn function_memory(attributes: &mut Vec<Attribute>) {
+    let mut access = None;
+    let mut places = None;
+    attributes.retain(|attribute| {
+        let kind = match attribute {
+            Attribute::Plain(kind) => *kind,
+            _ => return true,
+        };
+        match kind {
+            AttrKind::ReadNone => access = Some(0),
+            AttrKind::ReadOnly => access = Some(1),
+            AttrKind::WriteOnly => access = Some(2),
+            AttrKind::ArgMemOnly => places = Some(0b11),
+            AttrKind::InaccessibleMemOnly => places = Some(0b1100),
+            AttrKind::InaccessibleMemOrArgMemOnly => places = Some(0b1111),
+            _ => return true,
+        }
+        false
+    });
+    if access.is_some() || places.is_some() {
+        let bits = all_memory(access.unwrap_or(3)) & places.unwrap_or(u64::MAX);
+        attributes.push(Attribute::Number(AttrKind::Memory, bits));
+    }
+}
+
+/// Marks a global that can only resolve within its linkage unit.
+pub(crate) fn infer_dso_local(global: &mut GlobalData) {
+    let hidden = global.visibility != Visibility::Default;
+    if global.linkage.is_local() || (hidden && global.linkage != Linkage::ExternWeak) {
+        global.dso_local = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readonly_argmemonly_is_a_memory_attribute() {
+        let mut attributes = vec![
+            Attribute::Plain(AttrKind::ReadOnly),
+            Attribute::Plain(AttrKind::NoUnwind),
+            Attribute::Plain(AttrKind::ArgMemOnly),
+        ];
+        function_memory(&mut attributes);
+        let memory = Attribute::Number(AttrKind::Memory, 1);
+        assert_eq!(attributes, [Attribute::Plain(AttrKind::NoUnwind), memory]);
+    }
+
+    #[test]
+    fn errno_was_other_memory() {
+        assert_eq!(memory_effects(0b10_00_01), 0b10_10_10_10_00_01);
+    }
+}
