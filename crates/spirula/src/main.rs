@@ -2,6 +2,8 @@
 
 mod cli;
 mod commands;
+mod test;
+mod values;
 
 use clap::Parser;
 use std::process::ExitCode;

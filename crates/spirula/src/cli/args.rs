@@ -1,5 +1,8 @@
 //! The command line.
 
+use super::sizes::Sizes;
+use crate::values::image::ColourMap;
+use crate::values::{ArgSpec, ValueSpec};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
@@ -26,6 +29,13 @@ pub enum Command {
     Devices,
     /// Show the entry points of a module and what they take
     Info(Info),
+    /// Run a kernel and show, save or check what it computes
+    Run(Box<Run>),
+    /// Run folders of tests, whose kind is found from their content
+    Test(Test),
+    /// Run tests for a parent process
+    #[command(hide = true)]
+    TestWorker(TestWorker),
 }
 
 /// Input of most commands.
@@ -118,3 +128,147 @@ pub struct Info {
     #[command(flatten)]
     pub how: How,
 }
+
+/// Arguments of `run`.
+#[derive(ClapArgs)]
+#[command(after_long_help = RUN_HELP)]
+pub struct Run {
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub how: How,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Entry point; by default the only one
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Argument of the kernel: a buffer (1024xf32=iota), a scalar (f32=2.5), workgroup memory
+    /// (local=1024), bytes (hex=00ff), or a file (@x.npy); once for each parameter
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub arg: Vec<ArgSpec>,
+    /// Invocations in each dimension
+    #[arg(long, value_name = "X,Y,Z")]
+    pub global: Option<Sizes>,
+    /// Invocations of a workgroup in each dimension; by default what the module or device wants
+    #[arg(long, value_name = "X,Y,Z")]
+    pub local: Option<Sizes>,
+    /// Workgroups in each dimension, instead of --global
+    #[arg(long, value_name = "X,Y,Z", conflicts_with = "global")]
+    pub groups: Option<Sizes>,
+    /// Added to global ids (kernels only)
+    #[arg(long, value_name = "X,Y,Z")]
+    pub offset: Option<Sizes>,
+    /// Value of a specialisation constant, by its SpecId
+    #[arg(long, value_name = "ID=VALUE", allow_hyphen_values = true)]
+    pub spec: Vec<String>,
+    /// Push constants, one value after the other (u32=5, 3xf32=1 2 3, hex=00ff), each aligned to
+    /// the size of its elements
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub push: Vec<ValueSpec>,
+    /// Save a buffer after the run, as .npy or raw (.bin); WHICH is a number, a name or
+    /// SET,BINDING, and may be left out where one buffer changed
+    #[arg(long, value_name = "[WHICH=]FILE")]
+    pub out: Vec<String>,
+    /// Compare a buffer after the run with a .npy file; exit code 1 where they differ
+    #[arg(long, value_name = "[WHICH=]FILE")]
+    pub check: Vec<String>,
+    /// Absolute tolerance of --check for floats: |got - want| <= ATOL + RTOL * |want|
+    #[arg(long, value_name = "ATOL", default_value_t = 1e-8)]
+    pub atol: f64,
+    /// Relative tolerance of --check for floats
+    #[arg(long, value_name = "RTOL", default_value_t = 1e-5)]
+    pub rtol: f64,
+    /// Save a buffer after the run as a picture: HxW numbers, HxWx3 or HxWx4 channels, or HxW
+    /// pixels as u32
+    #[arg(long, value_name = "[WHICH=]FILE.png")]
+    pub image: Vec<String>,
+    /// Colours of an image of numbers
+    #[arg(long, value_enum, default_value = "auto")]
+    pub colormap: ColourMap,
+    /// Elements that are shown of each row of a changed buffer
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub show: usize,
+    /// Tell how long each stage took
+    #[arg(long)]
+    pub profile: bool,
+    /// Threads of the CPU device; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Seed of random contents that name none; argument N gets SEED + N
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+}
+
+/// Arguments of `test`.
+#[derive(ClapArgs)]
+pub struct Test {
+    /// Folders of tests, searched with all folders below them; a folder with a manifest is claimed
+    /// by it
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Write the outcome of each test to a file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Fail when a test is unsupported, too
+    #[arg(long)]
+    pub strict: bool,
+    /// Tests that may be unsupported: lines of a test, a tab and the reason
+    #[arg(long, value_name = "FILE")]
+    pub allow: Option<PathBuf>,
+    /// Try at most N tests, evenly spread
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Try only tests with this text in their name
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Tests at a time; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Threads of the CPU device in each test
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub threads: std::num::NonZeroUsize,
+    /// Seconds after which a test has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    pub timeout: u64,
+}
+
+/// Arguments of `test-worker`.
+#[derive(ClapArgs)]
+pub struct TestWorker {
+    /// Device to run on
+    #[arg(long)]
+    pub device: String,
+    /// Threads of the CPU device
+    #[arg(long)]
+    pub threads: std::num::NonZeroUsize,
+}
+
+const RUN_HELP: &str = "\
+Arguments:
+  1024xf32=iota               0 1 2 ...; iota(START,STEP) for other ramps
+  16xf32=1 2 3 4 ...          as many numbers as elements, or one for all
+  256x256xf32=random(-1,1)    between bounds; random(-1,1,seed=3) with a seed of its own
+  64xu32=random               any bits
+  640x480x4xu8                zeros (or =zeros); =fill(2.5) for another number
+  1024xf32=@x.npy             from a NumPy file; =@x.bin from raw bytes; @x.npy alone takes
+                              type and shape from the file
+  f32=2.5                     a scalar
+  3xf32=1 2 3                 for a parameter that is a vector or structure: its value
+  local=1024, local=256xf32   workgroup memory for each workgroup
+  hex=0011                    the bytes of a value
+  x:1024xf32                  for the parameter named x
+  0,1:1024xf32                for set 0, binding 1; 0,1[2]: for element 2 of its array
+  Arguments that name no place take the next free parameter, or binding in the order of sets.
+  Types: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
+
+Examples:
+  spirula run saxpy.ll --arg f32=2 --arg 1024xf32=iota --arg 1024xf32=fill(1) --global 1024
+  spirula run blur.spv --groups 64,64 --arg 0,0:1024x1024xf32=@in.npy \\
+      --arg 0,1:1024x1024xf32 --push u32=1024 --image 0,1=out.png
+  spirula run sum.bc --entry sum --arg x:4096xi32=@x.npy --arg local=256xi32 --arg 16xi32 \\
+      --global 4096 --local 256 --check 2=expected.npy
+";

@@ -32,6 +32,8 @@ pub enum Failure {
     },
     /// The command makes no sense as it was given.
     Usage(String),
+    /// Everything was told already.
+    Told,
     /// Whoever read our output has left.
     BrokenPipe,
 }
@@ -42,6 +44,14 @@ impl Failure {
         Failure::Message {
             text: text.into(),
             hint: None,
+        }
+    }
+
+    /// The same with advice.
+    pub fn hinted(text: impl Into<String>, hint: impl Into<String>) -> Self {
+        Failure::Message {
+            text: text.into(),
+            hint: Some(hint.into()),
         }
     }
 
@@ -73,6 +83,7 @@ impl From<io::Error> for Failure {
 pub fn finish(outcome: Outcome) -> ExitCode {
     match outcome {
         Ok(()) | Err(Failure::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Failure::Told) => ExitCode::FAILURE,
         Err(Failure::Input {
             name,
             bytes,

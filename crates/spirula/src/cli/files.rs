@@ -133,3 +133,16 @@ impl Drop for Temporary {
         let _ = fs::remove_file(&self.path);
     }
 }
+/// Fails where a file could not be written later on, without touching it.
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
+    if fs::metadata(path).is_ok_and(|m| m.is_dir()) {
+        let error = io::Error::from(io::ErrorKind::IsADirectory);
+        return Err(cannot_write(path, &error));
+    }
+    if is_special(path) {
+        return Ok(());
+    }
+    Temporary::create(path)
+        .map(drop)
+        .map_err(|e| cannot_write(path, &e))
+}

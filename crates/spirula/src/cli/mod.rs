@@ -3,5 +3,7 @@
 pub mod args;
 pub mod failure;
 pub mod files;
+pub mod progress;
+pub mod sizes;
 
 pub use failure::{Failure, Outcome, finish};

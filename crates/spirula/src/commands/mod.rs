@@ -5,6 +5,8 @@ mod compile;
 mod devices;
 mod dis;
 mod info;
+mod run;
+mod test;
 
 use crate::cli::Outcome;
 use crate::cli::args::{Args, Command};
@@ -17,5 +19,8 @@ pub fn run(args: Args) -> Outcome {
         Command::As(args) => assemble::run(&args),
         Command::Devices => devices::run(),
         Command::Info(args) => info::run(&args),
+        Command::Run(args) => run::run(&args),
+        Command::Test(args) => test::run(&args),
+        Command::TestWorker(args) => test::serve(&args),
     }
 }

@@ -1,0 +1,72 @@
+//! Progress on standard error: only on terminals, and only of what takes longer than a second.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long something may take before progress is shown.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Shown from a second after its making until it is dropped.
+pub struct Progress {
+    bar: ProgressBar,
+    waiting: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Something whose end is not known.
+    pub fn spinner(message: &'static str) -> Self {
+        let style = ProgressStyle::with_template("{spinner} {msg} ({elapsed})");
+        Self::new(ProgressBar::hidden(), style, message)
+    }
+
+    /// Something of so many steps.
+    pub fn bar(message: &'static str, steps: u64) -> Self {
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} ({eta})");
+        Self::new(
+            ProgressBar::with_draw_target(Some(steps), ProgressDrawTarget::hidden()),
+            style,
+            message,
+        )
+    }
+
+    fn new(
+        bar: ProgressBar,
+        style: Result<ProgressStyle, indicatif::style::TemplateError>,
+        message: &'static str,
+    ) -> Self {
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        bar.set_message(message);
+        let (stop, stopped) = channel();
+        let shown = bar.clone();
+        let waiter = std::thread::spawn(move || {
+            if stopped.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(100));
+            }
+        });
+        Progress {
+            bar,
+            waiting: Some((stop, waiter)),
+        }
+    }
+
+    /// One step is done.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((stop, waiter)) = self.waiting.take() {
+            drop(stop);
+            // The thread only waits and draws; it has no result.
+            let _ = waiter.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,48 @@
+//! Sizes of up to three dimensions.
+
+use std::str::FromStr;
+
+/// `X`, `X,Y` or `X,Y,Z`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sizes(Vec<u64>);
+
+impl Sizes {
+    /// All three, those that are not given being `default`.
+    pub fn three(&self, default: u64) -> [u64; 3] {
+        let mut out = [default; 3];
+        out[..self.0.len()].copy_from_slice(&self.0);
+        out
+    }
+}
+
+impl FromStr for Sizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split([',', 'x']).map(|part| {
+            let size = part.trim().parse::<u64>();
+            size.map_err(|_| format!("{part:?} is no size"))
+        });
+        let sizes: Vec<_> = parts.collect::<Result<_, _>>()?;
+        match sizes.len() {
+            1..=3 => Ok(Sizes(sizes)),
+            n => Err(format!("{n} sizes are given, there are 3 dimensions")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_to_three() {
+        let three = |text: &str| text.parse::<Sizes>().map(|s| s.three(1));
+        assert_eq!(three("8"), Ok([8, 1, 1]));
+        assert_eq!(three("8, 4"), Ok([8, 4, 1]));
+        assert_eq!(three("8x4x2"), Ok([8, 4, 2]));
+        for text in ["", "1,2,3,4", "-1", "1,", "a"] {
+            assert!(three(text).is_err(), "{text}");
+        }
+    }
+}

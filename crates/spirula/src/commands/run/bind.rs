@@ -1,0 +1,253 @@
+//! Which argument goes to which parameter or descriptor.
+
+use crate::values::{ArgSpec, Place, ValueSpec};
+use spirula_spirv::reflect::{Interface, ParamKind};
+
+/// A parameter or descriptor with what was given for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// Position among the slots, from 0.
+    pub number: usize,
+    /// Name in the module.
+    pub name: Option<String>,
+    /// Set, binding and element of a descriptor; `None` for a kernel's parameter.
+    pub binding: Option<(u32, u32, u32)>,
+    /// How a kernel's parameter takes its argument.
+    pub kind: Option<ParamKind>,
+    /// What was given.
+    pub value: ValueSpec,
+}
+
+impl Slot {
+    /// What the slot is called in messages.
+    pub fn title(&self) -> String {
+        let place = match self.binding {
+            Some((set, binding, 0)) => format!("set {set}, binding {binding}"),
+            Some((set, binding, index)) => format!("set {set}, binding {binding}[{index}]"),
+            None => format!("argument {}", self.number),
+        };
+        match &self.name {
+            Some(name) => format!("{place} ({name})"),
+            None => place,
+        }
+    }
+
+    /// Whether the slot is meant by a number, a name or SET,BINDING.
+    pub fn is(&self, which: &str) -> bool {
+        let by_place = || match (which.parse(), self.binding) {
+            (
+                Ok(Place::Binding {
+                    set,
+                    binding,
+                    index,
+                }),
+                Some(own),
+            ) => (set, binding, index) == own,
+            _ => false,
+        };
+        which == self.number.to_string() || self.name.as_deref() == Some(which) || by_place()
+    }
+}
+
+/// An empty slot.
+struct Free {
+    name: Option<String>,
+    binding: Option<(u32, u32, u32)>,
+    kind: Option<ParamKind>,
+    /// Whether it belongs to an array of descriptors without a size, which arguments extend.
+    open: bool,
+}
+
+/// One slot for each argument, in the order of parameters or descriptors.
+///
+/// # Errors
+/// When an argument names no place, or arguments are too few or too many.
+pub fn slots(interface: &Interface, given: &[ArgSpec]) -> Result<Vec<Slot>, String> {
+    let mut free = places(interface, given);
+    let mut taken: Vec<Option<&ValueSpec>> = vec![None; free.len()];
+    for arg in given {
+        let Some(place) = &arg.place else { continue };
+        let at = find(&free, place).ok_or_else(|| unknown(place))?;
+        if taken[at].replace(&arg.value).is_some() {
+            return Err(format!("{} is given twice", describe(place)));
+        }
+    }
+    let mut rest = given.iter().filter(|a| a.place.is_none());
+    for slot in taken.iter_mut().filter(|slot| slot.is_none()) {
+        *slot = rest.next().map(|a| &a.value);
+    }
+    let missing = taken
+        .iter()
+        .zip(&free)
+        .filter(|(t, f)| t.is_none() && !f.open)
+        .count();
+    let surplus = rest.count();
+    if missing > 0 || surplus > 0 {
+        let wanted = free.iter().filter(|f| !f.open).count();
+        let name = &interface.name;
+        return Err(format!(
+            "{name} takes {wanted} arguments, {} are given",
+            given.len()
+        ));
+    }
+    let filled = free
+        .drain(..)
+        .zip(taken)
+        .filter_map(|(f, value)| Some((f, value?)));
+    Ok(filled
+        .enumerate()
+        .map(|(number, (f, value))| Slot {
+            number,
+            name: f.name,
+            binding: f.binding,
+            kind: f.kind,
+            value: value.clone(),
+        })
+        .collect())
+}
+
+fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
+    let params = interface.params.iter().map(|p| Free {
+        name: p.name.clone(),
+        binding: None,
+        kind: Some(p.kind),
+        open: false,
+    });
+    let bindings = interface.bindings.iter().flat_map(|b| {
+        // An array without a size has no more elements than there are arguments.
+        let most = given.len() as u32;
+        let count = if b.count == 0 {
+            most
+        } else {
+            b.count.min(most.saturating_add(1))
+        };
+        (0..count).map(move |index| Free {
+            name: b.name.clone(),
+            binding: Some((b.set, b.binding, index)),
+            kind: None,
+            open: b.count == 0 && index > 0,
+        })
+    });
+    params.chain(bindings).collect()
+}
+
+fn find(free: &[Free], place: &Place) -> Option<usize> {
+    match place {
+        Place::Name(name) => free.iter().position(|f| f.name.as_deref() == Some(name)),
+        Place::Binding {
+            set,
+            binding,
+            index,
+        } => free
+            .iter()
+            .position(|f| f.binding == Some((*set, *binding, *index))),
+    }
+}
+
+fn unknown(place: &Place) -> String {
+    format!("there is no {}", describe(place))
+}
+
+fn describe(place: &Place) -> String {
+    match place {
+        Place::Name(name) => format!("parameter named {name}"),
+        Place::Binding {
+            set,
+            binding,
+            index,
+        } => format!("element {index} of set {set}, binding {binding}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirula_spirv::Id;
+    use spirula_spirv::grammar::enumerants::ExecutionModel;
+    use spirula_spirv::reflect::{Binding, BindingKind, Param};
+
+    fn interface(params: &[&str], bindings: &[(u32, u32, u32)]) -> Interface {
+        let param = |name: &&str| Param {
+            name: Some((*name).to_owned()),
+            kind: ParamKind::Opaque { ty: Id::MAX },
+        };
+        let binding = |&(set, binding, count): &(u32, u32, u32)| Binding {
+            set,
+            binding,
+            variable: Id::MAX,
+            name: None,
+            kind: BindingKind::Storage(Id::MAX),
+            count,
+            read_only: false,
+        };
+        Interface {
+            name: "f".to_owned(),
+            model: ExecutionModel::Kernel,
+            function: Id::MAX,
+            workgroup_size: None,
+            params: params.iter().map(param).collect(),
+            bindings: bindings.iter().map(binding).collect(),
+            push_constant_bytes: 0,
+        }
+    }
+
+    fn bind(interface: &Interface, args: &[&str]) -> Result<Vec<String>, String> {
+        let specs: Vec<ArgSpec> = args.iter().map(|a| a.parse().unwrap()).collect();
+        let slots = slots(interface, &specs)?;
+        Ok(slots
+            .iter()
+            .map(|s| format!("{} {:?}", s.title(), s.value))
+            .collect())
+    }
+
+    #[test]
+    fn names_first_then_in_order() {
+        let f = interface(&["a", "b"], &[]);
+        let bound = bind(&f, &["b:local=1", "local=2"]).unwrap();
+        assert_eq!(
+            bound,
+            ["argument 0 (a) Local(2)", "argument 1 (b) Local(1)"]
+        );
+    }
+
+    #[test]
+    fn arrays_of_descriptors() {
+        let f = interface(&[], &[(0, 0, 2), (1, 3, 0)]);
+        let bound = bind(&f, &["local=1", "local=2", "local=3", "local=4"]).unwrap();
+        assert_eq!(
+            bound[1..],
+            [
+                "set 0, binding 0[1] Local(2)",
+                "set 1, binding 3 Local(3)",
+                "set 1, binding 3[1] Local(4)"
+            ]
+        );
+        assert!(bind(&f, &["local=1", "local=2"]).is_err());
+    }
+
+    #[test]
+    fn wrong_numbers_and_places() {
+        let f = interface(&["a", "b"], &[]);
+        let error = |args: &[&str]| bind(&f, args).unwrap_err();
+        assert_eq!(error(&["local=1"]), "f takes 2 arguments, 1 are given");
+        assert_eq!(error(&["local=1"; 3]), "f takes 2 arguments, 3 are given");
+        assert_eq!(
+            error(&["c:local=1", "local=1"]),
+            "there is no parameter named c"
+        );
+        assert_eq!(
+            error(&["a:local=1", "a:local=1"]),
+            "parameter named a is given twice"
+        );
+        assert_eq!(
+            error(&["0,0:local=1", "local=1"]),
+            "there is no element 0 of set 0, binding 0"
+        );
+    }
+
+    #[test]
+    fn huge_arrays_of_descriptors_take_no_memory() {
+        let f = interface(&[], &[(0, 0, u32::MAX)]);
+        assert!(bind(&f, &["local=1"]).is_err());
+    }
+}

@@ -1,0 +1,192 @@
+//! Making the values of arguments.
+
+use super::bind::Slot;
+use crate::cli::{Failure, files};
+use crate::values::{Contents, ValueSpec};
+use spirula_runtime::Error;
+use spirula_runtime::data::{Array, Element, Number, extent, generate, read_npy};
+use spirula_runtime::types::{TypeNames, Value};
+use spirula_spirv::reflect::{Interface, ParamKind};
+use std::path::Path;
+
+/// A value, ready for the device.
+#[derive(Debug)]
+pub enum Made {
+    /// Contents of a buffer.
+    Buffer(Array),
+    /// A value by its bytes.
+    Bytes(Vec<u8>),
+    /// Bytes of workgroup memory.
+    Local(u64),
+}
+
+/// Makes what a slot is given. `limit` is the size of the largest buffer.
+pub fn make(
+    slot: &Slot,
+    interface: &Interface,
+    types: &TypeNames<'_>,
+    seed: u64,
+    limit: u64,
+) -> Result<Made, Failure> {
+    let bad =
+        |text: String| Failure::message(format!("{} of {}: {text}", slot.title(), interface.name));
+    let seed = seed.wrapping_add(slot.number as u64);
+    if let (Some(ParamKind::Value { ty, size, .. }), ValueSpec::Scalar(element, number)) =
+        (slot.kind, &slot.value)
+    {
+        return scalar(*element, *number, types.value(ty), size, &types.name(ty)).map_err(bad);
+    }
+    let array = match &slot.value {
+        ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
+        ValueSpec::Bytes(bytes) if slot.binding.is_none() => return Ok(Made::Bytes(bytes.clone())),
+        ValueSpec::Scalar(element, _) => {
+            return Err(bad(format!(
+                "it takes a buffer: give its size, such as 16x{element}"
+            )));
+        }
+        ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
+            .map_err(|e| bad(e.to_string()))?,
+        ValueSpec::File(path) => from_npy(path)?,
+        ValueSpec::Array {
+            element,
+            shape,
+            contents,
+        } => array(*element, shape, contents, seed, limit).map_err(|f| match f {
+            Failure::Message { text, .. } => bad(text),
+            other => other,
+        })?,
+    };
+    let is_binding = slot.binding.is_some();
+    match slot.kind {
+        Some(ParamKind::Value { ty, size, .. }) => {
+            by_value(array, types.value(ty), size, &types.name(ty)).map_err(bad)
+        }
+        Some(ParamKind::Workgroup { .. }) => {
+            Err(bad("it takes workgroup memory: give local=BYTES".to_owned()))
+        }
+        _ if is_binding || slot.kind.is_some() => Ok(Made::Buffer(array)),
+        _ => Err(bad("it takes nothing".to_owned())),
+    }
+}
+
+fn scalar(
+    element: Element,
+    number: Number,
+    wanted: Option<Value>,
+    size: u64,
+    name: &str,
+) -> Result<Made, String> {
+    let fits = match wanted {
+        Some(Value {
+            element: own,
+            count: 1,
+        }) => own.is_float() == element.is_float() && own.size() == element.size(),
+        Some(_) => false,
+        None => element.size() as u64 == size,
+    };
+    if !fits {
+        return Err(format!("it takes {name}, {element} is given"));
+    }
+    let mut bytes = Vec::new();
+    element.encode(number, &mut bytes);
+    Ok(Made::Bytes(bytes))
+}
+
+/// The value of a vector or structure from an array.
+fn by_value(array: Array, wanted: Option<Value>, size: u64, name: &str) -> Result<Made, String> {
+    let shape = array.shape_text();
+    let count = array.count();
+    let mut bytes = array.into_bytes();
+    // Vectors of three take the room of four.
+    if wanted.is_some_and(|v| v.count == 3 && count == 3) {
+        bytes.resize(bytes.len() / 3 * 4, 0);
+    }
+    match bytes.len() as u64 == size {
+        true => Ok(Made::Bytes(bytes)),
+        false => Err(format!(
+            "it takes {name} of {size} bytes by value, {shape} is given"
+        )),
+    }
+}
+
+fn array(
+    element: Element,
+    shape: &[usize],
+    contents: &Contents,
+    seed: u64,
+    limit: u64,
+) -> Result<Array, Failure> {
+    let shape_text = spirula_runtime::data::Shape(shape, element).to_string();
+    let too_large = || Failure::message(format!("no memory for {shape_text}"));
+    let (count, size) = extent(element, shape).ok_or_else(too_large)?;
+    if size as u64 > limit {
+        let error = Error::Memory {
+            size: size as u64,
+            limit,
+        };
+        return Err(Failure::message(error.to_string()));
+    }
+    let bytes = match (contents, contents.fill(element, count, seed)) {
+        (_, Err(text)) => return Err(Failure::message(text)),
+        (_, Ok(Some(fill))) => generate(element, count, &fill).map_err(|_| too_large())?,
+        (Contents::File(path), _) if has_extension(path, "npy") => {
+            let array = from_npy(path)?;
+            if array.element() != element || array.count() != count {
+                let (path, has) = (path.display(), array.shape_text());
+                return Err(Failure::message(format!(
+                    "{path} has {has}, not {shape_text}"
+                )));
+            }
+            array.into_bytes()
+        }
+        (Contents::File(path), _) => files::read(path)?.bytes,
+        (_, Ok(None)) => Vec::new(),
+    };
+    Array::new(element, shape.to_vec(), bytes).map_err(|e| Failure::message(e.to_string()))
+}
+
+/// Whether a path ends so.
+pub fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|e| e == extension)
+}
+
+/// Reads a `.npy` file.
+pub fn from_npy(path: &Path) -> Result<Array, Failure> {
+    let input = files::read(path)?;
+    read_npy(&input.bytes).map_err(|e| Failure::message(format!("{}: {e}", input.name)))
+}
+
+/// The bytes of push constants: each value at the next multiple of its element's size.
+pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut out = Vec::new();
+    for value in values {
+        let (align, bytes) = match value {
+            ValueSpec::Scalar(element, number) => {
+                let mut bytes = Vec::new();
+                element.encode(*number, &mut bytes);
+                (element.size(), bytes)
+            }
+            ValueSpec::Array {
+                element,
+                shape,
+                contents,
+            } => {
+                let array = array(*element, shape, contents, seed, limit)?;
+                (element.size(), array.into_bytes())
+            }
+            ValueSpec::Bytes(bytes) => (1, bytes.clone()),
+            ValueSpec::File(path) => {
+                let array = from_npy(path)?;
+                (array.element().size(), array.into_bytes())
+            }
+            ValueSpec::Local(_) => {
+                return Err(Failure::Usage(
+                    "push constants are no workgroup memory".to_owned(),
+                ));
+            }
+        };
+        out.resize(out.len().next_multiple_of(align), 0);
+        out.extend_from_slice(&bytes);
+    }
+    Ok(out)
+}

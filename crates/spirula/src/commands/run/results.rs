@@ -1,0 +1,191 @@
+//! What is done with the buffers after a run: shown, saved, drawn, compared.
+
+use super::bind::Slot;
+use super::made::{Made, from_npy, has_extension};
+use super::stages::Stages;
+use crate::cli::args::Run;
+use crate::cli::{Failure, Outcome, failure, files};
+use crate::values::compare::{Tolerance, compare};
+use crate::values::{image, summary};
+use spirula_runtime::data::{Array, write_npy};
+use spirula_runtime::{Buffer, Device};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A buffer after the run.
+pub struct Computed<'a> {
+    slot: &'a Slot,
+    array: Array,
+    changed: bool,
+}
+
+/// Which buffer, and the file that it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Target {
+    which: Option<String>,
+    path: PathBuf,
+}
+
+/// What was asked for.
+pub struct Wanted {
+    out: Vec<Target>,
+    image: Vec<Target>,
+    check: Vec<(Target, Array)>,
+}
+
+impl Wanted {
+    /// Checks that files can be written, and reads those that are compared with, before anything
+    /// runs.
+    pub fn parse(args: &Run) -> Result<Wanted, Failure> {
+        let targets = |texts: &[String]| texts.iter().map(|t| target(t)).collect::<Vec<_>>();
+        let (out, image) = (targets(&args.out), targets(&args.image));
+        for target in &out {
+            if !has_extension(&target.path, "npy") && !has_extension(&target.path, "bin") {
+                let path = target.path.display();
+                return Err(Failure::Usage(format!(
+                    "--out {path}: the file has to end in .npy or .bin"
+                )));
+            }
+        }
+        for target in out.iter().chain(&image) {
+            files::check_writable(&target.path)?;
+        }
+        let check = targets(&args.check).into_iter().map(|target| {
+            let want = from_npy(&target.path)?;
+            Ok((target, want))
+        });
+        let check = check.collect::<Result<_, Failure>>()?;
+        Ok(Wanted { out, image, check })
+    }
+}
+
+/// `[WHICH=]FILE`; an `@` before the file is allowed, as in arguments.
+fn target(text: &str) -> Target {
+    let (which, path) = match text.split_once('=') {
+        Some((which, path)) => (Some(which.to_owned()), path),
+        None => (None, text),
+    };
+    let path = path.strip_prefix('@').unwrap_or(path).into();
+    Target { which, path }
+}
+
+/// Copies all buffers back.
+pub fn collect<'a>(
+    device: &mut Device,
+    slots: &'a [Slot],
+    values: Vec<Made>,
+    buffers: &[Option<Buffer>],
+) -> Result<Vec<Computed<'a>>, Failure> {
+    let mut out = Vec::new();
+    for ((slot, value), buffer) in slots.iter().zip(values).zip(buffers) {
+        let (Made::Buffer(before), Some(buffer)) = (value, buffer) else {
+            continue;
+        };
+        let bytes = device.download(*buffer);
+        let bytes = bytes.map_err(|e| Failure::message(e.to_string()))?;
+        let changed = bytes != before.bytes();
+        let array = Array::new(before.element(), before.shape().to_vec(), bytes);
+        let array = array.map_err(|e| Failure::message(e.to_string()))?;
+        out.push(Computed {
+            slot,
+            array,
+            changed,
+        });
+    }
+    Ok(out)
+}
+
+/// Shows, saves, draws and compares.
+pub fn tell(results: &[Computed<'_>], wanted: &Wanted, args: &Run, stages: &mut Stages) -> Outcome {
+    let mut text = String::new();
+    for result in results.iter().filter(|r| r.changed) {
+        // Writing to a string does not fail.
+        let _ = write!(
+            text,
+            "{}: {}",
+            result.slot.title(),
+            summary::summary(&result.array, args.show)
+        );
+    }
+    if text.is_empty() {
+        text.push_str("no buffer changed\n");
+    }
+    files::write_text(Path::new("-"), &text)?;
+    for target in &wanted.out {
+        let array = &pick(results, target, |r| r.changed)?.array;
+        if has_extension(&target.path, "npy") {
+            let bytes = write_npy(array).map_err(|e| Failure::message(e.to_string()))?;
+            files::write_binary(&target.path, &bytes)?;
+        } else {
+            files::write_binary(&target.path, array.bytes())?;
+        }
+    }
+    for target in &wanted.image {
+        let array = &pick(results, target, |r| {
+            r.changed && image::is_picture(&r.array)
+        })?
+        .array;
+        let bytes = stages.time("draw", || image::png(array, args.colormap));
+        files::write_binary(&target.path, &bytes.map_err(Failure::message)?)?;
+    }
+    check(results, wanted, args)
+}
+
+fn check(results: &[Computed<'_>], wanted: &Wanted, args: &Run) -> Outcome {
+    let tolerance = Tolerance {
+        absolute: args.atol,
+        relative: args.rtol,
+        ..Tolerance::default()
+    };
+    let mut outcome = Ok(());
+    for (target, want) in &wanted.check {
+        let result = pick(results, target, |r| r.changed)?;
+        let difference = compare(&result.array, want, tolerance).map_err(|text| {
+            Failure::message(format!(
+                "{} against {}: {text}",
+                result.slot.title(),
+                target.path.display()
+            ))
+        })?;
+        if let Some(difference) = difference {
+            let text = format!(
+                "{} differs from {}: {difference}",
+                result.slot.title(),
+                target.path.display()
+            );
+            failure::tell_line("error", &text, None);
+            outcome = Err(Failure::Told);
+        }
+    }
+    outcome
+}
+
+/// The buffer that a target names, or the only one that fits.
+fn pick<'a, 'b>(
+    results: &'b [Computed<'a>],
+    target: &Target,
+    fits: impl Fn(&Computed<'a>) -> bool,
+) -> Result<&'b Computed<'a>, Failure> {
+    let path = target.path.display();
+    let known = || {
+        let titles: Vec<_> = results.iter().map(|r| r.slot.title()).collect();
+        format!("buffers: {}", titles.join("; "))
+    };
+    if let Some(which) = &target.which {
+        let found = results.iter().find(|r| r.slot.is(which));
+        return found
+            .ok_or_else(|| Failure::hinted(format!("no buffer {which} for {path}"), known()));
+    }
+    let mut fitting = results.iter().filter(|r| fits(r));
+    match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Ok(only),
+        (None, _) => Err(Failure::hinted(
+            format!("no buffer for {path} that changed and fits"),
+            known(),
+        )),
+        _ => {
+            let text = format!("several buffers changed: say which with WHICH={path}");
+            Err(Failure::hinted(text, known()))
+        }
+    }
+}

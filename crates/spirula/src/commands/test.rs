@@ -1,0 +1,105 @@
+//! `spirula test`.
+
+use crate::cli::args::{Test, TestWorker};
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Outcome, failure, files};
+use crate::test::{AllowList, Case, Options, Report, discover, run_all, session, spread, worker};
+use spirula_runtime::{Device, DeviceOptions};
+use std::path::Path;
+use std::time::Duration;
+
+/// Runs folders of tests.
+pub fn run(args: &Test) -> Outcome {
+    let allowed = match &args.allow {
+        Some(path) => read_list(path)?,
+        None => AllowList::default(),
+    };
+    if let Some(path) = &args.json {
+        files::check_writable(path)?;
+    }
+    // A device that is not there is told once, and not by every test.
+    Device::open(&args.device, &DeviceOptions::default())
+        .map_err(|e| Failure::message(e.to_string()))?;
+    let cases = find(args)?;
+    let progress = Progress::bar("testing", cases.len() as u64);
+    let outcomes = run_all(&cases, &options(args), &|| progress.step());
+    drop(progress);
+    let report = Report::new(&args.device, cases, outcomes);
+    if let Some(path) = &args.json {
+        let json =
+            serde_json::to_string_pretty(&report).map_err(|e| Failure::message(e.to_string()))?;
+        files::write_text(path, &(json + "\n"))?;
+    }
+    let outdated: Vec<_> = report.outdated(&allowed).collect();
+    if !outdated.is_empty() {
+        let text = format!(
+            "tests pass that the list calls unsupported: {}",
+            outdated.join(" ")
+        );
+        failure::tell_line("note", &text, None);
+    }
+    let mut text = String::new();
+    let mut is_bad = report.has_failures();
+    if args.strict {
+        for id in report.not_allowed(&allowed) {
+            text.push_str(&format!(
+                "NOT ALLOWED {id}: unsupported, and not in the list of such tests\n"
+            ));
+            is_bad = true;
+        }
+    }
+    files::write_text(Path::new("-"), &(text + &report.to_string()))?;
+    if is_bad { Err(Failure::Told) } else { Ok(()) }
+}
+
+fn read_list(path: &Path) -> Result<AllowList, Failure> {
+    let input = files::read(path)?;
+    let list = AllowList::parse(&String::from_utf8_lossy(&input.bytes));
+    list.map_err(|e| Failure::message(format!("{}: {e}", input.name)))
+}
+
+fn find(args: &Test) -> Result<Vec<Case>, Failure> {
+    let mut cases = Vec::new();
+    for path in &args.paths {
+        cases.extend(discover(path).map_err(Failure::message)?);
+    }
+    if let Some(part) = &args.filter {
+        cases.retain(|case| case.id.contains(part.as_str()));
+        if cases.is_empty() {
+            return Err(Failure::message(format!(
+                "no test has {part:?} in its name"
+            )));
+        }
+    }
+    Ok(match args.limit {
+        Some(most) => spread(&cases, most),
+        None => cases,
+    })
+}
+
+fn options(args: &Test) -> Options {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let worker = [
+        "test-worker".to_owned(),
+        "--device".to_owned(),
+        args.device.clone(),
+        "--threads".to_owned(),
+        args.threads.to_string(),
+    ];
+    Options {
+        jobs: args.jobs.map_or(processors, usize::from),
+        timeout: Duration::from_secs(args.timeout),
+        worker: worker.to_vec(),
+    }
+}
+
+/// Runs tests for a parent process.
+pub fn serve(args: &TestWorker) -> Outcome {
+    let options = session::Options {
+        device: args.device.clone(),
+        options: DeviceOptions {
+            threads: Some(args.threads.into()),
+        },
+    };
+    Ok(worker::serve(&options)?)
+}

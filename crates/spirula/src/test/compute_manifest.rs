@@ -1,0 +1,298 @@
+//! Compute manifests: SPIR-V shaders with their buffers and dispatches.
+//!
+//! `manifest.json` lists tests with `dispatches`; `golden/<id>.bin` has the contents of the buffers
+//! in `out`, one after the other. Modules lie in `modules/`, in the folder or beside it.
+
+use super::session::{self, download, expect, number, read, read_json, typed_scalar};
+use super::{MANIFEST, Outcome, Suite};
+use crate::values::compare::Tolerance;
+use crate::values::hex;
+use rand_mt::Mt;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use spirula::CompileOptions;
+use spirula_runtime::data::{Element, Fill, Number, generate};
+use spirula_runtime::{Bound, Buffer, Device, Inputs, Launch, Size};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The entry point of every module.
+const ENTRY: &str = "main";
+
+#[derive(Deserialize)]
+struct Manifest {
+    tests: Vec<Test>,
+}
+
+#[derive(Deserialize)]
+struct Test {
+    id: String,
+    module: String,
+    buffers: Vec<BufferSpec>,
+    dispatches: Vec<Dispatch>,
+    out: Vec<usize>,
+    tol: f64,
+    #[serde(default)]
+    spec: BTreeMap<String, Map<String, Value>>,
+}
+
+#[derive(Deserialize)]
+struct BufferSpec {
+    r#type: String,
+    n: usize,
+    init: Value,
+    #[serde(default)]
+    set: u32,
+    /// None for a buffer that is reached by its address.
+    binding: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct Dispatch {
+    groups: [u32; 3],
+    #[serde(default)]
+    push: Vec<Map<String, Value>>,
+}
+
+struct Folder {
+    path: PathBuf,
+    tests: Vec<Test>,
+}
+
+/// Loads a folder whose manifest lists tests with dispatches.
+pub fn load(path: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+    if !path.join("golden").is_dir() || !path.join(MANIFEST).is_file() {
+        return None;
+    }
+    let value: Value = match read_json(&path.join(MANIFEST)) {
+        Ok(value) => value,
+        Err(e) => return Some(Err(e)),
+    };
+    let first = value.get("tests").and_then(|t| t.get(0));
+    first.and_then(|t| t.get("dispatches"))?;
+    let manifest: Result<Manifest, _> = serde_json::from_value(value);
+    let folder = manifest.map_err(|e| e.to_string()).map(|manifest| Folder {
+        path: path.to_owned(),
+        tests: manifest.tests,
+    });
+    Some(folder.map(|f| Box::new(f) as Box<dyn Suite>))
+}
+
+impl Suite for Folder {
+    fn names(&self) -> Vec<String> {
+        self.tests.iter().map(|t| t.id.clone()).collect()
+    }
+
+    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+        let test = self.tests.iter().find(|t| t.id == name);
+        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let bytes = read(&self.module(&test.module))?;
+        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let mut device = session.open()?;
+        let spec = test.spec.iter().map(specialisation);
+        let spec = spec.collect::<Result<Vec<_>, _>>()?;
+        let kernel = device.create_kernel(&compiled.module, ENTRY, &spec)?;
+        let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
+            let element: Element = b.r#type.parse().map_err(Outcome::failed)?;
+            let buffer = device.upload(&contents(element, b, i)?)?;
+            Ok((element, buffer))
+        });
+        let buffers = buffers.collect::<Result<Vec<_>, Outcome>>()?;
+        let bindings = bindings(&test.buffers, &buffers);
+        for dispatch in &test.dispatches {
+            let push = push_constants(&dispatch.push, &mut device, &buffers)?;
+            device.launch(&Launch {
+                kernel,
+                size: Size::Groups(dispatch.groups),
+                inputs: Inputs::Resources {
+                    bindings: bindings.clone(),
+                    push,
+                },
+            })?;
+            device.wait()?;
+        }
+        let golden = read(&self.path.join("golden").join(format!("{}.bin", test.id)))?;
+        check(test, &mut device, &buffers, &golden)
+    }
+}
+
+impl Folder {
+    fn module(&self, name: &str) -> PathBuf {
+        let own = self.path.join("modules").join(name);
+        match own.is_file() {
+            true => own,
+            false => self.path.join("..").join("modules").join(name),
+        }
+    }
+}
+
+fn specialisation((id, value): (&String, &Map<String, Value>)) -> Result<(u32, u64), Outcome> {
+    let number = id
+        .parse()
+        .map_err(|_| Outcome::failed(format!("{id} is no SpecId")))?;
+    let (_, mut bytes) = typed_scalar(value)?;
+    bytes.resize(8, 0);
+    let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+    Ok((number, bits))
+}
+
+/// Descriptors: buffers that share a binding are the elements of its array.
+fn bindings(specs: &[BufferSpec], buffers: &[(Element, Buffer)]) -> Vec<Bound> {
+    let mut out: Vec<Bound> = Vec::new();
+    for (spec, (_, buffer)) in specs.iter().zip(buffers) {
+        let Some(binding) = spec.binding else {
+            continue;
+        };
+        let same = |b: &&Bound| (b.set, b.binding) == (spec.set, binding);
+        let index = out.iter().filter(same).count() as u32;
+        out.push(Bound {
+            set: spec.set,
+            binding,
+            index,
+            buffer: *buffer,
+        });
+    }
+    out
+}
+
+/// Contents before the first dispatch of buffer number `i`.
+fn contents(element: Element, spec: &BufferSpec, i: usize) -> Result<Vec<u8>, Outcome> {
+    let made = |fill: &Fill| generate(element, spec.n, fill).map_err(Outcome::failed);
+    let bad = || Outcome::failed(format!("unknown initial contents {}", spec.init));
+    // Reserves the memory, or says that there is none.
+    let empty = || made(&Fill::Zeros);
+    match &spec.init {
+        Value::String(rule) => match rule.as_str() {
+            "zero" => empty(),
+            "rand" | "pos" | "mod256" => {
+                let size = empty()?.len();
+                Ok(random(element, spec.n, size, rule, i as u32 + 1))
+            }
+            _ => Err(bad()),
+        },
+        Value::Array(list) => {
+            let numbers = list.iter().map(|v| number(element, v));
+            made(&Fill::List(numbers.collect::<Result<_, _>>()?))
+        }
+        Value::Object(object) => match object
+            .get("iota")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+        {
+            Some([start, step]) => made(&Fill::Ramp {
+                start: number(element, start)?,
+                step: number(element, step)?,
+            }),
+            _ => Err(bad()),
+        },
+        _ => Err(bad()),
+    }
+}
+
+/// Random contents as NumPy's `RandomState(seed)` gives them.
+fn random(element: Element, count: usize, size: usize, rule: &str, seed: u32) -> Vec<u8> {
+    let mut generator = Mt::new(seed);
+    let mut out = Vec::with_capacity(size);
+    if element.is_float() {
+        for _ in 0..count {
+            let a = f64::from(generator.next_u32() >> 5);
+            let b = f64::from(generator.next_u32() >> 6);
+            let u = (a * 67_108_864.0 + b) / 9_007_199_254_740_992.0;
+            let x = if rule == "pos" {
+                0.1 + 0.9 * u
+            } else {
+                2.0 * u - 1.0
+            };
+            element.encode(Number::Float(x), &mut out);
+        }
+        return out;
+    }
+    while out.len() < size {
+        out.extend_from_slice(&generator.next_u32().to_le_bytes());
+    }
+    out.truncate(size);
+    if rule == "mod256" {
+        for chunk in out.chunks_exact_mut(element.size()) {
+            chunk[1..].fill(0);
+        }
+    }
+    out
+}
+
+fn push_constants(
+    items: &[Map<String, Value>],
+    device: &mut Device,
+    buffers: &[(Element, Buffer)],
+) -> Result<Vec<u8>, Outcome> {
+    let mut out = Vec::new();
+    for item in items {
+        let (align, bytes) = if let Some(digits) = item.get("bytes") {
+            (
+                1,
+                hex(digits.as_str().unwrap_or("?")).map_err(Outcome::failed)?,
+            )
+        } else if let Some(number) = item.get("address") {
+            let buffer = number.as_u64().and_then(|n| buffers.get(n as usize));
+            let (_, buffer) =
+                buffer.ok_or_else(|| Outcome::failed(format!("no buffer {number}")))?;
+            (8, device.address(*buffer)?.to_le_bytes().to_vec())
+        } else {
+            let (element, bytes) = typed_scalar(item)?;
+            (element.size(), bytes)
+        };
+        out.resize(out.len().next_multiple_of(align), 0);
+        out.extend_from_slice(&bytes);
+    }
+    Ok(out)
+}
+
+fn check(
+    test: &Test,
+    device: &mut Device,
+    buffers: &[(Element, Buffer)],
+    golden: &[u8],
+) -> Result<(), Outcome> {
+    let tolerance = Tolerance {
+        absolute: test.tol,
+        relative: test.tol,
+        ..Tolerance::default()
+    };
+    let mut rest = golden;
+    for &i in &test.out {
+        let (element, buffer) = *buffers
+            .get(i)
+            .ok_or_else(|| Outcome::failed(format!("no buffer {i}")))?;
+        let got = download(device, buffer)?;
+        let Some((want, after)) = rest.split_at_checked(got.len()) else {
+            return Err(Outcome::failed("the golden file is too short"));
+        };
+        rest = after;
+        expect(
+            &format!("buffer {i}"),
+            element,
+            got,
+            want.to_vec(),
+            tolerance,
+        )?;
+    }
+    match rest.is_empty() {
+        true => Ok(()),
+        false => Err(Outcome::failed("the golden file is too long")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// First values of `numpy.random.RandomState(1)`: `random_sample`, `bytes`.
+    #[test]
+    fn random_contents_are_those_of_numpy() {
+        let bytes = random(Element::F64, 2, 16, "rand", 1);
+        let first = Element::F64.decode(&bytes).to_f64();
+        assert_eq!(first, 2.0 * 0.417_022_004_702_574 - 1.0);
+        let bytes = random(Element::U32, 1, 4, "rand", 1);
+        assert_eq!(bytes, 1_791_095_845_u32.to_le_bytes());
+        assert_eq!(random(Element::U32, 1, 4, "mod256", 1), [0x25, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,96 @@
+//! Finding tests in folders.
+
+use super::{KINDS, MANIFEST, Suite};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A test that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// What it is called: the name of its folder, a slash, and its name there.
+    pub id: String,
+    /// The folder that has it.
+    pub folder: PathBuf,
+    /// Its name there.
+    pub name: String,
+}
+
+/// Loads a folder as the first kind that takes it; `None` when none does.
+pub fn load(folder: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+    let loaded = KINDS.iter().find_map(|kind| {
+        let loaded = (kind.load)(folder)?;
+        Some(loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name)))
+    });
+    loaded.or_else(|| {
+        let claims = folder.join(MANIFEST).is_file();
+        claims.then(|| {
+            Err(format!(
+                "{}: its {MANIFEST} is of no known kind",
+                folder.display()
+            ))
+        })
+    })
+}
+
+/// All tests in and below a path, in order. A folder with a manifest is claimed by it: nothing else
+/// in or below it is a test.
+///
+/// # Errors
+/// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
+pub fn discover(path: &Path) -> Result<Vec<Case>, String> {
+    let folder = match path.file_name() {
+        Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
+        _ => path,
+    };
+    let mut cases = Vec::new();
+    search(folder, &mut cases)?;
+    if cases.is_empty() {
+        return Err(format!("there are no tests in {}", path.display()));
+    }
+    Ok(cases)
+}
+
+fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
+    if let Some(suite) = load(folder) {
+        let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+        let title = whole
+            .file_name()
+            .map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        cases.extend(suite?.names().into_iter().map(|name| Case {
+            id: format!("{title}/{name}"),
+            folder: folder.to_owned(),
+            name,
+        }));
+        return Ok(());
+    }
+    let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let mut folders = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(unreadable)?;
+        // Links are not followed: they may lead back.
+        if entry.file_type().map_err(unreadable)?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    folders.sort();
+    folders.iter().try_for_each(|folder| search(folder, cases))
+}
+
+/// At most `most` of the items, evenly spread.
+pub fn spread<T: Clone>(items: &[T], most: usize) -> Vec<T> {
+    let n = most.min(items.len());
+    (0..n).map(|i| items[i * items.len() / n].clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spread_takes_evenly() {
+        assert_eq!(spread(&[0, 1, 2, 3, 4, 5, 6], 3), [0, 2, 4]);
+        assert_eq!(spread(&[0, 1], 5), [0, 1]);
+        assert_eq!(spread(&[0, 1], 0), [0; 0]);
+    }
+}

@@ -1,0 +1,351 @@
+//! Kernel manifests: OpenCL programs as LLVM IR with their launches, and the contents of every
+//! buffer after the last.
+//!
+//! `manifest.json` with `"format": 2` lists programs, each with the IR files that must give the
+//! same results (each is one test), and launches with their arguments. `golden.json` says what must
+//! come out. Initial contents are made by rule and verified against a hash.
+
+use super::session::{self, download, expect, number, read, read_json, typed_scalar};
+use super::{MANIFEST, Outcome, Suite};
+use crate::values::compare::Tolerance;
+use crate::values::hex;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use spirula::CompileOptions;
+use spirula_runtime::data::{Element, Fill, Number, Order, generate};
+use spirula_runtime::{Argument, Buffer, Device, Inputs, Kernel, Launch, Size};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The form that is understood.
+const FORMAT: u64 = 2;
+
+#[derive(Deserialize)]
+struct Manifest {
+    tests: Vec<Program>,
+}
+
+#[derive(Deserialize)]
+struct Program {
+    id: String,
+    ir: Vec<String>,
+    tol: Option<f64>,
+    kernels: Vec<Step>,
+}
+
+/// One launch.
+#[derive(Deserialize)]
+struct Step {
+    name: String,
+    global: Vec<u64>,
+    local: Option<Vec<u32>>,
+    #[serde(default)]
+    offset: Vec<u64>,
+    args: Vec<Map<String, Value>>,
+}
+
+/// What must come out of a program.
+#[derive(Deserialize)]
+struct Golden {
+    buffers: BTreeMap<String, GoldenBuffer>,
+}
+
+#[derive(Deserialize)]
+struct GoldenBuffer {
+    initial: String,
+    #[serde(default)]
+    same: bool,
+    file: Option<String>,
+    check: Option<String>,
+    #[serde(default)]
+    scale: f64,
+}
+
+struct Folder {
+    path: PathBuf,
+    programs: Vec<Program>,
+    golden: BTreeMap<String, Golden>,
+}
+
+/// Loads a folder whose manifest has the format above and a `golden.json` beside it.
+pub fn load(path: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+    let golden = path.join("golden.json");
+    if !golden.is_file() || !path.join(MANIFEST).is_file() {
+        return None;
+    }
+    let value: Value = match read_json(&path.join(MANIFEST)) {
+        Ok(value) => value,
+        Err(e) => return Some(Err(e)),
+    };
+    if value.get("format").and_then(Value::as_u64) != Some(FORMAT) {
+        return None;
+    }
+    let folder = || -> Result<Folder, String> {
+        let manifest: Manifest = serde_json::from_value(value).map_err(|e| e.to_string())?;
+        Ok(Folder {
+            path: path.to_owned(),
+            programs: manifest.tests,
+            golden: read_json(&golden)?,
+        })
+    };
+    Some(folder().map(|f| Box::new(f) as Box<dyn Suite>))
+}
+
+impl Suite for Folder {
+    fn names(&self) -> Vec<String> {
+        self.programs
+            .iter()
+            .flat_map(|p| p.ir.iter().cloned())
+            .collect()
+    }
+
+    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+        let lists = |p: &&Program| p.ir.iter().any(|ir| ir == name);
+        let program = self
+            .programs
+            .iter()
+            .find(lists)
+            .ok_or_else(|| Outcome::failed("no such test"))?;
+        let golden = self.golden.get(&program.id);
+        let golden = golden.ok_or_else(|| Outcome::failed("golden.json does not have it"))?;
+        let bytes = read(&self.path.join(name))?;
+        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let mut run = Run {
+            device: session.open()?,
+            golden,
+            buffers: BTreeMap::new(),
+        };
+        let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
+        for step in &program.kernels {
+            // All kernels are compiled before anything runs: a refusal names what is missing.
+            if !kernels.contains_key(step.name.as_str()) {
+                let kernel = run
+                    .device
+                    .create_kernel(&compiled.module, &step.name, &[])?;
+                kernels.insert(&step.name, kernel);
+            }
+        }
+        for step in &program.kernels {
+            run.step(step, kernels[step.name.as_str()])?;
+        }
+        run.check(program.tol.unwrap_or(0.0), &self.path)
+    }
+}
+
+/// A buffer of a test.
+struct Made {
+    buffer: Buffer,
+    element: Element,
+    initial: Vec<u8>,
+    slack: u64,
+}
+
+/// A test under way.
+struct Run<'a> {
+    device: Device,
+    golden: &'a Golden,
+    buffers: BTreeMap<String, Made>,
+}
+
+impl Run<'_> {
+    fn step(&mut self, step: &Step, kernel: Kernel) -> Result<(), Outcome> {
+        let arguments = step.args.iter().map(|a| self.argument(a));
+        let arguments = arguments.collect::<Result<_, _>>()?;
+        let local = step.local.as_deref().map(|l| three(l, 1)).transpose()?;
+        let size = Size::Items {
+            global: three(&step.global, 1)?,
+            local,
+            offset: three(&step.offset, 0)?,
+        };
+        self.device.launch(&Launch {
+            kernel,
+            size,
+            inputs: Inputs::Arguments(arguments),
+        })?;
+        Ok(self.device.wait()?)
+    }
+
+    fn argument(&mut self, arg: &Map<String, Value>) -> Result<Argument, Outcome> {
+        if arg.contains_key("buf") {
+            return self.make(arg).map(Argument::Buffer);
+        }
+        if let Some(name) = arg.get("ref") {
+            let made = name.as_str().and_then(|n| self.buffers.get(n));
+            let made = made.ok_or_else(|| Outcome::failed(format!("no buffer {name}")))?;
+            return Ok(Argument::Buffer(made.buffer));
+        }
+        if let Some(bytes) = arg.get("bytes") {
+            let bytes = hex(bytes.as_str().unwrap_or("?")).map_err(Outcome::failed)?;
+            return Ok(Argument::Bytes(bytes));
+        }
+        if let Some(bytes) = arg.get("local") {
+            let bytes = bytes.as_u64();
+            return bytes
+                .map(Argument::Local)
+                .ok_or_else(|| malformed("local", arg));
+        }
+        typed_scalar(arg).map(|(_, bytes)| Argument::Bytes(bytes))
+    }
+
+    fn make(&mut self, arg: &Map<String, Value>) -> Result<Buffer, Outcome> {
+        let text = |key: &str| {
+            arg.get(key)
+                .and_then(Value::as_str)
+                .ok_or_else(|| malformed(key, arg))
+        };
+        let element: Element = text("buf")?.parse().map_err(Outcome::failed)?;
+        let name = text("as")?;
+        let count = arg
+            .get("n")
+            .and_then(Value::as_u64)
+            .and_then(|n| n.try_into().ok());
+        let count: usize = count.ok_or_else(|| malformed("n", arg))?;
+        let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
+        let initial = generate(element, count, &fill(element, init)?).map_err(Outcome::failed)?;
+        let golden = self.golden.buffers.get(name);
+        let golden =
+            golden.ok_or_else(|| Outcome::failed(format!("golden.json has no buffer {name}")))?;
+        let hash: String = Sha256::digest(&initial)[..8]
+            .iter()
+            .map(|b| format!("{b:02x}"))
+            .collect();
+        if hash != golden.initial {
+            let text = format!(
+                "buffer {name}: initial contents hash to {hash}, not {}",
+                golden.initial
+            );
+            return Err(Outcome::failed(text));
+        }
+        let buffer = self.device.upload(&initial)?;
+        let made = Made {
+            buffer,
+            element,
+            initial,
+            slack: arg.get("slack").and_then(Value::as_u64).unwrap_or(0),
+        };
+        self.buffers.insert(name.to_owned(), made);
+        Ok(buffer)
+    }
+
+    /// Compares every buffer that the golden results name.
+    fn check(&mut self, tol: f64, folder: &Path) -> Result<(), Outcome> {
+        for (name, golden) in &self.golden.buffers {
+            let made = self.buffers.get(name);
+            let made =
+                made.ok_or_else(|| Outcome::failed(format!("no launch makes the buffer {name}")))?;
+            let mut got = download(&mut self.device, made.buffer)?;
+            let want = match (&golden.check, &golden.file, golden.same) {
+                (Some(check), _, _) if check == "none" => continue,
+                (_, _, true) => made.initial.clone(),
+                (_, Some(file), _) => read(&folder.join(file))?,
+                _ => {
+                    return Err(Outcome::failed(format!(
+                        "golden.json does not say what {name} holds"
+                    )));
+                }
+            };
+            if golden.check.as_deref() == Some("sorted") {
+                got = sorted(made.element, &got);
+            }
+            let tolerance = Tolerance {
+                absolute: 0.0,
+                relative: tol,
+                scale: golden.scale,
+                slack: made.slack,
+            };
+            expect(
+                &format!("buffer {name}"),
+                made.element,
+                got,
+                want,
+                tolerance,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn malformed(key: &str, arg: &Map<String, Value>) -> Outcome {
+    Outcome::failed(format!(
+        "the manifest has no proper {key:?} in {}",
+        Value::Object(arg.clone())
+    ))
+}
+
+fn three<T: Copy>(sizes: &[T], default: T) -> Result<[T; 3], Outcome> {
+    let mut out = [default; 3];
+    let part = out.get_mut(..sizes.len());
+    part.ok_or_else(|| Outcome::failed("more than 3 dimensions"))?
+        .copy_from_slice(sizes);
+    Ok(out)
+}
+
+/// The elements, smallest first.
+fn sorted(element: Element, bytes: &[u8]) -> Vec<u8> {
+    let mut chunks: Vec<&[u8]> = bytes.chunks_exact(element.size()).collect();
+    chunks.sort_by(|a, b| match (element.decode(a), element.decode(b)) {
+        (Number::Int(a), Number::Int(b)) => a.cmp(&b),
+        (a, b) => a.to_f64().total_cmp(&b.to_f64()),
+    });
+    chunks.concat()
+}
+
+/// The rule for initial contents.
+fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
+    let bad = || Outcome::failed(format!("unknown initial contents {init}"));
+    if init == "zero" {
+        return Ok(Fill::Zeros);
+    }
+    let object = init.as_object().ok_or_else(bad)?;
+    let seed = object.get("seed").and_then(Value::as_u64);
+    let (form, value) = object
+        .iter()
+        .find(|(k, _)| !["seed", "diag"].contains(&k.as_str()))
+        .ok_or_else(bad)?;
+    let seed = || seed.ok_or_else(bad);
+    let text = || value.as_str().ok_or_else(bad);
+    let list = || value.as_array().ok_or_else(bad);
+    let integers = |order| {
+        let bounds: (i64, i64) = serde_json::from_value(value.clone()).map_err(|_| bad())?;
+        Ok(Fill::Integers {
+            low: bounds.0,
+            high: bounds.1,
+            seed: seed()?,
+            order,
+        })
+    };
+    match form.as_str() {
+        "fill" => Ok(Fill::Value(number(element, value)?)),
+        "iota" => match list()?.as_slice() {
+            [start, step] => Ok(Fill::Ramp {
+                start: number(element, start)?,
+                step: number(element, step)?,
+            }),
+            _ => Err(bad()),
+        },
+        "values" => {
+            let numbers = list()?.iter().map(|v| number(element, v));
+            Ok(Fill::List(numbers.collect::<Result<_, _>>()?))
+        }
+        "text" => Ok(Fill::Repeat(text()?.as_bytes().to_vec())),
+        "hex" => Ok(Fill::Bytes(hex(text()?).map_err(Outcome::failed)?)),
+        "bits" => Ok(Fill::Bits { seed: seed()? }),
+        "randi" => integers(Order::AsDrawn),
+        "sorted" => integers(Order::Sorted),
+        "cumsum" => integers(Order::Summed),
+        "rand" => {
+            let bounds: (f64, f64) = serde_json::from_value(value.clone()).map_err(|_| bad())?;
+            let diagonal = object
+                .get("diag")
+                .map(|d| serde_json::from_value(d.clone()));
+            Ok(Fill::Reals {
+                low: bounds.0,
+                high: bounds.1,
+                seed: seed()?,
+                diagonal: diagonal.transpose().map_err(|_| bad())?,
+            })
+        }
+        _ => Err(bad()),
+    }
+}

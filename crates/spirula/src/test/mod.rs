@@ -1,0 +1,56 @@
+//! Folders of tests.
+//!
+//! A *kind* of test is a way in which a folder describes what is to be run and what must come out.
+//! [`KINDS`] has one row for each; which of them a folder is, is found from its content. Each test
+//! runs in a child process, so that one that crashes or hangs is a failed test and no more.
+
+mod compute_manifest;
+mod discover;
+mod kernel_manifest;
+mod outcome;
+mod report;
+pub mod session;
+pub mod worker;
+mod workers;
+
+pub use discover::{Case, discover, spread};
+pub use outcome::Outcome;
+pub use report::{AllowList, Report};
+pub use workers::{Options, run_all};
+
+use std::path::Path;
+
+/// A folder of tests, loaded.
+pub trait Suite {
+    /// Names of its tests, in order, each once.
+    fn names(&self) -> Vec<String>;
+
+    /// Runs a test.
+    ///
+    /// # Errors
+    /// When it failed, or needs something that is missing.
+    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome>;
+}
+
+/// A way of describing tests.
+pub struct Kind {
+    /// Name.
+    pub name: &'static str,
+    /// Loads a folder, `None` when it is not of this kind.
+    pub load: fn(&Path) -> Option<Result<Box<dyn Suite>, String>>,
+}
+
+/// All kinds. The first that takes a folder has it.
+pub const KINDS: &[Kind] = &[
+    Kind {
+        name: "kernel manifest",
+        load: kernel_manifest::load,
+    },
+    Kind {
+        name: "compute manifest",
+        load: compute_manifest::load,
+    },
+];
+
+/// The file by which a folder says that it holds tests.
+const MANIFEST: &str = "manifest.json";

@@ -1,0 +1,199 @@
+//! What came out of a run of tests.
+
+use super::{Case, Outcome};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// Ids shown of the tests that miss the same thing.
+const SHOWN: usize = 3;
+
+/// The outcomes of a run.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Device on which the tests ran.
+    device: String,
+    /// Tests that passed.
+    passed: usize,
+    /// Tests that failed.
+    failed: usize,
+    /// Tests that need something that is missing.
+    unsupported: usize,
+    /// Each test.
+    tests: Vec<Row>,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    id: String,
+    #[serde(flatten)]
+    outcome: Outcome,
+    seconds: f64,
+}
+
+impl Report {
+    /// The outcomes of these tests, in the same order.
+    pub fn new(device: &str, cases: Vec<Case>, outcomes: Vec<(Outcome, Duration)>) -> Self {
+        let rows = cases.into_iter().zip(outcomes);
+        let tests: Vec<Row> = rows
+            .map(|(case, (outcome, time))| Row {
+                id: case.id,
+                outcome,
+                seconds: time.as_secs_f64(),
+            })
+            .collect();
+        let count = |f: fn(&Outcome) -> bool| tests.iter().filter(|t| f(&t.outcome)).count();
+        Report {
+            device: device.to_owned(),
+            passed: count(|o| matches!(o, Outcome::Passed)),
+            failed: count(|o| matches!(o, Outcome::Failed(_))),
+            unsupported: count(|o| matches!(o, Outcome::Unsupported(_))),
+            tests,
+        }
+    }
+
+    /// Whether any test failed.
+    pub fn has_failures(&self) -> bool {
+        self.failed > 0
+    }
+
+    /// Tests that are unsupported and not in a list of those that may be.
+    pub fn not_allowed<'a>(&'a self, list: &'a AllowList) -> impl Iterator<Item = &'a str> {
+        let unsupported = self
+            .tests
+            .iter()
+            .filter(|t| matches!(t.outcome, Outcome::Unsupported(_)));
+        unsupported
+            .map(|t| t.id.as_str())
+            .filter(|id| !list.ids.contains_key(*id))
+    }
+
+    /// Tests that passed although a list says that they are not supported.
+    pub fn outdated<'a>(&'a self, list: &'a AllowList) -> impl Iterator<Item = &'a str> {
+        let passed = self.tests.iter().filter(|t| t.outcome == Outcome::Passed);
+        passed
+            .map(|t| t.id.as_str())
+            .filter(|id| list.ids.contains_key(*id))
+    }
+}
+
+/// What failed and why, what is missing and for how many tests, and the numbers in the last line.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut missing: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for test in &self.tests {
+            match &test.outcome {
+                Outcome::Passed => {}
+                Outcome::Failed(reason) => writeln!(f, "FAILED {}: {reason}", test.id)?,
+                Outcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
+            }
+        }
+        for (what, ids) in missing {
+            write!(
+                f,
+                "UNSUPPORTED {what}: {}",
+                ids[..ids.len().min(SHOWN)].join(" ")
+            )?;
+            match ids.len().saturating_sub(SHOWN) {
+                0 => writeln!(f)?,
+                more => writeln!(f, " and {more} more")?,
+            }
+        }
+        let Report {
+            passed,
+            failed,
+            unsupported,
+            ..
+        } = self;
+        writeln!(
+            f,
+            "{passed} passed, {failed} failed, {unsupported} unsupported"
+        )
+    }
+}
+
+/// Tests that may be unsupported, with the reason of each: lines of an id, a tab and a reason;
+/// empty lines and those that begin with `#` say nothing.
+#[derive(Debug, Default)]
+pub struct AllowList {
+    ids: BTreeMap<String, String>,
+}
+
+impl AllowList {
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// When a line has no reason.
+    pub fn parse(text: &str) -> Result<AllowList, String> {
+        let mut ids = BTreeMap::new();
+        for (number, line) in text.lines().enumerate() {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            match line.split_once('\t') {
+                Some((id, reason)) if !reason.trim().is_empty() => {
+                    ids.insert(id.trim().to_owned(), reason.trim().to_owned());
+                }
+                _ => {
+                    return Err(format!(
+                        "line {} has no tab and reason behind the test",
+                        number + 1
+                    ));
+                }
+            }
+        }
+        Ok(AllowList { ids })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let case = |name: &str| Case {
+            id: format!("d/{name}"),
+            folder: "d".into(),
+            name: name.to_owned(),
+        };
+        let outcomes = [
+            Outcome::Passed,
+            Outcome::failed("wrong"),
+            Outcome::unsupported("OpFoo"),
+        ];
+        let outcomes = outcomes.map(|o| (o, Duration::ZERO)).to_vec();
+        Report::new("cpu", ["a", "b", "c"].map(case).to_vec(), outcomes)
+    }
+
+    #[test]
+    fn last_line_has_the_numbers() {
+        let text = report().to_string();
+        let want = "FAILED d/b: wrong\nUNSUPPORTED OpFoo: d/c\n1 passed, 1 failed, 1 unsupported\n";
+        assert_eq!(text, want);
+    }
+
+    #[test]
+    fn only_listed_tests_may_be_unsupported() {
+        let report = report();
+        let list = AllowList::parse("# why\nd/c\tno foo here\nd/a\told\n").unwrap();
+        assert_eq!(report.not_allowed(&list).count(), 0);
+        assert_eq!(report.outdated(&list).collect::<Vec<_>>(), ["d/a"]);
+        assert_eq!(
+            report
+                .not_allowed(&AllowList::default())
+                .collect::<Vec<_>>(),
+            ["d/c"]
+        );
+        assert!(AllowList::parse("d/c\n").is_err());
+    }
+
+    #[test]
+    fn json_has_each_test() {
+        let json = serde_json::to_value(report()).unwrap();
+        assert_eq!(json["failed"], 1);
+        assert_eq!(json["tests"][1]["outcome"], "failed");
+        assert_eq!(json["tests"][1]["reason"], "wrong");
+        assert_eq!(json["tests"][0]["outcome"], "passed");
+    }
+}

@@ -1,0 +1,185 @@
+//! Running tests in child processes, several at a time, each with a limit of time.
+
+use super::worker::Request;
+use super::{Case, Outcome};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How tests are run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Child processes at a time.
+    pub jobs: usize,
+    /// Longest time of a test.
+    pub timeout: Duration,
+    /// Arguments that make this program a worker.
+    pub worker: Vec<String>,
+}
+
+/// Bytes kept of what a worker last wrote to standard error.
+const TAIL: usize = 4096;
+
+/// Runs all tests; their outcomes and times in the same order. `done` is called after each.
+pub fn run_all(
+    cases: &[Case],
+    options: &Options,
+    done: &(dyn Fn() + Sync),
+) -> Vec<(Outcome, Duration)> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut worker = None;
+        let mut ended = Vec::new();
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(i) else {
+                return ended;
+            };
+            let start = Instant::now();
+            let outcome = attempt(case, &mut worker, options);
+            ended.push((i, outcome, start.elapsed()));
+            done();
+        }
+    };
+    let mut all = thread::scope(|scope| {
+        let jobs = options.jobs.clamp(1, cases.len().max(1));
+        let threads: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        let ended = threads
+            .into_iter()
+            .flat_map(|t| t.join().unwrap_or_default());
+        ended.collect::<Vec<_>>()
+    });
+    all.sort_by_key(|(i, ..)| *i);
+    all.into_iter()
+        .map(|(_, outcome, time)| (outcome, time))
+        .collect()
+}
+
+/// Runs a test in a worker, which is started where there is none and ended where it misbehaves.
+fn attempt(case: &Case, worker: &mut Option<Worker>, options: &Options) -> Outcome {
+    let ready = match worker.take() {
+        Some(ready) => Ok(ready),
+        None => Worker::start(&options.worker),
+    };
+    let mut ready = match ready {
+        Ok(ready) => ready,
+        Err(e) => return Outcome::failed(format!("no process to run it in: {e}")),
+    };
+    let request = Request {
+        folder: case.folder.clone(),
+        name: case.name.clone(),
+    };
+    match ready.ask(&request, options.timeout) {
+        Ok(outcome) => {
+            *worker = Some(ready);
+            outcome
+        }
+        Err(Trouble::Late) => Outcome::failed(format!(
+            "it did not end within {} s",
+            options.timeout.as_secs()
+        )),
+        Err(Trouble::Gone) => ready.obituary(),
+    }
+}
+
+enum Trouble {
+    /// No answer in time.
+    Late,
+    /// The process ended.
+    Gone,
+}
+
+struct Worker {
+    process: Child,
+    requests: ChildStdin,
+    answers: Receiver<String>,
+    tail: Arc<Mutex<Vec<u8>>>,
+    errors: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn start(arguments: &[String]) -> io::Result<Worker> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let lost = || io::Error::other("a pipe is missing");
+        let requests = process.stdin.take().ok_or_else(lost)?;
+        let stdout = process.stdout.take().ok_or_else(lost)?;
+        let stderr = process.stderr.take().ok_or_else(lost)?;
+        let (send, answers) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let tail = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&tail);
+        let errors = thread::spawn(move || keep_tail(stderr, &kept));
+        Ok(Worker {
+            process,
+            requests,
+            answers,
+            tail,
+            errors: Some(errors),
+        })
+    }
+
+    fn ask(&mut self, request: &Request, timeout: Duration) -> Result<Outcome, Trouble> {
+        let mut line = serde_json::to_string(request).map_err(|_| Trouble::Gone)?;
+        line.push('\n');
+        let sent = self.requests.write_all(line.as_bytes());
+        sent.map_err(|_| Trouble::Gone)?;
+        match self.answers.recv_timeout(timeout) {
+            Ok(line) => serde_json::from_str(&line)
+                .or_else(|e| Ok(Outcome::failed(format!("a garbled answer: {e}")))),
+            Err(RecvTimeoutError::Timeout) => Err(Trouble::Late),
+            Err(RecvTimeoutError::Disconnected) => Err(Trouble::Gone),
+        }
+    }
+
+    /// How the process ended, and what it said last.
+    fn obituary(mut self) -> Outcome {
+        let status = self.process.wait();
+        if let Some(errors) = self.errors.take() {
+            // The thread has no result; joining it waits for the end of the stream.
+            let _ = errors.join();
+        }
+        let tail = self
+            .tail
+            .lock()
+            .map(|t| String::from_utf8_lossy(&t).into_owned());
+        let said = tail.unwrap_or_default();
+        match status {
+            Ok(status) => Outcome::failed(format!("crashed ({status}): {said}")),
+            Err(e) => Outcome::failed(format!("crashed ({e}): {said}")),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Keeps the last bytes of a stream.
+fn keep_tail(mut from: impl Read, tail: &Mutex<Vec<u8>>) {
+    let mut chunk = [0; 1024];
+    while let Ok(n @ 1..) = from.read(&mut chunk) {
+        let Ok(mut kept) = tail.lock() else { return };
+        kept.extend_from_slice(&chunk[..n]);
+        let surplus = kept.len().saturating_sub(TAIL);
+        kept.drain(..surplus);
+    }
+}

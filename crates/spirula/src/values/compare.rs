@@ -1,0 +1,172 @@
+//! Where and by how much an array differs from what is expected.
+
+use spirula_runtime::data::{Array, Number};
+use std::fmt;
+
+/// How much floats may differ: by `absolute + relative * max(|want|, scale)`. Integers are equal,
+/// or differ by `slack` at most. NaN equals NaN.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tolerance {
+    /// For floats of any size.
+    pub absolute: f64,
+    /// For floats, of their size.
+    pub relative: f64,
+    /// Size below which the relative tolerance does not shrink.
+    pub scale: f64,
+    /// For integers.
+    pub slack: u64,
+}
+
+/// How two arrays differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Elements that differ by more than is tolerated.
+    pub count: usize,
+    /// Elements in all.
+    pub of: usize,
+    /// First element that differs.
+    pub first: usize,
+    /// Its coordinates.
+    pub coordinates: Vec<usize>,
+    /// Its value, and that which is expected, as text.
+    pub got_want: (String, String),
+    /// Largest difference of any element; NaN where a number and none meet.
+    pub largest: f64,
+}
+
+/// Compares two arrays of the same type and number of elements; `None` where they agree.
+///
+/// # Errors
+/// When type or number of elements differ.
+pub fn compare(
+    got: &Array,
+    want: &Array,
+    tolerance: Tolerance,
+) -> Result<Option<Difference>, String> {
+    if got.element() != want.element() || got.count() != want.count() {
+        return Err(format!(
+            "{} was computed, {} is expected",
+            got.shape_text(),
+            want.shape_text()
+        ));
+    }
+    if got.bytes() == want.bytes() {
+        return Ok(None);
+    }
+    let mut found: Option<Difference> = None;
+    for (i, (g, w)) in got.numbers().zip(want.numbers()).enumerate() {
+        let Some(by) = differ(g, w, tolerance) else {
+            continue;
+        };
+        let difference = found.get_or_insert_with(|| Difference {
+            count: 0,
+            of: got.count(),
+            first: i,
+            coordinates: got.coordinates(i),
+            got_want: (got.element().format(g), got.element().format(w)),
+            largest: 0.0,
+        });
+        difference.count += 1;
+        if by.is_nan() || by > difference.largest {
+            difference.largest = by;
+        }
+    }
+    Ok(found)
+}
+
+/// By how much two numbers differ, where that is too much.
+fn differ(got: Number, want: Number, tolerance: Tolerance) -> Option<f64> {
+    match (got, want) {
+        (Number::Int(g), Number::Int(w)) => {
+            let by = g.abs_diff(w);
+            (by > u128::from(tolerance.slack)).then_some(by as f64)
+        }
+        _ => {
+            let (g, w) = (got.to_f64(), want.to_f64());
+            if g == w || (g.is_nan() && w.is_nan()) {
+                return None;
+            }
+            let by = (g - w).abs();
+            let most = tolerance.absolute + tolerance.relative * w.abs().max(tolerance.scale);
+            // A NaN on either side, or an infinity against another number, is never within.
+            (by.is_nan() || by.is_infinite() || by > most).then_some(by)
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (got, want) = &self.got_want;
+        write!(
+            f,
+            "{} of {} elements differ; first at {}",
+            self.count, self.of, self.first
+        )?;
+        if self.coordinates.len() > 1 {
+            let at: Vec<_> = self.coordinates.iter().map(ToString::to_string).collect();
+            write!(f, " [{}]", at.join(", "))?;
+        }
+        write!(
+            f,
+            ": got {got}, want {want}; largest difference {:.3e}",
+            self.largest
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirula_runtime::data::Element;
+
+    fn floats(values: &[f32]) -> Array {
+        let bytes = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        Array::new(Element::F32, vec![2, values.len() / 2], bytes).unwrap()
+    }
+
+    #[test]
+    fn differences_are_counted_and_placed() {
+        let want = floats(&[1.0, 2.0, 3.0, 4.0]);
+        let got = floats(&[1.0, 2.5, 3.0, 4.25]);
+        let difference = compare(&got, &want, Tolerance::default()).unwrap().unwrap();
+        assert_eq!(
+            difference.to_string(),
+            "2 of 4 elements differ; first at 1 [0, 1]: got 2.5, want 2; largest difference 5.000e-1"
+        );
+        let loose = Tolerance {
+            absolute: 0.3,
+            relative: 0.1,
+            ..Tolerance::default()
+        };
+        assert_eq!(compare(&got, &want, loose), Ok(None));
+    }
+
+    #[test]
+    fn nan_and_infinity() {
+        let loose = Tolerance {
+            absolute: f64::MAX,
+            ..Tolerance::default()
+        };
+        let nan = floats(&[f32::NAN, 1.0]);
+        let payload = floats(&[f32::from_bits(0x7fc0_0001), 1.0]);
+        assert_eq!(compare(&payload, &nan, loose), Ok(None));
+        assert!(
+            compare(&floats(&[0.0, 1.0]), &nan, loose)
+                .unwrap()
+                .is_some()
+        );
+        let infinite = floats(&[f32::INFINITY, 1.0]);
+        assert!(compare(&nan, &infinite, loose).unwrap().is_some());
+        assert!(
+            compare(&floats(&[1.0, 1.0]), &infinite, loose)
+                .unwrap()
+                .is_some()
+        );
+    }
+
+    #[test]
+    fn other_types_are_no_comparison() {
+        let want = Array::new(Element::U32, vec![2], vec![0; 8]).unwrap();
+        assert!(compare(&floats(&[0.0, 0.0]), &want, Tolerance::default()).is_err());
+    }
+}

@@ -1,0 +1,13 @@
+//! Values as the command line writes them, and what is done with results.
+//!
+//! - [`ValueSpec`] and [`ArgSpec`]: `1024xf32=iota` and its relatives.
+//! - [`summary`]: an array in a few lines.
+//! - [`compare`]: where and by how much two arrays differ.
+//! - [`image`]: an array as a picture.
+
+pub mod compare;
+pub mod image;
+mod spec;
+pub mod summary;
+
+pub use spec::{ArgSpec, Contents, Place, ValueSpec, hex};

@@ -1,0 +1,403 @@
+//! The grammar of arguments.
+//!
+//! ```text
+//! ARG      = [PLACE ":"] VALUE
+//! PLACE    = NAME | SET "," BINDING [ "[" INDEX "]" ]
+//! VALUE    = SHAPE TYPE ["=" CONTENTS]      a buffer; zeros without contents
+//!          | "@" FILE.npy                   a buffer as in the file
+//!          | TYPE "=" NUMBER                a scalar
+//!          | "local=" (BYTES | SHAPE TYPE)  workgroup memory
+//!          | "hex=" DIGITS                  the bytes of a value
+//! SHAPE    = { SIZE "x" }, one at least
+//! CONTENTS = NUMBERS | "zeros" | "fill(" V ")" | "iota" ["(" START "," STEP ")"]
+//!          | "random" ["(" [LOW "," HIGH] ["," "seed=" N] ")"] | "@" FILE
+//! ```
+
+use spirula_runtime::data::{Class, Element, Fill, Number, Order, extent};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// An argument of a kernel, or a resource of a shader.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArgSpec {
+    /// Which parameter it is for; the next one where this is not said.
+    pub place: Option<Place>,
+    /// What is passed.
+    pub value: ValueSpec,
+}
+
+/// Which parameter or descriptor an argument is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// By its name.
+    Name(String),
+    /// A descriptor.
+    Binding {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+        /// Element of an array of descriptors.
+        index: u32,
+    },
+}
+
+/// A value, not yet made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ValueSpec {
+    /// A scalar.
+    Scalar(Element, Number),
+    /// An array of a type and shape.
+    Array {
+        /// Type of its elements.
+        element: Element,
+        /// Sizes of its dimensions.
+        shape: Vec<usize>,
+        /// What is in it.
+        contents: Contents,
+    },
+    /// An array as a `.npy` file has it.
+    File(PathBuf),
+    /// Bytes of workgroup memory.
+    Local(u64),
+    /// The bytes of a value.
+    Bytes(Vec<u8>),
+}
+
+/// What is in an array.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Contents {
+    /// Made by rule.
+    Fill(Fill),
+    /// These numbers; a single one stands in every element.
+    Numbers(Vec<Number>),
+    /// Random between bounds (any bits where there are none), by a seed that may be left open.
+    Random {
+        /// Smallest, and bound above.
+        range: Option<(Number, Number)>,
+        /// Seed.
+        seed: Option<u64>,
+    },
+    /// From a `.npy` file of the same type and number of elements, or from the bytes of any other.
+    File(PathBuf),
+}
+
+impl FromStr for ArgSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, value) = match split_place(text) {
+            Some((place, value)) => (Some(place?), value),
+            None => (None, text),
+        };
+        let value = value.parse()?;
+        Ok(ArgSpec { place, value })
+    }
+}
+
+/// The part before a colon that stands before contents and file names.
+fn split_place(text: &str) -> Option<(Result<Place, String>, &str)> {
+    let end = text.find(['=', '@']).unwrap_or(text.len());
+    let (place, _) = text[..end].split_once(':')?;
+    Some((place.parse(), &text[place.len() + 1..]))
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((set, rest)) = text.split_once(',') else {
+            return match text.is_empty() {
+                true => Err("the name before ':' is empty".to_owned()),
+                false => Ok(Place::Name(text.to_owned())),
+            };
+        };
+        let (binding, index) = match rest.strip_suffix(']').and_then(|r| r.split_once('[')) {
+            Some((binding, index)) => (binding, index),
+            None => (rest, "0"),
+        };
+        match (set.parse(), binding.parse(), index.parse()) {
+            (Ok(set), Ok(binding), Ok(index)) => Ok(Place::Binding {
+                set,
+                binding,
+                index,
+            }),
+            _ => Err(format!("{text:?} is no SET,BINDING or SET,BINDING[INDEX]")),
+        }
+    }
+}
+
+impl FromStr for ValueSpec {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(path) = text.strip_prefix('@') {
+            return Ok(ValueSpec::File(path.into()));
+        }
+        let (kind, contents) = match text.split_once('=') {
+            Some((kind, contents)) => (kind, Some(contents)),
+            None => (text, None),
+        };
+        match (kind, contents) {
+            ("local", Some(size)) => local(size).map(ValueSpec::Local),
+            ("hex", Some(digits)) => hex(digits).map(ValueSpec::Bytes),
+            _ => {
+                let (shape, element) = shape(kind)?;
+                match (shape.is_empty(), contents) {
+                    (true, Some(number)) => {
+                        let number = element.parse(number.trim()).map_err(|e| e.to_string())?;
+                        Ok(ValueSpec::Scalar(element, number))
+                    }
+                    (true, None) => Err(format!("{element} needs a value: {element}=1")),
+                    (false, contents) => Ok(ValueSpec::Array {
+                        element,
+                        shape,
+                        contents: parse_contents(element, contents.unwrap_or("zeros"))?,
+                    }),
+                }
+            }
+        }
+    }
+}
+
+/// `4x3xf32`, or `f32` alone.
+fn shape(text: &str) -> Result<(Vec<usize>, Element), String> {
+    let (sizes, name) = text
+        .rsplit_once('x')
+        .map_or((None, text), |(s, n)| (Some(s), n));
+    let element = name.parse::<Element>().map_err(|e| e.to_string())?;
+    let sizes = sizes.map_or(Ok(Vec::new()), |sizes| {
+        let parse = |size: &str| {
+            let parsed = size.parse::<usize>();
+            parsed.map_err(|_| format!("{size:?} in {text:?} is no size of a dimension"))
+        };
+        sizes.split('x').map(parse).collect()
+    })?;
+    Ok((sizes, element))
+}
+
+fn local(text: &str) -> Result<u64, String> {
+    if let Ok(bytes) = text.parse() {
+        return Ok(bytes);
+    }
+    let (shape, element) = shape(text)?;
+    let bytes = extent(element, &shape).map(|(_, bytes)| bytes as u64);
+    bytes.ok_or_else(|| format!("{text} is beyond memory"))
+}
+
+/// The bytes that hexadecimal digits stand for.
+pub fn hex(digits: &str) -> Result<Vec<u8>, String> {
+    let digits: Vec<u32> = digits
+        .chars()
+        .filter(|c| !c.is_whitespace() && *c != '_')
+        .map(|c| {
+            c.to_digit(16)
+                .ok_or_else(|| format!("{c:?} is no hexadecimal digit"))
+        })
+        .collect::<Result<_, _>>()?;
+    match digits.as_chunks() {
+        (pairs, []) => Ok(pairs.iter().map(|[a, b]| (a << 4 | b) as u8).collect()),
+        _ => Err("the number of hexadecimal digits is odd".to_owned()),
+    }
+}
+
+fn parse_contents(element: Element, text: &str) -> Result<Contents, String> {
+    if let Some(path) = text.strip_prefix('@') {
+        return Ok(Contents::File(path.into()));
+    }
+    let text = text.trim();
+    let (name, parts) = match text.strip_suffix(')').and_then(|t| t.split_once('(')) {
+        Some((name, inside)) => (name, inside.split(',').map(str::trim).collect()),
+        None => (text, Vec::new()),
+    };
+    let number = |text: &str| element.parse(text).map_err(|e| e.to_string());
+    let whole = |n| match element.class() {
+        Class::Float => Number::Float(n as f64),
+        _ => Number::Int(n),
+    };
+    match (name, parts.as_slice()) {
+        ("zeros", []) => Ok(Contents::Fill(Fill::Zeros)),
+        ("fill", [value]) => Ok(Contents::Fill(Fill::Value(number(value)?))),
+        ("iota", []) => Ok(Contents::Fill(Fill::Ramp {
+            start: whole(0),
+            step: whole(1),
+        })),
+        ("iota", [start, step]) => Ok(Contents::Fill(Fill::Ramp {
+            start: number(start)?,
+            step: number(step)?,
+        })),
+        ("random", parts) => random(element, parts),
+        ("zeros" | "fill" | "iota", _) => Err(format!("{text:?} has the wrong number of values")),
+        _ => numbers(element, text),
+    }
+}
+
+fn random(element: Element, parts: &[&str]) -> Result<Contents, String> {
+    let (bounds, seed) = match parts.split_last() {
+        Some((last, before)) if last.starts_with("seed=") => {
+            let seed = last["seed=".len()..].parse();
+            let seed = seed.map_err(|_| format!("{last:?} is no seed: give seed=N"))?;
+            (before, Some(seed))
+        }
+        _ => (parts, None),
+    };
+    let number = |text: &str| element.parse(text).map_err(|e| e.to_string());
+    let range = match bounds {
+        [] => None,
+        [low, high] => Some((number(low)?, number(high)?)),
+        _ => return Err("random takes two bounds, or none".to_owned()),
+    };
+    Ok(Contents::Random { range, seed })
+}
+
+/// Numbers between spaces, commas and brackets.
+fn numbers(element: Element, text: &str) -> Result<Contents, String> {
+    let words = text.split(|c: char| c.is_whitespace() || ",[]".contains(c));
+    let words = words.filter(|w| !w.is_empty());
+    let numbers = words.map(|w| element.parse(w).map_err(|e| e.to_string()));
+    let numbers: Vec<_> = numbers.collect::<Result<_, _>>()?;
+    match numbers.is_empty() {
+        true => Err("there are no contents behind '='".to_owned()),
+        false => Ok(Contents::Numbers(numbers)),
+    }
+}
+
+impl Contents {
+    /// The rule for an array, with a seed where none was given; none for files.
+    ///
+    /// # Errors
+    /// When there are several numbers, and not as many as elements.
+    pub fn fill(&self, element: Element, count: usize, seed: u64) -> Result<Option<Fill>, String> {
+        Ok(Some(match self {
+            Contents::Fill(fill) => fill.clone(),
+            Contents::Numbers(numbers) => match numbers.as_slice() {
+                [one] => Fill::Value(*one),
+                all if all.len() == count => Fill::List(all.to_vec()),
+                all => {
+                    return Err(format!(
+                        "{} values are given for {count} elements",
+                        all.len()
+                    ));
+                }
+            },
+            Contents::Random { range, seed: own } => {
+                let seed = own.unwrap_or(seed);
+                match (element.class(), range) {
+                    (Class::Float, range) => {
+                        let (low, high) =
+                            range.map_or((0.0, 1.0), |(a, b)| (a.to_f64(), b.to_f64()));
+                        Fill::Reals {
+                            low,
+                            high,
+                            seed,
+                            diagonal: None,
+                        }
+                    }
+                    (_, None) => Fill::Bits { seed },
+                    (_, Some((low, high))) => {
+                        let bound = |n: &Number| {
+                            i64::try_from(n.to_int()).map_err(|_| {
+                                "random takes bounds of 64 bits with a sign".to_owned()
+                            })
+                        };
+                        Fill::Integers {
+                            low: bound(low)?,
+                            high: bound(high)?,
+                            seed,
+                            order: Order::AsDrawn,
+                        }
+                    }
+                }
+            }
+            Contents::File(_) => return Ok(None),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(text: &str) -> (Element, Vec<usize>, Contents) {
+        match text.parse::<ArgSpec>().unwrap().value {
+            ValueSpec::Array {
+                element,
+                shape,
+                contents,
+            } => (element, shape, contents),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn arrays() {
+        let (element, shape, contents) = array("2x3xf32=[[1 2 3][4 5 6.5]]");
+        assert_eq!((element, shape), (Element::F32, vec![2, 3]));
+        let numbers = [1.0, 2.0, 3.0, 4.0, 5.0, 6.5].map(Number::Float);
+        assert_eq!(contents, Contents::Numbers(numbers.to_vec()));
+        assert_eq!(array("8xbf16").2, Contents::Fill(Fill::Zeros));
+        assert_eq!(
+            array("8xu8=@a=b:c.bin").2,
+            Contents::File("a=b:c.bin".into())
+        );
+        let random = Contents::Random {
+            range: Some((Number::Int(-3), Number::Int(4))),
+            seed: Some(7),
+        };
+        assert_eq!(array("8xi32=random(-3, 4, seed=7)").2, random);
+    }
+
+    #[test]
+    fn other_values() {
+        let value = |text: &str| text.parse::<ArgSpec>().unwrap().value;
+        assert_eq!(
+            value("u8=0xff"),
+            ValueSpec::Scalar(Element::U8, Number::Int(255))
+        );
+        assert_eq!(value("local=256xf32"), ValueSpec::Local(1024));
+        assert_eq!(value("local=100"), ValueSpec::Local(100));
+        assert_eq!(value("hex=00 ff"), ValueSpec::Bytes(vec![0, 255]));
+        assert_eq!(value("@c:x.npy"), ValueSpec::File("c:x.npy".into()));
+    }
+
+    #[test]
+    fn places() {
+        let place = |text: &str| text.parse::<ArgSpec>().unwrap().place;
+        assert_eq!(place("x:4xf32"), Some(Place::Name("x".to_owned())));
+        let binding = Place::Binding {
+            set: 1,
+            binding: 2,
+            index: 3,
+        };
+        assert_eq!(place("1,2[3]:4xf32"), Some(binding));
+        assert_eq!(place("4xf32=@a:b.npy"), None);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "",
+            "f32",
+            "f32=",
+            "4xf33",
+            "x4xf32",
+            "4xf32=",
+            "4xu8=256",
+            "4xi32=1.5",
+            "-1xf32",
+            "hex=123",
+            "hex=zz",
+            "local=",
+            "local=4xq",
+            "1,:4xf32",
+            ":4xf32",
+            "4xf32=fill()",
+            "4xf32=random(1)",
+            "4xf32=random(0,1,seed=x)",
+            "4xf32=iota(1)",
+            "18446744073709551616xu8",
+        ] {
+            assert!(text.parse::<ArgSpec>().is_err(), "{text}");
+        }
+    }
+}
