@@ -176,7 +176,7 @@ impl Device {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<Kernel, Error> {
-        let interface = Interface::of(module, entry).map_err(Error::Module)?;
+        let interface = Interface::of(module, entry).map_err(|d| Error::Module(Box::new(d)))?;
         check::specialisation(module, spec)?;
         let kernel = Kernel(self.kernels.len() as u32);
         let driver = &mut self.driver;

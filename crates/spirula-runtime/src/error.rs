@@ -15,10 +15,10 @@ pub enum Error {
     },
     /// The module is not valid, or has no such entry point.
     #[error("{0}")]
-    Module(Diagnostic),
+    Module(Box<Diagnostic>),
     /// The module or the launch needs something that the device lacks.
     #[error("{0}")]
-    Unsupported(Diagnostic),
+    Unsupported(Box<Diagnostic>),
     /// There is no memory for a buffer.
     #[error("no memory for a buffer of {size} bytes; the device gives {limit}")]
     Memory {

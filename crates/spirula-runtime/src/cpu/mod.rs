@@ -94,10 +94,11 @@ impl Driver for CpuDriver {
         _: &Interface,
         _: &[(u32, u64)],
     ) -> Result<(), Error> {
-        Err(Error::Unsupported(Diagnostic::error(
+        let text = "the CPU device does not run kernels yet";
+        Err(Error::Unsupported(Box::new(Diagnostic::error(
             Place::Unknown,
-            "the CPU device does not run kernels yet",
-        )))
+            text,
+        ))))
     }
 
     fn launch(&mut self, _: &Launch) -> Result<(), Error> {

@@ -4,7 +4,7 @@
 //! in `out`, one after the other. Modules lie in `modules/`, in the folder or beside it.
 
 use super::session::{self, download, expect, number, read, read_json, typed_scalar};
-use super::{MANIFEST, Outcome, Suite};
+use super::{Loaded, MANIFEST, Outcome, Suite};
 use crate::values::compare::Tolerance;
 use crate::values::hex;
 use rand_mt::Mt;
@@ -60,7 +60,7 @@ struct Folder {
 }
 
 /// Loads a folder whose manifest lists tests with dispatches.
-pub fn load(path: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+pub fn load(path: &Path) -> Option<Loaded> {
     if !path.join("golden").is_dir() || !path.join(MANIFEST).is_file() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Finding tests in folders.
 
-use super::{KINDS, MANIFEST, Suite};
+use super::{KINDS, Loaded, MANIFEST};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ pub struct Case {
 }
 
 /// Loads a folder as the first kind that takes it; `None` when none does.
-pub fn load(folder: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+pub fn load(folder: &Path) -> Option<Loaded> {
     let loaded = KINDS.iter().find_map(|kind| {
         let loaded = (kind.load)(folder)?;
         Some(loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name)))

@@ -6,7 +6,7 @@
 //! come out. Initial contents are made by rule and verified against a hash.
 
 use super::session::{self, download, expect, number, read, read_json, typed_scalar};
-use super::{MANIFEST, Outcome, Suite};
+use super::{Loaded, MANIFEST, Outcome, Suite};
 use crate::values::compare::Tolerance;
 use crate::values::hex;
 use serde::Deserialize;
@@ -69,7 +69,7 @@ struct Folder {
 }
 
 /// Loads a folder whose manifest has the format above and a `golden.json` beside it.
-pub fn load(path: &Path) -> Option<Result<Box<dyn Suite>, String>> {
+pub fn load(path: &Path) -> Option<Loaded> {
     let golden = path.join("golden.json");
     if !golden.is_file() || !path.join(MANIFEST).is_file() {
         return None;

@@ -32,12 +32,15 @@ pub trait Suite {
     fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome>;
 }
 
+/// A folder of tests, or what is wrong with its description.
+pub type Loaded = Result<Box<dyn Suite>, String>;
+
 /// A way of describing tests.
 pub struct Kind {
     /// Name.
     pub name: &'static str,
     /// Loads a folder, `None` when it is not of this kind.
-    pub load: fn(&Path) -> Option<Result<Box<dyn Suite>, String>>,
+    pub load: fn(&Path) -> Option<Loaded>,
 }
 
 /// All kinds. The first that takes a folder has it.

@@ -58,7 +58,7 @@ pub fn run(args: &Run) -> Outcome {
     let kernel = match device.create_kernel(&module, &interface.name, &spec) {
         Ok(kernel) => kernel,
         Err(Error::Module(d) | Error::Unsupported(d)) => {
-            return Err(Failure::diagnostics(input, vec![d]));
+            return Err(Failure::diagnostics(input, vec![*d]));
         }
         Err(error) => return Err(told(error)),
     };
