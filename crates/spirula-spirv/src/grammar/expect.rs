@@ -147,7 +147,10 @@ impl Expected {
         else {
             return false;
         };
-        if matches!(row.op, Op::SpecConstantOp | Op::ExtInst) {
+        if matches!(
+            row.op,
+            Op::SpecConstantOp | Op::ExtInst | Op::ExtInstWithForwardRefsKHR
+        ) {
             return false;
         }
         self.depth = 0;

@@ -115,7 +115,7 @@ impl FloatFormat {
     pub fn parse(self, text: &str) -> Result<u64, NumberError> {
         let (negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
-            None => (false, text),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
         };
         let magnitude = match digits.as_bytes() {
             [b'0', b'x' | b'X', ..] => self.parse_hexadecimal(&digits[2..])?,
@@ -163,10 +163,8 @@ impl FloatFormat {
     }
 
     fn parse_hexadecimal(self, text: &str) -> Result<u64, NumberError> {
-        let (digits, power) = match text.split_once(['p', 'P']) {
-            Some((digits, power)) => (digits, parse_power(power)?),
-            None => (text, 0),
-        };
+        let (digits, power) = text.split_once(['p', 'P']).ok_or(NumberError::Malformed)?;
+        let power = parse_power(power)?;
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         if whole.is_empty() && fraction.is_empty() {
             return Err(NumberError::Malformed);
@@ -343,7 +341,8 @@ mod tests {
     fn malformed_and_too_large_literals_are_refused() {
         let parse = |text| FloatFormat::F32.parse(text);
         for text in [
-            "", "-", ".", "inf", "nan", "1e", "0x", "0x.p1", "0x1p", "0x1p+-1", "1.2.3", "1f",
+            "", "-", ".", "inf", "nan", "1e", "0x", "0x1.8", "0x.p1", "+-1", "0x1p", "0x1p+-1",
+            "1.2.3", "1f",
         ] {
             assert_eq!(parse(text), Err(NumberError::Malformed), "{text}");
         }

@@ -1,4 +1,5 @@
-//! Integer literals: decimal, hexadecimal (`0x`) or octal (leading `0`), as C writes them.
+//! Integer literals: decimal, hexadecimal (`0x`) or octal (leading `0`), as C writes them, behind
+//! an optional sign.
 
 /// Why a literal is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +45,7 @@ fn magnitude(text: &str) -> Result<(u64, bool), NumberError> {
 pub fn parse(text: &str, width: u8, signed: bool) -> Result<u64, NumberError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
-        None => (false, text),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
     };
     let (value, hexadecimal) = magnitude(digits)?;
     let sign = 1u64 << (width - 1);
@@ -87,6 +88,7 @@ mod tests {
         assert_eq!(parse("128", 8, true), Err(NumberError::TooLarge));
         assert_eq!(parse("0xff", 8, true), Ok(u64::MAX));
         assert_eq!(parse("-1", 8, false), Err(NumberError::Negative));
+        assert_eq!(parse("+5", 32, false), Ok(5));
         assert_eq!(parse("010", 32, false), Ok(8));
         assert_eq!(parse("08", 32, false), Err(NumberError::Malformed));
         assert_eq!(parse("0x", 32, false), Err(NumberError::Malformed));

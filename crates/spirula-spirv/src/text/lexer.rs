@@ -21,32 +21,60 @@ impl Word<'_> {
 pub struct Lexer<'a> {
     source: &'a str,
     at: usize,
+    /// Where the last word ended.
+    last: usize,
 }
 
-fn is_space(c: u8) -> bool {
-    matches!(c, b' ' | b'\n' | b'\t' | b'\r')
-}
+/// Bytes at which a word ends, or a string in it begins.
+const ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    let bytes = b" \n\t\r;\"";
+    let mut n = 0;
+    while n < bytes.len() {
+        ends[bytes[n] as usize] = true;
+        n += 1;
+    }
+    ends
+};
 
 impl<'a> Lexer<'a> {
     pub fn new(source: &'a str) -> Self {
         let at = if source.starts_with('\u{feff}') { 3 } else { 0 };
-        Lexer { source, at }
+        let last = at;
+        Lexer { source, at, last }
     }
 
     /// Goes to the next word and returns its first byte.
+    #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         let bytes = self.source.as_bytes();
-        loop {
-            let c = *bytes.get(self.at)?;
-            if c == b';' {
-                let line = bytes[self.at..].iter().position(|c| *c == b'\n');
-                self.at = line.map_or(bytes.len(), |n| self.at + n);
-            } else if is_space(c) {
-                self.at += 1;
-            } else {
-                return Some(c);
+        let mut at = self.at;
+        let next = loop {
+            match bytes.get(at) {
+                Some(b' ' | b'\n' | b'\t' | b'\r') => at += 1,
+                Some(b';') => {
+                    let line = bytes[at..].iter().position(|c| *c == b'\n');
+                    at = line.map_or(bytes.len(), |n| at + n);
+                }
+                next => break next.copied(),
             }
+        };
+        self.at = at;
+        next
+    }
+
+    /// Everything from a word to the last one read, as one word.
+    pub fn since(&self, first: Word<'a>) -> Word<'a> {
+        Word {
+            text: self.between(first.start, self.last),
+            start: first.start,
         }
+    }
+
+    /// Goes back to the end of a word.
+    pub fn rewind(&mut self, word: Word<'_>) {
+        self.at = word.end();
+        self.last = self.at;
     }
 
     /// The text between two places where words begin or end.
@@ -58,19 +86,25 @@ impl<'a> Lexer<'a> {
     /// meaning. A string without an end reaches to the end of the text.
     pub fn word(&mut self) -> Option<Word<'a>> {
         self.peek()?;
-        let bytes = self.source.as_bytes();
         let start = self.at;
-        while let Some(&c) = bytes.get(self.at) {
-            match c {
-                b' ' | b'\n' | b'\t' | b'\r' | b';' => break,
-                b'"' => self.skip_string(),
-                _ => self.at += 1,
-            }
+        self.skip_plain();
+        while self.source.as_bytes().get(self.at) == Some(&b'"') {
+            self.skip_string();
+            self.skip_plain();
         }
+        self.last = self.at;
         Some(Word {
             text: &self.source[start..self.at],
             start,
         })
+    }
+
+    /// Goes to where a word or the part of it before a string ends.
+    #[inline]
+    fn skip_plain(&mut self) {
+        let rest = &self.source.as_bytes()[self.at..];
+        let end = rest.iter().position(|c| ENDS[usize::from(*c)]);
+        self.at += end.unwrap_or(rest.len());
     }
 
     /// Goes behind the string whose opening quotation mark stands here.

@@ -6,15 +6,15 @@
 
 use super::ids::IdTable;
 use super::literal::LiteralTypes;
+use super::print::push_number;
 use crate::binary::{RawInst, Stream};
 use crate::grammar::enumerants::{BuiltIn, Decoration, FPEncoding};
 use crate::grammar::{Kind, Op, ResultForm};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
-use std::fmt::{self, Write as _};
 
 /// The names of built-in variables.
-const BUILT_INS: [(BuiltIn, &str); 45] = [
+const BUILT_INS: [(BuiltIn, &str); 47] = [
     (BuiltIn::Position, "gl_Position"),
     (BuiltIn::PointSize, "gl_PointSize"),
     (BuiltIn::ClipDistance, "gl_ClipDistance"),
@@ -59,10 +59,78 @@ const BUILT_INS: [(BuiltIn, &str); 45] = [
     ),
     (BuiltIn::VertexIndex, "gl_VertexIndex"),
     (BuiltIn::InstanceIndex, "gl_InstanceIndex"),
-    (BuiltIn::SubgroupEqMask, "SubgroupEqMask"),
-    (BuiltIn::SubgroupGeMask, "SubgroupGeMask"),
-    (BuiltIn::SubgroupGtMask, "SubgroupGtMask"),
-    (BuiltIn::SubgroupLeMask, "SubgroupLeMask"),
+    (BuiltIn::SubgroupEqMask, "SubgroupEqMaskKHR"),
+    (BuiltIn::SubgroupGeMask, "SubgroupGeMaskKHR"),
+    (BuiltIn::SubgroupGtMask, "SubgroupGtMaskKHR"),
+    (BuiltIn::SubgroupLeMask, "SubgroupLeMaskKHR"),
+    (BuiltIn::SubgroupLtMask, "SubgroupLtMaskKHR"),
+    (BuiltIn::BaseInstance, "gl_BaseInstance"),
+];
+
+/// A part of the description that names an id.
+enum Part {
+    Text(&'static str),
+    /// The name of the id in this word of the instruction.
+    Id(usize),
+    /// The number in this word.
+    Number(usize),
+    /// The name of the value of this kind in this word.
+    Value(Kind, usize),
+    /// The literal string from this word on.
+    String(usize),
+}
+
+/// Descriptions by increasing opcode; types of numbers and their constants are not among them.
+const PATTERNS: [(Op, &[Part]); 20] = {
+    use Part::{Id, Number, String, Text, Value};
+    [
+        (Op::TypeVoid, &[Text("void")]),
+        (Op::TypeBool, &[Text("bool")]),
+        (Op::TypeVector, &[Text("v"), Number(2), Id(1)]),
+        (Op::TypeMatrix, &[Text("mat"), Number(2), Id(1)]),
+        (Op::TypeArray, &[Text("_arr_"), Id(1), Text("_"), Id(2)]),
+        (Op::TypeRuntimeArray, &[Text("_runtimearr_"), Id(1)]),
+        (Op::TypeStruct, &[Text("_struct_"), Number(0)]),
+        (Op::TypeOpaque, &[Text("Opaque_"), String(1)]),
+        (
+            Op::TypePointer,
+            &[
+                Text("_ptr_"),
+                Value(Kind::StorageClass, 1),
+                Text("_"),
+                Id(2),
+            ],
+        ),
+        (Op::TypeEvent, &[Text("Event")]),
+        (Op::TypeDeviceEvent, &[Text("DeviceEvent")]),
+        (Op::TypeReserveId, &[Text("ReserveId")]),
+        (Op::TypeQueue, &[Text("Queue")]),
+        (
+            Op::TypePipe,
+            &[Text("Pipe"), Value(Kind::AccessQualifier, 1)],
+        ),
+        (Op::ConstantTrue, &[Text("true")]),
+        (Op::ConstantFalse, &[Text("false")]),
+        (Op::TypePipeStorage, &[Text("PipeStorage")]),
+        (Op::TypeNamedBarrier, &[Text("NamedBarrier")]),
+        (
+            Op::TypeUntypedPointerKHR,
+            &[Text("_ptr_"), Value(Kind::StorageClass, 1)],
+        ),
+        (Op::TypeNodePayloadArrayAMDX, &[Text("_payloadarr_"), Id(1)]),
+    ]
+};
+
+/// The names of floating-point types with an encoding.
+const ENCODINGS: [(FPEncoding, &str); 8] = [
+    (FPEncoding::BFloat16KHR, "bfloat16"),
+    (FPEncoding::Float8E4M3EXT, "fp8e4m3"),
+    (FPEncoding::Float8E5M2EXT, "fp8e5m2"),
+    (FPEncoding::Float6E2M3EXT, "fp6e2m3"),
+    (FPEncoding::Float6E3M2EXT, "fp6e3m2"),
+    (FPEncoding::Float4E2M1EXT, "fp4e2m1"),
+    (FPEncoding::Float8UnsignedE8M0EXT, "fp8e8m0"),
+    (FPEncoding::MXInt8EXT, "mxint8"),
 ];
 
 /// Longer names are not given, not counting a suffix. This keeps the size of a text in proportion
@@ -110,7 +178,7 @@ impl Names {
             Name::Text(start, length) => {
                 out.push_str(&self.text[start as usize..][..length as usize]);
             }
-            Name::Unnamed | Name::Number => super::print::push_number(u64::from(id), out),
+            Name::Unnamed | Name::Number => push_number(u64::from(id), out),
         }
     }
 
@@ -161,90 +229,67 @@ impl Names {
 
     /// Describes a type or constant; `false` for what is called by its number.
     fn describe(&self, op: Op, words: &[u32], types: &LiteralTypes, name: &mut String) -> bool {
-        // Writing to a string does not fail.
-        let _ = match (op, words) {
-            (Op::TypeVoid, _) => name.write_str("void"),
-            (Op::TypeBool, _) => name.write_str("bool"),
-            (Op::TypeInt, &[_, width, signed, ..]) => {
-                let prefix = if signed == 0 { "u" } else { "" };
-                match width {
-                    8 => write!(name, "{prefix}char"),
-                    16 => write!(name, "{prefix}short"),
-                    32 => write!(name, "{prefix}int"),
-                    64 => write!(name, "{prefix}long"),
-                    _ => write!(name, "{}{width}", if signed == 0 { "u" } else { "i" }),
-                }
-            }
+        match (op, words) {
+            (Op::TypeInt, &[_, width, signed, ..]) => describe_int(width, signed != 0, name),
             (Op::TypeFloat, &[_, width, ref encoding @ ..]) => {
-                describe_float(width, encoding.first().map(|e| FPEncoding(*e)), name)
+                describe_float(width, encoding.first().map(|e| FPEncoding(*e)), name);
             }
-            (Op::TypeVector, &[_, component, count, ..]) => {
-                let _ = write!(name, "v{count}");
-                self.write(component, name);
-                Ok(())
+            (Op::Constant, &[ty, _, ref literal @ ..]) => {
+                return self.describe_constant(ty, literal, types, name);
             }
-            (Op::TypeMatrix, &[_, column, count, ..]) => {
-                let _ = write!(name, "mat{count}");
-                self.write(column, name);
-                Ok(())
+            _ => {
+                let Ok(at) = PATTERNS.binary_search_by_key(&op, |(op, _)| *op) else {
+                    return false;
+                };
+                return PATTERNS[at]
+                    .1
+                    .iter()
+                    .all(|p| self.describe_part(p, words, name));
             }
-            (Op::TypeArray, &[_, element, length, ..]) => {
-                name.push_str("_arr_");
-                self.write(element, name);
-                name.push('_');
-                self.write(length, name);
-                Ok(())
+        }
+        true
+    }
+
+    /// Writes a part of a description; `false` when the instruction has too few words.
+    fn describe_part(&self, part: &Part, words: &[u32], name: &mut String) -> bool {
+        let word = match *part {
+            Part::Text(text) => {
+                name.push_str(text);
+                return true;
             }
-            (Op::TypeRuntimeArray, &[_, element, ..]) => {
-                name.push_str("_runtimearr_");
-                self.write(element, name);
-                Ok(())
-            }
-            (Op::TypePointer, &[_, class, pointee, ..]) => {
-                name.push_str("_ptr_");
-                describe_value(Kind::StorageClass, class, name);
-                name.push('_');
-                self.write(pointee, name);
-                Ok(())
-            }
-            (Op::TypeUntypedPointerKHR, &[_, class, ..]) => {
-                name.push_str("_ptr_");
-                describe_value(Kind::StorageClass, class, name);
-                Ok(())
-            }
-            (Op::TypePipe, &[_, access, ..]) => {
-                name.push_str("Pipe");
-                describe_value(Kind::AccessQualifier, access, name);
-                Ok(())
-            }
-            (Op::TypeEvent, _) => name.write_str("Event"),
-            (Op::TypeDeviceEvent, _) => name.write_str("DeviceEvent"),
-            (Op::TypeReserveId, _) => name.write_str("ReserveId"),
-            (Op::TypeQueue, _) => name.write_str("Queue"),
-            (Op::TypePipeStorage, _) => name.write_str("PipeStorage"),
-            (Op::TypeNamedBarrier, _) => name.write_str("NamedBarrier"),
-            (Op::TypeOpaque, [_, string @ ..]) => {
-                name.push_str("Opaque_");
-                push_clean(string, name);
-                Ok(())
-            }
-            (Op::TypeStruct, &[id, ..]) => write!(name, "_struct_{id}"),
-            (Op::ConstantTrue, _) => name.write_str("true"),
-            (Op::ConstantFalse, _) => name.write_str("false"),
-            (Op::Constant, &[ty, _, ref literal @ ..]) => match types.number(ty) {
-                Some(number) if number.words() == literal.len() => {
-                    self.write(ty, name);
-                    name.push('_');
-                    let at = name.len();
-                    number.print(literal, name);
-                    let value = name.split_off(at).replace('-', "n");
-                    name.extend(value.bytes().map(clean));
-                    Ok(())
-                }
-                _ => return false,
-            },
-            _ => return false,
+            Part::Id(at) | Part::Number(at) | Part::Value(_, at) | Part::String(at) => at,
         };
+        let Some(operand @ [first, ..]) = words.get(word..) else {
+            return false;
+        };
+        match part {
+            Part::Text(_) => {}
+            Part::Id(_) => self.write(*first, name),
+            Part::Number(_) => push_number(u64::from(*first), name),
+            Part::Value(kind, _) => describe_value(*kind, *first, name),
+            Part::String(_) => push_clean(operand, name),
+        }
+        true
+    }
+
+    /// A constant is its type and its literal, `n` for a minus sign.
+    fn describe_constant(
+        &self,
+        ty: u32,
+        literal: &[u32],
+        types: &LiteralTypes,
+        name: &mut String,
+    ) -> bool {
+        self.write(ty, name);
+        name.push('_');
+        let start = name.len();
+        let number = types.number(ty);
+        if !number.is_some_and(|number| number.print(literal, name)) {
+            return false;
+        }
+        let value = name.split_off(start);
+        let clean = |c| if c == b'-' { 'n' } else { clean(c) };
+        name.extend(value.bytes().map(clean));
         true
     }
 
@@ -268,7 +313,8 @@ impl Names {
         let base_name: Box<str> = name.as_str().into();
         loop {
             name.truncate(base);
-            let _ = write!(name, "_{suffix}");
+            name.push('_');
+            push_number(u64::from(suffix), name);
             suffix += 1;
             if !self.taken.contains_key(name.as_str()) {
                 break;
@@ -301,15 +347,36 @@ fn is_plain_number(name: &str) -> bool {
     name.bytes().all(|c| c.is_ascii_digit()) && (name == "0" || !name.starts_with('0'))
 }
 
-fn describe_float(width: u32, encoding: Option<FPEncoding>, name: &mut String) -> fmt::Result {
-    match (width, encoding) {
-        (16, Some(FPEncoding::BFloat16KHR)) => name.write_str("bfloat16"),
-        (8, Some(FPEncoding::Float8E4M3EXT)) => name.write_str("fp8e4m3"),
-        (8, Some(FPEncoding::Float8E5M2EXT)) => name.write_str("fp8e5m2"),
-        (16, _) => name.write_str("half"),
-        (32, _) => name.write_str("float"),
-        (64, _) => name.write_str("double"),
-        _ => write!(name, "fp{width}"),
+fn describe_int(width: u32, signed: bool, name: &mut String) {
+    let known = match width {
+        8 => "char",
+        16 => "short",
+        32 => "int",
+        64 => "long",
+        _ => "",
+    };
+    match (signed, known) {
+        (false, _) => name.push('u'),
+        (true, "") => name.push('i'),
+        (true, _) => {}
+    }
+    name.push_str(known);
+    if known.is_empty() {
+        push_number(u64::from(width), name);
+    }
+}
+
+fn describe_float(width: u32, encoding: Option<FPEncoding>, name: &mut String) {
+    let encoded = encoding.and_then(|e| ENCODINGS.iter().find(|row| row.0 == e));
+    match (encoded, width) {
+        (Some((_, text)), _) => name.push_str(text),
+        (None, 16) => name.push_str("half"),
+        (None, 32) => name.push_str("float"),
+        (None, 64) => name.push_str("double"),
+        (None, _) => {
+            name.push_str("fp");
+            push_number(u64::from(width), name);
+        }
     }
 }
 
@@ -317,7 +384,8 @@ fn describe_value(kind: Kind, value: u32, name: &mut String) {
     match kind.info().enumerant(value) {
         Some(row) => name.push_str(row.name),
         None => {
-            let _ = write!(name, "StorageClass{value}");
+            name.push_str("StorageClass");
+            push_number(u64::from(value), name);
         }
     }
 }
@@ -335,5 +403,15 @@ fn push_clean(string: &[u32], name: &mut String) {
     name.extend(bytes.take_while(|b| *b != 0).map(clean));
     if name.len() == start {
         name.push('_');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_can_be_searched() {
+        assert!(PATTERNS.is_sorted_by_key(|(op, _)| *op));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::float::FloatFormat;
 use super::integer::{self, NumberError};
-use super::lexer::Word;
+use super::lexer::{Word, is_opcode};
 use super::literal::Number;
 use super::parse::{Fault, Parser, fault, shown};
 use super::suggest::nearest;
@@ -50,7 +50,7 @@ impl<'a> Parser<'a> {
         self.types.define(row.op, words);
         if let (Op::ExtInstImport, [id, string @ ..]) = (row.op, words) {
             let set = ExtInstSet::by_name(&literal_string(string));
-            self.sets.set(*id, Some(set));
+            self.sets.set(*id, set);
         }
         Ok(())
     }
@@ -60,7 +60,6 @@ impl<'a> Parser<'a> {
         loop {
             let lexer = &mut self.lexer;
             let next = current.expected.next(|| lexer.at_instruction());
-            let missing = |(kind, name)| missing(current.row, assigned, current.opcode, kind, name);
             let kind = match next {
                 Ok(Some((Kind::IdResult, _))) if assigned => {
                     self.words.extend(current.result.take());
@@ -73,7 +72,7 @@ impl<'a> Parser<'a> {
                 }
                 Ok(Some((kind, _))) => kind,
                 Ok(None) => return Ok(()),
-                Err(what) => return Err(missing(what)),
+                Err(what) => return Err(self.missing(current, assigned, what)),
             };
             let Some(word) = self.lexer.word() else {
                 return Ok(());
@@ -84,6 +83,35 @@ impl<'a> Parser<'a> {
             }
             self.operand(current, kind, word)?;
         }
+    }
+
+    /// The fault of an instruction that ends before an operand.
+    fn missing(
+        &mut self,
+        current: &Current<'a>,
+        assigned: bool,
+        (kind, name): (Kind, &str),
+    ) -> Fault {
+        let so_far = self.lexer.since(current.opcode);
+        if kind == Kind::LiteralSpecConstantOpInteger
+            && self.lexer.peek() == Some(b'O')
+            && let Some(word) = self.lexer.word()
+        {
+            return unknown_spec_op(word);
+        }
+        let row = current.row;
+        let message = match (kind, name) {
+            (Kind::IdResult, _) => format!("{} lacks its result", row.name),
+            (Kind::IdResultType, _) => format!("{} lacks its result's type", row.name),
+            (_, "") => format!("{} lacks its {}", row.name, kind.info().name),
+            _ => format!("{} lacks its operand '{name}'", row.name),
+        };
+        let fault = fault(so_far, message);
+        if row.result != ResultForm::None && !assigned {
+            let hint = format!("the result stands in front: '%id = {}'", row.name);
+            return Box::new(fault.with_hint(hint));
+        }
+        fault
     }
 
     /// What follows a raw word: the result in its place, else operands without a grammar.
@@ -112,7 +140,7 @@ impl<'a> Parser<'a> {
             }
             (Category::ValueEnum, _) => {
                 let row = info.by_name(word.text);
-                let row = row.ok_or_else(|| unknown_value(info, word, word.text))?;
+                let row = row.ok_or_else(|| unknown_value(info, word))?;
                 self.words.push(row.value);
                 current.expected.push(row.parameters);
             }
@@ -142,7 +170,7 @@ impl<'a> Parser<'a> {
             }
             (_, Kind::LiteralExtInstInteger) => self.ext_inst(current, word)?,
             (_, Kind::LiteralSpecConstantOpInteger) => {
-                let op = Op::by_name(word.text).filter(|_| !is_opcode_name(word.text));
+                let op = Op::by_name(word.text).filter(|_| !is_opcode(word.text));
                 let op = op.filter(|op| current.expected.enter_spec_op(u32::from(op.0)));
                 let op = op.ok_or_else(|| unknown_spec_op(word))?;
                 self.words.push(u32::from(op.0));
@@ -220,12 +248,13 @@ impl<'a> Parser<'a> {
     }
 
     /// A literal string with its quotation marks.
-    fn string(&mut self, word: Word<'_>) -> Result<(), Fault> {
-        let body = word.text.strip_prefix('"').ok_or_else(|| {
+    fn string(&mut self, word: Word<'a>) -> Result<(), Fault> {
+        let Some(body) = word.text.strip_prefix('"') else {
             let message = format!("a string is expected, not '{}'", shown(word.text));
-            Box::new(fault(word, message).with_hint("strings stand in '\"'"))
-        })?;
-        let start = self.words.len();
+            return Err(Box::new(
+                fault(word, message).with_hint("strings stand in '\"'"),
+            ));
+        };
         let mut filled = 0;
         let mut push = |byte: u8| {
             if filled % 4 == 0 {
@@ -237,32 +266,39 @@ impl<'a> Parser<'a> {
             filled += 1;
         };
         let mut bytes = body.bytes().enumerate();
-        let mut end = None;
-        while let Some((at, byte)) = bytes.next() {
-            match byte {
-                b'"' => {
-                    end = Some(at + 1);
-                    break;
-                }
-                b'\\' => match bytes.next() {
-                    Some((_, escaped)) => push(escaped),
-                    None => break,
+        let wrong = loop {
+            match bytes.next() {
+                Some((at, b'"')) if at + 1 == body.len() => break None,
+                Some((_, b'"')) => break Some("white space must follow a string"),
+                Some((_, 0)) => break Some("a string cannot hold NUL"),
+                Some((_, b'\\')) => match bytes.next() {
+                    Some((_, 0)) => break Some("a string cannot hold NUL"),
+                    Some((_, byte)) => push(byte),
+                    None => break Some("a string has no closing '\"'"),
                 },
-                0 => return Err(fault(word, "a string cannot hold NUL")),
-                _ => push(byte),
+                Some((_, byte)) => push(byte),
+                None => break Some("a string has no closing '\"'"),
             }
-        }
+        };
         push(0);
-        debug_assert!(self.words.len() > start);
-        match end {
-            Some(end) if end == body.len() => Ok(()),
-            Some(_) => Err(fault(word, "white space must follow a string")),
-            None => Err(fault(word, "a string has no closing '\"'")),
-        }
+        wrong.map_or(Ok(()), |message| Err(self.string_fault(word, message)))
+    }
+
+    /// A fault shown at a string's first line, after which reading goes on with the next: a string
+    /// without an end takes in more than was meant.
+    fn string_fault(&mut self, word: Word<'a>, message: &str) -> Fault {
+        let first = word.text.split('\n').next();
+        let Some(text) = first.filter(|text| *text != word.text) else {
+            return fault(word, message);
+        };
+        let line = Word { text, ..word };
+        self.lexer.rewind(line);
+        let hint = "if the string should end on its line, close it there with '\"'";
+        Box::new(fault(line, message).with_hint(hint))
     }
 
     fn ext_inst(&mut self, current: &mut Current<'a>, word: Word<'a>) -> Result<(), Fault> {
-        let set = self.sets.get(self.words[current.start + 3]).flatten();
+        let set = self.sets.get(self.words[current.start + 3]);
         let number = match set {
             Some(set) if !word.text.starts_with(|c: char| c.is_ascii_digit()) => {
                 let row = set.instruction_by_name(word.text);
@@ -282,15 +318,15 @@ impl<'a> Parser<'a> {
 /// A mask of names joined by `|`.
 fn mask(info: &KindInfo, word: Word<'_>) -> Result<u32, Fault> {
     let mut mask = 0;
-    for name in word.text.split('|') {
-        let row = info.by_name(name);
-        mask |= row.ok_or_else(|| unknown_value(info, word, name))?.value;
+    let mut start = word.start;
+    for text in word.text.split('|') {
+        let row = info.by_name(text);
+        mask |= row
+            .ok_or_else(|| unknown_value(info, Word { text, start }))?
+            .value;
+        start += text.len() + 1;
     }
     Ok(mask)
-}
-
-fn is_opcode_name(word: &str) -> bool {
-    super::lexer::is_opcode(word)
 }
 
 fn describe(number: Number) -> String {
@@ -349,12 +385,11 @@ fn unknown_ext_inst(set: &ExtInstSet, word: Word<'_>) -> Fault {
     with_guess(fault(word, message), guess)
 }
 
-/// `name` is what was looked for: the whole word, or a part of a mask.
-fn unknown_value(info: &KindInfo, word: Word<'_>, name: &str) -> Fault {
+fn unknown_value(info: &KindInfo, word: Word<'_>) -> Fault {
     let rows = info.enumerants.iter();
     let names = rows.flat_map(|row| row.aliases.iter().copied().chain([row.name]));
-    let guess = nearest(name, names).map(str::to_owned);
-    let message = format!("'{}' is no {}", shown(name), info.name);
+    let guess = nearest(word.text, names).map(str::to_owned);
+    let message = format!("'{}' is no {}", shown(word.text), info.name);
     with_guess(fault(word, message), guess)
 }
 
@@ -362,21 +397,4 @@ fn untyped(current: &Current<'_>, word: Word<'_>) -> Fault {
     let message = format!("the type of {}'s literal is not known", current.row.name);
     let hint = "declare its type, an integer or floating-point type, before it";
     Box::new(fault(word, message).with_hint(hint))
-}
-
-fn missing(row: &Instruction, assigned: bool, opcode: Word<'_>, kind: Kind, name: &str) -> Fault {
-    let message = match name {
-        "" => format!("{} lacks its {}", row.name, kind.info().name),
-        _ => format!(
-            "{} lacks its operand {name} ({})",
-            row.name,
-            kind.info().name
-        ),
-    };
-    let fault = fault(opcode, message);
-    if row.result != ResultForm::None && !assigned {
-        let hint = format!("the result stands in front: '%id = {}'", row.name);
-        return Box::new(fault.with_hint(hint));
-    }
-    fault
 }

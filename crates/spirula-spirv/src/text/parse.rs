@@ -7,8 +7,8 @@ use super::ids::IdTable;
 use super::lexer::{Lexer, Word, is_opcode};
 use super::literal::LiteralTypes;
 use super::symbols::Symbols;
-use crate::binary::{Header, MAGIC};
-use crate::grammar::{ExtInstSet, Op, Version};
+use crate::binary::Header;
+use crate::grammar::{ExtInstSet, Version};
 use spirula_source::{Diagnostic, Place};
 
 /// Faults after which the rest of a text is not looked at.
@@ -68,7 +68,6 @@ pub fn parse(source: &str, options: &ParseOptions) -> Result<Vec<u32>, Vec<Diagn
         types: LiteralTypes::default(),
         sets: IdTable::default(),
     };
-    debug_assert_eq!(header.words()[0], MAGIC);
     parser.words.extend(header.words());
     let mut faults = Vec::new();
     while faults.len() < MOST_FAULTS && parser.lexer.peek().is_some() {
@@ -102,8 +101,8 @@ pub(super) struct Parser<'a> {
     pub(super) words: Vec<u32>,
     pub(super) symbols: Symbols<'a>,
     pub(super) types: LiteralTypes,
-    /// Imported sets by their ids; `Some(None)` for sets that the tables do not have.
-    pub(super) sets: IdTable<Option<Option<&'static ExtInstSet>>>,
+    /// Imported sets by their ids, as far as the tables have them.
+    pub(super) sets: IdTable<Option<&'static ExtInstSet>>,
 }
 
 impl<'a> Parser<'a> {
@@ -187,8 +186,6 @@ impl<'a> Parser<'a> {
             let message = format!("OpUnknown says {length} words but has {given}");
             return Err(fault(first, message));
         }
-        let (op, words) = (Op(op), &self.words[start + 1..]);
-        self.types.define(op, words);
         Ok(())
     }
 

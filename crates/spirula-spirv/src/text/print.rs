@@ -81,8 +81,9 @@ impl Printer {
     fn instruction(&mut self, inst: &RawInst<'_>) {
         let start = self.out.len();
         match self.operands(inst) {
-            Printed::All => {}
+            Printed::All => self.define(inst),
             Printed::UpTo(at) => {
+                self.define(inst);
                 for word in &inst.words[at..] {
                     self.out.push_str(" !");
                     push_number(u64::from(*word), &mut self.out);
@@ -94,12 +95,14 @@ impl Printer {
             }
         }
         self.out.push('\n');
+    }
+
+    /// Takes in what later instructions are printed by.
+    fn define(&mut self, inst: &RawInst<'_>) {
         self.types.define(inst.op, inst.words);
-        if inst.op == Op::ExtInstImport
-            && let [id, string @ ..] = inst.words
-            && let Some(set) = ExtInstSet::by_name(&literal_string(string))
-        {
-            self.sets.set(*id, Some(set));
+        if let (Op::ExtInstImport, [id, string @ ..]) = (inst.op, inst.words) {
+            let set = ExtInstSet::by_name(&literal_string(string));
+            self.sets.set(*id, set);
         }
     }
 
@@ -115,14 +118,16 @@ impl Printer {
         };
         match result {
             None => self.pad(self.indent),
-            Some(Some(id)) => self.result(*id),
-            Some(None) => return Printed::Malformed,
+            Some(Some(id)) if *id < u32::MAX && inst.words[0] < u32::MAX => self.result(*id),
+            Some(_) => return Printed::Malformed,
         }
         self.out.push_str(row.name);
         let mut operands = Operands::new(inst.op, inst.words);
         let mut selector = None;
         match (inst.op, inst.words) {
-            (Op::ExtInst, [_, _, set, ..]) => operands = operands.with_ext(self.sets.get(*set)),
+            (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
+                operands = operands.with_ext(self.sets.get(*set))
+            }
             (Op::Switch, [value, ..]) => {
                 selector = self.types.number_of_value(*value);
                 operands = operands.with_switch_literal_words(selector.map_or(1, Number::words));
@@ -161,6 +166,7 @@ impl Printer {
         let info = operand.kind.info();
         let word = operand.words[0];
         match (info.category, operand.kind) {
+            (Category::Id, _) if word == u32::MAX => return false,
             (Category::Id, _) => self.id(word),
             (Category::ValueEnum, _) => match info.enumerant(word) {
                 Some(row) => self.out.push_str(row.name),

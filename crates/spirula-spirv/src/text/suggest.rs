@@ -3,7 +3,7 @@
 /// Longer words are not worth a guess.
 const LONGEST: usize = 64;
 
-/// The candidate nearest to a misspelt name by edit distance, if any is near.
+/// The other name nearest to a misspelt one by edit distance, if any is near.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
@@ -11,6 +11,7 @@ pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Opt
     let most = (name.len() / 3).max(1);
     let lower = name.to_ascii_lowercase();
     candidates
+        .filter(|c| *c != name)
         .map(|c| {
             let case = usize::from(!c.starts_with(name.get(..1).unwrap_or("")));
             let distance = strsim::osa_distance(&lower, &c.to_ascii_lowercase());
