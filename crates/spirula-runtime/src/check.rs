@@ -95,7 +95,20 @@ fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), E
             }
             group_size(interface.workgroup_size.unwrap_or([1; 3]), device)
         }
-        Size::Items { global, local, .. } => {
+        Size::Items {
+            dimensions,
+            global,
+            local,
+            offset,
+        } => {
+            let unused = |axis: usize| axis >= dimensions as usize;
+            let is_one = |axis| global[axis] == 1 && local.is_none_or(|l| l[axis] == 1);
+            let is_flat = (0..3).all(|axis| !unused(axis) || (is_one(axis) && offset[axis] == 0));
+            if !(1..=3).contains(&dimensions) || !is_flat {
+                return bad(format!(
+                    "sizes of a launch of {dimensions} dimensions reach beyond them"
+                ));
+            }
             if let Some(wanted) = interface
                 .workgroup_size
                 .filter(|w| local.is_some_and(|l| l != *w))
@@ -111,16 +124,16 @@ fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), E
             };
             group_size(local, device)?;
             for (axis, (n, l)) in global.iter().zip(local).enumerate() {
-                if n % u64::from(l) != 0 {
+                if n % u64::from(l) != 0 && !limits.partial_groups {
                     return bad(format!(
                         "the global size {n} in dimension {axis} is no multiple of the workgroup's {l}"
                     ));
                 }
-                if n / u64::from(l) > u64::from(limits.groups[axis]) {
+                if n.div_ceil(u64::from(l)) > u64::from(limits.groups[axis]) {
                     let most = limits.groups[axis];
                     return bad(format!(
                         "{} workgroups in dimension {axis}: {} takes {most}",
-                        n / u64::from(l),
+                        n.div_ceil(u64::from(l)),
                         device.id
                     ));
                 }

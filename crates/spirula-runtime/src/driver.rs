@@ -47,6 +47,8 @@ pub struct Limits {
     pub groups: [u32; 3],
     /// Bytes of push constants.
     pub push_constants: u32,
+    /// Whether the last workgroups of a launch may be smaller than the others.
+    pub partial_groups: bool,
 }
 
 /// How a device is opened.

@@ -34,11 +34,13 @@ pub struct Launch {
     pub inputs: Inputs,
 }
 
-/// The index space of a launch; dimensions that are not used are 1.
+/// The index space of a launch; sizes of dimensions that are not used are 1, their offsets 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// Invocations, as OpenCL counts.
     Items {
+        /// Number of dimensions, 1 to 3, which kernels may ask for.
+        dimensions: u32,
         /// Invocations of each dimension.
         global: [u64; 3],
         /// Invocations of a workgroup; `None` lets the device choose.

@@ -43,6 +43,7 @@ impl Session {
         let mut arguments: Vec<_> = self.buffers.iter().copied().map(Argument::Buffer).collect();
         arguments.extend(scalars.iter().map(|s| Argument::Bytes(s.to_vec())));
         let size = Size::Items {
+            dimensions: 3,
             global,
             local: Some(local),
             offset: [0; 3],

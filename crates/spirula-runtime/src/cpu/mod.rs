@@ -38,6 +38,7 @@ impl CpuDriver {
                 workgroup_memory: 1 << 20,
                 groups: [u32::MAX; 3],
                 push_constants: 1 << 16,
+                partial_groups: true,
             },
         };
         CpuDriver {

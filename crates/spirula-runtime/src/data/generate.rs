@@ -62,7 +62,7 @@ pub enum Order {
     AsDrawn,
     /// They are sorted, smallest first.
     Sorted,
-    /// Element 0 is 0, each other the sum of its neighbour before and the number drawn for itself.
+    /// Each element is the sum of the numbers drawn for those before it.
     Summed,
 }
 
@@ -180,10 +180,8 @@ fn integers(
         Order::Summed => {
             let mut sum = 0_i128;
             for i in 0..count as u64 {
-                if i > 0 {
-                    sum = sum.wrapping_add(draw(i));
-                }
                 element.encode(Number::Int(sum), out);
+                sum = sum.wrapping_add(draw(i));
             }
         }
     }

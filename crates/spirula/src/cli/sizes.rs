@@ -7,6 +7,11 @@ use std::str::FromStr;
 pub struct Sizes(Vec<u64>);
 
 impl Sizes {
+    /// Number of sizes that are given.
+    pub fn dimensions(&self) -> u32 {
+        self.0.len() as u32
+    }
+
     /// All three, those that are not given being `default`.
     pub fn three(&self, default: u64) -> [u64; 3] {
         let mut out = [default; 3];

@@ -154,6 +154,7 @@ impl Run<'_> {
         let arguments = arguments.collect::<Result<_, _>>()?;
         let local = step.local.as_deref().map(|l| three(l, 1)).transpose()?;
         let size = Size::Items {
+            dimensions: step.global.len() as u32,
             global: three(&step.global, 1)?,
             local,
             offset: three(&step.offset, 0)?,
@@ -189,34 +190,11 @@ impl Run<'_> {
     }
 
     fn make(&mut self, arg: &Map<String, Value>) -> Result<Buffer, Outcome> {
-        let text = |key: &str| {
-            arg.get(key)
-                .and_then(Value::as_str)
-                .ok_or_else(|| malformed(key, arg))
-        };
-        let element: Element = text("buf")?.parse().map_err(Outcome::failed)?;
-        let name = text("as")?;
-        let count = arg
-            .get("n")
-            .and_then(Value::as_u64)
-            .and_then(|n| n.try_into().ok());
-        let count: usize = count.ok_or_else(|| malformed("n", arg))?;
-        let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
-        let initial = generate(element, count, &fill(element, init)?).map_err(Outcome::failed)?;
+        let name = text(arg, "as")?;
         let golden = self.golden.buffers.get(name);
         let golden =
             golden.ok_or_else(|| Outcome::failed(format!("golden.json has no buffer {name}")))?;
-        let hash: String = Sha256::digest(&initial)[..8]
-            .iter()
-            .map(|b| format!("{b:02x}"))
-            .collect();
-        if hash != golden.initial {
-            let text = format!(
-                "buffer {name}: initial contents hash to {hash}, not {}",
-                golden.initial
-            );
-            return Err(Outcome::failed(text));
-        }
+        let (element, initial) = initial(arg, golden)?;
         let buffer = self.device.upload(&initial)?;
         let made = Made {
             buffer,
@@ -263,6 +241,31 @@ impl Run<'_> {
             )?;
         }
         Ok(())
+    }
+}
+
+fn text<'a>(arg: &'a Map<String, Value>, key: &str) -> Result<&'a str, Outcome> {
+    let text = arg.get(key).and_then(Value::as_str);
+    text.ok_or_else(|| malformed(key, arg))
+}
+
+/// Type and initial contents of a new buffer, verified against their hash.
+fn initial(arg: &Map<String, Value>, golden: &GoldenBuffer) -> Result<(Element, Vec<u8>), Outcome> {
+    let element: Element = text(arg, "buf")?.parse().map_err(Outcome::failed)?;
+    let count = arg.get("n").and_then(Value::as_u64);
+    let count = count.and_then(|n| n.try_into().ok());
+    let count: usize = count.ok_or_else(|| malformed("n", arg))?;
+    let init = arg.get("init").ok_or_else(|| malformed("init", arg))?;
+    let bytes = generate(element, count, &fill(element, init)?).map_err(Outcome::failed)?;
+    let hash = Sha256::digest(&bytes);
+    let hash: String = hash[..8].iter().map(|b| format!("{b:02x}")).collect();
+    match hash == golden.initial {
+        true => Ok((element, bytes)),
+        false => Err(Outcome::failed(format!(
+            "initial contents of {} hash to {hash}, not {}",
+            Value::Object(arg.clone()),
+            golden.initial
+        ))),
     }
 }
 
@@ -347,5 +350,45 @@ fn fill(element: Element, init: &Value) -> Result<Fill, Outcome> {
             })
         }
         _ => Err(bad()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(element: Element, count: usize, init: &str) -> Vec<u8> {
+        let init = serde_json::from_str(init).unwrap();
+        generate(element, count, &fill(element, &init).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn initial_contents_by_each_rule() {
+        let bytes = |init| made(Element::I8, 4, init);
+        assert_eq!(bytes("\"zero\""), [0; 4]);
+        assert_eq!(bytes("{\"fill\": -1}"), [255; 4]);
+        assert_eq!(bytes("{\"iota\": [1, 2]}"), [1, 3, 5, 7]);
+        assert_eq!(bytes("{\"values\": [9, 8]}"), [9, 8, 0, 0]);
+        assert_eq!(bytes("{\"text\": \"abc\"}"), *b"abca");
+        assert_eq!(bytes("{\"hex\": \"0aff\"}"), [10, 255, 0, 0]);
+        assert_eq!(bytes("{\"bits\": true, \"seed\": 1}")[..2], [0x46, 0xe7]);
+        assert_eq!(
+            bytes("{\"randi\": [-10, 10], \"seed\": 1}")[..3],
+            [251, 8, 2]
+        );
+        assert_eq!(
+            bytes("{\"cumsum\": [-10, 10], \"seed\": 1}")[..3],
+            [0, 251, 3]
+        );
+        let mut drawn = bytes("{\"randi\": [0, 100], \"seed\": 1}");
+        drawn.sort_unstable();
+        assert_eq!(bytes("{\"sorted\": [0, 100], \"seed\": 1}"), drawn);
+        let diagonal = made(
+            Element::F64,
+            4,
+            "{\"rand\": [0, 0], \"seed\": 1, \"diag\": [2, 5]}",
+        );
+        assert_eq!(diagonal[..8], 5.0_f64.to_le_bytes());
+        assert!(fill(Element::I8, &Value::String("what".to_owned())).is_err());
     }
 }

@@ -10,6 +10,7 @@ use super::info::describe_entry;
 use crate::cli::args::Run;
 use crate::cli::files::{self, Input};
 use crate::cli::progress::Progress;
+use crate::cli::sizes::Sizes;
 use crate::cli::{Failure, Outcome, failure};
 use bind::Slot;
 use made::Made;
@@ -136,6 +137,9 @@ fn launch_size(args: &Run, interface: &Interface) -> Result<Size, Failure> {
         .as_ref()
         .map(|l| narrow(l.three(1), "workgroup size"));
     let local = local.transpose()?;
+    let given = [&args.local, &args.offset].into_iter().flatten();
+    let most = given.map(Sizes::dimensions).max().unwrap_or(1);
+    let dimensions = |of: &Sizes| of.dimensions().max(most);
     let is_shader = interface.model == ExecutionModel::GLCompute;
     let own = interface.workgroup_size;
     if is_shader {
@@ -173,6 +177,7 @@ fn launch_size(args: &Run, interface: &Interface) -> Result<Size, Failure> {
             "number of workgroups",
         )?)),
         (Some(global), _) => Ok(Size::Items {
+            dimensions: dimensions(global),
             global: global.three(1),
             local,
             offset: args.offset.as_ref().map_or([0; 3], |o| o.three(0)),
@@ -190,6 +195,7 @@ fn launch_size(args: &Run, interface: &Interface) -> Result<Size, Failure> {
                     .ok_or_else(|| Failure::message("the global size is beyond 64 bits"))?;
             }
             Ok(Size::Items {
+                dimensions: dimensions(groups),
                 global,
                 local: Some(size),
                 offset: args.offset.as_ref().map_or([0; 3], |o| o.three(0)),
