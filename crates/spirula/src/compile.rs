@@ -12,7 +12,7 @@ use std::fmt;
 pub struct CompileOptions {
     /// What the module is for; by default what suits the input.
     pub target: Option<Target>,
-    /// Target triple for LLVM IR that has none.
+    /// Target triple for LLVM IR, instead of its own.
     pub triple: Option<String>,
 }
 
@@ -21,6 +21,8 @@ pub struct CompileOptions {
 pub enum Program {
     /// It is SPIR-V already.
     Spirv(InputKind, Module),
+    /// It is LLVM IR.
+    Llvm(InputKind, Box<spirula_llvm::ir::Module>),
 }
 
 /// A module with what is worth knowing about how it came about.
@@ -98,10 +100,10 @@ pub fn read(bytes: &[u8]) -> Result<Program, CompileError> {
             let module = Module::from_words(words).map_err(one)?;
             Ok(Program::Spirv(kind, module))
         }
-        InputKind::LlvmBitcode | InputKind::LlvmText => Err(one(Diagnostic::error(
-            Place::Unknown,
-            "LLVM IR is not read yet",
-        ))),
+        InputKind::LlvmBitcode | InputKind::LlvmText => {
+            let module = spirula_llvm::read(bytes).map_err(one)?;
+            Ok(Program::Llvm(kind, Box::new(module)))
+        }
     }
 }
 
@@ -122,6 +124,13 @@ impl Program {
                     diagnostics: Vec::new(),
                 })
             }
+            Program::Llvm(..) => Err(CompileError {
+                stage: Stage::Translate,
+                diagnostics: vec![Diagnostic::error(
+                    Place::Unknown,
+                    "LLVM IR is not translated yet",
+                )],
+            }),
         }
     }
 }

@@ -53,7 +53,7 @@ pub struct How {
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
-    /// Target triple for LLVM IR that has none, such as spir64-unknown-unknown
+    /// Target triple for LLVM IR instead of its own, such as spir64-unknown-unknown
     #[arg(long)]
     pub triple: Option<String>,
 }
