@@ -21,6 +21,9 @@ impl Elementary for f64 {
         let exponent = self * LOG2_10;
         let lacking = libm::fma(self, LOG2_10, -exponent) + self * LOG2_10_REST;
         let power = libm::exp2(exponent);
+        if power.is_infinite() {
+            return power;
+        }
         power + power * (lacking * LN_2)
     }
     fn expm1(self) -> Self {
@@ -123,7 +126,12 @@ impl Elementary for f64 {
         libm::asinh(self)
     }
     fn acosh(self) -> Self {
-        libm::acosh(self)
+        // Far below 1, the library's difference of rounded numbers may be positive.
+        if self < 1.0 {
+            Self::NAN
+        } else {
+            libm::acosh(self)
+        }
     }
     fn atanh(self) -> Self {
         libm::atanh(self)

@@ -9,6 +9,7 @@
 pub(crate) mod arc;
 pub(crate) mod circular;
 mod double;
+mod error;
 pub(crate) mod exponential;
 mod hyperbolic;
 mod single;

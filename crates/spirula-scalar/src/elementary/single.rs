@@ -1,12 +1,18 @@
 //! The functions of `f32`: computed in `f64` and rounded once.
 
-use super::{Elementary, arc, circular, exponential, hyperbolic};
+use super::{Elementary, arc, circular, error, exponential, hyperbolic};
 use std::f64::consts::{FRAC_1_PI, LN_2, LOG2_10};
+
+/// Whether `x` is a number above zero: one comparison of its bits.
+#[inline]
+fn is_positive_finite(x: f32) -> bool {
+    x.to_bits().wrapping_sub(1) < f32::MAX.to_bits()
+}
 
 /// log₂ `x` in `f64` with the edge cases of a logarithm.
 #[inline]
 fn log2(x: f32) -> f64 {
-    if x > 0.0 && x < f32::INFINITY {
+    if is_positive_finite(x) {
         return exponential::log2(x.into());
     }
     logarithm_edge(x)
@@ -36,8 +42,20 @@ fn integer_parity(y: f32) -> Option<bool> {
 /// `x`^`y` for positive finite `x` and finite `y`.
 #[inline]
 fn power(x: f32, y: f64) -> f32 {
-    let exponent = y * exponential::log2(x.into());
-    exponential::exp2(exponent.clamp(-900.0, 900.0)) as f32
+    exponential::exp2(y * exponential::log2(x.into())) as f32
+}
+
+/// `x`^`y` where `x` is not positive and finite, or `y` not finite.
+#[cold]
+fn power_edge(x: f32, y: f32) -> f32 {
+    if x == 0.0 || !x.is_finite() || !y.is_finite() {
+        return libm::pow(x.into(), y.into()) as f32;
+    }
+    match integer_parity(y) {
+        Some(true) => -power(-x, y.into()),
+        Some(false) => power(-x, y.into()),
+        None => f32::NAN,
+    }
 }
 
 impl Elementary for f32 {
@@ -45,10 +63,10 @@ impl Elementary for f32 {
         exponential::exp(self.into()) as Self
     }
     fn exp2(self) -> Self {
-        exponential::exp2(f64::from(self).clamp(-900.0, 900.0)) as Self
+        exponential::exp2(self.into()) as Self
     }
     fn exp10(self) -> Self {
-        exponential::exp2(f64::from(self).clamp(-250.0, 250.0) * LOG2_10) as Self
+        exponential::exp2(f64::from(self) * LOG2_10) as Self
     }
     fn expm1(self) -> Self {
         hyperbolic::expm1(self.into()) as Self
@@ -74,19 +92,10 @@ impl Elementary for f32 {
         logarithm_edge(1.0 + self) as Self
     }
     fn pow(self, y: Self) -> Self {
-        let regular = self != 0.0 && self.is_finite() && y.is_finite();
-        if !regular {
-            return libm::pow(self.into(), y.into()) as Self;
+        if is_positive_finite(self) && y.is_finite() {
+            return power(self, y.into());
         }
-        let magnitude = power(self.abs(), y.into());
-        if self > 0.0 {
-            return magnitude;
-        }
-        match integer_parity(y) {
-            Some(true) => -magnitude,
-            Some(false) => magnitude,
-            None => Self::NAN,
-        }
+        power_edge(self, y)
     }
     fn magnitude_power(self, n: i32) -> Self {
         if self == 0.0 || !self.is_finite() {
@@ -176,10 +185,10 @@ impl Elementary for f32 {
         hyperbolic::atanh(self.into()) as Self
     }
     fn erf(self) -> Self {
-        libm::erf(self.into()) as Self
+        error::erf(self.into()) as Self
     }
     fn erfc(self) -> Self {
-        libm::erfc(self.into()) as Self
+        error::erfc(self.into()) as Self
     }
     fn tgamma(self) -> Self {
         libm::tgamma(self.into()) as Self
