@@ -2,13 +2,18 @@
 //!
 //! - [`ir`]: the arena IR that both readers produce and the translator consumes.
 //! - [`read`]: reads a module, bitcode or text, whichever it is.
+//! - [`infer`]: what opaque pointers point to.
+//! - [`translate()`]: to SPIR-V for OpenCL environments.
 
+pub mod infer;
 pub mod ir;
 
 mod bitcode;
 mod error;
 mod input;
+mod translate;
 mod upgrade;
 
 pub(crate) use error::{Error, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};
+pub use translate::{Options, translate};

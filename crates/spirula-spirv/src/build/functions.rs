@@ -4,7 +4,7 @@ use super::Builder;
 use crate::Id;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{FunctionControl, StorageClass};
-use crate::ir::{Block, Func};
+use crate::ir::{Block, Func, Inst};
 
 impl Builder {
     /// Begins a function under an id that was reserved before.
@@ -83,6 +83,26 @@ impl Builder {
         let inst = self.module.create(op, words);
         let body = self.module.block(self.current_block()).body;
         self.module.append(body, inst);
+    }
+
+    /// Appends an `OpPhi` whose operands are given later by [`Builder::set_phi`].
+    ///
+    /// # Panics
+    /// Outside of a block.
+    pub fn phi(&mut self, ty: Id) -> (Id, Inst) {
+        let id = self.fresh_id();
+        let inst = self.module.create(Op::Phi, &[ty.word(), id.word()]);
+        let body = self.module.block(self.current_block()).body;
+        self.module.append(body, inst);
+        self.set_type_of(id, ty);
+        (id, inst)
+    }
+
+    /// Gives an `OpPhi` its operands: values and the labels of the blocks that they come from.
+    pub fn set_phi(&mut self, phi: Inst, operands: &[u32]) {
+        let mut words = self.module.inst(phi).words()[..2].to_vec();
+        words.extend_from_slice(operands);
+        self.module.replace_words(phi, &words);
     }
 
     /// Puts a variable at the beginning of the current function's entry block.

@@ -90,6 +90,22 @@ impl Module {
         &mut self.words[start..start + usize::from(node.length)]
     }
 
+    /// Gives an instruction other words, of any number; it stays where it is.
+    ///
+    /// # Panics
+    /// As [`Module::create`].
+    pub fn replace_words(&mut self, inst: Inst, words: &[u32]) {
+        let op = self.nodes[inst.index()].op;
+        assert!(
+            words.len() < 0xffff,
+            "{op} is longer than an instruction may be"
+        );
+        let start = self.words.len() as u32;
+        self.words.extend_from_slice(words);
+        let node = &mut self.nodes[inst.index()];
+        (node.start, node.length) = (start, words.len() as u16);
+    }
+
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
     pub fn create_function(&mut self, def: Inst) -> Func {
         let (lead, params, tail) = (self.create_list(), self.create_list(), self.create_list());

@@ -1,0 +1,46 @@
+//! Union-find over slots.
+
+/// Disjoint sets of slots, with path halving: joins and look-ups in nearly constant time.
+#[derive(Clone, Debug)]
+pub(super) struct Classes {
+    parent: Vec<u32>,
+}
+
+impl Classes {
+    /// `count` slots, each a set of its own.
+    pub(super) fn new(count: usize) -> Self {
+        Classes {
+            parent: (0..count as u32).collect(),
+        }
+    }
+
+    /// The slot that stands for the set of `slot`: its smallest.
+    pub(super) fn find(&mut self, slot: u32) -> u32 {
+        let mut at = slot;
+        while self.parent[at as usize] != at {
+            let grandparent = self.parent[self.parent[at as usize] as usize];
+            self.parent[at as usize] = grandparent;
+            at = grandparent;
+        }
+        at
+    }
+
+    /// Joins the sets of two slots.
+    pub(super) fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parent[a.max(b) as usize] = a.min(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Classes;
+
+    #[test]
+    fn joined_slots_share_their_smallest() {
+        let mut classes = Classes::new(6);
+        classes.join(4, 5);
+        classes.join(5, 1);
+        assert_eq!([1, 1, 0], [4, 5, 0].map(|slot| classes.find(slot)));
+    }
+}

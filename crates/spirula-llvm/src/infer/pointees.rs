@@ -1,0 +1,320 @@
+//! The inference itself.
+
+use super::classes::Classes;
+use super::votes::{self, candidate, gep_element};
+use crate::ir::{
+    AttrKind, Extra, Func, Function, GlobalKind, Inst, Module, Opcode, Type, TypeKind, Value,
+    ValueKind,
+};
+
+/// What is known about functions without bodies, and about parameters from outside of the code.
+pub trait Hints {
+    /// What argument `index` of `callee`, a declaration, points to.
+    fn argument(&self, callee: Func, index: usize) -> Option<Type>;
+
+    /// What parameter `index` of `func` points to, where its uses do not tell.
+    fn parameter(&self, func: Func, index: usize) -> Option<Type>;
+}
+
+/// No hints.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHints;
+
+impl Hints for NoHints {
+    fn argument(&self, _: Func, _: usize) -> Option<Type> {
+        None
+    }
+
+    fn parameter(&self, _: Func, _: usize) -> Option<Type> {
+        None
+    }
+}
+
+/// What the pointers of a module point to.
+#[derive(Clone, Debug)]
+pub struct Pointees {
+    /// First slot of each function: its locals, then one for its result.
+    first: Vec<u32>,
+    types: Vec<Option<Type>>,
+}
+
+impl Pointees {
+    /// Infers the pointees of all pointers of a module.
+    pub fn compute(module: &Module, hints: &dyn Hints) -> Pointees {
+        let mut first = Vec::with_capacity(module.functions.len());
+        let mut count = 0;
+        for function in &module.functions {
+            first.push(count as u32);
+            count += function.local_count() + 1;
+        }
+        let mut inference = Inference {
+            module,
+            hints,
+            classes: Classes::new(count),
+            votes: Vec::new(),
+            first,
+        };
+        for func in module.function_ids() {
+            inference.function(func);
+        }
+        inference.count()
+    }
+
+    /// What a local points to; `None` where it is no pointer or nothing is known.
+    pub fn local(&self, func: Func, local: usize) -> Option<Type> {
+        self.types[self.first[func.index()] as usize + local]
+    }
+
+    /// What the result of a function points to.
+    pub fn result(&self, module: &Module, func: Func) -> Option<Type> {
+        self.local(func, module.function(func).local_count())
+    }
+}
+
+/// Evidence for a type.
+struct Vote {
+    slot: u32,
+    ty: Type,
+    weight: u32,
+}
+
+struct Inference<'a> {
+    module: &'a Module,
+    hints: &'a dyn Hints,
+    classes: Classes,
+    votes: Vec<Vote>,
+    first: Vec<u32>,
+}
+
+impl Inference<'_> {
+    fn slot(&self, func: Func, local: usize) -> u32 {
+        self.first[func.index()] + local as u32
+    }
+
+    fn result_slot(&self, func: Func) -> u32 {
+        self.slot(func, self.module.function(func).local_count())
+    }
+
+    fn vote(&mut self, slot: u32, ty: Type, weight: u32) {
+        if let Some(ty) = candidate(self.module, ty) {
+            self.votes.push(Vote { slot, ty, weight });
+        }
+    }
+
+    /// Votes for what a value points to, if it is a local.
+    fn vote_value(&mut self, func: Func, value: Value, ty: Type, weight: u32) {
+        if let Some(local) = value.as_local() {
+            self.vote(self.slot(func, local), ty, weight);
+        }
+    }
+
+    /// Joins a slot with a value: a local by class, a global by its type.
+    fn join(&mut self, slot: u32, func: Func, value: Value) {
+        match value.kind() {
+            ValueKind::Local(local) => self.classes.join(slot, self.slot(func, local)),
+            ValueKind::Const(constant) => {
+                if let Some(global) = self.module.as_global(constant) {
+                    let global = self.module.global(global);
+                    if matches!(global.kind, GlobalKind::Variable(_)) {
+                        self.vote(slot, global.value_type, votes::GLOBAL);
+                    }
+                }
+            }
+            ValueKind::Metadata(_) => {}
+        }
+    }
+
+    fn is_pointer(&self, ty: Type) -> bool {
+        matches!(self.module.types.kind(ty), TypeKind::Pointer { .. })
+    }
+
+    fn declared(&mut self, slot: u32, ty: Type) {
+        if let TypeKind::Pointer {
+            pointee: Some(pointee),
+            ..
+        } = *self.module.types.kind(ty)
+        {
+            let weight = match pointee == Type::I8 {
+                true => votes::BYTES,
+                false => votes::DECLARED,
+            };
+            self.vote(slot, pointee, weight);
+        }
+    }
+
+    fn function(&mut self, func: Func) {
+        let function = self.module.function(func);
+        for (index, &ty) in function.params.iter().enumerate() {
+            if self.is_pointer(ty) {
+                self.parameter(func, function, index, ty);
+            }
+        }
+        for index in 0..function.insts.len() {
+            let inst = Inst::new(index);
+            let ty = function.insts[index].ty;
+            if self.is_pointer(ty) {
+                self.declared(self.slot(func, function.params.len() + index), ty);
+            }
+            self.instruction(func, function, inst);
+        }
+    }
+
+    fn parameter(&mut self, func: Func, function: &Function, index: usize, ty: Type) {
+        let slot = self.slot(func, index);
+        self.declared(slot, ty);
+        let attributes = &self.module.attributes;
+        let set = attributes.param(function.attributes, index);
+        let kinds = [
+            AttrKind::ByVal,
+            AttrKind::StructRet,
+            AttrKind::ByRef,
+            AttrKind::ElementType,
+        ];
+        for kind in kinds {
+            if let Some(ty) = attributes.type_of(set, kind) {
+                self.vote(slot, ty, votes::ATTRIBUTE);
+            }
+        }
+        if let Some(ty) = self.hints.parameter(func, index) {
+            self.vote(slot, ty, votes::BYTES);
+        }
+    }
+
+    fn instruction(&mut self, func: Func, function: &Function, inst: Inst) {
+        let operands = function.operands(inst);
+        let data = function.inst(inst);
+        let slot = self.slot(func, function.params.len() + inst.index());
+        match data.opcode {
+            Opcode::Alloca => {
+                if let Extra::Alloca { ty, .. } = data.extra {
+                    self.vote(slot, ty, votes::ALLOCATION);
+                }
+            }
+            Opcode::Load => self.vote_value(func, operands[0], data.ty, votes::ACCESS),
+            Opcode::Store => {
+                let ty = function.type_of(self.module, operands[0]);
+                self.vote_value(func, operands[1], ty, votes::ACCESS);
+            }
+            Opcode::AtomicRmw | Opcode::CmpXchg => {
+                let ty = function.type_of(self.module, operands[1]);
+                self.vote_value(func, operands[0], ty, votes::ACCESS);
+            }
+            Opcode::GetElementPtr => {
+                if let Extra::SourceType(source) = data.extra {
+                    self.vote_value(func, operands[0], source, walked(source));
+                }
+                if let Some(end) = gep_element(self.module, function, inst) {
+                    let weight = walked(end).min(votes::REACHED);
+                    self.vote(slot, end, weight);
+                }
+            }
+            Opcode::Phi if self.is_pointer(data.ty) => {
+                for &value in operands {
+                    self.join(slot, func, value);
+                }
+            }
+            Opcode::Select if self.is_pointer(data.ty) => {
+                self.join(slot, func, operands[1]);
+                self.join(slot, func, operands[2]);
+            }
+            Opcode::Freeze if self.is_pointer(data.ty) => self.join(slot, func, operands[0]),
+            Opcode::BitCast | Opcode::AddrSpaceCast if self.is_pointer(data.ty) => {
+                let from = function.type_of(self.module, operands[0]);
+                if self.declared_pointee(from) == self.declared_pointee(data.ty) {
+                    self.join(slot, func, operands[0]);
+                }
+            }
+            Opcode::Ret => {
+                if let Some(&value) = operands.first()
+                    && self.is_pointer(function.type_of(self.module, value))
+                {
+                    self.join(self.result_slot(func), func, value);
+                }
+            }
+            Opcode::Call => self.call(func, function, inst, slot),
+            _ => {}
+        }
+    }
+
+    fn declared_pointee(&self, ty: Type) -> Option<Type> {
+        match *self.module.types.kind(ty) {
+            TypeKind::Pointer { pointee, .. } => pointee,
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, func: Func, function: &Function, inst: Inst, slot: u32) {
+        let Some(callee) = function
+            .callee(inst)
+            .and_then(|value| self.module.as_function(value))
+        else {
+            return;
+        };
+        let target = self.module.function(callee);
+        let arguments = function.arguments(inst);
+        let is_pointer_result = self.is_pointer(function.inst(inst).ty);
+        if self.module.function_name(callee).starts_with("llvm.") {
+            // Intrinsics that return a pointer return the one they are given.
+            if let (true, Some(&first)) = (is_pointer_result, arguments.first())
+                && self.is_pointer(function.type_of(self.module, first))
+            {
+                self.join(slot, func, first);
+            }
+            return;
+        }
+        for (index, &value) in arguments.iter().enumerate() {
+            if !self.is_pointer(function.type_of(self.module, value)) {
+                continue;
+            }
+            if let Some(ty) = self.hints.argument(callee, index) {
+                self.vote_value(func, value, ty, votes::CALLEE);
+            } else if index < target.params.len() {
+                self.join(self.slot(callee, index), func, value);
+            }
+        }
+        if is_pointer_result {
+            self.classes.join(slot, self.result_slot(callee));
+        }
+    }
+
+    /// Counts the votes by class.
+    fn count(mut self) -> Pointees {
+        let slots = self.first.last().map_or(0, |first| {
+            let last = self.module.functions.last();
+            *first as usize + last.map_or(0, |f| f.local_count()) + 1
+        });
+        let mut ballots: Vec<(u32, Type, u32, u32)> = Vec::with_capacity(self.votes.len());
+        for (order, vote) in self.votes.iter().enumerate() {
+            let class = self.classes.find(vote.slot);
+            ballots.push((class, vote.ty, order as u32, vote.weight));
+        }
+        ballots.sort_unstable();
+        let mut elected: Vec<Option<Type>> = vec![None; slots];
+        let mut best: Option<(u32, u32, u32)> = None;
+        for group in ballots.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            let (class, ty, order, _) = group[0];
+            let weight = group.iter().fold(0u32, |sum, v| sum.saturating_add(v.3));
+            let rival = best.filter(|(at, ..)| *at == class);
+            if rival.is_none_or(|(_, w, o)| {
+                (weight, std::cmp::Reverse(order)) > (w, std::cmp::Reverse(o))
+            }) {
+                best = Some((class, weight, order));
+                elected[class as usize] = Some(ty);
+            }
+        }
+        let types = (0..slots as u32)
+            .map(|slot| elected[self.classes.find(slot) as usize])
+            .collect();
+        Pointees {
+            first: self.first,
+            types,
+        }
+    }
+}
+
+fn walked(ty: Type) -> u32 {
+    match ty == Type::I8 {
+        true => votes::BYTES,
+        false => votes::WALKED,
+    }
+}

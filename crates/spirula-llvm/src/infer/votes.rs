@@ -1,0 +1,85 @@
+//! How much each sort of evidence weighs, and which types may be voted for.
+
+use crate::ir::{Function, Inst, Module, Type, TypeKind, Value};
+
+/// Weight of the type of an allocation.
+pub(super) const ALLOCATION: u32 = 1 << 20;
+/// Weight of an attribute such as `byval(T)`.
+pub(super) const ATTRIBUTE: u32 = 1 << 16;
+/// Weight of the type of a global that flows into a class.
+pub(super) const GLOBAL: u32 = 1 << 10;
+/// Weight of the pointee of a typed pointer.
+pub(super) const DECLARED: u32 = 1 << 6;
+/// Weight of the type that an address computation walks through.
+pub(super) const WALKED: u32 = 8;
+/// Weight of what a callee takes.
+pub(super) const CALLEE: u32 = 6;
+/// Weight of the type of an access.
+pub(super) const ACCESS: u32 = 4;
+/// Weight of the type at which an address computation ends.
+pub(super) const REACHED: u32 = 3;
+/// Weight of bytes: they say little, as offsets and copies are written with them.
+pub(super) const BYTES: u32 = 1;
+
+/// Nesting of types beyond which they are not looked into.
+const MAX_DEPTH: u32 = 64;
+
+/// The type that a vote for `ty` counts for; `None` where nothing can point to it.
+pub(super) fn candidate(module: &Module, ty: Type) -> Option<Type> {
+    match module.types.kind(ty) {
+        TypeKind::Int(1) => Some(Type::I8),
+        _ => storable(module, ty, 0).then_some(ty),
+    }
+}
+
+fn storable(module: &Module, ty: Type, depth: u32) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    match module.types.kind(ty) {
+        TypeKind::Int(width) => *width <= 64,
+        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
+        TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
+        TypeKind::Vector {
+            element,
+            len,
+            scalable: false,
+        } => *len <= 16 && *element != Type::I1 && storable(module, *element, depth + 1),
+        TypeKind::Array { element, .. } => storable(module, *element, depth + 1),
+        TypeKind::Struct {
+            fields: Some(fields),
+            ..
+        } => fields.iter().all(|f| storable(module, *f, depth + 1)),
+        _ => false,
+    }
+}
+
+/// The type reached by walking from `source` through `indices`, the first of which steps over
+/// whole values of `source`.
+pub(crate) fn element_type(
+    module: &Module,
+    source: Type,
+    indices: impl IntoIterator<Item = Value>,
+) -> Option<Type> {
+    let mut ty = source;
+    for index in indices.into_iter().skip(1) {
+        ty = match module.types.kind(ty) {
+            TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => *element,
+            TypeKind::Struct { .. } => module.types.element(ty, module.as_u64(index)?)?,
+            _ => return None,
+        };
+    }
+    Some(ty)
+}
+
+/// The type at which a `getelementptr` ends.
+pub(crate) fn gep_element(module: &Module, function: &Function, inst: Inst) -> Option<Type> {
+    let crate::ir::Extra::SourceType(source) = function.inst(inst).extra else {
+        return None;
+    };
+    element_type(
+        module,
+        source,
+        function.operands(inst).iter().skip(1).copied(),
+    )
+}

@@ -1,0 +1,414 @@
+//! The body of one function: blocks, phis, and access to values.
+
+use super::constants::space_cast;
+use super::functions::Signature;
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use super::types::Shape;
+use crate::ir::{Block, ConstKind, Func, Function, Inst, Opcode, Type, Value, ValueKind};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::ir as spirv;
+use std::rc::Rc;
+
+/// Steps to first members that a cast is tried with.
+const MAX_STEPS: usize = 8;
+/// Casts remembered within a block.
+const REMEMBERED: usize = 8;
+
+/// The translation of one body.
+pub(super) struct Body<'t, 'm> {
+    pub(super) t: &'t mut Translator<'m>,
+    pub(super) func: Func,
+    pub(super) function: &'m Function,
+    pub(super) signature: Rc<Signature>,
+    values: Vec<Option<Id>>,
+    labels: Vec<Option<Id>>,
+    /// By block: the label of the last of the blocks that it became.
+    exits: Vec<Option<Id>>,
+    phis: Vec<(Inst, Block, spirv::Inst)>,
+    /// Label of the block being written.
+    current: Id,
+    /// Casts made in the block being written: pointer, type, result.
+    casts: Vec<(Id, Id, Id)>,
+}
+
+impl<'t, 'm> Body<'t, 'm> {
+    pub(super) fn new(
+        t: &'t mut Translator<'m>,
+        func: Func,
+        signature: Rc<Signature>,
+        params: &[Id],
+    ) -> Self {
+        let function = t.module.function(func);
+        let mut values = vec![None; function.local_count()];
+        for (value, param) in values.iter_mut().zip(params) {
+            *value = Some(*param);
+        }
+        Body {
+            func,
+            function,
+            current: signature.id,
+            signature,
+            values,
+            labels: vec![None; function.blocks.len()],
+            exits: vec![None; function.blocks.len()],
+            phis: Vec::new(),
+            casts: Vec::new(),
+            t,
+        }
+    }
+
+    /// Translates all blocks that can be reached.
+    pub(super) fn translate(mut self) {
+        let order = reverse_post_order(self.function);
+        for (index, &block) in order.iter().enumerate() {
+            let label = self.label(block);
+            self.begin(label);
+            let name = self.function.blocks[block.index()].name;
+            self.t.b.name(label, self.t.module.str(name));
+            if index == 0 {
+                self.allocations(&order);
+            }
+            for inst in self.function.block_insts(block) {
+                self.instruction(block, inst);
+            }
+            self.exits[block.index()] = Some(self.current);
+        }
+        self.finish_phis();
+    }
+
+    fn instruction(&mut self, block: Block, inst: Inst) {
+        let before = self.t.b.module().bound();
+        let opcode = self.function.inst(inst).opcode;
+        let made = match opcode {
+            Opcode::Phi => self.begin_phi(block, inst).map(Some),
+            Opcode::Alloca if self.values[self.local_of(inst)].is_some() => return,
+            _ => self.lower(inst),
+        };
+        let settled = match made {
+            Ok(Some(id)) => self.settle(inst, id).map(Some),
+            Ok(None) => Ok(None),
+            Err(refusal) => Err(refusal),
+        };
+        match settled {
+            Ok(Some(id)) => {
+                self.set(inst, id);
+                if id.word() >= before {
+                    self.name(inst, id);
+                }
+            }
+            Ok(None) => {}
+            Err(refusal) => {
+                self.t
+                    .report(self.func, self.function.place(inst), &refusal.0);
+                self.stand_in(inst, opcode);
+            }
+        }
+    }
+
+    /// Puts something in the place of what was refused, so that the rest can be looked at.
+    fn stand_in(&mut self, inst: Inst, opcode: Opcode) {
+        if opcode.is_terminator() {
+            self.t.b.effect(Op::Unreachable, &[]);
+            return;
+        }
+        let ty = self.function.inst(inst).ty;
+        if ty != Type::VOID
+            && let Ok(ty) = self.t.local_type(self.func, self.local_of(inst), ty)
+        {
+            let id = self.t.b.undef(ty);
+            self.set(inst, id);
+        }
+    }
+
+    /// The number of the local that an instruction results in.
+    pub(super) fn local_of(&self, inst: Inst) -> usize {
+        self.function.params.len() + inst.index()
+    }
+
+    /// Sets what an instruction results in.
+    pub(super) fn set(&mut self, inst: Inst, id: Id) {
+        let local = self.local_of(inst);
+        self.values[local] = Some(id);
+    }
+
+    /// Names a result as the module does.
+    pub(super) fn name(&mut self, inst: Inst, id: Id) {
+        let name = self.function.name(self.local_of(inst));
+        if !name.is_empty() {
+            self.t.b.name(id, self.t.module.str(name));
+        }
+    }
+
+    /// A result as it will be used: a pointer is cast to what its class points to.
+    pub(super) fn settle(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
+        let ty = self.function.inst(inst).ty;
+        if self.t.module.types.address_space(ty).is_none() {
+            return Ok(id);
+        }
+        let pointee = self.pointee(self.local_of(inst))?;
+        Ok(self.cast(id, pointee))
+    }
+
+    /// What the class of a local points to, in memory form.
+    pub(super) fn pointee(&mut self, local: usize) -> Lowered<Id> {
+        let pointee = self.t.pointees.local(self.func, local);
+        self.t.pointee_type(pointee)
+    }
+
+    /// The type of what an instruction results in.
+    pub(super) fn result_type(&mut self, inst: Inst) -> Lowered<Id> {
+        let ty = self.function.inst(inst).ty;
+        self.t.local_type(self.func, self.local_of(inst), ty)
+    }
+
+    /// The shape of what an instruction results in.
+    pub(super) fn result_shape(&self, inst: Inst) -> Lowered<Shape> {
+        self.t.need_shape(self.function.inst(inst).ty)
+    }
+
+    /// The LLVM type of an operand.
+    pub(super) fn type_of(&self, value: Value) -> Type {
+        self.function.type_of(self.t.module, value)
+    }
+
+    /// The shape of an operand.
+    pub(super) fn shape_of(&self, value: Value) -> Lowered<Shape> {
+        self.t.need_shape(self.type_of(value))
+    }
+
+    /// Whether an operand is a pointer.
+    pub(super) fn is_pointer(&self, value: Value) -> bool {
+        let ty = self.type_of(value);
+        self.t.module.types.address_space(ty).is_some()
+    }
+
+    /// A value in register form; a pointer with the type that it has.
+    pub(super) fn value(&mut self, value: Value) -> Lowered<Id> {
+        match value.kind() {
+            ValueKind::Local(local) => match self.values.get(local) {
+                Some(Some(id)) => Ok(*id),
+                _ => Err(refuse("a value is used before its definition")),
+            },
+            ValueKind::Const(constant) => {
+                let id = self.t.constant(constant)?;
+                self.mark(value);
+                Ok(id)
+            }
+            ValueKind::Metadata(_) => Err(refuse("metadata is used as a value")),
+        }
+    }
+
+    /// A pointer to a type in memory form.
+    pub(super) fn pointer(&mut self, value: Value, pointee: Id) -> Lowered<Id> {
+        match value.kind() {
+            ValueKind::Const(constant) => {
+                let id = self.t.constant_pointer(constant, pointee)?;
+                self.mark(value);
+                Ok(id)
+            }
+            _ => {
+                let id = self.value(value)?;
+                Ok(self.cast(id, pointee))
+            }
+        }
+    }
+
+    /// A value with the given type, which differs only by pointees from its own.
+    pub(super) fn value_as(&mut self, value: Value, ty: Id) -> Lowered<Id> {
+        match self.t.pointee_of(ty) {
+            Some((_, pointee)) if self.is_pointer(value) => self.pointer(value, pointee),
+            _ => self.value(value),
+        }
+    }
+
+    /// Notes the variables that a constant refers to.
+    fn mark(&mut self, value: Value) {
+        let Some(constant) = value.as_const() else {
+            return;
+        };
+        let kind = self.t.module.consts.kind(constant);
+        if !matches!(
+            kind,
+            ConstKind::Global(_) | ConstKind::Expr(_) | ConstKind::Aggregate(_)
+        ) {
+            return;
+        }
+        let stamp = self.func.index() as u32 + 1;
+        if std::mem::replace(&mut self.t.marked[constant.index()], stamp) == stamp {
+            return;
+        }
+        let mut found = std::mem::take(&mut self.t.uses[self.func.index()].variables);
+        self.t.referred_variables(constant, &mut found);
+        self.t.uses[self.func.index()].variables = found;
+    }
+
+    /// Notes the use of a variable.
+    pub(super) fn mark_variable(&mut self, id: Id) {
+        let variables = &mut self.t.uses[self.func.index()].variables;
+        if !variables.contains(&id) {
+            variables.push(id);
+        }
+    }
+
+    /// A pointer as one to another type: unchanged, a step to the first member, or a bit cast.
+    pub(super) fn cast(&mut self, pointer: Id, pointee: Id) -> Id {
+        let known = self.t.b.type_of(pointer);
+        let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
+            return pointer;
+        };
+        if have == pointee {
+            return pointer;
+        }
+        let ty = self.t.pointer_type(class, pointee);
+        let recent = self.casts.iter().rev().take(REMEMBERED);
+        if let Some(cast) = recent.into_iter().find(|c| (c.0, c.1) == (pointer, ty)) {
+            return cast.2;
+        }
+        let id = match self.t.path_to_first(have, pointee) {
+            Some(steps) => {
+                let zero = self.t.b.constant_u32(0);
+                let mut words = vec![pointer.word()];
+                words.extend(std::iter::repeat_n(zero.word(), steps));
+                self.t.b.value(Op::InBoundsAccessChain, ty, &words)
+            }
+            None => self.op(Op::Bitcast, ty, [pointer]),
+        };
+        self.casts.push((pointer, ty, id));
+        id
+    }
+
+    /// A pointer in another storage class, to the same type.
+    pub(super) fn cast_space(&mut self, pointer: Id, to: StorageClass) -> Lowered<Id> {
+        let known = self.t.b.type_of(pointer);
+        let Some((from, pointee)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
+            return Err(refuse(
+                "a cast between address spaces of what is no pointer",
+            ));
+        };
+        let ty = self.t.pointer_type(to, pointee);
+        Ok(match space_cast(from, to)? {
+            Some(op) => self.op(op, ty, [pointer]),
+            None => pointer,
+        })
+    }
+
+    /// Appends an instruction whose operands are ids.
+    pub(super) fn op<const N: usize>(&mut self, op: Op, ty: Id, operands: [Id; N]) -> Id {
+        self.t.b.value(op, ty, &operands.map(Id::word))
+    }
+
+    /// Appends an instruction of OpenCL's extended set.
+    pub(super) fn ext(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
+        let set = self.t.opencl_std();
+        let mut words = Vec::with_capacity(operands.len() + 2);
+        words.extend_from_slice(&[set.word(), number]);
+        words.extend(operands.iter().map(|id| id.word()));
+        self.t.b.value(Op::ExtInst, ty, &words)
+    }
+
+    /// Decorates a result that was just made. It has no other decorations of that kind.
+    pub(super) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        let mut words = vec![id.word(), decoration.0];
+        words.extend_from_slice(operands);
+        self.t
+            .b
+            .push(spirv::Section::Annotations, Op::Decorate, &words);
+    }
+
+    /// The label of a block.
+    pub(super) fn label(&mut self, block: Block) -> Id {
+        let t = &mut *self.t;
+        *self.labels[block.index()].get_or_insert_with(|| t.b.fresh_id())
+    }
+
+    /// Begins a block; those that no block of LLVM stands for included.
+    pub(super) fn begin(&mut self, label: Id) {
+        self.t.b.begin_block(label);
+        self.current = label;
+        self.casts.clear();
+    }
+
+    /// Label of the block being written.
+    pub(super) fn current_label(&self) -> Id {
+        self.current
+    }
+
+    fn begin_phi(&mut self, block: Block, inst: Inst) -> Lowered<Id> {
+        let ty = self.result_type(inst)?;
+        let (id, phi) = self.t.b.phi(ty);
+        self.phis.push((inst, block, phi));
+        Ok(id)
+    }
+
+    /// Gives phis their operands, one for each block that is reached and leads here.
+    fn finish_phis(&mut self) {
+        for (inst, _, phi) in std::mem::take(&mut self.phis) {
+            if let Err(refusal) = self.finish_phi(inst, phi) {
+                self.t
+                    .report(self.func, self.function.place(inst), &refusal.0);
+            }
+        }
+    }
+
+    fn finish_phi(&mut self, inst: Inst, phi: spirv::Inst) -> Lowered<()> {
+        let function = self.function;
+        let ty = self.result_type(inst)?;
+        let mut words: Vec<u32> = Vec::new();
+        let blocks = function.blocks_of(inst);
+        for (&value, &block) in function.operands(inst).iter().zip(blocks) {
+            let Some(exit) = self.exits[block.index()] else {
+                continue;
+            };
+            if words.iter().skip(1).step_by(2).any(|w| *w == exit.word()) {
+                continue;
+            }
+            let value = self.value_as(value, ty)?;
+            words.extend_from_slice(&[value.word(), exit.word()]);
+        }
+        self.t.b.set_phi(phi, &words);
+        Ok(())
+    }
+}
+
+impl Translator<'_> {
+    /// Steps to first members that lead from one type in memory to another.
+    pub(super) fn path_to_first(&self, from: Id, to: Id) -> Option<usize> {
+        let mut at = from;
+        for steps in 1..=MAX_STEPS {
+            at = self.first_member(at)?;
+            if at == to {
+                return Some(steps);
+            }
+        }
+        None
+    }
+}
+
+/// The blocks that can be reached, each before those that it dominates, in the order of the
+/// module where that is one.
+fn reverse_post_order(function: &Function) -> Vec<Block> {
+    let Some(entry) = function.block_ids().next() else {
+        return Vec::new();
+    };
+    let mut seen = vec![false; function.blocks.len()];
+    let mut order = Vec::with_capacity(function.blocks.len());
+    let mut stack = vec![(entry, function.successors(entry).len())];
+    seen[entry.index()] = true;
+    while let Some((block, left)) = stack.last_mut() {
+        if *left == 0 {
+            order.push(*block);
+            stack.pop();
+            continue;
+        }
+        *left -= 1;
+        let next = function.successors(*block)[*left];
+        if !std::mem::replace(&mut seen[next.index()], true) {
+            stack.push((next, function.successors(next).len()));
+        }
+    }
+    order.reverse();
+    order
+}

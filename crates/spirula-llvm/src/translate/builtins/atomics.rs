@@ -1,0 +1,265 @@
+//! Atomic functions of OpenCL 1 and 2.
+
+use super::{Call, Param};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
+
+/// What an atomic function does.
+#[derive(Clone, Copy)]
+pub(in crate::translate) enum AtomicKind {
+    /// An update by an operand: instructions for floats, signed and unsigned integers.
+    Update([Option<Op>; 3]),
+    /// An update without an operand.
+    Step(Op),
+    /// `(object, value)`, not atomic at all.
+    Init,
+    Load,
+    Store,
+    /// `(object, expected, new)` gives the old value.
+    CompareValue,
+    /// `(object, pointer to expected, new)` gives whether they were equal.
+    CompareObject,
+    FlagSet,
+    FlagClear,
+}
+
+const fn integer(signed: Op, unsigned: Op) -> AtomicKind {
+    AtomicKind::Update([None, Some(signed), Some(unsigned)])
+}
+
+impl AtomicKind {
+    pub(super) const ADD: Self = AtomicKind::Update([
+        Some(Op::AtomicFAddEXT),
+        Some(Op::AtomicIAdd),
+        Some(Op::AtomicIAdd),
+    ]);
+    pub(super) const SUB: Self = integer(Op::AtomicISub, Op::AtomicISub);
+    pub(super) const AND: Self = integer(Op::AtomicAnd, Op::AtomicAnd);
+    pub(super) const OR: Self = integer(Op::AtomicOr, Op::AtomicOr);
+    pub(super) const XOR: Self = integer(Op::AtomicXor, Op::AtomicXor);
+    pub(super) const MIN: Self = AtomicKind::Update([
+        Some(Op::AtomicFMinEXT),
+        Some(Op::AtomicSMin),
+        Some(Op::AtomicUMin),
+    ]);
+    pub(super) const MAX: Self = AtomicKind::Update([
+        Some(Op::AtomicFMaxEXT),
+        Some(Op::AtomicSMax),
+        Some(Op::AtomicUMax),
+    ]);
+    pub(super) const EXCHANGE: Self = AtomicKind::Update([
+        Some(Op::AtomicExchange),
+        Some(Op::AtomicExchange),
+        Some(Op::AtomicExchange),
+    ]);
+}
+
+/// How the memory order of an atomic function is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::translate) enum Order {
+    /// It is relaxed: OpenCL 1.
+    Relaxed,
+    /// It is sequentially consistent.
+    Strong,
+    /// By arguments: the order, or two, and perhaps the scope.
+    Explicit,
+}
+
+/// Object and environment of an atomic access.
+struct Site {
+    pointer: Id,
+    shape: Shape,
+    ty: Id,
+    scope: Id,
+    semantics: Id,
+    /// Of a failed comparison.
+    failure: Id,
+}
+
+impl Body<'_, '_> {
+    /// Translates an atomic function.
+    pub(in crate::translate) fn atomic(
+        &mut self,
+        kind: AtomicKind,
+        order: Order,
+        call: &Call<'_>,
+    ) -> Lowered<Option<Id>> {
+        let site = self.atomic_site(kind, order, call)?;
+        let Site {
+            pointer,
+            ty,
+            scope,
+            semantics,
+            ..
+        } = site;
+        match kind {
+            AtomicKind::Update(ops) => {
+                let op = match (call.is_float(), call.is_signed()) {
+                    (true, _) => ops[0],
+                    (_, true) => ops[1],
+                    _ => ops[2],
+                };
+                let Some(op) = op else {
+                    return Err(refuse("there is no such atomic operation on floats"));
+                };
+                let value = self.atomic_value(&site, call, 1)?;
+                let id = self.op(op, ty, [pointer, scope, semantics, value]);
+                Ok(Some(id))
+            }
+            AtomicKind::Step(op) => Ok(Some(self.op(op, ty, [pointer, scope, semantics]))),
+            AtomicKind::Init => {
+                let value = self.atomic_value(&site, call, 1)?;
+                self.t.b.effect(Op::Store, &[pointer.word(), value.word()]);
+                Ok(None)
+            }
+            AtomicKind::Load => Ok(Some(self.op(
+                Op::AtomicLoad,
+                ty,
+                [pointer, scope, semantics],
+            ))),
+            AtomicKind::Store => {
+                let value = self.atomic_value(&site, call, 1)?;
+                let words = [pointer, scope, semantics, value].map(Id::word);
+                self.t.b.effect(Op::AtomicStore, &words);
+                Ok(None)
+            }
+            AtomicKind::CompareValue => {
+                let expected = self.atomic_value(&site, call, 1)?;
+                let new = self.atomic_value(&site, call, 2)?;
+                Ok(Some(self.exchange(&site, expected, new)))
+            }
+            AtomicKind::CompareObject => self.compare_object(&site, call).map(Some),
+            AtomicKind::FlagSet => {
+                let bool = self.t.b.bool();
+                let operands = [pointer, scope, semantics];
+                let set = self.op(Op::AtomicFlagTestAndSet, bool, operands);
+                self.as_result(set, call).map(Some)
+            }
+            AtomicKind::FlagClear => {
+                let words = [pointer, scope, semantics].map(Id::word);
+                self.t.b.effect(Op::AtomicFlagClear, &words);
+                Ok(None)
+            }
+        }
+    }
+
+    fn atomic_site(&mut self, kind: AtomicKind, order: Order, call: &Call<'_>) -> Lowered<Site> {
+        let shape = self.object_shape(kind, call)?;
+        if shape.lanes != 1 || shape.width < 32 {
+            return Err(refuse("an atomic access is of 32 or 64 bits in SPIR-V"));
+        }
+        let ty = self.t.shape_type(shape);
+        let pointer = self.pointer(call.arg(0)?, ty)?;
+        let known = self.t.b.type_of(pointer);
+        let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
+        let memory = match class {
+            Some(StorageClass::CrossWorkgroup) => MemorySemantics::CrossWorkgroupMemory,
+            Some(StorageClass::Workgroup) => MemorySemantics::WorkgroupMemory,
+            _ => MemorySemantics::CrossWorkgroupMemory | MemorySemantics::WorkgroupMemory,
+        };
+        // The arguments in front of the order.
+        let values = match kind {
+            AtomicKind::CompareObject => 3,
+            AtomicKind::Load | AtomicKind::FlagSet | AtomicKind::FlagClear => 1,
+            _ => 2,
+        };
+        let orders = if matches!(kind, AtomicKind::CompareObject) {
+            2
+        } else {
+            1
+        };
+        let default = match (order, class) {
+            (Order::Relaxed, Some(StorageClass::Workgroup)) => Scope::Workgroup,
+            _ => Scope::Device,
+        };
+        let scope = match (order, call.args.get(values + orders)) {
+            (Order::Explicit, Some(&scope)) => self.memory_scope(scope)?,
+            _ => self.t.u32(default.0),
+        };
+        let [semantics, failure] = [values, values + orders - 1].map(|at| match order {
+            Order::Relaxed => Ok(self.t.u32(0)),
+            Order::Strong => {
+                let strong = MemorySemantics::SequentiallyConsistent | memory;
+                Ok(self.t.u32(strong.0))
+            }
+            Order::Explicit => {
+                let order = self.memory_order(call.arg(at)?)?;
+                let memory = self.t.u32(memory.0);
+                if self.t.small_constant(order) == Some(0) {
+                    return Ok(order);
+                }
+                let ty = self.t.b.int(32, false);
+                Ok(self.both(ty, order, memory))
+            }
+        });
+        Ok(Site {
+            pointer,
+            shape,
+            ty,
+            scope,
+            semantics: semantics?,
+            failure: failure?,
+        })
+    }
+
+    /// What the object is of: flags of 32 bits, everything else what the name says.
+    fn object_shape(&mut self, kind: AtomicKind, call: &Call<'_>) -> Lowered<Shape> {
+        if matches!(kind, AtomicKind::FlagSet | AtomicKind::FlagClear) {
+            return Ok(Shape::int(32, 1));
+        }
+        let width = call.param(0).map(|param: &Param<'_>| param.base);
+        match width {
+            Some(super::Base::Int(bits, _)) => Ok(Shape::int(bits, 1)),
+            Some(super::Base::Float(bits)) => Ok(Shape {
+                elem: Elem::Float,
+                ..Shape::int(bits, 1)
+            }),
+            _ => Err(refuse("the name does not say what is accessed")),
+        }
+    }
+
+    fn atomic_value(&mut self, site: &Site, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let value = call.arg(index)?;
+        let shape = self.shape_of(value)?;
+        if shape != site.shape {
+            return Err(refuse("a value of another type than the object"));
+        }
+        self.value(value)
+    }
+
+    fn exchange(&mut self, site: &Site, expected: Id, new: Id) -> Id {
+        let operands = [
+            site.pointer,
+            site.scope,
+            site.semantics,
+            site.failure,
+            new,
+            expected,
+        ];
+        self.op(Op::AtomicCompareExchange, site.ty, operands)
+    }
+
+    fn compare_object(&mut self, site: &Site, call: &Call<'_>) -> Lowered<Id> {
+        let object = self.pointer(call.arg(1)?, site.ty)?;
+        let expected = self.op(Op::Load, site.ty, [object]);
+        let new = self.atomic_value(site, call, 2)?;
+        let old = self.exchange(site, expected, new);
+        self.t.b.effect(Op::Store, &[object.word(), old.word()]);
+        let bool = self.t.b.bool();
+        let equal = self.op(Op::IEqual, bool, [old, expected]);
+        self.as_result(equal, call)
+    }
+
+    /// A truth value as the result of a call.
+    pub(super) fn as_result(&mut self, condition: Id, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        Ok(match shape.elem {
+            Elem::Bool => condition,
+            _ => self.from_bool(condition, shape, shape.lanes > 1),
+        })
+    }
+}

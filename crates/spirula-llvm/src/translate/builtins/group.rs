@@ -1,0 +1,110 @@
+//! Functions on work-groups and sub-groups.
+
+use super::Call;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
+
+/// What a group function does.
+#[derive(Clone, Copy)]
+pub(in crate::translate) enum GroupKind {
+    /// Whether all or any have a predicate.
+    Vote(Op),
+    /// The value of one of them.
+    Broadcast,
+    /// A reduction or scan: instructions for floats, signed and unsigned integers.
+    Arithmetic(GroupOperation, [Op; 3]),
+}
+
+impl Body<'_, '_> {
+    pub(in crate::translate) fn group(
+        &mut self,
+        kind: GroupKind,
+        scope: Scope,
+        call: &Call<'_>,
+    ) -> Lowered<Id> {
+        let scope = self.t.u32(scope.0);
+        match kind {
+            GroupKind::Vote(op) => {
+                let predicate = self.predicate(call, 0)?;
+                let bool = self.t.b.bool();
+                let vote = self.op(op, bool, [scope, predicate]);
+                self.as_result(vote, call)
+            }
+            GroupKind::Broadcast => {
+                let value = self.value(call.arg(0)?)?;
+                let from = self.group_position(call)?;
+                let ty = self.call_type(call)?;
+                Ok(self.op(Op::GroupBroadcast, ty, [scope, value, from]))
+            }
+            GroupKind::Arithmetic(operation, ops) => {
+                let op = match (call.is_float(), call.is_signed()) {
+                    (true, _) => ops[0],
+                    (_, true) => ops[1],
+                    _ => ops[2],
+                };
+                let value = self.value(call.arg(0)?)?;
+                let ty = self.call_type(call)?;
+                let words = [scope.word(), operation.0, value.word()];
+                Ok(self.t.b.value(op, ty, &words))
+            }
+        }
+    }
+
+    /// The item that a value is taken from: one, two or three coordinates.
+    fn group_position(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(1)?)?;
+        let mut coordinates = Vec::new();
+        for &argument in &call.args[1..] {
+            coordinates.push(self.value(argument)?);
+        }
+        if coordinates.len() > 3 {
+            return Err(refuse("a position of more than three coordinates"));
+        }
+        let lanes = coordinates.len() as u32;
+        Ok(self.from_lanes(Shape::int(shape.width, lanes), &coordinates))
+    }
+
+    /// An argument as a truth value.
+    fn predicate(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let value = call.arg(index)?;
+        let shape = self.shape_of(value)?;
+        let id = self.value(value)?;
+        Ok(match shape.elem {
+            Elem::Bool => id,
+            _ => self.to_bool(shape, id),
+        })
+    }
+
+    /// An instruction on the items of a sub-group that get here.
+    pub(in crate::translate) fn non_uniform(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let scope = self.t.u32(Scope::Subgroup.0);
+        let votes = matches!(
+            op,
+            Op::GroupNonUniformElect
+                | Op::GroupNonUniformAll
+                | Op::GroupNonUniformAny
+                | Op::GroupNonUniformInverseBallot
+        );
+        let truth =
+            votes && op != Op::GroupNonUniformInverseBallot || op == Op::GroupNonUniformBallot;
+        let mut words = vec![scope.word()];
+        for index in 0..call.args.len() {
+            let operand = match truth {
+                true => self.predicate(call, index)?,
+                false => self.value(call.arg(index)?)?,
+            };
+            words.push(operand.word());
+        }
+        if votes {
+            let bool = self.t.b.bool();
+            let vote = self.t.b.value(op, bool, &words);
+            return self.as_result(vote, call);
+        }
+        let ty = self.call_type(call)?;
+        Ok(self.t.b.value(op, ty, &words))
+    }
+}

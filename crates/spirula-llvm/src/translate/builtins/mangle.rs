@@ -1,0 +1,290 @@
+//! Mangled names of builtin functions.
+//!
+//! The subset of the Itanium C++ ABI (section 5.1) in which Clang writes the names of OpenCL and
+//! SPIR-V builtins: an unqualified name and parameter types that are builtin, vector, pointer,
+//! qualified, atomic or named types, with substitutions. What is outside of it (namespaces,
+//! templates) is no builtin and gives `None`.
+
+/// Nesting of types beyond which a name is not taken apart.
+const MAX_DEPTH: u32 = 32;
+
+/// A scalar type or a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Base<'a> {
+    Void,
+    Bool,
+    /// Width in bits and whether signed.
+    Int(u32, bool),
+    /// Width in bits.
+    Float(u32),
+    /// A type by its name, such as `ocl_event`.
+    Named(&'a str),
+    /// Anything else, such as a pointer to a pointer.
+    Other,
+}
+
+/// A parameter type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Param<'a> {
+    /// Scalar type of the value or pointee.
+    pub(crate) base: Base<'a>,
+    /// Lanes of the value or pointee: 1 for a scalar.
+    pub(crate) lanes: u32,
+    /// Whether it is a pointer to that.
+    pub(crate) pointer: bool,
+}
+
+impl Param<'_> {
+    /// Whether the type is a signed integer, or a vector of or a pointer to such.
+    pub(crate) fn is_signed(&self) -> bool {
+        matches!(self.base, Base::Int(_, true))
+    }
+
+    /// Whether the type is a float, or a vector of or a pointer to such.
+    pub(crate) fn is_float(&self) -> bool {
+        matches!(self.base, Base::Float(_))
+    }
+}
+
+/// A name taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Demangled<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) params: Vec<Param<'a>>,
+}
+
+/// Takes a mangled name apart; `None` where it is none or beyond the subset.
+pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
+    let mut parser = Parser {
+        rest: mangled.strip_prefix("_Z")?,
+        substitutions: Vec::new(),
+    };
+    let name = parser.source_name()?;
+    let mut params = Vec::new();
+    while !parser.rest.is_empty() {
+        if parser.eat("z") {
+            continue;
+        }
+        let param = parser.ty(0)?;
+        if param.base != Base::Void || param.pointer {
+            params.push(param);
+        }
+    }
+    Some(Demangled { name, params })
+}
+
+struct Parser<'a> {
+    rest: &'a str,
+    substitutions: Vec<Param<'a>>,
+}
+
+impl<'a> Parser<'a> {
+    fn eat(&mut self, prefix: &str) -> bool {
+        match self.rest.strip_prefix(prefix) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn number(&mut self) -> Option<usize> {
+        let end = self.rest.bytes().take_while(u8::is_ascii_digit).count();
+        let (digits, rest) = self.rest.split_at(end);
+        let number = digits.parse().ok()?;
+        self.rest = rest;
+        Some(number)
+    }
+
+    fn source_name(&mut self) -> Option<&'a str> {
+        let len = self.number()?;
+        let name = self.rest.get(..len)?;
+        self.rest = &self.rest[len..];
+        Some(name)
+    }
+
+    fn ty(&mut self, depth: u32) -> Option<Param<'a>> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        if self.eat("S") {
+            return self.substitution();
+        }
+        if self.qualifiers()? {
+            let inner = self.ty(depth + 1)?;
+            return Some(self.remember(inner));
+        }
+        if self.eat("U7_Atomic") {
+            let inner = self.ty(depth + 1)?;
+            return Some(self.remember(inner));
+        }
+        if self.eat("P") {
+            let inner = self.ty(depth + 1)?;
+            let base = if inner.pointer {
+                Base::Other
+            } else {
+                inner.base
+            };
+            return Some(self.remember(Param {
+                base,
+                lanes: inner.lanes,
+                pointer: true,
+            }));
+        }
+        if self.rest.starts_with("Dv") {
+            self.rest = &self.rest[2..];
+            let lanes = u32::try_from(self.number()?).ok()?;
+            if !self.eat("_") {
+                return None;
+            }
+            let inner = self.ty(depth + 1)?;
+            return Some(self.remember(Param { lanes, ..inner }));
+        }
+        if self.rest.starts_with(|c: char| c.is_ascii_digit()) {
+            let name = self.source_name()?;
+            let named = scalar(Base::Named(name));
+            return Some(self.remember(named));
+        }
+        self.builtin().map(scalar)
+    }
+
+    /// Address spaces and qualifiers, which together make one new type.
+    fn qualifiers(&mut self) -> Option<bool> {
+        let mut any = false;
+        loop {
+            if self.rest.starts_with('U') && !self.rest.starts_with("U7_Atomic") {
+                self.rest = &self.rest[1..];
+                self.source_name()?;
+            } else if !["r", "V", "K"].iter().any(|q| self.eat(q)) {
+                return Some(any);
+            }
+            any = true;
+        }
+    }
+
+    fn remember(&mut self, param: Param<'a>) -> Param<'a> {
+        self.substitutions.push(param);
+        param
+    }
+
+    fn substitution(&mut self) -> Option<Param<'a>> {
+        let (digits, rest) = self.rest.split_once('_')?;
+        self.rest = rest;
+        let index = match digits {
+            "" => 0,
+            _ => usize::from_str_radix(&digits.to_ascii_lowercase(), 36)
+                .ok()?
+                .checked_add(1)?,
+        };
+        self.substitutions.get(index).copied()
+    }
+
+    fn builtin(&mut self) -> Option<Base<'a>> {
+        if self.eat("DF16_") || self.eat("Dh") {
+            return Some(Base::Float(16));
+        }
+        let base = match self.rest.as_bytes().first()? {
+            b'v' => Base::Void,
+            b'b' => Base::Bool,
+            b'c' | b'a' => Base::Int(8, true),
+            b'h' => Base::Int(8, false),
+            b's' => Base::Int(16, true),
+            b't' => Base::Int(16, false),
+            b'i' => Base::Int(32, true),
+            b'j' => Base::Int(32, false),
+            b'l' | b'x' => Base::Int(64, true),
+            b'm' | b'y' => Base::Int(64, false),
+            b'f' => Base::Float(32),
+            b'd' => Base::Float(64),
+            _ => return None,
+        };
+        self.rest = &self.rest[1..];
+        Some(base)
+    }
+}
+
+fn scalar(base: Base<'_>) -> Param<'_> {
+    Param {
+        base,
+        lanes: 1,
+        pointer: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(mangled: &str) -> String {
+        let Some(d) = demangle(mangled) else {
+            return "none".to_owned();
+        };
+        let params: Vec<String> = d
+            .params
+            .iter()
+            .map(|p| {
+                let star = if p.pointer { "*" } else { "" };
+                format!("{:?}x{}{star}", p.base, p.lanes)
+            })
+            .collect();
+        format!("{}({})", d.name, params.join(", "))
+    }
+
+    #[test]
+    fn scalars_and_vectors() {
+        assert_eq!(
+            show("_Z13get_global_idj"),
+            "get_global_id(Int(32, false)x1)"
+        );
+        assert_eq!(
+            show("_Z5clampDv16_hhh"),
+            "clamp(Int(8, false)x16, Int(8, false)x1, Int(8, false)x1)"
+        );
+        assert_eq!(
+            show("_Z22get_sub_group_local_idv"),
+            "get_sub_group_local_id()"
+        );
+        assert_eq!(
+            show("_Z3fmaDv4_DhS_S_"),
+            "fma(Float(16)x4, Float(16)x4, Float(16)x4)"
+        );
+    }
+
+    #[test]
+    fn pointers_with_address_spaces_and_substitutions() {
+        assert_eq!(
+            show("_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event"),
+            "async_work_group_copy(Float(32)x4*, Float(32)x4*, Int(64, false)x1, \
+             Named(\"ocl_event\")x1)"
+        );
+        assert_eq!(
+            show(
+                "_Z37atomic_compare_exchange_weak_explicitPU3AS4VU7_AtomiciPU3AS4ii12memory_orderS4_12memory_scope"
+            ),
+            "atomic_compare_exchange_weak_explicit(Int(32, true)x1*, Int(32, true)x1*, \
+             Int(32, true)x1, Named(\"memory_order\")x1, Named(\"memory_order\")x1, \
+             Named(\"memory_scope\")x1)"
+        );
+        assert_eq!(
+            show("_Z17wait_group_eventsiPU3AS49ocl_event"),
+            "wait_group_events(Int(32, true)x1, Named(\"ocl_event\")x1*)"
+        );
+    }
+
+    #[test]
+    fn what_is_no_builtin_name() {
+        for name in [
+            "foo",
+            "_ZN2cl4sycl3fooEv",
+            "_Z3fooIiEvT_",
+            "_Z9short",
+            "_Z3fooS_",
+            "_Z3fooS",
+        ] {
+            assert_eq!(show(name), "none", "{name}");
+        }
+        let deep = format!("_Z1f{}i", "P".repeat(100_000));
+        assert_eq!(show(&deep), "none");
+    }
+}

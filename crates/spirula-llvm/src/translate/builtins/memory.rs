@@ -1,0 +1,92 @@
+//! Functions on memory: vector loads and stores, casts between address spaces, output.
+
+use super::Call;
+use super::numeric::split_rounding;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::FPRoundingMode;
+use spirula_spirv::grammar::opencl_std as std_;
+
+/// The number of lanes that a name ends in; none for a scalar.
+fn lanes_of(name: &str) -> Option<u32> {
+    let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
+    digits.parse().ok()
+}
+
+/// `vloadN`, `vload_half`, `vload_halfN`, `vloada_halfN`: `(offset, pointer)`
+pub(super) fn vector_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let lanes = lanes_of(call.name);
+    let number = match (
+        call.name.trim_end_matches(|c: char| c.is_ascii_digit()),
+        lanes,
+    ) {
+        ("vload", Some(_)) => std_::VLOADN,
+        ("vload_half", None) => std_::VLOAD_HALF,
+        ("vload_half", Some(_)) => std_::VLOAD_HALFN,
+        ("vloada_half", Some(_)) => std_::VLOADA_HALFN,
+        ("vloada_half", None) => std_::VLOAD_HALF,
+        _ => return Err(refuse("there is no such load")),
+    };
+    let offset = body.value(call.arg(0)?)?;
+    let pointer = body.argument(call, 1)?;
+    let ty = body.call_type(call)?;
+    let mut words = vec![body.t.opencl_std().word(), number];
+    words.extend([offset.word(), pointer.word()]);
+    words.extend(lanes);
+    Ok(Some(body.t.b.value(Op::ExtInst, ty, &words)))
+}
+
+/// `vstoreN`, `vstore_half`, `vstore_halfN`, `vstorea_halfN`, with rounding modes:
+/// `(data, offset, pointer)`
+pub(super) fn vector_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let (name, rounding) = split_rounding(call.name);
+    let lanes = lanes_of(name);
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = match (stem, lanes, rounding) {
+        ("vstore", Some(_), None) => std_::VSTOREN,
+        ("vstore_half" | "vstorea_half", None, None) => std_::VSTORE_HALF,
+        ("vstore_half" | "vstorea_half", None, Some(_)) => std_::VSTORE_HALF_R,
+        ("vstore_half", Some(_), None) => std_::VSTORE_HALFN,
+        ("vstore_half", Some(_), Some(_)) => std_::VSTORE_HALFN_R,
+        ("vstorea_half", Some(_), None) => std_::VSTOREA_HALFN,
+        ("vstorea_half", Some(_), Some(_)) => std_::VSTOREA_HALFN_R,
+        _ => return Err(refuse("there is no such store")),
+    };
+    let data = body.value(call.arg(0)?)?;
+    let offset = body.value(call.arg(1)?)?;
+    let pointer = body.argument(call, 2)?;
+    let ty = body.t.b.void();
+    let mut words = vec![body.t.opencl_std().word(), number];
+    words.extend([data, offset, pointer].map(Id::word));
+    words.extend(rounding.map(|mode: FPRoundingMode| mode.0));
+    body.t.b.value(Op::ExtInst, ty, &words);
+    Ok(None)
+}
+
+/// `to_global`, `to_local`, `to_private`: a generic pointer, or null where it is another.
+pub(super) fn to_space(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let ty = body.call_type(call)?;
+    let Some((class, pointee)) = body.t.pointee_of(ty) else {
+        return Err(refuse("the result is no pointer"));
+    };
+    let pointer = body.pointer(call.arg(0)?, pointee)?;
+    let words = [pointer.word(), class.0];
+    let id = body.t.b.value(Op::GenericCastToPtrExplicit, ty, &words);
+    Ok(Some(id))
+}
+
+/// `printf(format, ...)`
+pub(super) fn printf(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let byte = body.t.byte();
+    let mut operands = Vec::with_capacity(call.args.len());
+    for (index, &argument) in call.args.iter().enumerate() {
+        operands.push(match index == 0 || body.is_pointer(argument) {
+            true => body.pointer(argument, byte)?,
+            false => body.value(argument)?,
+        });
+    }
+    let ty = body.call_type(call)?;
+    Ok(Some(body.ext(std_::PRINTF, ty, &operands)))
+}

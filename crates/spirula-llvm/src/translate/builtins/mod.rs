@@ -1,0 +1,274 @@
+//! Functions without a body that the environment provides: OpenCL's by table, SPIR-V's by the
+//! grammar.
+//!
+//! A function is looked up by its demangled name: in the table of [`table::ROWS`], among the
+//! families of names that are built from parts, and among the extended instructions of OpenCL,
+//! whose names are those of the functions. `__spirv_NAME` is the instruction, extended instruction
+//! or built-in variable of that name.
+
+mod atomics;
+mod group;
+mod mangle;
+mod memory;
+mod numeric;
+mod spirv;
+mod sync;
+mod table;
+mod workitem;
+
+use super::body::Body;
+use super::intrinsics::{self, Intrinsic};
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use super::types::Shape;
+use crate::infer::Hints;
+use crate::ir::{Func, Inst, Module, Type, TypeKind, Value};
+use mangle::{Base, Demangled, Param, demangle};
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use std::rc::Rc;
+pub(super) use table::Lower;
+
+/// What a call leads to.
+pub(super) enum Callee<'m> {
+    /// A function of the module, or of another one.
+    Function,
+    /// An intrinsic of LLVM.
+    Intrinsic(Option<Intrinsic>, &'m str),
+    /// A function of OpenCL.
+    Builtin(Lower, Demangled<'m>),
+    /// A function that stands for an instruction of SPIR-V.
+    Spirv(Demangled<'m>),
+}
+
+/// A call that does not lead to a function of a module.
+pub(super) struct Call<'a> {
+    pub(super) inst: Inst,
+    pub(super) name: &'a str,
+    pub(super) args: &'a [Value],
+    /// Types of the parameters as the name says them.
+    pub(super) params: &'a [Param<'a>],
+}
+
+impl Call<'_> {
+    /// An argument that the function has to have.
+    pub(super) fn arg(&self, index: usize) -> Lowered<Value> {
+        match self.args.get(index) {
+            Some(value) => Ok(*value),
+            None => Err(refuse("an argument is missing")),
+        }
+    }
+
+    fn param(&self, index: usize) -> Option<&Param<'_>> {
+        self.params.get(index)
+    }
+
+    /// Whether the first parameter is of signed integers.
+    fn is_signed(&self) -> bool {
+        self.param(0).is_some_and(Param::is_signed)
+    }
+
+    /// Whether the first parameter is of floats.
+    fn is_float(&self) -> bool {
+        self.param(0).is_some_and(Param::is_float)
+    }
+}
+
+/// A function without parameters in its name.
+fn plain(name: &str) -> Demangled<'_> {
+    Demangled {
+        name,
+        params: Vec::new(),
+    }
+}
+
+impl<'m> Translator<'m> {
+    /// What calls of a function lead to.
+    pub(super) fn callee(&mut self, func: Func) -> Rc<Callee<'m>> {
+        if let Some(callee) = &self.callees[func.index()] {
+            return callee.clone();
+        }
+        let callee = Rc::new(classify(self.module, func));
+        self.callees[func.index()] = Some(callee.clone());
+        callee
+    }
+}
+
+fn classify(module: &Module, func: Func) -> Callee<'_> {
+    let name = module.function_name(func);
+    if name.starts_with("llvm.") {
+        return Callee::Intrinsic(intrinsics::lookup(name), name);
+    }
+    if !module.function(func).is_declaration() {
+        return Callee::Function;
+    }
+    let demangled = demangle(name).unwrap_or_else(|| plain(name));
+    if demangled.name.starts_with("__spirv_") {
+        return Callee::Spirv(demangled);
+    }
+    match table::lookup(demangled.name) {
+        // C functions of these names, which are not mangled, are somebody else's.
+        Some(lower) if name.starts_with("_Z") || table::is_unmangled(name) => {
+            Callee::Builtin(lower, demangled)
+        }
+        _ => Callee::Function,
+    }
+}
+
+impl Body<'_, '_> {
+    /// Translates a call of a function of OpenCL.
+    pub(super) fn builtin(&mut self, lower: &Lower, call: &Call<'_>) -> Lowered<Option<Id>> {
+        match *lower {
+            Lower::Ext(number) => self.extended(number, call).map(Some),
+            Lower::Signed(signed, unsigned) => {
+                let number = if call.is_signed() { signed } else { unsigned };
+                self.extended(number, call).map(Some)
+            }
+            Lower::Kinds([float, signed, unsigned]) => {
+                let number = match (call.is_float(), call.is_signed()) {
+                    (true, _) => float,
+                    (_, true) => signed,
+                    _ => unsigned,
+                };
+                self.extended(number, call).map(Some)
+            }
+            Lower::Relational(op) => self.relational(op, call).map(Some),
+            Lower::WorkItem(builtin, default) => self.work_item(builtin, default, call).map(Some),
+            Lower::Group(kind, scope) => self.group(kind, scope, call).map(Some),
+            Lower::NonUniform(op) => self.non_uniform(op, call).map(Some),
+            Lower::Atomic(kind, order) => self.atomic(kind, order, call),
+            Lower::By(handler) => handler(self, call),
+            Lower::Refused(what) => Err(refuse(format!("{what} are not translated"))),
+        }
+    }
+
+    /// The type of a parameter, or of what it points to.
+    fn param_type(&mut self, param: &Param<'_>) -> Option<Id> {
+        let shape = match param.base {
+            Base::Int(bits, _) => Shape::int(bits, param.lanes),
+            Base::Float(bits) => Shape {
+                elem: super::types::Elem::Float,
+                ..Shape::int(bits, param.lanes)
+            },
+            Base::Named("ocl_event") => return Some(self.t.b.ty(Op::TypeEvent, &[])),
+            _ => return None,
+        };
+        super::types::padded_lanes(shape.lanes)
+            .filter(|lanes| *lanes == shape.lanes)
+            .map(|_| self.t.shape_type(shape))
+    }
+
+    /// An argument; a pointer as one to what the name says.
+    fn argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let value = call.arg(index)?;
+        if self.is_pointer(value)
+            && let Some(param) = call.param(index)
+            && let Some(pointee) = self.param_type(param)
+        {
+            return self.pointer(value, pointee);
+        }
+        self.value(value)
+    }
+
+    /// The constant that an argument has to be.
+    fn constant_argument(&self, call: &Call<'_>, index: usize) -> Lowered<u64> {
+        match self.t.module.as_u64(call.arg(index)?) {
+            Some(value) => Ok(value),
+            None => Err(refuse(format!("argument {index} has to be a constant"))),
+        }
+    }
+
+    /// The type of a call's result.
+    fn call_type(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        self.result_type(call.inst)
+    }
+}
+
+/// What the names of builtin functions say about their pointers, and the metadata of kernels
+/// about theirs.
+pub(super) struct BuiltinHints<'m> {
+    module: &'m Module,
+    /// By function: what the parameters of a builtin point to.
+    arguments: Vec<Option<Box<[Option<Type>]>>>,
+}
+
+impl<'m> BuiltinHints<'m> {
+    pub(super) fn new(module: &'m Module) -> Self {
+        let vectors = vectors_of(module);
+        let arguments = module
+            .function_ids()
+            .map(|func| match classify(module, func) {
+                Callee::Builtin(_, demangled) | Callee::Spirv(demangled) => Some(
+                    demangled
+                        .params
+                        .iter()
+                        .map(|param| pointee_of(param, &vectors))
+                        .collect(),
+                ),
+                _ => None,
+            })
+            .collect();
+        BuiltinHints { module, arguments }
+    }
+}
+
+impl Hints for BuiltinHints<'_> {
+    fn argument(&self, callee: Func, index: usize) -> Option<Type> {
+        *self.arguments[callee.index()].as_ref()?.get(index)?
+    }
+
+    fn parameter(&self, func: Func, index: usize) -> Option<Type> {
+        let node = self.module.function_metadata(func, "kernel_arg_type")?;
+        let name = (*self.module.metadata.operands(node).get(index)?)?;
+        let name = self.module.str(self.module.metadata.as_string(name)?);
+        source_type(name.strip_suffix('*')?)
+    }
+}
+
+/// The vector types of a module by element and length.
+fn vectors_of(module: &Module) -> FxHashMap<(Type, u32), Type> {
+    let vectors = module.types.iter().filter_map(|(ty, kind)| match *kind {
+        TypeKind::Vector {
+            element,
+            len,
+            scalable: false,
+        } => Some(((element, len), ty)),
+        _ => None,
+    });
+    vectors.collect()
+}
+
+fn pointee_of(param: &Param<'_>, vectors: &FxHashMap<(Type, u32), Type>) -> Option<Type> {
+    if !param.pointer {
+        return None;
+    }
+    let scalar = match param.base {
+        Base::Int(8, _) => Type::I8,
+        Base::Int(16, _) => Type::I16,
+        Base::Int(32, _) => Type::I32,
+        Base::Int(64, _) => Type::I64,
+        Base::Float(16) => Type::HALF,
+        Base::Float(32) => Type::FLOAT,
+        Base::Float(64) => Type::DOUBLE,
+        _ => return None,
+    };
+    match param.lanes {
+        1 => Some(scalar),
+        lanes => vectors.get(&(scalar, lanes)).copied(),
+    }
+}
+
+/// A scalar type by its name in OpenCL C.
+fn source_type(name: &str) -> Option<Type> {
+    Some(match name.trim() {
+        "char" | "uchar" | "bool" => Type::I8,
+        "short" | "ushort" => Type::I16,
+        "int" | "uint" => Type::I32,
+        "long" | "ulong" | "size_t" => Type::I64,
+        "half" => Type::HALF,
+        "float" => Type::FLOAT,
+        "double" => Type::DOUBLE,
+        _ => return None,
+    })
+}

@@ -1,0 +1,176 @@
+//! Functions on numbers: extended instructions, relations, conversions.
+
+use super::{Base, Call};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape, padded_lanes};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
+
+/// `dot(a, b)`
+pub(super) fn dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let left = body.value(call.arg(0)?)?;
+    let right = body.value(call.arg(1)?)?;
+    let ty = body.call_type(call)?;
+    let op = match body.shape_of(call.arg(0)?)?.lanes {
+        1 => Op::FMul,
+        _ => Op::Dot,
+    };
+    Ok(Some(body.op(op, ty, [left, right])))
+}
+
+/// `any(x)`: whether the sign of any lane is set.
+pub(super) fn any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.signs(Op::Any, call).map(Some)
+}
+
+/// `all(x)`: whether the signs of all lanes are set.
+pub(super) fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.signs(Op::All, call).map(Some)
+}
+
+/// Types by their names in OpenCL C.
+const NAMES: &[(&str, Base<'static>)] = &[
+    ("uchar", Base::Int(8, false)),
+    ("char", Base::Int(8, true)),
+    ("ushort", Base::Int(16, false)),
+    ("short", Base::Int(16, true)),
+    ("uint", Base::Int(32, false)),
+    ("int", Base::Int(32, true)),
+    ("ulong", Base::Int(64, false)),
+    ("long", Base::Int(64, true)),
+    ("half", Base::Float(16)),
+    ("float", Base::Float(32)),
+    ("double", Base::Float(64)),
+];
+
+/// Rounding modes by their suffixes.
+const ROUNDING: &[(&str, FPRoundingMode)] = &[
+    ("_rte", FPRoundingMode::RTE),
+    ("_rtz", FPRoundingMode::RTZ),
+    ("_rtp", FPRoundingMode::RTP),
+    ("_rtn", FPRoundingMode::RTN),
+];
+
+/// The rounding mode that a name ends in, and the rest of the name.
+pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
+    let found = ROUNDING
+        .iter()
+        .find_map(|(suffix, mode)| name.strip_suffix(suffix).map(|rest| (rest, *mode)));
+    match found {
+        Some((rest, mode)) => (rest, Some(mode)),
+        None => (name, None),
+    }
+}
+
+/// `convert_TYPE[_sat][_ROUNDING](x)`
+pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let (name, rounding) = split_rounding(call.name);
+    let saturated = name.ends_with("_sat");
+    let name = name.strip_suffix("_sat").unwrap_or(name);
+    let name = name.strip_prefix("convert_").unwrap_or(name);
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let target = NAMES.iter().find(|row| row.0 == name).map(|row| row.1);
+    let (Some(target), Some(param)) = (target, call.param(0)) else {
+        return Err(refuse("there is no such conversion"));
+    };
+    let source = param.base;
+    let value = call.arg(0)?;
+    let (from, to) = (body.shape_of(value)?, body.result_shape(call.inst)?);
+    let id = body.value(value)?;
+    let (op, saturating) = conversion(source, target, saturated);
+    let Some(op) = op else {
+        return Ok(Some(match from.elem {
+            Elem::Bool => body.from_bool(id, to, false),
+            _ => id,
+        }));
+    };
+    if from.elem == Elem::Bool || to.elem == Elem::Bool {
+        return Err(refuse("a conversion from or to truth values"));
+    }
+    let ty = body.t.shape_type(to);
+    let id = body.op(op, ty, [id]);
+    if saturating {
+        body.decorate(id, Decoration::SaturatedConversion, &[]);
+    }
+    let floats = matches!((source, target), (Base::Float(_), _) | (_, Base::Float(_)));
+    if let (Some(mode), true) = (rounding, floats) {
+        body.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
+    }
+    Ok(Some(id))
+}
+
+/// The instruction for a conversion, none where there is nothing to do, and whether it is to be
+/// decorated as saturating.
+fn conversion(from: Base<'_>, to: Base<'_>, saturated: bool) -> (Option<Op>, bool) {
+    match (from, to) {
+        (Base::Int(_, true), Base::Int(_, false)) if saturated => (Some(Op::SatConvertSToU), false),
+        (Base::Int(_, false), Base::Int(_, true)) if saturated => (Some(Op::SatConvertUToS), false),
+        (Base::Int(a, _), Base::Int(b, _)) if a == b => (None, false),
+        (Base::Int(_, true), Base::Int(..)) => (Some(Op::SConvert), saturated),
+        (Base::Int(_, false), Base::Int(..)) => (Some(Op::UConvert), saturated),
+        (Base::Int(_, true), Base::Float(_)) => (Some(Op::ConvertSToF), false),
+        (Base::Int(_, false), Base::Float(_)) => (Some(Op::ConvertUToF), false),
+        (Base::Float(_), Base::Int(_, true)) => (Some(Op::ConvertFToS), saturated),
+        (Base::Float(_), Base::Int(_, false)) => (Some(Op::ConvertFToU), saturated),
+        (Base::Float(a), Base::Float(b)) if a != b => (Some(Op::FConvert), false),
+        _ => (None, false),
+    }
+}
+
+impl Body<'_, '_> {
+    /// An extended instruction of OpenCL. Where the result has lanes, scalars are spread.
+    pub(in crate::translate) fn extended(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+        let ty = self.call_type(call)?;
+        let result = self.t.shape(self.function.inst(call.inst).ty);
+        if let Some(shape) = result
+            && (shape.is_odd() || shape.elem == Elem::Bool)
+        {
+            return Err(refuse("a result of a type that OpenCL does not have"));
+        }
+        let mut operands = Vec::with_capacity(call.args.len());
+        for index in 0..call.args.len() {
+            let id = self.argument(call, index)?;
+            let shape = self.t.shape(self.type_of(call.args[index]));
+            operands.push(match (result, shape) {
+                (Some(result), Some(shape)) if result.lanes > 1 && shape.lanes == 1 => {
+                    let lanes = padded_lanes(result.lanes).unwrap_or(result.lanes);
+                    let spread = Shape {
+                        lanes: result.lanes,
+                        padded: lanes,
+                        ..shape
+                    };
+                    self.broadcast(spread, id)
+                }
+                _ => id,
+            });
+        }
+        Ok(self.ext(number, ty, &operands))
+    }
+
+    /// A relation: its truth as 1 for scalars, -1 for vectors.
+    pub(in crate::translate) fn relational(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(0)?)?;
+        let ty = self.t.shape_type(shape.as_bool());
+        let mut words = Vec::new();
+        for &argument in call.args {
+            words.push(self.value(argument)?.word());
+        }
+        let truth = self.t.b.value(op, ty, &words);
+        self.as_result(truth, call)
+    }
+
+    fn signs(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(0)?)?;
+        let value = self.value(call.arg(0)?)?;
+        let ty = self.t.shape_type(shape.as_bool());
+        let zero = self.t.zero(shape);
+        let mut signs = self.op(Op::SLessThan, ty, [value, zero]);
+        if shape.lanes > 1 {
+            let bool = self.t.b.bool();
+            signs = self.op(op, bool, [signs]);
+        }
+        self.as_result(signs, call)
+    }
+}

@@ -1,0 +1,142 @@
+//! Functions named after what SPIR-V calls it: `__spirv_NAME`, `__spirv_ocl_NAME` and
+//! `__spirv_BuiltInNAME`, as SYCL and SPIR-V that went through LLVM have them.
+
+use super::numeric::split_rounding;
+use super::{Call, table};
+use crate::ir::Type;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::Elem;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
+use spirula_spirv::grammar::{Category, Kind, Op, Operand, Quantifier, ResultForm};
+
+impl Body<'_, '_> {
+    /// Translates a call of a function that stands for an instruction.
+    pub(in crate::translate) fn spirv_function(&mut self, call: &Call<'_>) -> Lowered<Option<Id>> {
+        let name = call.name.strip_prefix("__spirv_").unwrap_or(call.name);
+        if let Some(name) = name.strip_prefix("BuiltIn") {
+            let Some(row) = Kind::BuiltIn.info().by_name(name) else {
+                return Err(refuse("there is no such built-in variable"));
+            };
+            return self.work_item(BuiltIn(row.value), 0, call).map(Some);
+        }
+        if let Some(name) = name.strip_prefix("ocl_") {
+            let name = name.split("_R").next().unwrap_or(name);
+            return match table::extended(name) {
+                Some(number) => self.extended(number, call).map(Some),
+                None => Err(refuse("there is no such extended instruction")),
+            };
+        }
+        let (name, saturated, rounding) = suffixes(name);
+        match Op::by_name(name) {
+            Some(op) => self.spirv_instruction(op, saturated, rounding, call),
+            None => Err(refuse("there is no such instruction")),
+        }
+    }
+
+    fn spirv_instruction(
+        &mut self,
+        op: Op,
+        saturated: bool,
+        rounding: Option<FPRoundingMode>,
+        call: &Call<'_>,
+    ) -> Lowered<Option<Id>> {
+        let Some(row) = op.info() else {
+            return Err(refuse("there is no such instruction"));
+        };
+        let skip = match row.result {
+            ResultForm::Typed => 2,
+            ResultForm::None => 0,
+            ResultForm::Untyped => return Err(refuse("the instruction makes no value")),
+        };
+        let mut words = Vec::with_capacity(call.args.len());
+        let mut operands = row.operands[skip..].iter();
+        let mut last: Option<&Operand> = None;
+        for index in 0..call.args.len() {
+            let operand = match last {
+                Some(many) if many.quantifier == Quantifier::Many => Some(many),
+                _ => operands.next(),
+            };
+            last = operand;
+            match operand {
+                Some(operand) if operand.kind.info().category == Category::Id => {
+                    words.push(self.spirv_operand(op, call, index)?.word());
+                }
+                Some(_) => words.push(self.constant_argument(call, index)? as u32),
+                None => return Err(refuse("there are more arguments than operands")),
+            }
+        }
+        if operands.any(|operand| operand.quantifier == Quantifier::One) {
+            return Err(refuse("there are fewer arguments than operands"));
+        }
+        if row.result == ResultForm::None {
+            self.t.b.effect(op, &words);
+            return Ok(None);
+        }
+        let id = self.spirv_result(op, &words, call)?;
+        if saturated {
+            self.decorate(id, Decoration::SaturatedConversion, &[]);
+        }
+        if let Some(mode) = rounding {
+            self.decorate(id, Decoration::FPRoundingMode, &[mode.0]);
+        }
+        Ok((self.function.inst(call.inst).ty != Type::VOID).then_some(id))
+    }
+
+    /// An operand: truth values as such for instructions that take them.
+    fn spirv_operand(&mut self, op: Op, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let id = self.argument(call, index)?;
+        let votes = matches!(
+            op,
+            Op::GroupAll | Op::GroupAny | Op::GroupNonUniformAll | Op::GroupNonUniformAny
+        );
+        let shape = self.t.shape(self.type_of(call.args[index]));
+        match shape {
+            Some(shape) if shape.elem == Elem::Int && votes && index > 0 => {
+                Ok(self.to_bool(shape, id))
+            }
+            _ => Ok(id),
+        }
+    }
+
+    fn spirv_result(&mut self, op: Op, words: &[u32], call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.t.shape(self.function.inst(call.inst).ty);
+        if let Some(shape) = shape
+            && gives_truth(op)
+            && shape.elem != Elem::Bool
+        {
+            let ty = self.t.shape_type(shape.as_bool());
+            let truth = self.t.b.value(op, ty, words);
+            return self.as_result(truth, call);
+        }
+        let ty = self.call_type(call)?;
+        Ok(self.t.b.value(op, ty, words))
+    }
+}
+
+/// Whether the result of an instruction is a truth value, whatever its operands are.
+fn gives_truth(op: Op) -> bool {
+    let range = Op::Any.0..=Op::FUnordGreaterThanEqual.0;
+    let selects = op == Op::Select;
+    (range.contains(&op.0) && !selects)
+        || matches!(
+            op,
+            Op::GroupAll
+                | Op::GroupAny
+                | Op::GroupNonUniformElect
+                | Op::GroupNonUniformAll
+                | Op::GroupNonUniformAny
+                | Op::GroupNonUniformInverseBallot
+                | Op::GroupNonUniformAllEqual
+                | Op::AtomicFlagTestAndSet
+        )
+}
+
+/// A name without its suffixes, of which `_R…` only says the type of the result.
+fn suffixes(name: &str) -> (&str, bool, Option<FPRoundingMode>) {
+    let (name, rounding) = split_rounding(name);
+    let saturated = name.ends_with("_sat");
+    let name = name.strip_suffix("_sat").unwrap_or(name);
+    (name.split("_R").next().unwrap_or(name), saturated, rounding)
+}

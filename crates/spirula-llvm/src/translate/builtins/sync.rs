@@ -1,0 +1,207 @@
+//! Barriers, fences and asynchronous copies.
+
+use super::Call;
+use crate::ir::Value;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::Shape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope};
+
+/// `barrier(flags)` and `work_group_barrier(flags, scope)`.
+pub(super) fn work_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.control_barrier(Scope::Workgroup, call)
+}
+
+/// `sub_group_barrier(flags, scope)`
+pub(super) fn sub_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.control_barrier(Scope::Subgroup, call)
+}
+
+/// `mem_fence(flags)`
+pub(super) fn mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.memory_fence(MemorySemantics::AcquireRelease, call)
+}
+
+/// `read_mem_fence(flags)`
+pub(super) fn read_mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.memory_fence(MemorySemantics::Acquire, call)
+}
+
+/// `write_mem_fence(flags)`
+pub(super) fn write_mem_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.memory_fence(MemorySemantics::Release, call)
+}
+
+/// `atomic_work_item_fence(flags, order, scope)`
+pub(super) fn work_item_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let order = body.memory_order(call.arg(1)?)?;
+    let scope = body.memory_scope(call.arg(2)?)?;
+    let flags = body.fence_flags(call.arg(0)?)?;
+    let ty = body.t.b.int(32, false);
+    let semantics = body.both(ty, order, flags);
+    let words = [scope.word(), semantics.word()];
+    body.t.b.effect(Op::MemoryBarrier, &words);
+    Ok(None)
+}
+
+/// `async_work_group_copy(destination, source, count, event)`
+pub(super) fn async_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let size = Shape::int(body.t.pointer_bits, 1);
+    let stride = body.t.splat(size, 1);
+    body.group_copy(call, stride, 3).map(Some)
+}
+
+/// `async_work_group_strided_copy(destination, source, count, stride, event)`
+pub(super) fn async_strided_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let stride = body.value(call.arg(3)?)?;
+    body.group_copy(call, stride, 4).map(Some)
+}
+
+/// `wait_group_events(count, events)`
+pub(super) fn wait_group_events(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let scope = body.t.u32(Scope::Workgroup.0);
+    let count = body.value(call.arg(0)?)?;
+    let event = body.t.b.ty(Op::TypeEvent, &[]);
+    let events = body.pointer(call.arg(1)?, event)?;
+    let words = [scope, count, events].map(Id::word);
+    body.t.b.effect(Op::GroupWaitEvents, &words);
+    Ok(None)
+}
+
+/// Fence flags of OpenCL, moved to where memory semantics have them: local, global, image.
+const FLAGS: &[(u64, MemorySemantics)] = &[
+    (1, MemorySemantics::WorkgroupMemory),
+    (2, MemorySemantics::CrossWorkgroupMemory),
+    (4, MemorySemantics::ImageMemory),
+];
+
+/// Memory orders of OpenCL C, which are those of C11.
+const ORDERS: &[(u64, MemorySemantics)] = &[
+    (0, MemorySemantics(0)),
+    (2, MemorySemantics::Acquire),
+    (3, MemorySemantics::Release),
+    (4, MemorySemantics::AcquireRelease),
+    (5, MemorySemantics::SequentiallyConsistent),
+];
+
+/// Memory scopes of OpenCL C.
+const SCOPES: &[(u64, Scope)] = &[
+    (0, Scope::Invocation),
+    (1, Scope::Workgroup),
+    (2, Scope::Device),
+    (3, Scope::CrossDevice),
+    (4, Scope::Subgroup),
+];
+
+impl Body<'_, '_> {
+    fn control_barrier(&mut self, execution: Scope, call: &Call<'_>) -> Lowered<Option<Id>> {
+        let memory = match call.args.get(1) {
+            Some(&scope) => self.memory_scope(scope)?,
+            None => self.t.u32(execution.0),
+        };
+        let flags = self.fence_flags(call.arg(0)?)?;
+        let order = MemorySemantics::SequentiallyConsistent.0;
+        let order = self.t.u32(order);
+        let ty = self.t.b.int(32, false);
+        let semantics = self.both(ty, order, flags);
+        let execution = self.t.u32(execution.0);
+        let words = [execution, memory, semantics].map(Id::word);
+        self.t.b.effect(Op::ControlBarrier, &words);
+        Ok(None)
+    }
+
+    fn memory_fence(&mut self, order: MemorySemantics, call: &Call<'_>) -> Lowered<Option<Id>> {
+        let flags = self.fence_flags(call.arg(0)?)?;
+        let order = self.t.u32(order.0);
+        let ty = self.t.b.int(32, false);
+        let semantics = self.both(ty, order, flags);
+        let scope = self.t.u32(Scope::Workgroup.0);
+        let words = [scope, semantics].map(Id::word);
+        self.t.b.effect(Op::MemoryBarrier, &words);
+        Ok(None)
+    }
+
+    /// Fence flags as bits of memory semantics.
+    fn fence_flags(&mut self, flags: Value) -> Lowered<Id> {
+        if let Some(flags) = self.t.module.as_u64(flags) {
+            let semantics = FLAGS
+                .iter()
+                .filter(|row| flags & row.0 != 0)
+                .fold(0, |all, row| all | row.1.0);
+            return Ok(self.t.u32(semantics));
+        }
+        let flags = self.value(flags)?;
+        let ty = self.t.b.int(32, false);
+        let mut semantics = self.t.u32(0);
+        for &(bit, memory) in FLAGS {
+            let bit = self.t.u32(bit as u32);
+            let set = self.op(Op::BitwiseAnd, ty, [flags, bit]);
+            let bool = self.t.b.bool();
+            let set = self.op(Op::IEqual, bool, [set, bit]);
+            let zero = self.t.u32(0);
+            let memory = self.t.u32(memory.0);
+            let part = self.select(ty, set, memory, zero);
+            semantics = self.op(Op::BitwiseOr, ty, [semantics, part]);
+        }
+        Ok(semantics)
+    }
+
+    /// Order and memory together, as one constant where both are.
+    pub(super) fn both(&mut self, ty: Id, order: Id, memory: Id) -> Id {
+        match (self.t.small_constant(order), self.t.small_constant(memory)) {
+            (Some(a), Some(b)) => self.t.u32(a | b),
+            _ => self.op(Op::BitwiseOr, ty, [order, memory]),
+        }
+    }
+
+    /// A memory order of OpenCL C as bits of memory semantics.
+    pub(super) fn memory_order(&mut self, order: Value) -> Lowered<Id> {
+        let rows: Vec<(u64, u32)> = ORDERS.iter().map(|row| (row.0, row.1.0)).collect();
+        self.choose(order, &rows)
+    }
+
+    /// A memory scope of OpenCL C as a scope.
+    pub(super) fn memory_scope(&mut self, scope: Value) -> Lowered<Id> {
+        let rows: Vec<(u64, u32)> = SCOPES.iter().map(|row| (row.0, row.1.0)).collect();
+        self.choose(scope, &rows)
+    }
+
+    /// The number beside the one that a value is.
+    fn choose(&mut self, value: Value, rows: &[(u64, u32)]) -> Lowered<Id> {
+        if let Some(value) = self.t.module.as_u64(value) {
+            return match rows.iter().find(|row| row.0 == value) {
+                Some(row) => Ok(self.t.u32(row.1)),
+                None => Err(refuse(format!("{value} is no memory order or scope"))),
+            };
+        }
+        let shape = self.shape_of(value)?;
+        let id = self.value(value)?;
+        let ty = self.t.b.int(32, false);
+        let bool = self.t.b.bool();
+        let mut chosen = self.t.u32(rows[rows.len() - 1].1);
+        for row in rows.iter().rev().skip(1) {
+            let key = self.t.splat(shape, row.0);
+            let here = self.op(Op::IEqual, bool, [id, key]);
+            let number = self.t.u32(row.1);
+            chosen = self.select(ty, here, number, chosen);
+        }
+        Ok(chosen)
+    }
+
+    fn group_copy(&mut self, call: &Call<'_>, stride: Id, event: usize) -> Lowered<Id> {
+        let event = call.arg(event)?;
+        if self.is_pointer(event) {
+            return Err(refuse("events are pointers here, as before LLVM 16"));
+        }
+        let scope = self.t.u32(Scope::Workgroup.0);
+        let destination = self.argument(call, 0)?;
+        let source = self.argument(call, 1)?;
+        let count = self.value(call.arg(2)?)?;
+        let event = self.value(event)?;
+        let ty = self.call_type(call)?;
+        let operands = [scope, destination, source, count, stride, event];
+        Ok(self.op(Op::GroupAsyncCopy, ty, operands))
+    }
+}

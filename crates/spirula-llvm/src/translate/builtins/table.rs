@@ -1,0 +1,514 @@
+//! The table of builtin functions: a row for each name.
+//!
+//! Functions that are an extended instruction of the same name, whatever their types are, need
+//! none.
+
+use super::atomics::{AtomicKind, Order};
+use super::group::GroupKind;
+use super::{Call, memory, numeric, sync};
+use crate::translate::body::Body;
+use crate::translate::refusal::Lowered;
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, Scope};
+use spirula_spirv::grammar::opencl_std as std_;
+use spirula_spirv::grammar::{ExtInstSet, Op};
+use std::sync::OnceLock;
+
+/// How a call is translated.
+type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+
+/// What a builtin function becomes.
+#[derive(Clone, Copy)]
+pub(in crate::translate) enum Lower {
+    /// An extended instruction.
+    Ext(u32),
+    /// An extended instruction for signed and one for unsigned integers.
+    Signed(u32, u32),
+    /// Extended instructions for floats, signed and unsigned integers.
+    Kinds([u32; 3]),
+    /// An instruction whose result is a truth value.
+    Relational(Op),
+    /// A component of a built-in variable, with the value for dimensions that there are not; or
+    /// all of a scalar one.
+    WorkItem(BuiltIn, u32),
+    /// A group operation.
+    Group(GroupKind, Scope),
+    /// An instruction on a subgroup.
+    NonUniform(Op),
+    /// An atomic access.
+    Atomic(AtomicKind, Order),
+    /// Whatever this function does.
+    By(Handler),
+    /// Nothing: these are not translated.
+    Refused(&'static str),
+}
+
+use BuiltIn as B;
+use Lower::{Atomic, By, Group, Kinds, NonUniform, Refused, Relational, Signed, WorkItem};
+
+const DEVICE_QUEUES: &str = "functions that enqueue kernels";
+const IMAGES: &str = "images";
+const PIPES: &str = "pipes";
+const INCLUSIVE: GroupOperation = GroupOperation::InclusiveScan;
+const EXCLUSIVE: GroupOperation = GroupOperation::ExclusiveScan;
+
+const fn reduce(op: GroupOperation, ops: [Op; 3]) -> GroupKind {
+    GroupKind::Arithmetic(op, ops)
+}
+
+const ADD: [Op; 3] = [Op::GroupFAdd, Op::GroupIAdd, Op::GroupIAdd];
+const MIN: [Op; 3] = [Op::GroupFMin, Op::GroupSMin, Op::GroupUMin];
+const MAX: [Op; 3] = [Op::GroupFMax, Op::GroupSMax, Op::GroupUMax];
+
+/// Every builtin function that needs a row.
+pub(super) const ROWS: &[(&str, Lower)] = &[
+    // Work items.
+    ("get_work_dim", WorkItem(B::WorkDim, 1)),
+    ("get_global_size", WorkItem(B::GlobalSize, 1)),
+    ("get_global_id", WorkItem(B::GlobalInvocationId, 0)),
+    ("get_local_size", WorkItem(B::WorkgroupSize, 1)),
+    (
+        "get_enqueued_local_size",
+        WorkItem(B::EnqueuedWorkgroupSize, 1),
+    ),
+    ("get_local_id", WorkItem(B::LocalInvocationId, 0)),
+    ("get_num_groups", WorkItem(B::NumWorkgroups, 1)),
+    ("get_group_id", WorkItem(B::WorkgroupId, 0)),
+    ("get_global_offset", WorkItem(B::GlobalOffset, 0)),
+    ("get_global_linear_id", WorkItem(B::GlobalLinearId, 0)),
+    ("get_local_linear_id", WorkItem(B::LocalInvocationIndex, 0)),
+    ("get_sub_group_size", WorkItem(B::SubgroupSize, 0)),
+    ("get_max_sub_group_size", WorkItem(B::SubgroupMaxSize, 0)),
+    ("get_num_sub_groups", WorkItem(B::NumSubgroups, 0)),
+    (
+        "get_enqueued_num_sub_groups",
+        WorkItem(B::NumEnqueuedSubgroups, 0),
+    ),
+    ("get_sub_group_id", WorkItem(B::SubgroupId, 0)),
+    (
+        "get_sub_group_local_id",
+        WorkItem(B::SubgroupLocalInvocationId, 0),
+    ),
+    ("get_sub_group_eq_mask", WorkItem(B::SubgroupEqMask, 0)),
+    ("get_sub_group_ge_mask", WorkItem(B::SubgroupGeMask, 0)),
+    ("get_sub_group_gt_mask", WorkItem(B::SubgroupGtMask, 0)),
+    ("get_sub_group_le_mask", WorkItem(B::SubgroupLeMask, 0)),
+    ("get_sub_group_lt_mask", WorkItem(B::SubgroupLtMask, 0)),
+    // Synchronisation and asynchronous copies.
+    ("barrier", By(sync::work_group_barrier)),
+    ("work_group_barrier", By(sync::work_group_barrier)),
+    ("sub_group_barrier", By(sync::sub_group_barrier)),
+    ("mem_fence", By(sync::mem_fence)),
+    ("read_mem_fence", By(sync::read_mem_fence)),
+    ("write_mem_fence", By(sync::write_mem_fence)),
+    ("atomic_work_item_fence", By(sync::work_item_fence)),
+    ("async_work_group_copy", By(sync::async_copy)),
+    (
+        "async_work_group_strided_copy",
+        By(sync::async_strided_copy),
+    ),
+    ("wait_group_events", By(sync::wait_group_events)),
+    // Integers, common functions and geometry.
+    ("abs", Signed(std_::S_ABS, std_::U_ABS)),
+    ("abs_diff", Signed(std_::S_ABS_DIFF, std_::U_ABS_DIFF)),
+    ("add_sat", Signed(std_::S_ADD_SAT, std_::U_ADD_SAT)),
+    ("hadd", Signed(std_::S_HADD, std_::U_HADD)),
+    ("rhadd", Signed(std_::S_RHADD, std_::U_RHADD)),
+    ("mad_hi", Signed(std_::S_MAD_HI, std_::U_MAD_HI)),
+    ("mad_sat", Signed(std_::S_MAD_SAT, std_::U_MAD_SAT)),
+    ("mul_hi", Signed(std_::S_MUL_HI, std_::U_MUL_HI)),
+    ("sub_sat", Signed(std_::S_SUB_SAT, std_::U_SUB_SAT)),
+    ("mul24", Signed(std_::S_MUL24, std_::U_MUL24)),
+    ("mad24", Signed(std_::S_MAD24, std_::U_MAD24)),
+    ("upsample", Signed(std_::S_UPSAMPLE, std_::U_UPSAMPLE)),
+    ("max", Kinds([std_::FMAX_COMMON, std_::S_MAX, std_::U_MAX])),
+    ("min", Kinds([std_::FMIN_COMMON, std_::S_MIN, std_::U_MIN])),
+    ("clamp", Kinds([std_::FCLAMP, std_::S_CLAMP, std_::U_CLAMP])),
+    ("dot", By(numeric::dot)),
+    // Relations.
+    ("isequal", Relational(Op::FOrdEqual)),
+    ("isnotequal", Relational(Op::FUnordNotEqual)),
+    ("isgreater", Relational(Op::FOrdGreaterThan)),
+    ("isgreaterequal", Relational(Op::FOrdGreaterThanEqual)),
+    ("isless", Relational(Op::FOrdLessThan)),
+    ("islessequal", Relational(Op::FOrdLessThanEqual)),
+    ("islessgreater", Relational(Op::FOrdNotEqual)),
+    ("isordered", Relational(Op::Ordered)),
+    ("isunordered", Relational(Op::Unordered)),
+    ("isnan", Relational(Op::IsNan)),
+    ("isinf", Relational(Op::IsInf)),
+    ("isfinite", Relational(Op::IsFinite)),
+    ("isnormal", Relational(Op::IsNormal)),
+    ("signbit", Relational(Op::SignBitSet)),
+    ("any", By(numeric::any)),
+    ("all", By(numeric::all)),
+    // Atomics of OpenCL 1.
+    ("atomic_add", Atomic(AtomicKind::ADD, Order::Relaxed)),
+    ("atomic_sub", Atomic(AtomicKind::SUB, Order::Relaxed)),
+    ("atomic_xchg", Atomic(AtomicKind::EXCHANGE, Order::Relaxed)),
+    (
+        "atomic_inc",
+        Atomic(AtomicKind::Step(Op::AtomicIIncrement), Order::Relaxed),
+    ),
+    (
+        "atomic_dec",
+        Atomic(AtomicKind::Step(Op::AtomicIDecrement), Order::Relaxed),
+    ),
+    (
+        "atomic_cmpxchg",
+        Atomic(AtomicKind::CompareValue, Order::Relaxed),
+    ),
+    ("atomic_min", Atomic(AtomicKind::MIN, Order::Relaxed)),
+    ("atomic_max", Atomic(AtomicKind::MAX, Order::Relaxed)),
+    ("atomic_and", Atomic(AtomicKind::AND, Order::Relaxed)),
+    ("atomic_or", Atomic(AtomicKind::OR, Order::Relaxed)),
+    ("atomic_xor", Atomic(AtomicKind::XOR, Order::Relaxed)),
+    ("atom_add", Atomic(AtomicKind::ADD, Order::Relaxed)),
+    ("atom_sub", Atomic(AtomicKind::SUB, Order::Relaxed)),
+    ("atom_xchg", Atomic(AtomicKind::EXCHANGE, Order::Relaxed)),
+    (
+        "atom_inc",
+        Atomic(AtomicKind::Step(Op::AtomicIIncrement), Order::Relaxed),
+    ),
+    (
+        "atom_dec",
+        Atomic(AtomicKind::Step(Op::AtomicIDecrement), Order::Relaxed),
+    ),
+    (
+        "atom_cmpxchg",
+        Atomic(AtomicKind::CompareValue, Order::Relaxed),
+    ),
+    ("atom_min", Atomic(AtomicKind::MIN, Order::Relaxed)),
+    ("atom_max", Atomic(AtomicKind::MAX, Order::Relaxed)),
+    ("atom_and", Atomic(AtomicKind::AND, Order::Relaxed)),
+    ("atom_or", Atomic(AtomicKind::OR, Order::Relaxed)),
+    ("atom_xor", Atomic(AtomicKind::XOR, Order::Relaxed)),
+    // Atomics of OpenCL 2.
+    ("atomic_init", Atomic(AtomicKind::Init, Order::Relaxed)),
+    ("atomic_store", Atomic(AtomicKind::Store, Order::Strong)),
+    (
+        "atomic_store_explicit",
+        Atomic(AtomicKind::Store, Order::Explicit),
+    ),
+    ("atomic_load", Atomic(AtomicKind::Load, Order::Strong)),
+    (
+        "atomic_load_explicit",
+        Atomic(AtomicKind::Load, Order::Explicit),
+    ),
+    (
+        "atomic_exchange",
+        Atomic(AtomicKind::EXCHANGE, Order::Strong),
+    ),
+    (
+        "atomic_exchange_explicit",
+        Atomic(AtomicKind::EXCHANGE, Order::Explicit),
+    ),
+    (
+        "atomic_compare_exchange_strong",
+        Atomic(AtomicKind::CompareObject, Order::Strong),
+    ),
+    (
+        "atomic_compare_exchange_strong_explicit",
+        Atomic(AtomicKind::CompareObject, Order::Explicit),
+    ),
+    (
+        "atomic_compare_exchange_weak",
+        Atomic(AtomicKind::CompareObject, Order::Strong),
+    ),
+    (
+        "atomic_compare_exchange_weak_explicit",
+        Atomic(AtomicKind::CompareObject, Order::Explicit),
+    ),
+    ("atomic_fetch_add", Atomic(AtomicKind::ADD, Order::Strong)),
+    (
+        "atomic_fetch_add_explicit",
+        Atomic(AtomicKind::ADD, Order::Explicit),
+    ),
+    ("atomic_fetch_sub", Atomic(AtomicKind::SUB, Order::Strong)),
+    (
+        "atomic_fetch_sub_explicit",
+        Atomic(AtomicKind::SUB, Order::Explicit),
+    ),
+    ("atomic_fetch_or", Atomic(AtomicKind::OR, Order::Strong)),
+    (
+        "atomic_fetch_or_explicit",
+        Atomic(AtomicKind::OR, Order::Explicit),
+    ),
+    ("atomic_fetch_xor", Atomic(AtomicKind::XOR, Order::Strong)),
+    (
+        "atomic_fetch_xor_explicit",
+        Atomic(AtomicKind::XOR, Order::Explicit),
+    ),
+    ("atomic_fetch_and", Atomic(AtomicKind::AND, Order::Strong)),
+    (
+        "atomic_fetch_and_explicit",
+        Atomic(AtomicKind::AND, Order::Explicit),
+    ),
+    ("atomic_fetch_min", Atomic(AtomicKind::MIN, Order::Strong)),
+    (
+        "atomic_fetch_min_explicit",
+        Atomic(AtomicKind::MIN, Order::Explicit),
+    ),
+    ("atomic_fetch_max", Atomic(AtomicKind::MAX, Order::Strong)),
+    (
+        "atomic_fetch_max_explicit",
+        Atomic(AtomicKind::MAX, Order::Explicit),
+    ),
+    (
+        "atomic_flag_test_and_set",
+        Atomic(AtomicKind::FlagSet, Order::Strong),
+    ),
+    (
+        "atomic_flag_test_and_set_explicit",
+        Atomic(AtomicKind::FlagSet, Order::Explicit),
+    ),
+    (
+        "atomic_flag_clear",
+        Atomic(AtomicKind::FlagClear, Order::Strong),
+    ),
+    (
+        "atomic_flag_clear_explicit",
+        Atomic(AtomicKind::FlagClear, Order::Explicit),
+    ),
+    // Groups.
+    (
+        "work_group_all",
+        Group(GroupKind::Vote(Op::GroupAll), Scope::Workgroup),
+    ),
+    (
+        "work_group_any",
+        Group(GroupKind::Vote(Op::GroupAny), Scope::Workgroup),
+    ),
+    (
+        "work_group_broadcast",
+        Group(GroupKind::Broadcast, Scope::Workgroup),
+    ),
+    (
+        "work_group_reduce_add",
+        Group(reduce(GroupOperation::Reduce, ADD), Scope::Workgroup),
+    ),
+    (
+        "work_group_reduce_min",
+        Group(reduce(GroupOperation::Reduce, MIN), Scope::Workgroup),
+    ),
+    (
+        "work_group_reduce_max",
+        Group(reduce(GroupOperation::Reduce, MAX), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_inclusive_add",
+        Group(reduce(INCLUSIVE, ADD), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_inclusive_min",
+        Group(reduce(INCLUSIVE, MIN), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_inclusive_max",
+        Group(reduce(INCLUSIVE, MAX), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_exclusive_add",
+        Group(reduce(EXCLUSIVE, ADD), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_exclusive_min",
+        Group(reduce(EXCLUSIVE, MIN), Scope::Workgroup),
+    ),
+    (
+        "work_group_scan_exclusive_max",
+        Group(reduce(EXCLUSIVE, MAX), Scope::Workgroup),
+    ),
+    (
+        "sub_group_all",
+        Group(GroupKind::Vote(Op::GroupAll), Scope::Subgroup),
+    ),
+    (
+        "sub_group_any",
+        Group(GroupKind::Vote(Op::GroupAny), Scope::Subgroup),
+    ),
+    (
+        "sub_group_broadcast",
+        Group(GroupKind::Broadcast, Scope::Subgroup),
+    ),
+    (
+        "sub_group_reduce_add",
+        Group(reduce(GroupOperation::Reduce, ADD), Scope::Subgroup),
+    ),
+    (
+        "sub_group_reduce_min",
+        Group(reduce(GroupOperation::Reduce, MIN), Scope::Subgroup),
+    ),
+    (
+        "sub_group_reduce_max",
+        Group(reduce(GroupOperation::Reduce, MAX), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_inclusive_add",
+        Group(reduce(INCLUSIVE, ADD), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_inclusive_min",
+        Group(reduce(INCLUSIVE, MIN), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_inclusive_max",
+        Group(reduce(INCLUSIVE, MAX), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_exclusive_add",
+        Group(reduce(EXCLUSIVE, ADD), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_exclusive_min",
+        Group(reduce(EXCLUSIVE, MIN), Scope::Subgroup),
+    ),
+    (
+        "sub_group_scan_exclusive_max",
+        Group(reduce(EXCLUSIVE, MAX), Scope::Subgroup),
+    ),
+    ("sub_group_elect", NonUniform(Op::GroupNonUniformElect)),
+    (
+        "sub_group_non_uniform_all",
+        NonUniform(Op::GroupNonUniformAll),
+    ),
+    (
+        "sub_group_non_uniform_any",
+        NonUniform(Op::GroupNonUniformAny),
+    ),
+    (
+        "sub_group_non_uniform_broadcast",
+        NonUniform(Op::GroupNonUniformBroadcast),
+    ),
+    (
+        "sub_group_broadcast_first",
+        NonUniform(Op::GroupNonUniformBroadcastFirst),
+    ),
+    ("sub_group_ballot", NonUniform(Op::GroupNonUniformBallot)),
+    (
+        "sub_group_inverse_ballot",
+        NonUniform(Op::GroupNonUniformInverseBallot),
+    ),
+    ("sub_group_shuffle", NonUniform(Op::GroupNonUniformShuffle)),
+    (
+        "sub_group_shuffle_xor",
+        NonUniform(Op::GroupNonUniformShuffleXor),
+    ),
+    (
+        "sub_group_shuffle_up",
+        NonUniform(Op::GroupNonUniformShuffleUp),
+    ),
+    (
+        "sub_group_shuffle_down",
+        NonUniform(Op::GroupNonUniformShuffleDown),
+    ),
+    // Memory.
+    ("printf", By(memory::printf)),
+    ("__to_global", By(memory::to_space)),
+    ("__to_local", By(memory::to_space)),
+    ("__to_private", By(memory::to_space)),
+    ("to_global", By(memory::to_space)),
+    ("to_local", By(memory::to_space)),
+    ("to_private", By(memory::to_space)),
+    ("get_fence", Refused("queries of address spaces")),
+    // What is not translated so far.
+    ("read_imagef", Refused(IMAGES)),
+    ("read_imagei", Refused(IMAGES)),
+    ("read_imageui", Refused(IMAGES)),
+    ("read_imageh", Refused(IMAGES)),
+    ("write_imagef", Refused(IMAGES)),
+    ("write_imagei", Refused(IMAGES)),
+    ("write_imageui", Refused(IMAGES)),
+    ("write_imageh", Refused(IMAGES)),
+    ("get_image_width", Refused(IMAGES)),
+    ("get_image_height", Refused(IMAGES)),
+    ("get_image_depth", Refused(IMAGES)),
+    ("get_image_dim", Refused(IMAGES)),
+    ("get_image_array_size", Refused(IMAGES)),
+    ("get_image_channel_data_type", Refused(IMAGES)),
+    ("get_image_channel_order", Refused(IMAGES)),
+    ("get_image_num_mip_levels", Refused(IMAGES)),
+    ("get_image_num_samples", Refused(IMAGES)),
+    ("__read_pipe_2", Refused(PIPES)),
+    ("__read_pipe_4", Refused(PIPES)),
+    ("__write_pipe_2", Refused(PIPES)),
+    ("__write_pipe_4", Refused(PIPES)),
+    ("__reserve_read_pipe", Refused(PIPES)),
+    ("__reserve_write_pipe", Refused(PIPES)),
+    ("__commit_read_pipe", Refused(PIPES)),
+    ("__commit_write_pipe", Refused(PIPES)),
+    ("__get_pipe_num_packets_ro", Refused(PIPES)),
+    ("__get_pipe_num_packets_wo", Refused(PIPES)),
+    ("__get_pipe_max_packets_ro", Refused(PIPES)),
+    ("__get_pipe_max_packets_wo", Refused(PIPES)),
+    ("__enqueue_kernel_basic", Refused(DEVICE_QUEUES)),
+    ("__enqueue_kernel_basic_events", Refused(DEVICE_QUEUES)),
+    ("__enqueue_kernel_varargs", Refused(DEVICE_QUEUES)),
+    ("__enqueue_kernel_events_varargs", Refused(DEVICE_QUEUES)),
+    ("get_default_queue", Refused(DEVICE_QUEUES)),
+    ("ndrange_1D", Refused(DEVICE_QUEUES)),
+    ("ndrange_2D", Refused(DEVICE_QUEUES)),
+    ("ndrange_3D", Refused(DEVICE_QUEUES)),
+    ("create_user_event", Refused(DEVICE_QUEUES)),
+    ("retain_event", Refused(DEVICE_QUEUES)),
+    ("release_event", Refused(DEVICE_QUEUES)),
+    ("set_user_event_status", Refused(DEVICE_QUEUES)),
+    ("is_valid_event", Refused(DEVICE_QUEUES)),
+    ("capture_event_profiling_info", Refused(DEVICE_QUEUES)),
+];
+
+/// Names that are built from parts, by how they begin.
+const FAMILIES: &[(&str, Handler)] = &[
+    ("convert_", numeric::convert),
+    ("vload", memory::vector_load),
+    ("vstore", memory::vector_store),
+];
+
+/// Names that Clang does not mangle.
+pub(super) fn is_unmangled(name: &str) -> bool {
+    name == "printf" || name.starts_with("__")
+}
+
+/// What the function of this name becomes.
+pub(super) fn lookup(name: &str) -> Option<Lower> {
+    static INDEX: OnceLock<FxHashMap<&'static str, Lower>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
+    if let Some(lower) = index.get(name) {
+        return Some(*lower);
+    }
+    if let Some((_, handler)) = FAMILIES.iter().find(|row| name.starts_with(row.0)) {
+        return Some(By(*handler));
+    }
+    extended(name).map(Lower::Ext)
+}
+
+/// The number of an extended instruction of OpenCL.
+pub(in crate::translate) fn extended(name: &str) -> Option<u32> {
+    let set = ExtInstSet::by_name("OpenCL.std")?;
+    set.instruction_by_name(name).map(|row| row.number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_has_one_row() {
+        let mut names: Vec<&str> = ROWS.iter().map(|row| row.0).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn extended_instructions_need_no_row() {
+        assert!(matches!(
+            lookup("native_cos"),
+            Some(Lower::Ext(std_::NATIVE_COS))
+        ));
+        assert!(matches!(lookup("convert_int4_sat_rte"), Some(By(_))));
+        assert!(lookup("nothing_of_this_name").is_none());
+    }
+}

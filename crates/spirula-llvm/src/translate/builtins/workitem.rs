@@ -1,0 +1,117 @@
+//! Work-item functions: components of built-in variables.
+
+use super::Call;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::translator::Translator;
+use crate::translate::types::Shape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, MemoryAccess, StorageClass};
+
+/// Lanes of a built-in variable, and whether they are of `size_t` or of 32 bits.
+const VARIABLES: &[(BuiltIn, u32, bool)] = &[
+    (BuiltIn::WorkDim, 1, false),
+    (BuiltIn::GlobalSize, 3, true),
+    (BuiltIn::GlobalInvocationId, 3, true),
+    (BuiltIn::WorkgroupSize, 3, true),
+    (BuiltIn::EnqueuedWorkgroupSize, 3, true),
+    (BuiltIn::LocalInvocationId, 3, true),
+    (BuiltIn::NumWorkgroups, 3, true),
+    (BuiltIn::WorkgroupId, 3, true),
+    (BuiltIn::GlobalOffset, 3, true),
+    (BuiltIn::GlobalLinearId, 1, true),
+    (BuiltIn::LocalInvocationIndex, 1, true),
+    (BuiltIn::SubgroupSize, 1, false),
+    (BuiltIn::SubgroupMaxSize, 1, false),
+    (BuiltIn::NumSubgroups, 1, false),
+    (BuiltIn::NumEnqueuedSubgroups, 1, false),
+    (BuiltIn::SubgroupId, 1, false),
+    (BuiltIn::SubgroupLocalInvocationId, 1, false),
+    (BuiltIn::SubgroupEqMask, 4, false),
+    (BuiltIn::SubgroupGeMask, 4, false),
+    (BuiltIn::SubgroupGtMask, 4, false),
+    (BuiltIn::SubgroupLeMask, 4, false),
+    (BuiltIn::SubgroupLtMask, 4, false),
+];
+
+impl Translator<'_> {
+    /// The shape of a built-in variable.
+    fn builtin_shape(&self, builtin: BuiltIn) -> Lowered<Shape> {
+        match VARIABLES.iter().find(|row| row.0 == builtin) {
+            Some(&(_, lanes, size)) => {
+                let width = if size { self.pointer_bits } else { 32 };
+                Ok(Shape::int(width, lanes))
+            }
+            None => Err(refuse(format!(
+                "the built-in variable {builtin} is not known"
+            ))),
+        }
+    }
+
+    /// A built-in variable.
+    pub(in crate::translate) fn builtin_variable(&mut self, builtin: BuiltIn) -> Lowered<Id> {
+        let known = self.builtin_variables.iter().find(|v| v.0 == builtin.0);
+        if let Some((_, id)) = known {
+            return Ok(*id);
+        }
+        let shape = self.builtin_shape(builtin)?;
+        let ty = self.shape_type(shape);
+        let pointer = self.pointer_type(StorageClass::Input, ty);
+        let id = self.b.builtin_variable(pointer, builtin);
+        self.b.decorate(id, Decoration::Constant, &[]);
+        self.b.name(id, &format!("__spirv_BuiltIn{builtin}"));
+        self.variables.set(id, true);
+        self.builtin_variables.push((builtin.0, id));
+        Ok(id)
+    }
+}
+
+impl Body<'_, '_> {
+    /// A component of a built-in variable by its number, or all of a scalar one.
+    pub(in crate::translate) fn work_item(
+        &mut self,
+        builtin: BuiltIn,
+        default: u32,
+        call: &Call<'_>,
+    ) -> Lowered<Id> {
+        let variable = self.t.builtin_variable(builtin)?;
+        self.mark_variable(variable);
+        let shape = self.t.builtin_shape(builtin)?;
+        let ty = self.t.shape_type(shape);
+        let align = (shape.width / 8) * shape.lanes.next_power_of_two();
+        let words = [variable.word(), MemoryAccess::Aligned.0, align];
+        let all = self.t.b.value(Op::Load, ty, &words);
+        let result = self.result_shape(call.inst)?;
+        if result.lanes == shape.lanes && call.args.is_empty() {
+            return Ok(self.resized(shape, result, all, false));
+        }
+        if shape.lanes == 1 {
+            return Ok(self.resized(shape, result, all, false));
+        }
+        let id = self.component(shape, all, default, call)?;
+        Ok(self.resized(shape.scalar(), result, id, false))
+    }
+
+    fn component(&mut self, shape: Shape, all: Id, default: u32, call: &Call<'_>) -> Lowered<Id> {
+        let dimension = call.arg(0)?;
+        let outside = self.t.splat(shape.scalar(), u64::from(default));
+        match self.t.module.as_u64(dimension) {
+            Some(n) if n < u64::from(shape.lanes) => Ok(self.lane(shape, all, n as u32)),
+            Some(_) => Ok(outside),
+            None => {
+                let index_shape = self.shape_of(dimension)?;
+                let index = self.value(dimension)?;
+                let bool = self.t.b.bool();
+                let count = self.t.splat(index_shape, u64::from(shape.lanes));
+                let within = self.op(Op::ULessThan, bool, [index, count]);
+                let zero = self.t.zero(index_shape);
+                let index_type = self.t.shape_type(index_shape);
+                let safe = self.select(index_type, within, index, zero);
+                let ty = self.t.shape_type(shape.scalar());
+                let found = self.op(Op::VectorExtractDynamic, ty, [all, safe]);
+                Ok(self.select(ty, within, found, outside))
+            }
+        }
+    }
+}

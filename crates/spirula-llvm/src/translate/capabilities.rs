@@ -1,0 +1,250 @@
+//! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
+
+use super::translator::Translator;
+use spirula_spirv::IdMap;
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::grammar::{Category, Kind, Op, Version};
+use spirula_spirv::ir::{InstRef, Module};
+
+/// Where several capabilities would do, the first of these that is among them is declared.
+const PREFERRED: &[Capability] = &[
+    Capability::Kernel,
+    Capability::Addresses,
+    Capability::Groups,
+    Capability::SubgroupDispatch,
+    Capability::Linkage,
+];
+
+/// What a module needs.
+struct Needs<'m> {
+    builder: &'m Builder,
+    module: &'m Module,
+    version: Version,
+    /// In the order in which they were needed; none twice.
+    capabilities: Vec<Capability>,
+    extensions: Vec<&'static str>,
+    /// Widths of integer and float types.
+    widths: IdMap<u32>,
+    /// Opcodes that need no second look.
+    seen: Vec<bool>,
+}
+
+impl Translator<'_> {
+    /// Declares what the module needs.
+    pub(super) fn declare_capabilities(&mut self) {
+        let module = self.b.module();
+        let mut needs = Needs {
+            builder: &self.b,
+            module,
+            version: self.options.target.version,
+            capabilities: vec![Capability::Addresses, Capability::Kernel],
+            extensions: Vec::new(),
+            widths: IdMap::new(0, 0),
+            seen: vec![false; usize::from(u16::MAX) + 1],
+        };
+        needs.types();
+        for inst in module.all_insts() {
+            needs.instruction(inst);
+        }
+        if module
+            .section(spirula_spirv::ir::Section::EntryPoints)
+            .next()
+            .is_none()
+        {
+            needs.capability(Capability::Linkage);
+        }
+        let (capabilities, extensions) = (needs.capabilities, needs.extensions);
+        for capability in capabilities {
+            self.b.capability(capability);
+        }
+        for extension in extensions {
+            self.b.extension(extension);
+        }
+    }
+}
+
+impl Needs<'_> {
+    fn capability(&mut self, capability: Capability) {
+        if self.has(capability) {
+            return;
+        }
+        self.capabilities.push(capability);
+        let Some(row) = Kind::Capability.info().enumerant(capability.0) else {
+            return;
+        };
+        if row.version > self.version {
+            self.any_extension(row.extensions);
+        }
+    }
+
+    /// Whether a capability is declared, or implied by one that is.
+    fn has(&self, wanted: Capability) -> bool {
+        let mut pending = self.capabilities.clone();
+        let mut at = 0;
+        while let Some(&capability) = pending.get(at) {
+            if capability == wanted {
+                return true;
+            }
+            if let Some(row) = Kind::Capability.info().enumerant(capability.0) {
+                for implied in row.capabilities {
+                    if !pending.contains(implied) {
+                        pending.push(*implied);
+                    }
+                }
+            }
+            at += 1;
+        }
+        false
+    }
+
+    fn any_extension(&mut self, extensions: &'static [&'static str]) {
+        if let Some(first) = extensions.first()
+            && !extensions.iter().any(|e| self.extensions.contains(e))
+        {
+            self.extensions.push(first);
+        }
+    }
+
+    /// Sees to it that one of several capabilities is there.
+    fn any(&mut self, capabilities: &[Capability]) {
+        if capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c)) {
+            return;
+        }
+        let preferred = PREFERRED.iter().find(|c| capabilities.contains(c));
+        self.capability(*preferred.unwrap_or(&capabilities[0]));
+    }
+
+    /// Widths and lengths of types, which the grammar's rows do not tell apart.
+    fn types(&mut self) {
+        let module = self.module;
+        let section = module.section(spirula_spirv::ir::Section::Globals);
+        let mut halves = IdMap::new(0, false);
+        for inst in section {
+            if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
+                self.widths.set(id, inst.word(0));
+            }
+            match inst.op() {
+                Op::TypeInt => match inst.word(0) {
+                    8 => self.capability(Capability::Int8),
+                    16 => self.capability(Capability::Int16),
+                    64 => self.capability(Capability::Int64),
+                    _ => {}
+                },
+                Op::TypeFloat => match (inst.word(0), inst.result()) {
+                    (16, Some(id)) => {
+                        self.capability(Capability::Float16Buffer);
+                        halves.set(id, true);
+                    }
+                    (64, _) => self.capability(Capability::Float64),
+                    _ => {}
+                },
+                Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
+                _ => {}
+            }
+            // A pointer to a half needs no arithmetic on halves, anything else does.
+            let uses = |n: usize| inst.get_id(n).is_some_and(|id| halves[id]);
+            let value = match inst.op() {
+                Op::TypeVector | Op::TypeArray => uses(0),
+                Op::TypeStruct | Op::TypeFunction => inst.ids(0).any(|id| halves[id]),
+                _ => inst.result_type().is_some_and(|ty| halves[ty]),
+            };
+            if value {
+                self.capability(Capability::Float16);
+            }
+        }
+        if self.has(Capability::Float16) {
+            return;
+        }
+        for inst in module.all_insts() {
+            if inst.result_type().is_some_and(|ty| halves[ty]) {
+                self.capability(Capability::Float16);
+                return;
+            }
+        }
+    }
+
+    fn instruction(&mut self, inst: InstRef<'_>) {
+        let op = inst.op();
+        if self.seen[usize::from(op.0)] || matches!(op, Op::Capability | Op::Extension) {
+            return;
+        }
+        let Some(row) = op.info() else { return };
+        self.any(row.capabilities);
+        if row.version > self.version {
+            self.any_extension(row.extensions);
+        }
+        self.by_type(inst);
+        let plain = |kind: Kind| {
+            let category = kind.info().category;
+            matches!(category, Category::Id | Category::Literal)
+        };
+        // Of memory operands only such without needs are written.
+        let simple = row
+            .operands
+            .iter()
+            .all(|o| plain(o.kind) || o.kind == Kind::MemoryAccess);
+        let varies = row.name.starts_with("OpAtomic");
+        if simple && op != Op::SpecConstantOp && op != Op::ExtInst {
+            self.seen[usize::from(op.0)] = !varies;
+            return;
+        }
+        if op == Op::ExtInst {
+            return;
+        }
+        for operand in inst.parsed().flatten() {
+            let info = operand.kind.info();
+            match info.category {
+                Category::ValueEnum if operand.kind != Kind::Capability => {
+                    self.enumerant(operand.kind, operand.words[0]);
+                }
+                Category::BitEnum => {
+                    let mut rest = operand.words[0];
+                    while rest != 0 {
+                        let bit = rest & rest.wrapping_neg();
+                        rest ^= bit;
+                        self.enumerant(operand.kind, bit);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn enumerant(&mut self, kind: Kind, value: u32) {
+        let Some(row) = kind.info().enumerant(value) else {
+            return;
+        };
+        self.any(row.capabilities);
+        if row.version > self.version {
+            self.any_extension(row.extensions);
+        }
+    }
+
+    /// Atomic accesses need a capability by their width.
+    fn by_type(&mut self, inst: InstRef<'_>) {
+        let op = inst.op();
+        let Some(row) = op.info() else { return };
+        if !row.name.starts_with("OpAtomic") {
+            return;
+        }
+        let ty = match op {
+            Op::AtomicStore => inst.get_id(3).and_then(|value| self.builder.type_of(value)),
+            _ => inst.result_type(),
+        };
+        let width = ty.map_or(0, |ty| self.widths[ty]);
+        match (op, width) {
+            (Op::AtomicFAddEXT, 64) => self.capability(Capability::AtomicFloat64AddEXT),
+            (Op::AtomicFAddEXT, 16) => self.capability(Capability::AtomicFloat16AddEXT),
+            (Op::AtomicFAddEXT, _) => self.capability(Capability::AtomicFloat32AddEXT),
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => {
+                self.capability(Capability::AtomicFloat64MinMaxEXT);
+            }
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, _) => {
+                self.capability(Capability::AtomicFloat32MinMaxEXT);
+            }
+            (_, 64) => self.capability(Capability::Int64Atomics),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! Constants.
+//!
+//! Every constant becomes one instruction at module level, constant expressions included
+//! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
+//! included.
+
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use super::types::{Elem, Shape};
+use crate::infer::element_type;
+use crate::ir::{
+    Const, ConstKind, Expr, ExprExtra, Flags, GlobalKind, Opcode, Type, TypeKind, Value,
+};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+/// Nesting of constants beyond which they are refused.
+const MAX_DEPTH: u32 = 255;
+/// Members of a constant beyond which its instruction would be too long.
+const MAX_MEMBERS: usize = 65_532;
+
+/// What the constants of a module became.
+pub(super) struct ConstantTable {
+    register: Vec<Option<Id>>,
+    memory: Vec<Option<Id>>,
+    depth: u32,
+}
+
+impl ConstantTable {
+    pub(super) fn new(constants: usize) -> Self {
+        ConstantTable {
+            register: vec![None; constants],
+            memory: vec![None; constants],
+            depth: 0,
+        }
+    }
+}
+
+impl Translator<'_> {
+    /// A constant in register form. A pointer has the type that it has by itself.
+    pub(super) fn constant(&mut self, constant: Const) -> Lowered<Id> {
+        if let Some(id) = self.consts.register[constant.index()] {
+            return Ok(id);
+        }
+        let id = self.nested(|t| t.make_register(constant))?;
+        self.consts.register[constant.index()] = Some(id);
+        Ok(id)
+    }
+
+    /// A constant in memory form.
+    pub(super) fn constant_in_memory(&mut self, constant: Const) -> Lowered<Id> {
+        if let Some(id) = self.consts.memory[constant.index()] {
+            return Ok(id);
+        }
+        let id = self.nested(|t| t.make_memory(constant))?;
+        self.consts.memory[constant.index()] = Some(id);
+        Ok(id)
+    }
+
+    /// A constant pointer to a type in memory form.
+    pub(super) fn constant_pointer(&mut self, constant: Const, pointee: Id) -> Lowered<Id> {
+        let ty = self.module.consts.ty(constant);
+        let space = self.module.types.address_space(ty).unwrap_or(0);
+        let class = self.storage_class(space)?;
+        match self.module.consts.kind(constant) {
+            ConstKind::Null => {
+                let ty = self.pointer_type(class, pointee);
+                Ok(self.b.constant_null(ty))
+            }
+            ConstKind::Undef | ConstKind::Poison => {
+                let ty = self.pointer_type(class, pointee);
+                Ok(self.b.undef(ty))
+            }
+            _ => {
+                let id = self.constant(constant)?;
+                Ok(self.cast_constant_pointer(id, pointee))
+            }
+        }
+    }
+
+    /// A pointer at module level as one to another type.
+    fn cast_constant_pointer(&mut self, id: Id, pointee: Id) -> Id {
+        let Some((class, have)) = self.b.type_of(id).and_then(|ty| self.pointee_of(ty)) else {
+            return id;
+        };
+        if have == pointee {
+            return id;
+        }
+        let ty = self.pointer_type(class, pointee);
+        match self.path_to_first(have, pointee) {
+            Some(steps) => {
+                let zero = self.b.constant_u32(0);
+                let mut words = vec![id.word()];
+                words.extend(std::iter::repeat_n(zero.word(), steps));
+                self.spec_op(Op::InBoundsAccessChain, ty, &words)
+            }
+            None => self.spec_op(Op::Bitcast, ty, &[id.word()]),
+        }
+    }
+
+    fn spec_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let mut words = vec![u32::from(op.0)];
+        words.extend_from_slice(operands);
+        self.b.constant(Op::SpecConstantOp, ty, &words)
+    }
+
+    fn nested(&mut self, make: impl FnOnce(&mut Self) -> Lowered<Id>) -> Lowered<Id> {
+        if self.consts.depth >= MAX_DEPTH {
+            return Err(refuse("constants are nested too deeply"));
+        }
+        self.consts.depth += 1;
+        let made = make(self);
+        self.consts.depth -= 1;
+        made
+    }
+
+    fn make_register(&mut self, constant: Const) -> Lowered<Id> {
+        let module = self.module;
+        let data = module.consts.get(constant);
+        if let ConstKind::Expr(expr) = &data.kind {
+            return self.expression(data.ty, expr);
+        }
+        if let Some(shape) = self.shape(data.ty) {
+            return self.number(shape, data.ty, constant);
+        }
+        match &data.kind {
+            ConstKind::Null => {
+                let ty = self.register_type(data.ty)?;
+                Ok(self.b.constant_null(ty))
+            }
+            ConstKind::Global(global) => match module.global(*global).kind {
+                GlobalKind::Variable(_) => self.global_variable(*global),
+                GlobalKind::Alias(target) => match target.0 {
+                    Some(target) => self.constant(target),
+                    None => Err(refuse("an alias without a target")),
+                },
+                _ => Err(refuse(format!(
+                    "the address of the function {} is taken",
+                    module.str(module.global(*global).name)
+                ))),
+            },
+            _ => self.constant_in_memory(constant),
+        }
+    }
+
+    fn number(&mut self, shape: Shape, ty: Type, constant: Const) -> Lowered<Id> {
+        let module = self.module;
+        let id = self.shape_type(shape);
+        match module.consts.kind(constant) {
+            ConstKind::Int(value) if shape.elem == Elem::Bool => {
+                Ok(self.b.constant_bool(*value != 0))
+            }
+            ConstKind::Int(value) => Ok(self.b.constant_bits(id, shape.width, *value)),
+            ConstKind::Float(bits) => Ok(self.b.constant_bits(id, shape.width, *bits)),
+            ConstKind::Zero => Ok(self.zero(shape)),
+            ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(id)),
+            ConstKind::Data(_) => {
+                let bits: Vec<u64> = module
+                    .consts
+                    .data_elements(&module.types, constant)
+                    .into_iter()
+                    .flatten()
+                    .collect();
+                let scalar = self.shape_type(shape.scalar());
+                let lanes = bits
+                    .iter()
+                    .map(|bits| self.b.constant_bits(scalar, shape.width, *bits))
+                    .collect();
+                Ok(self.lanes(shape, lanes))
+            }
+            ConstKind::Aggregate(elements) => {
+                let mut lanes = Vec::with_capacity(elements.len());
+                for element in elements {
+                    lanes.push(self.constant(*element)?);
+                }
+                Ok(self.lanes(shape, lanes))
+            }
+            _ => Err(self.no_type(ty)),
+        }
+    }
+
+    /// Zero of a shape.
+    pub(super) fn zero(&mut self, shape: Shape) -> Id {
+        match (shape.elem, shape.padded) {
+            (Elem::Bool, 1) => self.b.constant_bool(false),
+            (_, 1) => self.splat(shape, 0),
+            _ => {
+                let ty = self.shape_type(shape);
+                self.b.constant_null(ty)
+            }
+        }
+    }
+
+    /// The same bits in every lane.
+    pub(super) fn splat(&mut self, shape: Shape, bits: u64) -> Id {
+        let ty = self.shape_type(shape.scalar());
+        let lane = match shape.elem {
+            Elem::Bool => self.b.constant_bool(bits != 0),
+            _ => self
+                .b
+                .constant_bits(ty, shape.width, bits & mask(shape.width)),
+        };
+        let lanes = vec![lane; shape.lanes as usize];
+        self.lanes(shape, lanes)
+    }
+
+    /// The float 1.0 or -1.0 in every lane.
+    pub(super) fn splat_one(&mut self, shape: Shape, negative: bool) -> Id {
+        let (bits, sign) = match shape.width {
+            16 => (0x3c00, 1 << 15),
+            32 => (0x3f80_0000, 1 << 31),
+            _ => (0x3ff0_0000_0000_0000, 1 << 63),
+        };
+        self.splat(shape, if negative { bits | sign } else { bits })
+    }
+
+    fn lanes(&mut self, shape: Shape, mut lanes: Vec<Id>) -> Id {
+        if shape.padded == 1 {
+            return lanes[0];
+        }
+        if lanes.len() < shape.padded as usize {
+            let pad = self.zero(shape.scalar());
+            lanes.resize(shape.padded as usize, pad);
+        }
+        let ty = self.shape_type(shape);
+        self.b.constant_composite(ty, &lanes)
+    }
+
+    fn make_memory(&mut self, constant: Const) -> Lowered<Id> {
+        let module = self.module;
+        let data = module.consts.get(constant);
+        let ty = self.memory_type(data.ty)?;
+        match &data.kind {
+            ConstKind::Null | ConstKind::Zero => Ok(self.b.constant_null(ty)),
+            ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(ty)),
+            ConstKind::Int(value) if data.ty == Type::I1 => Ok(self.b.constant_bits(ty, 8, *value)),
+            _ if self.shape(data.ty).is_some() => self.constant(constant),
+            ConstKind::Data(_) => self.data(constant, ty),
+            ConstKind::Aggregate(elements) => {
+                check_members(elements.len())?;
+                let mut members = Vec::with_capacity(elements.len());
+                for element in elements {
+                    members.push(self.constant_in_memory(*element)?);
+                }
+                Ok(self.b.constant_composite(ty, &members))
+            }
+            _ if module.types.is_pointer_like(data.ty) => {
+                let byte = self.byte();
+                let id = self.constant_pointer(constant, byte)?;
+                Ok(self.as_constituent(id, ty))
+            }
+            _ => Err(refuse(
+                "a constant of this kind has no counterpart in SPIR-V",
+            )),
+        }
+    }
+
+    /// A pointer as a member of a constant, which no variable may be.
+    fn as_constituent(&mut self, id: Id, ty: Id) -> Id {
+        if !self.is_variable(id) {
+            return id;
+        }
+        let zero = self.b.constant_u32(0);
+        self.spec_op(Op::InBoundsPtrAccessChain, ty, &[id.word(), zero.word()])
+    }
+
+    fn data(&mut self, constant: Const, ty: Id) -> Lowered<Id> {
+        let module = self.module;
+        let element = module.types.element(module.consts.ty(constant), 0);
+        let Some(shape) = element.and_then(|ty| self.shape(ty)) else {
+            return Err(refuse(
+                "a constant of this kind has no counterpart in SPIR-V",
+            ));
+        };
+        let bits = module.consts.data_elements(&module.types, constant);
+        let bits: Vec<u64> = bits.into_iter().flatten().collect();
+        check_members(bits.len())?;
+        let scalar = self.shape_type(shape);
+        let members: Vec<Id> = bits
+            .iter()
+            .map(|bits| self.b.constant_bits(scalar, shape.width, *bits))
+            .collect();
+        Ok(self.b.constant_composite(ty, &members))
+    }
+
+    fn expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let first = expr.operands.first().copied();
+        let Some(first) = first else {
+            return Err(refuse("a constant expression without operands"));
+        };
+        match expr.opcode {
+            Opcode::GetElementPtr => self.address(expr, first),
+            Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
+            Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
+            Opcode::PtrToInt | Opcode::PtrToAddr => {
+                let result = self.register_type(ty)?;
+                let operand = self.constant(first)?;
+                Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
+            }
+            Opcode::IntToPtr => {
+                let result = self.register_type(ty)?;
+                let operand = self.constant(first)?;
+                Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
+            }
+            _ => self.arithmetic_expression(ty, expr),
+        }
+    }
+
+    fn arithmetic_expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let unknown = || {
+            refuse(format!(
+                "the constant expression {} cannot be translated",
+                expr.opcode.name()
+            ))
+        };
+        let op = match expr.opcode {
+            Opcode::Add => Op::IAdd,
+            Opcode::Sub => Op::ISub,
+            Opcode::Mul => Op::IMul,
+            Opcode::Shl => Op::ShiftLeftLogical,
+            Opcode::And => Op::BitwiseAnd,
+            Opcode::Or => Op::BitwiseOr,
+            Opcode::Xor => Op::BitwiseXor,
+            Opcode::LShr => Op::ShiftRightLogical,
+            Opcode::AShr => Op::ShiftRightArithmetic,
+            Opcode::Trunc | Opcode::ZExt => Op::UConvert,
+            Opcode::SExt => Op::SConvert,
+            Opcode::BitCast => Op::Bitcast,
+            _ => return Err(unknown()),
+        };
+        let mut words = Vec::with_capacity(expr.operands.len());
+        for &operand in &expr.operands {
+            let shape = self.need_shape(self.module.consts.ty(operand))?;
+            if !shape.is_exact() {
+                return Err(unknown());
+            }
+            words.push(self.constant(operand)?.word());
+        }
+        if !self.need_shape(ty)?.is_exact() {
+            return Err(unknown());
+        }
+        let result = self.register_type(ty)?;
+        Ok(self.spec_op(op, result, &words))
+    }
+
+    fn constant_space_cast(&mut self, ty: Type, first: Const) -> Lowered<Id> {
+        let operand = self.constant(first)?;
+        let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
+        let space = self.module.types.address_space(ty).unwrap_or(0);
+        let to = self.storage_class(space)?;
+        let Some((from, pointee)) = from else {
+            return Err(refuse(
+                "a cast between address spaces of what is no pointer",
+            ));
+        };
+        let op = space_cast(from, to)?;
+        let result = self.pointer_type(to, pointee);
+        Ok(match op {
+            Some(op) => self.spec_op(op, result, &[operand.word()]),
+            None => operand,
+        })
+    }
+
+    fn address(&mut self, expr: &Expr, base: Const) -> Lowered<Id> {
+        let ExprExtra::SourceType(source) = expr.extra else {
+            return Err(refuse("an address computation without a source type"));
+        };
+        let indices = || expr.operands[1..].iter().map(|c| Value::constant(*c));
+        let Some(end) = element_type(self.module, source, indices()) else {
+            return Err(refuse(
+                "an address computation steps into what has no members",
+            ));
+        };
+        if matches!(
+            self.module.types.kind(source),
+            TypeKind::Vector { len: 1, .. }
+        ) {
+            return Err(refuse("an address computation within a vector of one lane"));
+        }
+        let pointee = self.memory_type(source)?;
+        let base = self.constant_pointer(base, pointee)?;
+        let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
+        let Some((class, _)) = class else {
+            return Err(refuse("an address computation from what is no pointer"));
+        };
+        let skip =
+            usize::from(expr.operands.len() > 2 && self.module.consts.is_zero(expr.operands[1]));
+        let mut words = vec![base.word()];
+        for &index in &expr.operands[1 + skip..] {
+            words.push(self.constant(index)?.word());
+        }
+        let end = self.memory_type(end)?;
+        let result = self.pointer_type(class, end);
+        let op = match (expr.flags.has(Flags::INBOUNDS), skip == 1) {
+            (true, true) => Op::InBoundsAccessChain,
+            (false, true) => Op::AccessChain,
+            (true, false) => Op::InBoundsPtrAccessChain,
+            (false, false) => Op::PtrAccessChain,
+        };
+        Ok(self.spec_op(op, result, &words))
+    }
+}
+
+fn check_members(count: usize) -> Lowered<()> {
+    if count > MAX_MEMBERS {
+        return Err(refuse(format!(
+            "a constant of {count} members is too large"
+        )));
+    }
+    Ok(())
+}
+
+/// The bits that a width has.
+pub(super) fn mask(width: u32) -> u64 {
+    if width >= 64 {
+        u64::MAX
+    } else {
+        (1 << width) - 1
+    }
+}
+
+/// The instruction that casts between storage classes, none where they are the same.
+pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Option<Op>> {
+    let specific = |class| {
+        matches!(
+            class,
+            StorageClass::Function | StorageClass::CrossWorkgroup | StorageClass::Workgroup
+        )
+    };
+    match (from, to) {
+        _ if from == to => Ok(None),
+        (_, StorageClass::Generic) if specific(from) => Ok(Some(Op::PtrCastToGeneric)),
+        (StorageClass::Generic, _) if specific(to) => Ok(Some(Op::GenericCastToPtr)),
+        _ => Err(refuse(format!(
+            "no cast leads from a pointer to {from} to one to {to}"
+        ))),
+    }
+}

@@ -1,0 +1,261 @@
+//! Functions: signatures, attributes, declarations, entry points.
+
+use super::body::Body;
+use super::builtins::Callee;
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Type};
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    Decoration, ExecutionModel, FunctionControl, FunctionParameterAttribute, LinkageType,
+};
+use std::rc::Rc;
+
+/// The types of a function.
+#[derive(Debug)]
+pub(super) struct Signature {
+    pub(super) id: Id,
+    pub(super) ty: Id,
+    pub(super) result: Id,
+    pub(super) params: Vec<Id>,
+}
+
+/// Attributes of parameters that SPIR-V has, too.
+const PARAMETER_ATTRIBUTES: &[(AttrKind, FunctionParameterAttribute)] = &[
+    (AttrKind::ZeroExt, FunctionParameterAttribute::Zext),
+    (AttrKind::SignExt, FunctionParameterAttribute::Sext),
+    (AttrKind::ByVal, FunctionParameterAttribute::ByVal),
+    (AttrKind::StructRet, FunctionParameterAttribute::Sret),
+    (AttrKind::NoAlias, FunctionParameterAttribute::NoAlias),
+    (AttrKind::NoCapture, FunctionParameterAttribute::NoCapture),
+    (AttrKind::ReadOnly, FunctionParameterAttribute::NoWrite),
+    (AttrKind::ReadNone, FunctionParameterAttribute::NoReadWrite),
+];
+
+impl<'m> Translator<'m> {
+    /// The types of a function, made at its first use.
+    pub(super) fn signature(&mut self, func: Func) -> Lowered<Rc<Signature>> {
+        if let Some(signature) = &self.signatures[func.index()] {
+            return Ok(signature.clone());
+        }
+        let function = self.module.function(func);
+        let Some((result, _, variadic)) = self.module.types.signature(function.ty) else {
+            return Err(refuse("a function without a function type"));
+        };
+        if variadic {
+            return Err(refuse(
+                "functions of any number of arguments have no counterpart in SPIR-V",
+            ));
+        }
+        let mut params = Vec::with_capacity(function.params.len());
+        for (index, &ty) in function.params.iter().enumerate() {
+            params.push(self.local_type(func, index, ty)?);
+        }
+        let result = match self.module.types.address_space(result) {
+            Some(space) => {
+                let pointee = self.pointees.result(self.module, func);
+                self.pointer_to(space, pointee)?
+            }
+            None => self.register_type(result)?,
+        };
+        let ty = self.b.function_type(result, &params);
+        let signature = Rc::new(Signature {
+            id: self.b.fresh_id(),
+            ty,
+            result,
+            params,
+        });
+        self.signatures[func.index()] = Some(signature.clone());
+        Ok(signature)
+    }
+
+    /// The type of a local: of a pointer, one to what was inferred.
+    pub(super) fn local_type(&mut self, func: Func, local: usize, ty: Type) -> Lowered<Id> {
+        match self.module.types.address_space(ty) {
+            Some(space) => {
+                let pointee = self.pointees.local(func, local);
+                self.pointer_to(space, pointee)
+            }
+            None => self.register_type(ty),
+        }
+    }
+
+    /// Declares the functions that other modules have to define.
+    pub(super) fn function_declarations(&mut self) {
+        for func in self.module.function_ids() {
+            let function = self.module.function(func);
+            if !function.is_declaration() || !matches!(*self.callee(func), Callee::Function) {
+                continue;
+            }
+            match self.signature(func) {
+                Ok(signature) => {
+                    self.begin_function(func, &signature);
+                    let name = self.module.function_name(func);
+                    self.b.linkage(signature.id, name, LinkageType::Import);
+                    self.b.end_function();
+                }
+                Err(refusal) => self.report(func, Place::Unknown, &refusal.0),
+            }
+        }
+    }
+
+    /// Translates a function with a body.
+    pub(super) fn define_function(&mut self, func: Func) {
+        let signature = match self.signature(func) {
+            Ok(signature) => signature,
+            Err(refusal) => return self.report(func, Place::Unknown, &refusal.0),
+        };
+        let function = self.module.function(func);
+        let params = self.begin_function(func, &signature);
+        let linkage = self.module.global(function.global).linkage;
+        if !linkage.is_local() && !self.is_kernel(func) {
+            let name = self.module.function_name(func);
+            self.b.linkage(signature.id, name, LinkageType::Export);
+        }
+        Body::new(self, func, signature, &params).translate();
+        self.b.end_function();
+    }
+
+    /// Whether a function is an entry point.
+    pub(super) fn is_kernel(&self, func: Func) -> bool {
+        self.module.function(func).convention == CallingConvention::SPIR_KERNEL
+    }
+
+    /// Reports that something in a function was refused.
+    pub(super) fn report(&mut self, func: Func, place: Place, reason: &str) {
+        let name = self.module.function_name(func);
+        let global = self.module.global(self.module.function(func).global);
+        let place = match place {
+            Place::Unknown => global.place,
+            place => place,
+        };
+        let message = format!("{reason}, in the function {name}");
+        self.diagnostics.push(Diagnostic::error(place, message));
+    }
+
+    fn begin_function(&mut self, func: Func, signature: &Signature) -> Vec<Id> {
+        let function = self.module.function(func);
+        let attributes = &self.module.attributes;
+        let set = attributes.function(function.attributes);
+        let mut control = FunctionControl::default();
+        if attributes.has(set, AttrKind::AlwaysInline) {
+            control |= FunctionControl::Inline;
+        } else if attributes.has(set, AttrKind::NoInline) {
+            control |= FunctionControl::DontInline;
+        }
+        self.b
+            .begin_function(signature.id, signature.result, control, signature.ty);
+        self.b.name(signature.id, self.module.function_name(func));
+        let result = attributes.result(function.attributes);
+        self.parameter_attributes(signature.id, result);
+        let mut params = Vec::with_capacity(signature.params.len());
+        for (index, &ty) in signature.params.iter().enumerate() {
+            let id = self.b.parameter(ty);
+            self.b.name(id, self.module.str(function.name(index)));
+            let set = self.module.attributes.param(function.attributes, index);
+            self.parameter_attributes(id, set);
+            params.push(id);
+        }
+        params
+    }
+
+    fn parameter_attributes(&mut self, id: Id, set: crate::ir::AttrSet) {
+        let attributes = &self.module.attributes;
+        if attributes.get(set).is_empty() {
+            return;
+        }
+        for (kind, attribute) in PARAMETER_ATTRIBUTES {
+            if attributes.has(set, *kind) {
+                self.b
+                    .decorate(id, Decoration::FuncParamAttr, &[attribute.0]);
+            }
+        }
+        let align = attributes.number(set, AttrKind::Align);
+        if let Some(align) = align.and_then(|a| u32::try_from(a).ok()) {
+            self.b.decorate(id, Decoration::Alignment, &[align]);
+        }
+    }
+
+    /// Declares the entry points. A kernel that other functions call gets a function of its own
+    /// as entry point, for those must not be called.
+    pub(super) fn entry_points(&mut self) {
+        let mut visited = vec![u32::MAX; self.module.functions.len()];
+        for func in self.module.function_ids() {
+            let function = self.module.function(func);
+            if !self.is_kernel(func) || function.is_declaration() {
+                continue;
+            }
+            let Some(signature) = self.signatures[func.index()].clone() else {
+                continue;
+            };
+            let entry = match self.called[func.index()] {
+                true => self.entry_wrapper(func, &signature),
+                false => signature.id,
+            };
+            let interface = self.interface(func, &mut visited);
+            let name = self.module.function_name(func);
+            self.b
+                .entry_point(ExecutionModel::Kernel, entry, name, &interface);
+            self.execution_modes(func, entry);
+        }
+    }
+
+    fn entry_wrapper(&mut self, func: Func, inner: &Signature) -> Id {
+        let outer = Signature {
+            id: self.b.fresh_id(),
+            ty: inner.ty,
+            result: inner.result,
+            params: inner.params.clone(),
+        };
+        let params = self.begin_function(func, &outer);
+        let label = self.b.fresh_id();
+        self.b.begin_block(label);
+        let mut words = vec![inner.id.word()];
+        words.extend(params.iter().map(|p| p.word()));
+        self.b.value(Op::FunctionCall, inner.result, &words);
+        self.b.effect(Op::Return, &[]);
+        self.b.end_function();
+        outer.id
+    }
+
+    /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
+    /// then on all that it can reach.
+    fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
+        let all = self.options.target.version >= spirula_spirv::grammar::Version::new(1, 4);
+        let stamp = entry.index() as u32;
+        let mut interface = Vec::new();
+        let mut pending = vec![entry];
+        visited[entry.index()] = stamp;
+        while let Some(func) = pending.pop() {
+            let uses = &self.uses[func.index()];
+            for &id in &uses.variables {
+                let listed = all || self.builtin_variables.iter().any(|(_, b)| *b == id);
+                if listed && !interface.contains(&id) {
+                    interface.push(id);
+                }
+            }
+            for callee in &uses.functions {
+                if visited[callee.index()] != stamp {
+                    visited[callee.index()] = stamp;
+                    pending.push(*callee);
+                }
+            }
+        }
+        interface
+    }
+
+    /// The function that a global constant is the address of, aliases followed.
+    pub(super) fn callee_of(&self, constant: crate::ir::Const) -> Option<Func> {
+        let mut constant = constant;
+        for _ in 0..16 {
+            match self.module.global(self.module.as_global(constant)?).kind {
+                GlobalKind::Function(func) => return Some(func),
+                GlobalKind::Alias(target) => constant = target.0?,
+                _ => return None,
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,148 @@
+//! Global variables, and which of them a function uses.
+
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use crate::ir::{Const, ConstKind, Global, GlobalKind, Variable};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
+
+/// What became of a global variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GlobalState {
+    /// Not needed so far.
+    Unseen,
+    /// Its initial contents are being made.
+    Open,
+    /// Its variable.
+    Done(Id),
+    /// It was refused, and reported.
+    Refused,
+}
+
+impl Translator<'_> {
+    /// Makes all global variables, so that those without a use are exported, too.
+    pub(super) fn global_variables(&mut self) {
+        for global in self.module.global_ids() {
+            let data = self.module.global(global);
+            let name = self.module.str(data.name);
+            if !matches!(data.kind, GlobalKind::Variable(_)) || name.starts_with("llvm.") {
+                continue;
+            }
+            if let Err(refusal) = self.global_variable(global)
+                && self.globals[global.index()] != GlobalState::Refused
+            {
+                self.globals[global.index()] = GlobalState::Refused;
+                let message = format!("{}, in the global {name}", refusal.0);
+                self.diagnostics
+                    .push(Diagnostic::error(data.place, message));
+            }
+        }
+    }
+
+    /// The variable of a global.
+    pub(super) fn global_variable(&mut self, global: Global) -> Lowered<Id> {
+        match self.globals[global.index()] {
+            GlobalState::Done(id) => return Ok(id),
+            GlobalState::Open => return Err(refuse("a global contains its own address")),
+            GlobalState::Refused => return Err(refuse("it uses a global that was refused")),
+            GlobalState::Unseen => {}
+        }
+        let GlobalKind::Variable(variable) = self.module.global(global).kind else {
+            return Err(refuse("a global that is no variable is used as one"));
+        };
+        self.globals[global.index()] = GlobalState::Open;
+        let made = self.make_variable(global, variable);
+        self.globals[global.index()] = match &made {
+            Ok(id) => GlobalState::Done(*id),
+            Err(_) => GlobalState::Unseen,
+        };
+        made
+    }
+
+    fn make_variable(&mut self, global: Global, variable: Variable) -> Lowered<Id> {
+        let module = self.module;
+        let data = module.global(global);
+        let name = module.str(data.name);
+        if let Some(builtin) = self.builtin_of_name(name) {
+            return self.builtin_variable(builtin);
+        }
+        let class = self.storage_class(data.space)?;
+        if class == StorageClass::Function {
+            return Err(refuse(
+                "a global in the private address space has no place in memory",
+            ));
+        }
+        let pointee = self.memory_type(data.value_type)?;
+        let pointer = self.pointer_type(class, pointee);
+        let initializer = match variable.initializer {
+            Some(constant) if class != StorageClass::Workgroup => {
+                match module.consts.kind(constant) {
+                    ConstKind::Undef | ConstKind::Poison => None,
+                    _ => Some(self.constant_in_memory(constant)?),
+                }
+            }
+            _ => None,
+        };
+        let id = self.b.global_variable(pointer, class, initializer);
+        self.b.name(id, name);
+        if variable.constant {
+            self.b.decorate(id, Decoration::Constant, &[]);
+        }
+        if let Some(align) = data.align.bytes().and_then(|a| u32::try_from(a).ok()) {
+            self.b.decorate(id, Decoration::Alignment, &[align]);
+        }
+        if !data.linkage.is_local() && class != StorageClass::Workgroup {
+            let linkage = match variable.initializer {
+                Some(_) => LinkageType::Export,
+                None => LinkageType::Import,
+            };
+            self.b.linkage(id, name, linkage);
+        }
+        self.variables.set(id, true);
+        Ok(id)
+    }
+
+    /// Whether an id is that of a variable at module level.
+    pub(super) fn is_variable(&self, id: Id) -> bool {
+        self.variables[id]
+    }
+
+    /// The built-in that a global stands for by its name, as in SPIR-V that went through LLVM.
+    fn builtin_of_name(&self, name: &str) -> Option<BuiltIn> {
+        let name = name.strip_prefix("__spirv_BuiltIn")?;
+        let row = spirula_spirv::grammar::Kind::BuiltIn.info().by_name(name)?;
+        Some(BuiltIn(row.value))
+    }
+
+    /// The variables that a constant refers to, those in initial contents included.
+    pub(super) fn referred_variables(&self, constant: Const, found: &mut Vec<Id>) {
+        let mut pending = vec![constant];
+        let mut budget = 1000;
+        while let Some(constant) = pending.pop() {
+            match self.module.consts.kind(constant) {
+                ConstKind::Expr(expr) => pending.extend_from_slice(&expr.operands),
+                ConstKind::Aggregate(elements) => pending.extend_from_slice(elements),
+                ConstKind::Global(global) => {
+                    let data = self.module.global(*global);
+                    if let GlobalState::Done(id) = self.globals[global.index()]
+                        && !found.contains(&id)
+                    {
+                        found.push(id);
+                        if let GlobalKind::Variable(variable) = data.kind {
+                            pending.extend(variable.initializer);
+                        }
+                    }
+                    if let GlobalKind::Alias(target) = data.kind {
+                        pending.extend(target.0);
+                    }
+                }
+                _ => {}
+            }
+            budget -= 1;
+            if budget == 0 {
+                return;
+            }
+        }
+    }
+}

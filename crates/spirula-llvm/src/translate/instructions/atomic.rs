@@ -1,0 +1,203 @@
+//! Atomic instructions and fences.
+
+use crate::ir::{Extra, Inst, Ordering, RmwOp, Symbol, Type, Value};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, Scope, StorageClass};
+
+/// Updates of integers.
+const UPDATES: &[(RmwOp, Op)] = &[
+    (RmwOp::Xchg, Op::AtomicExchange),
+    (RmwOp::Add, Op::AtomicIAdd),
+    (RmwOp::Sub, Op::AtomicISub),
+    (RmwOp::And, Op::AtomicAnd),
+    (RmwOp::Or, Op::AtomicOr),
+    (RmwOp::Xor, Op::AtomicXor),
+    (RmwOp::Max, Op::AtomicSMax),
+    (RmwOp::Min, Op::AtomicSMin),
+    (RmwOp::UMax, Op::AtomicUMax),
+    (RmwOp::UMin, Op::AtomicUMin),
+    (RmwOp::FAdd, Op::AtomicFAddEXT),
+    (RmwOp::FMax, Op::AtomicFMaxEXT),
+    (RmwOp::FMin, Op::AtomicFMinEXT),
+];
+
+/// Synchronisation scopes by name, those of OpenCL as Clang writes them.
+const SCOPES: &[(&str, Scope)] = &[
+    // Memory that other devices see needs to be asked for by name.
+    ("", Scope::Device),
+    ("all_svm_devices", Scope::CrossDevice),
+    ("device", Scope::Device),
+    ("agent", Scope::Device),
+    ("workgroup", Scope::Workgroup),
+    ("subgroup", Scope::Subgroup),
+    ("wavefront", Scope::Subgroup),
+    ("singlethread", Scope::Invocation),
+];
+
+/// The scope with this name.
+fn scope_of(name: &str) -> Lowered<Scope> {
+    match SCOPES.iter().find(|row| row.0 == name) {
+        Some(row) => Ok(row.1),
+        None => Err(refuse(format!(
+            "the synchronisation scope {name} is not known"
+        ))),
+    }
+}
+
+/// Ordering and storage class as memory semantics.
+fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
+    let order = match ordering {
+        Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic => {
+            return MemorySemantics::default();
+        }
+        Ordering::Acquire => MemorySemantics::Acquire,
+        Ordering::Release => MemorySemantics::Release,
+        Ordering::AcquireRelease => MemorySemantics::AcquireRelease,
+        Ordering::SeqCst => MemorySemantics::SequentiallyConsistent,
+    };
+    let memory = match class {
+        Some(StorageClass::CrossWorkgroup) => MemorySemantics::CrossWorkgroupMemory,
+        Some(StorageClass::Workgroup) => MemorySemantics::WorkgroupMemory,
+        _ => MemorySemantics::CrossWorkgroupMemory | MemorySemantics::WorkgroupMemory,
+    };
+    order | memory
+}
+
+impl Body<'_, '_> {
+    fn atomic_shape(&self, ty: Type) -> Lowered<Shape> {
+        let shape = self.t.need_shape(ty)?;
+        if !shape.is_exact() || shape.lanes != 1 || (shape.elem == Elem::Int && shape.width < 32) {
+            return Err(refuse(
+                "an atomic access is of 32 or 64 bits in SPIR-V, and this one is not",
+            ));
+        }
+        Ok(shape)
+    }
+
+    /// A pointer for an atomic access, with its scope and semantics.
+    fn atomic_operands(
+        &mut self,
+        pointer: Value,
+        ty: Id,
+        ordering: Ordering,
+        scope: Symbol,
+    ) -> Lowered<[Id; 3]> {
+        let pointer = self.pointer(pointer, ty)?;
+        let known = self.t.b.type_of(pointer);
+        let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
+        let scope = scope_of(self.t.module.str(scope))?;
+        let scope = self.t.u32(scope.0);
+        let semantics = self.t.u32(semantics_of(ordering, class).0);
+        Ok([pointer, scope, semantics])
+    }
+
+    pub(super) fn atomic_load(
+        &mut self,
+        ty: Type,
+        pointer: Value,
+        ordering: Ordering,
+        scope: Symbol,
+    ) -> Lowered<Id> {
+        let shape = self.atomic_shape(ty)?;
+        let ty = self.t.shape_type(shape);
+        let operands = self.atomic_operands(pointer, ty, ordering, scope)?;
+        Ok(self.op(Op::AtomicLoad, ty, operands))
+    }
+
+    pub(super) fn atomic_store(
+        &mut self,
+        value: Value,
+        pointer: Value,
+        ordering: Ordering,
+        scope: Symbol,
+    ) -> Lowered<()> {
+        let shape = self.atomic_shape(self.type_of(value))?;
+        let ty = self.t.shape_type(shape);
+        let [pointer, scope, semantics] = self.atomic_operands(pointer, ty, ordering, scope)?;
+        let value = self.value(value)?;
+        let words = [pointer, scope, semantics, value].map(Id::word);
+        self.t.b.effect(Op::AtomicStore, &words);
+        Ok(())
+    }
+
+    pub(super) fn atomic_update(&mut self, inst: Inst) -> Lowered<Id> {
+        let data = self.function.inst(inst);
+        let Extra::Rmw {
+            op,
+            ordering,
+            scope,
+            ..
+        } = data.extra
+        else {
+            return Err(refuse("an atomic update without an operation"));
+        };
+        let operands = self.function.operands(inst);
+        let shape = self.atomic_shape(data.ty)?;
+        let ty = self.t.shape_type(shape);
+        let [pointer, scope, semantics] = self.atomic_operands(operands[0], ty, ordering, scope)?;
+        let mut value = self.value(operands[1])?;
+        let mut wanted = op;
+        if op == RmwOp::FSub {
+            value = self.op(Op::FNegate, ty, [value]);
+            wanted = RmwOp::FAdd;
+        }
+        match UPDATES.iter().find(|row| row.0 == wanted) {
+            Some((_, op)) => Ok(self.op(*op, ty, [pointer, scope, semantics, value])),
+            None => Err(refuse(format!(
+                "the atomic operation {} has no counterpart in SPIR-V",
+                op.name()
+            ))),
+        }
+    }
+
+    pub(super) fn compare_exchange(&mut self, inst: Inst) -> Lowered<Id> {
+        let data = self.function.inst(inst);
+        let Extra::CmpXchg {
+            success,
+            failure,
+            scope,
+            ..
+        } = data.extra
+        else {
+            return Err(refuse("a compare-and-exchange without orderings"));
+        };
+        let [pointer, expected, new] = self.function.operands(inst) else {
+            return Err(refuse("a compare-and-exchange without three operands"));
+        };
+        let shape = self.atomic_shape(self.type_of(*expected))?;
+        let ty = self.t.shape_type(shape);
+        let [pointer, scope, equal] = self.atomic_operands(*pointer, ty, success, scope)?;
+        let class = self
+            .t
+            .b
+            .type_of(pointer)
+            .and_then(|ty| self.t.pointee_of(ty));
+        let unequal = semantics_of(failure, class.map(|p| p.0));
+        let unequal = self.t.u32(unequal.0);
+        let expected = self.value(*expected)?;
+        let new = self.value(*new)?;
+        let operands = [pointer, scope, equal, unequal, new, expected];
+        let old = self.op(Op::AtomicCompareExchange, ty, operands);
+        let bool = self.t.b.bool();
+        let same = self.op(Op::IEqual, bool, [old, expected]);
+        let flag = self.from_bool(same, Shape::int(8, 1), false);
+        let result = self.result_type(inst)?;
+        Ok(self.op(Op::CompositeConstruct, result, [old, flag]))
+    }
+
+    pub(super) fn fence(&mut self, inst: Inst) -> Lowered<()> {
+        let Extra::Fence { ordering, scope } = self.function.inst(inst).extra else {
+            return Err(refuse("a fence without an ordering"));
+        };
+        let scope = scope_of(self.t.module.str(scope))?;
+        let scope = self.t.u32(scope.0);
+        let semantics = self.t.u32(semantics_of(ordering, None).0);
+        let words = [scope.word(), semantics.word()];
+        self.t.b.effect(Op::MemoryBarrier, &words);
+        Ok(())
+    }
+}

@@ -1,0 +1,156 @@
+//! Comparisons, `select` and `freeze`.
+
+use crate::ir::{ConstKind, Extra, Inst, Predicate, Value};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Op, Version};
+
+/// Predicates with their instruction.
+const PREDICATES: &[(Predicate, Op)] = &[
+    (Predicate::FOeq, Op::FOrdEqual),
+    (Predicate::FOgt, Op::FOrdGreaterThan),
+    (Predicate::FOge, Op::FOrdGreaterThanEqual),
+    (Predicate::FOlt, Op::FOrdLessThan),
+    (Predicate::FOle, Op::FOrdLessThanEqual),
+    (Predicate::FOne, Op::FOrdNotEqual),
+    (Predicate::FOrd, Op::Ordered),
+    (Predicate::FUno, Op::Unordered),
+    (Predicate::FUeq, Op::FUnordEqual),
+    (Predicate::FUgt, Op::FUnordGreaterThan),
+    (Predicate::FUge, Op::FUnordGreaterThanEqual),
+    (Predicate::FUlt, Op::FUnordLessThan),
+    (Predicate::FUle, Op::FUnordLessThanEqual),
+    (Predicate::FUne, Op::FUnordNotEqual),
+    (Predicate::Eq, Op::IEqual),
+    (Predicate::Ne, Op::INotEqual),
+    (Predicate::Ugt, Op::UGreaterThan),
+    (Predicate::Uge, Op::UGreaterThanEqual),
+    (Predicate::Ult, Op::ULessThan),
+    (Predicate::Ule, Op::ULessThanEqual),
+    (Predicate::Sgt, Op::SGreaterThan),
+    (Predicate::Sge, Op::SGreaterThanEqual),
+    (Predicate::Slt, Op::SLessThan),
+    (Predicate::Sle, Op::SLessThanEqual),
+];
+
+impl Body<'_, '_> {
+    pub(super) fn compare(&mut self, inst: Inst) -> Lowered<Id> {
+        let Extra::Compare(predicate) = self.function.inst(inst).extra else {
+            return Err(refuse("a comparison without a predicate"));
+        };
+        let operands = self.function.operands(inst);
+        let result = self.result_shape(inst)?;
+        match predicate {
+            Predicate::FFalse => return Ok(self.t.zero(result)),
+            Predicate::FTrue => return Ok(self.t.splat(result, 1)),
+            _ => {}
+        }
+        let (left, right) = (self.value(operands[0])?, self.value(operands[1])?);
+        if self.is_pointer(operands[0]) {
+            let size = Shape::int(self.t.pointer_bits, 1);
+            let left = self.pointer_bits_as(left, size)?;
+            let right = self.pointer_bits_as(right, size)?;
+            return self.compare_numbers(predicate, size, left, right);
+        }
+        let shape = self.shape_of(operands[0])?;
+        self.compare_numbers(predicate, shape, left, right)
+    }
+
+    /// Compares numbers of a shape.
+    pub(in crate::translate) fn compare_numbers(
+        &mut self,
+        predicate: Predicate,
+        shape: Shape,
+        left: Id,
+        right: Id,
+    ) -> Lowered<Id> {
+        let ty = self.t.shape_type(shape.as_bool());
+        let signed = matches!(
+            predicate,
+            Predicate::Sgt | Predicate::Sge | Predicate::Slt | Predicate::Sle
+        );
+        if shape.elem == Elem::Bool {
+            return Ok(self.compare_booleans(predicate, ty, left, right));
+        }
+        let (left, right) = match signed {
+            true => (
+                self.sign_extended(shape, left),
+                self.sign_extended(shape, right),
+            ),
+            false => (left, right),
+        };
+        match PREDICATES.iter().find(|row| row.0 == predicate) {
+            Some((_, op)) => Ok(self.op(*op, ty, [left, right])),
+            None => Err(refuse(format!("the predicate {}", predicate.name()))),
+        }
+    }
+
+    /// Compares truth values: true is 1, or -1 where signed.
+    fn compare_booleans(&mut self, predicate: Predicate, ty: Id, left: Id, right: Id) -> Id {
+        let (op, complemented) = match predicate {
+            Predicate::Eq => (Op::LogicalEqual, None),
+            Predicate::Ne => (Op::LogicalNotEqual, None),
+            Predicate::Ugt | Predicate::Slt => (Op::LogicalAnd, Some(right)),
+            Predicate::Uge | Predicate::Sle => (Op::LogicalOr, Some(right)),
+            Predicate::Ult | Predicate::Sgt => (Op::LogicalAnd, Some(left)),
+            _ => (Op::LogicalOr, Some(left)),
+        };
+        match complemented {
+            None => self.op(op, ty, [left, right]),
+            Some(id) => {
+                let not = self.op(Op::LogicalNot, ty, [id]);
+                let other = if id == left { right } else { left };
+                self.op(op, ty, [not, other])
+            }
+        }
+    }
+
+    pub(super) fn select_instruction(&mut self, inst: Inst) -> Lowered<Id> {
+        let [condition, yes, no] = self.function.operands(inst) else {
+            return Err(refuse("a select without three operands"));
+        };
+        let condition_shape = self.shape_of(*condition)?;
+        let ty = self.result_type(inst)?;
+        let mut condition = self.value(*condition)?;
+        let yes = self.value_as(*yes, ty)?;
+        let no = self.value_as(*no, ty)?;
+        let shape = self.t.shape(self.function.inst(inst).ty);
+        if self.t.options.target.version < Version::new(1, 4) {
+            match shape {
+                Some(shape) if shape.lanes > 1 && condition_shape.lanes == 1 => {
+                    condition = self.broadcast(shape.as_bool(), condition);
+                }
+                None if !self.is_pointer(self.function.operands(inst)[1]) => {
+                    return Err(refuse("a select of aggregates needs SPIR-V 1.4"));
+                }
+                _ => {}
+            }
+        }
+        Ok(self.select(ty, condition, yes, no))
+    }
+
+    /// A frozen value is the value; what has none gets one.
+    pub(super) fn freeze(&mut self, inst: Inst) -> Lowered<Id> {
+        let operand = self.function.operands(inst)[0];
+        if self.is_undefined(operand) {
+            let ty = self.result_type(inst)?;
+            return Ok(match self.t.shape(self.function.inst(inst).ty) {
+                Some(shape) => self.t.zero(shape),
+                None => self.t.b.constant_null(ty),
+            });
+        }
+        self.value(operand)
+    }
+
+    /// Whether a value is `undef` or `poison`.
+    pub(in crate::translate) fn is_undefined(&self, value: Value) -> bool {
+        value.as_const().is_some_and(|constant| {
+            matches!(
+                self.t.module.consts.kind(constant),
+                ConstKind::Undef | ConstKind::Poison
+            )
+        })
+    }
+}

@@ -1,0 +1,401 @@
+//! Allocations, loads, stores and address computations.
+
+use crate::infer::gep_element;
+use crate::ir::{
+    Align, Block, Extra, Flags, Inst, Opcode, Ordering, Symbol, Type, TypeKind, Value,
+};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass};
+
+/// How a piece of memory is accessed.
+#[derive(Clone, Copy)]
+struct Access {
+    align: Align,
+    volatile: bool,
+    nontemporal: bool,
+}
+
+impl Access {
+    fn words(self) -> Vec<u32> {
+        let mut mask = MemoryAccess::default();
+        let mut words = vec![0];
+        if self.volatile {
+            mask |= MemoryAccess::Volatile;
+        }
+        if let Some(align) = self.align.bytes().and_then(|a| u32::try_from(a).ok()) {
+            mask |= MemoryAccess::Aligned;
+            words.push(align);
+        }
+        if self.nontemporal {
+            mask |= MemoryAccess::Nontemporal;
+        }
+        if mask == MemoryAccess::default() {
+            return Vec::new();
+        }
+        words[0] = mask.0;
+        words
+    }
+
+    /// The same for a part so many bytes behind.
+    fn at(self, offset: u64) -> Access {
+        let align = self.align.bytes().unwrap_or(1);
+        let known = if offset == 0 {
+            align
+        } else {
+            align.min(1 << offset.trailing_zeros())
+        };
+        Access {
+            align: Align::from_bytes(known).unwrap_or(Align::NONE),
+            ..self
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// Makes the variables of all allocations: at the beginning of the function, where SPIR-V
+    /// has them.
+    pub(in crate::translate) fn allocations(&mut self, order: &[Block]) {
+        let function = self.function;
+        let mut made = Vec::new();
+        for &block in order {
+            for inst in function.block_insts(block) {
+                if function.inst(inst).opcode != Opcode::Alloca {
+                    continue;
+                }
+                match self.allocation(inst) {
+                    Ok(Some(id)) => made.push((inst, id)),
+                    Ok(None) => {}
+                    Err(refusal) => {
+                        self.t.report(self.func, function.place(inst), &refusal.0);
+                    }
+                }
+            }
+        }
+        for (inst, id) in made {
+            self.name(inst, id);
+            if let Ok(id) = self.settle(inst, id) {
+                self.set(inst, id);
+            }
+        }
+    }
+
+    /// The variable of an allocation; none where its size is not known.
+    fn allocation(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+        let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
+            return Err(refuse("an allocation without a type"));
+        };
+        let Some(count) = self.t.module.as_u64(self.function.operands(inst)[0]) else {
+            return Ok(None);
+        };
+        let mut pointee = self.t.memory_type(ty)?;
+        if count != 1 {
+            pointee = self.t.array_type(pointee, count)?;
+        }
+        let pointer = self.t.pointer_type(StorageClass::Function, pointee);
+        let class = StorageClass::Function.0;
+        let id = self.t.b.value(Op::Variable, pointer, &[class]);
+        let natural = self.t.module.layout.abi_align(&self.t.module.types, ty);
+        if let Some(align) = align.bytes().filter(|a| *a > natural)
+            && let Ok(align) = u32::try_from(align)
+        {
+            self.decorate(id, Decoration::Alignment, &[align]);
+        }
+        Ok(Some(id))
+    }
+
+    fn access(&self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {
+        let data = self.function.inst(inst);
+        let Extra::Access {
+            align,
+            ordering,
+            scope,
+        } = data.extra
+        else {
+            return Err(refuse("an access without its properties"));
+        };
+        let nontemporal = !self.function.attachments.is_empty()
+            && self
+                .t
+                .module
+                .strings
+                .find("nontemporal")
+                .is_some_and(|kind| self.function.attachment(inst, kind).is_some());
+        let access = Access {
+            align,
+            volatile: data.flags.has(Flags::VOLATILE),
+            nontemporal,
+        };
+        Ok((access, ordering, scope))
+    }
+
+    pub(super) fn load(&mut self, inst: Inst) -> Lowered<Id> {
+        let ty = self.function.inst(inst).ty;
+        let pointer = self.function.operands(inst)[0];
+        let (access, ordering, scope) = self.access(inst)?;
+        if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
+            return self.atomic_load(ty, pointer, ordering, scope);
+        }
+        if let Some(shape) = self.t.shape(ty).filter(|shape| in_parts(*shape)) {
+            return self.load_parts(shape, pointer, access);
+        }
+        let memory = self.t.memory_type(ty)?;
+        let pointer = self.pointer(pointer, memory)?;
+        let mut words = vec![pointer.word()];
+        words.extend(access.words());
+        let id = self.t.b.value(Op::Load, memory, &words);
+        Ok(self.from_memory(ty, id))
+    }
+
+    pub(super) fn store(&mut self, inst: Inst) -> Lowered<()> {
+        let [value, pointer] = self.function.operands(inst) else {
+            return Err(refuse("a store without two operands"));
+        };
+        let ty = self.type_of(*value);
+        let (access, ordering, scope) = self.access(inst)?;
+        if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
+            return self.atomic_store(*value, *pointer, ordering, scope);
+        }
+        if let Some(shape) = self.t.shape(ty).filter(|shape| in_parts(*shape)) {
+            return self.store_parts(shape, *value, *pointer, access);
+        }
+        let memory = self.t.memory_type(ty)?;
+        let value = self.in_memory(*value)?;
+        let pointer = self.pointer(*pointer, memory)?;
+        let mut words = vec![pointer.word(), value.word()];
+        words.extend(access.words());
+        self.t.b.effect(Op::Store, &words);
+        Ok(())
+    }
+
+    /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
+    pub(in crate::translate) fn from_memory(&mut self, ty: Type, id: Id) -> Id {
+        if ty == Type::I1 {
+            return self.to_bool(Shape::int(8, 1), id);
+        }
+        id
+    }
+
+    /// A value in memory form.
+    pub(in crate::translate) fn in_memory(&mut self, value: Value) -> Lowered<Id> {
+        let ty = self.type_of(value);
+        let memory = self.t.memory_type(ty)?;
+        if ty == Type::I1 {
+            let id = self.value(value)?;
+            return Ok(self.from_bool(id, Shape::int(8, 1), false));
+        }
+        self.value_as(value, memory)
+    }
+
+    /// A pointer some bytes behind one to bytes.
+    pub(in crate::translate) fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
+        let byte = self.t.byte();
+        let bytes = self.cast(pointer, byte);
+        if offset == 0 {
+            return bytes;
+        }
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let offset = self.t.splat(size, offset);
+        self.step(bytes, offset)
+    }
+
+    /// A pointer some elements behind one.
+    pub(in crate::translate) fn step(&mut self, pointer: Id, elements: Id) -> Id {
+        match self.t.b.type_of(pointer) {
+            Some(ty) => self.op(Op::InBoundsPtrAccessChain, ty, [pointer, elements]),
+            None => pointer,
+        }
+    }
+
+    /// Loads lane by lane, or an integer by pieces of whole widths, so that no byte beyond the
+    /// value is touched.
+    fn load_parts(&mut self, shape: Shape, pointer: Value, access: Access) -> Lowered<Id> {
+        let base = self.value(pointer)?;
+        let mut lanes = Vec::new();
+        let scalar = shape.scalar();
+        for lane in 0..shape.lanes {
+            let start = u64::from(lane * shape.bits / 8);
+            let mut whole: Option<Id> = None;
+            for (offset, width) in pieces(shape.bits) {
+                let part = Shape::int(width, 1);
+                let ty = match shape.elem {
+                    Elem::Float => self.t.shape_type(scalar),
+                    _ => self.t.shape_type(part),
+                };
+                let at = start + u64::from(offset / 8);
+                let bytes = self.byte_offset(base, at);
+                let pointer = self.cast(bytes, ty);
+                let mut words = vec![pointer.word()];
+                words.extend(access.at(at).words());
+                let mut id = self.t.b.value(Op::Load, ty, &words);
+                if shape.is_odd() {
+                    id = self.resized(part, scalar.as_int(shape.width), id, false);
+                    id = self.shifted_left(scalar, id, offset);
+                }
+                whole = Some(match whole {
+                    Some(low) => {
+                        let ty = self.t.shape_type(scalar);
+                        self.op(Op::BitwiseOr, ty, [low, id])
+                    }
+                    None => id,
+                });
+            }
+            lanes.extend(whole);
+        }
+        Ok(self.from_lanes(shape, &lanes))
+    }
+
+    fn shifted_left(&mut self, shape: Shape, id: Id, by: u32) -> Id {
+        if by == 0 {
+            return id;
+        }
+        let ty = self.t.shape_type(shape);
+        let by = self.t.splat(shape, u64::from(by));
+        self.op(Op::ShiftLeftLogical, ty, [id, by])
+    }
+
+    fn store_parts(
+        &mut self,
+        shape: Shape,
+        value: Value,
+        pointer: Value,
+        access: Access,
+    ) -> Lowered<()> {
+        let base = self.value(pointer)?;
+        let value = self.value(value)?;
+        let scalar = shape.scalar();
+        for lane in 0..shape.lanes {
+            let start = u64::from(lane * shape.bits / 8);
+            let id = self.lane(shape, value, lane);
+            for (offset, width) in pieces(shape.bits) {
+                let mut part = id;
+                if shape.is_odd() {
+                    let ty = self.t.shape_type(scalar);
+                    if offset > 0 {
+                        let by = self.t.splat(scalar, u64::from(offset));
+                        part = self.op(Op::ShiftRightLogical, ty, [part, by]);
+                    }
+                    let whole = scalar.as_int(shape.width);
+                    part = self.resized(whole, Shape::int(width, 1), part, false);
+                }
+                let ty = match shape.elem {
+                    Elem::Float => self.t.shape_type(scalar),
+                    _ => self.t.shape_type(Shape::int(width, 1)),
+                };
+                let at = start + u64::from(offset / 8);
+                let bytes = self.byte_offset(base, at);
+                let pointer = self.cast(bytes, ty);
+                let mut words = vec![pointer.word(), part.word()];
+                words.extend(access.at(at).words());
+                self.t.b.effect(Op::Store, &words);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn address(&mut self, inst: Inst) -> Lowered<Id> {
+        let data = self.function.inst(inst);
+        let Extra::SourceType(source) = data.extra else {
+            return Err(refuse("an address computation without a source type"));
+        };
+        if self.t.module.types.address_space(data.ty).is_none() {
+            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+        }
+        let Some(end) = gep_element(self.t.module, self.function, inst) else {
+            return Err(refuse(
+                "an address computation steps into what has no members",
+            ));
+        };
+        let operands = self.function.operands(inst);
+        let pointee = self.t.memory_type(source)?;
+        let base = self.pointer(operands[0], pointee)?;
+        let end = self.t.memory_type(end)?;
+        let class = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
+        let Some((class, _)) = class else {
+            return Err(refuse("an address computation from what is no pointer"));
+        };
+        let steps = self.steps(source, &operands[1..]);
+        let whole = steps.first().is_some_and(|first| self.is_zero(*first));
+        if whole && steps.len() == 1 {
+            return Ok(base);
+        }
+        let skip = usize::from(whole);
+        let mut words = vec![base.word()];
+        for &index in &steps[skip..] {
+            words.push(self.index(index)?.word());
+        }
+        let ty = self.t.pointer_type(class, end);
+        let op = match (data.flags.has(Flags::INBOUNDS), whole) {
+            (true, true) => Op::InBoundsAccessChain,
+            (false, true) => Op::AccessChain,
+            (true, false) => Op::InBoundsPtrAccessChain,
+            (false, false) => Op::PtrAccessChain,
+        };
+        Ok(self.t.b.value(op, ty, &words))
+    }
+
+    /// The indices of an address computation without those into vectors of one lane, which are
+    /// scalars here.
+    fn steps(&self, source: Type, indices: &[Value]) -> Vec<Value> {
+        let types = &self.t.module.types;
+        let mut ty = source;
+        let mut steps = Vec::with_capacity(indices.len());
+        for (position, &index) in indices.iter().enumerate() {
+            if position > 0 {
+                let single = matches!(types.kind(ty), TypeKind::Vector { len: 1, .. });
+                let at = self.t.module.as_u64(index).unwrap_or(0);
+                ty = match types.kind(ty) {
+                    TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => *element,
+                    _ => types.element(ty, at).unwrap_or(ty),
+                };
+                if single {
+                    continue;
+                }
+            }
+            steps.push(index);
+        }
+        steps
+    }
+
+    /// Whether a value is the constant zero.
+    pub(in crate::translate) fn is_zero(&self, value: Value) -> bool {
+        value
+            .as_const()
+            .is_some_and(|constant| self.t.module.consts.is_zero(constant))
+    }
+
+    /// An index, which counts as signed.
+    fn index(&mut self, value: Value) -> Lowered<Id> {
+        let shape = self.shape_of(value)?;
+        if shape.lanes != 1 {
+            return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
+        }
+        let id = self.value(value)?;
+        Ok(match shape.elem {
+            Elem::Bool => self.from_bool(id, Shape::int(32, 1), true),
+            _ => self.sign_extended(shape, id),
+        })
+    }
+}
+
+/// Whether a value is loaded and stored in parts: vectors and integers of whole bytes that are
+/// held in something longer.
+fn in_parts(shape: Shape) -> bool {
+    let bytes = shape.elem != Elem::Bool && shape.bits % 8 == 0;
+    bytes && (shape.lanes != shape.padded || shape.is_odd())
+}
+
+/// Offsets and widths in bits of the pieces of whole widths that an integer is made of.
+fn pieces(bits: u32) -> impl Iterator<Item = (u32, u32)> {
+    let mut offset = 0;
+    [64, 32, 16, 8].into_iter().filter_map(move |width| {
+        (bits & width != 0).then(|| {
+            let piece = (offset, width);
+            offset += width;
+            piece
+        })
+    })
+}

@@ -1,0 +1,101 @@
+//! Vectors.
+
+use crate::ir::Inst;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::Shape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// A lane of a shuffle that may be anything.
+const ANY: u32 = u32::MAX;
+
+impl Body<'_, '_> {
+    pub(super) fn extract_element(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let shape = self.shape_of(operands[0])?;
+        let vector = self.value(operands[0])?;
+        match self.t.module.as_u64(operands[1]) {
+            Some(lane) if lane < u64::from(shape.lanes) => {
+                Ok(self.lane(shape, vector, lane as u32))
+            }
+            Some(_) => {
+                let ty = self.t.shape_type(shape.scalar());
+                Ok(self.t.b.undef(ty))
+            }
+            None if shape.padded == 1 => Ok(vector),
+            None => {
+                let index = self.value(operands[1])?;
+                let ty = self.t.shape_type(shape.scalar());
+                Ok(self.op(Op::VectorExtractDynamic, ty, [vector, index]))
+            }
+        }
+    }
+
+    pub(super) fn insert_element(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let shape = self.shape_of(operands[0])?;
+        let element = self.value(operands[1])?;
+        if shape.padded == 1 {
+            return Ok(element);
+        }
+        let ty = self.t.shape_type(shape);
+        let vector = self.value(operands[0])?;
+        match self.t.module.as_u64(operands[2]) {
+            Some(lane) if lane < u64::from(shape.lanes) => {
+                let words = [element.word(), vector.word(), lane as u32];
+                Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
+            }
+            Some(_) => Ok(self.t.b.undef(ty)),
+            None => {
+                let index = self.value(operands[2])?;
+                Ok(self.op(Op::VectorInsertDynamic, ty, [vector, element, index]))
+            }
+        }
+    }
+
+    pub(super) fn shuffle(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let mask = self.function.numbers_of(inst);
+        let from = self.shape_of(operands[0])?;
+        let to = self.result_shape(inst)?;
+        if mask.len() != to.lanes as usize {
+            return Err(refuse("a shuffle whose mask does not fit its type"));
+        }
+        let left = self.value(operands[0])?;
+        let right = match self.is_undefined(operands[1]) {
+            true => left,
+            false => self.value(operands[1])?,
+        };
+        if from.padded == 1 || to.padded == 1 {
+            return Ok(self.shuffle_lanes(from, to, mask, [left, right]));
+        }
+        let ty = self.t.shape_type(to);
+        let mut words = vec![left.word(), right.word()];
+        words.extend(mask.iter().map(|&lane| match lane {
+            ANY => ANY,
+            _ if lane < from.lanes => lane,
+            _ if left == right => ANY,
+            _ => lane - from.lanes + from.padded,
+        }));
+        words.resize(2 + to.padded as usize, ANY);
+        Ok(self.t.b.value(Op::VectorShuffle, ty, &words))
+    }
+
+    /// A shuffle from or to scalars.
+    fn shuffle_lanes(&mut self, from: Shape, to: Shape, mask: &[u32], operands: [Id; 2]) -> Id {
+        let mut lanes = Vec::with_capacity(mask.len());
+        for &lane in mask {
+            let id = match (lane < from.lanes, lane < from.lanes * 2) {
+                (true, _) => self.lane(from, operands[0], lane),
+                (_, true) => self.lane(from, operands[1], lane - from.lanes),
+                _ => {
+                    let ty = self.t.shape_type(to.scalar());
+                    self.t.b.undef(ty)
+                }
+            };
+            lanes.push(id);
+        }
+        self.from_lanes(to, &lanes)
+    }
+}

@@ -1,0 +1,140 @@
+//! Intrinsics on bits.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// Masks of the lower halves of groups of bits, by the size of the halves.
+const HALVES: &[(u32, u64)] = &[
+    (1, 0x5555_5555_5555_5555),
+    (2, 0x3333_3333_3333_3333),
+    (4, 0x0f0f_0f0f_0f0f_0f0f),
+    (8, 0x00ff_00ff_00ff_00ff),
+    (16, 0x0000_ffff_0000_ffff),
+    (32, 0x0000_0000_ffff_ffff),
+];
+
+/// `llvm.ctpop`
+pub(super) fn count(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (shape, value) = body.integer_argument(call, 0)?;
+    let ty = body.t.shape_type(shape);
+    Ok(Some(body.ext(std_::POPCOUNT, ty, &[value])))
+}
+
+/// `llvm.ctlz`
+pub(super) fn leading_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (shape, value) = body.integer_argument(call, 0)?;
+    let ty = body.t.shape_type(shape);
+    let all = body.ext(std_::CLZ, ty, &[value]);
+    if !shape.is_odd() {
+        return Ok(Some(all));
+    }
+    let above = body.t.splat(shape, u64::from(shape.width - shape.bits));
+    Ok(Some(body.op(Op::ISub, ty, [all, above])))
+}
+
+/// `llvm.cttz`
+pub(super) fn trailing_zeros(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (shape, mut value) = body.integer_argument(call, 0)?;
+    let ty = body.t.shape_type(shape);
+    if shape.is_odd() {
+        let above = body.t.splat(shape, 1 << shape.bits);
+        value = body.op(Op::BitwiseOr, ty, [value, above]);
+    }
+    Ok(Some(body.ext(std_::CTZ, ty, &[value])))
+}
+
+/// `llvm.bswap`
+pub(super) fn swap_bytes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.swap_groups(call, 8).map(Some)
+}
+
+/// `llvm.bitreverse`
+pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.swap_groups(call, 1).map(Some)
+}
+
+/// `llvm.fshl`
+pub(super) fn funnel_left(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.funnel(call, true).map(Some)
+}
+
+/// `llvm.fshr`
+pub(super) fn funnel_right(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.funnel(call, false).map(Some)
+}
+
+impl Body<'_, '_> {
+    fn integer_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<(Shape, Id)> {
+        let value = call.arg(index)?;
+        let shape = self.shape_of(value)?;
+        if shape.elem != Elem::Int {
+            return Err(refuse("the operand is no integer of two bits or more"));
+        }
+        Ok((shape, self.value(value)?))
+    }
+
+    /// Reverses the order of groups of so many bits by swapping ever larger halves.
+    fn swap_groups(&mut self, call: &Call<'_>, smallest: u32) -> Lowered<Id> {
+        let (shape, mut value) = self.integer_argument(call, 0)?;
+        let ty = self.t.shape_type(shape);
+        for &(size, low) in HALVES {
+            if size < smallest || size >= shape.width {
+                continue;
+            }
+            let by = self.t.splat(shape, u64::from(size));
+            let low = self.t.splat(shape, low);
+            let high = self.op(Op::ShiftRightLogical, ty, [value, by]);
+            let high = self.op(Op::BitwiseAnd, ty, [high, low]);
+            let rest = self.op(Op::BitwiseAnd, ty, [value, low]);
+            let rest = self.op(Op::ShiftLeftLogical, ty, [rest, by]);
+            value = self.op(Op::BitwiseOr, ty, [high, rest]);
+        }
+        if shape.is_odd() {
+            let by = self.t.splat(shape, u64::from(shape.width - shape.bits));
+            value = self.op(Op::ShiftRightLogical, ty, [value, by]);
+        }
+        Ok(value)
+    }
+
+    /// A shift of two integers as one: a rotation where they are the same.
+    fn funnel(&mut self, call: &Call<'_>, left: bool) -> Lowered<Id> {
+        let (shape, high) = self.integer_argument(call, 0)?;
+        let (_, low) = self.integer_argument(call, 1)?;
+        let (_, by) = self.integer_argument(call, 2)?;
+        let ty = self.t.shape_type(shape);
+        if shape.is_odd() {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        if high == low {
+            let by = match left {
+                true => by,
+                false => self.op(Op::SNegate, ty, [by]),
+            };
+            return Ok(self.ext(std_::ROTATE, ty, &[high, by]));
+        }
+        let width = self.t.splat(shape, u64::from(shape.width - 1));
+        let by = self.op(Op::BitwiseAnd, ty, [by, width]);
+        let rest = self.op(Op::BitwiseXor, ty, [by, width]);
+        let one = self.t.splat(shape, 1);
+        let (high, low) = match left {
+            true => {
+                let high = self.op(Op::ShiftLeftLogical, ty, [high, by]);
+                let low = self.op(Op::ShiftRightLogical, ty, [low, one]);
+                (high, self.op(Op::ShiftRightLogical, ty, [low, rest]))
+            }
+            false => {
+                let low = self.op(Op::ShiftRightLogical, ty, [low, by]);
+                let high = self.op(Op::ShiftLeftLogical, ty, [high, one]);
+                (self.op(Op::ShiftLeftLogical, ty, [high, rest]), low)
+            }
+        };
+        Ok(self.op(Op::BitwiseOr, ty, [high, low]))
+    }
+}

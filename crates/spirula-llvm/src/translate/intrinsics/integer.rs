@@ -1,0 +1,270 @@
+//! Intrinsics on numbers.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::constants::mask;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use crate::ir::Predicate;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.powi` and `llvm.ldexp`: a float and a scalar integer of 32 bits.
+pub(super) fn power(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let number = match call.name.starts_with("llvm.powi") {
+        true => std_::POWN,
+        false => std_::LDEXP,
+    };
+    let shape = body.result_shape(call.inst)?;
+    let base = body.value(call.arg(0)?)?;
+    let exponent_shape = body.shape_of(call.arg(1)?)?;
+    let mut exponent = body.value(call.arg(1)?)?;
+    if exponent_shape.lanes == 1 {
+        exponent = body.broadcast(shape.as_int(32), exponent);
+    }
+    let ty = body.t.shape_type(shape);
+    Ok(Some(body.ext(number, ty, &[base, exponent])))
+}
+
+pub(super) fn minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.extremum_with_nan(std_::FMIN, call).map(Some)
+}
+
+pub(super) fn maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.extremum_with_nan(std_::FMAX, call).map(Some)
+}
+
+/// Multiplication by one quietens NaNs.
+pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    let value = body.value(call.arg(0)?)?;
+    let one = body.t.splat_one(shape, false);
+    let ty = body.t.shape_type(shape);
+    Ok(Some(body.op(Op::FMul, ty, [value, one])))
+}
+
+/// Classes of floats as `llvm.is.fpclass` numbers them.
+const NAN: u64 = 0x003;
+const INFINITE: u64 = 0x204;
+const FINITE: u64 = 0x1f8;
+const NORMAL: u64 = 0x108;
+
+/// `llvm.is.fpclass`, for unions of classes that SPIR-V can ask for.
+pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
+        return Err(refuse("the classes have to be a constant"));
+    };
+    let shape = body.shape_of(call.arg(0)?)?;
+    let value = body.value(call.arg(0)?)?;
+    let ty = body.t.shape_type(shape.as_bool());
+    let all = NAN | INFINITE | FINITE;
+    let queries = [
+        (NAN, Op::IsNan),
+        (INFINITE, Op::IsInf),
+        (FINITE, Op::IsFinite),
+        (NORMAL, Op::IsNormal),
+    ];
+    for (asked, complement) in [(classes, false), (all & !classes, true)] {
+        let mut rest = asked;
+        let mut found: Option<Id> = None;
+        for (class, op) in queries {
+            if rest & class == class {
+                rest &= !class;
+                let is = body.op(op, ty, [value]);
+                found = Some(match found {
+                    Some(other) => body.op(Op::LogicalOr, ty, [other, is]),
+                    None => is,
+                });
+            }
+        }
+        if rest == 0 {
+            let found = match found {
+                Some(id) => id,
+                None => body.t.zero(shape.as_bool()),
+            };
+            return Ok(Some(match complement {
+                true => body.op(Op::LogicalNot, ty, [found]),
+                false => found,
+            }));
+        }
+    }
+    Err(refuse("these classes of floats cannot be asked for"))
+}
+
+pub(super) fn to_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_conversion(Op::ConvertFToS, call).map(Some)
+}
+
+pub(super) fn to_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_conversion(Op::ConvertFToU, call).map(Some)
+}
+
+/// `llvm.abs`
+pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    let value = body.value(call.arg(0)?)?;
+    if shape.elem == Elem::Bool {
+        return Ok(Some(value));
+    }
+    let value = body.sign_extended(shape, value);
+    let ty = body.t.shape_type(shape);
+    let id = body.ext(std_::S_ABS, ty, &[value]);
+    Ok(Some(body.masked(shape, id)))
+}
+
+pub(super) fn add_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::S_ADD_SAT, call).map(Some)
+}
+
+pub(super) fn add_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::U_ADD_SAT, call).map(Some)
+}
+
+pub(super) fn subtract_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::S_SUB_SAT, call).map(Some)
+}
+
+pub(super) fn subtract_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::U_SUB_SAT, call).map(Some)
+}
+
+pub(super) fn add_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::IAdd, |body, shape, [left, _], sum| {
+        body.holds(Predicate::Ult, shape, [sum, left])
+    })
+}
+
+pub(super) fn subtract_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::ISub, |body, shape, [left, right], _| {
+        body.holds(Predicate::Ult, shape, [left, right])
+    })
+}
+
+/// The sum overflows where both operands have the sign that it has not.
+pub(super) fn add_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::IAdd, |body, shape, [left, right], sum| {
+        body.signs_differ(shape, [(left, sum), (right, sum)])
+    })
+}
+
+/// The difference overflows where the operands differ in sign and the left one from it.
+pub(super) fn subtract_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::ISub, |body, shape, [left, right], difference| {
+        body.signs_differ(shape, [(left, right), (left, difference)])
+    })
+}
+
+pub(super) fn multiply_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::IMul, |body, shape, [left, right], _| {
+        let ty = body.t.shape_type(shape);
+        let high = body.ext(std_::U_MUL_HI, ty, &[left, right]);
+        Ok(body.to_bool(shape, high))
+    })
+}
+
+pub(super) fn multiply_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.with_overflow(call, Op::IMul, |body, shape, [left, right], product| {
+        let ty = body.t.shape_type(shape);
+        let high = body.ext(std_::S_MUL_HI, ty, &[left, right]);
+        let by = body.t.splat(shape, u64::from(shape.width - 1));
+        let sign = body.op(Op::ShiftRightArithmetic, ty, [product, by]);
+        body.holds(Predicate::Ne, shape, [high, sign])
+    })
+}
+
+pub(super) fn compare_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.three_way([Predicate::Slt, Predicate::Sgt], call)
+        .map(Some)
+}
+
+pub(super) fn compare_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.three_way([Predicate::Ult, Predicate::Ugt], call)
+        .map(Some)
+}
+
+impl Body<'_, '_> {
+    /// The smaller or larger of two floats, NaN where one is NaN.
+    fn extremum_with_nan(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        let ty = self.t.shape_type(shape);
+        let found = self.ext(number, ty, &[left, right]);
+        let bool = self.t.shape_type(shape.as_bool());
+        let unordered = self.op(Op::Unordered, bool, [left, right]);
+        let nan = self.op(Op::FAdd, ty, [left, right]);
+        Ok(self.select(ty, unordered, nan, found))
+    }
+
+    fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if !shape.is_exact() && shape.bits != shape.width {
+            return Err(refuse(format!("the result is of {} bits", shape.bits)));
+        }
+        let value = self.value(call.arg(0)?)?;
+        let ty = self.t.shape_type(shape);
+        let id = self.op(op, ty, [value]);
+        self.decorate(id, Decoration::SaturatedConversion, &[]);
+        Ok(id)
+    }
+
+    fn saturated(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int || shape.is_odd() {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        let ty = self.t.shape_type(shape);
+        Ok(self.ext(number, ty, &[left, right]))
+    }
+
+    /// An operation with a flag beside its result.
+    fn with_overflow(
+        &mut self,
+        call: &Call<'_>,
+        op: Op,
+        overflows: impl FnOnce(&mut Self, Shape, [Id; 2], Id) -> Lowered<Id>,
+    ) -> Made {
+        let shape = self.shape_of(call.arg(0)?)?;
+        if !shape.is_exact() || shape.lanes != 1 {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        let ty = self.t.shape_type(shape);
+        let result = self.op(op, ty, [left, right]);
+        let overflow = overflows(self, shape, [left, right], result)?;
+        let flag = self.from_bool(overflow, Shape::int(8, 1), false);
+        let both = self.result_type(call.inst)?;
+        Ok(Some(self.op(Op::CompositeConstruct, both, [result, flag])))
+    }
+
+    /// Whether the signs differ in both pairs.
+    fn signs_differ(&mut self, shape: Shape, pairs: [(Id, Id); 2]) -> Lowered<Id> {
+        let ty = self.t.shape_type(shape);
+        let [a, b] = pairs.map(|(a, b)| self.op(Op::BitwiseXor, ty, [a, b]));
+        let both = self.op(Op::BitwiseAnd, ty, [a, b]);
+        let zero = self.t.zero(shape);
+        self.holds(Predicate::Slt, shape, [both, zero])
+    }
+
+    /// -1, 0 or 1 for less, equal and greater.
+    fn three_way(&mut self, predicates: [Predicate; 2], call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(0)?)?;
+        let to = self.result_shape(call.inst)?;
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        let [less, greater] = predicates;
+        let less = self.holds(less, shape, [left, right])?;
+        let greater = self.holds(greater, shape, [left, right])?;
+        let ty = self.t.shape_type(to);
+        let one = self.from_bool(greater, to, false);
+        let minus = self.t.splat(to, mask(to.bits));
+        Ok(self.select(ty, less, minus, one))
+    }
+}

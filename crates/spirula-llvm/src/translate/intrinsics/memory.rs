@@ -1,0 +1,202 @@
+//! Intrinsics on memory.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::Shape;
+use crate::ir::{AttrKind, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+
+type Made = Lowered<Option<Id>>;
+
+/// Bytes that are set by one store of an array, rather than by a loop.
+const ONE_STORE: u64 = 256;
+
+/// A null pointer: for what only other hints use.
+pub(super) fn null(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ty = body.result_type(call.inst)?;
+    Ok(Some(body.t.b.constant_null(ty)))
+}
+
+/// `llvm.objectsize`: not known.
+pub(super) fn object_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    let smallest = call.args.get(1).and_then(|v| body.t.module.as_u64(*v)) == Some(1);
+    Ok(Some(
+        body.t.splat(shape, if smallest { 0 } else { u64::MAX }),
+    ))
+}
+
+/// `llvm.is.constant`: no.
+pub(super) fn is_constant(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    Ok(Some(body.t.zero(shape)))
+}
+
+/// `llvm.ptrmask(pointer, mask)`
+pub(super) fn mask_pointer(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let pointer = body.value(call.arg(0)?)?;
+    let size = Shape::int(body.t.pointer_bits, 1);
+    let bits = body.pointer_bits_as(pointer, size)?;
+    let from = body.shape_of(call.arg(1)?)?;
+    let mask = body.value(call.arg(1)?)?;
+    let mask = body.resized(from, size, mask, true);
+    let ty = body.t.shape_type(size);
+    let bits = body.op(Op::BitwiseAnd, ty, [bits, mask]);
+    let ty = body.result_type(call.inst)?;
+    Ok(Some(body.op(Op::ConvertUToPtr, ty, [bits])))
+}
+
+/// `llvm.memcpy(to, from, bytes, volatile)`
+pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let bytes = call.arg(2)?;
+    if body.is_zero(bytes) {
+        return Ok(None);
+    }
+    let byte = body.t.byte();
+    let to = body.pointer(call.arg(0)?, byte)?;
+    let from = body.pointer(call.arg(1)?, byte)?;
+    let bytes = body.value(bytes)?;
+    let mut words = [to, from, bytes].map(Id::word).to_vec();
+    words.extend(body.copy_access(call));
+    body.t.b.effect(Op::CopyMemorySized, &words);
+    Ok(None)
+}
+
+/// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
+pub(super) fn move_(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let Some(bytes) = body.t.module.as_u64(call.arg(2)?) else {
+        return Err(refuse(
+            "a move of a number of bytes known only when running",
+        ));
+    };
+    if bytes == 0 {
+        return Ok(None);
+    }
+    let byte = body.t.byte();
+    let array = body.t.array_type(byte, bytes)?;
+    let from = body.pointer(call.arg(1)?, array)?;
+    let to = body.pointer(call.arg(0)?, array)?;
+    let access = body.copy_access(call);
+    let mut words = vec![from.word()];
+    words.extend(&access);
+    let all = body.t.b.value(Op::Load, array, &words);
+    let mut words = vec![to.word(), all.word()];
+    words.extend(&access);
+    body.t.b.effect(Op::Store, &words);
+    Ok(None)
+}
+
+/// `llvm.memset(to, value, bytes, volatile)`
+pub(super) fn set(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (to, value, bytes) = (call.arg(0)?, call.arg(1)?, call.arg(2)?);
+    match body.t.module.as_u64(bytes) {
+        Some(0) => Ok(None),
+        Some(bytes) if body.is_zero(value) && body.set_typed(to, bytes, call)? => Ok(None),
+        Some(count) if count <= ONE_STORE && value.as_const().is_some() => {
+            let byte = body.t.byte();
+            let array = body.t.array_type(byte, count)?;
+            let id = body.value(value)?;
+            let all = match body.is_zero(value) {
+                true => body.t.b.constant_null(array),
+                false => body
+                    .t
+                    .b
+                    .constant_composite(array, &vec![id; count as usize]),
+            };
+            let to = body.pointer(to, array)?;
+            let mut words = vec![to.word(), all.word()];
+            words.extend(body.set_access(call));
+            body.t.b.effect(Op::Store, &words);
+            Ok(None)
+        }
+        _ => body.set_loop(to, value, bytes).map(|()| None),
+    }
+}
+
+impl Body<'_, '_> {
+    /// The memory operands of a copy: volatile, and the alignment that both ends have.
+    fn copy_access(&self, call: &Call<'_>) -> Vec<u32> {
+        let align = self.alignment(call, 0).min(self.alignment(call, 1));
+        self.memory_operands(call, align)
+    }
+
+    fn set_access(&self, call: &Call<'_>) -> Vec<u32> {
+        self.memory_operands(call, self.alignment(call, 0))
+    }
+
+    fn memory_operands(&self, call: &Call<'_>, align: u32) -> Vec<u32> {
+        let volatile = call.args.get(3).and_then(|v| self.t.module.as_u64(*v)) == Some(1);
+        let mut mask = MemoryAccess::Aligned;
+        if volatile {
+            mask |= MemoryAccess::Volatile;
+        }
+        vec![mask.0, align]
+    }
+
+    /// The alignment of an argument as the call says it.
+    fn alignment(&self, call: &Call<'_>, index: usize) -> u32 {
+        let attributes = &self.t.module.attributes;
+        let found = self.function.call(call.inst).and_then(|info| {
+            let set = attributes.param(info.attributes, index);
+            attributes.number(set, AttrKind::Align)
+        });
+        found.and_then(|a| u32::try_from(a).ok()).unwrap_or(1)
+    }
+
+    /// Sets all of an object to zero by one store, where the pointer is to such an object.
+    fn set_typed(&mut self, to: Value, bytes: u64, call: &Call<'_>) -> Lowered<bool> {
+        let Some(local) = to.as_local() else {
+            return Ok(false);
+        };
+        let module = self.t.module;
+        let Some(ty) = self.t.pointees.local(self.func, local) else {
+            return Ok(false);
+        };
+        if module.layout.store_size(&module.types, ty) != Some(bytes) {
+            return Ok(false);
+        }
+        let memory = self.t.memory_type(ty)?;
+        let null = self.t.b.constant_null(memory);
+        let to = self.pointer(to, memory)?;
+        let mut words = vec![to.word(), null.word()];
+        words.extend(self.set_access(call));
+        self.t.b.effect(Op::Store, &words);
+        Ok(true)
+    }
+
+    /// Stores byte by byte in a loop.
+    fn set_loop(&mut self, to: Value, value: Value, bytes: Value) -> Lowered<()> {
+        let byte = self.t.byte();
+        let to = self.pointer(to, byte)?;
+        let value = self.value(value)?;
+        let shape = self.shape_of(bytes)?;
+        let count = self.value(bytes)?;
+        let ty = self.t.shape_type(shape);
+        let bool = self.t.b.bool();
+        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        let before = self.current_label();
+        let [head, body, after] = [(); 3].map(|()| self.t.b.fresh_id());
+        self.t.b.effect(Op::Branch, &[head.word()]);
+
+        self.begin(head);
+        let (index, phi) = self.t.b.phi(ty);
+        let more = self.op(Op::ULessThan, bool, [index, count]);
+        let words = [more, body, after].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+
+        self.begin(body);
+        let at = self.step(to, index);
+        let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
+        self.t.b.effect(Op::Store, &words);
+        let next = self.op(Op::IAdd, ty, [index, one]);
+        self.t.b.effect(Op::Branch, &[head.word()]);
+        let words = [zero, before, next, body].map(Id::word);
+        self.t.b.set_phi(phi, &words);
+
+        self.begin(after);
+        Ok(())
+    }
+}

@@ -1,0 +1,293 @@
+//! LLVM's intrinsics by table.
+
+mod bits;
+mod integer;
+mod memory;
+mod reduce;
+
+use super::body::Body;
+use super::builtins::Call;
+use super::refusal::{Lowered, refuse};
+use crate::ir::Predicate;
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::opencl_std as std_;
+use std::sync::OnceLock;
+
+type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+
+/// What an intrinsic becomes.
+#[derive(Clone, Copy)]
+pub(super) enum Intrinsic {
+    /// Nothing: it is a hint.
+    Ignored,
+    /// Its first argument.
+    First,
+    /// An extended instruction on so many first arguments.
+    Ext(u32, usize),
+    /// An extended instruction on two integers, signed or not.
+    Integer(u32, bool),
+    /// An instruction on so many first arguments.
+    Op(Op, usize),
+    /// Whatever this function does.
+    By(Handler),
+}
+
+use Intrinsic::{By, Ext, First, Ignored, Integer};
+
+/// Every intrinsic, by its name without the types at its end.
+const ROWS: &[(&str, Intrinsic)] = &[
+    // Hints.
+    ("llvm.assume", Ignored),
+    ("llvm.lifetime.start", Ignored),
+    ("llvm.lifetime.end", Ignored),
+    ("llvm.invariant.end", Ignored),
+    ("llvm.dbg.declare", Ignored),
+    ("llvm.dbg.value", Ignored),
+    ("llvm.dbg.label", Ignored),
+    ("llvm.dbg.assign", Ignored),
+    ("llvm.donothing", Ignored),
+    ("llvm.sideeffect", Ignored),
+    ("llvm.pseudoprobe", Ignored),
+    ("llvm.experimental.noalias.scope.decl", Ignored),
+    ("llvm.var.annotation", Ignored),
+    ("llvm.prefetch", Ignored),
+    ("llvm.stackrestore", Ignored),
+    ("llvm.trap", Ignored),
+    ("llvm.debugtrap", Ignored),
+    ("llvm.ubsantrap", Ignored),
+    ("llvm.expect", First),
+    ("llvm.expect.with.probability", First),
+    ("llvm.launder.invariant.group", First),
+    ("llvm.strip.invariant.group", First),
+    ("llvm.annotation", First),
+    ("llvm.ptr.annotation", First),
+    ("llvm.ssa.copy", First),
+    ("llvm.arithmetic.fence", First),
+    ("llvm.invariant.start", By(memory::null)),
+    ("llvm.stacksave", By(memory::null)),
+    ("llvm.objectsize", By(memory::object_size)),
+    ("llvm.is.constant", By(memory::is_constant)),
+    // Memory.
+    ("llvm.memcpy", By(memory::copy)),
+    ("llvm.memcpy.inline", By(memory::copy)),
+    ("llvm.memmove", By(memory::move_)),
+    ("llvm.memset", By(memory::set)),
+    ("llvm.memset.inline", By(memory::set)),
+    ("llvm.ptrmask", By(memory::mask_pointer)),
+    // Floats.
+    ("llvm.fabs", Ext(std_::FABS, 1)),
+    ("llvm.sqrt", Ext(std_::SQRT, 1)),
+    ("llvm.sin", Ext(std_::SIN, 1)),
+    ("llvm.cos", Ext(std_::COS, 1)),
+    ("llvm.tan", Ext(std_::TAN, 1)),
+    ("llvm.asin", Ext(std_::ASIN, 1)),
+    ("llvm.acos", Ext(std_::ACOS, 1)),
+    ("llvm.atan", Ext(std_::ATAN, 1)),
+    ("llvm.atan2", Ext(std_::ATAN2, 2)),
+    ("llvm.sinh", Ext(std_::SINH, 1)),
+    ("llvm.cosh", Ext(std_::COSH, 1)),
+    ("llvm.tanh", Ext(std_::TANH, 1)),
+    ("llvm.exp", Ext(std_::EXP, 1)),
+    ("llvm.exp2", Ext(std_::EXP2, 1)),
+    ("llvm.exp10", Ext(std_::EXP10, 1)),
+    ("llvm.log", Ext(std_::LOG, 1)),
+    ("llvm.log2", Ext(std_::LOG2, 1)),
+    ("llvm.log10", Ext(std_::LOG10, 1)),
+    ("llvm.pow", Ext(std_::POW, 2)),
+    ("llvm.powi", By(integer::power)),
+    ("llvm.ldexp", By(integer::power)),
+    ("llvm.floor", Ext(std_::FLOOR, 1)),
+    ("llvm.ceil", Ext(std_::CEIL, 1)),
+    ("llvm.trunc", Ext(std_::TRUNC, 1)),
+    ("llvm.rint", Ext(std_::RINT, 1)),
+    ("llvm.nearbyint", Ext(std_::RINT, 1)),
+    ("llvm.roundeven", Ext(std_::RINT, 1)),
+    ("llvm.round", Ext(std_::ROUND, 1)),
+    ("llvm.copysign", Ext(std_::COPYSIGN, 2)),
+    ("llvm.fma", Ext(std_::FMA, 3)),
+    ("llvm.fmuladd", Ext(std_::MAD, 3)),
+    ("llvm.minnum", Ext(std_::FMIN, 2)),
+    ("llvm.maxnum", Ext(std_::FMAX, 2)),
+    ("llvm.minimumnum", Ext(std_::FMIN, 2)),
+    ("llvm.maximumnum", Ext(std_::FMAX, 2)),
+    ("llvm.minimum", By(integer::minimum)),
+    ("llvm.maximum", By(integer::maximum)),
+    ("llvm.canonicalize", By(integer::canonicalise)),
+    ("llvm.is.fpclass", By(integer::is_class)),
+    ("llvm.fptosi.sat", By(integer::to_signed_saturated)),
+    ("llvm.fptoui.sat", By(integer::to_unsigned_saturated)),
+    (
+        "llvm.experimental.constrained.fadd",
+        Intrinsic::Op(Op::FAdd, 2),
+    ),
+    (
+        "llvm.experimental.constrained.fsub",
+        Intrinsic::Op(Op::FSub, 2),
+    ),
+    (
+        "llvm.experimental.constrained.fmul",
+        Intrinsic::Op(Op::FMul, 2),
+    ),
+    (
+        "llvm.experimental.constrained.fdiv",
+        Intrinsic::Op(Op::FDiv, 2),
+    ),
+    (
+        "llvm.experimental.constrained.frem",
+        Intrinsic::Op(Op::FRem, 2),
+    ),
+    ("llvm.experimental.constrained.fma", Ext(std_::FMA, 3)),
+    ("llvm.experimental.constrained.fmuladd", Ext(std_::MAD, 3)),
+    // Integers.
+    ("llvm.umin", Integer(std_::U_MIN, false)),
+    ("llvm.umax", Integer(std_::U_MAX, false)),
+    ("llvm.smin", Integer(std_::S_MIN, true)),
+    ("llvm.smax", Integer(std_::S_MAX, true)),
+    ("llvm.abs", By(integer::absolute)),
+    ("llvm.sadd.sat", By(integer::add_signed_saturated)),
+    ("llvm.uadd.sat", By(integer::add_unsigned_saturated)),
+    ("llvm.ssub.sat", By(integer::subtract_signed_saturated)),
+    ("llvm.usub.sat", By(integer::subtract_unsigned_saturated)),
+    ("llvm.sadd.with.overflow", By(integer::add_signed_overflow)),
+    (
+        "llvm.uadd.with.overflow",
+        By(integer::add_unsigned_overflow),
+    ),
+    (
+        "llvm.ssub.with.overflow",
+        By(integer::subtract_signed_overflow),
+    ),
+    (
+        "llvm.usub.with.overflow",
+        By(integer::subtract_unsigned_overflow),
+    ),
+    (
+        "llvm.smul.with.overflow",
+        By(integer::multiply_signed_overflow),
+    ),
+    (
+        "llvm.umul.with.overflow",
+        By(integer::multiply_unsigned_overflow),
+    ),
+    ("llvm.scmp", By(integer::compare_signed)),
+    ("llvm.ucmp", By(integer::compare_unsigned)),
+    // Bits.
+    ("llvm.ctpop", By(bits::count)),
+    ("llvm.ctlz", By(bits::leading_zeros)),
+    ("llvm.cttz", By(bits::trailing_zeros)),
+    ("llvm.bswap", By(bits::swap_bytes)),
+    ("llvm.bitreverse", By(bits::reverse)),
+    ("llvm.fshl", By(bits::funnel_left)),
+    ("llvm.fshr", By(bits::funnel_right)),
+    // Reductions.
+    ("llvm.vector.reduce.add", By(reduce::add)),
+    ("llvm.vector.reduce.mul", By(reduce::multiply)),
+    ("llvm.vector.reduce.and", By(reduce::and)),
+    ("llvm.vector.reduce.or", By(reduce::or)),
+    ("llvm.vector.reduce.xor", By(reduce::xor)),
+    ("llvm.vector.reduce.smax", By(reduce::signed_maximum)),
+    ("llvm.vector.reduce.smin", By(reduce::signed_minimum)),
+    ("llvm.vector.reduce.umax", By(reduce::unsigned_maximum)),
+    ("llvm.vector.reduce.umin", By(reduce::unsigned_minimum)),
+    ("llvm.vector.reduce.fadd", By(reduce::float_add)),
+    ("llvm.vector.reduce.fmul", By(reduce::float_multiply)),
+    ("llvm.vector.reduce.fmax", By(reduce::float_maximum)),
+    ("llvm.vector.reduce.fmin", By(reduce::float_minimum)),
+];
+
+/// The row of an intrinsic, whatever types its name ends in.
+pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
+    static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
+    let mut stem = name;
+    loop {
+        if let Some(intrinsic) = index.get(stem) {
+            return Some(*intrinsic);
+        }
+        stem = stem.rsplit_once('.')?.0;
+    }
+}
+
+impl Body<'_, '_> {
+    /// Translates a call of an intrinsic.
+    pub(super) fn intrinsic(
+        &mut self,
+        intrinsic: Option<Intrinsic>,
+        call: &Call<'_>,
+    ) -> Lowered<Option<Id>> {
+        match intrinsic {
+            None => Err(refuse("the intrinsic has no counterpart in SPIR-V")),
+            Some(Ignored) => Ok(None),
+            Some(First) => self.value(call.arg(0)?).map(Some),
+            Some(Ext(number, count)) => {
+                let operands = self.first_arguments(call, count)?;
+                let ty = self.result_type(call.inst)?;
+                let id = self.ext(number, ty, &operands);
+                Ok(Some(id))
+            }
+            Some(Intrinsic::Op(op, count)) => {
+                let operands = self.first_arguments(call, count)?;
+                let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
+                let ty = self.result_type(call.inst)?;
+                Ok(Some(self.t.b.value(op, ty, &words)))
+            }
+            Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
+            Some(By(handler)) => handler(self, call),
+        }
+    }
+
+    fn first_arguments(&mut self, call: &Call<'_>, count: usize) -> Lowered<Vec<Id>> {
+        (0..count).map(|n| self.value(call.arg(n)?)).collect()
+    }
+
+    /// The smaller or larger of two integers.
+    fn extremum(&mut self, number: u32, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        let mut left = self.value(call.arg(0)?)?;
+        let mut right = self.value(call.arg(1)?)?;
+        if shape.elem == super::types::Elem::Bool {
+            let smaller = matches!(number, std_::U_MIN | std_::S_MIN);
+            let op = match smaller != signed {
+                true => Op::LogicalAnd,
+                false => Op::LogicalOr,
+            };
+            let ty = self.t.shape_type(shape);
+            return Ok(self.op(op, ty, [left, right]));
+        }
+        if signed {
+            left = self.sign_extended(shape, left);
+            right = self.sign_extended(shape, right);
+        }
+        let ty = self.t.shape_type(shape);
+        let id = self.ext(number, ty, &[left, right]);
+        Ok(self.masked(shape, id))
+    }
+
+    /// A truth value of two numbers.
+    fn holds(
+        &mut self,
+        predicate: Predicate,
+        shape: super::types::Shape,
+        operands: [Id; 2],
+    ) -> Lowered<Id> {
+        self.compare_numbers(predicate, shape, operands[0], operands[1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_at_the_end_of_names_are_skipped() {
+        assert!(matches!(
+            lookup("llvm.fmuladd.v4f32"),
+            Some(Ext(std_::MAD, 3))
+        ));
+        assert!(matches!(lookup("llvm.memcpy.p0.p1.i64"), Some(By(_))));
+        assert!(lookup("llvm.va_start").is_none());
+        assert!(lookup("llvm").is_none());
+    }
+}

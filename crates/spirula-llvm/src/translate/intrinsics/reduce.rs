@@ -1,0 +1,112 @@
+//! Reductions of vectors: their lanes one after the other.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::Elem;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// How two lanes are joined.
+#[derive(Clone, Copy)]
+enum Join {
+    /// By an instruction; by another one where they are truth values.
+    Op(Op, Op),
+    /// By an extended instruction; with the sign where integers are signed.
+    Ext(u32, bool),
+}
+
+pub(super) fn add(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::IAdd, Op::LogicalNotEqual), call, 0)
+}
+
+pub(super) fn multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::IMul, Op::LogicalAnd), call, 0)
+}
+
+pub(super) fn and(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::BitwiseAnd, Op::LogicalAnd), call, 0)
+}
+
+pub(super) fn or(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::BitwiseOr, Op::LogicalOr), call, 0)
+}
+
+pub(super) fn xor(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::BitwiseXor, Op::LogicalNotEqual), call, 0)
+}
+
+pub(super) fn signed_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::S_MAX, true), call, 0)
+}
+
+pub(super) fn signed_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::S_MIN, true), call, 0)
+}
+
+pub(super) fn unsigned_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::U_MAX, false), call, 0)
+}
+
+pub(super) fn unsigned_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::U_MIN, false), call, 0)
+}
+
+/// `(start, vector)`
+pub(super) fn float_add(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::FAdd, Op::FAdd), call, 1)
+}
+
+/// `(start, vector)`
+pub(super) fn float_multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Op(Op::FMul, Op::FMul), call, 1)
+}
+
+pub(super) fn float_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::FMAX, false), call, 0)
+}
+
+pub(super) fn float_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Ext(std_::FMIN, false), call, 0)
+}
+
+impl Body<'_, '_> {
+    /// Reduces the argument `vector`; what stands before it is the start.
+    fn reduce(&mut self, join: Join, call: &Call<'_>, vector: usize) -> Made {
+        let value = call.arg(vector)?;
+        let shape = self.shape_of(value)?;
+        let scalar = shape.scalar();
+        let id = self.value(value)?;
+        let mut lanes = Vec::with_capacity(shape.lanes as usize + 1);
+        if vector > 0 {
+            lanes.push(self.value(call.arg(0)?)?);
+        }
+        lanes.extend(self.lanes(shape, id));
+        let ty = self.t.shape_type(scalar);
+        let mut all = lanes[0];
+        if let Join::Ext(_, true) = join {
+            all = self.sign_extended(scalar, all);
+        }
+        for &lane in &lanes[1..] {
+            all = match (join, shape.elem) {
+                (Join::Op(_, op), Elem::Bool) | (Join::Op(op, _), _) => {
+                    self.op(op, ty, [all, lane])
+                }
+                (Join::Ext(..), Elem::Bool) => {
+                    return Err(refuse("the operand is a vector of truth values"));
+                }
+                (Join::Ext(number, signed), _) => {
+                    let lane = match signed {
+                        true => self.sign_extended(scalar, lane),
+                        false => lane,
+                    };
+                    self.ext(number, ty, &[all, lane])
+                }
+            };
+        }
+        Ok(Some(self.masked(scalar, all)))
+    }
+}

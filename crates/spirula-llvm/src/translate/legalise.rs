@@ -1,0 +1,189 @@
+//! Integers of widths and vectors of lengths that SPIR-V does not have, and bit casts.
+//!
+//! An integer of an odd width is kept zero-extended in the next wider one: what may set higher
+//! bits is masked, what looks at the sign is sign-extended first.
+
+use super::body::Body;
+use super::constants::mask;
+use super::refusal::{Lowered, refuse};
+use super::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+impl Body<'_, '_> {
+    /// The value with the bits above its width cleared.
+    pub(super) fn masked(&mut self, shape: Shape, id: Id) -> Id {
+        if !shape.is_odd() {
+            return id;
+        }
+        let ty = self.t.shape_type(shape);
+        let bits = self.t.splat(shape, mask(shape.bits));
+        self.op(Op::BitwiseAnd, ty, [id, bits])
+    }
+
+    /// The value with the bits above its width as its sign.
+    pub(super) fn sign_extended(&mut self, shape: Shape, id: Id) -> Id {
+        if !shape.is_odd() {
+            return id;
+        }
+        let ty = self.t.shape_type(shape);
+        let by = self.t.splat(shape, u64::from(shape.width - shape.bits));
+        let high = self.op(Op::ShiftLeftLogical, ty, [id, by]);
+        self.op(Op::ShiftRightArithmetic, ty, [high, by])
+    }
+
+    /// One lane of a value.
+    pub(super) fn lane(&mut self, shape: Shape, id: Id, lane: u32) -> Id {
+        if shape.padded == 1 {
+            return id;
+        }
+        let ty = self.t.shape_type(shape.scalar());
+        self.t.b.value(Op::CompositeExtract, ty, &[id.word(), lane])
+    }
+
+    /// All lanes of a value.
+    pub(super) fn lanes(&mut self, shape: Shape, id: Id) -> Vec<Id> {
+        (0..shape.lanes)
+            .map(|lane| self.lane(shape, id, lane))
+            .collect()
+    }
+
+    /// A value from its lanes.
+    pub(super) fn from_lanes(&mut self, shape: Shape, lanes: &[Id]) -> Id {
+        if shape.padded == 1 {
+            return lanes[0];
+        }
+        let ty = self.t.shape_type(shape);
+        let pad = self.t.zero(shape.scalar());
+        let words: Vec<u32> = lanes
+            .iter()
+            .chain(std::iter::repeat(&pad))
+            .take(shape.padded as usize)
+            .map(|id| id.word())
+            .collect();
+        self.t.b.value(Op::CompositeConstruct, ty, &words)
+    }
+
+    /// A scalar in every lane.
+    pub(super) fn broadcast(&mut self, shape: Shape, scalar: Id) -> Id {
+        if shape.padded == 1 {
+            return scalar;
+        }
+        let ty = self.t.shape_type(shape);
+        let words = vec![scalar.word(); shape.padded as usize];
+        self.t.b.value(Op::CompositeConstruct, ty, &words)
+    }
+
+    /// `yes` or `no` by a condition, which may be a scalar where those are vectors.
+    pub(super) fn select(&mut self, ty: Id, condition: Id, yes: Id, no: Id) -> Id {
+        self.op(Op::Select, ty, [condition, yes, no])
+    }
+
+    /// A truth value as an integer or float: 1, or -1 where it is signed, for true.
+    pub(super) fn from_bool(&mut self, condition: Id, to: Shape, signed: bool) -> Id {
+        let ty = self.t.shape_type(to);
+        let one = match to.elem {
+            Elem::Float => self.t.splat_one(to, signed),
+            _ => self.t.splat(to, if signed { mask(to.bits) } else { 1 }),
+        };
+        let zero = self.t.zero(to);
+        self.select(ty, condition, one, zero)
+    }
+
+    /// Whether an integer is not zero.
+    pub(super) fn to_bool(&mut self, shape: Shape, id: Id) -> Id {
+        let ty = self.t.shape_type(shape.as_bool());
+        let zero = self.t.zero(shape);
+        self.op(Op::INotEqual, ty, [id, zero])
+    }
+
+    /// An integer in another width, zero- or sign-extended; both shapes are of whole widths.
+    pub(super) fn resized(&mut self, from: Shape, to: Shape, id: Id, signed: bool) -> Id {
+        if from.width == to.width {
+            return id;
+        }
+        let ty = self.t.shape_type(to);
+        let op = if signed { Op::SConvert } else { Op::UConvert };
+        self.op(op, ty, [id])
+    }
+
+    /// The bits of a value as those of another shape.
+    pub(super) fn bitcast(&mut self, from: Shape, to: Shape, id: Id) -> Lowered<Id> {
+        if (from.elem, from.bits, from.lanes) == (to.elem, to.bits, to.lanes) {
+            return Ok(id);
+        }
+        if from.bits * from.lanes != to.bits * to.lanes {
+            return Err(refuse("a bit cast between types of different sizes"));
+        }
+        let whole = from.is_exact() && to.is_exact();
+        if whole && from.width * from.padded == to.width * to.padded {
+            let ty = self.t.shape_type(to);
+            return Ok(self.op(Op::Bitcast, ty, [id]));
+        }
+        let size = greatest_common_divisor(from.bits, to.bits);
+        let mut chunks = Vec::new();
+        for lane in self.lanes(from, id) {
+            self.split(from.scalar(), to.scalar(), lane, size, &mut chunks);
+        }
+        let per_lane = (to.bits / size) as usize;
+        let lanes: Vec<Id> = chunks
+            .chunks(per_lane)
+            .map(|chunks| self.join(to.scalar(), chunks, size))
+            .collect();
+        Ok(self.from_lanes(to, &lanes))
+    }
+
+    /// Splits a scalar into pieces of `size` bits, as integers as wide as the lanes of `to`.
+    fn split(&mut self, from: Shape, to: Shape, id: Id, size: u32, chunks: &mut Vec<Id>) {
+        let target = Shape::int(to.width.max(8), 1);
+        let source = Shape::int(from.width.max(8), 1);
+        let source_type = self.t.shape_type(source);
+        let whole = match from.elem {
+            Elem::Bool => self.from_bool(id, source, false),
+            Elem::Float => self.op(Op::Bitcast, source_type, [id]),
+            Elem::Int => id,
+        };
+        for piece in 0..from.bits / size {
+            let mut part = whole;
+            if piece > 0 {
+                let by = self.t.splat(source, u64::from(piece * size));
+                part = self.op(Op::ShiftRightLogical, source_type, [part, by]);
+            }
+            part = self.resized(source, target, part, false);
+            if size < target.width && piece + 1 < from.bits / size {
+                let ty = self.t.shape_type(target);
+                let bits = self.t.splat(target, mask(size));
+                part = self.op(Op::BitwiseAnd, ty, [part, bits]);
+            }
+            chunks.push(part);
+        }
+    }
+
+    /// Joins pieces of `size` bits to a scalar.
+    fn join(&mut self, to: Shape, chunks: &[Id], size: u32) -> Id {
+        let whole = Shape::int(to.width.max(8), 1);
+        let ty = self.t.shape_type(whole);
+        let mut all = chunks[0];
+        for (piece, &chunk) in chunks.iter().enumerate().skip(1) {
+            let by = self.t.splat(whole, piece as u64 * u64::from(size));
+            let high = self.op(Op::ShiftLeftLogical, ty, [chunk, by]);
+            all = self.op(Op::BitwiseOr, ty, [all, high]);
+        }
+        match to.elem {
+            Elem::Bool => self.to_bool(whole, all),
+            Elem::Float => {
+                let ty = self.t.shape_type(to);
+                self.op(Op::Bitcast, ty, [all])
+            }
+            Elem::Int => all,
+        }
+    }
+}
+
+fn greatest_common_divisor(a: u32, b: u32) -> u32 {
+    if b == 0 {
+        a
+    } else {
+        greatest_common_divisor(b, a % b)
+    }
+}

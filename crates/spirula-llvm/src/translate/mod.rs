@@ -1,0 +1,40 @@
+//! From LLVM IR to SPIR-V.
+//!
+//! [`translate`] takes a module as Clang makes it for OpenCL C and SYCL (triples `spir`, `spir64`,
+//! `spirv32`, `spirv64`) to a module of SPIR-V for OpenCL environments: one inference of pointee
+//! types ([`crate::infer`]), then one pass that writes.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `translator` | the state of a translation, and its order |
+//! | `types`, `constants`, `globals` | what stands at module level |
+//! | `functions`, `metadata` | signatures, entry points, execution modes, attributes |
+//! | `body` | blocks, phis and access to values within one function |
+//! | `instructions` | one file for each class of instructions |
+//! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
+//! | `intrinsics` | LLVM's intrinsics by table |
+//! | `builtins` | OpenCL's and SPIR-V's functions by table |
+//! | `capabilities` | what the finished module has to declare |
+//!
+//! Invariants: every local is translated before its uses, as blocks are taken in reverse
+//! post-order; a pointer has the type that its class has, from its definition on; constants stand
+//! at module level. What cannot be translated is reported with its place, and the translation
+//! goes on, so that all such places are found at once; then there is no module.
+//!
+//! Cost: linear in the size of the module, and for entry points in the functions that they reach.
+
+mod body;
+mod builtins;
+mod capabilities;
+mod constants;
+mod functions;
+mod globals;
+mod instructions;
+mod intrinsics;
+mod legalise;
+mod metadata;
+mod refusal;
+mod translator;
+mod types;
+
+pub use translator::{Options, translate};

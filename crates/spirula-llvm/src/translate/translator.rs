@@ -1,0 +1,160 @@
+//! The state of a translation, and its order.
+
+use super::builtins::{BuiltinHints, Callee};
+use super::constants::ConstantTable;
+use super::functions::Signature;
+use super::globals::GlobalState;
+use super::types::TypeTable;
+use crate::infer::Pointees;
+use crate::ir::{Func, Module};
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::enumerants::{AddressingModel, MemoryModel};
+use spirula_spirv::ir as spirv;
+use spirula_spirv::target::Target;
+use spirula_spirv::{Id, IdMap};
+use std::rc::Rc;
+
+/// How a module is translated.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// What the module is for.
+    pub target: Target,
+    /// A target triple to take instead of the module's own.
+    pub triple: Option<String>,
+}
+
+/// Translates a module to SPIR-V for OpenCL environments.
+///
+/// # Errors
+/// All places that have no counterpart in SPIR-V, or none that is known here.
+pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
+    let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
+    let pointees = Pointees::compute(module, &BuiltinHints::new(module));
+    let mut translator = Translator {
+        module,
+        options,
+        b: Builder::new(options.target.version),
+        pointees,
+        pointer_bits,
+        types: TypeTable::new(module.types.len()),
+        consts: ConstantTable::new(module.consts.len()),
+        globals: vec![GlobalState::Unseen; module.globals.len()],
+        variables: IdMap::new(0, false),
+        builtin_variables: Vec::new(),
+        opencl_std: None,
+        small: IdMap::new(0, None),
+        callees: vec![None; module.functions.len()],
+        signatures: vec![None; module.functions.len()],
+        uses: vec![Uses::default(); module.functions.len()],
+        called: vec![false; module.functions.len()],
+        marked: vec![0; module.consts.len()],
+        diagnostics: Vec::new(),
+    };
+    translator.run();
+    if translator.diagnostics.is_empty() {
+        Ok(translator.b.finish())
+    } else {
+        Err(translator.diagnostics)
+    }
+}
+
+/// What a function refers to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Uses {
+    /// Variables at module level.
+    pub(super) variables: Vec<Id>,
+    /// Functions with a body.
+    pub(super) functions: Vec<Func>,
+}
+
+/// The state of a translation.
+pub(super) struct Translator<'m> {
+    pub(super) module: &'m Module,
+    pub(super) options: &'m Options,
+    pub(super) b: Builder,
+    pub(super) pointees: Pointees,
+    /// Width of pointers and of `size_t`.
+    pub(super) pointer_bits: u32,
+    pub(super) types: TypeTable,
+    pub(super) consts: ConstantTable,
+    pub(super) globals: Vec<GlobalState>,
+    /// Whether an id is that of a variable at module level.
+    pub(super) variables: IdMap<bool>,
+    /// Built-in variables made so far: number, id.
+    pub(super) builtin_variables: Vec<(u32, Id)>,
+    pub(super) opencl_std: Option<Id>,
+    /// The values of constants made by [`Translator::u32`].
+    pub(super) small: IdMap<Option<u32>>,
+    pub(super) callees: Vec<Option<Rc<Callee<'m>>>>,
+    pub(super) signatures: Vec<Option<Rc<Signature>>>,
+    pub(super) uses: Vec<Uses>,
+    /// Kernels that other functions call.
+    pub(super) called: Vec<bool>,
+    /// By constant: one more than the last function whose uses it was added to.
+    pub(super) marked: Vec<u32>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Translator<'_> {
+    fn run(&mut self) {
+        let addressing = match self.pointer_bits {
+            32 => AddressingModel::Physical32,
+            _ => AddressingModel::Physical64,
+        };
+        self.b.memory_model(addressing, MemoryModel::OpenCL);
+        self.source_language();
+        self.global_variables();
+        self.function_declarations();
+        for func in self.module.function_ids() {
+            if !self.module.function(func).is_declaration() {
+                self.define_function(func);
+            }
+        }
+        self.entry_points();
+        self.declare_capabilities();
+    }
+
+    /// A constant of 32 bits, whose value is remembered.
+    pub(super) fn u32(&mut self, value: u32) -> Id {
+        let id = self.b.constant_u32(value);
+        self.small.set(id, Some(value));
+        id
+    }
+
+    /// The value of a constant made by [`Translator::u32`].
+    pub(super) fn small_constant(&self, id: Id) -> Option<u32> {
+        self.small[id]
+    }
+
+    /// The id of the extended instruction set of OpenCL.
+    pub(super) fn opencl_std(&mut self) -> Id {
+        match self.opencl_std {
+            Some(id) => id,
+            None => {
+                let id = self.b.import("OpenCL.std");
+                self.opencl_std = Some(id);
+                id
+            }
+        }
+    }
+}
+
+/// The width of pointers that the target triple, or without one the data layout, says.
+fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
+    let triple = options.triple.as_deref().unwrap_or(&module.triple);
+    let arch = triple.split('-').next().unwrap_or("");
+    match arch {
+        "spir64" | "spirv64" => Ok(64),
+        "spir" | "spirv32" | "spirv" => Ok(32),
+        "" => Ok(match module.layout.pointer_width(0) {
+            32 => 32,
+            _ => 64,
+        }),
+        _ => {
+            let message = format!("the module is for {arch}, which is no target of SPIR-V");
+            Err(Diagnostic::error(Place::Unknown, message)
+                .with_hint("compile for spir64-unknown-unknown, or give that as the triple"))
+        }
+    }
+}

@@ -1,0 +1,430 @@
+//! Types.
+//!
+//! A value has one of two forms. In *register form* an `i1` is a boolean and a pointer has the
+//! pointee that was inferred for it. In *memory form*, which is also that of the members of
+//! aggregates, an `i1` is a byte and a pointer is one to bytes; so types in memory are finite.
+//!
+//! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
+//! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
+
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use crate::ir::{Type, TypeKind};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::{Id, IdMap};
+
+/// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
+const MAX_DEPTH: u32 = 255;
+
+/// What the lanes of a [`Shape`] are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Elem {
+    Bool,
+    Int,
+    Float,
+}
+
+/// A number, a truth value, or a vector of those.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) elem: Elem,
+    /// Width in LLVM.
+    pub(super) bits: u32,
+    /// Width in SPIR-V: 0 for booleans.
+    pub(super) width: u32,
+    /// Lanes in LLVM, 1 for a scalar.
+    pub(super) lanes: u32,
+    /// Lanes in SPIR-V.
+    pub(super) padded: u32,
+}
+
+impl Shape {
+    /// Of so many integers of a width that SPIR-V has, in a number of lanes that it has.
+    pub(super) fn int(width: u32, lanes: u32) -> Shape {
+        Shape {
+            elem: Elem::Int,
+            bits: width,
+            width,
+            lanes,
+            padded: lanes,
+        }
+    }
+
+    /// The same number of integers of another width that SPIR-V has.
+    pub(super) fn as_int(self, width: u32) -> Shape {
+        Shape {
+            elem: Elem::Int,
+            bits: width,
+            width,
+            ..self
+        }
+    }
+
+    /// The same number of booleans.
+    pub(super) fn as_bool(self) -> Shape {
+        Shape {
+            elem: Elem::Bool,
+            bits: 1,
+            width: 0,
+            ..self
+        }
+    }
+
+    /// One lane of it.
+    pub(super) fn scalar(self) -> Shape {
+        Shape {
+            lanes: 1,
+            padded: 1,
+            ..self
+        }
+    }
+
+    /// Whether it is of integers narrower than what holds them.
+    pub(super) fn is_odd(self) -> bool {
+        self.elem == Elem::Int && self.bits != self.width
+    }
+
+    /// Whether the bits in SPIR-V are exactly those in LLVM.
+    pub(super) fn is_exact(self) -> bool {
+        self.elem != Elem::Bool && self.bits == self.width && self.lanes == self.padded
+    }
+}
+
+/// The lanes that SPIR-V has for a vector of so many.
+pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
+    match lanes {
+        1..=4 => Some(lanes),
+        5..=8 => Some(8),
+        9..=16 => Some(16),
+        _ => None,
+    }
+}
+
+/// What the types of a module became.
+pub(super) struct TypeTable {
+    register: Vec<Option<Id>>,
+    memory: Vec<Option<Id>>,
+    /// By pointee: its pointer types by storage class.
+    pointers: IdMap<[Option<Id>; CLASSES]>,
+    /// Of pointer types.
+    pointees: IdMap<Option<(StorageClass, Id)>>,
+    /// Of aggregates and vectors: the type of their first member.
+    first_member: IdMap<Option<Id>>,
+}
+
+/// Storage classes with a pointer type in the table; all that Kernel modules have.
+const CLASSES: usize = 9;
+
+impl TypeTable {
+    pub(super) fn new(types: usize) -> Self {
+        TypeTable {
+            register: vec![None; types],
+            memory: vec![None; types],
+            pointers: IdMap::new(0, [None; CLASSES]),
+            pointees: IdMap::new(0, None),
+            first_member: IdMap::new(0, None),
+        }
+    }
+}
+
+impl Translator<'_> {
+    /// The shape of a number, truth value or vector of such; `None` for other types.
+    pub(super) fn shape(&self, ty: Type) -> Option<Shape> {
+        let (element, lanes) = match *self.module.types.kind(ty) {
+            TypeKind::Vector {
+                element,
+                len,
+                scalable: false,
+            } => (element, len),
+            _ => (ty, 1),
+        };
+        let (elem, bits, width) = match *self.module.types.kind(element) {
+            TypeKind::Int(1) => (Elem::Bool, 1, 0),
+            TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, bits.next_power_of_two().max(8)),
+            TypeKind::Half => (Elem::Float, 16, 16),
+            TypeKind::Float => (Elem::Float, 32, 32),
+            TypeKind::Double => (Elem::Float, 64, 64),
+            _ => return None,
+        };
+        Some(Shape {
+            elem,
+            bits,
+            width,
+            lanes,
+            padded: padded_lanes(lanes)?,
+        })
+    }
+
+    /// The shape of a type that has to have one.
+    pub(super) fn need_shape(&self, ty: Type) -> Lowered<Shape> {
+        match self.shape(ty) {
+            Some(shape) => Ok(shape),
+            None => Err(self.no_type(ty)),
+        }
+    }
+
+    /// The type of a shape in register form.
+    pub(super) fn shape_type(&mut self, shape: Shape) -> Id {
+        let scalar = match shape.elem {
+            Elem::Bool => self.b.bool(),
+            Elem::Int => self.b.int(shape.width, false),
+            Elem::Float => self.b.float(shape.width),
+        };
+        if shape.padded == 1 {
+            return scalar;
+        }
+        let id = self.b.vector(scalar, shape.padded);
+        self.types.first_member.set(id, Some(scalar));
+        id
+    }
+
+    /// `uchar`: bytes, and `i1` in memory.
+    pub(super) fn byte(&mut self) -> Id {
+        self.b.int(8, false)
+    }
+
+    /// A pointer type.
+    pub(super) fn pointer_type(&mut self, class: StorageClass, pointee: Id) -> Id {
+        let known = self.types.pointers[pointee].get(class.0 as usize);
+        if let Some(Some(id)) = known {
+            return *id;
+        }
+        let id = self.b.pointer(class, pointee);
+        if let Some(slot) = self
+            .types
+            .pointers
+            .get_mut(pointee)
+            .get_mut(class.0 as usize)
+        {
+            *slot = Some(id);
+        }
+        self.types.pointees.set(id, Some((class, pointee)));
+        id
+    }
+
+    /// Storage class and pointee of a pointer type.
+    pub(super) fn pointee_of(&self, pointer: Id) -> Option<(StorageClass, Id)> {
+        self.types.pointees[pointer]
+    }
+
+    /// The type of the first member of an aggregate or vector type.
+    pub(super) fn first_member(&self, aggregate: Id) -> Option<Id> {
+        self.types.first_member[aggregate]
+    }
+
+    /// The storage class of an address space.
+    pub(super) fn storage_class(&self, space: u32) -> Lowered<StorageClass> {
+        Ok(match space {
+            0 => StorageClass::Function,
+            1 => StorageClass::CrossWorkgroup,
+            2 => StorageClass::UniformConstant,
+            3 => StorageClass::Workgroup,
+            4 => StorageClass::Generic,
+            7 => StorageClass::Input,
+            8 => StorageClass::Output,
+            _ => {
+                return Err(refuse(format!(
+                    "address space {space} has no storage class"
+                )));
+            }
+        })
+    }
+
+    /// The type of a pointer to `pointee` (bytes, if unknown).
+    pub(super) fn pointer_to(&mut self, space: u32, pointee: Option<Type>) -> Lowered<Id> {
+        let class = self.storage_class(space)?;
+        let pointee = self.pointee_type(pointee)?;
+        Ok(self.pointer_type(class, pointee))
+    }
+
+    /// A pointee in memory form; bytes, if unknown.
+    pub(super) fn pointee_type(&mut self, pointee: Option<Type>) -> Lowered<Id> {
+        match pointee {
+            Some(ty) => self.memory_type(ty),
+            None => Ok(self.byte()),
+        }
+    }
+
+    /// A type in register form; pointers point to bytes.
+    pub(super) fn register_type(&mut self, ty: Type) -> Lowered<Id> {
+        if let Some(id) = self.types.register[ty.index()] {
+            return Ok(id);
+        }
+        let id = match self.shape(ty) {
+            Some(shape) => self.shape_type(shape),
+            None if ty == Type::VOID => self.b.void(),
+            None => self.memory_type(ty)?,
+        };
+        self.types.register[ty.index()] = Some(id);
+        Ok(id)
+    }
+
+    /// A type in memory form.
+    pub(super) fn memory_type(&mut self, ty: Type) -> Lowered<Id> {
+        self.memory_type_within(ty, 0)
+    }
+
+    fn memory_type_within(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+        if let Some(id) = self.types.memory[ty.index()] {
+            return Ok(id);
+        }
+        if depth > MAX_DEPTH {
+            return Err(refuse("types are nested too deeply"));
+        }
+        let id = match self.shape(ty) {
+            Some(Shape {
+                elem: Elem::Bool,
+                padded: 1,
+                ..
+            }) => self.byte(),
+            Some(Shape {
+                elem: Elem::Bool, ..
+            }) => return Err(refuse("vectors of i1 cannot be kept in memory")),
+            Some(shape) => self.shape_type(shape),
+            None => self.aggregate_type(ty, depth)?,
+        };
+        self.types.memory[ty.index()] = Some(id);
+        Ok(id)
+    }
+
+    fn aggregate_type(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+        let module = self.module;
+        match module.types.kind(ty) {
+            TypeKind::Pointer { space, .. } => {
+                let class = self.storage_class(*space)?;
+                let byte = self.byte();
+                Ok(self.pointer_type(class, byte))
+            }
+            TypeKind::Array { element, len } => {
+                let element = self.memory_type_within(*element, depth + 1)?;
+                self.array_type(element, *len)
+            }
+            TypeKind::Struct {
+                name,
+                fields,
+                packed,
+            } => {
+                let Some(fields) = fields else {
+                    let mut words = Vec::new();
+                    push_string(&mut words, module.str(*name));
+                    return Ok(self.b.ty(Op::TypeOpaque, &words));
+                };
+                let mut members = Vec::with_capacity(fields.len());
+                for field in fields {
+                    members.push(self.memory_type_within(*field, depth + 1)?);
+                }
+                Ok(self.struct_type(module.str(*name), &members, *packed))
+            }
+            TypeKind::Target { name, types, ints } => {
+                let sampled = match types.first() {
+                    Some(ty) => Some(self.register_type(*ty)?),
+                    None => None,
+                };
+                self.target_type(module.str(*name), sampled, ints)
+            }
+            _ => Err(self.no_type(ty)),
+        }
+    }
+
+    /// An array; SPIR-V has none without elements, so it has one at least.
+    pub(super) fn array_type(&mut self, element: Id, len: u64) -> Lowered<Id> {
+        let Ok(len) = u32::try_from(len.max(1)) else {
+            return Err(refuse(format!("an array of {len} elements is too large")));
+        };
+        let length = self.b.constant_u32(len);
+        let id = self.b.array(element, length);
+        self.types.first_member.set(id, Some(element));
+        Ok(id)
+    }
+
+    fn struct_type(&mut self, name: &str, members: &[Id], packed: bool) -> Id {
+        let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
+        let id = if name.is_empty() && !packed {
+            self.b.structure(members)
+        } else {
+            self.b.distinct_type(Op::TypeStruct, &words)
+        };
+        if !name.is_empty() {
+            self.b.name(id, name);
+        }
+        if packed {
+            self.b.decorate(id, Decoration::CPacked, &[]);
+        }
+        self.types.first_member.set(id, members.first().copied());
+        id
+    }
+
+    /// Types that only SPIR-V has, as LLVM's reference for the SPIR-V target names them.
+    fn target_type(&mut self, name: &str, sampled: Option<Id>, ints: &[u32]) -> Lowered<Id> {
+        let mut words: Vec<u32> = sampled.iter().map(|id| id.word()).collect();
+        words.extend_from_slice(ints);
+        Ok(match (name, words.len()) {
+            ("spirv.Event", 0) => self.b.ty(Op::TypeEvent, &[]),
+            ("spirv.Sampler", 0) => self.b.ty(Op::TypeSampler, &[]),
+            ("spirv.DeviceEvent", 0) => self.b.ty(Op::TypeDeviceEvent, &[]),
+            ("spirv.Queue", 0) => self.b.ty(Op::TypeQueue, &[]),
+            ("spirv.ReserveId", 0) => self.b.ty(Op::TypeReserveId, &[]),
+            ("spirv.Pipe", 1) => self.b.ty(Op::TypePipe, &words),
+            ("spirv.PipeStorage", 0) => self.b.ty(Op::TypePipeStorage, &[]),
+            ("spirv.Image", 7 | 8) => self.b.ty(Op::TypeImage, &words),
+            ("spirv.SampledImage", 7 | 8) => {
+                let image = self.b.ty(Op::TypeImage, &words);
+                self.b.ty(Op::TypeSampledImage, &[image.word()])
+            }
+            _ => return Err(refuse(format!("the type target(\"{name}\") is not known"))),
+        })
+    }
+
+    /// The refusal of a type, with the reason.
+    pub(super) fn no_type(&self, ty: Type) -> super::refusal::Refusal {
+        let types = &self.module.types;
+        refuse(match types.kind(ty) {
+            TypeKind::Int(width) => {
+                format!("integers of {width} bits have no counterpart in SPIR-V")
+            }
+            TypeKind::Vector { scalable: true, .. } => {
+                "vectors of unknown length have no counterpart in SPIR-V".to_owned()
+            }
+            TypeKind::Vector { element, .. } if types.is_pointer_like(*element) => {
+                "vectors of pointers have no counterpart in SPIR-V".to_owned()
+            }
+            TypeKind::Vector { element, len, .. } => match padded_lanes(*len) {
+                None => format!("vectors of {len} lanes are longer than SPIR-V allows"),
+                Some(_) => return self.no_type(*element),
+            },
+            kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
+        })
+    }
+}
+
+fn kind_name(kind: &TypeKind) -> &'static str {
+    match kind {
+        TypeKind::BFloat => "bfloat",
+        TypeKind::X86Fp80 => "x86_fp80",
+        TypeKind::Fp128 => "fp128",
+        TypeKind::PpcFp128 => "ppc_fp128",
+        TypeKind::X86Mmx => "x86_mmx",
+        TypeKind::X86Amx => "x86_amx",
+        TypeKind::Label => "label",
+        TypeKind::Metadata => "metadata",
+        TypeKind::Token => "token",
+        TypeKind::Void => "void",
+        TypeKind::Function { .. } => "of functions",
+        TypeKind::Pointer { .. } => "ptr",
+        TypeKind::Array { .. } => "of arrays",
+        _ => "used here",
+    }
+}
+
+/// Appends a string as the words of a literal.
+pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
+    let bytes = text.as_bytes();
+    let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
+    for at in 0..=bytes.len() / 4 {
+        let mut word = [0; 4];
+        let chunk = &bytes[at * 4..bytes.len().min(at * 4 + 4)];
+        word[..chunk.len()].copy_from_slice(chunk);
+        words.push(u32::from_le_bytes(word));
+    }
+}
