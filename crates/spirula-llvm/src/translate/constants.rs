@@ -11,9 +11,9 @@ use crate::infer::element_type;
 use crate::ir::{
     Const, ConstKind, Expr, ExprExtra, Flags, GlobalKind, Opcode, Type, TypeKind, Value,
 };
-use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::{Id, IdMap};
 
 /// Nesting of constants beyond which they are refused.
 const MAX_DEPTH: u32 = 255;
@@ -24,6 +24,8 @@ const MAX_MEMBERS: usize = 65_532;
 pub(super) struct ConstantTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
+    /// Whether an id is that of an `OpSpecConstant…`, which only such may contain.
+    special: IdMap<bool>,
     depth: u32,
 }
 
@@ -32,6 +34,7 @@ impl ConstantTable {
         ConstantTable {
             register: vec![None; constants],
             memory: vec![None; constants],
+            special: IdMap::new(0, false),
             depth: 0,
         }
     }
@@ -102,7 +105,19 @@ impl Translator<'_> {
     fn spec_op(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
         let mut words = vec![u32::from(op.0)];
         words.extend_from_slice(operands);
-        self.b.constant(Op::SpecConstantOp, ty, &words)
+        let id = self.b.constant(Op::SpecConstantOp, ty, &words);
+        self.consts.special.set(id, true);
+        id
+    }
+
+    fn composite(&mut self, ty: Id, members: &[Id]) -> Id {
+        if !members.iter().any(|id| self.consts.special[*id]) {
+            return self.b.constant_composite(ty, members);
+        }
+        let words: Vec<u32> = members.iter().map(|id| id.word()).collect();
+        let id = self.b.constant(Op::SpecConstantComposite, ty, &words);
+        self.consts.special.set(id, true);
+        id
     }
 
     fn nested(&mut self, make: impl FnOnce(&mut Self) -> Lowered<Id>) -> Lowered<Id> {
@@ -224,7 +239,7 @@ impl Translator<'_> {
             lanes.resize(shape.padded as usize, pad);
         }
         let ty = self.shape_type(shape);
-        self.b.constant_composite(ty, &lanes)
+        self.composite(ty, &lanes)
     }
 
     fn make_memory(&mut self, constant: Const) -> Lowered<Id> {
@@ -243,7 +258,7 @@ impl Translator<'_> {
                 for element in elements {
                     members.push(self.constant_in_memory(*element)?);
                 }
-                Ok(self.b.constant_composite(ty, &members))
+                Ok(self.composite(ty, &members))
             }
             _ if module.types.is_pointer_like(data.ty) => {
                 let byte = self.byte();
@@ -281,7 +296,7 @@ impl Translator<'_> {
             .iter()
             .map(|bits| self.b.constant_bits(scalar, shape.width, *bits))
             .collect();
-        Ok(self.b.constant_composite(ty, &members))
+        Ok(self.composite(ty, &members))
     }
 
     fn expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {

@@ -49,7 +49,7 @@ impl Body<'_, '_> {
     }
 
     /// A value from its lanes.
-    pub(super) fn from_lanes(&mut self, shape: Shape, lanes: &[Id]) -> Id {
+    pub(super) fn composed(&mut self, shape: Shape, lanes: &[Id]) -> Id {
         if shape.padded == 1 {
             return lanes[0];
         }
@@ -80,7 +80,7 @@ impl Body<'_, '_> {
     }
 
     /// A truth value as an integer or float: 1, or -1 where it is signed, for true.
-    pub(super) fn from_bool(&mut self, condition: Id, to: Shape, signed: bool) -> Id {
+    pub(super) fn truth_as(&mut self, condition: Id, to: Shape, signed: bool) -> Id {
         let ty = self.t.shape_type(to);
         let one = match to.elem {
             Elem::Float => self.t.splat_one(to, signed),
@@ -91,7 +91,7 @@ impl Body<'_, '_> {
     }
 
     /// Whether an integer is not zero.
-    pub(super) fn to_bool(&mut self, shape: Shape, id: Id) -> Id {
+    pub(super) fn is_nonzero(&mut self, shape: Shape, id: Id) -> Id {
         let ty = self.t.shape_type(shape.as_bool());
         let zero = self.t.zero(shape);
         self.op(Op::INotEqual, ty, [id, zero])
@@ -130,7 +130,7 @@ impl Body<'_, '_> {
             .chunks(per_lane)
             .map(|chunks| self.join(to.scalar(), chunks, size))
             .collect();
-        Ok(self.from_lanes(to, &lanes))
+        Ok(self.composed(to, &lanes))
     }
 
     /// Splits a scalar into pieces of `size` bits, as integers as wide as the lanes of `to`.
@@ -139,7 +139,7 @@ impl Body<'_, '_> {
         let source = Shape::int(from.width.max(8), 1);
         let source_type = self.t.shape_type(source);
         let whole = match from.elem {
-            Elem::Bool => self.from_bool(id, source, false),
+            Elem::Bool => self.truth_as(id, source, false),
             Elem::Float => self.op(Op::Bitcast, source_type, [id]),
             Elem::Int => id,
         };
@@ -170,7 +170,7 @@ impl Body<'_, '_> {
             all = self.op(Op::BitwiseOr, ty, [all, high]);
         }
         match to.elem {
-            Elem::Bool => self.to_bool(whole, all),
+            Elem::Bool => self.is_nonzero(whole, all),
             Elem::Float => {
                 let ty = self.t.shape_type(to);
                 self.op(Op::Bitcast, ty, [all])

@@ -259,7 +259,7 @@ impl Body<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         Ok(match shape.elem {
             Elem::Bool => condition,
-            _ => self.from_bool(condition, shape, shape.lanes > 1),
+            _ => self.truth_as(condition, shape, shape.lanes > 1),
         })
     }
 }

@@ -65,7 +65,7 @@ impl Body<'_, '_> {
             return Err(refuse("a position of more than three coordinates"));
         }
         let lanes = coordinates.len() as u32;
-        Ok(self.from_lanes(Shape::int(shape.width, lanes), &coordinates))
+        Ok(self.composed(Shape::int(shape.width, lanes), &coordinates))
     }
 
     /// An argument as a truth value.
@@ -75,7 +75,7 @@ impl Body<'_, '_> {
         let id = self.value(value)?;
         Ok(match shape.elem {
             Elem::Bool => id,
-            _ => self.to_bool(shape, id),
+            _ => self.is_nonzero(shape, id),
         })
     }
 

@@ -82,7 +82,7 @@ pub(super) fn convert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Optio
     let (op, saturating) = conversion(source, target, saturated);
     let Some(op) = op else {
         return Ok(Some(match from.elem {
-            Elem::Bool => body.from_bool(id, to, false),
+            Elem::Bool => body.truth_as(id, to, false),
             _ => id,
         }));
     };

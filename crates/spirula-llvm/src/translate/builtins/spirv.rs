@@ -94,7 +94,7 @@ impl Body<'_, '_> {
         let shape = self.t.shape(self.type_of(call.args[index]));
         match shape {
             Some(shape) if shape.elem == Elem::Int && votes && index > 0 => {
-                Ok(self.to_bool(shape, id))
+                Ok(self.is_nonzero(shape, id))
             }
             _ => Ok(id),
         }

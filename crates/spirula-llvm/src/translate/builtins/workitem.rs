@@ -95,10 +95,9 @@ impl Body<'_, '_> {
 
     fn component(&mut self, shape: Shape, all: Id, default: u32, call: &Call<'_>) -> Lowered<Id> {
         let dimension = call.arg(0)?;
-        let outside = self.t.splat(shape.scalar(), u64::from(default));
         match self.t.module.as_u64(dimension) {
             Some(n) if n < u64::from(shape.lanes) => Ok(self.lane(shape, all, n as u32)),
-            Some(_) => Ok(outside),
+            Some(_) => Ok(self.t.splat(shape.scalar(), u64::from(default))),
             None => {
                 let index_shape = self.shape_of(dimension)?;
                 let index = self.value(dimension)?;
@@ -110,6 +109,7 @@ impl Body<'_, '_> {
                 let safe = self.select(index_type, within, index, zero);
                 let ty = self.t.shape_type(shape.scalar());
                 let found = self.op(Op::VectorExtractDynamic, ty, [all, safe]);
+                let outside = self.t.splat(shape.scalar(), u64::from(default));
                 Ok(self.select(ty, within, found, outside))
             }
         }

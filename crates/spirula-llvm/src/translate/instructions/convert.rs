@@ -42,8 +42,8 @@ impl Body<'_, '_> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
             (Opcode::BitCast, _) => return self.bitcast(from, to, id),
-            (Opcode::ZExt | Opcode::UiToFp, Elem::Bool) => self.from_bool(id, to, false),
-            (Opcode::SExt | Opcode::SiToFp, Elem::Bool) => self.from_bool(id, to, true),
+            (Opcode::ZExt | Opcode::UiToFp, Elem::Bool) => self.truth_as(id, to, false),
+            (Opcode::SExt | Opcode::SiToFp, Elem::Bool) => self.truth_as(id, to, true),
             (Opcode::ZExt, _) => self.resized(from, to, id, false),
             (Opcode::SExt, _) => {
                 let extended = self.sign_extended(from, id);
@@ -65,7 +65,7 @@ impl Body<'_, '_> {
                 let ty = self.t.shape_type(whole);
                 let id = self.op(op, ty, [id]);
                 match to.elem {
-                    Elem::Bool => self.to_bool(whole, id),
+                    Elem::Bool => self.is_nonzero(whole, id),
                     _ => self.masked(to, id),
                 }
             }
@@ -86,7 +86,7 @@ impl Body<'_, '_> {
             let ty = self.t.shape_type(from);
             let one = self.t.splat(from, 1);
             let low = self.op(Op::BitwiseAnd, ty, [id, one]);
-            return self.to_bool(from, low);
+            return self.is_nonzero(from, low);
         }
         let id = self.resized(from, to, id, false);
         self.masked(to, id)
@@ -116,7 +116,7 @@ impl Body<'_, '_> {
         }
         let mut id = self.value(value)?;
         if from.elem == Elem::Bool {
-            id = self.from_bool(id, size, false);
+            id = self.truth_as(id, size, false);
         } else {
             id = self.resized(from, size, id, false);
         }

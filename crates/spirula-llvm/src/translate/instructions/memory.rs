@@ -147,7 +147,7 @@ impl Body<'_, '_> {
         let mut words = vec![pointer.word()];
         words.extend(access.words());
         let id = self.t.b.value(Op::Load, memory, &words);
-        Ok(self.from_memory(ty, id))
+        Ok(self.loaded(ty, id))
     }
 
     pub(super) fn store(&mut self, inst: Inst) -> Lowered<()> {
@@ -172,9 +172,9 @@ impl Body<'_, '_> {
     }
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
-    pub(in crate::translate) fn from_memory(&mut self, ty: Type, id: Id) -> Id {
+    pub(in crate::translate) fn loaded(&mut self, ty: Type, id: Id) -> Id {
         if ty == Type::I1 {
-            return self.to_bool(Shape::int(8, 1), id);
+            return self.is_nonzero(Shape::int(8, 1), id);
         }
         id
     }
@@ -185,7 +185,7 @@ impl Body<'_, '_> {
         let memory = self.t.memory_type(ty)?;
         if ty == Type::I1 {
             let id = self.value(value)?;
-            return Ok(self.from_bool(id, Shape::int(8, 1), false));
+            return Ok(self.truth_as(id, Shape::int(8, 1), false));
         }
         self.value_as(value, memory)
     }
@@ -245,7 +245,7 @@ impl Body<'_, '_> {
             }
             lanes.extend(whole);
         }
-        Ok(self.from_lanes(shape, &lanes))
+        Ok(self.composed(shape, &lanes))
     }
 
     fn shifted_left(&mut self, shape: Shape, id: Id, by: u32) -> Id {
@@ -375,7 +375,7 @@ impl Body<'_, '_> {
         }
         let id = self.value(value)?;
         Ok(match shape.elem {
-            Elem::Bool => self.from_bool(id, Shape::int(32, 1), true),
+            Elem::Bool => self.truth_as(id, Shape::int(32, 1), true),
             _ => self.sign_extended(shape, id),
         })
     }
@@ -384,18 +384,19 @@ impl Body<'_, '_> {
 /// Whether a value is loaded and stored in parts: vectors and integers of whole bytes that are
 /// held in something longer.
 fn in_parts(shape: Shape) -> bool {
-    let bytes = shape.elem != Elem::Bool && shape.bits % 8 == 0;
+    let bytes = shape.elem != Elem::Bool && shape.bits.is_multiple_of(8);
     bytes && (shape.lanes != shape.padded || shape.is_odd())
 }
 
 /// Offsets and widths in bits of the pieces of whole widths that an integer is made of.
 fn pieces(bits: u32) -> impl Iterator<Item = (u32, u32)> {
+    let widths = [64, 32, 16, 8].into_iter();
     let mut offset = 0;
-    [64, 32, 16, 8].into_iter().filter_map(move |width| {
-        (bits & width != 0).then(|| {
-            let piece = (offset, width);
+    widths
+        .filter(move |width| bits & width != 0)
+        .map(move |width| {
+            let start = offset;
             offset += width;
-            piece
+            (start, width)
         })
-    })
 }

@@ -96,6 +96,6 @@ impl Body<'_, '_> {
             };
             lanes.push(id);
         }
-        self.from_lanes(to, &lanes)
+        self.composed(to, &lanes)
     }
 }

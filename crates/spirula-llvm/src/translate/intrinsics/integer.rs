@@ -162,7 +162,7 @@ pub(super) fn multiply_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_
     body.with_overflow(call, Op::IMul, |body, shape, [left, right], _| {
         let ty = body.t.shape_type(shape);
         let high = body.ext(std_::U_MUL_HI, ty, &[left, right]);
-        Ok(body.to_bool(shape, high))
+        Ok(body.is_nonzero(shape, high))
     })
 }
 
@@ -239,7 +239,7 @@ impl Body<'_, '_> {
         let ty = self.t.shape_type(shape);
         let result = self.op(op, ty, [left, right]);
         let overflow = overflows(self, shape, [left, right], result)?;
-        let flag = self.from_bool(overflow, Shape::int(8, 1), false);
+        let flag = self.truth_as(overflow, Shape::int(8, 1), false);
         let both = self.result_type(call.inst)?;
         Ok(Some(self.op(Op::CompositeConstruct, both, [result, flag])))
     }
@@ -263,7 +263,7 @@ impl Body<'_, '_> {
         let less = self.holds(less, shape, [left, right])?;
         let greater = self.holds(greater, shape, [left, right])?;
         let ty = self.t.shape_type(to);
-        let one = self.from_bool(greater, to, false);
+        let one = self.truth_as(greater, to, false);
         let minus = self.t.splat(to, mask(to.bits));
         Ok(self.select(ty, less, minus, one))
     }
