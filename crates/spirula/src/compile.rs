@@ -124,13 +124,22 @@ impl Program {
                     diagnostics: Vec::new(),
                 })
             }
-            Program::Llvm(..) => Err(CompileError {
-                stage: Stage::Translate,
-                diagnostics: vec![Diagnostic::error(
-                    Place::Unknown,
-                    "LLVM IR is not translated yet",
-                )],
-            }),
+            Program::Llvm(input, module) => {
+                let translation = spirula_llvm::Options {
+                    target: options.target.unwrap_or_default(),
+                    triple: options.triple.clone(),
+                };
+                let translated = spirula_llvm::translate(&module, &translation);
+                let module = translated.map_err(|diagnostics| CompileError {
+                    stage: Stage::Translate,
+                    diagnostics,
+                })?;
+                Ok(Compiled {
+                    module,
+                    input,
+                    diagnostics: Vec::new(),
+                })
+            }
         }
     }
 }

@@ -174,10 +174,10 @@ pub struct Run {
     #[arg(long, value_name = "[WHICH=]FILE")]
     pub check: Vec<String>,
     /// Absolute tolerance of --check for floats: |got - want| <= ATOL + RTOL * |want|
-    #[arg(long, value_name = "ATOL", default_value_t = 1e-8)]
+    #[arg(long, value_name = "ATOL", default_value = "1e-8")]
     pub atol: f64,
     /// Relative tolerance of --check for floats
-    #[arg(long, value_name = "RTOL", default_value_t = 1e-5)]
+    #[arg(long, value_name = "RTOL", default_value = "1e-5")]
     pub rtol: f64,
     /// Save a buffer after the run as a picture: HxW numbers, HxWx3 or HxWx4 channels, or HxW
     /// pixels as u32

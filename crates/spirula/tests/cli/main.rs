@@ -1,0 +1,6 @@
+//! The command as users see it: exit codes, messages, files.
+
+mod bad_input;
+mod formats;
+mod harness;
+mod help;
