@@ -363,3 +363,196 @@ fn list(bindings: &[Binding]) -> String {
         false => all.join(" "),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Buffer, DeviceKind, Kernel, Limits};
+    use spirula_spirv::Id;
+    use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
+
+    const ID: Id = Id::MAX;
+
+    fn device() -> DeviceInfo {
+        DeviceInfo {
+            id: "test".to_owned(),
+            name: String::new(),
+            kind: DeviceKind::Other,
+            driver: String::new(),
+            subgroup_size: 1,
+            limits: Limits {
+                buffer_size: 1 << 20,
+                workgroup_size: [64, 64, 4],
+                workgroup_invocations: 128,
+                workgroup_memory: 1024,
+                groups: [8; 3],
+                push_constants: 128,
+                partial_groups: false,
+            },
+        }
+    }
+
+    fn kernel(params: Vec<ParamKind>) -> Interface {
+        let param = |kind| Param {
+            name: Some("p".to_owned()),
+            kind,
+        };
+        Interface {
+            name: "f".to_owned(),
+            model: ExecutionModel::Kernel,
+            function: ID,
+            workgroup_size: None,
+            params: params.into_iter().map(param).collect(),
+            bindings: Vec::new(),
+            push_constant_bytes: 0,
+        }
+    }
+
+    fn shader(bindings: &[(u32, u32, u32)]) -> Interface {
+        let binding = |&(set, binding, count): &(u32, u32, u32)| Binding {
+            set,
+            binding,
+            variable: ID,
+            name: None,
+            kind: BindingKind::Storage(ID),
+            count,
+            read_only: false,
+        };
+        Interface {
+            model: ExecutionModel::GLCompute,
+            bindings: bindings.iter().map(binding).collect(),
+            push_constant_bytes: 16,
+            ..kernel(Vec::new())
+        }
+    }
+
+    fn items(global: [u64; 3], local: [u32; 3]) -> Size {
+        Size::Items {
+            dimensions: 3,
+            global,
+            local: Some(local),
+            offset: [0; 3],
+        }
+    }
+
+    /// What is said of a launch with two buffers, the second destroyed.
+    fn said(interface: &Interface, size: Size, inputs: Inputs) -> String {
+        let all = Launch {
+            kernel: Kernel(0),
+            size,
+            inputs,
+        };
+        match launch(interface, &all, &device(), &[Some(4), None]) {
+            Ok(()) => "fits".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        let f = kernel(Vec::new());
+        let of = |size| said(&f, size, Inputs::Arguments(Vec::new()));
+        assert_eq!(of(items([64, 2, 1], [64, 2, 1])), "fits");
+        assert!(of(items([64, 4, 1], [64, 4, 1])).contains("too large"));
+        assert!(of(items([8, 8, 8], [1, 1, 8])).contains("too large"));
+        assert!(of(items([8, 8, 8], [1, 0, 1])).contains("empty"));
+        assert!(of(items([9, 8, 8], [2, 1, 1])).contains("no multiple"));
+        assert!(of(items([8, 9, 1], [1, 1, 1])).contains("9 workgroups in dimension 1"));
+        let flat = Size::Items {
+            dimensions: 1,
+            global: [8, 2, 1],
+            local: None,
+            offset: [0; 3],
+        };
+        assert!(of(flat).contains("1 dimensions"));
+        let demanding = Interface {
+            workgroup_size: Some([4, 1, 1]),
+            ..kernel(Vec::new())
+        };
+        let text = said(
+            &demanding,
+            items([8, 1, 1], [8, 1, 1]),
+            Inputs::Arguments(Vec::new()),
+        );
+        assert_eq!(text, "f demands workgroups of 4x1x1, not 8x1x1");
+    }
+
+    #[test]
+    fn arguments_of_each_kind() {
+        let value = ParamKind::Value {
+            ty: ID,
+            size: 4,
+            align: 4,
+            by_pointer: false,
+        };
+        let buffer = ParamKind::Buffer {
+            class: StorageClass::CrossWorkgroup,
+            pointee: ID,
+        };
+        let local = ParamKind::Workgroup { pointee: ID };
+        let f = kernel(vec![value, buffer, local]);
+        let of = |a: Argument, b: Argument, c: Argument| {
+            said(&f, items([1; 3], [1; 3]), Inputs::Arguments(vec![a, b, c]))
+        };
+        let bytes = |n| Argument::Bytes(vec![0; n]);
+        let (alive, dead) = (Argument::Buffer(Buffer(0)), Argument::Buffer(Buffer(1)));
+        let local = Argument::Local;
+        assert_eq!(of(bytes(4), alive.clone(), local(8)), "fits");
+        let text = of(bytes(8), alive.clone(), local(8));
+        assert_eq!(
+            text,
+            "argument 0 (p): it takes a value of 4 bytes, 8 are given"
+        );
+        assert_eq!(
+            of(bytes(4), dead, local(8)),
+            "argument 1 (p): its buffer was destroyed"
+        );
+        let text = of(bytes(4), local(8), local(8));
+        assert_eq!(
+            text,
+            "argument 1 (p): it takes a buffer, workgroup memory is given"
+        );
+        assert!(of(bytes(4), alive.clone(), local(0)).contains("of 1 byte at least"));
+        assert!(of(bytes(4), alive, local(2000)).contains("test has 1024"));
+    }
+
+    #[test]
+    fn bindings_and_push_constants() {
+        let f = shader(&[(0, 1, 2)]);
+        let of = |elements: &[(u32, u32, u32)], push| {
+            let bound = |&(set, binding, index): &(u32, u32, u32)| Bound {
+                set,
+                binding,
+                index,
+                buffer: Buffer(0),
+            };
+            let bindings = elements.iter().map(bound).collect();
+            let push = vec![0; push];
+            said(
+                &f,
+                Size::Groups([1; 3]),
+                Inputs::Resources { bindings, push },
+            )
+        };
+        let both = [(0, 1, 0), (0, 1, 1)];
+        assert_eq!(of(&both, 16), "fits");
+        // The end of a block may be padding.
+        assert_eq!(of(&both, 12), "fits");
+        assert!(of(&both, 20).contains("takes 16 bytes of push constants, 20 are given"));
+        assert!(of(&both, 0).contains("takes 16 bytes"));
+        assert_eq!(
+            of(&both[..1], 16),
+            "set 0, binding 1: no buffer is bound for element 1"
+        );
+        assert!(of(&[both[0], both[0]], 16).contains("bound twice"));
+        assert!(of(&[both[0], both[1], (0, 1, 2)], 16).contains("has 2 elements"));
+        assert!(of(&[(3, 1, 0)], 16).contains("no such binding; it has: 0,1"));
+    }
+
+    #[test]
+    fn ranges() {
+        assert_eq!(range(4, 4, 8), Ok(()));
+        assert!(range(5, 4, 8).is_err());
+        assert!(range(u64::MAX, 4, 8).is_err());
+    }
+}

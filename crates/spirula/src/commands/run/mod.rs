@@ -3,6 +3,8 @@
 mod bind;
 mod made;
 mod results;
+mod size;
+mod specialise;
 mod stages;
 
 use super::compile::options;
@@ -10,18 +12,13 @@ use super::info::describe_entry;
 use crate::cli::args::Run;
 use crate::cli::files::{self, Input};
 use crate::cli::progress::Progress;
-use crate::cli::sizes::Sizes;
 use crate::cli::{Failure, Outcome, failure};
 use bind::Slot;
 use made::Made;
 use spirula_runtime::types::TypeNames;
-use spirula_runtime::{
-    Argument, Bound, Buffer, Device, DeviceOptions, Error, Inputs, Launch, Size,
-};
-use spirula_spirv::analysis::{Decorations, Definitions};
-use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_runtime::{Argument, Bound, Buffer, Device, DeviceOptions, Error, Inputs, Launch};
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Interface, entry_points, spec_constants};
+use spirula_spirv::reflect::{Interface, entry_points};
 use stages::Stages;
 
 /// Runs a kernel and deals with what it computed.
@@ -35,8 +32,8 @@ pub fn run(args: &Run) -> Outcome {
         Ok(interface) => interface,
         Err(error) => return Err(Failure::diagnostics(input, vec![error])),
     };
-    let size = launch_size(args, &interface)?;
-    let spec = specialisation(&args.spec, &module, &types)?;
+    let size = size::of(args, &interface)?;
+    let spec = specialise::values(&args.spec, &module, &types)?;
     let wanted = results::Wanted::parse(args)?;
 
     let threads = args.threads.map(usize::from);
@@ -121,123 +118,6 @@ fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
             format!("it has: {}", names.join(", ")),
         )),
     }
-}
-
-fn launch_size(args: &Run, interface: &Interface) -> Result<Size, Failure> {
-    let narrow = |sizes: [u64; 3], what: &str| -> Result<[u32; 3], Failure> {
-        let mut out = [0; 3];
-        for (to, from) in out.iter_mut().zip(sizes) {
-            *to = u32::try_from(from)
-                .map_err(|_| Failure::message(format!("a {what} of {from} is too large")))?;
-        }
-        Ok(out)
-    };
-    let local = args
-        .local
-        .as_ref()
-        .map(|l| narrow(l.three(1), "workgroup size"));
-    let local = local.transpose()?;
-    let given = [&args.local, &args.offset].into_iter().flatten();
-    let most = given.map(Sizes::dimensions).max().unwrap_or(1);
-    let dimensions = |of: &Sizes| of.dimensions().max(most);
-    let is_shader = interface.model == ExecutionModel::GLCompute;
-    let own = interface.workgroup_size;
-    if is_shader {
-        if args.offset.is_some() {
-            return Err(Failure::message(
-                "a shader takes no --offset: its ids begin at 0",
-            ));
-        }
-        if let Some(local) = local.filter(|l| *l != own.unwrap_or([1; 3])) {
-            let own = own.unwrap_or([1; 3]);
-            return Err(Failure::message(format!(
-                "the shader's workgroups are {own:?}, not {local:?}"
-            )));
-        }
-    }
-    match (&args.global, &args.groups) {
-        (None, None) => Err(Failure::Usage(
-            "give --global X[,Y[,Z]] or --groups X[,Y[,Z]]".to_owned(),
-        )),
-        (Some(global), _) if is_shader => {
-            let mut groups = global.three(1);
-            for (n, l) in groups.iter_mut().zip(own.unwrap_or([1; 3])) {
-                let l = u64::from(l.max(1));
-                if *n % l != 0 {
-                    return Err(Failure::message(format!(
-                        "the global size {n} is no multiple of the workgroup's {l}"
-                    )));
-                }
-                *n /= l;
-            }
-            Ok(Size::Groups(narrow(groups, "number of workgroups")?))
-        }
-        (None, Some(groups)) if is_shader => Ok(Size::Groups(narrow(
-            groups.three(1),
-            "number of workgroups",
-        )?)),
-        (Some(global), _) => Ok(Size::Items {
-            dimensions: dimensions(global),
-            global: global.three(1),
-            local,
-            offset: args.offset.as_ref().map_or([0; 3], |o| o.three(0)),
-        }),
-        (None, Some(groups)) => {
-            let Some(size) = local.or(own) else {
-                return Err(Failure::Usage(
-                    "with --groups, a kernel needs --local X[,Y[,Z]] too".to_owned(),
-                ));
-            };
-            let mut global = groups.three(1);
-            for (n, l) in global.iter_mut().zip(size) {
-                *n = n
-                    .checked_mul(l.into())
-                    .ok_or_else(|| Failure::message("the global size is beyond 64 bits"))?;
-            }
-            Ok(Size::Items {
-                dimensions: dimensions(groups),
-                global,
-                local: Some(size),
-                offset: args.offset.as_ref().map_or([0; 3], |o| o.three(0)),
-            })
-        }
-    }
-}
-
-/// `ID=VALUE` as bits, by the types of the constants.
-fn specialisation(
-    given: &[String],
-    module: &Module,
-    types: &TypeNames<'_>,
-) -> Result<Vec<(u32, u64)>, Failure> {
-    let definitions = Definitions::compute(module);
-    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
-    let parse = |text: &String| {
-        let (id, value) = text
-            .split_once('=')
-            .and_then(|(id, value)| Some((id.trim().parse::<u32>().ok()?, value.trim())))
-            .ok_or_else(|| {
-                Failure::Usage(format!(
-                    "{text:?} is no ID=VALUE of a specialisation constant"
-                ))
-            })?;
-        let constant = constants.iter().find(|c| c.spec_id == id);
-        let element = constant.and_then(|c| types.value(c.ty)).map(|v| v.element);
-        let Some(element) = element else {
-            let ids: Vec<_> = constants.iter().map(|c| c.spec_id.to_string()).collect();
-            let text = format!("the module has no specialisation constant {id}");
-            return Err(Failure::hinted(text, format!("it has: {}", ids.join(" "))));
-        };
-        let number = element.parse(value);
-        let number =
-            number.map_err(|e| Failure::message(format!("specialisation constant {id}: {e}")))?;
-        let mut bytes = Vec::new();
-        element.encode(number, &mut bytes);
-        bytes.resize(8, 0);
-        let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
-        Ok((id, bits))
-    };
-    given.iter().map(parse).collect()
 }
 
 /// Brings arrays onto the device; one entry for each value.

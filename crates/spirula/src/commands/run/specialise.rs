@@ -1,0 +1,50 @@
+//! Values of specialisation constants.
+
+use crate::cli::Failure;
+use spirula_runtime::types::TypeNames;
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{SpecConstant, spec_constants};
+
+/// Each `ID=VALUE` as bits, by the types of the module's constants.
+pub fn values(
+    given: &[String],
+    module: &Module,
+    types: &TypeNames<'_>,
+) -> Result<Vec<(u32, u64)>, Failure> {
+    let definitions = Definitions::compute(module);
+    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
+    given
+        .iter()
+        .map(|text| value(text, &constants, types))
+        .collect()
+}
+
+fn value(
+    text: &str,
+    constants: &[SpecConstant],
+    types: &TypeNames<'_>,
+) -> Result<(u32, u64), Failure> {
+    let split = text.split_once('=');
+    let split = split.and_then(|(id, value)| Some((id.trim().parse::<u32>().ok()?, value.trim())));
+    let (id, value) = split.ok_or_else(|| {
+        Failure::Usage(format!(
+            "{text:?} is no ID=VALUE of a specialisation constant"
+        ))
+    })?;
+    let constant = constants.iter().find(|c| c.spec_id == id);
+    let element = constant.and_then(|c| types.value(c.ty)).map(|v| v.element);
+    let element = element.ok_or_else(|| {
+        let ids: Vec<_> = constants.iter().map(|c| c.spec_id.to_string()).collect();
+        let text = format!("the module has no specialisation constant {id}");
+        Failure::hinted(text, format!("it has: {}", ids.join(" ")))
+    })?;
+    let number = element.parse(value);
+    let number =
+        number.map_err(|e| Failure::message(format!("specialisation constant {id}: {e}")))?;
+    let mut bytes = Vec::new();
+    element.encode(number, &mut bytes);
+    bytes.resize(8, 0);
+    let bits = bytes.first_chunk().map_or(0, |b| u64::from_le_bytes(*b));
+    Ok((id, bits))
+}
