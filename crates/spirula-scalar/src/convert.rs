@@ -4,6 +4,8 @@
 //! with or without sign extension and returned zero-extended. Conversions to integers saturate and
 //! turn NaN into zero, whether the program asked for saturation or not: SPIR-V leaves the other
 //! results open, and one rule is easier to reproduce everywhere.
+//!
+//! All have the C calling convention; a [`Format`] is passed as its code, a [`Rounding`] as its number.
 
 use crate::format::{Decoded, Format, Rounding, decode, encode, round, shift_rounded};
 use crate::int::{mask, sign_extend};
@@ -12,13 +14,19 @@ use crate::int::{mask, sign_extend};
 ///
 /// NaN stays NaN, with its sign and the payload bits that fit, and becomes quiet.
 #[inline]
-pub fn float_to_float(bits: u64, from: Format, to: Format, rounding: Rounding) -> u64 {
+pub extern "C" fn float_to_float(bits: u64, from: Format, to: Format, rounding: Rounding) -> u64 {
     encode(decode(bits, from), to, rounding)
 }
 
 /// Converts an integer of `width` bits, two's complement if `signed`, to the format `to`.
 #[inline]
-pub fn int_to_float(value: u64, width: u32, signed: bool, to: Format, rounding: Rounding) -> u64 {
+pub extern "C" fn int_to_float(
+    value: u64,
+    width: u32,
+    signed: bool,
+    to: Format,
+    rounding: Rounding,
+) -> u64 {
     let (negative, magnitude) = if signed {
         let value = sign_extend(value, width);
         (value < 0, value.unsigned_abs())
@@ -31,7 +39,13 @@ pub fn int_to_float(value: u64, width: u32, signed: bool, to: Format, rounding: 
 /// Converts `bits` of the format `from` to an integer of `width` bits, rounding to an integer first
 /// and then saturating; NaN gives 0.
 #[inline]
-pub fn float_to_int(bits: u64, from: Format, width: u32, signed: bool, rounding: Rounding) -> u64 {
+pub extern "C" fn float_to_int(
+    bits: u64,
+    from: Format,
+    width: u32,
+    signed: bool,
+    rounding: Rounding,
+) -> u64 {
     let (negative, significand, exponent) = match decode(bits, from) {
         Decoded::Zero { .. } | Decoded::Nan { .. } => return 0,
         Decoded::Infinite { negative } => (negative, 1, 64),
@@ -60,7 +74,13 @@ pub fn float_to_int(bits: u64, from: Format, width: u32, signed: bool, rounding:
 
 /// An integer of `from` bits (two's complement if `signed`) clamped to the range of an integer of
 /// `to` bits (two's complement if `to_signed`).
-pub fn int_to_int_saturating(value: u64, from: u32, signed: bool, to: u32, to_signed: bool) -> u64 {
+pub extern "C" fn int_to_int_saturating(
+    value: u64,
+    from: u32,
+    signed: bool,
+    to: u32,
+    to_signed: bool,
+) -> u64 {
     let value = if signed {
         i128::from(sign_extend(value, from))
     } else {

@@ -51,33 +51,44 @@ impl Rounding {
 }
 
 /// A binary format of IEEE 754's kind: sign, biased exponent, fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Format {
-    exponent_bits: u32,
-    fraction_bits: u32,
+///
+/// One `u32` ([`Format::code`]), so that generated code can pass it: bits of the fraction in the
+/// lowest byte, bits of the exponent in the next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Format(u32);
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::BF16 => f.write_str("bf16"),
+            _ => write!(f, "f{}", self.width()),
+        }
+    }
 }
 
 impl Format {
     /// IEEE 754 binary16.
-    pub const F16: Self = Self {
-        exponent_bits: 5,
-        fraction_bits: 10,
-    };
+    pub const F16: Self = Self::new(5, 10);
     /// bfloat16: the upper half of binary32.
-    pub const BF16: Self = Self {
-        exponent_bits: 8,
-        fraction_bits: 7,
-    };
+    pub const BF16: Self = Self::new(8, 7);
     /// IEEE 754 binary32.
-    pub const F32: Self = Self {
-        exponent_bits: 8,
-        fraction_bits: 23,
-    };
+    pub const F32: Self = Self::new(8, 23);
     /// IEEE 754 binary64.
-    pub const F64: Self = Self {
-        exponent_bits: 11,
-        fraction_bits: 52,
-    };
+    pub const F64: Self = Self::new(11, 52);
+
+    const fn new(exponent_bits: u32, fraction_bits: u32) -> Self {
+        Self(exponent_bits << 8 | fraction_bits)
+    }
+
+    /// The number that stands for the format where generated code passes it.
+    pub const fn code(self) -> u32 {
+        self.0
+    }
+
+    const fn exponent_bits(self) -> u32 {
+        self.0 >> 8
+    }
 
     /// The IEEE format of `width` bits: 16, 32 or 64.
     pub fn ieee(width: u32) -> Option<Self> {
@@ -91,17 +102,17 @@ impl Format {
 
     /// Bits of one value.
     pub const fn width(self) -> u32 {
-        1 + self.exponent_bits + self.fraction_bits
+        1 + self.exponent_bits() + self.fraction_bits()
     }
 
     /// Bits of the stored fraction (the significand without its leading one).
     pub const fn fraction_bits(self) -> u32 {
-        self.fraction_bits
+        self.0 & 0xFF
     }
 
     /// The exponent of the smallest normal number.
     pub const fn min_exponent(self) -> i32 {
-        2 - (1 << (self.exponent_bits - 1))
+        2 - (1 << (self.exponent_bits() - 1))
     }
 
     /// The bit of the sign.
@@ -111,12 +122,12 @@ impl Format {
 
     /// The bits of positive infinity.
     pub const fn infinity(self) -> u64 {
-        ((1 << self.exponent_bits) - 1) << self.fraction_bits
+        ((1 << self.exponent_bits()) - 1) << self.fraction_bits()
     }
 
     /// The bits of the one quiet NaN that constant folding gives: positive, no payload.
     pub const fn nan(self) -> u64 {
-        self.infinity() | 1 << (self.fraction_bits - 1)
+        self.infinity() | 1 << (self.fraction_bits() - 1)
     }
 }
 
@@ -155,15 +166,15 @@ pub enum Decoded {
 #[inline]
 pub fn decode(bits: u64, format: Format) -> Decoded {
     let negative = bits & format.sign_bit() != 0;
-    let fraction = bits & ((1 << format.fraction_bits) - 1);
-    let biased = (bits & format.infinity()) >> format.fraction_bits;
-    let lowest = format.min_exponent() - format.fraction_bits as i32;
-    if biased == format.infinity() >> format.fraction_bits {
+    let fraction = bits & ((1 << format.fraction_bits()) - 1);
+    let biased = (bits & format.infinity()) >> format.fraction_bits();
+    let lowest = format.min_exponent() - format.fraction_bits() as i32;
+    if biased == format.infinity() >> format.fraction_bits() {
         return match fraction {
             0 => Decoded::Infinite { negative },
             _ => Decoded::Nan {
                 negative,
-                payload: fraction << (64 - format.fraction_bits),
+                payload: fraction << (64 - format.fraction_bits()),
             },
         };
     }
@@ -176,7 +187,7 @@ pub fn decode(bits: u64, format: Format) -> Decoded {
         },
         _ => Decoded::Finite {
             negative,
-            significand: fraction | 1 << format.fraction_bits,
+            significand: fraction | 1 << format.fraction_bits(),
             exponent: lowest + biased as i32 - 1,
         },
     }
@@ -190,7 +201,7 @@ pub fn encode(value: Decoded, format: Format, rounding: Rounding) -> u64 {
         Decoded::Zero { negative } => sign(negative),
         Decoded::Infinite { negative } => sign(negative) | format.infinity(),
         Decoded::Nan { negative, payload } => {
-            sign(negative) | format.nan() | payload >> (64 - format.fraction_bits)
+            sign(negative) | format.nan() | payload >> (64 - format.fraction_bits())
         }
         Decoded::Finite {
             negative,
@@ -221,7 +232,7 @@ pub fn round(
         return sign | overflow(negative, format, rounding);
     }
     let leading = top.max(format.min_exponent());
-    let unit = leading - format.fraction_bits as i32;
+    let unit = leading - format.fraction_bits() as i32;
     let magnitude = shift_rounded(
         significand,
         exponent.saturating_sub(unit),
@@ -230,7 +241,7 @@ pub fn round(
     ) as u64;
     // A carry out of the fraction lands in the exponent, which is where it belongs.
     let biased = (leading - format.min_exponent()) as u64;
-    let bits = (biased << format.fraction_bits) + magnitude;
+    let bits = (biased << format.fraction_bits()) + magnitude;
     if bits >= format.infinity() {
         return sign | overflow(negative, format, rounding);
     }

@@ -3,40 +3,14 @@
 use spirula_spirv::analysis::{Cfg, Decorations, Definitions, Dominators, Layouts};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Interface, entry_points};
-use std::path::{Path, PathBuf};
-
-/// The corpus folder, `None` (said aloud) where it is missing; in CI that is a failure.
-fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
-    if folder.join("spirv").is_dir() {
-        return Some(folder.join("spirv"));
-    }
-    eprintln!(
-        "NOT RUN: no corpus at {} (set SPIRULA_CORPUS)",
-        folder.display()
-    );
-    assert!(std::env::var_os("CI").is_none(), "the corpus is missing");
-    None
-}
-
-fn modules(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the corpus can be read") {
-        let path = entry.expect("the corpus can be read").path();
-        if path.is_dir() {
-            modules(&path, out);
-        } else if path.extension().is_some_and(|e| e == "spv") {
-            out.push(path);
-        }
-    }
-    out.sort();
-}
+use spirula_testing::{corpus, files};
 
 #[test]
 fn modules_are_read_analysed_and_written() {
-    let Some(folder) = corpus() else { return };
-    let mut files = Vec::new();
-    modules(&folder, &mut files);
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let files = files(&folder, ".spv");
     assert!(files.len() > 900, "only {} modules found", files.len());
     let (mut same, mut reordered) = (0, 0);
     for file in files {

@@ -6,8 +6,9 @@
 
 use spirula_source::{Source, render};
 use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_testing::{Expected, files};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What becomes of a text.
 fn outcome(name: &str, source: &str) -> String {
@@ -34,31 +35,13 @@ fn outcome(name: &str, source: &str) -> String {
 }
 
 #[test]
-fn files() {
+fn texts_become_what_is_expected() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/text");
-    let entries = fs::read_dir(&folder).expect("the folder of tests is there");
-    let paths = entries.map(|entry| entry.expect("a readable folder").path());
-    let mut inputs: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|e| e == "spvasm"))
-        .collect();
-    inputs.sort();
-    assert!(!inputs.is_empty());
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut different = Vec::new();
-    for input in inputs {
+    let mut expected = Expected::new();
+    for input in files(&folder, ".spvasm") {
         let source = fs::read_to_string(&input).expect("the input is readable");
         let name = input.file_name().and_then(|n| n.to_str()).unwrap_or("?");
-        let found = outcome(name, &source);
-        let beside = input.with_extension("expected");
-        if bless {
-            fs::write(&beside, &found).expect("the expected file can be written");
-        } else if fs::read_to_string(&beside).ok().as_ref() != Some(&found) {
-            different.push(format!("==== {name} now gives\n{found}"));
-        }
+        expected.compare(&input.with_extension("expected"), &outcome(name, &source));
     }
-    let shown = different.join("\n");
-    assert!(
-        different.is_empty(),
-        "{shown}\nBLESS=1 accepts what is found"
-    );
+    expected.finish();
 }

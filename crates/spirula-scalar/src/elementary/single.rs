@@ -98,13 +98,18 @@ impl Elementary for f32 {
         power_edge(self, y)
     }
     fn magnitude_power(self, n: i32) -> Self {
-        if self == 0.0 || !self.is_finite() {
-            return libm::pow(self.abs().into(), n.into()) as Self;
+        let magnitude = self.abs();
+        if is_positive_finite(magnitude) {
+            return power(magnitude, n.into());
         }
-        power(self.abs(), n.into())
+        libm::pow(magnitude.into(), n.into()) as Self
     }
     fn magnitude_root(self, n: i32) -> Self {
-        libm::pow(f64::from(self.abs()), 1.0 / f64::from(n)) as Self
+        let (magnitude, exponent) = (self.abs(), 1.0 / f64::from(n));
+        if is_positive_finite(magnitude) {
+            return power(magnitude, exponent);
+        }
+        libm::pow(magnitude.into(), exponent) as Self
     }
     fn cbrt(self) -> Self {
         libm::cbrtf(self)

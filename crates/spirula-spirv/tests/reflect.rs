@@ -1,0 +1,126 @@
+//! Interfaces of entry points, and layouts of types.
+
+use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{BindingKind, Interface, ParamKind, entry_points, spec_constants};
+use spirula_spirv::text::{ParseOptions, parse};
+
+fn module(text: &str) -> Module {
+    let words = parse(text, &ParseOptions::default()).expect("the text is sound");
+    Module::from_words(words).expect("the module is sound")
+}
+
+#[test]
+fn parameters_of_a_kernel() {
+    let module = module(include_str!("reflect/kernel.spvasm"));
+    assert_eq!(
+        entry_points(&module),
+        [("main".to_owned(), ExecutionModel::Kernel)]
+    );
+    let interface = Interface::of(&module, "main").expect("there is such an entry point");
+    assert_eq!(interface.workgroup_size, Some([8, 4, 1]));
+    assert!(interface.bindings.is_empty() && interface.push_constant_bytes == 0);
+    let params = &interface.params;
+    assert_eq!(params[0].name.as_deref(), Some("data"));
+    let value = |n: usize| match params[n].kind {
+        ParamKind::Value {
+            size,
+            align,
+            by_pointer,
+            ..
+        } => (size, align, by_pointer),
+        other => panic!("parameter {n} is {other:?}"),
+    };
+    let class = StorageClass::CrossWorkgroup;
+    assert!(matches!(params[0].kind, ParamKind::Buffer { class: c, .. } if c == class));
+    assert!(matches!(params[1].kind, ParamKind::Workgroup { .. }));
+    assert_eq!(
+        value(2),
+        (16, 16, false),
+        "three floats take the room of four"
+    );
+    assert_eq!(value(3), (16, 8, true));
+    assert_eq!(value(4), (9, 1, true), "packed");
+    assert!(matches!(params[5].kind, ParamKind::Opaque { .. }));
+}
+
+#[test]
+fn resources_of_a_shader() {
+    let module = module(include_str!("reflect/shader.spvasm"));
+    let interface = Interface::of(&module, "main").expect("there is such an entry point");
+    assert_eq!(
+        interface.workgroup_size,
+        Some([64, 1, 1]),
+        "the constant counts above the mode"
+    );
+    assert_eq!(interface.push_constant_bytes, 32);
+    let found: Vec<_> = interface
+        .bindings
+        .iter()
+        .map(|b| (b.set, b.binding, b.count, b.read_only, b.name.as_deref()))
+        .collect();
+    let expected = [
+        (0, 1, 1, true, None),
+        (0, 5, 3, false, Some("outputs")),
+        (1, 2, 1, true, Some("input")),
+    ];
+    assert_eq!(found, expected);
+    assert!(matches!(
+        interface.bindings[0].kind,
+        BindingKind::Uniform(_)
+    ));
+    assert!(matches!(
+        interface.bindings[1].kind,
+        BindingKind::Storage(_)
+    ));
+    assert!(matches!(
+        interface.bindings[2].kind,
+        BindingKind::Storage(_)
+    ));
+    let constants = spec_constants(
+        &module,
+        &Definitions::compute(&module),
+        &Decorations::compute(&module),
+    );
+    let constants: Vec<_> = constants.iter().map(|c| (c.spec_id, c.default)).collect();
+    assert_eq!(constants, [(3, 64), (4, 1)]);
+}
+
+#[test]
+fn layouts_follow_decorations() {
+    let module = module(include_str!("reflect/shader.spvasm"));
+    let definitions = Definitions::compute(&module);
+    let layouts = Layouts::compute(
+        &module,
+        &definitions,
+        &Decorations::compute(&module),
+        |id| definitions.default_value(&module, id),
+    )
+    .expect("all lengths are known");
+    let block = module
+        .all_insts()
+        .find(|i| i.op() == Op::TypeStruct && i.operands().len() == 3);
+    let block = block.and_then(|b| b.result()).expect("the block is there");
+    assert_eq!(layouts.member(block, 0).offset, 0);
+    let matrix = layouts.member(block, 1);
+    assert_eq!(
+        (matrix.offset, matrix.matrix_stride, matrix.row_major),
+        (16, Some(16), true)
+    );
+    assert_eq!(layouts.member(block, 2).offset, 96);
+    let array = module.all_insts().find(|i| i.op() == Op::TypeRuntimeArray);
+    let array = array.and_then(|a| a.result()).expect("the array is there");
+    assert_eq!(
+        (layouts.get(array).stride, layouts.get(array).size),
+        (16, 0)
+    );
+}
+
+#[test]
+fn a_missing_entry_point_names_those_that_are_there() {
+    let module = module(include_str!("reflect/kernel.spvasm"));
+    let error = Interface::of(&module, "mian").expect_err("there is no such entry point");
+    assert_eq!(error.hint.as_deref(), Some("it has: main"));
+}

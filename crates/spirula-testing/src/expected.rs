@@ -1,0 +1,59 @@
+//! Inputs with the text that is expected of them beside.
+
+use std::fs;
+use std::path::Path;
+
+/// Compares what was found with files; `BLESS=1` writes the files instead.
+#[derive(Debug, Default)]
+pub struct Expected {
+    compared: usize,
+    different: Vec<String>,
+}
+
+impl Expected {
+    /// Nothing compared yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Compares what was found with a file.
+    ///
+    /// # Panics
+    /// When the file cannot be written.
+    pub fn compare(&mut self, file: &Path, found: &str) {
+        self.compared += 1;
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(file, found).expect("the expected file can be written");
+            return;
+        }
+        let expected = fs::read_to_string(file).unwrap_or_default();
+        if expected != found {
+            let line = expected
+                .lines()
+                .zip(found.lines())
+                .take_while(|(e, f)| e == f)
+                .count();
+            let (want, got) = (expected.lines().nth(line), found.lines().nth(line));
+            self.different.push(format!(
+                "{}:{}:\n  expected {}\n  found    {}\n{found}",
+                file.display(),
+                line + 1,
+                want.unwrap_or("the end"),
+                got.unwrap_or("the end"),
+            ));
+        }
+    }
+
+    /// Ends the comparison.
+    ///
+    /// # Panics
+    /// When anything differed, or nothing was compared.
+    pub fn finish(self) {
+        assert!(self.compared > 0, "nothing was compared");
+        let shown = self.different.join("\n");
+        assert!(
+            self.different.is_empty(),
+            "{shown}\nBLESS=1 accepts what is found"
+        );
+    }
+}

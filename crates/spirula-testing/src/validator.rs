@@ -1,0 +1,62 @@
+//! The Khronos validator.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+/// `spirv-val`, where it is installed.
+#[derive(Clone, Debug)]
+pub struct Validator {
+    program: PathBuf,
+}
+
+impl Validator {
+    /// The program that `SPIRV_VAL` names, else the one on the path. `None`, said aloud, where
+    /// there is none.
+    ///
+    /// # Panics
+    /// When there is none and `CI` is set.
+    pub fn find() -> Option<Validator> {
+        let program = std::env::var_os("SPIRV_VAL").map_or("spirv-val".into(), PathBuf::from);
+        if Command::new(&program)
+            .arg("--version")
+            .output()
+            .is_ok_and(|o| o.status.success())
+        {
+            return Some(Validator { program });
+        }
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "the SPIR-V validator is missing"
+        );
+        eprintln!("NOT TESTED: no spirv-val; set SPIRV_VAL");
+        None
+    }
+
+    /// Validates a module for a target environment.
+    ///
+    /// # Errors
+    /// What the validator says of a module that it refuses.
+    ///
+    /// # Panics
+    /// When the validator does not run.
+    pub fn check(&self, module: &[u8], environment: &str) -> Result<(), String> {
+        let mut child = Command::new(&self.program)
+            .args(["--target-env", environment, "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the validator starts");
+        if let Some(mut input) = child.stdin.take() {
+            // A validator that refuses the header closes its input early.
+            _ = input.write_all(module);
+        }
+        let output = child.wait_with_output().expect("the validator ends");
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = [output.stdout, output.stderr].concat();
+        Err(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+}
