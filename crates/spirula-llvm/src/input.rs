@@ -1,7 +1,7 @@
 //! Telling the forms of LLVM IR apart.
 
 use crate::ir::Module;
-use crate::{Error, bitcode, fault};
+use crate::{Error, bitcode, fault, text};
 use spirula_source::{Diagnostic, Place};
 
 pub use bitcode::is_bitcode;
@@ -24,14 +24,58 @@ fn read_any(bytes: &[u8]) -> Result<Module, Error> {
     let mut module = if is_bitcode(bytes) {
         bitcode::read(bytes)?
     } else {
-        return Err(fault(Place::Unknown, "not LLVM bitcode"));
+        text::read(bytes)?
     };
     let Module { types, layout, .. } = &mut module;
     layout.measure_all(types);
     Ok(module)
 }
 
-/// Whether the bytes look like LLVM assembly.
-pub fn looks_like_llvm_text(_bytes: &[u8]) -> bool {
-    false
+/// Words that begin a definition of LLVM assembly at the beginning of a line.
+const BEGINNINGS: &[&[u8]] = &[
+    b"; ModuleID",
+    b"source_filename",
+    b"target datalayout",
+    b"target triple",
+    b"define ",
+    b"declare ",
+    b"attributes #",
+    b"@",
+    b"!",
+];
+
+/// Whether the bytes look like LLVM assembly: text whose first lines that are neither empty nor
+/// comments begin a definition.
+pub fn looks_like_llvm_text(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty());
+    let is_beginning = |line: &[u8]| BEGINNINGS.iter().any(|&word| line.starts_with(word));
+    lines
+        .find(|line| line.first() != Some(&b';') || is_beginning(line))
+        .is_some_and(|line| is_beginning(line) || is_type_or_comdat(line))
+}
+
+/// `%name = type …` or `$name = comdat …`
+fn is_type_or_comdat(line: &[u8]) -> bool {
+    let word = |word: &[u8]| line.windows(word.len()).any(|window| window == word);
+    match line.first() {
+        Some(b'%') => word(b"= type "),
+        Some(b'$') => word(b"= comdat "),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_apart() {
+        assert!(is_bitcode(b"BC\xc0\xde...."));
+        assert!(looks_like_llvm_text(b"; a remark\n\ndefine void @f() {"));
+        assert!(looks_like_llvm_text(b"; ModuleID = 'x'\n"));
+        assert!(looks_like_llvm_text(b"%a = type { i32 }\n"));
+        assert!(!looks_like_llvm_text(b"; SPIR-V\n%1 = OpTypeVoid\n"));
+        assert!(!looks_like_llvm_text(b"OpCapability Shader\n"));
+    }
 }

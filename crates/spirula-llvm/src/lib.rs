@@ -11,6 +11,7 @@ pub mod ir;
 mod bitcode;
 mod error;
 mod input;
+mod text;
 mod translate;
 mod upgrade;
 

@@ -40,15 +40,31 @@ fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn bitcode_of_kernels_is_read() {
-    let Some(folder) = corpus() else { return };
-    let files = files(&folder.join("kernels"), ".bc");
+/// Reads all files; gives those that are refused, with the reason.
+fn refused(files: &[PathBuf]) -> Vec<String> {
     assert!(!files.is_empty());
+    let mut refused = Vec::new();
     for path in files {
-        let bytes = std::fs::read(&path).expect("a file that can be read");
+        let bytes = std::fs::read(path).expect("a file that can be read");
         if let Err(error) = spirula_llvm::read(&bytes) {
-            panic!("{}: {error}", path.display());
+            refused.push(format!("{}: {error}", path.display()));
         }
     }
+    refused
+}
+
+#[test]
+fn kernels_are_read() {
+    let Some(folder) = corpus() else { return };
+    for suffix in [".bc", ".ll"] {
+        assert_eq!(refused(&files(&folder.join("kernels"), suffix)), [""; 0]);
+    }
+}
+
+/// Two of the 900 are no LLVM assembly: several files in one, and remarks in another style.
+#[test]
+fn conformance_tests_are_read() {
+    let Some(folder) = corpus() else { return };
+    let refused = refused(&files(&folder.join("conformance"), ".ll"));
+    assert!(refused.len() <= 2, "{refused:#?}");
 }

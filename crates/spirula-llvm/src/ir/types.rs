@@ -312,6 +312,16 @@ impl Types {
         }
     }
 
+    /// Whether a value of one type can stand where one of the other belongs: the types are equal,
+    /// or pointers to the same address space, whatever they are said to point to.
+    pub fn agree(&self, a: Type, b: Type) -> bool {
+        a == b
+            || match (self.kind(a), self.kind(b)) {
+                (TypeKind::Pointer { space: a, .. }, TypeKind::Pointer { space: b, .. }) => a == b,
+                _ => false,
+            }
+    }
+
     /// The element type of a vector, the type itself otherwise.
     pub fn scalar(&self, ty: Type) -> Type {
         match *self.kind(ty) {

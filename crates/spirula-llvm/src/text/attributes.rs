@@ -1,0 +1,279 @@
+//! Attributes in LLVM assembly.
+
+use super::encoding::{ALLOC_KINDS, CAPTURES, FP_CLASSES, access_from_name, find_bits};
+use super::lexer::Kind;
+use super::parser::Parser;
+use crate::ir::{Align, AttrForm, AttrKind, AttrSet, Attribute, Symbol};
+use crate::upgrade::{MEMORY_LOCATIONS, all_memory, function_memory, plain_attribute};
+use crate::{Error, fault};
+
+impl Parser<'_> {
+    /// Attributes of a result or parameter.
+    pub fn value_attributes(&mut self) -> Result<AttrSet, Error> {
+        let mut attributes = Vec::new();
+        while self.attribute(&mut attributes)? {}
+        if attributes.is_empty() {
+            return Ok(AttrSet::EMPTY);
+        }
+        Ok(self.module.attributes.set(attributes))
+    }
+
+    /// Attributes of a function or call, groups included.
+    pub fn function_attributes(&mut self) -> Result<Vec<Attribute>, Error> {
+        let mut attributes = Vec::new();
+        loop {
+            if self.token.kind == Kind::AttributeGroup {
+                let token = self.bump();
+                let number = self.number_of(token)?;
+                // As in LLVM, a group that is not defined has no attributes.
+                let group = self.groups.get(&number).into_iter().flatten();
+                attributes.extend(group.cloned());
+            } else if !self.attribute(&mut attributes)? {
+                function_memory(&mut attributes);
+                return Ok(attributes);
+            }
+        }
+    }
+
+    /// `attributes #7 = { … }`, behind the first word.
+    pub fn attribute_group(&mut self) -> Result<(), Error> {
+        if self.token.kind != Kind::AttributeGroup {
+            return self.expected("an attribute group");
+        }
+        let token = self.bump();
+        let number = self.number_of(token)?;
+        self.expect(b'=')?;
+        self.expect(b'{')?;
+        let mut attributes = Vec::new();
+        while self.attribute(&mut attributes)? {}
+        if !self.at(b'}') {
+            return self.expected("an attribute");
+        }
+        self.bump();
+        self.groups.insert(number, attributes);
+        Ok(())
+    }
+
+    /// One attribute if one comes next.
+    fn attribute(&mut self, attributes: &mut Vec<Attribute>) -> Result<bool, Error> {
+        if self.token.kind == Kind::String {
+            let key = self.symbol_string()?;
+            let value = if self.eat(b'=') {
+                self.symbol_string()?
+            } else {
+                Symbol::EMPTY
+            };
+            attributes.push(Attribute::String(key, value));
+            return Ok(true);
+        }
+        let word = self.peek_word();
+        let kind = AttrKind::from_name(word);
+        let Some(kind) = kind else { return Ok(false) };
+        self.bump();
+        attributes.push(self.attribute_of(kind)?);
+        Ok(true)
+    }
+
+    fn attribute_of(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+        match kind.form() {
+            AttrForm::Plain => Ok(Attribute::Plain(kind)),
+            AttrForm::Type => {
+                if !self.eat(b'(') {
+                    return Ok(Attribute::Type(kind, None));
+                }
+                let ty = self.ty()?;
+                self.expect(b')')?;
+                Ok(Attribute::Type(kind, Some(ty)))
+            }
+            AttrForm::Range => self.range(kind),
+            AttrForm::RangeList => {
+                self.expect(b'(')?;
+                let mut ranges = Vec::new();
+                self.list(b')', |parser| {
+                    parser.expect(b'(')?;
+                    let low = parser.signed()?;
+                    parser.expect(b',')?;
+                    let high = parser.signed()?;
+                    parser.expect(b')')?;
+                    ranges.push((low, high));
+                    Ok(())
+                })?;
+                Ok(Attribute::RangeList(kind, ranges.into()))
+            }
+            AttrForm::Number => self.number_attribute(kind),
+        }
+    }
+
+    fn number_attribute(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+        let number = match kind {
+            AttrKind::Align => self.align_number()?,
+            AttrKind::AlignStack => {
+                if self.eat(b'=') {
+                    self.unsigned()?
+                } else {
+                    self.number_in_parens()?
+                }
+            }
+            AttrKind::Memory => self.memory()?,
+            AttrKind::Captures => self.captures()?,
+            AttrKind::NoFpClass => self.fp_classes()?,
+            AttrKind::AllocSize => {
+                self.expect(b'(')?;
+                let first = self.unsigned_32()?;
+                let second = if self.eat(b',') {
+                    self.unsigned_32()?
+                } else {
+                    u32::MAX
+                };
+                self.expect(b')')?;
+                u64::from(first) << 32 | u64::from(second)
+            }
+            AttrKind::VScaleRange => {
+                self.expect(b'(')?;
+                let low = self.unsigned_32()?;
+                let high = if self.eat(b',') {
+                    self.unsigned_32()?
+                } else {
+                    low
+                };
+                self.expect(b')')?;
+                u64::from(low) << 32 | u64::from(high)
+            }
+            AttrKind::AllocKind => self.alloc_kind()?,
+            AttrKind::UwTable => {
+                if !self.eat(b'(') {
+                    return Ok(plain_attribute(kind));
+                }
+                let number = if self.eat_word("sync") {
+                    1
+                } else {
+                    self.expect_word("async")?;
+                    2
+                };
+                self.expect(b')')?;
+                number
+            }
+            AttrKind::DeadOnReturn if !self.at(b'(') => return Ok(plain_attribute(kind)),
+            _ => self.number_in_parens()?,
+        };
+        Ok(Attribute::Number(kind, number))
+    }
+
+    /// `8`, `(8)` or `=8` behind `align`: a power of two.
+    pub fn align_number(&mut self) -> Result<u64, Error> {
+        let parens = self.eat(b'(');
+        if !parens {
+            self.eat(b'=');
+        }
+        let place = self.token.place();
+        let number = self.unsigned()?;
+        if Align::from_bytes(number).is_none() {
+            return Err(fault(place, "an alignment that is no power of two"));
+        }
+        if parens {
+            self.expect(b')')?;
+        }
+        Ok(number)
+    }
+
+    fn signed(&mut self) -> Result<i64, Error> {
+        match self.peek_text().parse() {
+            Ok(number) if self.token.kind == Kind::Integer => {
+                self.bump();
+                Ok(number)
+            }
+            _ => self.expected("a number"),
+        }
+    }
+
+    fn range(&mut self, kind: AttrKind) -> Result<Attribute, Error> {
+        self.expect(b'(')?;
+        let place = self.token.place();
+        let ty = self.ty()?;
+        let Some(width) = self.module.types.int_width(ty) else {
+            return Err(fault(place, "expected an integer type"));
+        };
+        let low = self.integer_words(width)?;
+        self.expect(b',')?;
+        let high = self.integer_words(width)?;
+        self.expect(b')')?;
+        Ok(Attribute::Range(kind, width, low.into(), high.into()))
+    }
+
+    fn memory(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        let mut bits = 0;
+        self.list(b')', |parser| {
+            let mut location = None;
+            if parser.token.kind == Kind::Label {
+                let name = parser.peek_text().trim_end_matches(':');
+                location = MEMORY_LOCATIONS.iter().position(|&at| at == name);
+                if location.is_none() {
+                    return parser.expected("a place in memory");
+                }
+                parser.bump();
+            }
+            let Some(access) = parser.eat_named(access_from_name) else {
+                return parser.expected("`none`, `read`, `write` or `readwrite`");
+            };
+            match location {
+                Some(at) => bits = bits & !(3 << (2 * at)) | access << (2 * at),
+                None => bits = all_memory(access),
+            }
+            Ok(())
+        })?;
+        Ok(bits)
+    }
+
+    fn captures(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        let (mut other, mut result) = (0, None);
+        let mut of_result = false;
+        self.list(b')', |parser| {
+            if parser.token.kind == Kind::Label && parser.peek_text() == "ret:" {
+                parser.bump();
+                of_result = true;
+            }
+            let Some(bits) = parser.eat_named(|name| find_bits(CAPTURES, name)) else {
+                return parser.expected("what is captured");
+            };
+            if of_result {
+                result = Some(result.unwrap_or(0) | bits);
+            } else {
+                other |= bits;
+            }
+            Ok(())
+        })?;
+        Ok(other << 4 | result.unwrap_or(other))
+    }
+
+    fn fp_classes(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        if self.token.kind == Kind::Integer {
+            let bits = self.unsigned()?;
+            self.expect(b')')?;
+            return Ok(bits);
+        }
+        let mut bits = 0;
+        while !self.eat(b')') {
+            match self.eat_named(|name| find_bits(FP_CLASSES, name)) {
+                Some(class) => bits |= class,
+                None => return self.expected("a class of floating-point numbers"),
+            }
+        }
+        Ok(bits)
+    }
+
+    fn alloc_kind(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        let place = self.token.place();
+        let text = self.text_string()?;
+        self.expect(b')')?;
+        text.split(',')
+            .filter(|part| !part.is_empty())
+            .try_fold(0, |bits, part| match find_bits(ALLOC_KINDS, part) {
+                Some(bit) => Ok(bits | bit),
+                None => Err(fault(place, format!("`{part}` is no kind of allocation"))),
+            })
+    }
+}

@@ -1,0 +1,59 @@
+//! Numbers behind the words of some attributes, as LLVM encodes them.
+
+/// Words and their bits, larger sets before those they include.
+pub type Bits = &'static [(&'static str, u64)];
+
+/// Of `captures`.
+pub const CAPTURES: Bits = &[
+    ("provenance", 12),
+    ("address", 3),
+    ("read_provenance", 4),
+    ("address_is_null", 1),
+    ("none", 0),
+];
+
+/// Of `nofpclass`.
+pub const FP_CLASSES: Bits = &[
+    ("all", 0x3ff),
+    ("nan", 0x003),
+    ("inf", 0x204),
+    ("norm", 0x108),
+    ("sub", 0x090),
+    ("zero", 0x060),
+    ("snan", 0x001),
+    ("qnan", 0x002),
+    ("ninf", 0x004),
+    ("nnorm", 0x008),
+    ("nsub", 0x010),
+    ("nzero", 0x020),
+    ("pzero", 0x040),
+    ("psub", 0x080),
+    ("pnorm", 0x100),
+    ("pinf", 0x200),
+];
+
+/// Of `allockind`.
+pub const ALLOC_KINDS: Bits = &[
+    ("alloc", 1),
+    ("realloc", 2),
+    ("free", 4),
+    ("uninitialized", 8),
+    ("zeroed", 16),
+    ("aligned", 32),
+];
+
+/// Of `memory`, by their number.
+pub const ACCESSES: [&str; 4] = ["none", "read", "write", "readwrite"];
+
+/// The number of an access.
+pub fn access_from_name(name: &str) -> Option<u64> {
+    ACCESSES
+        .iter()
+        .position(|&access| access == name)
+        .map(|index| index as u64)
+}
+
+/// The bits of a word.
+pub fn find_bits(table: Bits, name: &str) -> Option<u64> {
+    table.iter().find(|row| row.0 == name).map(|row| row.1)
+}

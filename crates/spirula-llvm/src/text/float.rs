@@ -1,0 +1,66 @@
+//! Floating-point literals.
+
+/// Width of the exponent and of the fraction of a format.
+pub type Format = (u32, u32);
+
+/// IEEE 754 binary16.
+pub const HALF: Format = (5, 10);
+/// bfloat16.
+pub const BFLOAT: Format = (8, 7);
+/// IEEE 754 binary32.
+pub const FLOAT: Format = (8, 23);
+
+/// The bits of a binary64 number in a narrower format; `None` if the number is not in it.
+pub fn narrow(bits: u64, (exponent_width, fraction_width): Format) -> Option<u64> {
+    let sign = bits >> 63 << (exponent_width + fraction_width);
+    let exponent = bits >> 52 & 0x7ff;
+    let fraction = bits & ((1 << 52) - 1);
+    let dropped = 52 - fraction_width;
+    let all_ones = (1 << exponent_width) - 1;
+    if exponent == 0x7ff {
+        // A NaN whose payload does not fit keeps its upper bits, as long as it stays a NaN.
+        let kept = fraction >> dropped;
+        return (kept != 0 || fraction == 0).then_some(sign | all_ones << fraction_width | kept);
+    }
+    if exponent == 0 {
+        return (fraction == 0).then_some(sign);
+    }
+    let bias = (1_i64 << (exponent_width - 1)) - 1;
+    let scaled = exponent as i64 - 1023 + bias;
+    if scaled >= all_ones as i64 {
+        return None;
+    }
+    let (dropped, significand, scaled) = match scaled {
+        1.. => (dropped, fraction, scaled as u64),
+        // A subnormal number of the narrower format: its leading one is written.
+        _ => (
+            dropped + u32::try_from(1 - scaled).ok()?,
+            fraction | 1 << 52,
+            0,
+        ),
+    };
+    if dropped > 63 || significand & ((1 << dropped) - 1) != 0 {
+        return None;
+    }
+    Some(sign | scaled << fraction_width | significand >> dropped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn narrowing_is_exact_or_refused() {
+        assert_eq!(narrow(1.0_f64.to_bits(), HALF), Some(0x3c00));
+        assert_eq!(
+            narrow((-2.5_f64).to_bits(), FLOAT),
+            Some(u64::from((-2.5_f32).to_bits()))
+        );
+        assert_eq!(narrow(0.1_f64.to_bits(), FLOAT), None);
+        assert_eq!(narrow(1e300_f64.to_bits(), FLOAT), None);
+        let least = f64::from(f32::from_bits(1)).to_bits();
+        assert_eq!(narrow(least, FLOAT), Some(1));
+        assert_eq!(narrow(f64::INFINITY.to_bits(), BFLOAT), Some(0x7f80));
+        assert_eq!(narrow(5.960464477539063e-8_f64.to_bits(), HALF), Some(1));
+    }
+}

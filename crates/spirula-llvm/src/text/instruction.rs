@@ -1,0 +1,868 @@
+//! Instructions in LLVM assembly.
+
+use super::lexer::Kind;
+use super::parser::{Name, Parser};
+use crate::ir::{
+    Align, AttrSet, Block, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode,
+    Ordering, Predicate, RmwOp, Span, Symbol, Type, TypeKind, Value, address_type, compare_type,
+    member_type, shuffle_mask, shuffle_type,
+};
+use crate::{Error, fault};
+
+const FAST_MATH: Flags = Flags::FAST;
+
+/// Flags that may stand behind an opcode.
+fn allowed_flags(opcode: Opcode) -> Flags {
+    match opcode {
+        Opcode::Add | Opcode::Sub | Opcode::Mul | Opcode::Shl | Opcode::Trunc => {
+            Flags::NUW | Flags::NSW
+        }
+        Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => Flags::EXACT,
+        Opcode::Or => Flags::DISJOINT,
+        Opcode::ZExt | Opcode::UiToFp => Flags::NNEG,
+        Opcode::ICmp => Flags::SAMESIGN,
+        Opcode::GetElementPtr => Flags::INBOUNDS | Flags::NUSW | Flags::NUW,
+        Opcode::FNeg
+        | Opcode::FAdd
+        | Opcode::FSub
+        | Opcode::FMul
+        | Opcode::FDiv
+        | Opcode::FRem
+        | Opcode::FCmp
+        | Opcode::Phi
+        | Opcode::Select
+        | Opcode::Call
+        | Opcode::FpTrunc
+        | Opcode::FpExt => FAST_MATH,
+        _ => Flags::NONE,
+    }
+}
+
+impl Parser<'_> {
+    /// An instruction, without the name of its result; it began at byte `start`.
+    pub fn instruction(&mut self, start: usize) -> Result<(), Error> {
+        let tail = match self.peek_word() {
+            "tail" => Flags::TAIL,
+            "musttail" => Flags::MUSTTAIL,
+            "notail" => Flags::NOTAIL,
+            _ => Flags::NONE,
+        };
+        if !tail.is_empty() {
+            self.bump();
+            if !self.at_word("call") {
+                return self.expected("`call`");
+            }
+        }
+        let Some(opcode) = self.eat_named(Opcode::from_name) else {
+            return self.expected("an instruction");
+        };
+        let flags = self.flags(allowed_flags(opcode)) | tail;
+        match opcode {
+            _ if opcode.is_binary() => self.binary(opcode, flags, start),
+            _ if opcode.is_cast() => self.cast(opcode, flags, start),
+            Opcode::FNeg | Opcode::Freeze | Opcode::Resume => self.unary(opcode, flags, start),
+            Opcode::ICmp | Opcode::FCmp => self.compare(opcode, flags, start),
+            Opcode::Ret => self.ret(start),
+            Opcode::Br => self.branch(start),
+            Opcode::Switch => self.switch(start),
+            Opcode::IndirectBr => self.indirect_branch(start),
+            Opcode::Unreachable => self.plain(opcode, flags, Type::VOID, &[], Extra::None, start),
+            Opcode::Phi => self.phi(flags, start),
+            Opcode::Select => self.select(flags, start),
+            Opcode::Alloca => self.alloca(start),
+            Opcode::Load => self.load(start),
+            Opcode::Store => self.store(start),
+            Opcode::GetElementPtr => self.address(flags, start),
+            Opcode::Fence => self.fence(start),
+            Opcode::CmpXchg => self.compare_exchange(start),
+            Opcode::AtomicRmw => self.read_modify_write(start),
+            Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector => {
+                self.vector(opcode, start)
+            }
+            Opcode::ExtractValue | Opcode::InsertValue => self.aggregate(opcode, start),
+            Opcode::VaArg => self.va_arg(start),
+            Opcode::LandingPad => self.landing_pad(start),
+            Opcode::CatchPad | Opcode::CleanupPad => self.pad(opcode, start),
+            Opcode::CatchSwitch => self.catch_switch(start),
+            Opcode::CatchRet | Opcode::CleanupRet => self.pad_return(opcode, start),
+            _ => self.call(opcode, flags, start),
+        }
+    }
+
+    fn plain(
+        &mut self,
+        opcode: Opcode,
+        flags: Flags,
+        ty: Type,
+        operands: &[Value],
+        extra: Extra,
+        start: usize,
+    ) -> Result<(), Error> {
+        let operands = self.body()?.operands(operands);
+        self.push(
+            Instruction {
+                opcode,
+                flags,
+                ty,
+                operands,
+                extra,
+            },
+            start,
+        )
+    }
+
+    fn blocks(&mut self, blocks: &[Block]) -> Result<Extra, Error> {
+        let body = self.body()?;
+        let start = body.func.block_pool.len();
+        body.func.block_pool.extend_from_slice(blocks);
+        Ok(Extra::Blocks(Span::since(start, &body.func.block_pool)))
+    }
+
+    fn numbers(&mut self, numbers: &[u32]) -> Result<Span, Error> {
+        let body = self.body()?;
+        let start = body.func.number_pool.len();
+        body.func.number_pool.extend_from_slice(numbers);
+        Ok(Span::since(start, &body.func.number_pool))
+    }
+
+    fn binary(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let (ty, left) = self.typed_value()?;
+        self.expect(b',')?;
+        let right = self.value(ty)?;
+        self.plain(opcode, flags, ty, &[left, right], Extra::None, start)
+    }
+
+    fn unary(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let (ty, operand) = self.typed_value()?;
+        let ty = if opcode == Opcode::Resume {
+            Type::VOID
+        } else {
+            ty
+        };
+        self.plain(opcode, flags, ty, &[operand], Extra::None, start)
+    }
+
+    fn cast(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let (_, operand) = self.typed_value()?;
+        self.expect_word("to")?;
+        let ty = self.ty()?;
+        self.plain(opcode, flags, ty, &[operand], Extra::None, start)
+    }
+
+    fn compare(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let integer = opcode == Opcode::ICmp;
+        let named = |name: &str| Predicate::from_name_for(name, integer);
+        let Some(predicate) = self.eat_named(named) else {
+            return self.expected("a comparison");
+        };
+        let (ty, left) = self.typed_value()?;
+        self.expect(b',')?;
+        let right = self.value(ty)?;
+        let ty = compare_type(&mut self.module.types, ty);
+        self.plain(
+            opcode,
+            flags,
+            ty,
+            &[left, right],
+            Extra::Compare(predicate),
+            start,
+        )
+    }
+
+    fn ret(&mut self, start: usize) -> Result<(), Error> {
+        let ty = self.ty()?;
+        if ty == Type::VOID {
+            return self.plain(Opcode::Ret, Flags::NONE, ty, &[], Extra::None, start);
+        }
+        let value = self.value(ty)?;
+        self.plain(
+            Opcode::Ret,
+            Flags::NONE,
+            Type::VOID,
+            &[value],
+            Extra::None,
+            start,
+        )
+    }
+
+    fn branch(&mut self, start: usize) -> Result<(), Error> {
+        if self.at_word("label") {
+            let target = self.target()?;
+            let blocks = self.blocks(&[target])?;
+            return self.plain(Opcode::Br, Flags::NONE, Type::VOID, &[], blocks, start);
+        }
+        let place = self.token.place();
+        let (ty, condition) = self.typed_value()?;
+        if ty != Type::I1 {
+            return Err(fault(place, "a branch on what is no `i1`"));
+        }
+        self.expect(b',')?;
+        let first = self.target()?;
+        self.expect(b',')?;
+        let second = self.target()?;
+        let blocks = self.blocks(&[first, second])?;
+        self.plain(
+            Opcode::Br,
+            Flags::NONE,
+            Type::VOID,
+            &[condition],
+            blocks,
+            start,
+        )
+    }
+
+    fn switch(&mut self, start: usize) -> Result<(), Error> {
+        let (ty, value) = self.typed_value()?;
+        self.expect(b',')?;
+        let mut operands = vec![value];
+        let mut blocks = vec![self.target()?];
+        self.expect(b'[')?;
+        while !self.eat(b']') {
+            let place = self.token.place();
+            let case = self.typed_constant()?;
+            if self.module.consts.ty(case) != ty {
+                return Err(fault(place, "a case of another type"));
+            }
+            self.expect(b',')?;
+            operands.push(Value::constant(case));
+            blocks.push(self.target()?);
+        }
+        let blocks = self.blocks(&blocks)?;
+        self.plain(
+            Opcode::Switch,
+            Flags::NONE,
+            Type::VOID,
+            &operands,
+            blocks,
+            start,
+        )
+    }
+
+    fn indirect_branch(&mut self, start: usize) -> Result<(), Error> {
+        let (_, address) = self.typed_value()?;
+        self.expect(b',')?;
+        let blocks = self.target_list()?;
+        let blocks = self.blocks(&blocks)?;
+        self.plain(
+            Opcode::IndirectBr,
+            Flags::NONE,
+            Type::VOID,
+            &[address],
+            blocks,
+            start,
+        )
+    }
+
+    fn target_list(&mut self) -> Result<Vec<Block>, Error> {
+        self.expect(b'[')?;
+        let mut blocks = Vec::new();
+        self.list(b']', |parser| {
+            blocks.push(parser.target()?);
+            Ok(())
+        })?;
+        Ok(blocks)
+    }
+
+    fn phi(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+        let ty = self.ty()?;
+        let (mut operands, mut blocks) = (Vec::new(), Vec::new());
+        loop {
+            self.expect(b'[')?;
+            operands.push(self.value(ty)?);
+            self.expect(b',')?;
+            blocks.push(self.block_name()?);
+            self.expect(b']')?;
+            if !self.comma_before(b'[') {
+                break;
+            }
+        }
+        let blocks = self.blocks(&blocks)?;
+        self.plain(Opcode::Phi, flags, ty, &operands, blocks, start)
+    }
+
+    /// Takes a comma if a certain character follows it.
+    fn comma_before(&mut self, punct: u8) -> bool {
+        let ahead = self.text[self.token.end..].trim_ascii_start();
+        self.at(b',') && ahead.first() == Some(&punct) && self.eat(b',')
+    }
+
+    /// Takes a comma unless metadata follows it.
+    fn comma_before_operand(&mut self) -> bool {
+        let ahead = self.text[self.token.end..].trim_ascii_start();
+        self.at(b',') && ahead.first() != Some(&b'!') && self.eat(b',')
+    }
+
+    fn select(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+        let (_, condition) = self.typed_value()?;
+        self.expect(b',')?;
+        let (ty, first) = self.typed_value()?;
+        self.expect(b',')?;
+        let place = self.token.place();
+        let (second_type, second) = self.typed_value()?;
+        if !self.module.types.agree(second_type, ty) {
+            return Err(fault(place, "a value of another type than the first"));
+        }
+        self.plain(
+            Opcode::Select,
+            flags,
+            ty,
+            &[condition, first, second],
+            Extra::None,
+            start,
+        )
+    }
+
+    fn alloca(&mut self, start: usize) -> Result<(), Error> {
+        let mut flags = self.flags(Flags::INALLOCA);
+        flags |= self.flags(Flags::SWIFTERROR);
+        let ty = self.ty()?;
+        let mut count = None;
+        let mut align = Align::NONE;
+        let mut space = 0;
+        while self.comma_before_operand() {
+            if self.at_word("align") {
+                self.bump();
+                align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
+            } else if let Some(found) = self.address_space()? {
+                space = found;
+            } else {
+                count = Some(self.typed_value()?.1);
+            }
+        }
+        let one = self.module.consts.int(&self.module.types, Type::I32, 1);
+        let count = count.unwrap_or(Value::constant(one));
+        let pointer = self.pointer_to(ty, space);
+        let extra = Extra::Alloca { ty, align };
+        self.plain(Opcode::Alloca, flags, pointer, &[count], extra, start)
+    }
+
+    /// `syncscope("…")` if it comes next, then an ordering.
+    fn scope_and_ordering(&mut self) -> Result<(Symbol, Ordering), Error> {
+        let scope = self.scope()?;
+        Ok((scope, self.ordering()?))
+    }
+
+    fn scope(&mut self) -> Result<Symbol, Error> {
+        if !self.eat_word("syncscope") {
+            return Ok(Symbol::EMPTY);
+        }
+        self.expect(b'(')?;
+        let scope = self.symbol_string()?;
+        self.expect(b')')?;
+        Ok(scope)
+    }
+
+    fn ordering(&mut self) -> Result<Ordering, Error> {
+        match self.eat_named(Ordering::from_name) {
+            Some(ordering) => Ok(ordering),
+            None => self.expected("an ordering"),
+        }
+    }
+
+    /// `, align 8` if it comes next.
+    fn alignment(&mut self) -> Result<Align, Error> {
+        if !self.comma_before_operand() {
+            return Ok(Align::NONE);
+        }
+        self.expect_word("align")?;
+        Ok(Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE))
+    }
+
+    fn access(&mut self, atomic: bool) -> Result<Extra, Error> {
+        let (scope, ordering) = match atomic {
+            true => self.scope_and_ordering()?,
+            false => (Symbol::EMPTY, Ordering::NotAtomic),
+        };
+        Ok(Extra::Access {
+            align: self.alignment()?,
+            ordering,
+            scope,
+        })
+    }
+
+    fn load(&mut self, start: usize) -> Result<(), Error> {
+        let atomic = self.eat_word("atomic");
+        let flags = self.flags(Flags::VOLATILE);
+        let ty = self.ty()?;
+        self.expect(b',')?;
+        let (_, pointer) = self.typed_value()?;
+        let extra = self.access(atomic)?;
+        self.plain(Opcode::Load, flags, ty, &[pointer], extra, start)
+    }
+
+    fn store(&mut self, start: usize) -> Result<(), Error> {
+        let atomic = self.eat_word("atomic");
+        let flags = self.flags(Flags::VOLATILE);
+        let (_, value) = self.typed_value()?;
+        self.expect(b',')?;
+        let (_, pointer) = self.typed_value()?;
+        let extra = self.access(atomic)?;
+        self.plain(
+            Opcode::Store,
+            flags,
+            Type::VOID,
+            &[value, pointer],
+            extra,
+            start,
+        )
+    }
+
+    fn address(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+        let source = self.ty()?;
+        self.expect(b',')?;
+        let (base_type, base) = self.typed_value()?;
+        let mut operands = vec![base];
+        let mut indices = Vec::new();
+        while self.comma_before_operand() {
+            let (ty, index) = self.typed_value()?;
+            operands.push(index);
+            indices.push((ty, index.as_const()));
+        }
+        let place = self.place_from(start);
+        let module = &mut self.module;
+        let ty = address_type(
+            &mut module.types,
+            &module.consts,
+            source,
+            base_type,
+            indices,
+        )
+        .map_err(|why| fault(place, why))?;
+        // The flag includes the weaker one.
+        let flags = if flags.has(Flags::INBOUNDS) {
+            Flags(flags.0 & !Flags::NUSW.0)
+        } else {
+            flags
+        };
+        self.plain(
+            Opcode::GetElementPtr,
+            flags,
+            ty,
+            &operands,
+            Extra::SourceType(source),
+            start,
+        )
+    }
+
+    fn fence(&mut self, start: usize) -> Result<(), Error> {
+        let (scope, ordering) = self.scope_and_ordering()?;
+        let extra = Extra::Fence { ordering, scope };
+        self.plain(Opcode::Fence, Flags::NONE, Type::VOID, &[], extra, start)
+    }
+
+    fn compare_exchange(&mut self, start: usize) -> Result<(), Error> {
+        let mut flags = if self.eat_word("weak") {
+            Flags::WEAK
+        } else {
+            Flags::NONE
+        };
+        flags |= self.flags(Flags::VOLATILE);
+        let (_, pointer) = self.typed_value()?;
+        self.expect(b',')?;
+        let (ty, expected) = self.typed_value()?;
+        self.expect(b',')?;
+        let place = self.token.place();
+        let (new_type, new) = self.typed_value()?;
+        if !self.module.types.agree(new_type, ty) {
+            return Err(fault(
+                place,
+                "a value of another type than the one expected in memory",
+            ));
+        }
+        let (scope, success) = self.scope_and_ordering()?;
+        let failure = self.ordering()?;
+        let extra = Extra::CmpXchg {
+            align: self.alignment()?,
+            success,
+            failure,
+            scope,
+        };
+        let ty = self
+            .module
+            .types
+            .literal_struct([ty, Type::I1].into(), false);
+        self.plain(
+            Opcode::CmpXchg,
+            flags,
+            ty,
+            &[pointer, expected, new],
+            extra,
+            start,
+        )
+    }
+
+    fn read_modify_write(&mut self, start: usize) -> Result<(), Error> {
+        let flags = self.flags(Flags::VOLATILE);
+        let Some(op) = self.eat_named(RmwOp::from_name) else {
+            return self.expected("an atomic operation");
+        };
+        let (_, pointer) = self.typed_value()?;
+        self.expect(b',')?;
+        let (ty, value) = self.typed_value()?;
+        let (scope, ordering) = self.scope_and_ordering()?;
+        let extra = Extra::Rmw {
+            op,
+            align: self.alignment()?,
+            ordering,
+            scope,
+        };
+        self.plain(
+            Opcode::AtomicRmw,
+            flags,
+            ty,
+            &[pointer, value],
+            extra,
+            start,
+        )
+    }
+
+    fn vector(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+        let place = self.token.place();
+        let (ty, first) = self.typed_value()?;
+        let TypeKind::Vector { element, .. } = *self.module.types.kind(ty) else {
+            return Err(fault(place, "expected a vector"));
+        };
+        self.expect(b',')?;
+        let place = self.token.place();
+        let (second_type, second) = self.typed_value()?;
+        if opcode == Opcode::ExtractElement {
+            return self.plain(
+                opcode,
+                Flags::NONE,
+                element,
+                &[first, second],
+                Extra::None,
+                start,
+            );
+        }
+        self.expect(b',')?;
+        let expected = if opcode == Opcode::InsertElement {
+            element
+        } else {
+            ty
+        };
+        if !self.module.types.agree(second_type, expected) {
+            return Err(fault(
+                place,
+                "a value of a type that does not fit the vector",
+            ));
+        }
+        let place = self.token.place();
+        let (_, third) = self.typed_value()?;
+        if opcode == Opcode::InsertElement {
+            return self.plain(
+                opcode,
+                Flags::NONE,
+                ty,
+                &[first, second, third],
+                Extra::None,
+                start,
+            );
+        }
+        let module = &mut self.module;
+        let mask = third
+            .as_const()
+            .and_then(|mask| shuffle_mask(&module.types, &module.consts, mask));
+        let ty = mask
+            .as_ref()
+            .and_then(|mask| shuffle_type(&mut module.types, ty, mask.len()));
+        let (Some(mask), Some(ty)) = (mask, ty) else {
+            return Err(fault(
+                place,
+                "expected a constant vector of `i32` as the mask",
+            ));
+        };
+        let mask = Extra::Mask(self.numbers(&mask)?);
+        self.plain(opcode, Flags::NONE, ty, &[first, second], mask, start)
+    }
+
+    fn aggregate(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+        let (ty, aggregate) = self.typed_value()?;
+        let mut operands = vec![aggregate];
+        if opcode == Opcode::InsertValue {
+            self.expect(b',')?;
+            operands.push(self.typed_value()?.1);
+        }
+        let mut path = Vec::new();
+        while self.comma_before_operand() {
+            path.push(self.unsigned_32()?);
+        }
+        let Some(member) = member_type(&self.module.types, ty, &path).filter(|_| !path.is_empty())
+        else {
+            let place = self.place_from(start);
+            return Err(fault(
+                place,
+                "the indices do not lead through the aggregate",
+            ));
+        };
+        let indices = Extra::Indices(self.numbers(&path)?);
+        let ty = if opcode == Opcode::ExtractValue {
+            member
+        } else {
+            ty
+        };
+        self.plain(opcode, Flags::NONE, ty, &operands, indices, start)
+    }
+
+    fn va_arg(&mut self, start: usize) -> Result<(), Error> {
+        let (_, list) = self.typed_value()?;
+        self.expect(b',')?;
+        let ty = self.ty()?;
+        self.plain(Opcode::VaArg, Flags::NONE, ty, &[list], Extra::None, start)
+    }
+
+    fn landing_pad(&mut self, start: usize) -> Result<(), Error> {
+        let ty = self.ty()?;
+        let flags = self.flags(Flags::CLEANUP);
+        let mut clauses = Vec::new();
+        while self.eat_word("catch") || self.eat_word("filter") {
+            clauses.push(self.typed_value()?.1);
+        }
+        self.plain(Opcode::LandingPad, flags, ty, &clauses, Extra::None, start)
+    }
+
+    fn pad(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+        self.expect_word("within")?;
+        let mut operands = vec![self.value(Type::TOKEN)?];
+        self.expect(b'[')?;
+        self.list(b']', |parser| {
+            operands.push(parser.typed_value()?.1);
+            Ok(())
+        })?;
+        self.plain(
+            opcode,
+            Flags::NONE,
+            Type::TOKEN,
+            &operands,
+            Extra::None,
+            start,
+        )
+    }
+
+    fn catch_switch(&mut self, start: usize) -> Result<(), Error> {
+        self.expect_word("within")?;
+        let parent = self.value(Type::TOKEN)?;
+        let mut blocks = self.target_list()?;
+        let unwind = self.unwind()?;
+        let flags = if unwind.is_some() {
+            Flags::CLEANUP
+        } else {
+            Flags::NONE
+        };
+        blocks.extend(unwind);
+        let blocks = self.blocks(&blocks)?;
+        self.plain(
+            Opcode::CatchSwitch,
+            flags,
+            Type::TOKEN,
+            &[parent],
+            blocks,
+            start,
+        )
+    }
+
+    /// `unwind to caller` or `unwind label %name`
+    fn unwind(&mut self) -> Result<Option<Block>, Error> {
+        self.expect_word("unwind")?;
+        if self.eat_word("to") {
+            self.expect_word("caller")?;
+            return Ok(None);
+        }
+        self.target().map(Some)
+    }
+
+    fn pad_return(&mut self, opcode: Opcode, start: usize) -> Result<(), Error> {
+        self.expect_word("from")?;
+        let pad = self.value(Type::TOKEN)?;
+        let target = if opcode == Opcode::CatchRet {
+            self.expect_word("to")?;
+            Some(self.target()?)
+        } else {
+            self.unwind()?
+        };
+        let blocks = self.blocks(target.as_slice())?;
+        self.plain(opcode, Flags::NONE, Type::VOID, &[pad], blocks, start)
+    }
+
+    /// `call`, `invoke` and `callbr` behind their flags.
+    fn call(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let convention = self.convention()?.unwrap_or(CallingConvention::C);
+        let result_attributes = self.value_attributes()?;
+        self.address_space()?;
+        let stated = self.ty()?;
+        let callee_token = self.token;
+        let undeclared = self.undeclared_intrinsic()?;
+        let callee = match undeclared {
+            Some(_) => Value::local(0),
+            None => self.callee(stated)?,
+        };
+        let mut operands = vec![callee];
+        let (types, param_attributes) = self.arguments(&mut operands)?;
+        let function_type = match self.module.types.signature(stated) {
+            Some((_, params, variadic)) => {
+                let agree = |(&a, &b): (&Type, &Type)| self.module.types.agree(a, b);
+                let fits = types.len() >= params.len()
+                    && types.iter().zip(params).all(agree)
+                    && (variadic || types.len() == params.len());
+                if !fits {
+                    let place = self.place_from(callee_token.start);
+                    return Err(fault(
+                        place,
+                        "arguments of other types than the function has",
+                    ));
+                }
+                stated
+            }
+            None => {
+                let kind = TypeKind::Function {
+                    result: stated,
+                    params: types.clone().into(),
+                    variadic: false,
+                };
+                self.module.types.intern(kind)
+            }
+        };
+        if let Some(asm) = self.asm_callee.take() {
+            self.module.inline_asm[asm as usize].function_type = function_type;
+        }
+        if let Some(name) = undeclared {
+            operands[0] = self.declare(name, function_type, callee_token)?;
+        }
+        let arguments = types.len() as u32;
+        let attributes = self.function_attributes()?;
+        let bundles = self.bundles(&mut operands)?;
+        let targets = self.call_targets(opcode)?;
+        let function_set = self.module.attributes.set(attributes);
+        let attributes =
+            self.module
+                .attributes
+                .list(function_set, result_attributes, param_attributes);
+        let ty = self
+            .module
+            .types
+            .signature(function_type)
+            .map_or(Type::VOID, |it| it.0);
+        let operands = self.body()?.operands(&operands);
+        let base = operands.start;
+        let place_bundle = |(tag, from, len): (Symbol, u32, u32)| Bundle {
+            tag,
+            operands: Span {
+                start: base + from,
+                len,
+            },
+        };
+        let bundles = bundles.into_iter().map(place_bundle).collect();
+        let Extra::Blocks(targets) = self.blocks(&targets)? else {
+            return self.expected("blocks");
+        };
+        let calls = &mut self.body()?.func.calls;
+        calls.push(CallInfo {
+            function_type,
+            convention,
+            attributes,
+            arguments,
+            bundles,
+            targets,
+        });
+        let extra = Extra::Call(calls.len() as u32 - 1);
+        self.push(
+            Instruction {
+                opcode,
+                flags,
+                ty,
+                operands,
+                extra,
+            },
+            start,
+        )
+    }
+
+    /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
+    fn undeclared_intrinsic(&mut self) -> Result<Option<Name>, Error> {
+        if self.token.kind != Kind::Global || !self.bytes(self.token).starts_with(b"@llvm.") {
+            return Ok(None);
+        }
+        let name = self.name_of(self.token)?;
+        if self.globals.contains_key(&name) {
+            return Ok(None);
+        }
+        self.bump();
+        Ok(Some(name))
+    }
+
+    fn callee(&mut self, stated: Type) -> Result<Value, Error> {
+        match self.token.kind {
+            Kind::Global => Ok(Value::constant(self.global_reference()?)),
+            Kind::Local => {
+                let fallback = self.pointer_to(stated, self.module.layout.program_space());
+                self.local_of_any_type(fallback)
+            }
+            _ if self.at_word("asm") => {
+                let asm = self.inline_asm(stated)?;
+                self.asm_callee = Some(self.module.inline_asm.len() as u32 - 1);
+                Ok(Value::constant(asm))
+            }
+            _ => {
+                let ty = self.pointer_to(stated, self.module.layout.program_space());
+                Ok(Value::constant(self.constant(ty)?))
+            }
+        }
+    }
+
+    fn arguments(&mut self, operands: &mut Vec<Value>) -> Result<(Vec<Type>, Vec<AttrSet>), Error> {
+        self.expect(b'(')?;
+        let (mut types, mut attributes) = (Vec::new(), Vec::new());
+        self.list(b')', |parser| {
+            if parser.token.kind == Kind::Ellipsis {
+                parser.bump();
+                return if parser.at(b')') {
+                    Ok(())
+                } else {
+                    parser.expected("`)`")
+                };
+            }
+            let ty = parser.ty()?;
+            types.push(ty);
+            attributes.push(parser.value_attributes()?);
+            operands.push(parser.value(ty)?);
+            Ok(())
+        })?;
+        Ok((types, attributes))
+    }
+
+    /// Operand bundles if they come next: tag, first operand of the call, number of operands.
+    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(Symbol, u32, u32)>, Error> {
+        let mut bundles = Vec::new();
+        if !self.eat(b'[') {
+            return Ok(bundles);
+        }
+        self.list(b']', |parser| {
+            let tag = parser.symbol_string()?;
+            let from = operands.len();
+            parser.expect(b'(')?;
+            parser.list(b')', |parser| {
+                operands.push(parser.typed_value()?.1);
+                Ok(())
+            })?;
+            bundles.push((tag, from as u32, (operands.len() - from) as u32));
+            Ok(())
+        })?;
+        Ok(bundles)
+    }
+
+    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<Block>, Error> {
+        let mut targets = Vec::new();
+        if opcode == Opcode::Call {
+            return Ok(targets);
+        }
+        self.expect_word("to")?;
+        targets.push(self.target()?);
+        if opcode == Opcode::Invoke {
+            self.expect_word("unwind")?;
+            targets.push(self.target()?);
+        } else {
+            targets.extend(self.target_list()?);
+        }
+        Ok(targets)
+    }
+}

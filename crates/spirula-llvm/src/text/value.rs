@@ -1,0 +1,556 @@
+//! Values in LLVM assembly: locals, globals, constants and constant expressions.
+
+use super::float::{BFLOAT, FLOAT, HALF, narrow};
+use super::lexer::{Kind, unescape};
+use super::parser::Parser;
+use crate::ir::{
+    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, InlineAsm, Opcode, Predicate, Type,
+    TypeKind, Value, expression_type, shuffle_mask,
+};
+use crate::{Error, fault};
+
+impl Parser<'_> {
+    /// A type, then a value of it.
+    pub fn typed_value(&mut self) -> Result<(Type, Value), Error> {
+        let ty = self.ty()?;
+        Ok((ty, self.value(ty)?))
+    }
+
+    /// A value of a type.
+    pub fn value(&mut self, ty: Type) -> Result<Value, Error> {
+        match self.token.kind {
+            Kind::Local => {
+                let token = self.bump();
+                let name = self.name_of(token)?;
+                self.local(name, ty, token)
+            }
+            _ if ty == Type::METADATA => Ok(Value::metadata(self.metadata_value()?)),
+            _ => Ok(Value::constant(self.constant(ty)?)),
+        }
+    }
+
+    /// A type, then a constant of it.
+    pub fn typed_constant(&mut self) -> Result<Const, Error> {
+        let ty = self.ty()?;
+        self.constant(ty)
+    }
+
+    /// A constant of a type.
+    pub fn constant(&mut self, ty: Type) -> Result<Const, Error> {
+        self.nested(|parser| parser.constant_here(ty))
+    }
+
+    fn constant_here(&mut self, ty: Type) -> Result<Const, Error> {
+        match self.token.kind {
+            Kind::Integer => self.integer(ty),
+            Kind::Number => self.number(ty),
+            Kind::Global => self.global_constant(ty),
+            Kind::Data => self.data_string(ty),
+            Kind::Word => self.word_constant(ty),
+            Kind::Punct(b'[') => self.elements(ty, b"[", b"]"),
+            Kind::Punct(b'{') => self.elements(ty, b"{", b"}"),
+            Kind::Punct(b'<') => {
+                let packed = matches!(self.module.types.kind(ty), TypeKind::Struct { .. });
+                let (open, close): (&[u8], &[u8]) =
+                    if packed { (b"<{", b"}>") } else { (b"<", b">") };
+                self.elements(ty, open, close)
+            }
+            _ => self.expected("a value"),
+        }
+    }
+
+    fn integer(&mut self, ty: Type) -> Result<Const, Error> {
+        let Some(width) = self.module.types.int_width(ty) else {
+            return self.error("an integer where a value of another type belongs");
+        };
+        let words = self.integer_words(width)?;
+        Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
+    }
+
+    /// An integer as words, least significant first, in two's complement of a width.
+    pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, Error> {
+        let text = self.peek_text();
+        let (negative, digits, radix) = match self.token.kind {
+            Kind::Integer => (
+                text.starts_with('-'),
+                text.trim_start_matches(['-', '+']),
+                10,
+            ),
+            Kind::Number if text.starts_with("u0x") || text.starts_with("s0x") => {
+                (false, &text[3..], 16)
+            }
+            _ => return self.expected("an integer"),
+        };
+        let count = width.div_ceil(64).max(1) as usize;
+        let mut words = vec![0_u64];
+        for digit in digits.bytes() {
+            let Some(digit) = (digit as char).to_digit(radix) else {
+                return self.expected("an integer");
+            };
+            let mut carry = u128::from(digit);
+            for word in &mut words {
+                carry += u128::from(*word) * u128::from(radix);
+                *word = carry as u64;
+                carry >>= 64;
+            }
+            if carry != 0 {
+                if words.len() >= count {
+                    return self.error("an integer too large for its type");
+                }
+                words.push(carry as u64);
+            }
+        }
+        words.resize(count, 0);
+        let signed_hex = text.starts_with("s0x");
+        let top = digits.len() as u64 * 4;
+        if signed_hex && top <= u64::from(width) && top > 0 {
+            let at = top as usize - 1;
+            if words[at / 64] >> (at % 64) & 1 != 0 {
+                fill_above(&mut words, top as usize);
+            }
+        }
+        if negative {
+            let mut carry = true;
+            for word in &mut words {
+                let (sum, over) = (!*word).overflowing_add(u64::from(carry));
+                (*word, carry) = (sum, over);
+            }
+        }
+        self.bump();
+        let last = width % 64;
+        if last != 0
+            && let Some(word) = words.last_mut()
+        {
+            *word &= (1 << last) - 1;
+        }
+        Ok(words)
+    }
+
+    /// A floating-point number, or an integer written in hexadecimal.
+    fn number(&mut self, ty: Type) -> Result<Const, Error> {
+        let text = self.peek_text();
+        if self.module.types.int_width(ty).is_some() {
+            return self.integer(ty);
+        }
+        let Some(width) = self.module.types.float_width(ty) else {
+            return self.error("a number where a value of another type belongs");
+        };
+        let kind = match text.strip_prefix("f0x") {
+            Some(digits) => self.raw_bits(digits, width),
+            None => match text.strip_prefix("0x") {
+                Some(digits) => self.hexadecimal(digits, ty),
+                None => text
+                    .parse::<f64>()
+                    .ok()
+                    .and_then(|number| self.of_double(number.to_bits(), ty)),
+            },
+        };
+        match kind {
+            Some(kind) => {
+                self.bump();
+                Ok(self.module.consts.intern(ty, kind))
+            }
+            None => self.error("a number that its type does not have"),
+        }
+    }
+
+    /// The exact bits of a number (LLVM 22).
+    fn raw_bits(&self, digits: &str, width: u32) -> Option<ConstKind> {
+        let bits = u128::from_str_radix(digits, 16).ok()?;
+        if width < 128 && bits >> width != 0 {
+            return None;
+        }
+        Some(match width {
+            ..=64 => ConstKind::Float(bits as u64),
+            _ => ConstKind::WideFloat([bits as u64, (bits >> 64) as u64]),
+        })
+    }
+
+    fn hexadecimal(&self, digits: &str, ty: Type) -> Option<ConstKind> {
+        let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
+        let (form, rest) = digits.split_at_checked(1)?;
+        let expected = match form {
+            "H" => Type::HALF,
+            "R" => Type::BFLOAT,
+            "K" => Type::X86_FP80,
+            "L" => Type::FP128,
+            "M" => Type::PPC_FP128,
+            _ => return self.of_double(hex(digits)?, ty),
+        };
+        if ty != expected {
+            return None;
+        }
+        match form {
+            "H" | "R" => hex(rest)
+                .filter(|&bits| bits <= 0xffff)
+                .map(ConstKind::Float),
+            "K" => {
+                let (high, low) = rest.split_at_checked(rest.len().checked_sub(16)?)?;
+                Some(ConstKind::WideFloat([
+                    hex(low)?,
+                    hex(if high.is_empty() { "0" } else { high })?,
+                ]))
+            }
+            _ => {
+                let (low, high) = rest.split_at_checked(16)?;
+                Some(ConstKind::WideFloat([hex(low)?, hex(high)?]))
+            }
+        }
+    }
+
+    fn of_double(&self, bits: u64, ty: Type) -> Option<ConstKind> {
+        let format = match ty {
+            Type::DOUBLE => return Some(ConstKind::Float(bits)),
+            Type::FLOAT => FLOAT,
+            Type::HALF => HALF,
+            Type::BFLOAT => BFLOAT,
+            _ => return None,
+        };
+        narrow(bits, format).map(ConstKind::Float)
+    }
+
+    fn global_constant(&mut self, ty: Type) -> Result<Const, Error> {
+        let start = self.token.start;
+        let id = self.global_reference()?;
+        if !self.module.types.agree(self.module.consts.ty(id), ty) {
+            let place = self.place_from(start);
+            return Err(fault(
+                place,
+                "a global where a value of another type belongs",
+            ));
+        }
+        Ok(id)
+    }
+
+    /// `@name`, whatever its type.
+    pub fn global_reference(&mut self) -> Result<Const, Error> {
+        if self.token.kind != Kind::Global {
+            return self.expected("a global");
+        }
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        let Some(&global) = self.globals.get(&name) else {
+            let name = String::from_utf8_lossy(self.bytes(token)).into_owned();
+            return Err(fault(token.place(), format!("`{name}` is not defined")));
+        };
+        let ty = self.module.global(global).ty;
+        Ok(self.module.consts.intern(ty, ConstKind::Global(global)))
+    }
+
+    fn data_string(&mut self, ty: Type) -> Result<Const, Error> {
+        let token = self.bump();
+        let bytes = self.bytes(token);
+        let data = unescape(&bytes[2..bytes.len() - 1]).into_owned();
+        match *self.module.types.kind(ty) {
+            TypeKind::Array {
+                element: Type::I8,
+                len,
+            } if len == data.len() as u64 => Ok(self.module.consts.data(ty, data)),
+            _ => Err(fault(
+                token.place(),
+                "a string where a value of another type belongs",
+            )),
+        }
+    }
+
+    fn elements(&mut self, ty: Type, open: &[u8], close: &[u8]) -> Result<Const, Error> {
+        let start = self.token.start;
+        for &punct in open {
+            self.expect(punct)?;
+        }
+        let mut elements = Vec::new();
+        self.list(close[0], |parser| {
+            elements.push(parser.typed_constant()?);
+            Ok(())
+        })?;
+        for &punct in &close[1..] {
+            self.expect(punct)?;
+        }
+        let types = &self.module.types;
+        let fits = types.element_count(ty) == Some(elements.len() as u64)
+            && elements.iter().enumerate().all(|(index, &element)| {
+                let expected = types.element(ty, index as u64);
+                expected.is_some_and(|ty| types.agree(ty, self.module.consts.ty(element)))
+            });
+        let shape_fits = match types.kind(ty) {
+            TypeKind::Array { .. } => open == b"[",
+            TypeKind::Struct { packed, .. } => open.ends_with(b"{") && *packed == (open.len() == 2),
+            TypeKind::Vector { scalable, .. } => open == b"<" && !scalable,
+            _ => false,
+        };
+        if !fits || !shape_fits {
+            return Err(fault(
+                self.place_from(start),
+                "elements that do not make up their type",
+            ));
+        }
+        Ok(self.module.consts.aggregate(types, ty, &elements))
+    }
+
+    fn word_constant(&mut self, ty: Type) -> Result<Const, Error> {
+        let word = self.peek_word();
+        let types = &self.module.types;
+        let consts = &mut self.module.consts;
+        let constant = match word {
+            "true" if ty == Type::I1 => consts.int(types, ty, 1),
+            "false" if ty == Type::I1 => consts.int(types, ty, 0),
+            "null" if matches!(types.kind(ty), TypeKind::Pointer { .. }) => consts.zero(types, ty),
+            "none" if ty == Type::TOKEN => consts.zero(types, ty),
+            "undef" => consts.intern(ty, ConstKind::Undef),
+            "poison" => consts.intern(ty, ConstKind::Poison),
+            "zeroinitializer" => consts.zero(types, ty),
+            "true" | "false" | "null" | "none" => {
+                return self.error("a constant where a value of another type belongs");
+            }
+            _ => return self.named_constant(ty),
+        };
+        self.bump();
+        Ok(constant)
+    }
+
+    fn named_constant(&mut self, ty: Type) -> Result<Const, Error> {
+        let start = self.token.start;
+        match self.peek_word() {
+            "splat" => {
+                self.bump();
+                self.expect(b'(')?;
+                let element = self.typed_constant()?;
+                self.expect(b')')?;
+                let scalar = self.module.types.scalar(ty);
+                if scalar == ty || self.module.consts.ty(element) != scalar {
+                    let place = self.place_from(start);
+                    return Err(fault(place, "a splat of another element type"));
+                }
+                Ok(self.module.splat(ty, element))
+            }
+            "blockaddress" => self.block_address(ty),
+            word @ ("dso_local_equivalent" | "no_cfi") => {
+                self.bump();
+                let id = self.global_reference()?;
+                let Some(global) = self.module.as_global(id) else {
+                    return self.expected("a global");
+                };
+                let kind = match word {
+                    "no_cfi" => ConstKind::NoCfi(global),
+                    _ => ConstKind::DsoLocalEquivalent(global),
+                };
+                Ok(self.module.consts.intern(ty, kind))
+            }
+            "ptrauth" => {
+                self.bump();
+                self.expect(b'(')?;
+                let mut parts = Vec::new();
+                self.list(b')', |parser| {
+                    parts.push(parser.typed_constant()?);
+                    Ok(())
+                })?;
+                Ok(self
+                    .module
+                    .consts
+                    .intern(ty, ConstKind::PtrAuth(parts.into())))
+            }
+            "asm" => self.error("inline assembly can only be called"),
+            _ => self.expression(ty),
+        }
+    }
+
+    /// `blockaddress(@function, %block)`
+    fn block_address(&mut self, ty: Type) -> Result<Const, Error> {
+        self.bump();
+        self.expect(b'(')?;
+        let place = self.token.place();
+        let function = self.global_reference()?;
+        let func: Option<Func> = self.module.as_global(function).and_then(|global| {
+            match self.module.global(global).kind {
+                GlobalKind::Function(func) => Some(func),
+                _ => None,
+            }
+        });
+        let Some(func) = func else {
+            return Err(fault(place, "expected a function"));
+        };
+        self.expect(b',')?;
+        if self.token.kind != Kind::Local {
+            return self.expected("a block");
+        }
+        let token = self.bump();
+        self.expect(b')')?;
+        let Some(block) = self.find_label(func, token)? else {
+            return Err(fault(token.place(), "the function has no such block"));
+        };
+        Ok(self
+            .module
+            .consts
+            .intern(ty, ConstKind::BlockAddress(func, block)))
+    }
+
+    /// `asm "…", "…"` as a callee of a function type.
+    pub fn inline_asm(&mut self, function_type: Type) -> Result<Const, Error> {
+        self.expect_word("asm")?;
+        let mut marks = [false; 4];
+        let words = ["sideeffect", "alignstack", "inteldialect", "unwind"];
+        for (mark, word) in marks.iter_mut().zip(words) {
+            *mark = self.eat_word(word);
+        }
+        let text = self.text_string()?;
+        self.expect(b',')?;
+        let constraints = self.text_string()?;
+        let [side_effect, align_stack, intel_dialect, unwind] = marks;
+        let asm = InlineAsm {
+            text,
+            constraints,
+            function_type,
+            side_effect,
+            align_stack,
+            intel_dialect,
+            unwind,
+        };
+        let ty = self.pointer_to(function_type, 0);
+        let module = &mut self.module;
+        Ok(module.consts.inline_asm(&mut module.inline_asm, ty, asm))
+    }
+
+    /// A constant expression.
+    fn expression(&mut self, ty: Type) -> Result<Const, Error> {
+        let start = self.token.start;
+        let Some(opcode) = self.eat_named(Opcode::from_name) else {
+            return self.expected("a value");
+        };
+        let flags = self.flags(Flags(u32::MAX));
+        let mut extra = match opcode {
+            Opcode::ICmp | Opcode::FCmp => {
+                let integer = opcode == Opcode::ICmp;
+                match self.eat_named(|name| Predicate::from_name_for(name, integer)) {
+                    Some(predicate) => ExprExtra::Compare(predicate),
+                    None => return self.expected("a comparison"),
+                }
+            }
+            _ => ExprExtra::None,
+        };
+        let flags = flags | self.in_range()?;
+        self.expect(b'(')?;
+        if opcode == Opcode::GetElementPtr {
+            extra = ExprExtra::SourceType(self.ty()?);
+            self.expect(b',')?;
+        }
+        let operands = self.expression_operands(opcode, ty, &mut extra)?;
+        let place = self.place_from(start);
+        if !opcode.is_cast() {
+            let module = &mut self.module;
+            match expression_type(&mut module.types, &module.consts, opcode, &operands, &extra) {
+                Ok(inferred) if module.types.agree(inferred, ty) => {}
+                Ok(_) => return Err(fault(place, "a constant expression of another type")),
+                Err(why) => return Err(fault(place, why)),
+            }
+        }
+        let expr = Expr {
+            opcode,
+            flags,
+            operands: operands.into(),
+            extra,
+        };
+        Ok(self
+            .module
+            .consts
+            .intern(ty, ConstKind::Expr(Box::new(expr))))
+    }
+
+    /// `inrange` and its bounds, which say nothing that is kept.
+    fn in_range(&mut self) -> Result<Flags, Error> {
+        if self.eat_word("inrange") {
+            if self.at(b'(') {
+                self.skip_group()?;
+            }
+            return Ok(self.flags(Flags(u32::MAX)));
+        }
+        Ok(Flags::NONE)
+    }
+
+    /// The operands of a constant expression up to its closing parenthesis, which is taken.
+    fn expression_operands(
+        &mut self,
+        opcode: Opcode,
+        ty: Type,
+        extra: &mut ExprExtra,
+    ) -> Result<Vec<Const>, Error> {
+        let mut operands = Vec::new();
+        let mut indices = Vec::new();
+        loop {
+            if matches!(opcode, Opcode::ExtractValue | Opcode::InsertValue)
+                && self.token.kind == Kind::Integer
+            {
+                indices.push(self.unsigned_32()?);
+            } else {
+                self.eat_word("inrange");
+                operands.push(self.typed_constant()?);
+            }
+            if self.eat(b',') {
+                continue;
+            }
+            break;
+        }
+        if opcode.is_cast() {
+            self.expect_word("to")?;
+            let place = self.token.place();
+            if self.ty()? != ty {
+                return Err(fault(place, "a conversion to another type"));
+            }
+        }
+        let arity = match opcode {
+            _ if opcode.is_cast() => 1,
+            _ if opcode.is_binary() => 2,
+            Opcode::FNeg | Opcode::ExtractValue => 1,
+            Opcode::ICmp | Opcode::FCmp | Opcode::ExtractElement | Opcode::InsertValue => 2,
+            Opcode::Select | Opcode::InsertElement | Opcode::ShuffleVector => 3,
+            Opcode::GetElementPtr => operands.len(),
+            _ => return self.error(format!("`{}` is no constant expression", opcode.name())),
+        };
+        if operands.len() != arity {
+            return self.error("a constant expression with a wrong number of operands");
+        }
+        if opcode == Opcode::ShuffleVector {
+            let mask = operands
+                .pop()
+                .and_then(|mask| shuffle_mask(&self.module.types, &self.module.consts, mask));
+            match mask {
+                Some(mask) => *extra = ExprExtra::Mask(mask.into()),
+                None => return self.error("a shuffle without a mask"),
+            }
+        }
+        if matches!(opcode, Opcode::ExtractValue | Opcode::InsertValue) {
+            *extra = ExprExtra::Indices(indices.into());
+        }
+        self.expect(b')')?;
+        Ok(operands)
+    }
+
+    /// The flags that come next, as far as they are among `allowed`.
+    pub fn flags(&mut self, allowed: Flags) -> Flags {
+        let mut flags = Flags::NONE;
+        loop {
+            let word = self.peek_word();
+            let found = match word {
+                "fast" => Some(Flags::FAST),
+                word => Flags::NAMES
+                    .iter()
+                    .find(|row| row.1 == word)
+                    .map(|row| row.0),
+            };
+            match found {
+                Some(flag) if allowed.has(flag) => flags |= flag,
+                _ => return flags,
+            }
+            self.bump();
+        }
+    }
+}
+
+fn fill_above(words: &mut [u64], bit: usize) {
+    for (index, word) in words.iter_mut().enumerate() {
+        match bit.checked_sub(index * 64) {
+            Some(64..) => {}
+            Some(at) => *word |= u64::MAX << at,
+            None => *word = u64::MAX,
+        }
+    }
+}
