@@ -23,6 +23,11 @@ impl Memory {
         Some(Memory { lines, size })
     }
 
+    /// Number of bytes.
+    pub fn size(&self) -> u64 {
+        self.size as u64
+    }
+
     /// The bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.size]

@@ -62,8 +62,11 @@ impl Driver for CpuDriver {
     }
 
     fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
-        let limit = self.info.limits.buffer_size;
-        let memory = Memory::zeroed(size).ok_or(Error::Memory { size, limit })?;
+        // The system may promise memory that it does not have: all buffers have to fit together.
+        let used: u64 = self.buffers.iter().flatten().map(Memory::size).sum();
+        let limit = self.info.limits.buffer_size.saturating_sub(used);
+        let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
+        let memory = memory.ok_or(Error::Memory { size, limit })?;
         self.buffers.push(Some(memory));
         Ok(())
     }

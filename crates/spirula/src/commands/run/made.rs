@@ -20,7 +20,18 @@ pub enum Made {
     Local(u64),
 }
 
-/// Makes what a slot is given. `limit` is the size of the largest buffer.
+impl Made {
+    /// Bytes of memory that it takes.
+    pub fn size(&self) -> u64 {
+        match self {
+            Made::Buffer(array) => array.bytes().len() as u64,
+            Made::Bytes(bytes) => bytes.len() as u64,
+            Made::Local(_) => 0,
+        }
+    }
+}
+
+/// Makes what a slot is given. `limit` is how many bytes an array may have.
 pub fn make(
     slot: &Slot,
     interface: &Interface,

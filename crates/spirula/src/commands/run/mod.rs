@@ -21,6 +21,9 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Interface, entry_points};
 use stages::Stages;
 
+/// Copies of a buffer that there are at a time: before the run, on the device, and after it.
+const COPIES: u64 = 3;
+
 /// Runs a kernel and deals with what it computed.
 pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
@@ -45,10 +48,17 @@ pub fn run(args: &Run) -> Outcome {
             format!("{takes}  (see run --help for how arguments are written)"),
         )
     })?;
-    let limit = device.info().limits.buffer_size;
+    let mut limit = device.info().limits.buffer_size / COPIES;
     let values = stages.time("make arguments", || {
-        let make = |slot: &Slot| made::make(slot, &interface, &types, args.seed, limit);
-        slots.iter().map(make).collect::<Result<Vec<_>, Failure>>()
+        let mut make = |slot: &Slot| {
+            let value = made::make(slot, &interface, &types, args.seed, limit)?;
+            limit = limit.saturating_sub(value.size());
+            Ok(value)
+        };
+        slots
+            .iter()
+            .map(&mut make)
+            .collect::<Result<Vec<_>, Failure>>()
     })?;
     let push = made::push_constants(&args.push, args.seed, limit)?;
 
