@@ -1,6 +1,7 @@
 //! Functions named after what SPIR-V calls it: `__spirv_NAME`, `__spirv_ocl_NAME` and
 //! `__spirv_BuiltInNAME`, as SYCL and SPIR-V that went through LLVM have them.
 
+use super::memory::to_space;
 use super::numeric::split_rounding;
 use super::{Call, table};
 use crate::ir::Type;
@@ -30,6 +31,7 @@ impl Body<'_, '_> {
         }
         let (name, saturated, rounding) = suffixes(name);
         match Op::by_name(name) {
+            Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
             Some(op) => self.spirv_instruction(op, saturated, rounding, call),
             None => Err(refuse("there is no such instruction")),
         }
@@ -133,10 +135,11 @@ fn gives_truth(op: Op) -> bool {
         )
 }
 
-/// A name without its suffixes, of which `_R…` only says the type of the result.
+/// A name without its suffixes: rounding, saturation, and those that only say what the type of the
+/// result says, too (`_Rfloat4`, `_ToGlobal`). No instruction has an underscore in its name.
 fn suffixes(name: &str) -> (&str, bool, Option<FPRoundingMode>) {
-    let (name, rounding) = split_rounding(name);
-    let saturated = name.ends_with("_sat");
-    let name = name.strip_suffix("_sat").unwrap_or(name);
-    (name.split("_R").next().unwrap_or(name), saturated, rounding)
+    let (rest, rounding) = split_rounding(name);
+    let mut parts = rest.split('_');
+    let stem = parts.next().unwrap_or(rest);
+    (stem, parts.any(|part| part == "sat"), rounding)
 }
