@@ -32,17 +32,27 @@ pub struct Profile {
 
 /// All devices, the default first.
 pub fn devices() -> Vec<DeviceInfo> {
-    vec![CpuDriver::new(&DeviceOptions::default()).info().clone()]
+    let cpu = CpuDriver::new(&DeviceOptions::default());
+    let all = std::iter::once(cpu.info().clone());
+    #[cfg(feature = "vulkan")]
+    let all = all.chain(crate::vulkan::devices());
+    all.collect()
 }
 
 impl Device {
-    /// Opens the device with this name.
+    /// Opens the device with this name: `cpu`; `vulkan` for the first Vulkan device, `vulkan:N`
+    /// for another, `vulkan:NAME` for the first with this in its name.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
     pub fn open(name: &str, options: &DeviceOptions) -> Result<Device, Error> {
         match name {
             "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
+            #[cfg(feature = "vulkan")]
+            _ if name == "vulkan" || name.starts_with("vulkan:") => {
+                let driver = crate::vulkan::VulkanDriver::open(name, options)?;
+                Ok(Device::with_driver(Box::new(driver)))
+            }
             _ => {
                 let ids: Vec<_> = devices().into_iter().map(|d| d.id).collect();
                 Err(Error::NoDevice {

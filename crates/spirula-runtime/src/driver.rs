@@ -56,6 +56,9 @@ pub struct Limits {
 pub struct DeviceOptions {
     /// Threads of a CPU device; by default one for each processor.
     pub threads: Option<usize>,
+    /// Whether a Vulkan device is watched by Vulkan's validation layer, whose complaints become
+    /// errors.
+    pub validation: bool,
 }
 
 /// An implementation of a device.

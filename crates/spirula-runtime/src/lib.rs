@@ -21,6 +21,9 @@ mod driver;
 mod error;
 mod launch;
 pub mod types;
+#[cfg(feature = "vulkan")]
+#[allow(unsafe_code, reason = "Vulkan is a C interface")]
+mod vulkan;
 
 pub use device::{Device, Profile, devices};
 pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};

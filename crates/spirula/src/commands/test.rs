@@ -99,6 +99,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
         device: args.device.clone(),
         options: DeviceOptions {
             threads: Some(args.threads.into()),
+            ..DeviceOptions::default()
         },
     };
     Ok(worker::serve(&options)?)

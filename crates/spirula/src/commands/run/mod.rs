@@ -40,7 +40,11 @@ pub fn run(args: &Run) -> Outcome {
     let wanted = results::Wanted::parse(args)?;
 
     let threads = args.threads.map(usize::from);
-    let mut device = Device::open(&args.device, &DeviceOptions { threads }).map_err(told)?;
+    let options = DeviceOptions {
+        threads,
+        ..DeviceOptions::default()
+    };
+    let mut device = Device::open(&args.device, &options).map_err(told)?;
     let slots = bind::slots(&interface, &args.arg).map_err(|text| {
         let takes = describe_entry(&interface, &types);
         Failure::hinted(

@@ -1,0 +1,160 @@
+//! The opened device, and handles that destroy themselves.
+
+use super::error::{Call, failed};
+use super::features::{self, Features};
+use super::instance::Instance;
+use super::physical::Physical;
+use crate::Error;
+use ash::vk;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// An opened device.
+pub struct Device {
+    raw: ash::Device,
+    /// Family of the queue that it was opened with.
+    pub family: u32,
+    /// What was opened.
+    pub physical: Physical,
+    /// What it was opened with.
+    pub addresses: bool,
+    instance: Arc<Instance>,
+}
+
+impl Device {
+    /// Opens a device with all its features and one queue.
+    pub fn open(
+        instance: Arc<Instance>,
+        physical: Physical,
+        mut features: Features,
+    ) -> Result<Arc<Device>, Error> {
+        let functions = instance.raw();
+        // SAFETY: the device is of this instance.
+        let families =
+            unsafe { functions.get_physical_device_queue_family_properties(physical.raw) };
+        let computes =
+            |f: &vk::QueueFamilyProperties| f.queue_flags.contains(vk::QueueFlags::COMPUTE);
+        let family = families.iter().position(computes).ok_or_else(|| {
+            Error::Failed(format!("{} has no queue for compute", physical.info.id))
+        })? as u32;
+        let queue = vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(family)
+            .queue_priorities(&[1.0]);
+        let extensions = features::extensions(&physical);
+        let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+        let addresses = features.addresses.buffer_device_address != vk::FALSE;
+        let mut chain = features.chain(&physical);
+        let info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(std::slice::from_ref(&queue))
+            .enabled_extension_names(&extensions)
+            .push_next(&mut chain);
+        // SAFETY: the device is of this instance, has the queue family and the extensions, and
+        // said itself that it has the features.
+        let raw = unsafe { functions.create_device(physical.raw, &info, None) };
+        Ok(Arc::new(Device {
+            raw: raw.of("vkCreateDevice")?,
+            family,
+            physical,
+            addresses,
+            instance,
+        }))
+    }
+
+    /// The functions of the device.
+    pub fn raw(&self) -> &ash::Device {
+        &self.raw
+    }
+
+    /// Its instance.
+    pub fn instance(&self) -> &Instance {
+        &self.instance
+    }
+
+    /// Waits until it has nothing to do. A device that fails has nothing to do either.
+    pub fn idle(&self) {
+        // SAFETY: the device is alive, and its only queue is not used by another thread, as all
+        // that use it hold the driver exclusively.
+        let _ = unsafe { self.raw.device_wait_idle() };
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        // SAFETY: everything made from the device holds it alive, so nothing is left.
+        unsafe { self.raw.destroy_device(None) };
+    }
+}
+
+/// Handles that can be owned.
+pub trait Handle: Copy {
+    /// Destroys what the handle stands for.
+    ///
+    /// # Safety
+    /// The handle must be of this device, not destroyed yet, and not in use by it.
+    unsafe fn destroy(self, device: &ash::Device);
+}
+
+macro_rules! handles {
+    ($($handle:ident => $destroy:ident,)*) => {
+        $(impl Handle for vk::$handle {
+            unsafe fn destroy(self, device: &ash::Device) {
+                // SAFETY: this function asks the same of its caller.
+                unsafe { device.$destroy(self, None) }
+            }
+        })*
+    };
+}
+
+handles! {
+    Buffer => destroy_buffer,
+    CommandPool => destroy_command_pool,
+    DescriptorPool => destroy_descriptor_pool,
+    DescriptorSetLayout => destroy_descriptor_set_layout,
+    Pipeline => destroy_pipeline,
+    PipelineLayout => destroy_pipeline_layout,
+    Semaphore => destroy_semaphore,
+    ShaderModule => destroy_shader_module,
+}
+
+/// A handle that is destroyed with this value.
+///
+/// Whoever submits work that uses it keeps it until the work is done.
+pub struct Owned<T: Handle> {
+    handle: T,
+    device: Arc<Device>,
+}
+
+impl<T: Handle> Owned<T> {
+    /// Takes what a call made.
+    pub fn new(
+        device: &Arc<Device>,
+        call: &str,
+        made: Result<T, vk::Result>,
+    ) -> Result<Self, Error> {
+        Ok(Owned {
+            handle: made.map_err(|result| failed(call, result))?,
+            device: Arc::clone(device),
+        })
+    }
+
+    /// The device that it is of.
+    pub fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+}
+
+impl<T: Handle> Deref for Owned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.handle
+    }
+}
+
+impl<T: Handle> Drop for Owned<T> {
+    fn drop(&mut self) {
+        // SAFETY: the handle was made by this device, is destroyed here alone, and work that uses
+        // it is done, as submitted work keeps what it uses.
+        unsafe { self.handle.destroy(&self.device.raw) };
+    }
+}

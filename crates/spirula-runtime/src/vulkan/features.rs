@@ -1,0 +1,132 @@
+//! The features that a device is opened with: all that compute shaders can use.
+//!
+//! Modules come after the device was opened, so everything is enabled that the device has; whether
+//! a module may be given to it is asked of `capabilities`.
+
+use super::instance::Instance;
+use super::physical::Physical;
+use ash::{ext, khr, vk};
+use std::ffi::CStr;
+
+/// A version that no device has: for what is only an extension.
+const NEVER: u32 = u32::MAX;
+
+/// Declares [`Features`] from rows of: field, structure, version of Vulkan that includes it,
+/// extension that brings it to older ones.
+macro_rules! features {
+    ($($field:ident: $structure:ident, $since:expr, $extension:expr;)*) => {
+        /// Features of a device. Structures that it does not know are all false.
+        #[derive(Clone, Default)]
+        pub struct Features {
+            /// Features of Vulkan 1.0.
+            pub core: vk::PhysicalDeviceFeatures,
+            $(
+                #[doc = concat!("`Vk", stringify!($structure), "`.")]
+                pub $field: vk::$structure<'static>,
+            )*
+        }
+
+        impl Features {
+            /// A chain of the structures that the device knows.
+            pub fn chain(&mut self, device: &Physical) -> vk::PhysicalDeviceFeatures2<'_> {
+                let mut chain = vk::PhysicalDeviceFeatures2::default().features(self.core);
+                $(
+                    // Left by an earlier chain.
+                    self.$field.p_next = std::ptr::null_mut();
+                    if device.version >= $since || device.has($extension) {
+                        chain = chain.push_next(&mut self.$field);
+                    }
+                )*
+                chain
+            }
+        }
+
+        /// Extensions that bring features which the device's version of Vulkan does not include.
+        const EXTENSIONS: &[(u32, &CStr)] = &[$(($since, $extension)),*];
+    };
+}
+
+features! {
+    storage_16: PhysicalDevice16BitStorageFeatures, vk::API_VERSION_1_1, khr::_16bit_storage::NAME;
+    storage_8: PhysicalDevice8BitStorageFeatures, vk::API_VERSION_1_2, khr::_8bit_storage::NAME;
+    small: PhysicalDeviceShaderFloat16Int8Features, vk::API_VERSION_1_2, khr::shader_float16_int8::NAME;
+    pointers: PhysicalDeviceVariablePointersFeatures, vk::API_VERSION_1_1, khr::variable_pointers::NAME;
+    addresses: PhysicalDeviceBufferDeviceAddressFeatures, vk::API_VERSION_1_2, khr::buffer_device_address::NAME;
+    memory_model: PhysicalDeviceVulkanMemoryModelFeatures, vk::API_VERSION_1_2, khr::vulkan_memory_model::NAME;
+    atomics_64: PhysicalDeviceShaderAtomicInt64Features, vk::API_VERSION_1_2, khr::shader_atomic_int64::NAME;
+    scalar_layout: PhysicalDeviceScalarBlockLayoutFeatures, vk::API_VERSION_1_2, ext::scalar_block_layout::NAME;
+    uniform_layout: PhysicalDeviceUniformBufferStandardLayoutFeatures, vk::API_VERSION_1_2, khr::uniform_buffer_standard_layout::NAME;
+    subgroup_types: PhysicalDeviceShaderSubgroupExtendedTypesFeatures, vk::API_VERSION_1_2, khr::shader_subgroup_extended_types::NAME;
+    timeline: PhysicalDeviceTimelineSemaphoreFeatures, vk::API_VERSION_1_2, khr::timeline_semaphore::NAME;
+    indexing: PhysicalDeviceDescriptorIndexingFeatures, vk::API_VERSION_1_2, ext::descriptor_indexing::NAME;
+    dot_product: PhysicalDeviceShaderIntegerDotProductFeatures, vk::API_VERSION_1_3, khr::shader_integer_dot_product::NAME;
+    zeroed: PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures, vk::API_VERSION_1_3, khr::zero_initialize_workgroup_memory::NAME;
+    subgroup_size: PhysicalDeviceSubgroupSizeControlFeatures, vk::API_VERSION_1_3, ext::subgroup_size_control::NAME;
+    maintenance_4: PhysicalDeviceMaintenance4Features, vk::API_VERSION_1_3, khr::maintenance4::NAME;
+    float_atomics: PhysicalDeviceShaderAtomicFloatFeaturesEXT, NEVER, ext::shader_atomic_float::NAME;
+    float_atomics_2: PhysicalDeviceShaderAtomicFloat2FeaturesEXT, NEVER, ext::shader_atomic_float2::NAME;
+    workgroup_layout: PhysicalDeviceWorkgroupMemoryExplicitLayoutFeaturesKHR, NEVER, khr::workgroup_memory_explicit_layout::NAME;
+    uniform_flow: PhysicalDeviceShaderSubgroupUniformControlFlowFeaturesKHR, NEVER, khr::shader_subgroup_uniform_control_flow::NAME;
+    reconvergence: PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR, NEVER, khr::shader_maximal_reconvergence::NAME;
+    rotate: PhysicalDeviceShaderSubgroupRotateFeaturesKHR, NEVER, khr::shader_subgroup_rotate::NAME;
+    float_controls_2: PhysicalDeviceShaderFloatControls2FeaturesKHR, NEVER, khr::shader_float_controls2::NAME;
+    expect: PhysicalDeviceShaderExpectAssumeFeaturesKHR, NEVER, khr::shader_expect_assume::NAME;
+    clock: PhysicalDeviceShaderClockFeaturesKHR, NEVER, khr::shader_clock::NAME;
+    matrix: PhysicalDeviceCooperativeMatrixFeaturesKHR, NEVER, khr::cooperative_matrix::NAME;
+}
+
+/// Extensions without features of their own.
+const PLAIN: &[(u32, &CStr)] = &[
+    (NEVER, khr::portability_subset::NAME),
+    (vk::API_VERSION_1_3, khr::shader_non_semantic_info::NAME),
+    (NEVER, ext::shader_subgroup_ballot::NAME),
+    (NEVER, ext::shader_subgroup_vote::NAME),
+];
+
+impl Features {
+    /// What a device has of what compute shaders can use.
+    pub fn query(instance: &Instance, device: &Physical) -> Features {
+        let mut features = Features::default();
+        let mut chain = features.chain(device);
+        // SAFETY: the device is of this instance, and knows the structures of the chain.
+        unsafe {
+            instance
+                .raw()
+                .get_physical_device_features2(device.raw, &mut chain);
+        }
+        let has = chain.features;
+        features.core = vk::PhysicalDeviceFeatures::default()
+            .robust_buffer_access(has.robust_buffer_access != 0)
+            .shader_int16(has.shader_int16 != 0)
+            .shader_int64(has.shader_int64 != 0)
+            .shader_float64(has.shader_float64 != 0)
+            .shader_storage_buffer_array_dynamic_indexing(
+                has.shader_storage_buffer_array_dynamic_indexing != 0,
+            )
+            .shader_uniform_buffer_array_dynamic_indexing(
+                has.shader_uniform_buffer_array_dynamic_indexing != 0,
+            );
+        // The others are for images, debuggers and groups of devices, and not for free.
+        let has = features.indexing;
+        features.indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default()
+            .shader_uniform_buffer_array_non_uniform_indexing(
+                has.shader_uniform_buffer_array_non_uniform_indexing != 0,
+            )
+            .shader_storage_buffer_array_non_uniform_indexing(
+                has.shader_storage_buffer_array_non_uniform_indexing != 0,
+            )
+            .descriptor_binding_partially_bound(has.descriptor_binding_partially_bound != 0)
+            .runtime_descriptor_array(has.runtime_descriptor_array != 0);
+        features.addresses.buffer_device_address_capture_replay = vk::FALSE;
+        features.addresses.buffer_device_address_multi_device = vk::FALSE;
+        features
+    }
+}
+
+/// The extensions to enable on a device.
+pub fn extensions(device: &Physical) -> Vec<&'static CStr> {
+    let all = EXTENSIONS.iter().chain(PLAIN);
+    all.filter(|(since, name)| device.version < *since && device.has(name))
+        .map(|(_, name)| *name)
+        .collect()
+}

@@ -1,0 +1,209 @@
+//! Buffers and their memory.
+
+use super::device::{Device, Owned};
+use super::error::Call;
+use crate::Error;
+use ash::vk;
+use gpu_allocator::vulkan::{
+    Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+};
+use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Alignment of a buffer in bytes.
+const ALIGNMENT: u64 = 128;
+/// Smallest block of memory that is asked of the device, in bytes.
+const BLOCK: u64 = 4 << 20;
+/// Largest block that is shared by buffers, in bytes.
+const MOST_BLOCK: u64 = 256 << 20;
+
+/// The memory of a device.
+pub struct Memory {
+    // Before the device, which it frees its blocks with.
+    allocator: Mutex<Allocator>,
+    device: Arc<Device>,
+    /// Whether memory of buffers that the host sees is used as such.
+    pub direct: bool,
+}
+
+/// A buffer with its memory.
+pub struct Buffer {
+    // Before its memory.
+    raw: Owned<vk::Buffer>,
+    allocation: Option<Allocation>,
+    /// Bytes.
+    pub size: u64,
+    /// Address for shaders, where the device has addresses.
+    pub address: Option<u64>,
+    memory: Arc<Memory>,
+}
+
+impl Memory {
+    /// All the device's memory, none of it taken yet. Where not `direct`, buffers are only reached
+    /// by copies, as on devices whose memory the host does not see.
+    pub fn new(device: &Arc<Device>, direct: bool) -> Result<Arc<Memory>, Error> {
+        let sizes = AllocationSizes::new(BLOCK, BLOCK)
+            .with_max_device_memblock_size(MOST_BLOCK)
+            .with_max_host_memblock_size(MOST_BLOCK);
+        let allocator = Allocator::new(&AllocatorCreateDesc {
+            instance: device.instance().raw().clone(),
+            device: device.raw().clone(),
+            physical_device: device.physical.raw,
+            debug_settings: Default::default(),
+            buffer_device_address: device.addresses,
+            allocation_sizes: sizes,
+        });
+        let allocator = allocator.map_err(|e| Error::Failed(format!("device memory: {e}")))?;
+        Ok(Arc::new(Memory {
+            allocator: Mutex::new(allocator),
+            device: Arc::clone(device),
+            direct,
+        }))
+    }
+
+    /// Makes a buffer of so many bytes, with any contents.
+    pub fn create(self: &Arc<Self>, size: u64, location: MemoryLocation) -> Result<Buffer, Error> {
+        let device = &self.device;
+        let mut usage = vk::BufferUsageFlags::STORAGE_BUFFER
+            | vk::BufferUsageFlags::UNIFORM_BUFFER
+            | vk::BufferUsageFlags::TRANSFER_SRC
+            | vk::BufferUsageFlags::TRANSFER_DST;
+        if device.addresses {
+            usage |= vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        }
+        let info = vk::BufferCreateInfo::default()
+            .size(padded(size))
+            .usage(usage);
+        // SAFETY: the device is alive; the size is not 0.
+        let raw = unsafe { device.raw().create_buffer(&info, None) };
+        let raw = Owned::new(device, "vkCreateBuffer", raw)?;
+        // SAFETY: the buffer is of this device.
+        let mut requirements = unsafe { device.raw().get_buffer_memory_requirements(*raw) };
+        requirements.alignment = requirements.alignment.max(ALIGNMENT);
+        let allocation = self.lock().allocate(&AllocationCreateDesc {
+            name: "buffer",
+            requirements,
+            location,
+            linear: true,
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        });
+        let allocation = allocation.map_err(|e| match e {
+            AllocationError::OutOfMemory => Error::Memory {
+                size,
+                limit: device.physical.info.limits.buffer_size,
+            },
+            e => Error::Failed(format!("vkAllocateMemory: {e}")),
+        })?;
+        let mut buffer = Buffer {
+            raw,
+            allocation: None,
+            size,
+            address: None,
+            memory: Arc::clone(self),
+        };
+        buffer.bind(allocation)?;
+        Ok(buffer)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Allocator> {
+        self.allocator
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Bytes to take for a buffer: at least one word, and whole words, which filling works on.
+pub fn padded(size: u64) -> u64 {
+    size.max(1).next_multiple_of(4)
+}
+
+impl Buffer {
+    fn bind(&mut self, allocation: Allocation) -> Result<(), Error> {
+        let device = self.raw.device().raw();
+        let allocation = self.allocation.insert(allocation);
+        // SAFETY: the allocation was made for this buffer and is held as long as it; the
+        // allocator's lock is not needed, as binding changes the buffer alone.
+        let bound = unsafe {
+            device.bind_buffer_memory(*self.raw, allocation.memory(), allocation.offset())
+        };
+        bound.of("vkBindBufferMemory")?;
+        if self.raw.device().addresses {
+            let info = vk::BufferDeviceAddressInfo::default().buffer(*self.raw);
+            // SAFETY: the feature is enabled, and the buffer was made for it and has memory.
+            self.address = Some(unsafe { device.get_buffer_device_address(&info) });
+        }
+        Ok(())
+    }
+
+    /// Its handle.
+    pub fn raw(&self) -> vk::Buffer {
+        *self.raw
+    }
+
+    /// Whether the host may write it in place.
+    pub fn is_writable(&self) -> bool {
+        self.has(vk::MemoryPropertyFlags::HOST_COHERENT)
+    }
+
+    /// Whether the host may read it in place, and not slowly so.
+    pub fn is_readable(&self) -> bool {
+        self.has(vk::MemoryPropertyFlags::HOST_COHERENT | vk::MemoryPropertyFlags::HOST_CACHED)
+    }
+
+    fn has(&self, properties: vk::MemoryPropertyFlags) -> bool {
+        let allocation = self.allocation.as_ref();
+        allocation
+            .is_some_and(|a| a.mapped_ptr().is_some() && a.memory_properties().contains(properties))
+    }
+
+    /// First of `length` bytes at `offset`, as the host sees them.
+    fn host(&self, offset: u64, length: usize) -> Result<NonNull<u8>, Error> {
+        let mapped = self.allocation.as_ref().and_then(Allocation::mapped_ptr);
+        let mapped = mapped.ok_or_else(|| {
+            Error::Failed("the host does not see the memory of a buffer".to_owned())
+        })?;
+        let end = offset.saturating_add(length as u64);
+        if end > padded(self.size) {
+            let size = self.size;
+            return Err(Error::Range { offset, end, size });
+        }
+        // SAFETY: the mapped memory has at least the bytes of the buffer, and the range is within.
+        Ok(unsafe { mapped.cast::<u8>().add(offset as usize) })
+    }
+
+    /// Copies into it in place. The device must be idle, or not use the buffer.
+    pub fn write(&self, offset: u64, data: &[u8]) -> Result<(), Error> {
+        let to = self.host(offset, data.len())?;
+        // SAFETY: `host` has checked the range; the host's memory and the device's do not overlap;
+        // the driver is held exclusively by its caller, so no other thread copies.
+        unsafe { to.copy_from_nonoverlapping(NonNull::from(data).cast(), data.len()) };
+        Ok(())
+    }
+
+    /// Makes it zeros in place. The device must be idle, or not use the buffer.
+    pub fn clear(&self) -> Result<(), Error> {
+        let length = padded(self.size) as usize;
+        let to = self.host(0, length)?;
+        // SAFETY: as in `write`.
+        unsafe { to.write_bytes(0, length) };
+        Ok(())
+    }
+
+    /// Copies out of it in place. The device must be idle, or not use the buffer.
+    pub fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        let from = self.host(offset, out.len())?;
+        // SAFETY: as in `write`.
+        unsafe { from.copy_to_nonoverlapping(NonNull::from(&mut *out).cast(), out.len()) };
+        Ok(())
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        if let Some(allocation) = self.allocation.take() {
+            // Only a defect of the allocator makes it fail, and then there is nothing to do.
+            let _ = self.memory.lock().free(allocation);
+        }
+    }
+}

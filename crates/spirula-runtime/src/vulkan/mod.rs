@@ -1,0 +1,33 @@
+//! Vulkan devices: shaders through the system's Vulkan loader.
+//!
+//! The loader is opened at run time, so that a program starts where there is none. From the bottom:
+//!
+//! - `error`: results of Vulkan's calls as errors that name the call.
+//! - `instance`, `debug`: the loader, the instance, messages of the validation layer.
+//! - `physical`: the devices that there are, their limits, choosing one by name.
+//! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
+//! - `device`: the opened device, and handles that destroy themselves.
+//! - `memory`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
+//! - `specialise`, `descriptors`, `pipeline`: from an entry point to what can be dispatched.
+//! - `driver`: the implementation of [`crate::Driver`].
+//!
+//! Invariants: a handle keeps alive what it was made from, so that the order of destruction is
+//! right by construction; work that was submitted keeps alive the buffers and pipelines that it
+//! uses; between two commands stands a full memory barrier. Vulkan 1.2 is required.
+
+mod capabilities;
+mod debug;
+mod descriptors;
+mod device;
+mod driver;
+mod error;
+mod features;
+mod instance;
+mod memory;
+mod physical;
+mod pipeline;
+mod queue;
+mod specialise;
+mod transfer;
+
+pub use driver::{VulkanDriver, devices};

@@ -1,0 +1,174 @@
+//! The devices that there are.
+
+use super::error::Call;
+use super::instance::{Instance, NEWEST};
+use crate::Error;
+use crate::driver::{DeviceInfo, DeviceKind, Limits};
+use ash::vk;
+use spirula_spirv::grammar::Version;
+use std::ffi::CStr;
+
+/// Oldest version of Vulkan that is driven.
+const OLDEST: u32 = vk::API_VERSION_1_2;
+
+/// A device that is not opened yet.
+pub struct Physical {
+    /// Its handle.
+    pub raw: vk::PhysicalDevice,
+    /// What it says to callers.
+    pub info: DeviceInfo,
+    /// Version of Vulkan that it and this program know.
+    pub version: u32,
+    /// Its limits.
+    pub limits: vk::PhysicalDeviceLimits,
+    /// What its subgroups can do.
+    pub subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
+    /// What its floating-point arithmetic can do.
+    pub floats: vk::PhysicalDeviceFloatControlsProperties<'static>,
+    extensions: Vec<vk::ExtensionProperties>,
+}
+
+impl Physical {
+    /// All devices of an instance that can be driven.
+    pub fn all(instance: &Instance) -> Result<Vec<Physical>, Error> {
+        // SAFETY: the instance is alive.
+        let all = unsafe { instance.raw().enumerate_physical_devices() };
+        let all = all.of("vkEnumeratePhysicalDevices")?.into_iter();
+        let all = all.enumerate();
+        let all = all.map(|(number, raw)| Physical::of(instance, raw, number));
+        all.filter_map(Result::transpose).collect()
+    }
+
+    /// The device with a name such as `vulkan`, `vulkan:1` or `vulkan:llvmpipe`.
+    pub fn named(instance: &Instance, name: &str) -> Result<Physical, Error> {
+        let mut all = Physical::all(instance)?;
+        let available: Vec<_> = all
+            .iter()
+            .map(|d| format!("{} ({})", d.info.id, d.info.name))
+            .collect();
+        let found = match name.strip_prefix("vulkan:") {
+            None => all.iter().position(|_| name == "vulkan"),
+            Some(part) => {
+                let part = part.to_lowercase();
+                let named = |d: &Physical| d.info.name.to_lowercase().contains(&part);
+                let numbered = all.iter().position(|d| d.info.id == name);
+                numbered.or_else(|| all.iter().position(named))
+            }
+        };
+        match found {
+            Some(found) => Ok(all.swap_remove(found)),
+            None if available.is_empty() => Err(Error::Failed(
+                "no Vulkan device with Vulkan 1.2 is present".to_owned(),
+            )),
+            None => Err(Error::NoDevice {
+                name: name.to_owned(),
+                available: available.join(", "),
+            }),
+        }
+    }
+
+    fn of(
+        instance: &Instance,
+        raw: vk::PhysicalDevice,
+        number: usize,
+    ) -> Result<Option<Physical>, Error> {
+        // SAFETY: the handle is of this instance.
+        let base = unsafe { instance.raw().get_physical_device_properties(raw) };
+        if base.api_version < OLDEST {
+            return Ok(None);
+        }
+        // SAFETY: as above.
+        let extensions = unsafe { instance.raw().enumerate_device_extension_properties(raw) };
+        let extensions = extensions.of("vkEnumerateDeviceExtensionProperties")?;
+        let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
+        let mut floats = vk::PhysicalDeviceFloatControlsProperties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut maintenance = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut all = vk::PhysicalDeviceProperties2::default()
+            .push_next(&mut subgroup)
+            .push_next(&mut floats)
+            .push_next(&mut driver)
+            .push_next(&mut maintenance);
+        // SAFETY: as above; the structures chained are all of Vulkan 1.2.
+        unsafe {
+            instance
+                .raw()
+                .get_physical_device_properties2(raw, &mut all);
+        }
+        subgroup.p_next = std::ptr::null_mut();
+        floats.p_next = std::ptr::null_mut();
+        // SAFETY: as above.
+        let memory = unsafe { instance.raw().get_physical_device_memory_properties(raw) };
+        let heaps = memory.memory_heaps_as_slice();
+        let heap = heaps.iter().map(|h| h.size).max().unwrap_or(0);
+        let most = heap.min(maintenance.max_memory_allocation_size);
+        let info = DeviceInfo {
+            id: format!("vulkan:{number}"),
+            name: text(base.device_name_as_c_str()),
+            kind: kind(base.device_type),
+            driver: format!(
+                "{} {}, Vulkan {}",
+                text(driver.driver_name_as_c_str()),
+                text(driver.driver_info_as_c_str()),
+                dotted(base.api_version)
+            ),
+            subgroup_size: subgroup.subgroup_size,
+            limits: limits(&base.limits, most),
+        };
+        Ok(Some(Physical {
+            raw,
+            info,
+            version: base.api_version.min(NEWEST),
+            limits: base.limits,
+            subgroup,
+            floats,
+            extensions,
+        }))
+    }
+
+    /// Whether it has an extension.
+    pub fn has(&self, name: &CStr) -> bool {
+        let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
+        names.any(|n| n == Ok(name))
+    }
+
+    /// Newest version of SPIR-V that it takes.
+    pub fn newest_module(&self) -> Version {
+        match self.version {
+            vk::API_VERSION_1_3.. => Version::new(1, 6),
+            _ => Version::new(1, 5),
+        }
+    }
+}
+
+fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> Limits {
+    Limits {
+        buffer_size,
+        workgroup_size: limits.max_compute_work_group_size,
+        workgroup_invocations: limits.max_compute_work_group_invocations,
+        workgroup_memory: limits.max_compute_shared_memory_size.into(),
+        groups: limits.max_compute_work_group_count,
+        partial_groups: false,
+        push_constants: limits.max_push_constants_size,
+    }
+}
+
+fn kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
+    match kind {
+        vk::PhysicalDeviceType::CPU => DeviceKind::Cpu,
+        vk::PhysicalDeviceType::DISCRETE_GPU
+        | vk::PhysicalDeviceType::INTEGRATED_GPU
+        | vk::PhysicalDeviceType::VIRTUAL_GPU => DeviceKind::Gpu,
+        _ => DeviceKind::Other,
+    }
+}
+
+fn dotted(version: u32) -> String {
+    let major = vk::api_version_major(version);
+    let minor = vk::api_version_minor(version);
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+}
+
+fn text(text: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
+    text.map_or_else(|_| String::new(), |t| t.to_string_lossy().into_owned())
+}

@@ -1,0 +1,178 @@
+//! Entry points compiled for a device.
+
+use super::descriptors::Layouts;
+use super::device::{Device, Owned};
+use super::error::unsupported;
+use super::specialise::Specialisation;
+use crate::{Error, Size};
+use ash::vk;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::Interface;
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A compute pipeline with the layouts that it was made for.
+pub struct Pipeline {
+    /// Name of the entry point.
+    pub name: String,
+    /// Bytes of push constants, a multiple of 4.
+    pub push: usize,
+    /// Layouts of its descriptor sets.
+    pub sets: Layouts,
+    workgroup_size: [u32; 3],
+    layout: Owned<vk::PipelineLayout>,
+    raw: Owned<vk::Pipeline>,
+}
+
+impl Pipeline {
+    /// Compiles an entry point of a module whose needs the device meets.
+    pub fn new(
+        device: &Arc<Device>,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<Pipeline, Error> {
+        let specialisation = Specialisation::new(module, interface, spec);
+        check_size(device, interface, specialisation.workgroup_size)?;
+        let push = interface.push_constant_bytes.next_multiple_of(4);
+        let most = device.physical.limits.max_push_constants_size;
+        if push > most {
+            let text = format!(
+                "{} takes {push} bytes of push constants: {} has {most}",
+                interface.name, device.physical.info.id
+            );
+            return Err(unsupported(text));
+        }
+        let sets = Layouts::new(device, interface)?;
+        let layout = layout(device, &sets, push)?;
+        let raw = compile(device, module, interface, &specialisation, *layout)?;
+        Ok(Pipeline {
+            name: interface.name.clone(),
+            push: push as usize,
+            sets,
+            workgroup_size: specialisation.workgroup_size,
+            layout,
+            raw,
+        })
+    }
+
+    /// Its handle.
+    pub fn raw(&self) -> vk::Pipeline {
+        *self.raw
+    }
+
+    /// Its layout.
+    pub fn layout(&self) -> vk::PipelineLayout {
+        *self.layout
+    }
+
+    /// The workgroups of a launch.
+    pub fn groups(&self, size: &Size) -> Result<[u32; 3], Error> {
+        let bad = |text: &str| Err(Error::Launch(format!("{}: {text}", self.name)));
+        let (global, local, offset) = match *size {
+            Size::Groups(groups) => return Ok(groups),
+            Size::Items {
+                global,
+                local,
+                offset,
+                ..
+            } => (global, local, offset),
+        };
+        if offset != [0; 3] {
+            return bad("a shader takes no offset of its global ids");
+        }
+        if local.is_some_and(|l| l != self.workgroup_size) {
+            let [x, y, z] = self.workgroup_size;
+            return bad(&format!("the size of its workgroups is {x}x{y}x{z}"));
+        }
+        let mut groups = [0; 3];
+        for axis in 0..3 {
+            let size = u64::from(self.workgroup_size[axis]);
+            let exact = (global[axis] % size == 0).then_some(global[axis] / size);
+            match exact.and_then(|n| u32::try_from(n).ok()) {
+                Some(n) => groups[axis] = n,
+                None => {
+                    return bad(&format!(
+                        "the global size {} in dimension {axis} is no multiple of the workgroup's {size}",
+                        global[axis]
+                    ));
+                }
+            }
+        }
+        Ok(groups)
+    }
+}
+
+fn check_size(device: &Device, interface: &Interface, size: [u32; 3]) -> Result<(), Error> {
+    let limits = &device.physical.limits;
+    let most = limits.max_compute_work_group_invocations;
+    let each = limits.max_compute_work_group_size;
+    let count = size.iter().map(|n| u128::from(*n)).product::<u128>();
+    let fits = size.iter().zip(each).all(|(n, most)| *n <= most);
+    if fits && (1..=u128::from(most)).contains(&count) {
+        return Ok(());
+    }
+    let [x, y, z] = size;
+    let text = format!(
+        "{} has workgroups of {x}x{y}x{z}: {} takes 1 to {most} invocations, at most {}x{}x{}",
+        interface.name, device.physical.info.id, each[0], each[1], each[2]
+    );
+    Err(unsupported(text))
+}
+
+fn layout(
+    device: &Arc<Device>,
+    sets: &Layouts,
+    push: u32,
+) -> Result<Owned<vk::PipelineLayout>, Error> {
+    let raw = sets.raw();
+    let range = vk::PushConstantRange::default()
+        .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        .size(push);
+    let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&raw);
+    if push > 0 {
+        info = info.push_constant_ranges(std::slice::from_ref(&range));
+    }
+    // SAFETY: the device and the layouts of the sets are alive; the range is within the limit.
+    let made = unsafe { device.raw().create_pipeline_layout(&info, None) };
+    Owned::new(device, "vkCreatePipelineLayout", made)
+}
+
+fn compile(
+    device: &Arc<Device>,
+    module: &Module,
+    interface: &Interface,
+    specialisation: &Specialisation,
+    layout: vk::PipelineLayout,
+) -> Result<Owned<vk::Pipeline>, Error> {
+    let words = module.to_words();
+    let info = vk::ShaderModuleCreateInfo::default().code(&words);
+    // SAFETY: the words are a module that was read, and what it needs the device has; whether it
+    // is valid beyond that is the caller's to know.
+    let shader = unsafe { device.raw().create_shader_module(&info, None) };
+    let shader = Owned::new(device, "vkCreateShaderModule", shader)?;
+    let name = CString::new(interface.name.as_str())
+        .map_err(|_| Error::Failed("the entry point's name has a zero in it".to_owned()))?;
+    let constants = specialisation.info();
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(*shader)
+        .name(&name)
+        .specialization_info(&constants);
+    let info = vk::ComputePipelineCreateInfo::default()
+        .stage(stage)
+        .layout(layout);
+    // SAFETY: the shader and the layout are alive; the entry point is in the module, and the
+    // layout was made from its interface.
+    let made = unsafe {
+        device
+            .raw()
+            .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
+    };
+    let made = made.map_err(|(_, result)| result);
+    let first = made.and_then(|all| {
+        let first = all.first().copied();
+        first.ok_or(vk::Result::ERROR_UNKNOWN)
+    });
+    Owned::new(device, "vkCreateComputePipelines", first)
+}

@@ -1,0 +1,114 @@
+//! Values of specialisation constants as Vulkan takes them.
+
+use ash::vk;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::reflect::{Interface, SpecConstant, spec_constants};
+
+/// Bytes of a specialised boolean, a `VkBool32`.
+const BOOL: usize = 4;
+
+/// Values for the constants of a module.
+pub struct Specialisation {
+    entries: Vec<vk::SpecializationMapEntry>,
+    data: Vec<u8>,
+    /// Size of a workgroup once specialised; 1 where the module does not tell.
+    pub workgroup_size: [u32; 3],
+}
+
+impl Specialisation {
+    /// The values given by `SpecId`, each as wide as its constant.
+    pub fn new(module: &Module, interface: &Interface, spec: &[(u32, u64)]) -> Specialisation {
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        let constants = spec_constants(module, &definitions, &decorations);
+        let mut out = Specialisation {
+            entries: Vec::new(),
+            data: Vec::new(),
+            workgroup_size: interface.workgroup_size.unwrap_or([1; 3]),
+        };
+        for &(spec_id, value) in spec {
+            let constant = constants.iter().find(|c| c.spec_id == spec_id);
+            let ty = constant.and_then(|c| definitions.get(module, c.ty));
+            let Some(ty) = ty else { continue };
+            let size = match ty.op() {
+                Op::TypeBool => BOOL,
+                _ => (ty.word(0) as usize / 8).clamp(1, size_of::<u64>()),
+            };
+            let entry = vk::SpecializationMapEntry::default()
+                .constant_id(spec_id)
+                .offset(out.data.len() as u32)
+                .size(size);
+            out.entries.push(entry);
+            out.data.extend_from_slice(&value.to_le_bytes()[..size]);
+        }
+        let values = Values {
+            module,
+            definitions: &definitions,
+            constants: &constants,
+            spec,
+        };
+        if let Some(size) = values.workgroup_size(&decorations, interface.function) {
+            out.workgroup_size = size;
+        }
+        out
+    }
+
+    /// As a pipeline takes it.
+    pub fn info(&self) -> vk::SpecializationInfo<'_> {
+        vk::SpecializationInfo::default()
+            .map_entries(&self.entries)
+            .data(&self.data)
+    }
+}
+
+struct Values<'a> {
+    module: &'a Module,
+    definitions: &'a Definitions,
+    constants: &'a [SpecConstant],
+    spec: &'a [(u32, u64)],
+}
+
+impl Values<'_> {
+    /// A constant's value once specialised.
+    fn value(&self, id: Id) -> Option<u32> {
+        let spec_id = self.constants.iter().find(|c| c.id == id);
+        let given = spec_id.and_then(|c| self.spec.iter().find(|(id, _)| *id == c.spec_id));
+        match given {
+            Some((_, value)) => Some(*value as u32),
+            None => Some(self.definitions.default_value(self.module, id)? as u32),
+        }
+    }
+
+    fn size(&self, mut ids: impl Iterator<Item = Id>) -> Option<[u32; 3]> {
+        let mut next = || self.value(ids.next()?);
+        Some([next()?, next()?, next()?])
+    }
+
+    /// The size by ids of constants: of the constant decorated `WorkgroupSize`, which counts above
+    /// the execution mode, or of `LocalSizeId`.
+    fn workgroup_size(&self, decorations: &Decorations, function: Id) -> Option<[u32; 3]> {
+        let mut globals = self.module.section(Section::Globals);
+        let decorated = globals.find(|inst| {
+            let is_composite =
+                matches!(inst.op(), Op::ConstantComposite | Op::SpecConstantComposite);
+            let builtin = inst.result().filter(|_| is_composite);
+            let builtin =
+                builtin.and_then(|id| decorations.get(self.module, id, Decoration::BuiltIn));
+            builtin == Some(&[BuiltIn::WorkgroupSize.0])
+        });
+        if let Some(constant) = decorated {
+            return self.size(constant.ids(0));
+        }
+        let mut modes = self.module.section(Section::ExecutionModes);
+        let mode = modes.find(|m| {
+            m.op() == Op::ExecutionModeId
+                && m.id(0) == function
+                && m.word(1) == ExecutionMode::LocalSizeId.0
+        })?;
+        self.size(mode.ids(2))
+    }
+}

@@ -1,0 +1,132 @@
+//! Copies between the host and buffers.
+//!
+//! Memory that the host sees is copied in place, once the device is done with it. Other memory goes
+//! through buffers that both see, in pieces.
+
+use super::memory::{Buffer, Memory, padded};
+use super::queue::Queue;
+use crate::Error;
+use ash::vk;
+use gpu_allocator::MemoryLocation;
+use std::sync::Arc;
+
+/// Bytes that are copied at a time.
+const PIECE: usize = 16 << 20;
+
+/// The buffers that copies go through, made when they are first needed.
+pub struct Transfer {
+    memory: Arc<Memory>,
+    up: Option<Arc<Buffer>>,
+    down: Option<Arc<Buffer>>,
+}
+
+impl Transfer {
+    /// Copies for buffers of this memory.
+    pub fn new(memory: &Arc<Memory>) -> Transfer {
+        Transfer {
+            memory: Arc::clone(memory),
+            up: None,
+            down: None,
+        }
+    }
+
+    /// Makes a buffer zeros, before all that is recorded after.
+    pub fn clear(&self, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
+        if self.memory.direct && buffer.is_writable() {
+            return buffer.clear();
+        }
+        queue.record(|device, batch| {
+            batch.uses(buffer);
+            let size = padded(buffer.size);
+            // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
+            unsafe {
+                let device = device.raw();
+                device.cmd_fill_buffer(batch.commands, buffer.raw(), 0, size, 0);
+            }
+            Ok(())
+        })
+    }
+
+    /// Copies into a buffer, after all that was recorded.
+    pub fn write(
+        &mut self,
+        queue: &mut Queue,
+        buffer: &Arc<Buffer>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), Error> {
+        queue.finish()?;
+        if self.memory.direct && buffer.is_writable() {
+            return buffer.write(offset, data);
+        }
+        let up = piece(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
+        let mut at = offset;
+        for data in data.chunks(PIECE) {
+            up.write(0, data)?;
+            let length = data.len() as u64;
+            copy(queue, (&up, 0), (buffer, at), length)?;
+            at += length;
+        }
+        Ok(())
+    }
+
+    /// Copies out of a buffer, after all that was recorded.
+    pub fn read(
+        &mut self,
+        queue: &mut Queue,
+        buffer: &Arc<Buffer>,
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<(), Error> {
+        queue.finish()?;
+        if self.memory.direct && buffer.is_readable() {
+            return buffer.read(offset, out);
+        }
+        let down = piece(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let mut at = offset;
+        for out in out.chunks_mut(PIECE) {
+            let length = out.len() as u64;
+            copy(queue, (buffer, at), (&down, 0), length)?;
+            down.read(0, out)?;
+            at += length;
+        }
+        Ok(())
+    }
+}
+
+fn piece(
+    memory: &Arc<Memory>,
+    buffer: &mut Option<Arc<Buffer>>,
+    location: MemoryLocation,
+) -> Result<Arc<Buffer>, Error> {
+    if let Some(buffer) = buffer {
+        return Ok(Arc::clone(buffer));
+    }
+    let made = Arc::new(memory.create(PIECE as u64, location)?);
+    Ok(Arc::clone(buffer.insert(made)))
+}
+
+fn copy(
+    queue: &mut Queue,
+    from: (&Arc<Buffer>, u64),
+    to: (&Arc<Buffer>, u64),
+    length: u64,
+) -> Result<(), Error> {
+    queue.record(|device, batch| {
+        batch.uses(from.0);
+        batch.uses(to.0);
+        let region = vk::BufferCopy::default()
+            .src_offset(from.1)
+            .dst_offset(to.1)
+            .size(length);
+        // SAFETY: the commands are being recorded; both ranges are within their buffers, which are
+        // different and kept.
+        unsafe {
+            let (from, to) = (from.0.raw(), to.0.raw());
+            let device = device.raw();
+            device.cmd_copy_buffer(batch.commands, from, to, &[region]);
+        }
+        Ok(())
+    })?;
+    queue.finish()
+}
