@@ -2,6 +2,7 @@
 //!
 //! - [`ir`]: the arena IR that both readers produce and the translator consumes.
 //! - [`read`]: reads a module, bitcode or text, whichever it is.
+//! - [`print()`]: the module as LLVM assembly.
 //! - [`infer`]: what opaque pointers point to.
 //! - [`translate()`]: to SPIR-V for OpenCL environments.
 
@@ -17,4 +18,5 @@ mod upgrade;
 
 pub(crate) use error::{Error, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};
+pub use text::print;
 pub use translate::{Options, translate};

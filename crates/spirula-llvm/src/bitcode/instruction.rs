@@ -26,7 +26,7 @@ impl Body<'_> {
             10 => self.ret(ops),
             11 => self.branch(ops),
             12 => self.switch(ops),
-            5 | 13 | 34 | 57 => self.call(code, ops),
+            13 | 34 | 57 => self.call(code, ops),
             15 => {
                 self.push(
                     Opcode::Unreachable,
@@ -680,7 +680,7 @@ impl Body<'_> {
         )
     }
 
-    /// `call` (34), `invoke` (13, and 5 in LLVM's numbering of today) and `callbr` (57).
+    /// `call` (34), `invoke` (13) and `callbr` (57).
     fn call(&mut self, code: u64, mut ops: Ops<'_>) -> Result<(), Error> {
         let attributes = self.reader.attributes.get(&mut ops)?;
         let bits = ops.next()?;

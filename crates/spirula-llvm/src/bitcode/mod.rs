@@ -21,3 +21,4 @@ mod symbols;
 mod types;
 
 pub use module::{is_bitcode, read};
+pub use special::BOOLEAN;

@@ -57,3 +57,27 @@ pub fn access_from_name(name: &str) -> Option<u64> {
 pub fn find_bits(table: Bits, name: &str) -> Option<u64> {
     table.iter().find(|row| row.0 == name).map(|row| row.1)
 }
+
+/// The words that together are some bits; bits without a word are left out.
+pub fn words(table: Bits, bits: u64) -> Vec<&'static str> {
+    let mut rest = bits;
+    let mut words = Vec::new();
+    for &(word, bit) in table {
+        if bit != 0 && rest & bit == bit {
+            words.push(word);
+            rest &= !bit;
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_cover_their_bits() {
+        assert_eq!(words(FP_CLASSES, 0x207), ["nan", "inf"]);
+        assert_eq!(words(CAPTURES, 7), ["address", "read_provenance"]);
+    }
+}

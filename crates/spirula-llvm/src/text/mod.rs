@@ -5,6 +5,7 @@
 //! - [`types`], [`value`], [`attributes`], [`metadata`]: what stands in both.
 //! - [`function`], [`instruction`]: bodies.
 //! - [`encoding`], [`float`]: tables and literals.
+//! - [`print`]: the way back.
 //!
 //! Reads what LLVM 14 to 22 write, typed pointers included. Cost: the text is cut into tokens
 //! twice.
@@ -18,7 +19,9 @@ mod lexer;
 mod metadata;
 mod module;
 mod parser;
+mod print;
 mod types;
 mod value;
 
 pub use module::read;
+pub use print::print;

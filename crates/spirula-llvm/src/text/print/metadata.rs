@@ -1,0 +1,126 @@
+//! Metadata.
+
+use super::Printer;
+use crate::bitcode::BOOLEAN;
+use crate::ir::{Field, Metadata, MetadataKind, Symbol};
+
+impl Printer<'_> {
+    /// Metadata where it is used: nodes by their numbers, anything else in full.
+    pub(super) fn metadata_ref(&mut self, id: Metadata) {
+        match self.module.metadata.kind(id) {
+            MetadataKind::String(symbol) => {
+                self.put("!");
+                self.quoted_symbol(symbol);
+            }
+            MetadataKind::Constant(constant) => self.typed_constant(constant),
+            MetadataKind::Local(value) => self.typed_value(value),
+            MetadataKind::ArgList(_) => {
+                self.put("!DIArgList(");
+                let operands = self.module.metadata.operands(id);
+                self.list(operands.iter().flatten(), |printer, &operand| {
+                    printer.metadata_ref(operand);
+                });
+                self.put(")");
+            }
+            MetadataKind::Special { class, .. } if self.module.str(class) == "DIExpression" => {
+                self.node(id);
+            }
+            MetadataKind::Node { .. } | MetadataKind::Special { .. } => self.number(id),
+        }
+    }
+
+    fn number(&mut self, id: Metadata) {
+        let number = match self.node_of[id.index()] {
+            Some(number) => number,
+            None => {
+                let number = self.nodes.len() as u32;
+                self.nodes.push(id);
+                self.node_of[id.index()] = Some(number);
+                number
+            }
+        };
+        self.put_args(format_args!("!{number}"));
+    }
+
+    fn optional_metadata(&mut self, id: Option<Metadata>) {
+        match id {
+            Some(id) => self.metadata_ref(id),
+            None => self.put("null"),
+        }
+    }
+
+    /// All nodes that were met, and those they lead to.
+    pub(super) fn nodes(&mut self) {
+        let mut at = 0;
+        while at < self.nodes.len() {
+            self.put_args(format_args!("!{at} = "));
+            self.node(self.nodes[at]);
+            self.put("\n");
+            at += 1;
+        }
+    }
+
+    fn node(&mut self, id: Metadata) {
+        match self.module.metadata.kind(id) {
+            MetadataKind::Node { distinct, .. } => {
+                self.put(if distinct { "distinct !{" } else { "!{" });
+                let operands = self.module.metadata.operands(id);
+                self.list(operands, |printer, &operand| {
+                    printer.optional_metadata(operand)
+                });
+                self.put("}");
+            }
+            MetadataKind::Special {
+                distinct, class, ..
+            } => {
+                let class = self.module.str(class);
+                self.put_args(format_args!(
+                    "{}!{class}(",
+                    if distinct { "distinct " } else { "" }
+                ));
+                let fields = self.module.metadata.fields(id);
+                self.list(fields, |printer, &(name, field)| printer.field(name, field));
+                self.put(")");
+            }
+            _ => {}
+        }
+    }
+
+    fn field(&mut self, name: Symbol, field: Field) {
+        let name = self.module.str(name);
+        if !name.is_empty() {
+            self.put_args(format_args!("{name}: "));
+        }
+        match field {
+            Field::Node(Some(id)) => match self.module.metadata.as_string(id) {
+                Some(symbol) => self.quoted_symbol(symbol),
+                None => self.metadata_ref(id),
+            },
+            Field::Node(None) => self.put("null"),
+            Field::Int(number) if BOOLEAN.contains(&name) => {
+                self.put(if number == 0 { "false" } else { "true" });
+            }
+            Field::Int(number) => self.put_args(format_args!("{number}")),
+            Field::Word(word) => {
+                let word = self.module.str(word);
+                self.put(word);
+            }
+        }
+    }
+
+    /// Metadata attached: each kind and node behind `separator`.
+    pub(super) fn attached(&mut self, separator: &str, kind: Symbol, node: Metadata) {
+        self.put(separator);
+        self.put("!");
+        let kind = self.module.str(kind);
+        for byte in kind.bytes() {
+            if byte.is_ascii_alphanumeric() || b"-$._".contains(&byte) {
+                self.out.push(byte as char);
+            } else {
+                self.put_args(format_args!("\\{byte:02X}"));
+            }
+        }
+        self.put(" ");
+        self.metadata_ref(node);
+    }
+}

@@ -1,0 +1,104 @@
+//! Printing the IR as LLVM assembly.
+//!
+//! What is printed reads back as the same module. Metadata and attribute groups are numbered in
+//! the order in which they are first met, so that equal modules are printed equally, whatever
+//! they were read from.
+
+mod function;
+mod metadata;
+mod module;
+mod value;
+
+use crate::ir::{AttrSet, Function, Metadata, Module, Symbol};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// The module as LLVM assembly of LLVM 20 or later, or with typed pointers where it was read
+/// with them.
+pub fn print(module: &Module) -> String {
+    let mut printer = Printer {
+        module,
+        out: String::new(),
+        groups: Vec::new(),
+        group_of: FxHashMap::default(),
+        nodes: Vec::new(),
+        node_of: vec![None; module.metadata.len()],
+        func: None,
+        numbers: Vec::new(),
+        block_numbers: Vec::new(),
+        unnamed: Vec::new(),
+    };
+    printer.module();
+    printer.out
+}
+
+/// The text so far, and what was met in it.
+struct Printer<'m> {
+    module: &'m Module,
+    out: String,
+    /// Attribute groups in the order of their numbers.
+    groups: Vec<AttrSet>,
+    group_of: FxHashMap<AttrSet, usize>,
+    /// Metadata in the order of its numbers.
+    nodes: Vec<Metadata>,
+    node_of: Vec<Option<u32>>,
+    /// The function being printed, with the numbers of its locals and blocks without names.
+    func: Option<&'m Function>,
+    numbers: Vec<u32>,
+    block_numbers: Vec<u32>,
+    /// Numbers of globals without names.
+    unnamed: Vec<u32>,
+}
+
+impl Printer<'_> {
+    fn put(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    fn put_args(&mut self, args: std::fmt::Arguments<'_>) {
+        // Writing to a string cannot fail.
+        let _ = self.out.write_fmt(args);
+    }
+
+    /// Items with commas between them.
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        for (index, one) in items.into_iter().enumerate() {
+            if index > 0 {
+                self.put(", ");
+            }
+            item(self, one);
+        }
+    }
+
+    /// A name behind a sigil, in quotes where it needs them.
+    fn name(&mut self, sigil: &str, name: Symbol) {
+        let text = self.module.str(name);
+        self.put(sigil);
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-$._".contains(&byte);
+        let digit_first = text.as_bytes().first().is_some_and(u8::is_ascii_digit);
+        if !text.is_empty() && !digit_first && text.bytes().all(plain) {
+            self.put(text);
+        } else {
+            self.quoted(text.as_bytes());
+        }
+    }
+
+    /// Bytes in quotes with escapes.
+    fn quoted(&mut self, bytes: &[u8]) {
+        self.out.push('"');
+        for &byte in bytes {
+            if (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\' {
+                self.out.push(byte as char);
+            } else {
+                self.put_args(format_args!("\\{byte:02X}"));
+            }
+        }
+        self.out.push('"');
+    }
+
+    /// A symbol in quotes.
+    fn quoted_symbol(&mut self, symbol: Symbol) {
+        let text = self.module.str(symbol);
+        self.quoted(text.as_bytes());
+    }
+}
