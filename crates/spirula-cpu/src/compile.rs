@@ -1,0 +1,176 @@
+//! From a module to a kernel that runs.
+
+use crate::groups::FrameLayout;
+use crate::jit::Code;
+use crate::lower::{self, BindingSlot, Frame, Globals, Shared, Slot};
+use crate::program::Program;
+use crate::suspend::Point;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::{Func, Module};
+
+/// Most faults that are reported at once.
+const MAX_FAULTS: usize = 20;
+
+/// How kernels are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
+    pub subgroup_size: u32,
+}
+
+impl Default for Options {
+    /// Subgroups of 8.
+    fn default() -> Self {
+        Options { subgroup_size: 8 }
+    }
+}
+
+/// An entry point, compiled for the host.
+pub struct Kernel {
+    pub(crate) code: Code,
+    pub(crate) name: String,
+    pub(crate) local_size: Option<[u32; 3]>,
+    pub(crate) subgroup_size: u32,
+    pub(crate) points: Vec<Point>,
+    pub(crate) frame: FrameLayout,
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) bindings: Vec<BindingSlot>,
+    pub(crate) workgroup_bytes: u32,
+    pub(crate) zero_workgroup: bool,
+    pub(crate) push_bytes: u64,
+}
+
+impl Kernel {
+    /// Compiles an entry point. `spec` gives the values of specialisation constants by `SpecId`.
+    ///
+    /// # Errors
+    /// When the module has no such entry point, when its code is malformed, or when it needs what
+    /// the CPU device does not support: each such instruction is named with its place.
+    pub fn compile(
+        module: &Module,
+        entry_point: &str,
+        model: ExecutionModel,
+        spec: &[(u32, u64)],
+        options: &Options,
+    ) -> Result<Kernel, Vec<Diagnostic>> {
+        let program =
+            Program::new(module, entry_point, model, spec).map_err(|fault| vec![fault])?;
+        check(&program)?;
+        build(&program, options).map_err(|fault| vec![fault])
+    }
+
+    /// The size of workgroups, where the module fixes it.
+    pub fn workgroup_size(&self) -> Option<[u32; 3]> {
+        self.local_size
+    }
+
+    /// Bytes of workgroup memory, besides that of arguments.
+    pub fn workgroup_memory(&self) -> u32 {
+        self.workgroup_bytes
+    }
+
+    /// Invocations of a subgroup.
+    pub fn subgroup_size(&self) -> u32 {
+        self.subgroup_size
+    }
+}
+
+/// Refuses what no row of the tables can lower, before anything is lowered.
+fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
+    let mut faults = Vec::new();
+    for func in &program.functions.bottom_up {
+        let info = program.functions.get(*func);
+        for at in &info.order {
+            for inst in program.module.body(info.cfg.block(*at)) {
+                let what = if !lower::is_supported(inst.op()) {
+                    inst.op().to_string()
+                } else if inst.op() == Op::ExtInst
+                    && let Err(what) = lower::check_extended(program, inst)
+                {
+                    what
+                } else {
+                    continue;
+                };
+                let message = format!("{what} is not supported by the CPU device");
+                faults.push(Diagnostic::error(inst.place(), message));
+                if faults.len() == MAX_FAULTS {
+                    return Err(faults);
+                }
+            }
+        }
+    }
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(faults)
+    }
+}
+
+fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic> {
+    let bug = |message: String| Diagnostic::error(Place::Unknown, message);
+    let mut code = Code::new().map_err(bug)?;
+    let globals = Globals::compute(program, &mut code)?;
+    let slots = lower::parameter_slots(program)?;
+    let subgroup_size = options.subgroup_size.clamp(1, 64).next_power_of_two();
+    let mut shared = Shared {
+        program,
+        globals: &globals,
+        subgroup_size,
+        code: &mut code,
+        points: Vec::new(),
+        large_constants: rustc_hash::FxHashMap::default(),
+    };
+    let mut frame = Frame::default();
+    let mut builders = FunctionBuilderContext::new();
+    for func in &program.functions.bottom_up {
+        let is_entry = *func == program.entry.func;
+        if is_entry || !program.functions.get(*func).inline {
+            let made = lower_one(&mut shared, &mut builders, *func)?;
+            if is_entry {
+                frame = made;
+            }
+        }
+    }
+    let points = shared.points;
+    code.finish(program.entry.func).map_err(bug)?;
+    Ok(Kernel {
+        code,
+        name: program.entry.name.clone(),
+        local_size: program.entry.local_size,
+        subgroup_size,
+        points,
+        frame: FrameLayout::new(frame.below, frame.above),
+        slots,
+        bindings: globals.bindings.clone(),
+        workgroup_bytes: globals.workgroup_bytes,
+        zero_workgroup: globals.zero_workgroup,
+        push_bytes: globals.push_bytes,
+    })
+}
+
+fn lower_one(
+    shared: &mut Shared<'_, '_>,
+    builders: &mut FunctionBuilderContext,
+    func: Func,
+) -> Result<Frame, Diagnostic> {
+    let program = shared.program;
+    let convention = shared.code.host_convention();
+    let signature = if func == program.entry.func {
+        lower::entry_signature(convention)
+    } else {
+        lower::signature(program, func, convention)
+    };
+    let def = program.module.inst(program.module.function(func).def);
+    let bug = |message: String| {
+        let message = format!("bug in the CPU device: {message}");
+        Diagnostic::error(def.place(), message)
+    };
+    let mut context = shared.code.begin(func, signature).map_err(bug)?;
+    let builder = FunctionBuilder::new(&mut context.func, builders);
+    let frame = lower::lower_entry(shared, builder, func)?;
+    shared.code.define(func, &mut context).map_err(bug)?;
+    Ok(frame)
+}

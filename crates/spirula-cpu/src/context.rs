@@ -1,0 +1,73 @@
+//! What generated code is given: the layout of the launch context and of invocations' frames.
+
+use std::mem::offset_of;
+
+/// Facts about the launch and the workgroup, read by generated code at fixed offsets.
+///
+/// One for each thread; constant during a call of generated code.
+#[repr(C)]
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    /// The block of kernel arguments.
+    pub args: *const u8,
+    /// Address and length of each binding; of the table of an array of bindings and its length.
+    pub bindings: *const [u64; 2],
+    /// Push constants.
+    pub push: *const u8,
+    /// The workgroup's memory.
+    pub workgroup: *mut u8,
+    /// The frame of the first invocation; only for kernels that suspend.
+    pub frames: *mut u8,
+    /// Bytes from a frame to the next.
+    pub frame_stride: u64,
+    /// Workgroup id.
+    pub group: [u64; 3],
+    /// Number of workgroups.
+    pub groups: [u64; 3],
+    /// Global id of the workgroup's first invocation, offset included.
+    pub base: [u64; 3],
+    /// Size of this workgroup.
+    pub local: [u64; 3],
+    /// Size of all workgroups but those at the end.
+    pub enqueued: [u64; 3],
+    /// Number of invocations.
+    pub global: [u64; 3],
+    /// Global offset.
+    pub offset: [u64; 3],
+    /// Dimensions.
+    pub dimensions: u64,
+}
+
+/// Offsets of the context's fields.
+pub(crate) mod at {
+    use super::{Context, offset_of};
+
+    pub const ARGS: i32 = offset_of!(Context, args) as i32;
+    pub const BINDINGS: i32 = offset_of!(Context, bindings) as i32;
+    pub const PUSH: i32 = offset_of!(Context, push) as i32;
+    pub const WORKGROUP: i32 = offset_of!(Context, workgroup) as i32;
+    pub const FRAMES: i32 = offset_of!(Context, frames) as i32;
+    pub const FRAME_STRIDE: i32 = offset_of!(Context, frame_stride) as i32;
+    pub const GROUP: i32 = offset_of!(Context, group) as i32;
+    pub const GROUPS: i32 = offset_of!(Context, groups) as i32;
+    pub const BASE: i32 = offset_of!(Context, base) as i32;
+    pub const LOCAL: i32 = offset_of!(Context, local) as i32;
+    pub const ENQUEUED: i32 = offset_of!(Context, enqueued) as i32;
+    pub const GLOBAL: i32 = offset_of!(Context, global) as i32;
+    pub const OFFSET: i32 = offset_of!(Context, offset) as i32;
+    pub const DIMENSIONS: i32 = offset_of!(Context, dimensions) as i32;
+}
+
+/// State of an invocation that has not begun: the resume argument that begins it.
+pub(crate) const START: u32 = 0;
+/// State of an invocation that has ended.
+pub(crate) const DONE: u32 = u32::MAX;
+/// Offset of the state in a frame. What stays for the whole run lies behind the exchange slots, what
+/// is kept over one suspension lies before the frame's address.
+pub(crate) const STATE: i32 = 0;
+/// Offset of the first exchange slot.
+pub(crate) const EXCHANGE: i32 = 8;
+/// Slots of 8 bytes for operands and results at suspension points: two vectors of 16 and two more.
+pub(crate) const EXCHANGE_SLOTS: u32 = 34;
+/// First offset behind the exchange slots.
+pub(crate) const KEPT: u32 = EXCHANGE as u32 + 8 * EXCHANGE_SLOTS;

@@ -1,0 +1,338 @@
+//! What invocations exchange at suspension points.
+//!
+//! Operands and results stand in the invocations' frames; everything here is computed by the
+//! scheduler between two runs of generated code.
+
+use crate::context::{EXCHANGE, STATE};
+use crate::suspend::{Combine, Exchange, Point};
+use crate::types::Scalar;
+use spirula_scalar::{Format, Rounding, convert};
+
+/// The layout of the frames of a workgroup's invocations, in words of 8 bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FrameLayout {
+    /// Words from the memory's beginning to the first frame's address.
+    pub bias: usize,
+    /// Words from a frame to the next.
+    pub stride: usize,
+}
+
+impl FrameLayout {
+    /// From the bytes before and behind a frame's address.
+    pub fn new(below: u32, above: u32) -> Self {
+        let bias = (below as usize).div_ceil(16) * 2;
+        FrameLayout {
+            bias,
+            stride: bias + (above as usize).div_ceil(16) * 2,
+        }
+    }
+}
+
+/// The frames of a workgroup.
+pub(crate) struct Frames<'a> {
+    pub words: &'a mut [u64],
+    pub layout: FrameLayout,
+}
+
+impl Frames<'_> {
+    fn at(&self, lane: usize, bytes: i32) -> usize {
+        self.layout.bias + lane * self.layout.stride + bytes as usize / 8
+    }
+
+    /// The state of an invocation.
+    pub fn state(&self, lane: usize) -> u32 {
+        self.words[self.at(lane, STATE)] as u32
+    }
+
+    /// Slot `n` of an invocation.
+    pub fn slot(&self, lane: usize, n: usize) -> u64 {
+        self.words[self.at(lane, EXCHANGE) + n]
+    }
+
+    fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
+        let at = self.at(lane, EXCHANGE) + n;
+        self.words[at] = value;
+    }
+}
+
+/// Computes the results of a point for the active invocations, in order. `first` is the number of
+/// the group's first invocation, `size` the number of invocations in a full group.
+pub(crate) fn exchange(
+    frames: &mut Frames<'_>,
+    point: &Point,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
+    let components = point.components as usize;
+    match point.exchange {
+        Exchange::Barrier | Exchange::AsyncCopy => {}
+        Exchange::Elect => {
+            for (n, lane) in active.iter().enumerate() {
+                frames.set_slot(*lane, 0, u64::from(n == 0));
+            }
+        }
+        Exchange::All | Exchange::Any | Exchange::QuadAll | Exchange::QuadAny => {
+            vote(frames, point.exchange, active, first);
+        }
+        Exchange::AllEqual => {
+            let value = |frames: &Frames<'_>, lane: usize| -> Vec<u64> {
+                let bits = (0..components).map(|n| frames.slot(lane, n));
+                bits.map(|b| comparable(b, point.scalar)).collect()
+            };
+            let want = active.first().map(|lane| value(frames, *lane));
+            let equal = active.iter().all(|l| Some(value(frames, *l)) == want);
+            for lane in active {
+                frames.set_slot(*lane, 0, u64::from(equal));
+            }
+        }
+        Exchange::Ballot => ballot(frames, active, first),
+        Exchange::Reduce(combine) => {
+            for n in 0..components {
+                reduce(frames, point, combine, active, first, n);
+            }
+        }
+        Exchange::ShufflePairUp | Exchange::ShufflePairDown => {
+            shuffle_pair(frames, point, active, first, size);
+        }
+        _ => shuffle(frames, point, active, first, size),
+    }
+}
+
+/// The bits of a value such that equal values have equal ones: both zeros are equal.
+fn comparable(bits: u64, scalar: Scalar) -> u64 {
+    let bits = low(bits, scalar);
+    let sign = 1u64 << (scalar.bits() - 1);
+    if scalar.is_float() && bits == sign {
+        0
+    } else {
+        bits
+    }
+}
+
+fn low(bits: u64, scalar: Scalar) -> u64 {
+    bits & (u64::MAX >> (64 - scalar.bytes() * 8))
+}
+
+fn vote(frames: &mut Frames<'_>, exchange: Exchange, active: &[usize], first: usize) {
+    let quads = matches!(exchange, Exchange::QuadAll | Exchange::QuadAny);
+    let all = matches!(exchange, Exchange::All | Exchange::QuadAll);
+    let votes: Vec<bool> = active
+        .iter()
+        .map(|lane| frames.slot(*lane, 0) & 1 != 0)
+        .collect();
+    let results: Vec<bool> = active
+        .iter()
+        .map(|lane| {
+            let quad = (lane - first) / 4;
+            let mut peers = active
+                .iter()
+                .zip(&votes)
+                .filter(|(other, _)| !quads || (*other - first) / 4 == quad)
+                .map(|(_, vote)| *vote);
+            if all {
+                peers.all(|v| v)
+            } else {
+                peers.any(|v| v)
+            }
+        })
+        .collect();
+    for (lane, result) in active.iter().zip(results) {
+        frames.set_slot(*lane, 0, u64::from(result));
+    }
+}
+
+fn ballot(frames: &mut Frames<'_>, active: &[usize], first: usize) {
+    let mut mask = 0u64;
+    for lane in active {
+        let bit = frames.slot(*lane, 0) & 1;
+        mask |= bit << ((lane - first) % 64);
+    }
+    for lane in active {
+        let words = [mask & 0xffff_ffff, mask >> 32, 0, 0];
+        for (n, word) in words.into_iter().enumerate() {
+            frames.set_slot(*lane, n, word);
+        }
+    }
+}
+
+/// A reduction or scan of component `n`.
+fn reduce(
+    frames: &mut Frames<'_>,
+    point: &Point,
+    combine: Combine,
+    active: &[usize],
+    first: usize,
+    n: usize,
+) {
+    let scalar = point.scalar;
+    let cluster = point.cluster.filter(|_| point.operation == 3);
+    let cluster = cluster.unwrap_or(u32::MAX).max(1) as usize;
+    let of = |lane: usize| (lane - first) / cluster;
+    for group in active.chunk_by(|a, b| of(*a) == of(*b)) {
+        let mut total = identity(combine, scalar);
+        let mut is_first = true;
+        for lane in group {
+            let own = low(frames.slot(*lane, n), scalar);
+            let before = total;
+            total = if is_first {
+                own
+            } else {
+                combined(combine, scalar, total, own)
+            };
+            is_first = false;
+            match point.operation {
+                1 => frames.set_slot(*lane, n, total),
+                2 => frames.set_slot(*lane, n, before),
+                _ => {}
+            }
+        }
+        if !matches!(point.operation, 1 | 2) {
+            for lane in group {
+                frames.set_slot(*lane, n, total);
+            }
+        }
+    }
+}
+
+/// The value that changes none it is combined with.
+fn identity(combine: Combine, scalar: Scalar) -> u64 {
+    let bits = scalar.bits();
+    let ones = u64::MAX >> (64 - bits);
+    let sign = 1u64 << (bits - 1);
+    match combine {
+        Combine::IAdd | Combine::Or | Combine::Xor | Combine::UMax | Combine::FAdd => 0,
+        Combine::IMul => 1,
+        Combine::FMul => of_f64(1.0, scalar),
+        Combine::And | Combine::UMin => ones,
+        Combine::SMin => ones ^ sign,
+        Combine::SMax => sign,
+        Combine::FMin => of_f64(f64::INFINITY, scalar),
+        Combine::FMax => of_f64(f64::NEG_INFINITY, scalar),
+    }
+}
+
+fn combined(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
+    let unused = 64 - scalar.bits();
+    let signed = |v: u64| (v << unused) as i64 >> unused;
+    let bits = match combine {
+        Combine::IAdd => a.wrapping_add(b),
+        Combine::IMul => a.wrapping_mul(b),
+        Combine::SMin => signed(a).min(signed(b)) as u64,
+        Combine::SMax => signed(a).max(signed(b)) as u64,
+        Combine::UMin => a.min(b),
+        Combine::UMax => a.max(b),
+        Combine::And => a & b,
+        Combine::Or => a | b,
+        Combine::Xor => a ^ b,
+        _ => return combined_float(combine, scalar, a, b),
+    };
+    low(bits, scalar)
+}
+
+/// Sums and products are computed in the type itself: a double holds those of the narrower types
+/// well enough to round them once more.
+fn combined_float(combine: Combine, scalar: Scalar, a: u64, b: u64) -> u64 {
+    let (x, y) = (to_f64(a, scalar), to_f64(b, scalar));
+    let value = match combine {
+        Combine::FAdd => x + y,
+        Combine::FMul => x * y,
+        Combine::FMin => x.min(y),
+        _ => x.max(y),
+    };
+    of_f64(value, scalar)
+}
+
+fn format(scalar: Scalar) -> Format {
+    match scalar {
+        Scalar::F16 => Format::F16,
+        Scalar::BF16 => Format::BF16,
+        Scalar::F32 => Format::F32,
+        _ => Format::F64,
+    }
+}
+
+fn to_f64(bits: u64, scalar: Scalar) -> f64 {
+    let rounding = Rounding::NearestEven;
+    f64::from_bits(convert::float_to_float(
+        bits,
+        format(scalar),
+        Format::F64,
+        rounding,
+    ))
+}
+
+fn of_f64(value: f64, scalar: Scalar) -> u64 {
+    let rounding = Rounding::NearestEven;
+    convert::float_to_float(value.to_bits(), Format::F64, format(scalar), rounding)
+}
+
+/// Each invocation gets the value of another one; that of one which is not there is its own.
+fn shuffle(frames: &mut Frames<'_>, point: &Point, active: &[usize], first: usize, size: usize) {
+    let components = point.components as usize;
+    let source = |frames: &Frames<'_>, lane: usize| -> Option<usize> {
+        let own = lane - first;
+        let operand = frames.slot(lane, components) as u32 as usize;
+        let other = match point.exchange {
+            Exchange::Broadcast => operand,
+            Exchange::BroadcastFirst => return active.first().copied(),
+            Exchange::ShuffleXor => own ^ operand,
+            Exchange::ShuffleUp => own.checked_sub(operand)?,
+            Exchange::ShuffleDown => own + operand,
+            Exchange::QuadBroadcast => own & !3 | operand & 3,
+            Exchange::QuadSwap => own ^ (operand + 1).min(3),
+            _ => {
+                let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
+                own / cluster * cluster + (own % cluster + operand) % cluster
+            }
+        };
+        Some(first + other)
+    };
+    let values: Vec<Vec<u64>> = active
+        .iter()
+        .map(|lane| {
+            let from = source(frames, *lane).filter(|from| active.binary_search(from).is_ok());
+            let from = from.unwrap_or(*lane);
+            (0..components).map(|n| frames.slot(from, n)).collect()
+        })
+        .collect();
+    for (lane, values) in active.iter().zip(values) {
+        for (n, value) in values.into_iter().enumerate() {
+            frames.set_slot(*lane, n, value);
+        }
+    }
+}
+
+/// Intel's shuffles between two registers: the lanes of both stand in a row, the first operand's
+/// before the second's, and each invocation looks `delta` lanes down or up from its own.
+fn shuffle_pair(
+    frames: &mut Frames<'_>,
+    point: &Point,
+    active: &[usize],
+    first: usize,
+    size: usize,
+) {
+    let components = point.components as usize;
+    let values: Vec<Vec<u64>> = active
+        .iter()
+        .map(|lane| {
+            let delta = frames.slot(*lane, 2 * components) as u32 as usize;
+            let own = lane - first;
+            let at = match point.exchange {
+                Exchange::ShufflePairDown => own + delta,
+                _ => (own + size).saturating_sub(delta),
+            };
+            let (register, other) = (at / size, first + at % size);
+            let found = register < 2 && active.binary_search(&other).is_ok();
+            let (register, from) = if found { (register, other) } else { (0, *lane) };
+            (0..components)
+                .map(|n| frames.slot(from, register * components + n))
+                .collect()
+        })
+        .collect();
+    for (lane, values) in active.iter().zip(values) {
+        for (n, value) in values.into_iter().enumerate() {
+            frames.set_slot(*lane, n, value);
+        }
+    }
+}

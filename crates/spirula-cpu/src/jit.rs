@@ -1,0 +1,200 @@
+//! Machine code: the one module that talks to Cranelift's JIT, and that calls what it made.
+//!
+//! # Unsafe code
+//! - Calling generated code: the address is that of a function with the signature of
+//!   [`Code::call`], as only entry functions are registered with it, and the memory it lies in
+//!   lives as long as the `Code`. What generated code does to memory is the caller's promise.
+//! - Freeing generated code: `Code` is dropped when nothing can call it any more, as every call
+//!   borrows it.
+//! - `Sync`: the JIT module is not touched after the code is finished; it is kept for its memory.
+#![allow(unsafe_code)]
+
+use crate::context::Context;
+use cranelift_codegen::ir::{FuncRef, Function, Signature, UserFuncName};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
+use spirula_spirv::ir::Func;
+use std::sync::OnceLock;
+
+/// The type of entry functions.
+type Entry = unsafe extern "C" fn(*const Context, u32, u32, u32) -> u64;
+
+/// Generated code and the data that it refers to.
+pub(crate) struct Code {
+    /// None once it is dropped.
+    module: Option<JITModule>,
+    functions: Vec<(Func, FuncId)>,
+    kept: Vec<Box<[u128]>>,
+    entry: Option<Entry>,
+}
+
+// SAFETY: see the module's documentation.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// No code yet, for the host.
+    ///
+    /// # Errors
+    /// When Cranelift does not support the host.
+    pub fn new() -> Result<Code, String> {
+        let builder = JITBuilder::with_isa(host()?, default_libcall_names());
+        Ok(Code {
+            module: Some(JITModule::new(builder)),
+            functions: Vec::new(),
+            kept: Vec::new(),
+            entry: None,
+        })
+    }
+
+    fn module(&mut self) -> &mut JITModule {
+        match &mut self.module {
+            Some(module) => module,
+            None => unreachable!("the module is taken when the code is dropped"),
+        }
+    }
+
+    /// The calling convention of the host's C functions.
+    pub fn host_convention(&mut self) -> CallConv {
+        self.module().isa().default_call_conv()
+    }
+
+    /// What Cranelift's front end has to know of the target.
+    pub fn frontend_config(&mut self) -> TargetFrontendConfig {
+        self.module().target_config()
+    }
+
+    /// A context for a function to be made.
+    pub fn begin(
+        &mut self,
+        func: Func,
+        signature: Signature,
+    ) -> Result<cranelift_codegen::Context, String> {
+        let name = format!("f{}", func.index());
+        let module = self.module();
+        let id = module
+            .declare_function(&name, Linkage::Local, &signature)
+            .map_err(|e| e.to_string())?;
+        let mut context = module.make_context();
+        context.func = Function::with_name_signature(UserFuncName::user(0, id.as_u32()), signature);
+        self.functions.push((func, id));
+        Ok(context)
+    }
+
+    /// Compiles a function that was begun.
+    pub fn define(
+        &mut self,
+        func: Func,
+        context: &mut cranelift_codegen::Context,
+    ) -> Result<(), String> {
+        let Some(id) = self.id(func) else {
+            return Err("the function was not begun".to_owned());
+        };
+        let module = self.module();
+        module
+            .define_function(id, context)
+            .map_err(|e| format!("{e:?}"))
+    }
+
+    /// Makes the code callable.
+    pub fn finish(&mut self, entry: Func) -> Result<(), String> {
+        let Some(id) = self.id(entry) else {
+            return Err("the entry function was not made".to_owned());
+        };
+        let module = self.module();
+        module.finalize_definitions().map_err(|e| e.to_string())?;
+        let address = module.get_finalized_function(id);
+        // SAFETY: the function was made with the signature of `Entry`.
+        self.entry = Some(unsafe { std::mem::transmute::<*const u8, Entry>(address) });
+        Ok(())
+    }
+
+    fn id(&self, func: Func) -> Option<FuncId> {
+        let row = self.functions.iter().rev().find(|row| row.0 == func);
+        row.map(|row| row.1)
+    }
+
+    /// A function made before, to be called by another one.
+    pub fn reference(&mut self, func: Func, within: &mut Function) -> Option<FuncRef> {
+        let id = self.id(func)?;
+        Some(self.module().declare_func_in_func(id, within))
+    }
+
+    /// Runs the invocations `lo..hi` that are at the point `resume`.
+    ///
+    /// # Safety
+    /// The context describes memory that the code may use as the program says.
+    pub unsafe fn call(&self, context: &Context, lo: u32, hi: u32, resume: u32) -> u64 {
+        match self.entry {
+            // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
+            // promise.
+            Some(entry) => unsafe { entry(context, lo, hi, resume) },
+            None => 0,
+        }
+    }
+
+    /// Zeroed memory that lives as long as the code, aligned to 16; its address.
+    pub fn keep_zeros(&mut self, bytes: u64) -> usize {
+        let block = vec![0u128; (bytes as usize).div_ceil(16).max(1)].into_boxed_slice();
+        self.kept.push(block);
+        self.kept.last().map_or(0, |b| b.as_ptr() as usize)
+    }
+
+    /// Memory with these contents, likewise.
+    pub fn keep(&mut self, bytes: &[u8]) -> usize {
+        let address = self.keep_zeros(bytes.len() as u64);
+        self.fill(address, bytes);
+        address
+    }
+
+    /// Sets the contents of memory that was kept.
+    pub fn fill(&mut self, address: usize, bytes: &[u8]) {
+        let block = self
+            .kept
+            .iter_mut()
+            .find(|b| b.as_ptr() as usize == address);
+        let Some(block) = block else { return };
+        for (to, from) in block.iter_mut().zip(bytes.chunks(16)) {
+            let mut word = [0; 16];
+            word[..from.len()].copy_from_slice(from);
+            *to = u128::from_ne_bytes(word);
+        }
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: every call borrows the code, so that none is running.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// The host's instruction set with all that the processor has.
+fn host() -> Result<OwnedTargetIsa, String> {
+    static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    ISA.get_or_init(|| {
+        let mut flags = settings::builder();
+        let verify = if cfg!(debug_assertions) {
+            "true"
+        } else {
+            "false"
+        };
+        for (name, value) in [
+            ("opt_level", "speed"),
+            ("is_pic", "false"),
+            ("use_colocated_libcalls", "false"),
+            ("enable_multi_ret_implicit_sret", "true"),
+            ("enable_verifier", verify),
+        ] {
+            flags.set(name, value).map_err(|e| e.to_string())?;
+        }
+        let builder = cranelift_native::builder().map_err(str::to_owned)?;
+        builder
+            .finish(settings::Flags::new(flags))
+            .map_err(|e| e.to_string())
+    })
+    .clone()
+}

@@ -1,0 +1,45 @@
+//! Runs SPIR-V compute entry points on the CPU.
+//!
+//! [`Kernel::compile`] turns an entry point of a module, `Kernel` or `GLCompute`, into machine code
+//! through Cranelift's JIT; [`Kernel::run`] launches it. Everything that is not supported is found by
+//! the former.
+//!
+//! # How it works
+//!
+//! The entry function is generated with a loop over the invocations of a workgroup around it. One
+//! thread runs a workgroup; threads take workgroups in order. Where invocations wait for each other
+//! (barriers, group and subgroup operations), the code returns to a scheduler: each invocation keeps
+//! what is alive in a frame of its own and goes on when the scheduler calls it again. So barriers may
+//! stand in any control flow, and subgroup operations see the lanes that are at the same point.
+//!
+//! # Semantics
+//!
+//! What SPIR-V leaves undefined is defined as in `spirula_scalar`: no instruction on values traps.
+//! Floating-point operations are never contracted. Accesses to memory are not checked.
+//!
+//! # Map
+//!
+//! - `program`, `types`, `constants`, `functions`, `promote`, `liveness`: what is known of a module
+//!   before code is made.
+//! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
+//! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
+//! - `compile`, `run`: the interface. `jit`, `memory`: generated code and raw memory.
+
+mod compile;
+mod constants;
+mod context;
+mod functions;
+mod groups;
+mod jit;
+mod liveness;
+mod lower;
+mod memory;
+mod program;
+mod promote;
+mod run;
+mod schedule;
+mod suspend;
+mod types;
+
+pub use compile::{Kernel, Options};
+pub use run::{Argument, Bound, Launch, Memory, RunError, Size};

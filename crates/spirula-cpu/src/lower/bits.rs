@@ -1,0 +1,123 @@
+//! Shifts, bitwise operations and bit fields.
+
+use super::lanes::Lane;
+use super::scope::{Lower, clif_type};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+
+/// `OpShiftLeftLogical`; amounts are taken modulo the width.
+pub(crate) fn shl(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().ishl(v[0], v[1])
+}
+
+/// `OpShiftRightLogical`.
+pub(crate) fn lshr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().ushr(v[0], v[1])
+}
+
+/// `OpShiftRightArithmetic`.
+pub(crate) fn ashr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().sshr(v[0], v[1])
+}
+
+/// `OpBitwiseAnd`, `OpLogicalAnd`.
+pub(crate) fn and(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().band(v[0], v[1])
+}
+
+/// `OpBitwiseOr`, `OpLogicalOr`.
+pub(crate) fn or(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().bor(v[0], v[1])
+}
+
+/// `OpBitwiseXor`, `OpLogicalNotEqual`.
+pub(crate) fn xor(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().bxor(v[0], v[1])
+}
+
+/// `OpNot`.
+pub(crate) fn not(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().bnot(v[0])
+}
+
+/// `OpLogicalNot`.
+pub(crate) fn logical_not(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().bxor_imm_u(v[0], 1)
+}
+
+/// `OpLogicalEqual`.
+pub(crate) fn logical_equal(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().icmp(IntCC::Equal, v[0], v[1])
+}
+
+/// `OpBitReverse`.
+pub(crate) fn reverse(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.builder.ins().bitrev(v[0])
+}
+
+/// `OpBitCount`.
+pub(crate) fn count(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    let count = lower.builder.ins().popcnt(v[0]);
+    lower.resize(count, clif_type(lane.to), false)
+}
+
+/// `OpBitFieldInsert`: base, insert, offset, count.
+pub(crate) fn insert(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    let mask = lower.low_bits(lane, v[3]);
+    let offset = lower.resize(v[2], types::I32, false);
+    let field = lower.builder.ins().band(v[1], mask);
+    let field = lower.builder.ins().ishl(field, offset);
+    let mask = lower.builder.ins().ishl(mask, offset);
+    let rest = lower.builder.ins().band_not(v[0], mask);
+    let all = lower.builder.ins().bor(rest, field);
+    lower.unless_outside(lane, v[2], all, v[0])
+}
+
+/// `OpBitFieldUExtract`: base, offset, count.
+pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    let mask = lower.low_bits(lane, v[2]);
+    let offset = lower.resize(v[1], types::I32, false);
+    let shifted = lower.builder.ins().ushr(v[0], offset);
+    let field = lower.builder.ins().band(shifted, mask);
+    let zero = lower.iconst(clif_type(lane.to), 0);
+    lower.unless_outside(lane, v[1], field, zero)
+}
+
+/// `OpBitFieldSExtract`.
+pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    let field = extract_unsigned(lower, lane, v);
+    let bits = i64::from(lane.to.bits());
+    let count = lower.resize(v[2], types::I32, false);
+    let width = lower.iconst(types::I32, bits);
+    let unused = lower.builder.ins().isub(width, count);
+    let up = lower.builder.ins().ishl(field, unused);
+    let down = lower.builder.ins().sshr(up, unused);
+    let zero = lower.iconst(clif_type(lane.to), 0);
+    let empty = lower.builder.ins().icmp_imm_s(IntCC::Equal, count, 0);
+    lower.builder.ins().select(empty, zero, down)
+}
+
+impl Lower<'_, '_, '_> {
+    /// A mask of the given number of low bits, all where that is the width or more.
+    fn low_bits(&mut self, lane: Lane, count: Value) -> Value {
+        let ty = clif_type(lane.to);
+        let count = self.resize(count, types::I32, false);
+        let one = self.iconst(ty, 1);
+        let power = self.builder.ins().ishl(one, count);
+        let mask = self.builder.ins().iadd_imm_s(power, -1);
+        let all = self.iconst(ty, -1);
+        let at_least = IntCC::UnsignedGreaterThanOrEqual;
+        let bits = i64::from(lane.to.bits());
+        let full = self.builder.ins().icmp_imm_u(at_least, count, bits);
+        self.builder.ins().select(full, all, mask)
+    }
+
+    /// A field that begins at the width or beyond has no bits.
+    fn unless_outside(&mut self, lane: Lane, offset: Value, field: Value, empty: Value) -> Value {
+        let offset = self.resize(offset, types::I32, false);
+        let less = IntCC::UnsignedLessThan;
+        let bits = i64::from(lane.to.bits());
+        let inside = self.builder.ins().icmp_imm_u(less, offset, bits);
+        self.builder.ins().select(inside, field, empty)
+    }
+}

@@ -1,0 +1,258 @@
+//! Function calls: inlined ones, and ones of generated functions.
+
+use super::scope::{Held, Item, Lower, Pointed, Scope, clif_type};
+use super::values::Pointer;
+use super::{Done, Frame, Shared, Values};
+use crate::program::Program;
+use crate::promote::MAX_SCALARS;
+use crate::types::Kind;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::ir::{Func, InstRef};
+
+/// Parameters that every generated function has: context, local id, local index, private memory.
+const HIDDEN: [Type; 6] = [
+    types::I64,
+    types::I32,
+    types::I32,
+    types::I32,
+    types::I32,
+    types::I64,
+];
+
+/// The signature of a function that is not inlined.
+pub(crate) fn signature(program: &Program<'_>, func: Func, convention: CallConv) -> Signature {
+    let mut signature = Signature::new(convention);
+    signature.params.extend(HIDDEN.map(AbiParam::new));
+    for param in &program.functions.get(func).params {
+        let ty = program.type_of(*param);
+        let params = ty.map(|ty| scalar_types(program, ty)).unwrap_or_default();
+        signature
+            .params
+            .extend(params.into_iter().map(AbiParam::new));
+    }
+    let def = program.module.inst(program.module.function(func).def);
+    let results = def.result_type().map(|ty| scalar_types(program, ty));
+    let results = results.unwrap_or_default();
+    signature
+        .returns
+        .extend(results.into_iter().map(AbiParam::new));
+    signature
+}
+
+/// How a value of a type is passed: its scalars, or the address of a large one.
+fn scalar_types(program: &Program<'_>, ty: Id) -> Vec<Type> {
+    if program.types.scalars(ty) > MAX_SCALARS {
+        return vec![types::I64];
+    }
+    let mut leaves = Vec::new();
+    program.types.leaves(ty, 0, None, &mut leaves);
+    leaves.iter().map(|leaf| clif_type(leaf.scalar)).collect()
+}
+
+/// `OpFunctionCall`.
+pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
+    let program = lower.program;
+    let Some(func) = program.functions.by_id(inst.id(0)) else {
+        return Err(lower.fault(format!("{} is no function", inst.id(0))));
+    };
+    let info = program.functions.get(func);
+    if info.params.len() != inst.ids(1).len() {
+        return Err(lower.fault("the number of arguments is not that of the parameters"));
+    }
+    if info.inline {
+        inline(lower, inst, func)
+    } else {
+        call_generated(lower, inst, func)
+    }
+}
+
+fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
+    let item = lower.item;
+    let [x, y, z] = item.local;
+    let mut args: Values = [item.context, x, y, z, item.linear, item.private]
+        .as_slice()
+        .into();
+    for argument in inst.ids(1) {
+        let ty = lower.type_of(argument)?;
+        if lower.is_large(ty) {
+            args.push(lower.large(argument)?);
+        } else {
+            args.extend(lower.values(argument)?);
+        }
+    }
+    let callee = lower.shared.code.reference(func, lower.builder.func);
+    let Some(callee) = callee else {
+        return Err(lower.fault("the function called was not lowered before"));
+    };
+    let call = lower.builder.ins().call(callee, &args);
+    let results: Values = lower.builder.inst_results(call).into();
+    match inst.result() {
+        Some(id) => lower.set(id, &results),
+        None => return Err(lower.fault("it has no result")),
+    }
+    Ok(())
+}
+
+fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
+    let program = lower.program;
+    let info = program.functions.get(func);
+    let exit = lower.builder.create_block();
+    let result = lower.result_type(inst)?;
+    if lower.is_large(result) {
+        return lower.unsupported("a result of more than 64 scalars");
+    }
+    let (first, count) = lower.declare_variables(result);
+    let variables = (0..count).map(|n| Variable::from_u32(first.as_u32() + n));
+    let mut scope = Scope::new(lower, func, Some((exit, variables.collect())));
+    scope.cut = None;
+    if info.suspends {
+        lower.scope().cut = Some(inst.handle());
+    }
+    let arguments = bind(lower, inst)?;
+    lower.scopes.push(scope);
+    for (param, argument) in info.params.iter().zip(arguments) {
+        match argument {
+            Argument::Held(held, pointed) => {
+                lower.hold(*param, held);
+                lower.point(*param, pointed);
+            }
+            Argument::Values(values, pointed) => {
+                lower.set(*param, &values);
+                lower.point(*param, pointed);
+            }
+        }
+    }
+    let entry = lower.scope().blocks[0];
+    lower.builder.ins().jump(entry, &[]);
+    lower.body()?;
+    lower.scopes.pop();
+    lower.current = Some(program.module.inst(inst.handle()));
+    lower.builder.switch_to_block(exit);
+    let values = lower.read(first, count as usize);
+    lower.set_result(inst.result(), &values)
+}
+
+enum Argument {
+    /// A pointer or large value, as it is held.
+    Held(Held, Pointed),
+    Values(Values, Pointed),
+}
+
+/// The arguments as the callee gets them.
+fn bind(lower: &mut Lower, inst: InstRef) -> Result<Vec<Argument>, Diagnostic> {
+    let mut arguments = Vec::new();
+    for argument in inst.ids(1) {
+        let ty = lower.type_of(argument)?;
+        arguments.push(if lower.is_large(ty) {
+            let held = match lower.held(argument) {
+                Held::Unset => Held::Constant(argument),
+                held => held,
+            };
+            Argument::Held(held, Pointed::default())
+        } else if matches!(lower.program.types.kind(ty), Kind::Pointer { .. }) {
+            match lower.pointer(argument)? {
+                Pointer::Symbol(symbol) => Argument::Held(Held::Symbol(symbol), Pointed::default()),
+                Pointer::Entry(entry) => Argument::Values(
+                    [entry].as_slice().into(),
+                    Pointed {
+                        strides: None,
+                        is_entry: true,
+                    },
+                ),
+                Pointer::Address(address, strides) => Argument::Values(
+                    [address].as_slice().into(),
+                    Pointed {
+                        strides,
+                        is_entry: false,
+                    },
+                ),
+            }
+        } else {
+            Argument::Values(lower.values(argument)?, Pointed::default())
+        });
+    }
+    Ok(arguments)
+}
+
+impl Scope {
+    /// A scope for one call of a function.
+    pub fn new(
+        lower: &mut Lower<'_, '_, '_>,
+        func: Func,
+        exit: Option<(cranelift_codegen::ir::Block, Vec<Variable>)>,
+    ) -> Scope {
+        let info = lower.program.functions.get(func);
+        let locals = info.locals as usize;
+        Scope {
+            func,
+            held: vec![Held::Unset; locals],
+            pointed: vec![Pointed::default(); locals],
+            phis: vec![None; locals],
+            blocks: (0..info.cfg.len())
+                .map(|_| lower.builder.create_block())
+                .collect(),
+            position: 0,
+            exit,
+            cut: None,
+        }
+    }
+}
+
+/// Lowers a function that is not inlined.
+pub(crate) fn lower_function(
+    shared: &mut Shared<'_, '_>,
+    mut builder: FunctionBuilder<'_>,
+    func: Func,
+) -> Done {
+    let program = shared.program;
+    let config = shared.code.frontend_config();
+    let start = builder.create_block();
+    builder.append_block_params_for_function_params(start);
+    builder.switch_to_block(start);
+    let params: Vec<Value> = builder.block_params(start).to_vec();
+    let item = Item {
+        context: params[0],
+        local: [params[1], params[2], params[3]],
+        linear: params[4],
+        private: params[5],
+        frame: None,
+    };
+    let mut lower = Lower {
+        shared,
+        program,
+        builder,
+        scopes: Vec::new(),
+        item,
+        frame: Frame::default(),
+        item_end: None,
+        resumes: Vec::new(),
+        pool: Vec::new(),
+        private: Vec::new(),
+        current: None,
+    };
+    let scope = Scope::new(&mut lower, func, None);
+    lower.scopes.push(scope);
+    let mut rest = &params[HIDDEN.len()..];
+    for param in &program.functions.get(func).params {
+        let ty = lower.type_of(*param)?;
+        let count = scalar_types(program, ty).len();
+        let (own, others) = rest.split_at(count);
+        rest = others;
+        if lower.is_large(ty) {
+            lower.hold(*param, Held::Memory(own[0]));
+        } else {
+            lower.set(*param, own);
+        }
+    }
+    let entry = lower.scope().blocks[0];
+    lower.builder.ins().jump(entry, &[]);
+    lower.body()?;
+    let mut builder = lower.builder;
+    builder.seal_all_blocks();
+    builder.finalize(config);
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! Extended instructions: OpenCL.std and GLSL.std.450.
+//!
+//! What is cheap is lowered in place, by the rows of [`opencl`] and [`glsl`]; the rest calls the
+//! functions of `spirula_scalar`.
+
+mod geometry;
+mod glsl;
+mod host;
+mod matrix;
+mod opencl;
+pub(super) mod real;
+mod vectors;
+mod whole;
+
+use super::Done;
+use super::lanes::{Domain, LaneFn};
+use super::scope::Lower;
+use crate::program::{ExtSet, Program};
+use spirula_scalar::table::Set;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::ExtInstSet;
+use spirula_spirv::ir::InstRef;
+
+/// How an extended instruction is lowered in place.
+#[derive(Clone, Copy)]
+enum Row {
+    /// Component by component, on the bits.
+    Bits(LaneFn),
+    /// Component by component; halves are computed in `f32`.
+    Real(LaneFn),
+    /// By a function of its own.
+    With(fn(&mut Lower, InstRef) -> Done),
+    /// It changes nothing.
+    Nothing,
+}
+
+fn row(set: Set, number: u32) -> Option<Row> {
+    let rows = match set {
+        Set::OpenCl => opencl::ROWS,
+        Set::Glsl => glsl::ROWS,
+    };
+    rows.iter().find(|row| row.0 == number).map(|row| row.1)
+}
+
+/// Whether an `OpExtInst` can be lowered at all; else what to call it.
+pub(crate) fn check(program: &Program<'_>, inst: InstRef<'_>) -> Result<(), String> {
+    let number = inst.word(1);
+    let set = match program.sets[inst.id(0)] {
+        Some(ExtSet::NonSemantic) => return Ok(()),
+        Some(ExtSet::Scalar(set)) => set,
+        Some(ExtSet::Unknown) | None => return Err("its extended instruction set".to_owned()),
+    };
+    if row(set, number).is_some() || set.function(number).is_some() {
+        return Ok(());
+    }
+    let set_name = match set {
+        Set::OpenCl => "OpenCL.std",
+        Set::Glsl => "GLSL.std.450",
+    };
+    let table = ExtInstSet::by_name(set_name);
+    Err(match table.and_then(|t| t.instruction(number)) {
+        Some(row) => format!("{} of {set_name}", row.name),
+        None => format!("the instruction {number} of {set_name}"),
+    })
+}
+
+/// `OpExtInst`.
+pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
+    let Some(ExtSet::Scalar(set)) = lower.program.sets[inst.id(0)] else {
+        return Ok(());
+    };
+    let number = inst.word(1);
+    let (domain, f) = match row(set, number) {
+        Some(Row::Bits(f)) => (Domain::Bits, f),
+        Some(Row::Real(f)) => (Domain::Real, f),
+        Some(Row::With(f)) => return f(lower, inst),
+        Some(Row::Nothing) => return Ok(()),
+        None => {
+            return match set.function(number) {
+                Some(function) => host::lower(lower, inst, function),
+                None => lower.unsupported("this extended instruction"),
+            };
+        }
+    };
+    let ty = lower.result_type(inst)?;
+    let operands: Vec<Id> = inst.ids(2).collect();
+    let values = lower.map_lanes(ty, &operands, domain, f)?;
+    lower.set_result(inst.result(), &values)
+}

@@ -1,0 +1,276 @@
+//! Module-level variables: where each lives.
+
+use super::scope::Shared;
+use crate::constants::Bits;
+use crate::jit::Code;
+use crate::program::Program;
+use crate::promote::operand_ids;
+use crate::types::{Kind, Scalar};
+use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Most bytes of the module-level variables of one kind.
+const MAX_BYTES: u64 = 1 << 30;
+
+/// Where a module-level variable lives.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Global {
+    /// At an address of the host, for all invocations of all launches.
+    Data { address: usize },
+    /// In the workgroup's memory.
+    Workgroup { offset: u32 },
+    /// In the invocation's private memory.
+    Private { offset: u32 },
+    /// In SSA values of the entry function.
+    Promoted,
+    /// An input that is computed.
+    BuiltIn,
+    /// The push constants.
+    Push,
+    /// A row of the table of bindings.
+    Binding { index: u32 },
+    /// The same, with a table of its own behind it.
+    Bindings { index: u32 },
+    /// Images and the like.
+    Unsupported,
+}
+
+/// A binding of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BindingSlot {
+    pub set: u32,
+    pub binding: u32,
+    /// Descriptors of an array of bindings; 0 for any number.
+    pub count: Option<u32>,
+}
+
+/// The module-level variables that the entry point reaches.
+pub(crate) struct Globals {
+    rows: IdMap<Option<Global>>,
+    /// Rows of the table of bindings.
+    pub bindings: Vec<BindingSlot>,
+    /// Bytes of workgroup memory.
+    pub workgroup_bytes: u32,
+    /// Whether workgroup memory has to be zero at the start.
+    pub zero_workgroup: bool,
+    /// Bytes of private memory.
+    pub private_bytes: u32,
+    /// Private variables with their initialisers.
+    pub private: Vec<(Id, Option<Id>)>,
+    /// Bytes of push constants.
+    pub push_bytes: u64,
+}
+
+impl Globals {
+    /// Places the variables that the reached functions use.
+    pub fn compute(program: &Program<'_>, code: &mut Code) -> Result<Globals, Diagnostic> {
+        let mut globals = Globals {
+            rows: IdMap::new(program.module.bound(), None),
+            bindings: Vec::new(),
+            workgroup_bytes: 0,
+            zero_workgroup: false,
+            private_bytes: 0,
+            private: Vec::new(),
+            push_bytes: 0,
+        };
+        let used = used_ids(program);
+        let mut data = Vec::new();
+        for inst in program.module.section(Section::Globals) {
+            let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
+            let Some(id) = inst.result().filter(|id| is_variable && used[*id]) else {
+                continue;
+            };
+            let global = globals.place(program, code, inst, id)?;
+            globals.rows.set(id, Some(global));
+            if matches!(global, Global::Data { .. }) {
+                data.push((id, inst));
+            }
+        }
+        // Initialisers may have addresses of variables that come later.
+        for (id, inst) in data {
+            let (Some(Global::Data { address }), Some(init)) = (globals.get(id), inst.get_id(1))
+            else {
+                continue;
+            };
+            let Some(ty) = pointee(program, inst) else {
+                continue;
+            };
+            let bytes = constant_bytes(program, &globals, init, ty)
+                .map_err(|message| Diagnostic::error(inst.place(), message))?;
+            code.fill(address, &bytes);
+        }
+        Ok(globals)
+    }
+
+    /// Where a variable lives; none for ids that are no reached variables.
+    pub fn get(&self, id: Id) -> Option<Global> {
+        self.rows[id]
+    }
+
+    fn place(
+        &mut self,
+        program: &Program<'_>,
+        code: &mut Code,
+        inst: InstRef<'_>,
+        id: Id,
+    ) -> Result<Global, Diagnostic> {
+        let class = StorageClass(inst.word(0));
+        let ty = pointee(program, inst);
+        let layout = ty.map(|ty| program.types.layouts.get(ty));
+        let (size, align) = layout.map_or((0, 1), |l| (l.size, l.align.max(16)));
+        let too_large = || {
+            let message = format!("the variable {id} of {size} bytes is too large");
+            Diagnostic::error(inst.place(), message)
+        };
+        if size > MAX_BYTES {
+            return Err(too_large());
+        }
+        let reserve = |total: &mut u32| -> Result<u32, Diagnostic> {
+            let offset = u64::from(*total).next_multiple_of(align.into());
+            if offset + size > MAX_BYTES {
+                return Err(too_large());
+            }
+            *total = (offset + size) as u32;
+            Ok(offset as u32)
+        };
+        let binding = program.decoration(id, Decoration::Binding);
+        Ok(match class {
+            StorageClass::Input if program.decoration(id, Decoration::BuiltIn).is_some() => {
+                Global::BuiltIn
+            }
+            StorageClass::StorageBuffer | StorageClass::Uniform if binding.is_some() => {
+                self.binding(program, id, ty, binding.unwrap_or(0))
+            }
+            StorageClass::PushConstant => {
+                self.push_bytes = self.push_bytes.max(size);
+                Global::Push
+            }
+            StorageClass::Workgroup => {
+                self.zero_workgroup |= inst.get_id(1).is_some();
+                Global::Workgroup {
+                    offset: reserve(&mut self.workgroup_bytes)?,
+                }
+            }
+            StorageClass::Private => {
+                self.private.push((id, inst.get_id(1)));
+                if program.functions.is_promoted(id) {
+                    Global::Promoted
+                } else {
+                    Global::Private {
+                        offset: reserve(&mut self.private_bytes)?,
+                    }
+                }
+            }
+            StorageClass::UniformConstant | StorageClass::CrossWorkgroup
+                if ty.is_some_and(|ty| program.types.scalars(ty) > 0)
+                    && (program.entry.is_kernel || inst.get_id(1).is_some()) =>
+            {
+                if program.decoration(id, Decoration::BuiltIn).is_some() {
+                    return Ok(Global::BuiltIn);
+                }
+                Global::Data {
+                    address: code.keep_zeros(size),
+                }
+            }
+            _ => Global::Unsupported,
+        })
+    }
+
+    fn binding(&mut self, program: &Program<'_>, id: Id, ty: Option<Id>, binding: u32) -> Global {
+        let set = program
+            .decoration(id, Decoration::DescriptorSet)
+            .unwrap_or(0);
+        let count = match ty.map(|ty| program.types.kind(ty)) {
+            Some(Kind::Array { count, .. }) => Some(u32::try_from(count).unwrap_or(u32::MAX)),
+            Some(Kind::RuntimeArray { .. }) => Some(0),
+            _ => None,
+        };
+        let slot = BindingSlot {
+            set,
+            binding,
+            count,
+        };
+        let known = self.bindings.iter().position(|b| *b == slot);
+        let index = known.unwrap_or_else(|| {
+            self.bindings.push(slot);
+            self.bindings.len() - 1
+        }) as u32;
+        match count {
+            Some(_) => Global::Bindings { index },
+            None => Global::Binding { index },
+        }
+    }
+}
+
+fn pointee(program: &Program<'_>, inst: InstRef<'_>) -> Option<Id> {
+    if inst.op() == Op::UntypedVariableKHR {
+        return inst.get_id(1);
+    }
+    match program.types.kind(inst.result_type()?) {
+        Kind::Pointer { pointee, .. } => pointee,
+        _ => None,
+    }
+}
+
+/// The ids outside of functions that reached functions use, directly or through constants.
+fn used_ids(program: &Program<'_>) -> IdMap<bool> {
+    let mut used = IdMap::new(program.module.bound(), false);
+    let mut work = Vec::new();
+    for func in &program.functions.bottom_up {
+        for inst in program.module.function_insts(*func) {
+            work.extend(operand_ids(inst).filter(|id| program.functions.local(*id).is_none()));
+            while let Some(id) = work.pop() {
+                if !std::mem::replace(used.get_mut(id), true)
+                    && let Some(def) = program.definitions.get(program.module, id)
+                    && def.op() != Op::Function
+                {
+                    work.extend(operand_ids(def));
+                }
+            }
+        }
+    }
+    used
+}
+
+/// The bytes of a constant as they stand in memory.
+pub(crate) fn constant_bytes(
+    program: &Program<'_>,
+    globals: &Globals,
+    id: Id,
+    ty: Id,
+) -> Result<Vec<u8>, String> {
+    let size = program.types.layouts.get(ty).size;
+    let mut bytes = vec![0u8; usize::try_from(size).map_err(|e| e.to_string())?];
+    if program.constants.is_zero(id) {
+        return Ok(bytes);
+    }
+    let scalars = program.constants.scalars(id);
+    let mut leaves = Vec::new();
+    program.types.leaves(ty, 0, None, &mut leaves);
+    for (leaf, bits) in leaves.iter().zip(scalars) {
+        let bits = match *bits {
+            Bits::Plain(bits) => bits,
+            Bits::Address { variable, offset } => match globals.get(variable) {
+                Some(Global::Data { address }) => (address as u64).wrapping_add_signed(offset),
+                _ => return Err(format!("the address of {variable} is no constant")),
+            },
+        };
+        let (at, width) = (leaf.offset as usize, leaf.scalar.bytes() as usize);
+        if let Some(to) = bytes.get_mut(at..at + width) {
+            to.copy_from_slice(&bits.to_le_bytes()[..width]);
+        }
+    }
+    Ok(bytes)
+}
+
+/// The scalars of types of module-level variables that hold built-in values.
+pub(crate) fn builtin_type(shared: &Shared<'_, '_>, variable: Id) -> Option<(Scalar, usize)> {
+    let ty = shared.program.pointee_of(variable)?;
+    Some((
+        shared.program.types.component(ty)?,
+        shared.program.types.scalars(ty),
+    ))
+}

@@ -1,0 +1,272 @@
+//! Loads, stores and copies.
+
+use super::scope::{Held, Lower, Symbol, clif_type, plain};
+use super::values::Pointer;
+use super::{Done, Values};
+use crate::types::{Leaf, Strides};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+use spirula_spirv::ir::InstRef;
+
+/// `OpVariable` of a function.
+pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
+    let Some(id) = inst.result() else {
+        return Ok(());
+    };
+    let Some(ty) = variable_type(lower, inst, id) else {
+        return lower.unsupported("a variable of this type");
+    };
+    let initialiser = if inst.op() == Op::Variable {
+        inst.get_id(1)
+    } else {
+        inst.get_id(2)
+    };
+    if lower.program.functions.is_promoted(id) {
+        let first = match lower.held(id) {
+            Held::Symbol(Symbol::Promoted { first }) => first,
+            _ => lower.declare_variables(ty).0,
+        };
+        lower.hold(id, Held::Symbol(Symbol::Promoted { first }));
+        let values = match initialiser {
+            Some(init) => lower.values(init)?,
+            None => lower.zeros(ty),
+        };
+        lower.assign(first, &values);
+        return Ok(());
+    }
+    let room = lower.room(lower.program.types.layouts.get(ty).size)?;
+    lower.hold(id, room);
+    if let Some(init) = initialiser {
+        let address = lower.room_address(room);
+        lower.store_to(Pointer::Address(address, None), ty, init)?;
+    }
+    Ok(())
+}
+
+fn variable_type(lower: &Lower, inst: InstRef, id: Id) -> Option<Id> {
+    match inst.op() {
+        Op::UntypedVariableKHR => inst.get_id(1),
+        _ => lower.program.pointee_of(id),
+    }
+}
+
+/// `OpLoad`.
+pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
+    let ty = lower.result_type(inst)?;
+    let pointer = lower.pointer(inst.id(0))?;
+    let volatile = is_volatile(inst.operands().get(1));
+    if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        return lower.set_large(inst, ty, address);
+    }
+    let values = lower.load_from(pointer, ty, volatile)?;
+    lower.set_result(inst.result(), &values)
+}
+
+/// `OpStore`.
+pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
+    let pointer = lower.pointer(inst.id(0))?;
+    let ty = lower.type_of(inst.id(1))?;
+    lower.store_to(pointer, ty, inst.id(1))
+}
+
+/// `OpCopyMemory`.
+pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
+    let Some(ty) = lower.program.pointee_of(inst.id(0)) else {
+        return lower.unsupported("a copy through untyped pointers");
+    };
+    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    if lower.is_large(ty) {
+        let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+        lower.copy_bytes(to, from, lower.program.types.get(ty).extent);
+        return Ok(());
+    }
+    let values = lower.load_from(from, ty, false)?;
+    lower.store_values(to, ty, &values)
+}
+
+/// `OpCopyMemorySized`.
+pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
+    let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
+    let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+    if let Some(bytes) = lower.program.constants.u64(inst.id(2)) {
+        lower.copy_bytes(to, from, bytes);
+        return Ok(());
+    }
+    let size = lower.value(inst.id(2))?;
+    let size = lower.extend_to(size, types::I64, false);
+    let config = lower.shared.code.frontend_config();
+    lower.builder.call_memmove(config, to, from, size);
+    Ok(())
+}
+
+fn is_volatile(access: Option<&u32>) -> bool {
+    access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
+}
+
+impl Lower<'_, '_, '_> {
+    /// The address that a pointer has.
+    pub fn address_of(&mut self, pointer: Pointer) -> Result<Value, Diagnostic> {
+        match pointer {
+            Pointer::Address(address, _) => Ok(address),
+            Pointer::Entry(entry) => Ok(self.entry_address(entry)),
+            Pointer::Symbol(symbol) => self.materialise(symbol),
+        }
+    }
+
+    /// Loads a value of at most 64 scalars.
+    pub fn load_from(
+        &mut self,
+        pointer: Pointer,
+        ty: Id,
+        volatile: bool,
+    ) -> Result<Values, Diagnostic> {
+        match pointer {
+            Pointer::Symbol(Symbol::Promoted { first }) => {
+                Ok(self.read(first, self.program.types.scalars(ty)))
+            }
+            Pointer::Symbol(Symbol::BuiltIn {
+                variable,
+                component,
+            }) => self.builtin(variable, component),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                Ok(self.load_at(address, ty, strides, volatile))
+            }
+        }
+    }
+
+    /// Loads the scalars of a type from an address.
+    pub fn load_at(
+        &mut self,
+        address: Value,
+        ty: Id,
+        strides: Option<Strides>,
+        volatile: bool,
+    ) -> Values {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        leaves
+            .iter()
+            .map(|leaf| self.load_leaf(address, *leaf, volatile))
+            .collect()
+    }
+
+    fn load_leaf(&mut self, address: Value, leaf: Leaf, volatile: bool) -> Value {
+        let ty = clif_type(leaf.scalar);
+        if volatile {
+            // An atomic load of the same width is what no optimisation merges with another.
+            let at = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
+            let int = super::scope::int_of(leaf.scalar.bytes());
+            let bits = self.builder.ins().atomic_load(int, plain(), at);
+            return self.bits_to(leaf.scalar, bits);
+        }
+        let (address, offset) = self.split(address, leaf.offset);
+        self.builder.ins().load(ty, plain(), address, offset)
+    }
+
+    /// Stores a value.
+    pub fn store_to(&mut self, pointer: Pointer, ty: Id, value: Id) -> Done {
+        if self.is_large(ty) {
+            let to = self.address_of(pointer)?;
+            let extent = self.program.types.get(ty).extent;
+            if self.program.constants.is_zero(value) {
+                self.zero_bytes(to, extent);
+                return Ok(());
+            }
+            let from = self.large(value)?;
+            self.copy_bytes(to, from, extent);
+            return Ok(());
+        }
+        let values = self.values(value)?;
+        self.store_values(pointer, ty, &values)
+    }
+
+    /// Stores scalars.
+    pub fn store_values(&mut self, pointer: Pointer, ty: Id, values: &[Value]) -> Done {
+        match pointer {
+            Pointer::Symbol(Symbol::Promoted { first }) => self.assign(first, values),
+            Pointer::Symbol(_) => return self.unsupported("a store to an input"),
+            _ => {
+                let strides = strides_of(pointer);
+                let address = self.address_of(pointer)?;
+                self.store_at(address, ty, strides, values);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the scalars of a type to an address.
+    pub fn store_at(&mut self, address: Value, ty: Id, strides: Option<Strides>, values: &[Value]) {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        for (leaf, value) in leaves.iter().zip(values) {
+            let (address, offset) = self.split(address, leaf.offset);
+            self.builder.ins().store(plain(), *value, address, offset);
+        }
+    }
+
+    fn split(&mut self, address: Value, offset: u64) -> (Value, i32) {
+        match i32::try_from(offset) {
+            Ok(offset) => (address, offset),
+            Err(_) => (self.builder.ins().iadd_imm_s(address, offset as i64), 0),
+        }
+    }
+
+    /// Copies bytes between places that do not overlap, or are the same.
+    pub fn copy_bytes(&mut self, to: Value, from: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.iconst(types::I64, bytes as i64);
+        self.builder.call_memmove(config, to, from, size);
+    }
+
+    /// Clears bytes.
+    pub fn zero_bytes(&mut self, to: Value, bytes: u64) {
+        let config = self.shared.code.frontend_config();
+        let size = self.iconst(types::I64, bytes as i64);
+        let zero = self.iconst(types::I8, 0);
+        self.builder.call_memset(config, to, zero, size);
+    }
+
+    /// Makes a copy of a value in memory the result.
+    pub fn set_large(&mut self, inst: InstRef<'_>, ty: Id, from: Value) -> Done {
+        let address = self.large_result(inst, ty)?;
+        self.copy_bytes(address, from, self.program.types.get(ty).extent);
+        Ok(())
+    }
+
+    /// Room for a result that is kept in memory, and its address.
+    pub fn large_result(&mut self, inst: InstRef<'_>, ty: Id) -> Result<Value, Diagnostic> {
+        let room = self.room(self.program.types.layouts.get(ty).size)?;
+        let address = self.room_address(room);
+        if let Some(id) = inst.result() {
+            let held = match room {
+                Held::FrameAddress(offset) => Held::FrameMemory(offset),
+                _ => Held::Memory(address),
+            };
+            self.hold(id, held);
+        }
+        Ok(address)
+    }
+
+    /// The number with the given bits.
+    pub fn bits_to(&mut self, scalar: crate::types::Scalar, bits: Value) -> Value {
+        let ty = clif_type(scalar);
+        if ty.is_float() {
+            self.builder.ins().bitcast(ty, MemFlagsData::new(), bits)
+        } else {
+            bits
+        }
+    }
+}
+
+fn strides_of(pointer: Pointer) -> Option<Strides> {
+    match pointer {
+        Pointer::Address(_, strides) => strides,
+        _ => None,
+    }
+}

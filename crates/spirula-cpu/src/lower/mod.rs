@@ -1,0 +1,43 @@
+//! From SPIR-V to Cranelift's IR, one function at a time.
+//!
+//! A value is a list of scalars; vectors and small aggregates are taken apart. What instructions do
+//! is in the tables of [`table`]; which invocation runs is the business of [`entry`] alone.
+
+mod arithmetic;
+mod atomic;
+mod bits;
+mod builtin;
+mod call;
+mod compare;
+mod composite;
+mod control;
+mod convert;
+mod entry;
+mod exchange;
+mod ext;
+mod globals;
+mod half;
+mod integer;
+mod lanes;
+mod matrix;
+mod memory;
+mod pointer;
+mod scope;
+mod table;
+mod values;
+
+pub(crate) use call::signature;
+pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
+pub(crate) use ext::check as check_extended;
+pub(crate) use globals::{BindingSlot, Global, Globals};
+pub(crate) use scope::Shared;
+pub(crate) use table::is_supported;
+
+use cranelift_codegen::ir::Value;
+use smallvec::SmallVec;
+use spirula_source::Diagnostic;
+
+/// The scalars of a value.
+pub(crate) type Values = SmallVec<[Value; 4]>;
+/// What lowering an instruction gives.
+pub(crate) type Done = Result<(), Diagnostic>;

@@ -1,0 +1,299 @@
+//! The state of lowering: the function being built, and a scope for each inlined call.
+
+use super::{Done, Frame, Globals, Values};
+use crate::jit::Code;
+use crate::program::Program;
+use crate::suspend::Point;
+use crate::types::{Scalar, Strides};
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
+    Type, Value, types,
+};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::ir::{Func, Inst, InstRef};
+
+/// What the functions of a kernel have in common while they are lowered.
+pub(crate) struct Shared<'a, 'm> {
+    pub program: &'a Program<'m>,
+    pub globals: &'a Globals,
+    /// Lanes of a subgroup, a power of two.
+    pub subgroup_size: u32,
+    /// The code that is being made.
+    pub code: &'a mut Code,
+    /// Suspension points so far.
+    pub points: Vec<Point>,
+    /// Addresses of constants that are kept in memory.
+    pub large_constants: rustc_hash::FxHashMap<Id, usize>,
+}
+
+/// What generated code knows about the invocation that it runs.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    /// The launch context.
+    pub context: Value,
+    /// Local id, 32 bits each.
+    pub local: [Value; 3],
+    /// Local index, 32 bits.
+    pub linear: Value,
+    /// Memory of private variables.
+    pub private: Value,
+    /// The invocation's frame, in kernels that suspend.
+    pub frame: Option<Value>,
+}
+
+/// A pointer that is no address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Symbol {
+    /// Into a promoted variable: its first scalar and its Cranelift variables.
+    Promoted { first: Variable },
+    /// An input variable that holds a built-in value, or a component of it.
+    BuiltIn {
+        variable: Id,
+        component: Option<u32>,
+    },
+    /// An array of bindings.
+    Bindings { binding: u32 },
+}
+
+/// Where the scalars of an id are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Held {
+    /// Nowhere yet.
+    Unset,
+    /// In the pool of values.
+    Values { start: u32, count: u32 },
+    /// In Cranelift variables, as they are alive at suspension points.
+    Variables { start: u32, count: u32 },
+    /// In memory, too many for registers.
+    Memory(Value),
+    /// A large constant.
+    Constant(Id),
+    /// The same in the frame, at an offset.
+    FrameMemory(u32),
+    /// An address within the frame.
+    FrameAddress(u32),
+    /// An address within the function's stack.
+    StackAddress(StackSlot),
+    /// A pointer that is no address.
+    Symbol(Symbol),
+}
+
+/// What is known of a pointer besides its address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Pointed {
+    /// Strides of the matrix or column that it points to, or of matrices in there.
+    pub strides: Option<Strides>,
+    /// Whether the scalar is the address of a binding's entry, which holds the address meant.
+    pub is_entry: bool,
+}
+
+/// A function whose body is being lowered into the current one.
+pub(crate) struct Scope {
+    pub func: Func,
+    pub held: Vec<Held>,
+    pub pointed: Vec<Pointed>,
+    /// First variable of each phi.
+    pub phis: Vec<Option<Variable>>,
+    /// Cranelift's block of each block.
+    pub blocks: Vec<Block>,
+    /// Position of the block being lowered.
+    pub position: u32,
+    /// Where returns of an inlined function go, with the variables of its result.
+    pub exit: Option<(Block, Vec<Variable>)>,
+    /// The suspension point or suspending call being lowered.
+    pub cut: Option<Inst>,
+}
+
+/// Lowering of one function of generated code.
+pub(crate) struct Lower<'a, 'b, 'm> {
+    pub shared: &'a mut Shared<'b, 'm>,
+    pub program: &'b Program<'m>,
+    pub builder: FunctionBuilder<'a>,
+    pub scopes: Vec<Scope>,
+    pub item: Item,
+    /// Layout of the invocations' frames; only in entry functions that suspend.
+    pub frame: Frame,
+    /// Where an invocation's run ends, with its new state as argument.
+    pub item_end: Option<Block>,
+    /// Where it goes on from each suspension point.
+    pub resumes: Vec<Block>,
+    pub pool: Vec<Value>,
+    /// Variables of promoted module-level variables.
+    pub private: Vec<(Id, Variable)>,
+    /// The instruction being lowered, for diagnostics.
+    pub current: Option<InstRef<'m>>,
+}
+
+impl<'m> Lower<'_, '_, 'm> {
+    /// The scope of the function being lowered.
+    pub fn scope(&mut self) -> &mut Scope {
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// A fault of the instruction being lowered.
+    pub fn fault(&self, message: impl std::fmt::Display) -> Diagnostic {
+        match self.current {
+            Some(inst) => Diagnostic::error(inst.place(), format!("{}: {message}", inst.op())),
+            None => Diagnostic::error(spirula_source::Place::Unknown, message.to_string()),
+        }
+    }
+
+    /// The fault that the instruction cannot be lowered for these operands.
+    pub fn unsupported<T>(&self, what: impl std::fmt::Display) -> Result<T, Diagnostic> {
+        Err(self.fault(format!("{what} is not supported by the CPU device")))
+    }
+
+    /// The result type of an instruction that has one.
+    pub fn result_type(&self, inst: InstRef<'_>) -> Result<Id, Diagnostic> {
+        inst.result_type()
+            .ok_or_else(|| self.fault("it has no result type"))
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, id: Id) -> Result<Id, Diagnostic> {
+        let ty = self.program.type_of(id);
+        ty.ok_or_else(|| self.fault(format!("{id} is no value")))
+    }
+
+    /// The component type of a value.
+    pub fn scalar_of(&self, id: Id) -> Result<Scalar, Diagnostic> {
+        let ty = self.type_of(id)?;
+        self.component(ty)
+    }
+
+    /// The component type of a type.
+    pub fn component(&self, ty: Id) -> Result<Scalar, Diagnostic> {
+        let scalar = self.program.types.component(ty);
+        scalar.ok_or_else(|| self.fault(format!("the type {ty} is not supported")))
+    }
+
+    /// The value of a constant operand.
+    pub fn constant(&self, id: Id) -> Result<u64, Diagnostic> {
+        let value = self.program.constants.u64(id);
+        value.ok_or_else(|| self.fault(format!("{id} is no constant")))
+    }
+
+    /// A field of the launch context.
+    pub fn context(&mut self, ty: Type, offset: i32) -> Value {
+        let context = self.item.context;
+        self.builder.ins().load(ty, fixed(), context, offset)
+    }
+
+    /// An integer constant.
+    pub fn iconst(&mut self, ty: Type, value: i64) -> Value {
+        // Cranelift wants the bits above the type to be zero.
+        let bits = match ty.bits() {
+            64.. => value,
+            bits => value & ((1 << bits) - 1),
+        };
+        self.builder.ins().iconst(ty, bits)
+    }
+
+    /// Room on the function's stack.
+    pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, Diagnostic> {
+        let size = u32::try_from(bytes).ok().filter(|b| *b <= 1 << 24);
+        let Some(size) = size else {
+            return self.unsupported(format!("a variable of {bytes} bytes"));
+        };
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size.max(1), 4);
+        Ok(self.builder.create_sized_stack_slot(data))
+    }
+
+    /// Room for the invocation: in its frame where it can be suspended meanwhile, else on the stack.
+    pub fn room(&mut self, bytes: u64) -> Result<Held, Diagnostic> {
+        let func = self.scope().func;
+        if self.item.frame.is_some() && self.program.functions.get(func).suspends {
+            match self.frame.keep(bytes) {
+                Some(offset) => Ok(Held::FrameAddress(offset)),
+                None => self.unsupported(format!("a variable of {bytes} bytes")),
+            }
+        } else {
+            Ok(Held::StackAddress(self.stack_slot(bytes)?))
+        }
+    }
+
+    /// The address of room.
+    pub fn room_address(&mut self, room: Held) -> Value {
+        match room {
+            Held::StackAddress(slot) => self.builder.ins().stack_addr(types::I64, slot, 0),
+            Held::FrameAddress(offset) | Held::FrameMemory(offset) => {
+                let frame = self.item.frame.unwrap_or(self.item.private);
+                self.builder.ins().iadd_imm_s(frame, i64::from(offset))
+            }
+            _ => self.iconst(types::I64, 0),
+        }
+    }
+
+    /// Calls a function of the host.
+    pub fn call_host(
+        &mut self,
+        address: usize,
+        params: &[Type],
+        results: &[Type],
+        args: &[Value],
+    ) -> Values {
+        let mut signature = Signature::new(self.shared.code.host_convention());
+        signature
+            .params
+            .extend(params.iter().map(|t| AbiParam::new(*t)));
+        signature
+            .returns
+            .extend(results.iter().map(|t| AbiParam::new(*t)));
+        let signature = self.builder.import_signature(signature);
+        let callee = self.iconst(types::I64, address as i64);
+        let call = self.builder.ins().call_indirect(signature, callee, args);
+        self.builder.inst_results(call).iter().copied().collect()
+    }
+
+    /// Lowers the blocks of the innermost scope's function.
+    pub fn body(&mut self) -> Done {
+        let func = self.scope().func;
+        let program = self.program;
+        let info = program.functions.get(func);
+        for &at in &info.order {
+            let block = self.scope().blocks[at as usize];
+            self.scope().position = at;
+            self.builder.switch_to_block(block);
+            for inst in program.module.body(info.cfg.block(at)) {
+                self.current = Some(inst);
+                super::table::lower(self, inst)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Flags of accesses to memory that never changes during a call.
+pub(crate) fn fixed() -> MemFlagsData {
+    MemFlagsData::trusted().with_readonly().with_can_move()
+}
+
+/// Flags of plain accesses to the program's memory.
+pub(crate) fn plain() -> MemFlagsData {
+    MemFlagsData::new().with_notrap()
+}
+
+/// How Cranelift holds a scalar.
+pub(crate) fn clif_type(scalar: Scalar) -> Type {
+    match scalar {
+        Scalar::Bool | Scalar::Int(8) => types::I8,
+        Scalar::Int(16) | Scalar::F16 | Scalar::BF16 => types::I16,
+        Scalar::Int(32) => types::I32,
+        Scalar::F32 => types::F32,
+        Scalar::F64 => types::F64,
+        Scalar::Int(_) | Scalar::Pointer => types::I64,
+    }
+}
+
+/// The integer type of a size in bytes.
+pub(crate) fn int_of(bytes: u32) -> Type {
+    match bytes {
+        1 => types::I8,
+        2 => types::I16,
+        4 => types::I32,
+        _ => types::I64,
+    }
+}

@@ -1,0 +1,369 @@
+//! Where values are: getting the scalars of an id and setting those of a result.
+
+use super::scope::{Held, Lower, Pointed, Symbol, clif_type, fixed};
+use super::{Done, Global, Values};
+use crate::constants::Bits;
+use crate::promote::MAX_SCALARS;
+use crate::types::{Leaf, Scalar};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_frontend::Variable;
+use smallvec::smallvec;
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+
+/// A pointer operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Pointer {
+    /// An address, with the strides of the matrix that it points to.
+    Address(Value, Option<crate::types::Strides>),
+    /// The address of a binding's entry.
+    Entry(Value),
+    /// Another way.
+    Symbol(Symbol),
+}
+
+impl Lower<'_, '_, '_> {
+    /// Whether values of a type are kept in memory.
+    pub fn is_large(&self, ty: Id) -> bool {
+        self.program.types.scalars(ty) > MAX_SCALARS
+    }
+
+    /// The scalars of a type in order.
+    pub fn leaves(&self, ty: Id) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        self.program.types.leaves(ty, 0, None, &mut leaves);
+        leaves
+    }
+
+    /// Where an id of the function being lowered is.
+    pub fn held(&mut self, id: Id) -> Held {
+        match self.program.functions.local(id) {
+            Some(local) => self.scope().held.get(local).copied().unwrap_or(Held::Unset),
+            None => Held::Unset,
+        }
+    }
+
+    /// Says where an id of the function being lowered is.
+    pub fn hold(&mut self, id: Id, held: Held) {
+        if let Some(local) = self.program.functions.local(id)
+            && let Some(row) = self.scope().held.get_mut(local)
+        {
+            *row = held;
+        }
+    }
+
+    /// What is known of a pointer.
+    pub fn pointed(&mut self, id: Id) -> Pointed {
+        match self.program.functions.local(id) {
+            Some(local) => self.scope().pointed[local],
+            None => Pointed::default(),
+        }
+    }
+
+    /// Says what is known of a pointer.
+    pub fn point(&mut self, id: Id, pointed: Pointed) {
+        if let Some(local) = self.program.functions.local(id) {
+            self.scope().pointed[local] = pointed;
+        }
+    }
+
+    /// The scalars of a value.
+    pub fn values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+        if self.program.functions.local(id).is_none() {
+            return self.global_values(id);
+        }
+        Ok(match self.held(id) {
+            Held::Unset => return Err(self.fault(format!("{id} is used before it is defined"))),
+            Held::Values { start, count } => {
+                let range = start as usize..(start + count) as usize;
+                let values: Values = self.pool[range].into();
+                if self.pointed(id).is_entry {
+                    smallvec![self.entry_address(values[0])]
+                } else {
+                    values
+                }
+            }
+            Held::Variables { start, count } => {
+                let values: Values = (start..start + count)
+                    .map(|n| self.builder.use_var(Variable::from_u32(n)))
+                    .collect();
+                if self.pointed(id).is_entry {
+                    smallvec![self.entry_address(values[0])]
+                } else {
+                    values
+                }
+            }
+            held @ (Held::FrameAddress(_) | Held::StackAddress(_)) => {
+                smallvec![self.room_address(held)]
+            }
+            Held::Memory(_) | Held::FrameMemory(_) | Held::Constant(_) => {
+                return self.unsupported("an aggregate of more than 64 scalars");
+            }
+            Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],
+        })
+    }
+
+    /// The one scalar of a value.
+    pub fn value(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        let values = self.values(id)?;
+        match values.first() {
+            Some(value) => Ok(*value),
+            None => Err(self.fault(format!("{id} has no value"))),
+        }
+    }
+
+    /// A pointer operand.
+    pub fn pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+        if self.program.functions.local(id).is_none() {
+            return self.global_pointer(id);
+        }
+        match self.held(id) {
+            Held::Symbol(symbol) => Ok(Pointer::Symbol(symbol)),
+            _ => {
+                let pointed = self.pointed(id);
+                if pointed.is_entry {
+                    self.point(id, Pointed::default());
+                    let entry = self.value(id);
+                    self.point(id, pointed);
+                    return Ok(Pointer::Entry(entry?));
+                }
+                Ok(Pointer::Address(self.value(id)?, pointed.strides))
+            }
+        }
+    }
+
+    fn global_pointer(&mut self, id: Id) -> Result<Pointer, Diagnostic> {
+        let Some(global) = self.shared.globals.get(id) else {
+            return Ok(Pointer::Address(self.value(id)?, None));
+        };
+        Ok(match global {
+            Global::BuiltIn => Pointer::Symbol(Symbol::BuiltIn {
+                variable: id,
+                component: None,
+            }),
+            Global::Promoted => match self.private.iter().find(|row| row.0 == id) {
+                Some(row) => Pointer::Symbol(Symbol::Promoted { first: row.1 }),
+                None => return Err(self.fault(format!("the variable {id} is out of reach"))),
+            },
+            Global::Binding { index } => {
+                let table = self.context(types::I64, crate::context::at::BINDINGS);
+                let entry = self.builder.ins().iadd_imm_s(table, i64::from(index) * 16);
+                Pointer::Entry(entry)
+            }
+            Global::Bindings { index } => Pointer::Symbol(Symbol::Bindings { binding: index }),
+            _ => Pointer::Address(self.global_address(id)?, None),
+        })
+    }
+
+    /// The address that an entry of the table of bindings holds.
+    pub fn entry_address(&mut self, entry: Value) -> Value {
+        self.builder.ins().load(types::I64, fixed(), entry, 0)
+    }
+
+    /// The address of a module-level variable.
+    fn global_address(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        use crate::context::at;
+        let Some(global) = self.shared.globals.get(id) else {
+            return Err(self.fault(format!("{id} is no variable that can be used here")));
+        };
+        Ok(match global {
+            Global::Data { address } => self.iconst(types::I64, address as i64),
+            Global::Workgroup { offset } => {
+                let base = self.context(types::I64, at::WORKGROUP);
+                self.builder.ins().iadd_imm_s(base, i64::from(offset))
+            }
+            Global::Private { offset } => {
+                let base = self.item.private;
+                self.builder.ins().iadd_imm_s(base, i64::from(offset))
+            }
+            Global::Push => self.context(types::I64, at::PUSH),
+            Global::Binding { .. } => {
+                let Pointer::Entry(entry) = self.global_pointer(id)? else {
+                    return self.unsupported("this use of a binding");
+                };
+                self.entry_address(entry)
+            }
+            Global::BuiltIn => self.materialise(Symbol::BuiltIn {
+                variable: id,
+                component: None,
+            })?,
+            Global::Promoted | Global::Bindings { .. } => {
+                return self.unsupported("this use of a variable's address");
+            }
+            Global::Unsupported => {
+                return self.unsupported(format!("a variable of the type of {id}"));
+            }
+        })
+    }
+
+    /// The scalars of a constant, or the address of a module-level variable.
+    fn global_values(&mut self, id: Id) -> Result<Values, Diagnostic> {
+        if self.shared.globals.get(id).is_some() {
+            return Ok(smallvec![self.global_address(id)?]);
+        }
+        let program = self.program;
+        if !program.constants.contains(id) {
+            return Err(self.fault(format!("{id} is no constant that can be computed")));
+        }
+        let ty = self.type_of(id)?;
+        if self.is_large(ty) {
+            return self.unsupported("a constant of more than 64 scalars");
+        }
+        let leaves = self.leaves(ty);
+        let bits = program.constants.scalars(id);
+        let mut values = Values::new();
+        for (n, leaf) in leaves.iter().enumerate() {
+            let bits = bits.get(n).copied().unwrap_or(Bits::Plain(0));
+            values.push(match bits {
+                Bits::Plain(bits) => self.scalar_constant(leaf.scalar, bits),
+                Bits::Address { variable, offset } => {
+                    let base = self.global_address(variable)?;
+                    self.builder.ins().iadd_imm_s(base, offset)
+                }
+            });
+        }
+        Ok(values)
+    }
+
+    /// A scalar constant from its bits.
+    pub fn scalar_constant(&mut self, scalar: Scalar, bits: u64) -> Value {
+        match scalar {
+            Scalar::F32 => self.f32const(f32::from_bits(bits as u32)),
+            Scalar::F64 => self.f64const(f64::from_bits(bits)),
+            other => self.iconst(clif_type(other), bits as i64),
+        }
+    }
+
+    /// An `f32` constant.
+    pub fn f32const(&mut self, value: f32) -> Value {
+        self.builder.ins().f32const(value)
+    }
+
+    /// An `f64` constant.
+    pub fn f64const(&mut self, value: f64) -> Value {
+        self.builder.ins().f64const(value)
+    }
+
+    /// Zeros of a type.
+    pub fn zeros(&mut self, ty: Id) -> Values {
+        let leaves = self.leaves(ty);
+        leaves
+            .iter()
+            .map(|leaf| self.scalar_constant(leaf.scalar, 0))
+            .collect()
+    }
+
+    /// Sets the scalars of a result.
+    pub fn set(&mut self, id: Id, values: &[Value]) {
+        let func = self.scope().func;
+        let info = self.program.functions.get(func);
+        let kept = self.program.functions.local(id);
+        if kept.is_some_and(|local| info.live.is_kept(local)) {
+            let held = match self.held(id) {
+                held @ Held::Variables { .. } => held,
+                _ => self.declare(values),
+            };
+            self.hold(id, held);
+            if let Held::Variables { start, .. } = held {
+                for (n, value) in values.iter().enumerate() {
+                    let variable = Variable::from_u32(start + n as u32);
+                    self.builder.def_var(variable, *value);
+                }
+            }
+            return;
+        }
+        let start = self.pool.len() as u32;
+        self.pool.extend_from_slice(values);
+        let count = values.len() as u32;
+        self.hold(id, Held::Values { start, count });
+    }
+
+    fn declare(&mut self, values: &[Value]) -> Held {
+        let mut start = 0;
+        for (n, value) in values.iter().enumerate() {
+            let ty = self.builder.func.dfg.value_type(*value);
+            let variable = self.builder.declare_var(ty);
+            if n == 0 {
+                start = variable.as_u32();
+            }
+        }
+        Held::Variables {
+            start,
+            count: values.len() as u32,
+        }
+    }
+
+    /// Cranelift variables for the scalars of a type, in a row; the first.
+    pub fn declare_variables(&mut self, ty: Id) -> (Variable, u32) {
+        let leaves = self.leaves(ty);
+        let mut first = Variable::from_u32(0);
+        for (n, leaf) in leaves.iter().enumerate() {
+            let variable = self.builder.declare_var(clif_type(leaf.scalar));
+            if n == 0 {
+                first = variable;
+            }
+        }
+        (first, leaves.len() as u32)
+    }
+
+    /// Assigns to Cranelift variables in a row.
+    pub fn assign(&mut self, first: Variable, values: &[Value]) {
+        for (n, value) in values.iter().enumerate() {
+            let variable = Variable::from_u32(first.as_u32() + n as u32);
+            self.builder.def_var(variable, *value);
+        }
+    }
+
+    /// The values of Cranelift variables in a row.
+    pub fn read(&mut self, first: Variable, count: usize) -> Values {
+        (0..count as u32)
+            .map(|n| self.builder.use_var(Variable::from_u32(first.as_u32() + n)))
+            .collect()
+    }
+
+    /// Sets a result that is a list of scalars or, where the type is large, fails.
+    pub fn set_result(&mut self, id: Option<Id>, values: &[Value]) -> Done {
+        match id {
+            Some(id) => {
+                self.set(id, values);
+                Ok(())
+            }
+            None => Err(self.fault("it has no result")),
+        }
+    }
+
+    /// The address of a value that is kept in memory.
+    pub fn large(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        match self.held(id) {
+            Held::Memory(address) => return Ok(address),
+            held @ Held::FrameMemory(_) => return Ok(self.room_address(held)),
+            Held::Constant(constant) => return self.large_constant(constant),
+            _ => {}
+        }
+        if self.program.constants.contains(id) {
+            return self.large_constant(id);
+        }
+        Err(self.fault(format!("{id} is used before it is defined")))
+    }
+
+    fn large_constant(&mut self, id: Id) -> Result<Value, Diagnostic> {
+        if let Some(address) = self.shared.large_constants.get(&id) {
+            let address = *address as i64;
+            return Ok(self.iconst(types::I64, address));
+        }
+        let address = self.constant_block(id)?;
+        self.shared.large_constants.insert(id, address);
+        Ok(self.iconst(types::I64, address as i64))
+    }
+
+    fn constant_block(&mut self, id: Id) -> Result<usize, Diagnostic> {
+        let ty = self.type_of(id)?;
+        let bytes = self.program.types.layouts.get(ty).size;
+        if bytes > 1 << 28 {
+            return self.unsupported(format!("a constant of {bytes} bytes"));
+        }
+        let block = super::globals::constant_bytes(self.program, self.shared.globals, id, ty);
+        let block = block.map_err(|message| self.fault(message))?;
+        Ok(self.shared.code.keep(&block))
+    }
+}

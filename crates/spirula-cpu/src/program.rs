@@ -1,0 +1,219 @@
+//! A module with everything that is known about it before one of its entry points is lowered.
+
+use crate::constants::Constants;
+use crate::functions::Functions;
+use crate::types::{Kind, Scalar, Types};
+use spirula_scalar::table::Set;
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    AddressingModel, BuiltIn, Decoration, ExecutionMode, ExecutionModel,
+};
+use spirula_spirv::ir::{Func, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// An extended instruction set by what is done with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExtSet {
+    /// One whose instructions compute.
+    Scalar(Set),
+    /// One that changes no result: debug information and the like.
+    NonSemantic,
+    /// Another one, which is refused where it is used.
+    Unknown,
+}
+
+/// The entry point that is compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Its function.
+    pub func: Func,
+    /// Its name.
+    pub name: String,
+    /// Whether it is a `Kernel`; a `GLCompute` shader otherwise.
+    pub is_kernel: bool,
+    /// Size of its workgroups, where the module says.
+    pub local_size: Option<[u32; 3]>,
+}
+
+/// A module and the analyses that lowering asks.
+pub(crate) struct Program<'a> {
+    pub module: &'a Module,
+    pub definitions: Definitions,
+    pub decorations: Decorations,
+    pub types: Types,
+    pub constants: Constants,
+    pub sets: IdMap<Option<ExtSet>>,
+    pub entry: Entry,
+    pub functions: Functions,
+}
+
+impl<'a> Program<'a> {
+    /// Analyses a module for one of its entry points.
+    pub fn new(
+        module: &'a Module,
+        name: &str,
+        model: ExecutionModel,
+        spec: &[(u32, u64)],
+    ) -> Result<Program<'a>, Diagnostic> {
+        check_addressing(module)?;
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        // Lengths of arrays may be operations on specialisation constants, and those are typed: the
+        // first round is for the lengths alone.
+        let draft = Types::compute(module, &definitions, &decorations, |_| Some(1))?;
+        let lengths = Constants::compute(module, &definitions, &decorations, &draft, spec)?;
+        let types = Types::compute(module, &definitions, &decorations, |id| lengths.u64(id))?;
+        let constants = Constants::compute(module, &definitions, &decorations, &types, spec)?;
+        let entry = find_entry(module, &constants, name, model)?;
+        let mut program = Program {
+            sets: extended_sets(module),
+            functions: Functions::default(),
+            module,
+            definitions,
+            decorations,
+            types,
+            constants,
+            entry,
+        };
+        program.functions = Functions::compute(&program)?;
+        Ok(program)
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, id: Id) -> Option<Id> {
+        self.definitions
+            .get(self.module, id)
+            .and_then(InstRef::result_type)
+    }
+
+    /// The type that a pointer value points to.
+    pub fn pointee_of(&self, id: Id) -> Option<Id> {
+        match self.types.kind(self.type_of(id)?) {
+            Kind::Pointer { pointee, .. } => pointee,
+            _ => None,
+        }
+    }
+
+    /// The component type of a value.
+    pub fn scalar_of(&self, id: Id) -> Option<Scalar> {
+        self.types.component(self.type_of(id)?)
+    }
+
+    /// The operand of a decoration of an id that takes one.
+    pub fn decoration(&self, id: Id, what: Decoration) -> Option<u32> {
+        self.decorations
+            .get(self.module, id, what)?
+            .first()
+            .copied()
+    }
+
+    /// Whether an id is decorated so.
+    pub fn is_decorated(&self, id: Id, what: Decoration) -> bool {
+        self.decorations.get(self.module, id, what).is_some()
+    }
+}
+
+fn check_addressing(module: &Module) -> Result<(), Diagnostic> {
+    let Some(model) = module.section(Section::MemoryModel).next() else {
+        let message = "the module has no OpMemoryModel";
+        return Err(Diagnostic::error(Place::Unknown, message));
+    };
+    if model.word(0) == AddressingModel::Physical32.0 {
+        let message = "the addressing model Physical32 is not supported by the CPU device";
+        return Err(Diagnostic::error(model.place(), message)
+            .with_hint("compile for spir64 instead of spir"));
+    }
+    Ok(())
+}
+
+fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
+    let mut sets = IdMap::new(module.bound(), None);
+    for import in module.section(Section::Imports) {
+        let Some(id) = import.result() else { continue };
+        let name = import.string(0);
+        let set = match Set::from_name(&name) {
+            Some(set) => ExtSet::Scalar(set),
+            None if name.starts_with("NonSemantic.") || name.contains("DebugInfo") => {
+                ExtSet::NonSemantic
+            }
+            None => ExtSet::Unknown,
+        };
+        sets.set(id, Some(set));
+    }
+    sets
+}
+
+fn find_entry(
+    module: &Module,
+    constants: &Constants,
+    name: &str,
+    model: ExecutionModel,
+) -> Result<Entry, Diagnostic> {
+    let mut points = module.section(Section::EntryPoints);
+    let point = points
+        .find(|p| p.word(0) == model.0 && p.string(2) == name)
+        .ok_or_else(|| {
+            let message = format!("the module has no entry point {name} of model {model}");
+            Diagnostic::error(Place::Unknown, message)
+        })?;
+    if model != ExecutionModel::Kernel && model != ExecutionModel::GLCompute {
+        let message = format!("the execution model {model} is not supported by the CPU device");
+        return Err(Diagnostic::error(point.place(), message));
+    }
+    let function = point.id(1);
+    let func = module
+        .functions()
+        .iter()
+        .copied()
+        .find(|f| module.function_id(*f) == function);
+    let func = func.filter(|f| !module.function(*f).blocks.is_empty());
+    let func = func.ok_or_else(|| {
+        let message = format!("the entry point {name} has no body");
+        Diagnostic::error(point.place(), message)
+    })?;
+    let is_kernel = model == ExecutionModel::Kernel;
+    let declared = local_size(module, constants, function);
+    Ok(Entry {
+        func,
+        name: name.to_owned(),
+        is_kernel,
+        local_size: if is_kernel {
+            declared
+        } else {
+            Some(declared.unwrap_or([1; 3]))
+        },
+    })
+}
+
+/// The constant decorated `WorkgroupSize` counts above the execution modes.
+fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u32; 3]> {
+    for inst in module.section(Section::Annotations) {
+        if let (Op::Decorate, [target, decoration, builtin]) = (inst.op(), inst.operands())
+            && *decoration == Decoration::BuiltIn.0
+            && *builtin == BuiltIn::WorkgroupSize.0
+            && let Some(id) = Id::new(*target)
+        {
+            let bits = |n: usize| match constants.scalars(id).get(n) {
+                Some(crate::constants::Bits::Plain(bits)) => Some(*bits as u32),
+                _ => None,
+            };
+            return Some([bits(0)?, bits(1)?, bits(2)?]);
+        }
+    }
+    let modes = module.section(Section::ExecutionModes);
+    for mode in modes.filter(|m| m.id(0) == function) {
+        let [_, kind, x, y, z] = *mode.operands() else {
+            continue;
+        };
+        if kind == ExecutionMode::LocalSize.0 {
+            return Some([x, y, z]);
+        }
+        if kind == ExecutionMode::LocalSizeId.0 {
+            let value = |word| constants.u64(Id::new(word)?).map(|v| v as u32);
+            return Some([value(x)?, value(y)?, value(z)?]);
+        }
+    }
+    None
+}

@@ -1,0 +1,185 @@
+//! Which variables can be kept as SSA values.
+//!
+//! A variable of storage class `Function` or `Private` is promoted when its address is used for
+//! loads and stores only, directly or through access chains with constant indexes, also within
+//! inlined functions that are given it. Linear in the instructions of the reached functions.
+
+use crate::functions::Functions;
+use crate::program::Program;
+use crate::types::Kind;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::grammar::{Category, Op};
+use spirula_spirv::ir::{Func, InstRef};
+use spirula_spirv::{Id, IdMap};
+
+/// Most scalars of a variable that is promoted, and of a value that is kept as scalars.
+pub(crate) const MAX_SCALARS: usize = 64;
+
+/// The promoted variables; fills in the functions' direct parameters.
+pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap<bool> {
+    let bound = program.module.bound();
+    let mut pass = Pass {
+        program,
+        roots: IdMap::new(bound, None),
+        escapes: IdMap::new(bound, false),
+        variables: Vec::new(),
+    };
+    for inst in program.module.section(spirula_spirv::ir::Section::Globals) {
+        if inst.op() == Op::Variable && StorageClass(inst.word(0)) == StorageClass::Private {
+            pass.root(inst);
+        }
+    }
+    for func in functions.bottom_up.clone() {
+        pass.function(functions, func);
+        let params = functions.get(func).params.clone();
+        let direct = params.iter().map(|p| !pass.escapes[*p]).collect();
+        functions.get_mut(func).direct_params = direct;
+    }
+    let mut promoted = IdMap::new(bound, false);
+    for variable in pass.variables {
+        promoted.set(variable, !pass.escapes[variable]);
+    }
+    promoted
+}
+
+struct Pass<'a, 'm> {
+    program: &'a Program<'m>,
+    /// The variable or parameter that a pointer points into.
+    roots: IdMap<Option<Id>>,
+    /// Variables and parameters whose address is used otherwise.
+    escapes: IdMap<bool>,
+    variables: Vec<Id>,
+}
+
+impl Pass<'_, '_> {
+    fn root(&mut self, inst: InstRef<'_>) {
+        let Some(id) = inst.result() else { return };
+        self.roots.set(id, Some(id));
+        self.variables.push(id);
+        let types = &self.program.types;
+        let scalars = self
+            .program
+            .pointee_of(id)
+            .map_or(0, |ty| types.scalars(ty));
+        if scalars == 0 || scalars > MAX_SCALARS {
+            self.escapes.set(id, true);
+        }
+    }
+
+    fn escape(&mut self, id: Id) {
+        if let Some(root) = self.roots[id] {
+            self.escapes.set(root, true);
+        }
+    }
+
+    fn function(&mut self, functions: &Functions, func: Func) {
+        let module = self.program.module;
+        let info = functions.get(func);
+        for param in &info.params {
+            let ty = self.program.type_of(*param);
+            if ty.is_some_and(|ty| matches!(self.program.types.kind(ty), Kind::Pointer { .. })) {
+                self.roots.set(*param, Some(*param));
+            } else {
+                self.escapes.set(*param, true);
+            }
+        }
+        // A Private variable has one set of SSA values, which lives in the entry function.
+        let shared = func == self.program.entry.func || info.inline;
+        for inst in module.function_insts(func) {
+            if !shared {
+                self.private_uses(functions, inst);
+            }
+            self.inst(functions, inst);
+        }
+    }
+
+    fn private_uses(&mut self, functions: &Functions, inst: InstRef<'_>) {
+        for id in operand_ids(inst) {
+            if self.roots[id] == Some(id) && functions.local(id).is_none() {
+                self.escape(id);
+            }
+        }
+    }
+
+    fn inst(&mut self, functions: &Functions, inst: InstRef<'_>) {
+        match inst.op() {
+            Op::Variable => self.root(inst),
+            Op::Load => {
+                if is_special(inst.operands().get(1)) {
+                    self.escape(inst.id(0));
+                }
+            }
+            Op::Store => {
+                self.escape(inst.id(1));
+                if is_special(inst.operands().get(2)) {
+                    self.escape(inst.id(0));
+                }
+            }
+            Op::AccessChain | Op::InBoundsAccessChain => self.chain(inst),
+            Op::CopyObject => {
+                if let Some(id) = inst.result() {
+                    self.roots.set(id, self.roots[inst.id(0)]);
+                }
+            }
+            Op::FunctionCall => {
+                let callee = functions.by_id(inst.id(0)).map(|f| functions.get(f));
+                for (n, argument) in inst.ids(1).enumerate() {
+                    let direct = callee.is_some_and(|c| {
+                        c.inline && c.direct_params.get(n).copied().unwrap_or(false)
+                    });
+                    if !direct {
+                        self.escape(argument);
+                    }
+                }
+            }
+            Op::LifetimeStart | Op::LifetimeStop | Op::Name => {}
+            Op::Bitcast if self.is_for_lifetime(inst) => {}
+            Op::ExtInst if self.is_non_semantic(inst) => {}
+            _ => operand_ids(inst).for_each(|id| self.escape(id)),
+        }
+    }
+
+    fn chain(&mut self, inst: InstRef<'_>) {
+        let constant = inst.ids(1).all(|i| self.program.constants.u64(i).is_some());
+        if !constant {
+            self.escape(inst.id(0));
+        }
+        if let Some(id) = inst.result() {
+            self.roots.set(id, self.roots[inst.id(0)]);
+        }
+    }
+
+    /// Whether a cast pointer is used to mark the lifetime of its variable only.
+    fn is_for_lifetime(&self, cast: InstRef<'_>) -> bool {
+        let module = self.program.module;
+        let Some(id) = cast.result() else {
+            return false;
+        };
+        let mut at = module.next(cast.handle());
+        // The translator from LLVM puts the marker right behind the cast.
+        match at.take().map(|next| module.inst(next)) {
+            Some(next) => {
+                matches!(next.op(), Op::LifetimeStart | Op::LifetimeStop) && next.id(0) == id
+            }
+            None => false,
+        }
+    }
+
+    fn is_non_semantic(&self, inst: InstRef<'_>) -> bool {
+        self.program.sets[inst.id(0)] == Some(crate::program::ExtSet::NonSemantic)
+    }
+}
+
+fn is_special(access: Option<&u32>) -> bool {
+    access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
+}
+
+/// The ids among an instruction's operands.
+pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
+    let typed = inst.result_type().is_some();
+    inst.parsed()
+        .filter_map(Result::ok)
+        .filter(|o| o.kind.info().category == Category::Id)
+        .skip(usize::from(typed) + usize::from(inst.result().is_some()))
+        .filter_map(|o| Id::new(o.words[0]))
+}
