@@ -2,7 +2,7 @@
 
 use super::constants::space_cast;
 use super::functions::Signature;
-use super::refusal::{Lowered, refuse};
+use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use super::types::Shape;
 use crate::ir::{Block, ConstKind, Func, Function, Inst, Opcode, Type, Value, ValueKind};
@@ -12,6 +12,8 @@ use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
 use spirula_spirv::ir as spirv;
 use std::rc::Rc;
 
+/// Operands beyond which an instruction would be too long.
+const MAX_OPERANDS: usize = 60_000;
 /// Steps to first members that a cast is tried with.
 const MAX_STEPS: usize = 8;
 /// Casts remembered within a block.
@@ -27,7 +29,12 @@ pub(super) struct Body<'t, 'm> {
     labels: Vec<Option<Id>>,
     /// By block: the label of the last of the blocks that it became.
     exits: Vec<Option<Id>>,
-    phis: Vec<(Inst, Block, spirv::Inst)>,
+    /// By instruction: whether it was refused, and has no type in SPIR-V either.
+    refused: Vec<bool>,
+    phis: Vec<(Inst, spirv::Inst)>,
+    /// By block: the last phi that it had an operand of, counted from 1.
+    rounds: Vec<u32>,
+    round: u32,
     /// Label of the block being written.
     current: Id,
     /// Casts made in the block being written: pointer, type, result.
@@ -54,7 +61,10 @@ impl<'t, 'm> Body<'t, 'm> {
             values,
             labels: vec![None; function.blocks.len()],
             exits: vec![None; function.blocks.len()],
+            refused: vec![false; function.insts.len()],
             phis: Vec::new(),
+            rounds: vec![0; function.blocks.len()],
+            round: 0,
             casts: Vec::new(),
             t,
         }
@@ -67,23 +77,24 @@ impl<'t, 'm> Body<'t, 'm> {
             let label = self.label(block);
             self.begin(label);
             let name = self.function.blocks[block.index()].name;
-            self.t.b.name(label, self.t.module.str(name));
+            self.t.name(label, self.t.module.str(name));
             if index == 0 {
                 self.allocations(&order);
             }
             for inst in self.function.block_insts(block) {
-                self.instruction(block, inst);
+                self.instruction(inst);
             }
             self.exits[block.index()] = Some(self.current);
         }
         self.finish_phis();
     }
 
-    fn instruction(&mut self, block: Block, inst: Inst) {
+    fn instruction(&mut self, inst: Inst) {
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
-            Opcode::Phi => self.begin_phi(block, inst).map(Some),
+            _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
+            Opcode::Phi => self.begin_phi(inst).map(Some),
             Opcode::Alloca if self.values[self.local_of(inst)].is_some() => return,
             _ => self.lower(inst),
         };
@@ -102,24 +113,42 @@ impl<'t, 'm> Body<'t, 'm> {
             Ok(None) => {}
             Err(refusal) => {
                 self.t
-                    .report(self.func, self.function.place(inst), &refusal.0);
+                    .report(self.func, self.function.place(inst), &refusal);
                 self.stand_in(inst, opcode);
             }
         }
     }
 
+    /// Whether a local is missing because its instruction was refused.
+    fn is_refused(&self, local: usize) -> bool {
+        let inst = self.function.inst_of(local);
+        inst.is_some_and(|inst| self.refused[inst.index()])
+    }
+
+    /// Whether an instruction has more operands than fit into one of SPIR-V.
+    fn is_too_long(&self, inst: Inst) -> bool {
+        let data = self.function.inst(inst);
+        let phi = data.opcode == Opcode::Phi;
+        let words = data.operands.len as usize + self.function.numbers_of(inst).len();
+        !phi && data.opcode != Opcode::Switch && words > MAX_OPERANDS
+    }
+
     /// Puts something in the place of what was refused, so that the rest can be looked at.
-    fn stand_in(&mut self, inst: Inst, opcode: Opcode) {
+    pub(super) fn stand_in(&mut self, inst: Inst, opcode: Opcode) {
         if opcode.is_terminator() {
             self.t.b.effect(Op::Unreachable, &[]);
             return;
         }
         let ty = self.function.inst(inst).ty;
-        if ty != Type::VOID
-            && let Ok(ty) = self.t.local_type(self.func, self.local_of(inst), ty)
-        {
-            let id = self.t.b.undef(ty);
-            self.set(inst, id);
+        if ty == Type::VOID {
+            return;
+        }
+        match self.t.local_type(self.func, self.local_of(inst), ty) {
+            Ok(ty) => {
+                let id = self.t.b.undef(ty);
+                self.set(inst, id);
+            }
+            Err(_) => self.refused[inst.index()] = true,
         }
     }
 
@@ -138,7 +167,7 @@ impl<'t, 'm> Body<'t, 'm> {
     pub(super) fn name(&mut self, inst: Inst, id: Id) {
         let name = self.function.name(self.local_of(inst));
         if !name.is_empty() {
-            self.t.b.name(id, self.t.module.str(name));
+            self.t.name(id, self.t.module.str(name));
         }
     }
 
@@ -190,6 +219,7 @@ impl<'t, 'm> Body<'t, 'm> {
         match value.kind() {
             ValueKind::Local(local) => match self.values.get(local) {
                 Some(Some(id)) => Ok(*id),
+                _ if self.is_refused(local) => Err(Refusal::Follows),
                 _ => Err(refuse("a value is used before its definition")),
             },
             ValueKind::Const(constant) => {
@@ -336,19 +366,19 @@ impl<'t, 'm> Body<'t, 'm> {
         self.current
     }
 
-    fn begin_phi(&mut self, block: Block, inst: Inst) -> Lowered<Id> {
+    fn begin_phi(&mut self, inst: Inst) -> Lowered<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.phi(ty);
-        self.phis.push((inst, block, phi));
+        self.phis.push((inst, phi));
         Ok(id)
     }
 
     /// Gives phis their operands, one for each block that is reached and leads here.
     fn finish_phis(&mut self) {
-        for (inst, _, phi) in std::mem::take(&mut self.phis) {
+        for (inst, phi) in std::mem::take(&mut self.phis) {
             if let Err(refusal) = self.finish_phi(inst, phi) {
                 self.t
-                    .report(self.func, self.function.place(inst), &refusal.0);
+                    .report(self.func, self.function.place(inst), &refusal);
             }
         }
     }
@@ -358,15 +388,20 @@ impl<'t, 'm> Body<'t, 'm> {
         let ty = self.result_type(inst)?;
         let mut words: Vec<u32> = Vec::new();
         let blocks = function.blocks_of(inst);
+        self.round += 1;
         for (&value, &block) in function.operands(inst).iter().zip(blocks) {
             let Some(exit) = self.exits[block.index()] else {
                 continue;
             };
-            if words.iter().skip(1).step_by(2).any(|w| *w == exit.word()) {
+            // LLVM has an entry for each edge, SPIR-V one for each block.
+            if std::mem::replace(&mut self.rounds[block.index()], self.round) == self.round {
                 continue;
             }
             let value = self.value_as(value, ty)?;
             words.extend_from_slice(&[value.word(), exit.word()]);
+        }
+        if words.len() > MAX_OPERANDS {
+            return Err(refuse("a phi of too many operands"));
         }
         self.t.b.set_phi(phi, &words);
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::body::Body;
 use super::builtins::Callee;
-use super::refusal::{Lowered, refuse};
+use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Type};
 use spirula_source::{Diagnostic, Place};
@@ -12,6 +12,11 @@ use spirula_spirv::grammar::enumerants::{
     Decoration, ExecutionModel, FunctionControl, FunctionParameterAttribute, LinkageType,
 };
 use std::rc::Rc;
+
+/// Parameters that a function may have (specification, section 2.17).
+const MAX_PARAMETERS: usize = 255;
+/// Variables that an entry point can list.
+const MAX_INTERFACE: usize = 40_000;
 
 /// The types of a function.
 #[derive(Debug)]
@@ -48,6 +53,12 @@ impl<'m> Translator<'m> {
             return Err(refuse(
                 "functions of any number of arguments have no counterpart in SPIR-V",
             ));
+        }
+        if function.params.len() > MAX_PARAMETERS {
+            let count = function.params.len();
+            return Err(refuse(format!(
+                "{count} parameters are more than SPIR-V allows"
+            )));
         }
         let mut params = Vec::with_capacity(function.params.len());
         for (index, &ty) in function.params.iter().enumerate() {
@@ -96,7 +107,7 @@ impl<'m> Translator<'m> {
                     self.b.linkage(signature.id, name, LinkageType::Import);
                     self.b.end_function();
                 }
-                Err(refusal) => self.report(func, Place::Unknown, &refusal.0),
+                Err(refusal) => self.report(func, Place::Unknown, &refusal),
             }
         }
     }
@@ -105,7 +116,7 @@ impl<'m> Translator<'m> {
     pub(super) fn define_function(&mut self, func: Func) {
         let signature = match self.signature(func) {
             Ok(signature) => signature,
-            Err(refusal) => return self.report(func, Place::Unknown, &refusal.0),
+            Err(refusal) => return self.report(func, Place::Unknown, &refusal),
         };
         let function = self.module.function(func);
         let params = self.begin_function(func, &signature);
@@ -124,7 +135,10 @@ impl<'m> Translator<'m> {
     }
 
     /// Reports that something in a function was refused.
-    pub(super) fn report(&mut self, func: Func, place: Place, reason: &str) {
+    pub(super) fn report(&mut self, func: Func, place: Place, refusal: &Refusal) {
+        let Refusal::Because(reason) = refusal else {
+            return;
+        };
         let name = self.module.function_name(func);
         let global = self.module.global(self.module.function(func).global);
         let place = match place {
@@ -147,13 +161,13 @@ impl<'m> Translator<'m> {
         }
         self.b
             .begin_function(signature.id, signature.result, control, signature.ty);
-        self.b.name(signature.id, self.module.function_name(func));
+        self.name(signature.id, self.module.function_name(func));
         let result = attributes.result(function.attributes);
         self.parameter_attributes(signature.id, result);
         let mut params = Vec::with_capacity(signature.params.len());
         for (index, &ty) in signature.params.iter().enumerate() {
             let id = self.b.parameter(ty);
-            self.b.name(id, self.module.str(function.name(index)));
+            self.name(id, self.module.str(function.name(index)));
             let set = self.module.attributes.param(function.attributes, index);
             self.parameter_attributes(id, set);
             params.push(id);
@@ -195,6 +209,14 @@ impl<'m> Translator<'m> {
                 false => signature.id,
             };
             let interface = self.interface(func, &mut visited);
+            if interface.len() > MAX_INTERFACE {
+                self.report(
+                    func,
+                    Place::Unknown,
+                    &refuse("too many global variables are used"),
+                );
+                continue;
+            }
             let name = self.module.function_name(func);
             self.b
                 .entry_point(ExecutionModel::Kernel, entry, name, &interface);

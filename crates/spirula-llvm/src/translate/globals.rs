@@ -1,6 +1,6 @@
 //! Global variables, and which of them a function uses.
 
-use super::refusal::{Lowered, refuse};
+use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use crate::ir::{Const, ConstKind, Global, GlobalKind, Variable};
 use spirula_source::Diagnostic;
@@ -29,11 +29,9 @@ impl Translator<'_> {
             if !matches!(data.kind, GlobalKind::Variable(_)) || name.starts_with("llvm.") {
                 continue;
             }
-            if let Err(refusal) = self.global_variable(global)
-                && self.globals[global.index()] != GlobalState::Refused
-            {
+            if let Err(Refusal::Because(reason)) = self.global_variable(global) {
                 self.globals[global.index()] = GlobalState::Refused;
-                let message = format!("{}, in the global {name}", refusal.0);
+                let message = format!("{reason}, in the global {name}");
                 self.diagnostics
                     .push(Diagnostic::error(data.place, message));
             }
@@ -45,7 +43,7 @@ impl Translator<'_> {
         match self.globals[global.index()] {
             GlobalState::Done(id) => return Ok(id),
             GlobalState::Open => return Err(refuse("a global contains its own address")),
-            GlobalState::Refused => return Err(refuse("it uses a global that was refused")),
+            GlobalState::Refused => return Err(Refusal::Follows),
             GlobalState::Unseen => {}
         }
         let GlobalKind::Variable(variable) = self.module.global(global).kind else {
@@ -85,7 +83,7 @@ impl Translator<'_> {
             _ => None,
         };
         let id = self.b.global_variable(pointer, class, initializer);
-        self.b.name(id, name);
+        self.name(id, name);
         if variable.constant {
             self.b.decorate(id, Decoration::Constant, &[]);
         }

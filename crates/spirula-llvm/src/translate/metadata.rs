@@ -14,6 +14,9 @@ const SIZES: &[(&str, ExecutionMode)] = &[
     ("work_group_size_hint", ExecutionMode::LocalSizeHint),
 ];
 
+/// Bytes of a string beyond which it is left out.
+const MAX_TEXT: usize = 100_000;
+
 impl Translator<'_> {
     /// Declares the language of the source, if the module says it.
     pub(super) fn source_language(&mut self) {
@@ -96,6 +99,9 @@ impl Translator<'_> {
                     text.push_str(self.module.str(symbol));
                 }
                 text.push(',');
+            }
+            if text.len() > MAX_TEXT {
+                continue;
             }
             let id = self.b.fresh_id();
             let mut words = vec![id.word()];

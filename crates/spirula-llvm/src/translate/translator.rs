@@ -51,7 +51,10 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         marked: vec![0; module.consts.len()],
         diagnostics: Vec::new(),
     };
-    translator.run();
+    translator.check_names();
+    if translator.diagnostics.is_empty() {
+        translator.run();
+    }
     if translator.diagnostics.is_empty() {
         Ok(translator.b.finish())
     } else {
@@ -115,6 +118,23 @@ impl Translator<'_> {
         self.declare_capabilities();
     }
 
+    /// Refuses names of globals that are too long to be written, as they cannot be cut.
+    fn check_names(&mut self) {
+        for data in &self.module.globals {
+            let bytes = self.module.str(data.name).len();
+            if bytes > MAX_GLOBAL_NAME {
+                let message = format!("the name of a global is {bytes} bytes long");
+                self.diagnostics
+                    .push(Diagnostic::error(data.place, message));
+            }
+        }
+    }
+
+    /// Names an id, with a name that is cut where it is very long; not with an empty one.
+    pub(super) fn name(&mut self, id: Id, name: &str) {
+        self.b.name(id, shortened(name));
+    }
+
     /// A constant of 32 bits, whose value is remembered.
     pub(super) fn u32(&mut self, value: u32) -> Id {
         let id = self.b.constant_u32(value);
@@ -138,6 +158,19 @@ impl Translator<'_> {
             }
         }
     }
+}
+
+/// Bytes of a name beyond which it is cut.
+const MAX_NAME: usize = 4096;
+
+/// Bytes of the name of a global beyond which it is refused.
+const MAX_GLOBAL_NAME: usize = 100_000;
+
+/// The beginning of a name.
+pub(super) fn shortened(name: &str) -> &str {
+    let end = name.len().min(MAX_NAME);
+    let end = (0..=end).rev().find(|at| name.is_char_boundary(*at));
+    &name[..end.unwrap_or(0)]
 }
 
 /// The width of pointers that the target triple, or without one the data layout, says.

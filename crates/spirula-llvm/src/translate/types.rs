@@ -8,7 +8,7 @@
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
 
 use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
+use super::translator::{Translator, shortened};
 use crate::ir::{Type, TypeKind};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -16,6 +16,9 @@ use spirula_spirv::{Id, IdMap};
 
 /// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
 const MAX_DEPTH: u32 = 255;
+
+/// Members of a structure beyond which its instruction would be too long.
+const MAX_MEMBERS: usize = 65_000;
 
 /// What the lanes of a [`Shape`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,9 +310,15 @@ impl Translator<'_> {
             } => {
                 let Some(fields) = fields else {
                     let mut words = Vec::new();
-                    push_string(&mut words, module.str(*name));
+                    push_string(&mut words, shortened(module.str(*name)));
                     return Ok(self.b.ty(Op::TypeOpaque, &words));
                 };
+                if fields.len() > MAX_MEMBERS {
+                    let count = fields.len();
+                    return Err(refuse(format!(
+                        "a structure of {count} members is too large"
+                    )));
+                }
                 let mut members = Vec::with_capacity(fields.len());
                 for field in fields {
                     members.push(self.memory_type_within(*field, depth + 1)?);
@@ -346,7 +355,7 @@ impl Translator<'_> {
             self.b.distinct_type(Op::TypeStruct, &words)
         };
         if !name.is_empty() {
-            self.b.name(id, name);
+            self.name(id, name);
         }
         if packed {
             self.b.decorate(id, Decoration::CPacked, &[]);

@@ -180,7 +180,30 @@ impl Body<'_, '_> {
             (Order::Explicit, Some(&scope)) => self.memory_scope(scope)?,
             _ => self.t.u32(default.0),
         };
-        let [semantics, failure] = [values, values + orders - 1].map(|at| match order {
+        let semantics = self.atomic_semantics(order, memory, call, values)?;
+        let failure = match orders {
+            1 => semantics,
+            _ => self.atomic_semantics(order, memory, call, values + 1)?,
+        };
+        Ok(Site {
+            pointer,
+            shape,
+            ty,
+            scope,
+            semantics,
+            failure,
+        })
+    }
+
+    /// Memory order and memory as semantics; an explicit order is argument `at`.
+    fn atomic_semantics(
+        &mut self,
+        order: Order,
+        memory: MemorySemantics,
+        call: &Call<'_>,
+        at: usize,
+    ) -> Lowered<Id> {
+        match order {
             Order::Relaxed => Ok(self.t.u32(0)),
             Order::Strong => {
                 let strong = MemorySemantics::SequentiallyConsistent | memory;
@@ -188,22 +211,14 @@ impl Body<'_, '_> {
             }
             Order::Explicit => {
                 let order = self.memory_order(call.arg(at)?)?;
-                let memory = self.t.u32(memory.0);
                 if self.t.small_constant(order) == Some(0) {
                     return Ok(order);
                 }
+                let memory = self.t.u32(memory.0);
                 let ty = self.t.b.int(32, false);
                 Ok(self.both(ty, order, memory))
             }
-        });
-        Ok(Site {
-            pointer,
-            shape,
-            ty,
-            scope,
-            semantics: semantics?,
-            failure: failure?,
-        })
+        }
     }
 
     /// What the object is of: flags of 32 bits, everything else what the name says.

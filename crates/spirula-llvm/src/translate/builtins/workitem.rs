@@ -60,7 +60,7 @@ impl Translator<'_> {
         let pointer = self.pointer_type(StorageClass::Input, ty);
         let id = self.b.builtin_variable(pointer, builtin);
         self.b.decorate(id, Decoration::Constant, &[]);
-        self.b.name(id, &format!("__spirv_BuiltIn{builtin}"));
+        self.name(id, &format!("__spirv_BuiltIn{builtin}"));
         self.variables.set(id, true);
         self.builtin_variables.push((builtin.0, id));
         Ok(id)
@@ -75,14 +75,21 @@ impl Body<'_, '_> {
         default: u32,
         call: &Call<'_>,
     ) -> Lowered<Id> {
+        let shape = self.t.builtin_shape(builtin)?;
+        let result = self.result_shape(call.inst)?;
+        if let Some(&dimension) = call.args.first()
+            && let Some(n) = self.t.module.as_u64(dimension)
+            && shape.lanes > 1
+            && n >= u64::from(shape.lanes)
+        {
+            return Ok(self.t.splat(result, u64::from(default)));
+        }
         let variable = self.t.builtin_variable(builtin)?;
         self.mark_variable(variable);
-        let shape = self.t.builtin_shape(builtin)?;
         let ty = self.t.shape_type(shape);
         let align = (shape.width / 8) * shape.lanes.next_power_of_two();
         let words = [variable.word(), MemoryAccess::Aligned.0, align];
         let all = self.t.b.value(Op::Load, ty, &words);
-        let result = self.result_shape(call.inst)?;
         if result.lanes == shape.lanes && call.args.is_empty() {
             return Ok(self.resized(shape, result, all, false));
         }
@@ -96,8 +103,7 @@ impl Body<'_, '_> {
     fn component(&mut self, shape: Shape, all: Id, default: u32, call: &Call<'_>) -> Lowered<Id> {
         let dimension = call.arg(0)?;
         match self.t.module.as_u64(dimension) {
-            Some(n) if n < u64::from(shape.lanes) => Ok(self.lane(shape, all, n as u32)),
-            Some(_) => Ok(self.t.splat(shape.scalar(), u64::from(default))),
+            Some(n) => Ok(self.lane(shape, all, n as u32)),
             None => {
                 let index_shape = self.shape_of(dimension)?;
                 let index = self.value(dimension)?;

@@ -45,7 +45,7 @@ impl Body<'_, '_> {
             Callee::Builtin(lower, _) => self.builtin(lower, &call),
             _ => self.spirv_function(&call),
         }
-        .map_err(|refusal| refuse(format!("{} (in the call of {name})", refusal.0)))
+        .map_err(|refusal| refusal.in_call_of(name))
     }
 
     fn call_function(&mut self, inst: Inst, func: Func) -> Lowered<Option<Id>> {

@@ -70,7 +70,8 @@ impl Body<'_, '_> {
                     Ok(Some(id)) => made.push((inst, id)),
                     Ok(None) => {}
                     Err(refusal) => {
-                        self.t.report(self.func, function.place(inst), &refusal.0);
+                        self.t.report(self.func, function.place(inst), &refusal);
+                        self.stand_in(inst, Opcode::Alloca);
                     }
                 }
             }
@@ -190,13 +191,13 @@ impl Body<'_, '_> {
         self.value_as(value, memory)
     }
 
-    /// A pointer some bytes behind one to bytes.
-    pub(in crate::translate) fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
+    /// A pointer some bytes behind one: to bytes, if it is another.
+    fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
+        if offset == 0 {
+            return pointer;
+        }
         let byte = self.t.byte();
         let bytes = self.cast(pointer, byte);
-        if offset == 0 {
-            return bytes;
-        }
         let size = Shape::int(self.t.pointer_bits, 1);
         let offset = self.t.splat(size, offset);
         self.step(bytes, offset)
