@@ -6,9 +6,6 @@ use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
 
-/// Most padding that the end of a block of push constants may have.
-const PADDING: u32 = 15;
-
 /// Whether `length` bytes at `offset` are within a buffer.
 pub fn range(offset: u64, length: usize, size: u64) -> Result<(), Error> {
     let end = offset.saturating_add(length as u64);
@@ -343,7 +340,7 @@ fn resources(
     }
     let wanted = interface.push_constant_bytes;
     let given = push.len() as u64;
-    if given > wanted.into() || given + u64::from(PADDING) < wanted.into() {
+    if given != u64::from(wanted) {
         let text = format!(
             "{} takes {wanted} bytes of push constants, {given} are given",
             interface.name
@@ -536,10 +533,8 @@ mod tests {
         };
         let both = [(0, 1, 0), (0, 1, 1)];
         assert_eq!(of(&both, 16), "fits");
-        // The end of a block may be padding.
-        assert_eq!(of(&both, 12), "fits");
         assert!(of(&both, 20).contains("takes 16 bytes of push constants, 20 are given"));
-        assert!(of(&both, 0).contains("takes 16 bytes"));
+        assert!(of(&both, 12).contains("takes 16 bytes"));
         assert_eq!(
             of(&both[..1], 16),
             "set 0, binding 1: no buffer is bound for element 1"

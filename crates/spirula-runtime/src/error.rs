@@ -16,9 +16,10 @@ pub enum Error {
     /// The module is not valid, or has no such entry point.
     #[error("{0}")]
     Module(Box<Diagnostic>),
-    /// The module or the launch needs something that the device lacks.
-    #[error("{0}")]
-    Unsupported(Box<Diagnostic>),
+    /// The module needs something that the device lacks: each such place in the module, one at
+    /// least.
+    #[error("{}", first(.0))]
+    Unsupported(Vec<Diagnostic>),
     /// There is no memory for a buffer.
     #[error("no memory for a buffer of {size} bytes; the device gives {limit}")]
     Memory {
@@ -91,4 +92,10 @@ pub enum Error {
 fn named(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(String::new, |n| format!(" ({n})"))
+}
+
+fn first(diagnostics: &[Diagnostic]) -> String {
+    diagnostics
+        .first()
+        .map_or_else(|| "the module is refused".to_owned(), Diagnostic::to_string)
 }

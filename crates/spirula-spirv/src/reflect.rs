@@ -24,7 +24,7 @@ pub struct Interface {
     pub params: Vec<Param>,
     /// Buffers of a `GLCompute` shader, by set and binding.
     pub bindings: Vec<Binding>,
-    /// Bytes of push constants; 0 without.
+    /// Bytes of push constants up to the end of the last, padding left out; 0 without.
     pub push_constant_bytes: u32,
 }
 
@@ -326,7 +326,7 @@ impl<'a> Reflector<'a> {
             };
             match StorageClass(inst.word(0)) {
                 StorageClass::PushConstant => {
-                    let size = self.layouts.get(pointee).size;
+                    let size = self.block_size(pointee);
                     interface.push_constant_bytes = interface
                         .push_constant_bytes
                         .max(u32::try_from(size).unwrap_or(u32::MAX));
@@ -339,6 +339,19 @@ impl<'a> Reflector<'a> {
         interface
             .bindings
             .sort_by_key(|b| (b.set, b.binding, b.variable));
+    }
+
+    /// Bytes of a block up to the end of its last member: what follows is padding, which nobody has
+    /// to provide.
+    fn block_size(&self, block: Id) -> u64 {
+        let Some(members) = self.def(block).filter(|b| b.op() == Op::TypeStruct) else {
+            return self.layouts.get(block).size;
+        };
+        let ends = members.ids(0).enumerate().map(|(n, member)| {
+            let offset = self.layouts.member(block, n as u32).offset;
+            offset.saturating_add(self.layouts.get(member).size)
+        });
+        ends.max().unwrap_or(0)
     }
 
     fn binding(&self, variable: Id, class: StorageClass, pointee: Id) -> Option<Binding> {

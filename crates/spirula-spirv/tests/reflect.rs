@@ -55,7 +55,7 @@ fn resources_of_a_shader() {
         Some([64, 1, 1]),
         "the constant counts above the mode"
     );
-    assert_eq!(interface.push_constant_bytes, 32);
+    assert_eq!(interface.push_constant_bytes, 20);
     let found: Vec<_> = interface
         .bindings
         .iter()

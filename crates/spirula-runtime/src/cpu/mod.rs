@@ -4,18 +4,25 @@
 mod memory;
 
 use crate::driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
-use crate::{Buffer, Error, Kernel, Launch};
+use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
 use memory::Memory;
-use spirula_source::{Diagnostic, Place};
+use spirula_cpu as cpu;
+use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
 
 /// Share of the memory that is free which one buffer may take, in percent.
 const BUFFER_SHARE: u64 = 90;
 
+/// Beginning of the messages with which the compiler tells faults of its own.
+const BUG: &str = "bug in";
+
 /// The driver of the CPU device.
 pub struct CpuDriver {
     info: DeviceInfo,
+    options: cpu::Options,
+    threads: usize,
+    kernels: Vec<cpu::Kernel>,
     buffers: Vec<Option<Memory>>,
 }
 
@@ -24,13 +31,14 @@ impl CpuDriver {
     pub fn new(options: &DeviceOptions) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = options.threads.unwrap_or(processors).max(1);
+        let compiler = cpu::Options::default();
         let version = env!("CARGO_PKG_VERSION");
         let info = DeviceInfo {
             id: "cpu".to_owned(),
             name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
             kind: DeviceKind::Cpu,
             driver: format!("spirula-cpu {version}"),
-            subgroup_size: 8,
+            subgroup_size: compiler.subgroup_size,
             limits: Limits {
                 buffer_size: memory::available() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
@@ -43,6 +51,9 @@ impl CpuDriver {
         };
         CpuDriver {
             info,
+            options: compiler,
+            threads,
+            kernels: Vec::new(),
             buffers: Vec::new(),
         }
     }
@@ -94,22 +105,98 @@ impl Driver for CpuDriver {
     fn create_kernel(
         &mut self,
         _: Kernel,
-        _: &Module,
-        _: &Interface,
-        _: &[(u32, u64)],
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
     ) -> Result<(), Error> {
-        let text = "the CPU device does not run kernels yet";
-        Err(Error::Unsupported(Box::new(Diagnostic::error(
-            Place::Unknown,
-            text,
-        ))))
-    }
-
-    fn launch(&mut self, _: &Launch) -> Result<(), Error> {
+        let (name, model) = (&interface.name, interface.model);
+        let compiled = cpu::Kernel::compile(module, name, model, spec, &self.options);
+        self.kernels.push(compiled.map_err(refused)?);
         Ok(())
     }
 
+    #[allow(unsafe_code)]
+    fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
+        let lend = |buffer: Buffer, buffers: &mut [Option<Memory>]| {
+            let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
+            let bytes = found.ok_or(Error::Handle("a buffer"))?.bytes_mut();
+            Ok(cpu::Memory {
+                address: bytes.as_mut_ptr(),
+                length: bytes.len() as u64,
+            })
+        };
+        let mut arguments = Vec::new();
+        let mut bindings = Vec::new();
+        let mut constants: &[u8] = &[];
+        match &launch.inputs {
+            Inputs::Arguments(given) => {
+                for argument in given {
+                    arguments.push(match argument {
+                        Argument::Buffer(buffer) => {
+                            cpu::Argument::Memory(lend(*buffer, &mut self.buffers)?)
+                        }
+                        Argument::Bytes(bytes) => cpu::Argument::Bytes(bytes),
+                        Argument::Local(bytes) => cpu::Argument::Local(*bytes),
+                    });
+                }
+            }
+            Inputs::Resources {
+                bindings: given,
+                push,
+            } => {
+                constants = push;
+                for bound in given {
+                    bindings.push(cpu::Bound {
+                        set: bound.set,
+                        binding: bound.binding,
+                        index: bound.index,
+                        memory: lend(bound.buffer, &mut self.buffers)?,
+                    });
+                }
+            }
+        }
+        let work = cpu::Launch {
+            size: size(launch.size),
+            arguments: &arguments,
+            bindings: &bindings,
+            push: constants,
+            threads: self.threads,
+        };
+        let kernel = self.kernels.get(launch.kernel.index());
+        let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
+        // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
+        // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
+        // is on every device without robust access.
+        unsafe { kernel.run(&work) }.map_err(|e| Error::Failed(e.to_string()))
+    }
+
+    /// Launches have ended when they return.
     fn wait(&mut self) -> Result<(), Error> {
         Ok(())
+    }
+}
+
+fn size(size: Size) -> cpu::Size {
+    match size {
+        Size::Groups(groups) => cpu::Size::Groups(groups),
+        Size::Items {
+            dimensions,
+            global,
+            local,
+            offset,
+        } => cpu::Size::Items {
+            global,
+            local,
+            offset,
+            dimensions,
+        },
+    }
+}
+
+/// What the compiler refuses is unsupported, unless it blames itself.
+fn refused(faults: Vec<Diagnostic>) -> Error {
+    match faults.iter().find(|d| d.message.starts_with(BUG)) {
+        Some(bug) => Error::Failed(bug.to_string()),
+        None => Error::Unsupported(faults),
     }
 }

@@ -239,18 +239,18 @@ fn wrong_model(device: &Physical, interface: &Interface) -> Error {
     };
     let hint = (interface.model == ExecutionModel::Kernel).then_some("run it on the device cpu");
     let diagnostic = Diagnostic::error(Place::Unknown, text);
-    Error::Unsupported(Box::new(match hint {
+    Error::Unsupported(vec![match hint {
         Some(hint) => diagnostic.with_hint(hint),
         None => diagnostic,
-    }))
+    }])
 }
 
 fn refused(place: Place, text: String, needs: Option<&str>) -> Error {
     let diagnostic = Diagnostic::error(place, text);
-    Error::Unsupported(Box::new(match needs {
+    Error::Unsupported(vec![match needs {
         Some(needs) => diagnostic.with_note(format!("Vulkan calls what it needs {needs}")),
         None => diagnostic,
-    }))
+    }])
 }
 
 fn name(device: &Physical) -> String {

@@ -116,7 +116,7 @@ impl Driver for VulkanDriver {
             let text = format!("{} has no buffer addresses", self.info().id);
             let diagnostic = Diagnostic::error(Place::Unknown, text);
             let note = "it lacks the feature bufferDeviceAddress";
-            Error::Unsupported(Box::new(diagnostic.with_note(note)))
+            Error::Unsupported(vec![diagnostic.with_note(note)])
         })
     }
 

@@ -33,5 +33,5 @@ pub fn failed(call: &str, result: vk::Result) -> Error {
 
 /// The error of what a device lacks, without a place in a module.
 pub fn unsupported(text: String) -> Error {
-    Error::Unsupported(Box::new(Diagnostic::error(Place::Unknown, text)))
+    Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
 }

@@ -1,6 +1,8 @@
 //! The command as users see it: exit codes, messages, files.
 
 mod bad_input;
+mod folders;
 mod formats;
 mod harness;
 mod help;
+mod run;

@@ -69,9 +69,8 @@ pub fn run(args: &Run) -> Outcome {
     let progress = Progress::spinner("running");
     let kernel = match device.create_kernel(&module, &interface.name, &spec) {
         Ok(kernel) => kernel,
-        Err(Error::Module(d) | Error::Unsupported(d)) => {
-            return Err(Failure::diagnostics(input, vec![*d]));
-        }
+        Err(Error::Module(fault)) => return Err(Failure::diagnostics(input, vec![*fault])),
+        Err(Error::Unsupported(faults)) => return Err(Failure::diagnostics(input, faults)),
         Err(error) => return Err(told(error)),
     };
     let buffers = upload(&mut device, &values)?;
