@@ -9,6 +9,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Most messages that are kept.
 const MOST: usize = 16;
+/// Characters of a message that are kept: some list all structures that there are.
+const LONGEST: usize = 600;
+/// What a layer says of structures from extensions that are younger than itself.
+const YOUNGER: &str = "structure with unknown VkStructureType";
 
 type Texts = Mutex<Vec<String>>;
 
@@ -75,8 +79,10 @@ unsafe extern "system" fn receive(
     // SAFETY: the layer passes valid data, whose message is null or a string with an end.
     let message = unsafe {
         let message = (*data).p_message;
-        (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy().into_owned())
+        (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy())
     };
+    let message = message.filter(|m| !m.contains(YOUNGER));
+    let message = message.map(|m| m.chars().take(LONGEST).collect());
     let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
     if texts.len() < MOST {
         texts.extend(message);

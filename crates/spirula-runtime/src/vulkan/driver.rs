@@ -72,8 +72,10 @@ impl VulkanDriver {
         found.cloned().ok_or(Error::Handle("a buffer"))
     }
 
-    fn validated(&self) -> Result<(), Error> {
-        self.device.instance().validated()
+    /// The outcome of calls, or what the validation layer says of them.
+    fn validated<T>(&self, outcome: Result<T, Error>) -> Result<T, Error> {
+        self.device.instance().validated()?;
+        outcome
     }
 }
 
@@ -84,9 +86,10 @@ impl Driver for VulkanDriver {
 
     fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
         let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
-        self.transfer.clear(&mut self.queue, &buffer)?;
+        let cleared = self.transfer.clear(&mut self.queue, &buffer);
+        self.validated(cleared)?;
         self.buffers.push(Some(buffer));
-        self.validated()
+        Ok(())
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
@@ -99,15 +102,14 @@ impl Driver for VulkanDriver {
 
     fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
         let buffer = self.buffer(buffer)?;
-        self.transfer
-            .write(&mut self.queue, &buffer, offset, data)?;
-        self.validated()
+        let written = self.transfer.write(&mut self.queue, &buffer, offset, data);
+        self.validated(written)
     }
 
     fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         let buffer = self.buffer(buffer)?;
-        self.transfer.read(&mut self.queue, &buffer, offset, out)?;
-        self.validated()
+        let read = self.transfer.read(&mut self.queue, &buffer, offset, out);
+        self.validated(read)
     }
 
     fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
@@ -128,9 +130,10 @@ impl Driver for VulkanDriver {
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
         capabilities::check(&self.device.physical, &self.features, module, interface)?;
-        let pipeline = Pipeline::new(&self.device, module, interface, spec)?;
+        let pipeline = Pipeline::new(&self.device, module, interface, spec);
+        let pipeline = self.validated(pipeline)?;
         self.pipelines.push(Arc::new(pipeline));
-        self.validated()
+        Ok(())
     }
 
     fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
@@ -147,15 +150,15 @@ impl Driver for VulkanDriver {
         }
         let mut constants = push.clone();
         constants.resize(pipeline.push, 0);
-        self.queue.record(|device, batch| {
-            dispatch(device, batch, &pipeline, &bound, &constants, groups)
-        })?;
-        self.validated()
+        let recorded = self
+            .queue
+            .record(|device, batch| dispatch(device, batch, &pipeline, &bound, &constants, groups));
+        self.validated(recorded)
     }
 
     fn wait(&mut self) -> Result<(), Error> {
-        self.queue.finish()?;
-        self.validated()
+        let finished = self.queue.finish();
+        self.validated(finished)
     }
 }
 
