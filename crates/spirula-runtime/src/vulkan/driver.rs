@@ -195,3 +195,50 @@ fn dispatch(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, devices};
+
+    /// A device whose memory the host is taken not to see, as that of most graphics cards.
+    fn remote() -> Option<Device> {
+        if devices().iter().all(|d| d.id != "vulkan:0") {
+            let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
+            assert!(!required, "no Vulkan device, and one is required");
+            eprintln!("NOT TESTED: this machine has no Vulkan device");
+            return None;
+        }
+        let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false);
+        Some(Device::with_driver(Box::new(driver.unwrap())))
+    }
+
+    #[test]
+    fn memory_that_the_host_does_not_see_is_copied_in_pieces() {
+        let Some(mut device) = remote() else { return };
+        // Three pieces, the last of them short; nothing on a whole word.
+        let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 >> 3) as u8).collect();
+        let buffer = device.create_buffer(36_000_011).unwrap();
+        assert!(device.download(buffer).unwrap().iter().all(|b| *b == 0));
+        device.write(buffer, 7, &data).unwrap();
+        let got = device.download(buffer).unwrap();
+        assert_eq!(got[..7], [0; 7]);
+        assert!(got[7..36_000_008] == data);
+        assert_eq!(got[36_000_008..], [0; 3]);
+        let mut some = [1; 5];
+        device.read(buffer, 36_000_005, &mut some).unwrap();
+        assert_eq!(some[..3], data[35_999_998..]);
+        assert_eq!(some[3..], [0; 2]);
+    }
+
+    #[test]
+    fn memory_that_was_used_is_cleared() {
+        let Some(mut device) = remote() else { return };
+        for size in [0, 1, 5, 4096] {
+            let buffer = device.upload(&vec![9; size]).unwrap();
+            device.destroy_buffer(buffer).unwrap();
+            let again = device.create_buffer(size as u64).unwrap();
+            assert_eq!(device.download(again).unwrap(), vec![0; size]);
+        }
+    }
+}
