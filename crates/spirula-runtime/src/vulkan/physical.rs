@@ -106,12 +106,7 @@ impl Physical {
             id: format!("vulkan:{number}"),
             name: text(base.device_name_as_c_str()),
             kind: kind(base.device_type),
-            driver: format!(
-                "{} {}, Vulkan {}",
-                text(driver.driver_name_as_c_str()),
-                text(driver.driver_info_as_c_str()),
-                dotted(base.api_version)
-            ),
+            driver: described(&driver, base.api_version),
             subgroup_size: subgroup.subgroup_size,
             limits: limits(&base.limits, most),
         };
@@ -163,10 +158,14 @@ fn kind(kind: vk::PhysicalDeviceType) -> DeviceKind {
     }
 }
 
-fn dotted(version: u32) -> String {
+fn described(driver: &vk::PhysicalDeviceDriverProperties<'_>, version: u32) -> String {
+    let name = text(driver.driver_name_as_c_str());
+    let info = text(driver.driver_info_as_c_str());
+    let driver = format!("{name} {info}");
     let major = vk::api_version_major(version);
     let minor = vk::api_version_minor(version);
-    format!("{major}.{minor}.{}", vk::api_version_patch(version))
+    let patch = vk::api_version_patch(version);
+    format!("{}, Vulkan {major}.{minor}.{patch}", driver.trim())
 }
 
 fn text(text: Result<&CStr, std::ffi::FromBytesUntilNulError>) -> String {
