@@ -217,7 +217,7 @@ mod tests {
     fn memory_that_the_host_does_not_see_is_copied_in_pieces() {
         let Some(mut device) = remote() else { return };
         // Three pieces, the last of them short; nothing on a whole word.
-        let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..36_000_001_u32).map(|i| (i * 7 / 8) as u8).collect();
         let buffer = device.create_buffer(36_000_011).unwrap();
         assert!(device.download(buffer).unwrap().iter().all(|b| *b == 0));
         device.write(buffer, 7, &data).unwrap();
