@@ -4,6 +4,14 @@
 //!   [`Program::into_spirv`] are its two halves.
 //! - [`detect`]: what an input is, by its content.
 //!
+//! ```
+//! let source = b"OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n";
+//! let compiled = spirula::compile(source, &spirula::CompileOptions::default())?;
+//! assert_eq!(compiled.input, spirula::InputKind::SpirvText);
+//! assert_eq!(compiled.module.to_bytes()[..4], [3, 2, 0x23, 7]);
+//! # Ok::<(), spirula::CompileError>(())
+//! ```
+//!
 //! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running modules.
 
 mod compile;

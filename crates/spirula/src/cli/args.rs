@@ -176,9 +176,9 @@ pub struct Run {
     /// Absolute tolerance of --check for floats: |got - want| <= ATOL + RTOL * |want|
     #[arg(long, value_name = "ATOL", default_value = "1e-8")]
     pub atol: f64,
-    /// Relative tolerance of --check for floats
-    #[arg(long, value_name = "RTOL", default_value = "1e-5")]
-    pub rtol: f64,
+    /// Relative tolerance of --check for floats; by default 1e-5, for f16 1e-3 and for bf16 1e-2
+    #[arg(long, value_name = "RTOL")]
+    pub rtol: Option<f64>,
     /// Save a buffer after the run as a picture: HxW numbers, HxWx3 or HxWx4 channels, or HxW
     /// pixels as u32
     #[arg(long, value_name = "[WHICH=]FILE.png")]

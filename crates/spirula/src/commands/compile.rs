@@ -1,6 +1,7 @@
 //! `spirula compile`.
 
 use crate::cli::args::{Compile, Emit, How};
+use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula::CompileOptions;
 use spirula_spirv::text;
@@ -9,10 +10,12 @@ use std::path::Path;
 /// Compiles the input and writes the module.
 pub fn run(args: &Compile) -> Outcome {
     let input = files::read(&args.from.path)?;
+    let progress = Progress::spinner("compiling");
     let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
         Ok(compiled) => compiled,
         Err(error) => return Err(Failure::compile(input, error)),
     };
+    drop(progress);
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match args.emit.unwrap_or_else(|| form(&args.output)) {
         Emit::Spv => files::write_binary(&args.output, &compiled.module.to_bytes()),

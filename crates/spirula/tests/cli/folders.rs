@@ -120,8 +120,6 @@ fn folders_that_hold_no_tests() {
 #[test]
 fn what_is_unsupported_is_no_pass() {
     let scratch = Scratch::new();
-    let module = spirula(&["dis", "-"]);
-    drop(module);
     let path = compute(&scratch);
     let unsupported = std::fs::read_to_string(crate::harness::own("double.spvasm")).unwrap();
     let unsupported =
@@ -147,4 +145,71 @@ fn what_is_unsupported_is_no_pass() {
     spirula(&["test", &path, "--strict", "--allow", &list]).ok();
     let bad = scratch.file("bad.tsv", "c/double\n");
     spirula(&["test", &path, "--strict", "--allow", &bad]).fails(1, "line 1");
+}
+
+#[test]
+fn a_manifest_may_be_named_itself() {
+    let scratch = Scratch::new();
+    let path = compute(&scratch) + "/manifest.json";
+    spirula(&["test", &path]).ok();
+}
+
+#[test]
+fn a_kernel_that_never_ends_is_one_failed_test() {
+    let scratch = Scratch::new();
+    compute(&scratch);
+    let path = compute(&scratch);
+    let source = std::fs::read_to_string(crate::harness::own("double.spvasm")).unwrap();
+    let endless = source.replace(
+        "               OpReturn\n",
+        "OpBranch %head\n%head = OpLabel\nOpLoopMerge %end %next None\nOpBranch %next\n\
+         %next = OpLabel\nOpBranch %head\n%end = OpLabel\nOpReturn\n",
+    );
+    assert_ne!(endless, source);
+    let source = scratch.file("endless.spvasm", endless);
+    spirula(&["as", &source, "-o", &scratch.text("c/modules/double.spv")]).ok();
+    kernels(&scratch);
+    let ran = spirula(&[
+        "test",
+        &path,
+        &scratch.text("k"),
+        "--timeout",
+        "3",
+        "--jobs",
+        "1",
+    ]);
+    let text = ran.text();
+    assert!(
+        text.contains("FAILED c/double: it did not end within 3 s"),
+        "{text}"
+    );
+    assert_eq!(
+        text.lines().last(),
+        Some("1 passed, 3 failed, 0 unsupported"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_kernel_that_crashes_is_one_failed_test() {
+    let scratch = Scratch::new();
+    let path = kernels(&scratch);
+    let manifest = std::fs::read_to_string(scratch.path("k/manifest.json")).unwrap();
+    // Far beyond the end of its buffer, in the first test.
+    let far = manifest.replacen(
+        "\"local\": null",
+        "\"local\": null, \"offset\": [1099511627776]",
+        1,
+    );
+    scratch.file("k/manifest.json", far);
+    let text = spirula(&["test", &path, "--jobs", "1"]).text();
+    assert!(
+        text.contains("FAILED k/good.spv: crashed (signal"),
+        "{text}"
+    );
+    assert_eq!(
+        text.lines().last(),
+        Some("0 passed, 3 failed, 0 unsupported"),
+        "{text}"
+    );
 }

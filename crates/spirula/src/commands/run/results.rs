@@ -7,7 +7,7 @@ use crate::cli::args::Run;
 use crate::cli::{Failure, Outcome, failure, files};
 use crate::values::compare::{Tolerance, compare};
 use crate::values::{image, summary};
-use spirula_runtime::data::{Array, write_npy};
+use spirula_runtime::data::{Array, Element, write_npy};
 use spirula_runtime::{Buffer, Device};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -132,14 +132,14 @@ pub fn tell(results: &[Computed<'_>], wanted: &Wanted, args: &Run, stages: &mut 
 }
 
 fn check(results: &[Computed<'_>], wanted: &Wanted, args: &Run) -> Outcome {
-    let tolerance = Tolerance {
-        absolute: args.atol,
-        relative: args.rtol,
-        ..Tolerance::default()
-    };
     let mut outcome = Ok(());
     for (target, want) in &wanted.check {
         let result = pick(results, target, |r| r.changed)?;
+        let tolerance = Tolerance {
+            absolute: args.atol,
+            relative: args.rtol.unwrap_or(relative(want.element())),
+            ..Tolerance::default()
+        };
         let difference = compare(&result.array, want, tolerance).map_err(|text| {
             Failure::message(format!(
                 "{} against {}: {text}",
@@ -158,6 +158,15 @@ fn check(results: &[Computed<'_>], wanted: &Wanted, args: &Run) -> Outcome {
         }
     }
     outcome
+}
+
+/// Relative tolerance by default: some units in the last place.
+fn relative(element: Element) -> f64 {
+    match element {
+        Element::BF16 => 1e-2,
+        Element::F16 => 1e-3,
+        _ => 1e-5,
+    }
 }
 
 /// The buffer that a target names, or the only one that fits.
