@@ -1,6 +1,7 @@
 //! Telling the forms of LLVM IR apart.
 
 use crate::ir::Module;
+use crate::verify::verify;
 use crate::{Error, bitcode, fault, text};
 use spirula_source::{Diagnostic, Place};
 
@@ -26,6 +27,7 @@ fn read_any(bytes: &[u8]) -> Result<Module, Error> {
     } else {
         text::read(bytes)?
     };
+    verify(&module)?;
     let Module { types, layout, .. } = &mut module;
     layout.measure_all(types);
     Ok(module)

@@ -15,6 +15,7 @@ mod input;
 mod text;
 mod translate;
 mod upgrade;
+mod verify;
 
 pub(crate) use error::{Error, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};

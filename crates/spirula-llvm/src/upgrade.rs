@@ -1,6 +1,6 @@
 //! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
 
-use crate::ir::{AttrKind, Attribute, GlobalData, Linkage, Visibility};
+use crate::ir::{AttrForm, AttrKind, Attribute, GlobalData, Linkage, Visibility};
 
 /// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
 /// inaccessible memory, `errno`, all other, and two that targets define.
@@ -32,6 +32,8 @@ pub(crate) fn plain_attribute(kind: AttrKind) -> Attribute {
     match kind {
         // Without a number, before LLVM 15: the asynchronous form.
         AttrKind::UwTable => Attribute::Number(kind, 2),
+        // Without a type, before LLVM 12.
+        _ if kind.form() == AttrForm::Type => Attribute::Type(kind, None),
         _ => Attribute::Plain(kind),
     }
 }

@@ -1,70 +1,64 @@
-//! Every LLVM IR file of the corpora is read.
+//! Every LLVM IR file of the corpora is read, and means the same in both forms.
 
+use spirula_testing::{corpus, files};
 use std::path::{Path, PathBuf};
 
-/// The folder of corpora, if there is one; says so if not, and fails where it has to be.
-fn corpus() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
-    let folder = std::env::var_os("SPIRULA_CORPUS")
-        .map_or(beside, PathBuf::from)
-        .join("llvm-ir");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    eprintln!(
-        "NOT TESTED: no corpus at {}; set SPIRULA_CORPUS",
-        folder.display()
-    );
-    assert!(
-        std::env::var_os("CI").is_none(),
-        "continuous integration needs the corpus"
-    );
-    None
+fn read(path: &Path) -> Result<spirula_llvm::ir::Module, String> {
+    let bytes = std::fs::read(path).expect("the input can be read");
+    spirula_llvm::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// All files below a folder that end in `suffix`, in order.
-fn files(folder: &Path, suffix: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder that can be listed") {
-            let path = entry.expect("an entry that can be read").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.to_string_lossy().ends_with(suffix) {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Reads all files; gives those that are refused, with the reason.
-fn refused(files: &[PathBuf]) -> Vec<String> {
-    assert!(!files.is_empty());
-    let mut refused = Vec::new();
-    for path in files {
-        let bytes = std::fs::read(path).expect("a file that can be read");
-        if let Err(error) = spirula_llvm::read(&bytes) {
-            refused.push(format!("{}: {error}", path.display()));
-        }
-    }
-    refused
+fn printed(path: &Path) -> String {
+    spirula_llvm::print(&read(path).unwrap_or_else(|error| panic!("{error}")))
 }
 
 #[test]
-fn kernels_are_read() {
-    let Some(folder) = corpus() else { return };
-    for suffix in [".bc", ".ll"] {
-        assert_eq!(refused(&files(&folder.join("kernels"), suffix)), [""; 0]);
+fn kernels_are_read_and_read_back() {
+    let Some(folder) = corpus("llvm-ir/kernels") else {
+        return;
+    };
+    let files = files(&folder, ".bc");
+    assert!(!files.is_empty());
+    for path in files {
+        let printed = printed(&path);
+        match spirula_llvm::read(printed.as_bytes()) {
+            Ok(module) => assert!(
+                spirula_llvm::print(&module) == printed,
+                "{}",
+                path.display()
+            ),
+            Err(error) => panic!("{} printed: {error}", path.display()),
+        }
+    }
+}
+
+/// The text beside a bitcode file is what LLVM makes of it, with the attributes of intrinsics
+/// brought up to date.
+#[test]
+fn text_and_bitcode_are_the_same() {
+    let Some(folder) = corpus("llvm-ir/kernels") else {
+        return;
+    };
+    let files = files(&folder, ".ll");
+    assert!(!files.is_empty());
+    let plain = |path: PathBuf| printed(&path).replace(" mustprogress", "");
+    for path in files {
+        assert!(
+            plain(path.clone()) == plain(path.with_extension("bc")),
+            "{}",
+            path.display()
+        );
     }
 }
 
 /// Two of the 900 are no LLVM assembly: several files in one, and remarks in another style.
 #[test]
 fn conformance_tests_are_read() {
-    let Some(folder) = corpus() else { return };
-    let refused = refused(&files(&folder.join("conformance"), ".ll"));
+    let Some(folder) = corpus("llvm-ir/conformance") else {
+        return;
+    };
+    let files = files(&folder, ".ll");
+    assert!(!files.is_empty());
+    let refused: Vec<String> = files.iter().filter_map(|path| read(path).err()).collect();
     assert!(refused.len() <= 2, "{refused:#?}");
 }

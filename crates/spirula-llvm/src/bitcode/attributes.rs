@@ -4,7 +4,7 @@ use super::bitstream::{Bitstream, Entry, Record};
 use super::ops::{Ops, sign_rotated};
 use super::types::TypeTable;
 use crate::Error;
-use crate::ir::{AttrForm, AttrKind, AttrList, AttrSet, Attribute, Module};
+use crate::ir::{AttrKind, AttrList, AttrSet, Attribute, Module};
 use crate::upgrade;
 use rustc_hash::FxHashMap;
 use spirula_source::Place;
@@ -166,19 +166,19 @@ fn attribute(
             let mut ranges = Vec::with_capacity(count.min(ops.len()));
             for _ in 0..count {
                 let (low, high) = range(ops, width)?;
-                ranges.push((low[0] as i64, high[0] as i64));
+                let word = |words: &[u64]| words.first().map_or(0, |&word| word as i64);
+                ranges.push((word(&low), word(&high)));
             }
             kind.map(|kind| Attribute::RangeList(kind, ranges.into()))
         }
         _ => return ops.error("an attribute of unknown form"),
     };
-    let fits = |attribute: &Attribute| match (attribute, attribute.kind().map(AttrKind::form)) {
-        (Attribute::Type(..), form) => form == Some(AttrForm::Type),
-        (Attribute::Range(..), form) => form == Some(AttrForm::Range),
-        (Attribute::RangeList(..), form) => form == Some(AttrForm::RangeList),
-        _ => true,
-    };
-    Ok(attribute.filter(fits))
+    match attribute {
+        Some(attribute) if !attribute.is_well_formed() => {
+            ops.error("an attribute with what another carries")
+        }
+        attribute => Ok(attribute),
+    }
 }
 
 fn number_of(kind: AttrKind, number: u64) -> u64 {

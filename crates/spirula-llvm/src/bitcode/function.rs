@@ -34,7 +34,6 @@ pub struct Body<'r> {
     pub bundles: Vec<(Symbol, usize)>,
     pub bundle_operands: Vec<Value>,
     location: Option<Metadata>,
-    records: Vec<(DebugRecordKind, Vec<Option<Metadata>>)>,
     dbg: Symbol,
 }
 
@@ -58,7 +57,6 @@ pub fn read(reader: &mut Reader, func: Func, bits: &mut Bitstream<'_>) -> Result
         bundles: Vec::new(),
         bundle_operands: Vec::new(),
         location: None,
-        records: Vec::new(),
         dbg,
     };
     body.read(bits)?;
@@ -242,7 +240,16 @@ impl Body<'_> {
             }
         }
         arguments.push(Some(location));
-        self.records.push((kind, arguments));
+        // Records follow the instruction before which they are to stand.
+        let Some(last) = self.func.insts.len().checked_sub(1) else {
+            return ops.error("a debug record before the first instruction");
+        };
+        let before = Inst::new(last);
+        self.func.debug_records.push(DebugRecord {
+            before,
+            kind,
+            arguments,
+        });
         Ok(())
     }
 
@@ -363,14 +370,6 @@ impl Body<'_> {
         let number = self.func.insts.len();
         self.func.insts.push(inst);
         self.func.places.push(place);
-        for (kind, arguments) in self.records.drain(..) {
-            let before = Inst::new(number);
-            self.func.debug_records.push(DebugRecord {
-                before,
-                kind,
-                arguments,
-            });
-        }
         if inst.opcode.is_terminator() {
             let insts = Span::since(self.block_start, &self.func.insts);
             self.func.blocks.push(BlockData {

@@ -1,5 +1,6 @@
 //! Attributes of functions, results, parameters and calls.
 
+use super::Align;
 use super::Symbol;
 use super::Type;
 use super::id::dense_id;
@@ -195,6 +196,24 @@ impl Attribute {
             | Attribute::Range(kind, ..)
             | Attribute::RangeList(kind, _) => Some(kind),
             Attribute::String(..) => None,
+        }
+    }
+}
+
+impl Attribute {
+    /// Whether it carries what attributes of its kind do.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        match *self {
+            // A number was added to it in LLVM 22.
+            Attribute::Plain(AttrKind::DeadOnReturn) | Attribute::String(..) => true,
+            Attribute::Plain(kind) => kind.form() == AttrForm::Plain,
+            Attribute::Number(AttrKind::Align | AttrKind::AlignStack, bytes) => {
+                Align::from_bytes(bytes).is_some()
+            }
+            Attribute::Number(kind, _) => kind.form() == AttrForm::Number,
+            Attribute::Type(kind, _) => kind.form() == AttrForm::Type,
+            Attribute::Range(kind, ..) => kind.form() == AttrForm::Range,
+            Attribute::RangeList(kind, _) => kind.form() == AttrForm::RangeList,
         }
     }
 }

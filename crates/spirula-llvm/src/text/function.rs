@@ -185,7 +185,8 @@ impl Parser<'_> {
         let Some(mut body) = self.body.take() else {
             return Ok(());
         };
-        if body.block_start != body.func.insts.len() || body.func.blocks.is_empty() {
+        let open = body.block_name.is_some() || body.block_start != body.func.insts.len();
+        if open || body.func.blocks.is_empty() {
             return Err(fault(end, "the last block has no terminator"));
         }
         self.resolve(&mut body)?;

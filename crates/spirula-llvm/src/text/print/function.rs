@@ -230,7 +230,9 @@ impl<'m> Printer<'m> {
             .only(Flags::TAIL | Flags::MUSTTAIL | Flags::NOTAIL);
         self.flags(tail);
         self.put(inst.opcode.name());
-        self.put(" ");
+        if !matches!(inst.opcode, Opcode::Fence | Opcode::Unreachable) {
+            self.put(" ");
+        }
         match inst.opcode {
             Opcode::Load | Opcode::Store => self.access(inst, operands),
             Opcode::CmpXchg | Opcode::AtomicRmw | Opcode::Fence => self.atomic(inst, operands),

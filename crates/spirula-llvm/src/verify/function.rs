@@ -1,0 +1,383 @@
+//! Rules about functions and instructions.
+
+use super::{Broken, ensure};
+use crate::ir::{
+    Block, Extra, Function, Inst, Instruction, Module, Opcode, Type, TypeKind, Types, Value,
+    member_type,
+};
+use crate::{Error, fault};
+
+/// Checks a function.
+pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
+    let place = module.global(function.global).place;
+    let Some((result, params, _)) = module.types.signature(function.ty) else {
+        return Err(fault(place, "a function without a function type"));
+    };
+    if params != function.params {
+        return Err(fault(
+            place,
+            "parameters of other types than the function type has",
+        ));
+    }
+    if function.is_declaration() {
+        return Ok(());
+    }
+    let checker = Checker {
+        module,
+        types: &module.types,
+        function,
+        result,
+    };
+    for (index, inst) in function.insts.iter().enumerate() {
+        let id = Inst::new(index);
+        checker.instruction(id, inst).map_err(|why| {
+            fault(
+                function.place(id),
+                format!("`{}`: {why}", inst.opcode.name()),
+            )
+        })?;
+    }
+    checker.phis()
+}
+
+struct Checker<'m> {
+    module: &'m Module,
+    types: &'m Types,
+    function: &'m Function,
+    result: Type,
+}
+
+impl Checker<'_> {
+    fn ty(&self, value: Value) -> Type {
+        self.function.type_of(self.module, value)
+    }
+
+    fn agree(&self, a: Value, b: Value) -> Broken {
+        ensure(
+            self.types.agree(self.ty(a), self.ty(b)),
+            "operands of two types",
+        )
+    }
+
+    fn pointer(&self, value: Value) -> Broken {
+        let is = matches!(self.types.kind(self.ty(value)), TypeKind::Pointer { .. });
+        ensure(is, "expected a pointer")
+    }
+
+    fn integer(&self, value: Value) -> Broken {
+        ensure(
+            self.types.int_width(self.ty(value)).is_some(),
+            "expected an integer",
+        )
+    }
+
+    fn instruction(&self, id: Inst, inst: &Instruction) -> Broken {
+        let operands = self.function.operands(id);
+        match inst.opcode {
+            opcode if opcode.is_binary() => {
+                self.agree(operands[0], operands[1])?;
+                arithmetic(self.types, opcode, self.ty(operands[0]))
+            }
+            opcode if opcode.is_cast() => cast(self.types, opcode, self.ty(operands[0]), inst.ty),
+            opcode if opcode.is_call() => self.call(id),
+            Opcode::FNeg => {
+                let scalar = self.types.scalar(inst.ty);
+                ensure(
+                    self.types.float_width(scalar).is_some(),
+                    "expected a floating-point number",
+                )
+            }
+            Opcode::ICmp | Opcode::FCmp => self.compare(inst, operands),
+            Opcode::Ret => self.ret(operands),
+            Opcode::Br => operands.first().map_or(Ok(()), |&condition| {
+                ensure(
+                    self.ty(condition) == Type::I1,
+                    "a branch on what is no `i1`",
+                )
+            }),
+            Opcode::Switch => self.switch(operands),
+            Opcode::IndirectBr => self.pointer(operands[0]),
+            Opcode::Phi => {
+                let fits = |&value: &Value| self.types.agree(self.ty(value), inst.ty);
+                ensure(operands.iter().all(fits), "a value of another type")
+            }
+            Opcode::Select => self.select(operands),
+            Opcode::Alloca => self.integer(operands[0]),
+            Opcode::Load => {
+                self.in_memory(inst.ty)?;
+                self.pointer(operands[0])
+            }
+            Opcode::Store => {
+                self.in_memory(self.ty(operands[0]))?;
+                self.pointer(operands[1])
+            }
+            Opcode::CmpXchg => {
+                self.agree(operands[1], operands[2])?;
+                self.pointer(operands[0])
+            }
+            Opcode::AtomicRmw => {
+                self.in_memory(inst.ty)?;
+                self.pointer(operands[0])
+            }
+            Opcode::ExtractElement | Opcode::InsertElement | Opcode::ShuffleVector => {
+                self.vector(inst.opcode, operands)
+            }
+            Opcode::ExtractValue | Opcode::InsertValue => self.aggregate(id, operands),
+            // The rest take any value, or what their readers saw to.
+            _ => Ok(()),
+        }
+    }
+
+    fn in_memory(&self, ty: Type) -> Broken {
+        let outside = matches!(
+            self.types.kind(ty),
+            TypeKind::Void
+                | TypeKind::Label
+                | TypeKind::Metadata
+                | TypeKind::Token
+                | TypeKind::Function { .. }
+        );
+        ensure(!outside, "a value that cannot be in memory")
+    }
+
+    fn compare(&self, inst: &Instruction, operands: &[Value]) -> Broken {
+        self.agree(operands[0], operands[1])?;
+        let scalar = self.types.scalar(self.ty(operands[0]));
+        let Extra::Compare(predicate) = inst.extra else {
+            return Err("no comparison is given");
+        };
+        let fits = match inst.opcode {
+            Opcode::FCmp => self.types.float_width(scalar).is_some() && !predicate.is_integer(),
+            _ => {
+                let comparable = matches!(
+                    self.types.kind(scalar),
+                    TypeKind::Int(_) | TypeKind::Pointer { .. }
+                );
+                comparable && predicate.is_integer()
+            }
+        };
+        ensure(fits, "operands that cannot be compared so")
+    }
+
+    fn ret(&self, operands: &[Value]) -> Broken {
+        let ty = operands.first().map_or(Type::VOID, |&value| self.ty(value));
+        ensure(
+            self.types.agree(ty, self.result),
+            "a value of another type than the function has",
+        )
+    }
+
+    fn switch(&self, operands: &[Value]) -> Broken {
+        self.integer(operands[0])?;
+        let is_case = |&case: &Value| {
+            self.ty(case) == self.ty(operands[0])
+                && case
+                    .as_const()
+                    .is_some_and(|case| is_integer_constant(self.module, case))
+        };
+        ensure(
+            operands[1..].iter().all(is_case),
+            "a case that is no integer of its type",
+        )
+    }
+
+    fn select(&self, operands: &[Value]) -> Broken {
+        self.agree(operands[1], operands[2])?;
+        let condition = self.ty(operands[0]);
+        let same_shape = || shape(self.types, condition) == shape(self.types, self.ty(operands[1]));
+        ensure(
+            condition == Type::I1 || self.types.scalar(condition) == Type::I1 && same_shape(),
+            "a condition that is no `i1` or vector of as many",
+        )
+    }
+
+    fn vector(&self, opcode: Opcode, operands: &[Value]) -> Broken {
+        let TypeKind::Vector { element, .. } = *self.types.kind(self.ty(operands[0])) else {
+            return Err("expected a vector");
+        };
+        match opcode {
+            Opcode::ExtractElement => self.integer(operands[1]),
+            Opcode::InsertElement => {
+                let fits = self.types.agree(self.ty(operands[1]), element);
+                ensure(fits, "an element of another type")?;
+                self.integer(operands[2])
+            }
+            _ => self.agree(operands[0], operands[1]),
+        }
+    }
+
+    fn aggregate(&self, id: Inst, operands: &[Value]) -> Broken {
+        let path = self.function.numbers_of(id);
+        let member = member_type(self.types, self.ty(operands[0]), path);
+        let member = member.filter(|_| !path.is_empty());
+        let member = member.ok_or("indices that do not lead through the aggregate")?;
+        operands.get(1).map_or(Ok(()), |&value| {
+            ensure(
+                self.types.agree(self.ty(value), member),
+                "an element of another type",
+            )
+        })
+    }
+
+    fn call(&self, id: Inst) -> Broken {
+        let Some(call) = self.function.call(id) else {
+            return Err("nothing is called");
+        };
+        let Some((_, params, variadic)) = self.types.signature(call.function_type) else {
+            return Err("what is called is no function");
+        };
+        self.pointer(self.function.operands(id)[0])?;
+        let arguments = self.function.arguments(id);
+        let fits = arguments.len() >= params.len()
+            && (variadic || arguments.len() == params.len())
+            && arguments
+                .iter()
+                .zip(params)
+                .all(|(&argument, &param)| self.types.agree(self.ty(argument), param));
+        ensure(fits, "arguments of other types than the function has")
+    }
+
+    /// Edges and phis (rule 7).
+    fn phis(&self) -> Result<(), Error> {
+        let function = self.function;
+        let mut edges = vec![0_u32; function.blocks.len()];
+        for block in function.block_ids() {
+            for successor in function.successors(block) {
+                edges[successor.index()] += 1;
+            }
+        }
+        if edges[0] != 0 {
+            let place = function.place(Inst::new(0));
+            return Err(fault(place, "the entry block is branched to"));
+        }
+        for block in function.block_ids() {
+            let mut others = false;
+            for id in function.block_insts(block) {
+                let is_phi = function.inst(id).opcode == Opcode::Phi;
+                if is_phi && (others || !self.covers(id, edges[block.index()])) {
+                    let why = if others {
+                        "`phi` behind other instructions"
+                    } else {
+                        "`phi` with another number of values than edges into its block"
+                    };
+                    return Err(fault(function.place(id), why));
+                }
+                others |= !is_phi;
+            }
+        }
+        Ok(())
+    }
+
+    fn covers(&self, phi: Inst, edges: u32) -> bool {
+        let blocks: &[Block] = self.function.blocks_of(phi);
+        blocks.len() as u64 == u64::from(edges)
+    }
+}
+
+fn is_integer_constant(module: &Module, id: crate::ir::Const) -> bool {
+    matches!(
+        module.consts.kind(id),
+        crate::ir::ConstKind::Int(_) | crate::ir::ConstKind::Wide(_)
+    )
+}
+
+/// Number of elements and whether scalable; `None` for what is no vector.
+fn shape(types: &Types, ty: Type) -> Option<(u32, bool)> {
+    match *types.kind(ty) {
+        TypeKind::Vector { len, scalable, .. } => Some((len, scalable)),
+        _ => None,
+    }
+}
+
+/// The operands of a binary operation are what it works on.
+pub fn arithmetic(types: &Types, opcode: Opcode, ty: Type) -> Broken {
+    let scalar = types.scalar(ty);
+    let floats = matches!(
+        opcode,
+        Opcode::FAdd | Opcode::FSub | Opcode::FMul | Opcode::FDiv | Opcode::FRem
+    );
+    let fits = match floats {
+        true => types.float_width(scalar).is_some(),
+        false => types.int_width(scalar).is_some(),
+    };
+    ensure(
+        fits,
+        if floats {
+            "expected floating-point numbers"
+        } else {
+            "expected integers"
+        },
+    )
+}
+
+/// Classes of types that conversions tell apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Int,
+    Float,
+    Pointer,
+    Other,
+}
+
+fn class(types: &Types, ty: Type) -> Class {
+    match types.kind(types.scalar(ty)) {
+        TypeKind::Int(_) => Class::Int,
+        TypeKind::Pointer { .. } => Class::Pointer,
+        _ if types.float_width(types.scalar(ty)).is_some() => Class::Float,
+        _ => Class::Other,
+    }
+}
+
+/// A conversion is between types it can convert.
+pub fn cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Broken {
+    let (source, target) = (class(types, from), class(types, to));
+    if opcode == Opcode::BitCast {
+        let pointers = source == Class::Pointer && target == Class::Pointer;
+        let spaces = |ty| types.address_space(types.scalar(ty));
+        let numbers = source != Class::Pointer && target != Class::Pointer;
+        let fits = if pointers {
+            spaces(from) == spaces(to)
+        } else {
+            numbers && same_bits(types, from, to)
+        };
+        return ensure(fits, "a conversion between types of other sizes or kinds");
+    }
+    let bits = |ty: Type| {
+        let scalar = types.scalar(ty);
+        types
+            .int_width(scalar)
+            .or(types.float_width(scalar))
+            .unwrap_or(0)
+    };
+    let (narrower, wider) = (bits(to) < bits(from), bits(to) > bits(from));
+    let (source_class, target_class, sizes) = match opcode {
+        Opcode::Trunc => (Class::Int, Class::Int, narrower),
+        Opcode::ZExt | Opcode::SExt => (Class::Int, Class::Int, wider),
+        Opcode::FpTrunc => (Class::Float, Class::Float, narrower),
+        Opcode::FpExt => (Class::Float, Class::Float, wider),
+        Opcode::FpToUi | Opcode::FpToSi => (Class::Float, Class::Int, true),
+        Opcode::UiToFp | Opcode::SiToFp => (Class::Int, Class::Float, true),
+        Opcode::PtrToInt | Opcode::PtrToAddr => (Class::Pointer, Class::Int, true),
+        Opcode::IntToPtr => (Class::Int, Class::Pointer, true),
+        _ => (Class::Pointer, Class::Pointer, true),
+    };
+    let fits = source == source_class
+        && target == target_class
+        && sizes
+        && shape(types, from) == shape(types, to);
+    ensure(fits, "a conversion between types it cannot convert")
+}
+
+/// Whether values of two types have equally many bits; what is not known is taken to have.
+fn same_bits(types: &Types, a: Type, b: Type) -> bool {
+    let bits = |ty: Type| {
+        let scalar = types.scalar(ty);
+        let width = types.int_width(scalar).or(types.float_width(scalar))?;
+        let (len, scalable) = shape(types, ty).unwrap_or((1, false));
+        Some((u64::from(width) * u64::from(len), scalable))
+    };
+    match (bits(a), bits(b)) {
+        (Some(a), Some(b)) => a == b,
+        _ => true,
+    }
+}

@@ -1,0 +1,29 @@
+//! Rules that every module obeys once it is read, whatever its bytes were.
+//!
+//! Who reads the IR may rely on them; input that breaks one is refused. Most of what could be
+//! wrong cannot be written down in the IR in the first place (see [`crate::ir`]). The rest:
+//!
+//! 1. Types nest less than 100 deep, and none contains itself other than through a pointer.
+//! 2. Elements of vectors are integers, floating-point numbers or pointers; fields, elements
+//!    and parameters are types that values in memory or registers can have.
+//! 3. Constants nest less than 200 deep; constant expressions have operands of the right types.
+//! 4. The address of a block is that of a block that is there.
+//! 5. A variable's contents are of its type.
+//! 6. Operands of instructions have the types that their opcode asks for.
+//! 7. A phi has one value for each edge into its block, and stands before all but other phis;
+//!    nothing leads to the entry.
+//!
+//! Not checked: that definitions dominate their uses. Cost: one pass over everything.
+
+mod function;
+mod module;
+
+pub(crate) use module::verify;
+
+/// Which rule is broken, in words.
+type Broken = Result<(), &'static str>;
+
+/// An error unless something holds.
+fn ensure(holds: bool, why: &'static str) -> Broken {
+    if holds { Ok(()) } else { Err(why) }
+}

@@ -1,0 +1,1 @@
+@x = global float 0.1

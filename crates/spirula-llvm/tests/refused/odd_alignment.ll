@@ -1,0 +1,4 @@
+define void @f() {
+  %x = alloca float, align 3
+  ret void
+}
