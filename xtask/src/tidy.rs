@@ -10,6 +10,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("spirula-source", &[]),
     ("spirula-scalar", &[]),
     ("spirula-spirv", &["spirula-source"]),
+    ("spirula-program", &["spirula-scalar"]),
+    (
+        "spirula-kernel",
+        &[
+            "spirula-source",
+            "spirula-spirv",
+            "spirula-scalar",
+            "spirula-program",
+        ],
+    ),
     ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
     (
         "spirula-cpu",

@@ -1,0 +1,238 @@
+//! The reader of the form that Futhark prints (`futhark dev --gpu-mem --compile-imp-gpu`).
+//!
+//! Names in this form may hold anything, blanks and operators too, so the text is not split into
+//! tokens: where an operand may stand, the longest name that is bound there wins. Where the form
+//! types its operands as loosely as C does, conversions are put in. Statements for debugging and
+//! accesses to units are left out.
+
+mod cursor;
+mod entry;
+mod expr;
+mod kernel;
+mod operators;
+mod stmt;
+
+use crate::Builder;
+use crate::ir::{Program, Space, Type, Var};
+use cursor::{Cursor, Scopes};
+use rustc_hash::FxHashMap;
+use spirula_program::{Operator, Scalar};
+use spirula_source::{Diagnostic, Place};
+
+/// Types of the inputs and outputs of a function.
+struct Signature {
+    inputs: Vec<Type>,
+    outputs: Vec<Type>,
+}
+
+struct Reader<'a> {
+    cursor: Cursor<'a>,
+    builder: Builder,
+    scopes: Scopes<'a>,
+    operators: &'static FxHashMap<String, Operator>,
+    signatures: FxHashMap<&'a str, Signature>,
+    /// The place in the source of the program that was named last.
+    provenance: &'a str,
+    /// Blocks that are open.
+    depth: u32,
+}
+
+/// Deepest nesting of blocks and of expressions.
+const DEPTH: u32 = 200;
+
+/// Whether a text looks like the form that Futhark prints.
+pub fn looks_like_futhark(text: &str) -> bool {
+    text.starts_with("types {") && text.contains("\nInitialisation:\n")
+}
+
+/// Reads a program in the form that Futhark prints. The program is not checked.
+///
+/// # Errors
+/// At the first thing that is not of this form.
+pub fn read_futhark(text: &str) -> Result<Program, Diagnostic> {
+    if text.len() >= u32::MAX as usize {
+        return Err(Diagnostic::error(
+            Place::Unknown,
+            "the text is larger than 4 GiB",
+        ));
+    }
+    let mut reader = Reader {
+        cursor: Cursor { text, at: 0 },
+        builder: Builder::new(),
+        scopes: Scopes::default(),
+        operators: operators::spellings(),
+        signatures: FxHashMap::default(),
+        provenance: "",
+        depth: 0,
+    };
+    reader.signatures()?;
+    reader.program()?;
+    Ok(reader.builder.finish())
+}
+
+impl<'a> Reader<'a> {
+    /// Finds out what every function takes and gives, so that calls may come first.
+    fn signatures(&mut self) -> Result<(), Diagnostic> {
+        while !self.cursor.rest().is_empty() {
+            let Some(name) = self.function_header() else {
+                self.cursor.take_line();
+                continue;
+            };
+            let mut signature = Signature {
+                inputs: Vec::new(),
+                outputs: Vec::new(),
+            };
+            self.cursor.expect("  Inputs:\n")?;
+            self.parameters("    ", |_, _, ty| signature.inputs.push(ty))?;
+            self.cursor.expect("  Outputs:\n")?;
+            self.parameters("    ", |_, _, ty| signature.outputs.push(ty))?;
+            self.signatures.insert(name, signature);
+        }
+        self.cursor.at = 0;
+        Ok(())
+    }
+
+    /// `Function NAME:`, if it is next.
+    fn function_header(&mut self) -> Option<&'a str> {
+        let line = self.cursor.line();
+        let name = line.strip_prefix("Function ")?.strip_suffix(':')?;
+        self.cursor.take_line();
+        Some(name)
+    }
+
+    fn program(&mut self) -> Result<(), Diagnostic> {
+        self.opaque_types()?;
+        self.cursor.expect("Constants:\n")?;
+        self.parameters("  ", |reader, name, ty| {
+            let var = reader.builder.global(name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.cursor.skip_space();
+        self.cursor.expect("Initialisation:\n")?;
+        self.builder.begin_block();
+        self.scopes.open();
+        self.statements()?;
+        self.scopes.close();
+        let block = self.builder.end_block();
+        self.builder.initialise(block);
+        while !self.cursor.rest().is_empty() {
+            self.function()?;
+            self.cursor.skip_space();
+        }
+        Ok(())
+    }
+
+    /// `types { ... }`, kept as it is.
+    fn opaque_types(&mut self) -> Result<(), Diagnostic> {
+        self.cursor.expect("types {\n")?;
+        let mut lines = Vec::new();
+        while !self.cursor.eat("}\n") {
+            if self.cursor.rest().is_empty() {
+                return Err(self.cursor.fault("the types have no end"));
+            }
+            let line = self.cursor.take_line();
+            let line = line.strip_prefix("  ").unwrap_or(line);
+            if !line.trim().is_empty() {
+                lines.push(line.to_owned());
+            }
+        }
+        self.builder.opaque_types(lines);
+        Ok(())
+    }
+
+    /// `TYPE NAME` or `mem SPACE NAME`, one a line, as long as lines are indented so.
+    fn parameters(
+        &mut self,
+        indentation: &str,
+        mut each: impl FnMut(&mut Self, &'a str, Type),
+    ) -> Result<(), Diagnostic> {
+        loop {
+            if self.cursor.eat("\n") {
+                continue;
+            }
+            if !self.cursor.eat(indentation) {
+                return Ok(());
+            }
+            let ty = self.parameter_type()?;
+            self.cursor.expect(" ")?;
+            let name = self.cursor.take_line();
+            each(self, name, ty);
+        }
+    }
+
+    fn parameter_type(&mut self) -> Result<Type, Diagnostic> {
+        if self.cursor.eat("mem") {
+            let spaces = [
+                ("@device", Space::Device),
+                ("@global", Space::Device),
+                ("", Space::Host),
+            ];
+            let found = spaces.iter().find(|(name, _)| self.cursor.eat(name));
+            return Ok(Type::Memory(found.map_or(Space::Host, |(_, space)| *space)));
+        }
+        Ok(Type::Scalar(self.scalar_type()?))
+    }
+
+    fn scalar_type(&mut self) -> Result<Scalar, Diagnostic> {
+        let fault = self.cursor.fault("expected a type");
+        Scalar::from_name(self.cursor.word()).ok_or(fault)
+    }
+
+    fn function(&mut self) -> Result<(), Diagnostic> {
+        self.builder.at(self.cursor.place());
+        let Some(name) = self.function_header() else {
+            return Err(self.cursor.fault("expected a function"));
+        };
+        let function = self.builder.function(name);
+        if self.builder.program().function(function).body.is_some() {
+            let message = format!("function {name} is defined twice");
+            return Err(Diagnostic::error(self.builder.place(), message));
+        }
+        self.builder.begin_function(function);
+        self.scopes.open();
+        self.cursor.expect("  Inputs:\n")?;
+        self.parameters("    ", |reader, name, ty| {
+            let var = reader.builder.input(function, name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.cursor.expect("  Outputs:\n")?;
+        self.parameters("    ", |reader, name, ty| {
+            let var = reader.builder.output(function, name, ty);
+            reader.scopes.bind(name, var);
+        })?;
+        self.cursor.expect("  Entry:\n")?;
+        self.entry(function)?;
+        self.cursor.expect("  Body:\n")?;
+        self.builder.begin_block();
+        self.statements()?;
+        let body = self.builder.end_block();
+        self.builder.define(function, body);
+        self.scopes.close();
+        Ok(())
+    }
+
+    /// The variable whose name is next, taken.
+    fn bound(&mut self) -> Option<Var> {
+        let (var, length) = self.scopes.longest(self.cursor.line())?;
+        self.cursor.take(length);
+        Some(var)
+    }
+
+    fn memory(&mut self) -> Result<Var, Diagnostic> {
+        let fault = self.cursor.fault("expected a memory variable");
+        let var = self.bound().ok_or(fault.clone())?;
+        match self.builder.program().var(var).ty {
+            Type::Scalar(_) => Err(fault),
+            _ => Ok(var),
+        }
+    }
+
+    fn scalar_var(&mut self) -> Result<Var, Diagnostic> {
+        let fault = self.cursor.fault("expected a scalar variable");
+        let var = self.bound().ok_or(fault.clone())?;
+        match self.builder.program().var(var).ty {
+            Type::Scalar(_) => Ok(var),
+            _ => Err(fault),
+        }
+    }
+}

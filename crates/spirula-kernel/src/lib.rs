@@ -1,0 +1,19 @@
+//! The imperative IR: functions of the host and the kernels that they launch.
+//!
+//! - [`ir`]: the data.
+//! - [`Builder`]: making programs.
+//! - [`check()`]: the checker.
+//! - [`print()`], [`parse`]: the text form.
+//! - [`read_futhark`]: the reader of the form that Futhark prints.
+
+mod build;
+mod calls;
+mod check;
+mod futhark;
+pub mod ir;
+mod text;
+
+pub use build::Builder;
+pub use check::check;
+pub use futhark::{looks_like_futhark, read_futhark};
+pub use text::{parse, print};

@@ -1,0 +1,26 @@
+//! The text form: [`print()`] and [`parse`], which reads back what is printed.
+//!
+//! ```text
+//! function @double(%n: i64, %xs: device) -> (%out: device) {
+//!   var %m: device
+//!   %m = alloc mul.i64(4i64, %n)
+//!   launch [sdiv_up.i64(%n, 256i64)] size [constant 256i64] uses (%n, %xs, %m) tolerant {
+//!     var %g: i32
+//!     %g = group_id 0
+//!     ...
+//!   }
+//!   %out = memory %m
+//! }
+//! ```
+//!
+//! Names of variables begin with `%`, of functions with `@`; what is not letters, digits, `_`, `.`,
+//! `'` and `#` is quoted. A name is that of one variable only within a function and the globals.
+
+mod declaration;
+mod lexer;
+mod parse;
+mod print;
+mod statement;
+
+pub use parse::parse;
+pub use print::print;

@@ -1,0 +1,441 @@
+//! The printer.
+
+use super::lexer::is_plain;
+use crate::ir::{
+    Argument, Atomic, AtomicOp, Block, BlockSize, Copy, Dimension, Element, Entry, EntryKind,
+    EntryValue, Expr, ExprData, Func, Index, Kernel, Message, Part, PlainValue, Program, Scope,
+    Side, Space, StmtKind, Sync, Type, Use, Var,
+};
+use std::fmt::Write;
+
+/// A program as text.
+pub fn print(program: &Program) -> String {
+    let mut printer = Printer {
+        program,
+        out: String::new(),
+        depth: 0,
+    };
+    printer.program();
+    printer.out
+}
+
+struct Printer<'a> {
+    program: &'a Program,
+    out: String,
+    depth: usize,
+}
+
+/// The name of a row of a table of names.
+fn name_of<T: PartialEq>(rows: &[(&'static str, T)], value: T) -> &'static str {
+    let row = rows.iter().find(|(_, v)| *v == value);
+    row.map_or("", |(name, _)| name)
+}
+
+/// Writes to the text; writing to a string does not fail.
+macro_rules! put {
+    ($printer:expr, $($format:tt)*) => { _ = write!($printer.out, $($format)*) };
+}
+
+impl Printer<'_> {
+    fn program(&mut self) {
+        let program = self.program;
+        for line in &program.opaque_types {
+            put!(self, "opaque {line:?}\n");
+        }
+        for global in &program.globals {
+            self.out.push_str("global ");
+            self.binding(*global);
+            self.out.push('\n');
+        }
+        if let Some(block) = program.initialise {
+            self.out.push_str("\ninitialise ");
+            self.block(block);
+            self.out.push('\n');
+        }
+        for function in program.function_ids() {
+            self.function(function);
+        }
+        for entry in &program.entries {
+            self.entry(entry);
+        }
+    }
+
+    fn function(&mut self, id: Func) {
+        let function = self.program.function(id);
+        let Some(body) = function.body else {
+            return;
+        };
+        self.out.push_str("\nfunction ");
+        self.function_name(id);
+        self.out.push('(');
+        self.bindings(&function.inputs);
+        self.out.push_str(") -> (");
+        self.bindings(&function.outputs);
+        self.out.push_str(") ");
+        self.block(body);
+        self.out.push('\n');
+    }
+
+    fn bindings(&mut self, vars: &[Var]) {
+        self.list(vars, |printer, var| printer.binding(*var));
+    }
+
+    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+        for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                self.out.push_str(", ");
+            }
+            each(self, item);
+        }
+    }
+
+    fn binding(&mut self, var: Var) {
+        self.var(var);
+        self.out.push_str(": ");
+        let data = self.program.var(var);
+        if data.volatile {
+            self.out.push_str("volatile ");
+        }
+        match data.ty {
+            Type::Scalar(ty) => put!(self, "{ty}"),
+            Type::Memory(space) => self.out.push_str(name_of(&Space::NAMES, space)),
+            Type::Array(array) => {
+                let array = self.program.array(array);
+                put!(self, "private {}[", array.element);
+                self.exprs(&array.shape);
+                self.out.push(']');
+            }
+        }
+    }
+
+    fn var(&mut self, var: Var) {
+        let name = self.program.var_name(var);
+        self.name('%', name);
+    }
+
+    fn function_name(&mut self, function: Func) {
+        let name = self
+            .program
+            .names
+            .text(self.program.function(function).name);
+        self.name('@', name);
+    }
+
+    fn name(&mut self, sigil: char, name: &str) {
+        match !name.is_empty() && name.chars().all(is_plain) {
+            true => put!(self, "{sigil}{name}"),
+            false => put!(self, "{sigil}{name:?}"),
+        }
+    }
+
+    fn exprs(&mut self, exprs: &[Expr]) {
+        self.list(exprs, |printer, expr| printer.expr(*expr));
+    }
+
+    fn expr(&mut self, expr: Expr) {
+        match self.program.expr(expr) {
+            ExprData::Literal(literal) => put!(self, "{literal}"),
+            ExprData::Var(var) => self.var(var),
+            ExprData::Apply(operator, start) => {
+                put!(self, "{operator}(");
+                self.exprs(self.program.operands(operator, start));
+                self.out.push(')');
+            }
+            ExprData::Parameter(param) => {
+                let parameter = &self.program.parameters[param.index()];
+                put!(self, "parameter({:?}, {})", parameter.name, parameter.class);
+            }
+            ExprData::Limit(limit) => {
+                put!(self, "limit({})", self.program.limits[limit.index()]);
+            }
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        self.out.push_str("{\n");
+        self.depth += 1;
+        let program = self.program;
+        for stmt in program.block(block) {
+            self.indent();
+            self.statement(&stmt.kind);
+            self.out.push('\n');
+        }
+        self.depth -= 1;
+        self.indent();
+        self.out.push('}');
+    }
+
+    fn indent(&mut self) {
+        for _ in 0..self.depth {
+            self.out.push_str("  ");
+        }
+    }
+
+    fn statement(&mut self, stmt: &StmtKind) {
+        match stmt {
+            StmtKind::Declare(var) => {
+                self.out.push_str("var ");
+                self.binding(*var);
+            }
+            StmtKind::Assign { to, value } => {
+                self.target(*to);
+                self.expr(*value);
+            }
+            StmtKind::Alias { to, from } => {
+                self.target(*to);
+                self.out.push_str("memory ");
+                self.var(*from);
+            }
+            StmtKind::Alloc { to, bytes } => {
+                self.target(*to);
+                self.out.push_str("alloc ");
+                self.expr(*bytes);
+            }
+            StmtKind::Free(var) => {
+                self.out.push_str("free ");
+                self.var(*var);
+            }
+            StmtKind::Static { to, data } => {
+                self.target(*to);
+                put!(self, "data {} {{", data.ty);
+                self.list(&data.values, |printer, value| put!(printer, "{value}"));
+                self.out.push('}');
+                if let Some(repeat) = data.repeat {
+                    put!(self, " * {repeat}");
+                }
+            }
+            StmtKind::Read { to, from } => {
+                self.target(*to);
+                self.out.push_str("load ");
+                self.element(from);
+            }
+            StmtKind::Write { to, value } => {
+                self.out.push_str("store ");
+                self.element(to);
+                self.out.push_str(", ");
+                self.expr(*value);
+            }
+            StmtKind::Copy(copy) => self.copy(copy),
+            StmtKind::Atomic(atomic) => self.atomic(atomic),
+            StmtKind::Launch(kernel) => self.kernel(*kernel),
+            _ => self.control(stmt),
+        }
+    }
+
+    fn target(&mut self, var: Var) {
+        self.var(var);
+        self.out.push_str(" = ");
+    }
+
+    fn control(&mut self, stmt: &StmtKind) {
+        match stmt {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                self.out.push_str("if ");
+                self.expr(*condition);
+                self.out.push(' ');
+                self.block(*then);
+                if !self.program.block(*otherwise).is_empty() {
+                    self.out.push_str(" else ");
+                    self.block(*otherwise);
+                }
+            }
+            StmtKind::For {
+                counter,
+                bound,
+                body,
+            } => {
+                self.out.push_str("for ");
+                self.binding(*counter);
+                self.out.push_str(" < ");
+                self.expr(*bound);
+                self.out.push(' ');
+                self.block(*body);
+            }
+            StmtKind::While { condition, body } => {
+                self.out.push_str("while ");
+                self.expr(*condition);
+                self.out.push(' ');
+                self.block(*body);
+            }
+            StmtKind::Call(call) => {
+                if !call.outputs.is_empty() {
+                    self.out.push('(');
+                    self.list(&call.outputs, |printer, var| printer.var(*var));
+                    self.out.push_str(") = ");
+                }
+                self.out.push_str("call ");
+                self.function_name(call.function);
+                self.out.push('(');
+                self.list(&call.inputs, |printer, input| match input {
+                    Argument::Scalar(expr) => printer.expr(*expr),
+                    Argument::Memory(var) => {
+                        printer.out.push_str("memory ");
+                        printer.var(*var);
+                    }
+                });
+                self.out.push(')');
+            }
+            StmtKind::Assert { condition, message } => {
+                self.out.push_str("assert ");
+                self.expr(*condition);
+                self.out.push_str(", ");
+                self.message(*message);
+            }
+            StmtKind::Trace(message) => {
+                self.out.push_str("trace ");
+                self.message(*message);
+            }
+            StmtKind::Where {
+                to,
+                what,
+                dimension,
+            } => {
+                self.target(*to);
+                put!(self, "{} {dimension}", name_of(&Index::NAMES, *what));
+            }
+            StmtKind::Sync { kind, scope } => {
+                let scope = match scope {
+                    Scope::Shared => Space::Shared,
+                    Scope::Device => Space::Device,
+                };
+                let (kind, scope) = (name_of(&Sync::NAMES, *kind), name_of(&Space::NAMES, scope));
+                put!(self, "{kind} {scope}");
+            }
+            _ => {}
+        }
+    }
+
+    fn element(&mut self, element: &Element) {
+        if element.volatile {
+            self.out.push_str("volatile ");
+        }
+        put!(self, "{} ", element.ty);
+        self.var(element.memory);
+        self.out.push('[');
+        self.expr(element.index);
+        self.out.push(']');
+    }
+
+    fn copy(&mut self, copy: &Copy) {
+        put!(self, "copy {} [", copy.ty);
+        self.exprs(&copy.shape);
+        self.out.push_str("] ");
+        self.side(&copy.to);
+        self.out.push_str(", ");
+        self.side(&copy.from);
+    }
+
+    fn side(&mut self, side: &Side) {
+        self.var(side.memory);
+        self.out.push_str(" + ");
+        self.expr(side.offset);
+        self.out.push_str(" [");
+        self.exprs(&side.strides);
+        self.out.push(']');
+    }
+
+    fn message(&mut self, message: Message) {
+        let message = self.program.message(message);
+        self.out.push('{');
+        self.list(&message.parts, |printer, part| match part {
+            Part::Text(text) => put!(printer, "{text:?}"),
+            Part::Value(expr) => printer.expr(*expr),
+        });
+        self.out.push('}');
+        if !message.backtrace.is_empty() {
+            put!(self, " at {:?}", message.backtrace);
+        }
+    }
+
+    fn atomic(&mut self, atomic: &Atomic) {
+        if let Some(old) = atomic.old {
+            self.target(old);
+        }
+        put!(self, "atomic {} ", name_of(&AtomicOp::NAMES, atomic.op));
+        self.element(&atomic.element);
+        for operand in atomic.expected.iter().chain([&atomic.value]) {
+            self.out.push_str(", ");
+            self.expr(*operand);
+        }
+    }
+
+    fn kernel(&mut self, kernel: Kernel) {
+        let kernel = self.program.kernel(kernel);
+        self.out.push_str("launch [");
+        self.exprs(&kernel.blocks);
+        self.out.push_str("] size [");
+        self.list(&kernel.block_size, |printer, size| {
+            printer.out.push_str(match size {
+                BlockSize::Dynamic(_) => "dynamic ",
+                BlockSize::Constant(_) => "constant ",
+            });
+            printer.expr(size.value());
+        });
+        self.out.push_str("] uses (");
+        self.list(&kernel.uses, |printer, used| match used {
+            Use::Scalar(var) | Use::Memory(var) => printer.var(*var),
+            Use::Constant(var, value) => {
+                printer.out.push_str("constant ");
+                printer.binding(*var);
+                printer.out.push_str(" = ");
+                printer.expr(*value);
+            }
+        });
+        self.out.push_str(") ");
+        if kernel.failure_tolerant {
+            self.out.push_str("tolerant ");
+        }
+        self.block(kernel.body);
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        put!(self, "\nentry {:?} = ", entry.name);
+        self.function_name(entry.function);
+        self.out.push_str(" {\n");
+        for parameter in &entry.parameters {
+            put!(self, "  parameter {:?}: ", parameter.name);
+            self.entry_value(&parameter.value);
+        }
+        for result in &entry.results {
+            self.out.push_str("  result ");
+            self.entry_value(result);
+        }
+        self.out.push_str("}\n");
+    }
+
+    fn entry_value(&mut self, value: &EntryValue) {
+        if value.unique {
+            self.out.push_str("unique ");
+        }
+        match &value.kind {
+            EntryKind::Plain(plain) => self.plain_value(plain),
+            EntryKind::Opaque(name, parts) => {
+                put!(self, "opaque {name:?} {{");
+                self.list(parts, |printer, part| printer.plain_value(part));
+                self.out.push('}');
+            }
+        }
+        self.out.push('\n');
+    }
+
+    fn plain_value(&mut self, value: &PlainValue) {
+        if value.unsigned {
+            self.out.push_str("unsigned ");
+        }
+        put!(self, "{}", value.element);
+        if let Some(shape) = &value.shape {
+            self.out.push('[');
+            self.list(shape, |printer, size| match size {
+                Dimension::Var(var) => printer.var(*var),
+                Dimension::Literal(size) => put!(printer, "{size}i64"),
+            });
+            self.out.push(']');
+        }
+        self.out.push(' ');
+        self.var(value.var);
+    }
+}

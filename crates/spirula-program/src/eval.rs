@@ -1,0 +1,204 @@
+//! Evaluating operators.
+
+use crate::operator::Rule;
+use crate::{Op, Operator, Scalar};
+use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
+use spirula_scalar::{Format, Rounding, int, math};
+
+impl Operator {
+    /// The result on operands given by their bits, those above a type's width being 0; so are the
+    /// result's. Operands that are missing count as 0.
+    pub fn eval(self, operands: &[u64]) -> u64 {
+        let at = |index: usize| operands.get(index).copied().unwrap_or(0);
+        let (a, b, c) = (at(0), at(1), at(2));
+        let width = self.from.width().max(1);
+        let signed = |bits| int::sign_extend(bits, width);
+        let bits = match self.op.row().rule {
+            Rule::Int1(f) => f(a, width),
+            Rule::Int2(f) => f(a, b, width),
+            Rule::Int3(f) => f(a, b, c, width),
+            Rule::Signed(f) => f(signed(a), signed(b), width) as u64,
+            Rule::Unsigned(f) => f(a, b, width),
+            Rule::SignedTest(f) => f(signed(a), signed(b)).into(),
+            Rule::UnsignedTest(f) => f(a, b).into(),
+            Rule::Real(narrow, wide) => self.real(narrow, wide, [a, b, c]),
+            Rule::RealTest(f) => f(to_f64(a, self.from), to_f64(b, self.from)).into(),
+            Rule::Own => self.own([a, b, c]),
+        };
+        self.to.truncate(bits)
+    }
+
+    fn real(
+        self,
+        narrow: crate::operator::Forms<f32>,
+        wide: crate::operator::Forms<f64>,
+        operands: [u64; 3],
+    ) -> u64 {
+        if self.from == Scalar::F64 {
+            let [a, b, c] = operands.map(f64::from_bits);
+            let result = match wide {
+                (Some(f), ..) => f(a),
+                (_, Some(f), _) => f(a, b),
+                (.., Some(f)) => f(a, b, c),
+                _ => 0.0,
+            };
+            return result.to_bits();
+        }
+        let [a, b, c] = operands.map(|bits| to_f64(bits, self.from) as f32);
+        let result = match narrow {
+            (Some(f), ..) => f(a),
+            (_, Some(f), _) => f(a, b),
+            (.., Some(f)) => f(a, b, c),
+            _ => 0.0,
+        };
+        from_f32(result, self.from)
+    }
+
+    /// Operators that need both types, or no table fits.
+    fn own(self, [a, b, c]: [u64; 3]) -> u64 {
+        let (from, to) = (self.from.format(), self.to.format());
+        let width = self.from.width().max(1);
+        let nearest = Rounding::NearestEven;
+        match (self.op, from, to) {
+            (Op::Eq, Some(_), _) => (to_f64(a, self.from) == to_f64(b, self.from)).into(),
+            (Op::Eq, ..) => (a == b).into(),
+            (Op::Cond, ..) => {
+                if a != 0 {
+                    b
+                } else {
+                    c
+                }
+            }
+            (Op::FNeg, Some(format), _) => a ^ format.sign_bit(),
+            (Op::SExt, ..) => int::sign_extend(a, width) as u64,
+            (Op::FConv, Some(from), Some(to)) => float_to_float(a, from, to, nearest),
+            (Op::SToF, _, Some(to)) => int_to_float(a, width, true, to, nearest),
+            (Op::UToF, _, Some(to)) => int_to_float(a, width, false, to, nearest),
+            (Op::FToS | Op::FToU, Some(format), _) => {
+                let is_infinite = a & !format.sign_bit() == format.infinity();
+                let signed = self.op == Op::FToS;
+                let zero = Rounding::TowardZero;
+                if is_infinite {
+                    0
+                } else {
+                    float_to_int(a, format, self.to.width(), signed, zero)
+                }
+            }
+            (Op::ToBool, Some(format), _) => (a & !format.sign_bit() != 0).into(),
+            (Op::ToBool, ..) => (a != 0).into(),
+            (Op::FromBool, _, Some(format)) => int_to_float(a, 1, false, format, nearest),
+            (Op::Ldexp, Some(Format::F64), _) => {
+                math::ldexp(f64::from_bits(a), b as u32 as i32).to_bits()
+            }
+            (Op::Ldexp, ..) => from_f32(
+                math::ldexp(to_f64(a, self.from) as f32, b as u32 as i32),
+                self.from,
+            ),
+            (Op::NextAfter, Some(format), _) => next_after(a, b, format),
+            _ => a,
+        }
+    }
+}
+
+fn to_f64(bits: u64, ty: Scalar) -> f64 {
+    let format = ty.format().unwrap_or(Format::F64);
+    f64::from_bits(float_to_float(
+        bits,
+        format,
+        Format::F64,
+        Rounding::NearestEven,
+    ))
+}
+
+fn from_f32(value: f32, ty: Scalar) -> u64 {
+    let format = ty.format().unwrap_or(Format::F32);
+    float_to_float(
+        value.to_bits().into(),
+        Format::F32,
+        format,
+        Rounding::NearestEven,
+    )
+}
+
+/// The number next to `a` in the direction of `b`, by the order of bits.
+fn next_after(a: u64, b: u64, format: Format) -> u64 {
+    let (sign, infinity) = (format.sign_bit(), format.infinity());
+    let (size_a, size_b) = (a & !sign, b & !sign);
+    match () {
+        () if size_a > infinity => a,
+        () if size_b > infinity => b,
+        () if a == b || size_a | size_b == 0 => b,
+        () if size_a == 0 => (b & sign) | 1,
+        () if (a ^ b) & sign != 0 || size_a > size_b => a - 1,
+        () => a + 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Literal, ROWS};
+
+    fn eval(operator: &str, operands: &[&str]) -> String {
+        let operator = Operator::parse(operator).expect(operator);
+        let bits: Vec<u64> = operands
+            .iter()
+            .map(|o| Literal::parse(o).expect(o).bits)
+            .collect();
+        Literal::new(operator.to, operator.eval(&bits)).to_string()
+    }
+
+    #[test]
+    fn divisions_round_as_named() {
+        assert_eq!(eval("sdiv.i32", &["-7i32", "2i32"]), "-4i32");
+        assert_eq!(eval("smod.i32", &["-7i32", "2i32"]), "1i32");
+        assert_eq!(eval("squot.i32", &["-7i32", "2i32"]), "-3i32");
+        assert_eq!(eval("srem.i8", &["-7i8", "2i8"]), "-1i8");
+        assert_eq!(eval("sdiv_up.i64", &["7i64", "2i64"]), "4i64");
+        assert_eq!(eval("udiv.i8", &["-1i8", "2i8"]), "127i8");
+        assert_eq!(eval("sdiv_safe.i64", &["7i64", "0i64"]), "0i64");
+        assert_eq!(
+            eval("squot.i32", &["-2147483648i32", "-1i32"]),
+            "-2147483648i32"
+        );
+    }
+
+    #[test]
+    fn conversions_and_the_rest() {
+        assert_eq!(eval("sext.i8.i64", &["-1i8"]), "-1i64");
+        assert_eq!(eval("zext.i8.i64", &["-1i8"]), "255i64");
+        assert_eq!(eval("sext.i64.i8", &["257i64"]), "1i8");
+        assert_eq!(eval("ftos.f64.i32", &["-2.9f64"]), "-2i32");
+        assert_eq!(eval("ftos.f32.i32", &["f32.inf"]), "0i32");
+        assert_eq!(eval("pow.i32", &["3i32", "4i32"]), "81i32");
+        assert_eq!(eval("pow.i32", &["3i32", "-4i32"]), "0i32");
+        assert_eq!(eval("eq.f32", &["f32.nan", "f32.nan"]), "false");
+        assert_eq!(eval("eq.f32", &["0.0f32", "-0.0f32"]), "true");
+        assert_eq!(eval("nextafter.f32", &["1.0f32", "2.0f32"]), "1.0000001f32");
+        assert_eq!(eval("clz.i16", &["1i16"]), "15i32");
+        assert_eq!(eval("fadd.f16", &["1.5f16", "0.25f16"]), "1.75f16");
+        assert_eq!(eval("round.f64", &["2.5f64"]), "2.0f64");
+    }
+
+    #[test]
+    fn every_row_is_at_its_place_and_reads_back() {
+        for (index, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.op as usize, index);
+            assert_eq!(Op::from_name(row.name), Some(row.op));
+            for from in Scalar::ALL {
+                for to in Scalar::ALL {
+                    let operator = Operator {
+                        op: row.op,
+                        from,
+                        to,
+                    };
+                    if operator.is_valid() {
+                        assert_eq!(Operator::parse(&operator.to_string()), Some(operator));
+                        let result = operator.eval(&[1; 3]);
+                        assert_eq!(result, to.truncate(result));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! The scalar operators: one table of names, types and meanings.
+//!
+//! Every operator is total: what a target leaves undefined (division by zero without a `safe`
+//! form, shifts beyond the width) has some value here.
+
+use crate::Scalar;
+use spirula_scalar::{int, math};
+use std::fmt;
+
+/// An operator with its types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Operator {
+    /// What is done.
+    pub op: Op,
+    /// Type of the operands ([`Shape`] says of which).
+    pub from: Scalar,
+    /// Type of the result.
+    pub to: Scalar,
+}
+
+/// How operands and result are typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// So many operands of a type, and a result of it.
+    Same(usize),
+    /// So many operands of a type, and a truth value.
+    Test(usize),
+    /// One operand, and a result of another type.
+    Convert(Class),
+    /// One operand, and an `i32`.
+    Count,
+    /// An operand and an `i32`, and a result of the operand's type.
+    WithInt,
+    /// A truth value and two operands, and a result of their type.
+    Select,
+}
+
+/// The types that an operator exists at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Integers.
+    Int,
+    /// Floating-point types.
+    Float,
+    /// Truth values.
+    Bool,
+    /// All but the unit.
+    Any,
+}
+
+impl Class {
+    /// Whether it has this type.
+    pub fn has(self, ty: Scalar) -> bool {
+        match self {
+            Class::Int => ty.is_int(),
+            Class::Float => ty.is_float(),
+            Class::Bool => ty == Scalar::Bool,
+            Class::Any => ty != Scalar::Unit,
+        }
+    }
+}
+
+/// One function of one, two or three operands.
+pub(crate) type Forms<T> = (
+    Option<extern "C" fn(T) -> T>,
+    Option<extern "C" fn(T, T) -> T>,
+    Option<extern "C" fn(T, T, T) -> T>,
+);
+
+/// What computes an operator.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    Int1(extern "C" fn(u64, u32) -> u64),
+    Int2(extern "C" fn(u64, u64, u32) -> u64),
+    Int3(extern "C" fn(u64, u64, u64, u32) -> u64),
+    /// On sign-extended operands.
+    Signed(fn(i64, i64, u32) -> i64),
+    /// On zero-extended operands.
+    Unsigned(fn(u64, u64, u32) -> u64),
+    SignedTest(fn(i64, i64) -> bool),
+    UnsignedTest(fn(u64, u64) -> bool),
+    Real(Forms<f32>, Forms<f64>),
+    RealTest(fn(f64, f64) -> bool),
+    /// By an operator of its own, in `eval.rs`.
+    Own,
+}
+
+/// What an operator is, whatever its types.
+#[derive(Clone, Copy)]
+pub struct Row {
+    /// The operator.
+    pub op: Op,
+    /// Its name.
+    pub name: &'static str,
+    /// The types of its operands.
+    pub class: Class,
+    /// How many operands, and which result.
+    pub shape: Shape,
+    pub(crate) rule: Rule,
+}
+
+macro_rules! operators {
+    ($($op:ident $name:literal $class:ident $shape:expr => $rule:expr;)*) => {
+        /// The operators; [`Op::row`] says what each is.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(missing_docs, reason = "the table gives names and meanings")]
+        pub enum Op { $($op),* }
+
+        /// All operators, in the order of [`Op`].
+        pub static ROWS: &[Row] = &[$(Row {
+            op: Op::$op,
+            name: $name,
+            class: Class::$class,
+            shape: $shape,
+            rule: $rule,
+        }),*];
+    };
+}
+
+/// A function on floating-point numbers of so many operands, at both widths.
+macro_rules! real {
+    (1 $f:ident) => {
+        Real(
+            (Some(math::$f::<f32>), None, None),
+            (Some(math::$f::<f64>), None, None),
+        )
+    };
+    (2 $f:ident) => {
+        Real(
+            (None, Some(math::$f::<f32>), None),
+            (None, Some(math::$f::<f64>), None),
+        )
+    };
+    (3 $f:ident) => {
+        Real(
+            (None, None, Some(math::$f::<f32>)),
+            (None, None, Some(math::$f::<f64>)),
+        )
+    };
+}
+
+/// Basic arithmetic on floating-point numbers.
+macro_rules! arithmetic {
+    ($name:ident $operator:tt) => {
+        mod $name {
+            pub(super) extern "C" fn f32(a: f32, b: f32) -> f32 {
+                a $operator b
+            }
+            pub(super) extern "C" fn f64(a: f64, b: f64) -> f64 {
+                a $operator b
+            }
+        }
+    };
+    ($name:ident) => {
+        Real((None, Some($name::f32), None), (None, Some($name::f64), None))
+    };
+}
+arithmetic!(add+);
+arithmetic!(sub -);
+arithmetic!(mul *);
+arithmetic!(div /);
+
+use Rule::{Int1, Int2, Int3, Own, Real, RealTest, Signed, SignedTest, Unsigned, UnsignedTest};
+use Shape::{Convert, Count, Same, Select, Test, WithInt};
+
+operators! {
+    // Integers; overflow wraps.
+    Add "add" Int Same(2) => Int2(int::add);
+    Sub "sub" Int Same(2) => Int2(int::sub);
+    Mul "mul" Int Same(2) => Int2(int::mul);
+    // Rounding to minus infinity; by zero 0.
+    SDiv "sdiv" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
+    SMod "smod" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
+    // Rounding to zero; by zero 0.
+    SQuot "squot" Int Same(2) => Signed(|a, b, _| quot(a, b));
+    SRem "srem" Int Same(2) => Signed(|a, b, _| rem(a, b));
+    UDiv "udiv" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
+    UMod "umod" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
+    // (a + b - 1) div b.
+    SDivUp "sdiv_up" Int Same(2) => Signed(|a, b, width| {
+        floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
+    });
+    UDivUp "udiv_up" Int Same(2) => Unsigned(|a, b, width| {
+        (a.wrapping_add(b).wrapping_sub(1) & int::mask(width)).checked_div(b).unwrap_or(0)
+    });
+    // The same with a divisor that may be zero; the result is 0 then.
+    SDivSafe "sdiv_safe" Int Same(2) => Signed(|a, b, _| floor_div(a, b));
+    SModSafe "smod_safe" Int Same(2) => Signed(|a, b, _| floor_mod(a, b));
+    SQuotSafe "squot_safe" Int Same(2) => Signed(|a, b, _| quot(a, b));
+    SRemSafe "srem_safe" Int Same(2) => Signed(|a, b, _| rem(a, b));
+    UDivSafe "udiv_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_div(b).unwrap_or(0));
+    UModSafe "umod_safe" Int Same(2) => Unsigned(|a, b, _| a.checked_rem(b).unwrap_or(0));
+    SDivUpSafe "sdiv_up_safe" Int Same(2) => Signed(|a, b, width| {
+        floor_div(int::sign_extend(a.wrapping_add(b).wrapping_sub(1) as u64, width), b)
+    });
+    UDivUpSafe "udiv_up_safe" Int Same(2) => Unsigned(|a, b, width| {
+        (a.wrapping_add(b).wrapping_sub(1) & int::mask(width)).checked_div(b).unwrap_or(0)
+    });
+    // To a negative power 0.
+    Pow "pow" Int Same(2) => Signed(|a, b, _| power(a, b));
+    SMin "smin" Int Same(2) => Int2(int::s_min);
+    SMax "smax" Int Same(2) => Int2(int::s_max);
+    UMin "umin" Int Same(2) => Int2(int::u_min);
+    UMax "umax" Int Same(2) => Int2(int::u_max);
+    // Shifts take the amount modulo the width.
+    Shl "shl" Int Same(2) => Int2(int::shl);
+    LShr "lshr" Int Same(2) => Int2(int::u_shr);
+    AShr "ashr" Int Same(2) => Int2(int::s_shr);
+    And "and" Int Same(2) => Int2(int::and);
+    Or "or" Int Same(2) => Int2(int::or);
+    Xor "xor" Int Same(2) => Int2(int::xor);
+    Complement "complement" Int Same(1) => Int1(int::not);
+    Neg "neg" Int Same(1) => Int1(int::neg);
+    Abs "abs" Int Same(1) => Int1(int::s_abs);
+    SSignum "ssignum" Int Same(1) => Signed(|a, _, _| a.signum());
+    USignum "usignum" Int Same(1) => Unsigned(|a, _, _| u64::from(a != 0));
+    Popc "popc" Int Count => Int1(int::popcount);
+    Clz "clz" Int Count => Int1(int::clz);
+    Ctz "ctz" Int Count => Int1(int::ctz);
+    SMulHi "smul_hi" Int Same(2) => Int2(int::s_mul_hi);
+    UMulHi "umul_hi" Int Same(2) => Int2(int::u_mul_hi);
+    SMadHi "smad_hi" Int Same(3) => Int3(int::s_mad_hi);
+    UMadHi "umad_hi" Int Same(3) => Int3(int::u_mad_hi);
+    // Floating-point numbers.
+    FAdd "fadd" Float Same(2) => arithmetic!(add);
+    FSub "fsub" Float Same(2) => arithmetic!(sub);
+    FMul "fmul" Float Same(2) => arithmetic!(mul);
+    FDiv "fdiv" Float Same(2) => arithmetic!(div);
+    FMod "fmod" Float Same(2) => real!(2 fmod);
+    FPow "fpow" Float Same(2) => real!(2 pow);
+    FMin "fmin" Float Same(2) => real!(2 fmin);
+    FMax "fmax" Float Same(2) => real!(2 fmax);
+    FNeg "fneg" Float Same(1) => Own;
+    FAbs "fabs" Float Same(1) => real!(1 fabs);
+    FSignum "fsignum" Float Same(1) => real!(1 sign);
+    Sqrt "sqrt" Float Same(1) => real!(1 sqrt);
+    Rsqrt "rsqrt" Float Same(1) => real!(1 rsqrt);
+    Cbrt "cbrt" Float Same(1) => real!(1 cbrt);
+    Exp "exp" Float Same(1) => real!(1 exp);
+    Log "log" Float Same(1) => real!(1 log);
+    Log2 "log2" Float Same(1) => real!(1 log2);
+    Log10 "log10" Float Same(1) => real!(1 log10);
+    Log1p "log1p" Float Same(1) => real!(1 log1p);
+    Sin "sin" Float Same(1) => real!(1 sin);
+    Cos "cos" Float Same(1) => real!(1 cos);
+    Tan "tan" Float Same(1) => real!(1 tan);
+    Asin "asin" Float Same(1) => real!(1 asin);
+    Acos "acos" Float Same(1) => real!(1 acos);
+    Atan "atan" Float Same(1) => real!(1 atan);
+    Sinh "sinh" Float Same(1) => real!(1 sinh);
+    Cosh "cosh" Float Same(1) => real!(1 cosh);
+    Tanh "tanh" Float Same(1) => real!(1 tanh);
+    Asinh "asinh" Float Same(1) => real!(1 asinh);
+    Acosh "acosh" Float Same(1) => real!(1 acosh);
+    Atanh "atanh" Float Same(1) => real!(1 atanh);
+    SinPi "sinpi" Float Same(1) => real!(1 sinpi);
+    CosPi "cospi" Float Same(1) => real!(1 cospi);
+    TanPi "tanpi" Float Same(1) => real!(1 tanpi);
+    AsinPi "asinpi" Float Same(1) => real!(1 asinpi);
+    AcosPi "acospi" Float Same(1) => real!(1 acospi);
+    AtanPi "atanpi" Float Same(1) => real!(1 atanpi);
+    Atan2 "atan2" Float Same(2) => real!(2 atan2);
+    Atan2Pi "atan2pi" Float Same(2) => real!(2 atan2pi);
+    Hypot "hypot" Float Same(2) => real!(2 hypot);
+    Gamma "gamma" Float Same(1) => real!(1 tgamma);
+    LGamma "lgamma" Float Same(1) => real!(1 lgamma);
+    Erf "erf" Float Same(1) => real!(1 erf);
+    Erfc "erfc" Float Same(1) => real!(1 erfc);
+    // Ties to even.
+    Round "round" Float Same(1) => real!(1 rint);
+    Ceil "ceil" Float Same(1) => real!(1 ceil);
+    Floor "floor" Float Same(1) => real!(1 floor);
+    Lerp "lerp" Float Same(3) => real!(3 mix);
+    Mad "mad" Float Same(3) => real!(3 mad);
+    Fma "fma" Float Same(3) => real!(3 fma);
+    CopySign "copysign" Float Same(2) => real!(2 copysign);
+    NextAfter "nextafter" Float Same(2) => Own;
+    Ldexp "ldexp" Float WithInt => Own;
+    IsNan "isnan" Float Test(1) => RealTest(|a, _| a.is_nan());
+    IsInf "isinf" Float Test(1) => RealTest(|a, _| a.is_infinite());
+    // Comparisons.
+    Eq "eq" Any Test(2) => Own;
+    SLt "slt" Int Test(2) => SignedTest(|a, b| a < b);
+    SLe "sle" Int Test(2) => SignedTest(|a, b| a <= b);
+    ULt "ult" Int Test(2) => UnsignedTest(|a, b| a < b);
+    ULe "ule" Int Test(2) => UnsignedTest(|a, b| a <= b);
+    FLt "flt" Float Test(2) => RealTest(|a, b| a < b);
+    FLe "fle" Float Test(2) => RealTest(|a, b| a <= b);
+    // Truth values; false is below true.
+    BLt "blt" Bool Test(2) => UnsignedTest(|a, b| a < b);
+    BLe "ble" Bool Test(2) => UnsignedTest(|a, b| a <= b);
+    LogAnd "logand" Bool Same(2) => Unsigned(|a, b, _| a & b);
+    LogOr "logor" Bool Same(2) => Unsigned(|a, b, _| a | b);
+    Not "not" Bool Same(1) => Unsigned(|a, _, _| a ^ 1);
+    Cond "cond" Any Select => Own;
+    // Conversions; to fewer bits they truncate, from floating-point numbers to zero.
+    SExt "sext" Int Convert(Class::Int) => Own;
+    ZExt "zext" Int Convert(Class::Int) => Own;
+    FConv "fconv" Float Convert(Class::Float) => Own;
+    SToF "stof" Int Convert(Class::Float) => Own;
+    UToF "utof" Int Convert(Class::Float) => Own;
+    FToS "ftos" Float Convert(Class::Int) => Own;
+    FToU "ftou" Float Convert(Class::Int) => Own;
+    // The same bits as another type of the same width.
+    Bits "bits" Any Convert(Class::Any) => Own;
+    // Whether it differs from zero.
+    ToBool "to_bool" Any Convert(Class::Bool) => Own;
+    // 0 or 1.
+    FromBool "from_bool" Bool Convert(Class::Any) => Own;
+}
+
+fn quot(a: i64, b: i64) -> i64 {
+    if b == 0 { 0 } else { a.wrapping_div(b) }
+}
+
+fn rem(a: i64, b: i64) -> i64 {
+    if b == 0 { 0 } else { a.wrapping_rem(b) }
+}
+
+fn floor_div(a: i64, b: i64) -> i64 {
+    let rest = rem(a, b);
+    quot(a, b) - i64::from(rest != 0 && (rest < 0) != (b < 0))
+}
+
+fn floor_mod(a: i64, b: i64) -> i64 {
+    let rest = rem(a, b);
+    if rest != 0 && (rest < 0) != (b < 0) {
+        rest + b
+    } else {
+        rest
+    }
+}
+
+/// By squaring.
+fn power(base: i64, exponent: i64) -> i64 {
+    let (mut base, mut exponent, mut product) = (base, exponent, i64::from(exponent >= 0));
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            product = product.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent >>= 1;
+    }
+    product
+}
+
+impl Op {
+    /// Its row.
+    pub fn row(self) -> &'static Row {
+        &ROWS[self as usize]
+    }
+
+    /// The operator with this name.
+    pub fn from_name(name: &str) -> Option<Op> {
+        ROWS.iter().find(|row| row.name == name).map(|row| row.op)
+    }
+}
+
+impl Operator {
+    /// An operator on operands of a type whose result follows from it: all but conversions.
+    pub fn of(op: Op, ty: Scalar) -> Operator {
+        let to = match op.row().shape {
+            Test(_) => Scalar::Bool,
+            Count => Scalar::I32,
+            _ => ty,
+        };
+        Operator { op, from: ty, to }
+    }
+
+    /// A conversion.
+    pub fn convert(op: Op, from: Scalar, to: Scalar) -> Operator {
+        Operator { op, from, to }
+    }
+
+    /// Number of operands.
+    pub fn arity(self) -> usize {
+        match self.op.row().shape {
+            Same(count) | Test(count) => count,
+            Convert(_) | Count => 1,
+            WithInt => 2,
+            Select => 3,
+        }
+    }
+
+    /// Type of an operand.
+    pub fn operand(self, index: usize) -> Scalar {
+        match (self.op.row().shape, index) {
+            (Select, 0) => Scalar::Bool,
+            (WithInt, 1) => Scalar::I32,
+            _ => self.from,
+        }
+    }
+
+    /// Whether there is such an operator: its types fit its row.
+    pub fn is_valid(self) -> bool {
+        let row = self.op.row();
+        row.class.has(self.from)
+            && match row.shape {
+                Convert(class) => {
+                    let same_width = self.from.width() == self.to.width();
+                    class.has(self.to) && (self.op != Op::Bits || same_width)
+                }
+                _ => self.to == Operator::of(self.op, self.from).to,
+            }
+    }
+
+    /// Reads what its `Display` writes.
+    pub fn parse(text: &str) -> Option<Operator> {
+        let mut parts = text.split('.');
+        let op = Op::from_name(parts.next()?)?;
+        let from = Scalar::from_name(parts.next()?)?;
+        let operator = match parts.next() {
+            Some(to) => Operator::convert(op, from, Scalar::from_name(to)?),
+            None => Operator::of(op, from),
+        };
+        let is_complete = parts.next().is_none() && operator.to_string() == text;
+        (is_complete && operator.is_valid()).then_some(operator)
+    }
+}
+
+/// `add.i32`, `sext.i32.i64`.
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let row = self.op.row();
+        write!(f, "{}.{}", row.name, self.from)?;
+        match row.shape {
+            Convert(_) => write!(f, ".{}", self.to),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! Scalar types and their literals.
+
+use spirula_scalar::convert::{f16_from_f64, f16_to_f32};
+use spirula_scalar::{Format, int};
+use std::fmt;
+
+/// The type of a scalar. Integers have no sign: operators say how they take them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scalar {
+    /// Integer of 8 bits.
+    I8,
+    /// Integer of 16 bits.
+    I16,
+    /// Integer of 32 bits.
+    I32,
+    /// Integer of 64 bits.
+    I64,
+    /// IEEE 754 binary16.
+    F16,
+    /// IEEE 754 binary32.
+    F32,
+    /// IEEE 754 binary64.
+    F64,
+    /// Truth value: bits 0 or 1, one byte in memory.
+    Bool,
+    /// The type of one value; takes no room in memory.
+    Unit,
+}
+
+/// Names of the types in the order of [`Scalar::ALL`].
+const NAMES: [&str; 9] = [
+    "i8", "i16", "i32", "i64", "f16", "f32", "f64", "bool", "unit",
+];
+
+impl Scalar {
+    /// All types.
+    pub const ALL: [Scalar; 9] = [
+        Scalar::I8,
+        Scalar::I16,
+        Scalar::I32,
+        Scalar::I64,
+        Scalar::F16,
+        Scalar::F32,
+        Scalar::F64,
+        Scalar::Bool,
+        Scalar::Unit,
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        NAMES[self as usize]
+    }
+
+    /// The type with this name.
+    pub fn from_name(name: &str) -> Option<Scalar> {
+        let at = NAMES.iter().position(|n| *n == name)?;
+        Some(Scalar::ALL[at])
+    }
+
+    /// Bytes of a value in memory.
+    pub fn size(self) -> u64 {
+        match self {
+            Scalar::Unit => 0,
+            Scalar::I8 | Scalar::Bool => 1,
+            Scalar::I16 | Scalar::F16 => 2,
+            Scalar::I32 | Scalar::F32 => 4,
+            Scalar::I64 | Scalar::F64 => 8,
+        }
+    }
+
+    /// Bits of a value: 1 for a truth value, 0 for the unit.
+    pub fn width(self) -> u32 {
+        match self {
+            Scalar::Bool => 1,
+            _ => self.size() as u32 * 8,
+        }
+    }
+
+    /// Whether it is an integer.
+    pub fn is_int(self) -> bool {
+        self <= Scalar::I64
+    }
+
+    /// The format of a floating-point type.
+    pub fn format(self) -> Option<Format> {
+        match self {
+            Scalar::F16 => Some(Format::F16),
+            Scalar::F32 => Some(Format::F32),
+            Scalar::F64 => Some(Format::F64),
+            _ => None,
+        }
+    }
+
+    /// Whether it is a floating-point type.
+    pub fn is_float(self) -> bool {
+        self.format().is_some()
+    }
+
+    /// Those of the given bits that a value of this type has.
+    pub fn truncate(self, bits: u64) -> u64 {
+        match self {
+            Scalar::Unit => 0,
+            _ => bits & int::mask(self.width()),
+        }
+    }
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A value: its type and its bits, those above the type's width being 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Literal {
+    /// Type.
+    pub ty: Scalar,
+    /// Bits.
+    pub bits: u64,
+}
+
+impl Literal {
+    /// A value from its bits; those above the type's width are dropped.
+    pub fn new(ty: Scalar, bits: u64) -> Self {
+        let bits = ty.truncate(bits);
+        Literal { ty, bits }
+    }
+
+    /// An `i64`.
+    pub fn i64(value: i64) -> Self {
+        Self::new(Scalar::I64, value as u64)
+    }
+
+    /// An `i32`.
+    pub fn i32(value: i32) -> Self {
+        Self::new(Scalar::I32, value as u32 as u64)
+    }
+
+    /// An integer's value with its sign.
+    pub fn signed(self) -> i64 {
+        int::sign_extend(self.bits, self.ty.width().max(1))
+    }
+
+    /// Reads `5i64`, `-1.5f32`, `f32.nan`, `-f64.inf`, `f32.0x7fc00001`, `true`, `()`. Integers
+    /// have to lie between the type's lowest signed and highest unsigned value.
+    pub fn parse(text: &str) -> Option<Literal> {
+        match text {
+            "true" => return Some(Literal::new(Scalar::Bool, 1)),
+            "false" => return Some(Literal::new(Scalar::Bool, 0)),
+            "()" => return Some(Literal::new(Scalar::Unit, 0)),
+            _ => {}
+        }
+        if let Some(special) = parse_special(text) {
+            return Some(special);
+        }
+        let mark = text.rfind(['i', 'f'])?;
+        let (digits, name) = text.split_at(mark);
+        let ty = Scalar::from_name(name)?;
+        if !digits.starts_with(|c: char| c == '-' || c.is_ascii_digit()) {
+            return None;
+        }
+        let bits = match ty {
+            Scalar::F64 => digits.parse::<f64>().ok()?.to_bits(),
+            Scalar::F32 => digits.parse::<f32>().ok()?.to_bits().into(),
+            Scalar::F16 => f16_from_f64(digits.parse::<f64>().ok()?).into(),
+            _ => parse_integer(digits, ty.width())?,
+        };
+        Some(Literal::new(ty, bits))
+    }
+}
+
+fn parse_integer(digits: &str, width: u32) -> Option<u64> {
+    let value: i128 = digits.parse().ok()?;
+    let fits = value >= -(1i128 << (width - 1)) && value < 1i128 << width;
+    fits.then_some(value as u64)
+}
+
+/// Infinities, NaNs, and numbers by their bits.
+fn parse_special(text: &str) -> Option<Literal> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (name, kind) = rest.split_once('.')?;
+    let ty = Scalar::from_name(name)?;
+    let format = ty.format()?;
+    let bits = match kind.strip_prefix("0x") {
+        Some(hex) if !negative => u64::from_str_radix(hex, 16).ok()?,
+        _ => match kind {
+            "nan" => format.nan(),
+            "inf" => format.infinity(),
+            _ => return None,
+        },
+    };
+    let sign = if negative { format.sign_bit() } else { 0 };
+    (ty.truncate(bits) == bits).then(|| Literal::new(ty, bits | sign))
+}
+
+/// The form that [`Literal::parse`] reads back to the same bits.
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Literal { ty, bits } = *self;
+        let value = match ty {
+            Scalar::Unit => return f.write_str("()"),
+            Scalar::Bool => return write!(f, "{}", bits != 0),
+            Scalar::F64 => f64::from_bits(bits),
+            Scalar::F32 => f32::from_bits(bits as u32).into(),
+            Scalar::F16 => f16_to_f32(bits as u16).into(),
+            _ => return write!(f, "{}{ty}", self.signed()),
+        };
+        let nan = ty.format().map_or(0, Format::nan);
+        match () {
+            () if value.is_nan() && bits == nan => write!(f, "{ty}.nan"),
+            () if value.is_nan() => write!(f, "{ty}.{bits:#x}"),
+            () if value == f64::INFINITY => write!(f, "{ty}.inf"),
+            () if value == f64::NEG_INFINITY => write!(f, "-{ty}.inf"),
+            () if ty == Scalar::F64 => write!(f, "{value:?}{ty}"),
+            () => write!(f, "{:?}{ty}", value as f32),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn literals_read_back() {
+        let samples = [
+            "-128i8",
+            "5i64",
+            "1.5f32",
+            "-0.0f64",
+            "1e-7f32",
+            "f32.nan",
+            "-f64.inf",
+            "f16.inf",
+            "true",
+            "()",
+            "0.1f16",
+            "f32.0x7fc00001",
+        ];
+        for text in samples {
+            let literal = Literal::parse(text).expect(text);
+            assert_eq!(
+                Literal::parse(&literal.to_string()),
+                Some(literal),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_literals_are_refused() {
+        for text in [
+            "",
+            "5",
+            "i64",
+            "300i8",
+            "1.0i32",
+            "f32.0x1ffffffff",
+            "xi64",
+            "infinityf32",
+        ] {
+            assert_eq!(Literal::parse(text), None, "{text}");
+        }
+    }
+}
