@@ -88,7 +88,13 @@ impl Reader {
             _ => None,
         };
         let bound = self.module.bound;
-        for operand in Operands::new(inst.op, inst.words).with_ext(set) {
+        // How wide a switch's literals are depends on its selector's type: its labels are checked by
+        // the control-flow graph.
+        let checked = if inst.op == Op::Switch { 2 } else { usize::MAX };
+        for operand in Operands::new(inst.op, inst.words)
+            .with_ext(set)
+            .take(checked)
+        {
             match operand {
                 Ok(o) if o.kind.info().category == Category::Id => {
                     let id = o.words[0];
