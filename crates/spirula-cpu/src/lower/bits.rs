@@ -83,14 +83,17 @@ pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Va
     lower.unless_outside(lane, v[1], field, zero)
 }
 
-/// `OpBitFieldSExtract`.
+/// `OpBitFieldSExtract`: a field that reaches beyond the width ends there, its sign included.
 pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
-    let field = extract_unsigned(lower, lane, v);
-    let bits = i64::from(lane.to.bits());
+    let width = lower.iconst(types::I32, lane.to.bits().into());
+    let offset = lower.resize(v[1], types::I32, false);
+    let offset = lower.choose(IntCC::UnsignedLessThan, offset, width);
+    let room = lower.builder.ins().isub(width, offset);
     let count = lower.resize(v[2], types::I32, false);
-    let width = lower.iconst(types::I32, bits);
+    let count = lower.choose(IntCC::UnsignedLessThan, count, room);
+    let above = lower.builder.ins().isub(room, count);
     let unused = lower.builder.ins().isub(width, count);
-    let up = lower.builder.ins().ishl(field, unused);
+    let up = lower.builder.ins().ishl(v[0], above);
     let down = lower.builder.ins().sshr(up, unused);
     let zero = lower.iconst(clif_type(lane.to), 0);
     let empty = lower.builder.ins().icmp_imm_s(IntCC::Equal, count, 0);

@@ -232,6 +232,7 @@ pub(crate) fn lower_function(
         resumes: Vec::new(),
         pool: Vec::new(),
         private: Vec::new(),
+        is_ill_typed: false,
         current: None,
     };
     let scope = Scope::new(&mut lower, func, None);

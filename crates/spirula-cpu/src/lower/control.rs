@@ -103,8 +103,8 @@ impl Lower<'_, '_, '_> {
     /// Leaves the function being lowered.
     fn finish(&mut self, values: &[Value]) -> Done {
         if let Some((exit, variables)) = self.scope().exit.clone() {
-            for (variable, value) in variables.iter().zip(values) {
-                self.builder.def_var(*variable, *value);
+            if let Some(first) = variables.first() {
+                self.assign(*first, &values[..values.len().min(variables.len())]);
             }
             self.builder.ins().jump(exit, &[]);
         } else if let Some(end) = self.item_end {

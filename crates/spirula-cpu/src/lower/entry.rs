@@ -116,6 +116,7 @@ fn lower_loop(
         resumes: Vec::new(),
         pool: Vec::new(),
         private: Vec::new(),
+        is_ill_typed: false,
         current: None,
     };
     let scope = Scope::new(&mut lower, func, None);

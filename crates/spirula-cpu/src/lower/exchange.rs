@@ -213,10 +213,12 @@ impl Lower<'_, '_, '_> {
         };
         let live = self.live_variables();
         let flags = MemFlagsData::trusted();
+        let mut kept = Vec::with_capacity(live.len());
         for (n, variable) in live.iter().enumerate() {
             let value = self.builder.use_var(*variable);
             let offset = -8 * (n as i32 + 1);
             self.builder.ins().store(flags, value, frame, offset);
+            kept.push((*variable, self.clif(value), offset));
         }
         self.frame.below = self.frame.below.max(8 * live.len() as u32);
         self.shared.points.push(point);
@@ -226,11 +228,9 @@ impl Lower<'_, '_, '_> {
         let resume = self.builder.create_block();
         self.resumes.push(resume);
         self.builder.switch_to_block(resume);
-        for (n, variable) in live.iter().enumerate() {
-            let ty = self.variable_type(*variable);
-            let offset = -8 * (n as i32 + 1);
+        for (variable, ty, offset) in kept {
             let value = self.builder.ins().load(ty, flags, frame, offset);
-            self.builder.def_var(*variable, value);
+            self.builder.def_var(variable, value);
         }
         Ok(())
     }
@@ -260,12 +260,6 @@ impl Lower<'_, '_, '_> {
             live.extend(promoted(program, *id, *first));
         }
         live
-    }
-
-    /// Cranelift's type of a variable.
-    fn variable_type(&mut self, variable: Variable) -> cranelift_codegen::ir::Type {
-        let value = self.builder.use_var(variable);
-        self.clif(value)
     }
 
     fn exchange_result(&mut self, inst: InstRef<'_>, exchange: Exchange) -> Done {

@@ -122,6 +122,8 @@ pub(crate) struct Lower<'a, 'b, 'm> {
     pub pool: Vec<Value>,
     /// Variables of promoted module-level variables.
     pub private: Vec<(Id, Variable)>,
+    /// Whether an instruction gave values that do not fit where they go.
+    pub is_ill_typed: bool,
     /// The instruction being lowered, for diagnostics.
     pub current: Option<InstRef<'m>>,
 }
@@ -260,6 +262,9 @@ impl<'m> Lower<'_, '_, 'm> {
             for inst in program.module.body(info.cfg.block(at)) {
                 self.current = Some(inst);
                 super::table::lower(self, inst)?;
+                if self.is_ill_typed {
+                    return Err(self.fault("the types of its operands do not fit"));
+                }
             }
         }
         Ok(())

@@ -265,10 +265,7 @@ impl Lower<'_, '_, '_> {
             };
             self.hold(id, held);
             if let Held::Variables { start, .. } = held {
-                for (n, value) in values.iter().enumerate() {
-                    let variable = Variable::from_u32(start + n as u32);
-                    self.builder.def_var(variable, *value);
-                }
+                self.assign(Variable::from_u32(start), values);
             }
             return;
         }
@@ -306,11 +303,14 @@ impl Lower<'_, '_, '_> {
         (first, leaves.len() as u32)
     }
 
-    /// Assigns to Cranelift variables in a row.
+    /// Assigns to Cranelift variables in a row. Values of other types are a fault of the module,
+    /// which is reported once the instruction is lowered.
     pub fn assign(&mut self, first: Variable, values: &[Value]) {
         for (n, value) in values.iter().enumerate() {
             let variable = Variable::from_u32(first.as_u32() + n as u32);
-            self.builder.def_var(variable, *value);
+            if self.builder.try_def_var(variable, *value).is_err() {
+                self.is_ill_typed = true;
+            }
         }
     }
 
