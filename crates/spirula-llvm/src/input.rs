@@ -2,7 +2,7 @@
 
 use crate::ir::Module;
 use crate::verify::verify;
-use crate::{Error, bitcode, fault, text};
+use crate::{Error, bitcode, fault, text, upgrade};
 use spirula_source::{Diagnostic, Place};
 
 pub use bitcode::is_bitcode;
@@ -30,6 +30,7 @@ fn read_any(bytes: &[u8]) -> Result<Module, Error> {
     verify(&module)?;
     let Module { types, layout, .. } = &mut module;
     layout.measure_all(types);
+    upgrade::complete_alignments(&mut module);
     Ok(module)
 }
 

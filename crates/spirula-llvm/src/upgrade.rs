@@ -1,6 +1,9 @@
 //! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
 
-use crate::ir::{AttrForm, AttrKind, Attribute, GlobalData, Linkage, Visibility};
+use crate::ir::{
+    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, Module, Opcode, Type,
+    ValueKind, Visibility,
+};
 
 /// Where memory is, in the order of the two-bit fields of a `memory` attribute: arguments,
 /// inaccessible memory, `errno`, all other, and two that targets define.
@@ -70,6 +73,58 @@ pub(crate) fn infer_dso_local(global: &mut GlobalData) {
     let hidden = global.visibility != Visibility::Default;
     if global.linkage.is_local() || (hidden && global.linkage != Linkage::ExternWeak) {
         global.dso_local = true;
+    }
+}
+
+/// Gives accesses and allocations that state no alignment the one they then have: that of their
+/// type. The data layout has to be measured.
+pub(crate) fn complete_alignments(module: &mut Module) {
+    let Module {
+        types,
+        layout,
+        functions,
+        ..
+    } = module;
+    let natural = |ty: Type| {
+        layout.size_in_bits(types, ty)?;
+        Align::from_bytes(layout.abi_align(types, ty))
+    };
+    // An atomic access that does not state its alignment is aligned to its size.
+    let atomic = |ty: Type| Align::from_bytes(layout.store_size(types, ty)?);
+    for function in functions {
+        for index in 0..function.insts.len() {
+            let operand = |at: usize| {
+                let value = function.value_pool[function.insts[index].operands.range()][at];
+                match value.kind() {
+                    ValueKind::Local(local) => function.local_type(local),
+                    ValueKind::Const(id) => module.consts.ty(id),
+                    ValueKind::Metadata(_) => Type::METADATA,
+                }
+            };
+            let inst = &function.insts[index];
+            let found = match inst.extra {
+                Extra::Alloca {
+                    ty,
+                    align: Align::NONE,
+                } => natural(ty),
+                Extra::Access {
+                    align: Align::NONE, ..
+                } if inst.opcode == Opcode::Load => natural(inst.ty),
+                Extra::Access {
+                    align: Align::NONE, ..
+                } => natural(operand(0)),
+                Extra::CmpXchg {
+                    align: Align::NONE, ..
+                } => atomic(operand(1)),
+                Extra::Rmw {
+                    align: Align::NONE, ..
+                } => atomic(inst.ty),
+                _ => None,
+            };
+            if let Some(found) = found {
+                function.insts[index].extra.set_align(found);
+            }
+        }
     }
 }
 

@@ -57,12 +57,12 @@ pub enum Extra {
     Alloca {
         /// Type allocated.
         ty: Type,
-        /// Alignment, if given.
+        /// Alignment; readers fill it in where the input leaves it out.
         align: Align,
     },
     /// Of `load` and `store`.
     Access {
-        /// Alignment, if given.
+        /// Alignment; readers fill it in where the input leaves it out.
         align: Align,
         /// [`Ordering::NotAtomic`] unless atomic.
         ordering: Ordering,
@@ -71,7 +71,7 @@ pub enum Extra {
     },
     /// Of `cmpxchg`.
     CmpXchg {
-        /// Alignment, if given.
+        /// Alignment; readers fill it in where the input leaves it out.
         align: Align,
         /// Ordering when the exchange takes place.
         success: Ordering,
@@ -84,7 +84,7 @@ pub enum Extra {
     Rmw {
         /// The operation.
         op: RmwOp,
-        /// Alignment, if given.
+        /// Alignment; readers fill it in where the input leaves it out.
         align: Align,
         /// Ordering.
         ordering: Ordering,
@@ -110,6 +110,19 @@ pub enum Extra {
     Blocks(Span),
     /// Of calls: index of the [`CallInfo`] in its function.
     Call(u32),
+}
+
+impl Extra {
+    /// Changes the alignment, where there is one.
+    pub(crate) fn set_align(&mut self, new: Align) {
+        match self {
+            Extra::Alloca { align, .. }
+            | Extra::Access { align, .. }
+            | Extra::CmpXchg { align, .. }
+            | Extra::Rmw { align, .. } => *align = new,
+            _ => {}
+        }
+    }
 }
 
 /// What a call carries beside its operands.
@@ -138,12 +151,12 @@ pub struct Bundle {
     pub operands: Span,
 }
 
-/// Alignment in bytes, a power of two, or none given.
+/// Alignment in bytes, a power of two, or none known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Align(u8);
 
 impl Align {
-    /// No alignment given: the natural one of the type applies.
+    /// None known: of types without a size, and of globals that state none.
     pub const NONE: Align = Align(0);
 
     /// An alignment of `2^exponent` bytes.

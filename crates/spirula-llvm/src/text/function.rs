@@ -5,6 +5,7 @@
 
 use super::lexer::{Kind, Token};
 use super::parser::{Name, Parser};
+use super::print::print_type;
 use crate::ir::{
     Attachment, Block, BlockData, DebugRecord, DebugRecordKind, Func, Function, Inst, Instruction,
     Metadata, MetadataKind, Span, Symbol, Type, Value,
@@ -127,7 +128,7 @@ impl Parser<'_> {
         if let Some(&local) = body.locals.get(&name) {
             let found = body.func.local_type(local);
             if !self.module.types.agree(found, ty) {
-                return Err(fault(place, "a value of another type than stated"));
+                return Err(self.other_type(place, ty, found));
             }
             return Ok(Value::local(local));
         }
@@ -138,7 +139,7 @@ impl Parser<'_> {
         });
         let stated = body.forwards[index].ty;
         if !self.module.types.agree(stated, ty) {
-            return Err(fault(place, "a value of another type than stated before"));
+            return Err(self.other_type(place, ty, stated));
         }
         Ok(Value::local(FORWARD + index))
     }
@@ -379,7 +380,7 @@ impl Parser<'_> {
         for forward in &body.forwards {
             match body.locals.get(&forward.name) {
                 Some(&local) => found.push(Value::local(local)),
-                None => return Err(fault(forward.place, "a value that is never defined")),
+                None => return Err(self.never_defined(forward.place)),
             }
         }
         let resolve = |value: Value| match value.as_local().and_then(|at| at.checked_sub(FORWARD)) {
@@ -402,13 +403,31 @@ impl Parser<'_> {
         for label in &body.labels {
             match label.block {
                 Some(block) => blocks.push(block),
-                None => return Err(fault(label.place, "a block that is never defined")),
+                None => return Err(self.never_defined(label.place)),
             }
         }
         for block in &mut body.func.block_pool {
             *block = blocks[block.index()];
         }
         Ok(())
+    }
+
+    fn never_defined(&self, place: Place) -> Error {
+        let name = match place {
+            Place::Text { start, end } => self.text.get(start as usize..end as usize),
+            _ => None,
+        };
+        let name = String::from_utf8_lossy(name.unwrap_or_default());
+        fault(place, format!("`{name}` is never defined"))
+    }
+
+    /// An error about a local whose type is not the one stated.
+    fn other_type(&self, place: Place, stated: Type, found: Type) -> Error {
+        let [stated, found] = [stated, found].map(|ty| print_type(&self.module, ty));
+        fault(
+            place,
+            format!("a value of type `{found}` where one of type `{stated}` is stated"),
+        )
     }
 
     /// The number of a block of a function, found by its label.

@@ -9,26 +9,22 @@ mod metadata;
 mod module;
 mod value;
 
-use crate::ir::{AttrSet, Function, Metadata, Module, Symbol};
+use crate::ir::{AttrSet, Function, Metadata, Module, Symbol, Type};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 
 /// The module as LLVM assembly of LLVM 20 or later, or with typed pointers where it was read
 /// with them.
 pub fn print(module: &Module) -> String {
-    let mut printer = Printer {
-        module,
-        out: String::new(),
-        groups: Vec::new(),
-        group_of: FxHashMap::default(),
-        nodes: Vec::new(),
-        node_of: vec![None; module.metadata.len()],
-        func: None,
-        numbers: Vec::new(),
-        block_numbers: Vec::new(),
-        unnamed: Vec::new(),
-    };
+    let mut printer = Printer::new(module);
     printer.module();
+    printer.out
+}
+
+/// A type as LLVM assembly.
+pub fn print_type(module: &Module, ty: Type) -> String {
+    let mut printer = Printer::new(module);
+    printer.ty(ty);
     printer.out
 }
 
@@ -48,6 +44,23 @@ struct Printer<'m> {
     block_numbers: Vec<u32>,
     /// Numbers of globals without names.
     unnamed: Vec<u32>,
+}
+
+impl<'m> Printer<'m> {
+    fn new(module: &'m Module) -> Self {
+        Printer {
+            module,
+            out: String::new(),
+            groups: Vec::new(),
+            group_of: FxHashMap::default(),
+            nodes: Vec::new(),
+            node_of: vec![None; module.metadata.len()],
+            func: None,
+            numbers: Vec::new(),
+            block_numbers: Vec::new(),
+            unnamed: Vec::new(),
+        }
+    }
 }
 
 impl Printer<'_> {
