@@ -248,9 +248,19 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// A value with the given type, which differs only by pointees from its own.
     pub(super) fn value_as(&mut self, value: Value, ty: Id) -> Lowered<Id> {
-        match self.t.pointee_of(ty) {
-            Some((_, pointee)) if self.is_pointer(value) => self.pointer(value, pointee),
-            _ => self.value(value),
+        let Some((class, pointee)) = self.t.pointee_of(ty) else {
+            return self.value(value);
+        };
+        if !self.is_pointer(value) {
+            return self.value(value);
+        }
+        let id = self.pointer(value, pointee)?;
+        let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
+        match known {
+            Some((have, _)) if have != class => Err(refuse(format!(
+                "a pointer to {have} is passed on as one to {class}"
+            ))),
+            _ => Ok(id),
         }
     }
 

@@ -1,11 +1,11 @@
 //! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
 
 use super::translator::Translator;
-use spirula_spirv::IdMap;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{Category, Kind, Op, Version};
 use spirula_spirv::ir::{InstRef, Module};
+use spirula_spirv::{Id, IdMap};
 
 /// Where several capabilities would do, the first of these that is among them is declared.
 const PREFERRED: &[Capability] = &[
@@ -26,6 +26,8 @@ struct Needs<'m> {
     extensions: Vec<&'static str>,
     /// Widths of integer and float types.
     widths: IdMap<u32>,
+    /// Components of vector types.
+    vectors: IdMap<Option<(Id, u32)>>,
     /// Opcodes that need no second look.
     seen: Vec<bool>,
 }
@@ -41,6 +43,7 @@ impl Translator<'_> {
             capabilities: vec![Capability::Addresses, Capability::Kernel],
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),
+            vectors: IdMap::new(0, None),
             seen: vec![false; usize::from(u16::MAX) + 1],
         };
         needs.types();
@@ -124,6 +127,9 @@ impl Needs<'_> {
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
                 self.widths.set(id, inst.word(0));
             }
+            if let (Op::TypeVector, Some(id)) = (inst.op(), inst.result()) {
+                self.vectors.set(id, Some((inst.id(0), inst.word(1))));
+            }
             match inst.op() {
                 Op::TypeInt => match inst.word(0) {
                     8 => self.capability(Capability::Int8),
@@ -184,7 +190,7 @@ impl Needs<'_> {
             .operands
             .iter()
             .all(|o| plain(o.kind) || o.kind == Kind::MemoryAccess);
-        let varies = row.name.starts_with("OpAtomic");
+        let varies = row.name.starts_with("OpAtomic") || row.name.contains("Dot");
         if simple && op != Op::SpecConstantOp && op != Op::ExtInst {
             self.seen[usize::from(op.0)] = !varies;
             return;
@@ -211,6 +217,20 @@ impl Needs<'_> {
         }
     }
 
+    /// Dot products need a capability by what they are of: packed bytes, bytes, or others.
+    fn dot_product(&mut self, inst: InstRef<'_>) {
+        let ty = inst.get_id(0).and_then(|id| self.builder.type_of(id));
+        let Some(ty) = ty else { return };
+        let capability = match self.vectors[ty] {
+            _ if self.widths[ty] == 32 => Capability::DotProductInput4x8BitPacked,
+            Some((component, 4)) if self.widths[component] == 8 => {
+                Capability::DotProductInput4x8Bit
+            }
+            _ => Capability::DotProductInputAll,
+        };
+        self.capability(capability);
+    }
+
     fn enumerant(&mut self, kind: Kind, value: u32) {
         let Some(row) = kind.info().enumerant(value) else {
             return;
@@ -225,6 +245,12 @@ impl Needs<'_> {
     fn by_type(&mut self, inst: InstRef<'_>) {
         let op = inst.op();
         let Some(row) = op.info() else { return };
+        if matches!(
+            op,
+            Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat
+        ) {
+            self.dot_product(inst);
+        }
         if !row.name.starts_with("OpAtomic") {
             return;
         }

@@ -445,6 +445,8 @@ pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Option
     };
     match (from, to) {
         _ if from == to => Ok(None),
+        // Built-in variables stay where they are.
+        (StorageClass::Input, _) => Ok(None),
         (_, StorageClass::Generic) if specific(from) => Ok(Some(Op::PtrCastToGeneric)),
         (StorageClass::Generic, _) if specific(to) => Ok(Some(Op::GenericCastToPtr)),
         _ => Err(refuse(format!(

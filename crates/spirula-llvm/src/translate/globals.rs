@@ -65,12 +65,14 @@ impl Translator<'_> {
         if let Some(builtin) = self.builtin_of_name(name) {
             return self.builtin_variable(builtin);
         }
-        let class = self.storage_class(data.space)?;
-        if class == StorageClass::Function {
-            return Err(refuse(
-                "a global in the private address space has no place in memory",
-            ));
-        }
+        let class = match self.storage_class(data.space)? {
+            // Nothing outside of functions is private: there is one for all.
+            StorageClass::Function => StorageClass::CrossWorkgroup,
+            StorageClass::Generic => {
+                return Err(refuse("it is in the generic address space"));
+            }
+            class => class,
+        };
         let pointee = self.memory_type(data.value_type)?;
         let pointer = self.pointer_type(class, pointee);
         let initializer = match variable.initializer {

@@ -177,7 +177,18 @@ pub(super) fn shortened(name: &str) -> &str {
 fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
     let triple = options.triple.as_deref().unwrap_or(&module.triple);
     let arch = triple.split('-').next().unwrap_or("");
-    match arch {
+    // The version of SPIR-V may stand behind: `spirv64v1.4`. The target says which is written.
+    let family = match arch.rsplit_once('v') {
+        Some((family, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => {
+            if family.ends_with("spir") {
+                arch
+            } else {
+                family
+            }
+        }
+        _ => arch,
+    };
+    match family {
         "spir64" | "spirv64" => Ok(64),
         "spir" | "spirv32" | "spirv" => Ok(32),
         "" => Ok(match module.layout.pointer_width(0) {

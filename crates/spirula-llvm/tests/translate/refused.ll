@@ -1,7 +1,7 @@
 ; Everything that is refused is reported, each once.
 target triple = "spir64-unknown-unknown"
 
-@private = global i32 0
+@generic = addrspace(4) global i32 0
 
 define spir_func i128 @wide(i128 %a) {
   ret i128 %a

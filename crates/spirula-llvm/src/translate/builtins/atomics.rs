@@ -130,7 +130,9 @@ impl Body<'_, '_> {
             AtomicKind::CompareValue => {
                 let expected = self.atomic_value(&site, call, 1)?;
                 let new = self.atomic_value(&site, call, 2)?;
-                Ok(Some(self.exchange(&site, expected, new)))
+                let old = self.exchange(&site, expected, new);
+                let result = self.result_shape(call.inst)?;
+                self.bitcast(site.shape, result, old).map(Some)
             }
             AtomicKind::CompareObject => self.compare_object(&site, call).map(Some),
             AtomicKind::FlagSet => {
@@ -229,6 +231,12 @@ impl Body<'_, '_> {
         let width = call.param(0).map(|param: &Param<'_>| param.base);
         match width {
             Some(super::Base::Int(bits, _)) => Ok(Shape::int(bits, 1)),
+            // Only integers can be compared; floats are by their bits.
+            Some(super::Base::Float(bits))
+                if matches!(kind, AtomicKind::CompareValue | AtomicKind::CompareObject) =>
+            {
+                Ok(Shape::int(bits, 1))
+            }
             Some(super::Base::Float(bits)) => Ok(Shape {
                 elem: Elem::Float,
                 ..Shape::int(bits, 1)
@@ -240,10 +248,8 @@ impl Body<'_, '_> {
     fn atomic_value(&mut self, site: &Site, call: &Call<'_>, index: usize) -> Lowered<Id> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
-        if shape != site.shape {
-            return Err(refuse("a value of another type than the object"));
-        }
-        self.value(value)
+        let id = self.value(value)?;
+        self.bitcast(shape, site.shape, id)
     }
 
     fn exchange(&mut self, site: &Site, expected: Id, new: Id) -> Id {

@@ -6,7 +6,7 @@ use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::FPRoundingMode;
+use spirula_spirv::grammar::enumerants::{FPRoundingMode, StorageClass};
 use spirula_spirv::grammar::opencl_std as std_;
 
 /// The number of lanes that a name ends in; none for a scalar.
@@ -86,6 +86,14 @@ pub(super) fn printf(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option
             true => body.pointer(argument, byte)?,
             false => body.value(argument)?,
         });
+    }
+    let format = operands.first().and_then(|id| body.t.b.type_of(*id));
+    if let Some((class, _)) = format.and_then(|ty| body.t.pointee_of(ty))
+        && class != StorageClass::UniformConstant
+    {
+        body.t
+            .b
+            .extension("SPV_EXT_relaxed_printf_string_address_space");
     }
     let ty = body.call_type(call)?;
     Ok(Some(body.ext(std_::PRINTF, ty, &operands)))

@@ -1,12 +1,12 @@
 //! Functions on numbers: extended instructions, relations, conversions.
 
-use super::{Base, Call};
+use super::{Base, Call, table};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
-use crate::translate::types::{Elem, Shape, padded_lanes};
+use crate::translate::types::{Elem, Shape};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
+use spirula_spirv::grammar::{Category, Op, Quantifier};
 
 /// `dot(a, b)`
 pub(super) fn dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
@@ -129,24 +129,48 @@ impl Body<'_, '_> {
         {
             return Err(refuse("a result of a type that OpenCL does not have"));
         }
-        let mut operands = Vec::with_capacity(call.args.len());
+        let Some(row) = table::extended_row(number) else {
+            return Err(refuse("there is no such extended instruction"));
+        };
+        let many = row
+            .operands
+            .last()
+            .is_some_and(|o| o.quantifier == Quantifier::Many);
+        if call.args.len() != row.operands.len() && !many {
+            return Err(refuse("the number of arguments is not that of operands"));
+        }
+        let mut words = vec![self.t.opencl_std().word(), number];
         for index in 0..call.args.len() {
-            let id = self.argument(call, index)?;
-            let shape = self.t.shape(self.type_of(call.args[index]));
-            operands.push(match (result, shape) {
-                (Some(result), Some(shape)) if result.lanes > 1 && shape.lanes == 1 => {
-                    let lanes = padded_lanes(result.lanes).unwrap_or(result.lanes);
-                    let spread = Shape {
-                        lanes: result.lanes,
-                        padded: lanes,
-                        ..shape
-                    };
-                    self.broadcast(spread, id)
-                }
-                _ => id,
+            let operand = row.operands.get(index).or(row.operands.last());
+            let literal = operand.is_some_and(|o| o.kind.info().category != Category::Id);
+            words.push(match literal {
+                true => self.constant_argument(call, index)? as u32,
+                false => self.extended_operand(result, call, index)?.word(),
             });
         }
-        Ok(self.ext(number, ty, &operands))
+        Ok(self.t.b.value(Op::ExtInst, ty, &words))
+    }
+
+    /// An operand of an extended instruction; a scalar is spread where the result has lanes.
+    fn extended_operand(
+        &mut self,
+        result: Option<Shape>,
+        call: &Call<'_>,
+        index: usize,
+    ) -> Lowered<Id> {
+        let id = self.argument(call, index)?;
+        let shape = self.t.shape(self.type_of(call.args[index]));
+        Ok(match (result, shape) {
+            (Some(result), Some(shape)) if result.lanes > 1 && shape.lanes == 1 => {
+                let spread = Shape {
+                    lanes: result.lanes,
+                    padded: result.padded,
+                    ..shape
+                };
+                self.broadcast(spread, id)
+            }
+            _ => id,
+        })
     }
 
     /// A relation: its truth as 1 for scalars, -1 for vectors.

@@ -1,16 +1,39 @@
 //! Functions named after what SPIR-V calls it: `__spirv_NAME`, `__spirv_ocl_NAME` and
 //! `__spirv_BuiltInNAME`, as SYCL and SPIR-V that went through LLVM have them.
 
-use super::memory::to_space;
+use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
 use super::{Call, table};
-use crate::ir::Type;
+use crate::ir::{ConstKind, Type};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
-use spirula_spirv::grammar::{Category, Kind, Op, Operand, Quantifier, ResultForm};
+use spirula_spirv::grammar::{
+    Category, Class, Kind, Op, Operand, Quantifier, ResultForm, opencl_std,
+};
+use spirula_spirv::ir::Section;
+
+/// Instructions that functions stand for.
+const CALLABLE: &[Class] = &[
+    Class::Arithmetic,
+    Class::Atomic,
+    Class::Barrier,
+    Class::Bit,
+    Class::Composite,
+    Class::Conversion,
+    Class::DeviceSideEnqueue,
+    Class::Group,
+    Class::Image,
+    Class::Memory,
+    Class::Miscellaneous,
+    Class::NonUniform,
+    Class::Pipe,
+    Class::Primitive,
+    Class::RelationalandLogical,
+    Class::Reserved,
+];
 
 impl Body<'_, '_> {
     /// Translates a call of a function that stands for an instruction.
@@ -25,6 +48,7 @@ impl Body<'_, '_> {
         if let Some(name) = name.strip_prefix("ocl_") {
             let name = name.split("_R").next().unwrap_or(name);
             return match table::extended(name) {
+                Some(opencl_std::PRINTF) => printf(self, call),
                 Some(number) => self.extended(number, call).map(Some),
                 None => Err(refuse("there is no such extended instruction")),
             };
@@ -32,6 +56,13 @@ impl Body<'_, '_> {
         let (name, saturated, rounding) = suffixes(name);
         match Op::by_name(name) {
             Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
+            Some(Op::GenericCastToPtr) => self.generic_cast(call).map(Some),
+            Some(Op::SpecConstant) => self.spec_constant(call).map(Some),
+            Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
+            // The same since ever, and the only one of the two from SPIR-V 1.6 on.
+            Some(Op::LessOrGreater) => {
+                self.spirv_instruction(Op::FOrdNotEqual, saturated, rounding, call)
+            }
             Some(op) => self.spirv_instruction(op, saturated, rounding, call),
             None => Err(refuse("there is no such instruction")),
         }
@@ -47,6 +78,12 @@ impl Body<'_, '_> {
         let Some(row) = op.info() else {
             return Err(refuse("there is no such instruction"));
         };
+        if !CALLABLE.contains(&row.class) {
+            return Err(refuse("the instruction does not stand for a function"));
+        }
+        if row.last_version < self.t.options.target.version {
+            return Err(refuse("the target has no such instruction any more"));
+        }
         let skip = match row.result {
             ResultForm::Typed => 2,
             ResultForm::None => 0,
@@ -88,6 +125,11 @@ impl Body<'_, '_> {
 
     /// An operand: truth values as such for instructions that take them.
     fn spirv_operand(&mut self, op: Op, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let atomic = op.info().is_some_and(|row| row.class == Class::Atomic);
+        if atomic && index == 0 {
+            let ty = self.accessed_type(op, call)?;
+            return self.pointer(call.arg(0)?, ty);
+        }
         let id = self.argument(call, index)?;
         let votes = matches!(
             op,
@@ -100,6 +142,68 @@ impl Body<'_, '_> {
             }
             _ => Ok(id),
         }
+    }
+
+    /// The type of what an atomic instruction accesses.
+    fn accessed_type(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        match op {
+            Op::AtomicFlagTestAndSet | Op::AtomicFlagClear => Ok(self.t.b.int(32, false)),
+            Op::AtomicStore => {
+                let shape = self.shape_of(call.arg(3)?)?;
+                Ok(self.t.shape_type(shape))
+            }
+            _ => self.call_type(call),
+        }
+    }
+
+    /// `GenericCastToPtr_ToSPACE(pointer, space)`
+    fn generic_cast(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let ty = self.call_type(call)?;
+        let Some((class, pointee)) = self.t.pointee_of(ty) else {
+            return Err(refuse("the result is no pointer"));
+        };
+        let pointer = self.pointer(call.arg(0)?, pointee)?;
+        self.cast_space(pointer, class)
+    }
+
+    /// `SpecConstant(number, default)`
+    fn spec_constant(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let number = self.constant_argument(call, 0)? as u32;
+        let shape = self.result_shape(call.inst)?;
+        let default = call.arg(1)?.as_const();
+        let bits = default.and_then(|c| match *self.t.module.consts.kind(c) {
+            ConstKind::Int(bits) | ConstKind::Float(bits) => Some(bits),
+            _ => None,
+        });
+        let (Some(bits), 1) = (bits, shape.lanes) else {
+            return Err(refuse("the default has to be a constant number"));
+        };
+        let ty = self.t.shape_type(shape);
+        let id = self.t.b.fresh_id();
+        let mut words = vec![ty.word(), id.word()];
+        let op = match (shape.elem, bits) {
+            (Elem::Bool, 0) => Op::SpecConstantFalse,
+            (Elem::Bool, _) => Op::SpecConstantTrue,
+            _ => Op::SpecConstant,
+        };
+        if op == Op::SpecConstant {
+            words.push(bits as u32);
+            words.extend((shape.width > 32).then_some((bits >> 32) as u32));
+        }
+        self.t.b.push(Section::Globals, op, &words);
+        self.t.b.set_type_of(id, ty);
+        self.decorate(id, Decoration::SpecId, &[number]);
+        Ok(id)
+    }
+
+    /// `SpecConstantComposite(members…)`
+    fn spec_composite(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let ty = self.call_type(call)?;
+        let mut words = Vec::with_capacity(call.args.len());
+        for &argument in call.args {
+            words.push(self.in_memory(argument)?.word());
+        }
+        Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
     }
 
     fn spirv_result(&mut self, op: Op, words: &[u32], call: &Call<'_>) -> Lowered<Id> {

@@ -55,7 +55,7 @@ pub(super) fn async_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
 
 /// `async_work_group_strided_copy(destination, source, count, stride, event)`
 pub(super) fn async_strided_copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
-    let stride = body.value(call.arg(3)?)?;
+    let stride = body.size_argument(call, 3)?;
     body.group_copy(call, stride, 4).map(Some)
 }
 
@@ -190,6 +190,14 @@ impl Body<'_, '_> {
         Ok(chosen)
     }
 
+    /// An argument as an integer as wide as a pointer.
+    fn size_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+        let value = call.arg(index)?;
+        let from = self.shape_of(value)?;
+        let id = self.value(value)?;
+        Ok(self.resized(from, Shape::int(self.t.pointer_bits, 1), id, false))
+    }
+
     fn group_copy(&mut self, call: &Call<'_>, stride: Id, event: usize) -> Lowered<Id> {
         let event = call.arg(event)?;
         if self.is_pointer(event) {
@@ -198,7 +206,7 @@ impl Body<'_, '_> {
         let scope = self.t.u32(Scope::Workgroup.0);
         let destination = self.argument(call, 0)?;
         let source = self.argument(call, 1)?;
-        let count = self.value(call.arg(2)?)?;
+        let count = self.size_argument(call, 2)?;
         let event = self.value(event)?;
         let ty = self.call_type(call)?;
         let operands = [scope, destination, source, count, stride, event];

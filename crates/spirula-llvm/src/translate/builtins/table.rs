@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
-use spirula_spirv::grammar::{ExtInstSet, Op};
+use spirula_spirv::grammar::{ExtInst, ExtInstSet, Op};
 use std::sync::OnceLock;
 
 /// How a call is translated.
@@ -484,9 +484,14 @@ pub(super) fn lookup(name: &str) -> Option<Lower> {
 }
 
 /// The number of an extended instruction of OpenCL.
-pub(in crate::translate) fn extended(name: &str) -> Option<u32> {
+pub(super) fn extended(name: &str) -> Option<u32> {
     let set = ExtInstSet::by_name("OpenCL.std")?;
     set.instruction_by_name(name).map(|row| row.number)
+}
+
+/// The row of an extended instruction of OpenCL.
+pub(super) fn extended_row(number: u32) -> Option<&'static ExtInst> {
+    ExtInstSet::by_name("OpenCL.std")?.instruction(number)
 }
 
 #[cfg(test)]

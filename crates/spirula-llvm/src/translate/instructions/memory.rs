@@ -78,10 +78,23 @@ impl Body<'_, '_> {
         }
         for (inst, id) in made {
             self.name(inst, id);
-            if let Ok(id) = self.settle(inst, id) {
-                self.set(inst, id);
+            match self.placed(inst, id) {
+                Ok(id) => self.set(inst, id),
+                Err(refusal) => {
+                    self.t.report(self.func, function.place(inst), &refusal);
+                    self.stand_in(inst, Opcode::Alloca);
+                }
             }
         }
+    }
+
+    /// A variable as what its allocation gives: cast, where that is a generic pointer.
+    fn placed(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
+        let ty = self.function.inst(inst).ty;
+        let space = self.t.module.types.address_space(ty).unwrap_or(0);
+        let class = self.t.storage_class(space)?;
+        let id = self.cast_space(id, class)?;
+        self.settle(inst, id)
     }
 
     /// The variable of an allocation; none where its size is not known.
