@@ -400,4 +400,14 @@ mod tests {
             assert!(text.parse::<ArgSpec>().is_err(), "{text}");
         }
     }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_parsed_or_refused(text in "[-0-9a-fx,:=@()\\[\\]. ]{0,12}(f32|u8|local|hex|random|iota)?[-0-9x=(),:\\[\\] ]{0,12}") {
+            if let Ok(ArgSpec { value: ValueSpec::Array { element, shape, contents }, .. }) = text.parse() {
+                let count = extent(element, &shape).map_or(0, |(count, _)| count.min(100));
+                let _ = contents.fill(element, count, 1);
+            }
+        }
+    }
 }

@@ -1,0 +1,117 @@
+//! The CPU device through the interface of devices.
+
+use spirula_runtime::{Argument, Bound, Device, DeviceOptions, Error, Inputs, Launch, Size};
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+
+fn device() -> Device {
+    Device::open("cpu", &DeviceOptions::default()).expect("there is a CPU")
+}
+
+/// `out[i] = in[i] * factor`, for `GLCompute` with workgroups of 4.
+fn shader() -> Module {
+    let words = parse(include_str!("cpu/scale.spvasm"), &ParseOptions::default());
+    Module::from_words(words.expect("the text is correct")).expect("the module is correct")
+}
+
+#[test]
+fn buffers_hold_what_is_written() {
+    let mut device = device();
+    let buffer = device.create_buffer(100).unwrap();
+    assert_eq!(device.download(buffer).unwrap(), [0; 100]);
+    assert_eq!(device.address(buffer).unwrap() % 128, 0);
+    device.write(buffer, 98, &[1, 2]).unwrap();
+    let mut end = [9; 3];
+    device.read(buffer, 97, &mut end).unwrap();
+    assert_eq!(end, [0, 1, 2]);
+    let beyond = device.write(buffer, 99, &[1, 2]).unwrap_err();
+    assert_eq!(
+        beyond.to_string(),
+        "bytes 99 to 101 are not within a buffer of 100 bytes"
+    );
+    device.destroy_buffer(buffer).unwrap();
+    assert_eq!(device.download(buffer), Err(Error::Handle("a buffer")));
+    assert!(device.destroy_buffer(buffer).is_err());
+}
+
+#[test]
+fn sizes_beyond_memory_are_an_error() {
+    let mut device = device();
+    for size in [u64::MAX, 1 << 60, 1 << 45] {
+        assert!(
+            matches!(device.create_buffer(size), Err(Error::Memory { .. })),
+            "{size}"
+        );
+    }
+    assert!(device.create_buffer(0).is_ok());
+}
+
+#[test]
+fn shaders_run_with_their_constants() {
+    let mut device = device();
+    let words = |n: [u32; 4]| n.map(u32::to_le_bytes).concat();
+    let from = device.upload(&words([1, 2, 3, 4])).unwrap();
+    let to = device.create_buffer(16).unwrap();
+    let mut run = |spec: &[(u32, u64)]| {
+        let kernel = device.create_kernel(&shader(), "main", spec)?;
+        let bound = |binding, buffer| Bound {
+            set: 0,
+            binding,
+            index: 0,
+            buffer,
+        };
+        device.launch(&Launch {
+            kernel,
+            size: Size::Groups([1; 3]),
+            inputs: Inputs::Resources {
+                bindings: vec![bound(0, from), bound(1, to)],
+                push: Vec::new(),
+            },
+        })?;
+        device.download(to)
+    };
+    assert_eq!(run(&[]).unwrap(), words([2, 4, 6, 8]));
+    assert_eq!(run(&[(7, 10)]).unwrap(), words([10, 20, 30, 40]));
+    let error = |spec| run(spec).unwrap_err().to_string();
+    let mut error = error;
+    assert_eq!(
+        error(&[(1, 1)]),
+        "specialisation constant 1: the module has no such constant; it has: 7"
+    );
+    assert_eq!(
+        error(&[(7, 1 << 32)]),
+        "specialisation constant 7: 0x100000000 has more than 32 bits"
+    );
+    assert_eq!(
+        error(&[(7, 1), (7, 1)]),
+        "specialisation constant 7: it is given twice"
+    );
+}
+
+#[test]
+fn launches_name_what_does_not_fit() {
+    let mut device = device();
+    let kernel = device.create_kernel(&shader(), "main", &[]).unwrap();
+    let buffer = device.create_buffer(16).unwrap();
+    let mut said = |inputs| {
+        let size = Size::Groups([1; 3]);
+        let launch = Launch {
+            kernel,
+            size,
+            inputs,
+        };
+        device.launch(&launch).unwrap_err().to_string()
+    };
+    let unbound = said(Inputs::Resources {
+        bindings: Vec::new(),
+        push: Vec::new(),
+    });
+    assert_eq!(unbound, "set 0, binding 0 (from): no buffer is bound");
+    let arguments = said(Inputs::Arguments(vec![Argument::Buffer(buffer)]));
+    assert_eq!(
+        arguments,
+        "main is a shader: it takes buffers by set and binding"
+    );
+    let missing = device.create_kernel(&shader(), "other", &[]).unwrap_err();
+    assert!(matches!(missing, Error::Module(_)), "{missing}");
+}
