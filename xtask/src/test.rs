@@ -1,7 +1,8 @@
-//! The test command: format, lints, tests, corpora.
+//! The test command: rules of the house, format, lints, tests, corpora.
 
 use crate::{tidy, tools};
 use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -9,99 +10,128 @@ use std::time::Instant;
 /// What the corpora may leave unsupported, with reasons.
 const ALLOWED: &str = "tests/unsupported.tsv";
 
-/// Corpus folders that `spirula test` runs.
-const CORPORA: &[&str] = &["llvm-ir/kernels", "spirv/compute"];
+/// Corpus folders that `spirula test` runs, and on which device.
+const CORPORA: &[(&str, &str)] = &[
+    ("llvm-ir/kernels", "cpu"),
+    ("spirv/compute", "cpu"),
+    ("spirv/compute", "vulkan"),
+];
 
-/// Runs everything that must hold before a change lands. With `CI` set, what cannot be run is a
-/// failure; otherwise it is said aloud at the end.
+/// A run of the test command.
+struct Run {
+    root: PathBuf,
+    /// Environment of all steps: where the external tools are.
+    environment: Vec<(&'static str, OsString)>,
+    /// What could not be run, and why.
+    left_out: Vec<String>,
+}
+
+/// Runs everything that must hold before a change lands. With `CI` set, a missing tool is a
+/// failure; otherwise it is said aloud at the end. The corpora, which are no part of the
+/// repository, are run where they are.
 pub fn run() -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("..")
         .canonicalize()?;
-    let ci = std::env::var_os("CI").is_some();
-    let mut left_out = Vec::new();
     tidy::check(&root)?;
-    let validator = match tools::validator(&root.join("target")) {
-        Ok(path) => Some(path),
-        Err(error) if ci => return Err(error.context("the tests need the SPIR-V validator")),
-        Err(error) => {
-            left_out.push(format!(
-                "validation of the modules that we write: {error:#}"
-            ));
-            None
-        }
+    let mut run = Run {
+        root,
+        environment: Vec::new(),
+        left_out: Vec::new(),
     };
-    step(
-        &root,
-        validator.as_deref(),
+    let vulkan = run.find_tools()?;
+    run.step("cargo", &["fmt", "--all", "--check"])?;
+    run.step(
         "cargo",
-        &["fmt", "--all", "--check"],
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
     )?;
-    let lints = [
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ];
-    step(&root, validator.as_deref(), "cargo", &lints)?;
-    step(
-        &root,
-        validator.as_deref(),
-        "cargo",
-        &["test", "--workspace"],
-    )?;
-    step(
-        &root,
-        validator.as_deref(),
-        "cargo",
-        &["build", "--release", "--bin", "spirula"],
-    )?;
-    match corpus(&root) {
-        Some(corpus) => corpora(&root, &corpus)?,
-        None => left_out.push("the corpora: set SPIRULA_CORPUS to their folder".to_owned()),
-    }
-    for what in &left_out {
+    run.step("cargo", &["test", "--workspace"])?;
+    run.step("cargo", &["build", "--release", "--bin", "spirula"])?;
+    run.corpora(vulkan)?;
+    for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
     }
     eprintln!("everything that was run passed");
     Ok(())
 }
 
-fn corpora(root: &Path, corpus: &Path) -> Result<()> {
-    for folder in CORPORA {
-        let path = corpus.join(folder);
-        let path = path
-            .to_str()
-            .context("the corpus folder's name is no UTF-8")?;
-        let arguments = ["test", path, "--strict", "--allow", ALLOWED];
-        step(root, None, "target/release/spirula", &arguments)?;
+impl Run {
+    /// Finds or fetches the external tools; whether there is a Vulkan driver.
+    fn find_tools(&mut self) -> Result<bool> {
+        let target = self.root.join("target");
+        if let Some(path) = self.tool("the SPIR-V validator", tools::validator(&target))? {
+            self.environment.push(("SPIRV_VAL", path.into()));
+        }
+        let lavapipe = self.tool("the Vulkan driver lavapipe", tools::lavapipe(&target))?;
+        let Some(lavapipe) = lavapipe else {
+            return Ok(false);
+        };
+        self.environment.extend([
+            ("VK_DRIVER_FILES", lavapipe.driver.clone().into()),
+            ("VK_ICD_FILENAMES", lavapipe.driver.into()),
+            ("LD_LIBRARY_PATH", lavapipe.libraries.into()),
+            ("SPIRULA_REQUIRE_VULKAN", "1".into()),
+        ]);
+        Ok(true)
     }
-    Ok(())
-}
 
-/// The folder of the corpora: `SPIRULA_CORPUS`, else beside the repository.
-fn corpus(root: &Path) -> Option<PathBuf> {
-    let beside = root.join("../shared/corpus");
-    let folder = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
-    folder.is_dir().then_some(folder)
-}
+    fn tool<T>(&mut self, what: &str, found: Result<T>) -> Result<Option<T>> {
+        match found {
+            Ok(tool) => Ok(Some(tool)),
+            Err(error) if std::env::var_os("CI").is_some() => {
+                Err(error.context(format!("the tests need {what}")))
+            }
+            Err(error) => {
+                self.left_out.push(format!("what needs {what}: {error:#}"));
+                Ok(None)
+            }
+        }
+    }
 
-fn step(root: &Path, validator: Option<&Path>, program: &str, arguments: &[&str]) -> Result<()> {
-    eprintln!("$ {program} {}", arguments.join(" "));
-    let start = Instant::now();
-    let mut command = Command::new(program);
-    command.args(arguments).current_dir(root);
-    if let Some(validator) = validator {
-        command.env("SPIRV_VAL", validator);
+    fn corpora(&mut self, vulkan: bool) -> Result<()> {
+        let beside = self.root.join("../shared/corpus");
+        let corpus = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
+        if !corpus.is_dir() {
+            self.left_out
+                .push("the corpora: set SPIRULA_CORPUS to their folder".to_owned());
+            return Ok(());
+        }
+        for (folder, device) in CORPORA {
+            if *device == "vulkan" && !vulkan {
+                continue;
+            }
+            let path = corpus.join(folder);
+            let path = path
+                .to_str()
+                .context("the corpus folder's name is no UTF-8")?;
+            let arguments = [
+                "test", path, "--device", device, "--strict", "--allow", ALLOWED,
+            ];
+            self.step("target/release/spirula", &arguments)?;
+        }
+        Ok(())
     }
-    let status = command
-        .status()
-        .with_context(|| format!("{program} does not start"))?;
-    eprintln!("  {:.1} s", start.elapsed().as_secs_f64());
-    if !status.success() {
-        bail!("{program} {} failed", arguments.join(" "));
+
+    fn step(&self, program: &str, arguments: &[&str]) -> Result<()> {
+        eprintln!("$ {program} {}", arguments.join(" "));
+        let start = Instant::now();
+        let status = Command::new(program)
+            .args(arguments)
+            .current_dir(&self.root)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .status()
+            .with_context(|| format!("{program} does not start"))?;
+        eprintln!("  {:.1} s", start.elapsed().as_secs_f64());
+        if !status.success() {
+            bail!("{program} {} failed", arguments.join(" "));
+        }
+        Ok(())
     }
-    Ok(())
 }

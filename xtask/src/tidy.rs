@@ -53,6 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const UNSAFE: &[&str] = &[
     "crates/spirula-cpu/src",
     "crates/spirula-runtime/src/cpu",
+    "crates/spirula-runtime/src/vulkan",
     "crates/spirula-bench",
 ];
 
@@ -113,6 +114,42 @@ fn arrows(manifest: &Path, name: &str, allowed: &[&str], breaches: &mut Vec<Stri
         let sibling = in_dependencies && dependency.starts_with("spirula");
         if sibling && !allowed.contains(&dependency) {
             breaches.push(format!("{name} must not depend on {dependency}"));
+        }
+    }
+    Ok(())
+}
+
+/// Every dependency on others' crates has its reason in ARCHITECTURE.md.
+fn dependencies(root: &Path, breaches: &mut Vec<String>) -> Result<()> {
+    let reasons = fs::read_to_string(root.join("ARCHITECTURE.md"))?;
+    let mut manifests = vec![root.join("xtask/Cargo.toml")];
+    for entry in fs::read_dir(root.join("crates"))? {
+        manifests.push(entry?.path().join("Cargo.toml"));
+    }
+    manifests.sort();
+    for manifest in manifests {
+        let text = fs::read_to_string(&manifest)?;
+        let mut within = false;
+        for line in text.lines() {
+            if line.starts_with('[') {
+                within = line.ends_with("dependencies]");
+                continue;
+            }
+            let name = line.split(['.', ' ', '=', '#']).next().unwrap_or("");
+            let words = reasons.split(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c));
+            let family = name.split('-').next().unwrap_or("");
+            let known =
+                |w: &str| w == name || w == format!("{family}-*") || w == format!("{family}-");
+            if within
+                && !name.is_empty()
+                && !name.starts_with("spirula")
+                && !words.clone().any(known)
+            {
+                breaches.push(format!(
+                    "{}: no reason for {name} in ARCHITECTURE.md",
+                    manifest.display()
+                ));
+            }
         }
     }
     Ok(())

@@ -1,0 +1,79 @@
+//! The Khronos validator, started through the C library that it was built for.
+
+use super::apt::{Archive, libraries};
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The oldest validator that is asked.
+const OLDEST: (u32, u32) = (2026, 4);
+
+/// Path of the validator: `SPIRV_VAL`, else one that was fetched before, else on the system's
+/// path, else fetched now.
+pub fn validator(target: &Path) -> Result<PathBuf> {
+    let tools = target.join("tools");
+    let fetched = tools.join("bin/spirv-val");
+    let named = std::env::var_os("SPIRV_VAL").map(PathBuf::from).into_iter();
+    for path in named.chain([fetched.clone(), PathBuf::from("spirv-val")]) {
+        if version(&path).is_some_and(|v| v >= OLDEST) {
+            return Ok(path);
+        }
+    }
+    eprintln!("fetching the SPIR-V validator (Debian's spirv-tools)");
+    let root = tools.join("spirv-tools");
+    let archive = Archive::open(&tools.join("apt-sid"), &["sid"])?;
+    archive.unpack(&["spirv-tools", "libc6"], &root)?;
+    write_launcher(&fetched, &root)?;
+    match version(&fetched) {
+        Some(v) if v >= OLDEST => Ok(fetched),
+        Some((year, n)) => bail!("the archive has only version {year}.{n} of the validator"),
+        None => bail!("the fetched validator does not start"),
+    }
+}
+
+/// Year and number that `spirv-val --version` prints.
+fn version(path: &Path) -> Option<(u32, u32)> {
+    let output = Command::new(path).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (year, rest) = text.split_once("SPIRV-Tools v")?.1.split_once('.')?;
+    let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    Some((year.parse().ok()?, number.parse().ok()?))
+}
+
+/// A script that starts the unpacked program with the libraries unpacked beside it.
+fn write_launcher(script: &Path, root: &Path) -> Result<()> {
+    let libraries = libraries(root)?;
+    let mut loaders = fs::read_dir(&libraries)?.filter_map(|e| Some(e.ok()?.path()));
+    let loader = loaders
+        .find(|p| {
+            p.file_name()
+                .is_some_and(|n| n.to_string_lossy().starts_with("ld-linux"))
+        })
+        .context("the archive's C library has no loader")?;
+    let text = format!(
+        "#!/bin/sh\nexec '{}' --library-path '{}' '{}' \"$@\"\n",
+        loader.display(),
+        libraries.display(),
+        root.canonicalize()?.join("usr/bin/spirv-val").display()
+    );
+    if let Some(bin) = script.parent() {
+        fs::create_dir_all(bin)?;
+    }
+    fs::write(script, text)?;
+    make_executable(script)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    Ok(fs::set_permissions(
+        path,
+        fs::Permissions::from_mode(0o755),
+    )?)
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> Result<()> {
+    bail!("the validator is fetched on Linux only: install SPIRV-Tools and set SPIRV_VAL")
+}
