@@ -51,7 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// Where `unsafe` may stand (ARCHITECTURE.md, "Unsafe code").
 const UNSAFE: &[&str] = &[
-    "crates/spirula-cpu/src",
+    "crates/spirula-cpu/",
     "crates/spirula-runtime/src/cpu",
     "crates/spirula-runtime/src/vulkan",
     "crates/spirula-bench",
@@ -94,6 +94,7 @@ pub fn check(root: &Path) -> Result<()> {
             ));
         }
     }
+    dependencies(root, &mut breaches)?;
     ensure!(
         breaches.is_empty(),
         "rules of the house are broken:\n  {}",

@@ -7,5 +7,5 @@ mod apt;
 mod lavapipe;
 mod validator;
 
-pub use lavapipe::{Lavapipe, lavapipe};
+pub use lavapipe::lavapipe;
 pub use validator::validator;

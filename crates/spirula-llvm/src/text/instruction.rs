@@ -1,10 +1,8 @@
 //! Instructions in LLVM assembly.
 
-use super::lexer::Kind;
-use super::parser::{Name, Parser};
+use super::parser::Parser;
 use crate::ir::{
-    Align, AttrSet, Block, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode,
-    Ordering, Predicate, RmwOp, Span, Symbol, Type, TypeKind, Value, address_type, compare_type,
+    Block, Extra, Flags, Instruction, Opcode, Predicate, Span, Type, TypeKind, Value, compare_type,
     member_type, shuffle_mask, shuffle_type,
 };
 use crate::{Error, fault};
@@ -89,7 +87,7 @@ impl Parser<'_> {
         }
     }
 
-    fn plain(
+    pub(super) fn plain(
         &mut self,
         opcode: Opcode,
         flags: Flags,
@@ -111,14 +109,14 @@ impl Parser<'_> {
         )
     }
 
-    fn blocks(&mut self, blocks: &[Block]) -> Result<Extra, Error> {
+    pub(super) fn blocks(&mut self, blocks: &[Block]) -> Result<Extra, Error> {
         let body = self.body()?;
         let start = body.func.block_pool.len();
         body.func.block_pool.extend_from_slice(blocks);
         Ok(Extra::Blocks(Span::since(start, &body.func.block_pool)))
     }
 
-    fn numbers(&mut self, numbers: &[u32]) -> Result<Span, Error> {
+    pub(super) fn numbers(&mut self, numbers: &[u32]) -> Result<Span, Error> {
         let body = self.body()?;
         let start = body.func.number_pool.len();
         body.func.number_pool.extend_from_slice(numbers);
@@ -253,7 +251,7 @@ impl Parser<'_> {
         )
     }
 
-    fn target_list(&mut self) -> Result<Vec<Block>, Error> {
+    pub(super) fn target_list(&mut self) -> Result<Vec<Block>, Error> {
         self.expect(b'[')?;
         let mut blocks = Vec::new();
         self.list(b']', |parser| {
@@ -281,13 +279,13 @@ impl Parser<'_> {
     }
 
     /// Takes a comma if a certain character follows it.
-    fn comma_before(&mut self, punct: u8) -> bool {
+    pub(super) fn comma_before(&mut self, punct: u8) -> bool {
         let ahead = self.text[self.token.end..].trim_ascii_start();
         self.at(b',') && ahead.first() == Some(&punct) && self.eat(b',')
     }
 
     /// Takes a comma unless metadata follows it.
-    fn comma_before_operand(&mut self) -> bool {
+    pub(super) fn comma_before_operand(&mut self) -> bool {
         let ahead = self.text[self.token.end..].trim_ascii_start();
         self.at(b',') && ahead.first() != Some(&b'!') && self.eat(b',')
     }
@@ -308,210 +306,6 @@ impl Parser<'_> {
             ty,
             &[condition, first, second],
             Extra::None,
-            start,
-        )
-    }
-
-    fn alloca(&mut self, start: usize) -> Result<(), Error> {
-        let mut flags = self.flags(Flags::INALLOCA);
-        flags |= self.flags(Flags::SWIFTERROR);
-        let ty = self.ty()?;
-        let mut count = None;
-        let mut align = Align::NONE;
-        let mut space = 0;
-        while self.comma_before_operand() {
-            if self.at_word("align") {
-                self.bump();
-                align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
-            } else if let Some(found) = self.address_space()? {
-                space = found;
-            } else {
-                count = Some(self.typed_value()?.1);
-            }
-        }
-        let one = self.module.consts.int(&self.module.types, Type::I32, 1);
-        let count = count.unwrap_or(Value::constant(one));
-        let pointer = self.pointer_to(ty, space);
-        let extra = Extra::Alloca { ty, align };
-        self.plain(Opcode::Alloca, flags, pointer, &[count], extra, start)
-    }
-
-    /// `syncscope("…")` if it comes next, then an ordering.
-    fn scope_and_ordering(&mut self) -> Result<(Symbol, Ordering), Error> {
-        let scope = self.scope()?;
-        Ok((scope, self.ordering()?))
-    }
-
-    fn scope(&mut self) -> Result<Symbol, Error> {
-        if !self.eat_word("syncscope") {
-            return Ok(Symbol::EMPTY);
-        }
-        self.expect(b'(')?;
-        let scope = self.symbol_string()?;
-        self.expect(b')')?;
-        Ok(scope)
-    }
-
-    fn ordering(&mut self) -> Result<Ordering, Error> {
-        match self.eat_named(Ordering::from_name) {
-            Some(ordering) => Ok(ordering),
-            None => self.expected("an ordering"),
-        }
-    }
-
-    /// `, align 8` if it comes next.
-    fn alignment(&mut self) -> Result<Align, Error> {
-        if !self.comma_before_operand() {
-            return Ok(Align::NONE);
-        }
-        self.expect_word("align")?;
-        Ok(Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE))
-    }
-
-    fn access(&mut self, atomic: bool) -> Result<Extra, Error> {
-        let (scope, ordering) = match atomic {
-            true => self.scope_and_ordering()?,
-            false => (Symbol::EMPTY, Ordering::NotAtomic),
-        };
-        Ok(Extra::Access {
-            align: self.alignment()?,
-            ordering,
-            scope,
-        })
-    }
-
-    fn load(&mut self, start: usize) -> Result<(), Error> {
-        let atomic = self.eat_word("atomic");
-        let flags = self.flags(Flags::VOLATILE);
-        let ty = self.ty()?;
-        self.expect(b',')?;
-        let (_, pointer) = self.typed_value()?;
-        let extra = self.access(atomic)?;
-        self.plain(Opcode::Load, flags, ty, &[pointer], extra, start)
-    }
-
-    fn store(&mut self, start: usize) -> Result<(), Error> {
-        let atomic = self.eat_word("atomic");
-        let flags = self.flags(Flags::VOLATILE);
-        let (_, value) = self.typed_value()?;
-        self.expect(b',')?;
-        let (_, pointer) = self.typed_value()?;
-        let extra = self.access(atomic)?;
-        self.plain(
-            Opcode::Store,
-            flags,
-            Type::VOID,
-            &[value, pointer],
-            extra,
-            start,
-        )
-    }
-
-    fn address(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
-        let source = self.ty()?;
-        self.expect(b',')?;
-        let (base_type, base) = self.typed_value()?;
-        let mut operands = vec![base];
-        let mut indices = Vec::new();
-        while self.comma_before_operand() {
-            let (ty, index) = self.typed_value()?;
-            operands.push(index);
-            indices.push((ty, index.as_const()));
-        }
-        let place = self.place_from(start);
-        let module = &mut self.module;
-        let ty = address_type(
-            &mut module.types,
-            &module.consts,
-            source,
-            base_type,
-            indices,
-        )
-        .map_err(|why| fault(place, why))?;
-        // The flag includes the weaker one.
-        let flags = if flags.has(Flags::INBOUNDS) {
-            Flags(flags.0 & !Flags::NUSW.0)
-        } else {
-            flags
-        };
-        self.plain(
-            Opcode::GetElementPtr,
-            flags,
-            ty,
-            &operands,
-            Extra::SourceType(source),
-            start,
-        )
-    }
-
-    fn fence(&mut self, start: usize) -> Result<(), Error> {
-        let (scope, ordering) = self.scope_and_ordering()?;
-        let extra = Extra::Fence { ordering, scope };
-        self.plain(Opcode::Fence, Flags::NONE, Type::VOID, &[], extra, start)
-    }
-
-    fn compare_exchange(&mut self, start: usize) -> Result<(), Error> {
-        let mut flags = if self.eat_word("weak") {
-            Flags::WEAK
-        } else {
-            Flags::NONE
-        };
-        flags |= self.flags(Flags::VOLATILE);
-        let (_, pointer) = self.typed_value()?;
-        self.expect(b',')?;
-        let (ty, expected) = self.typed_value()?;
-        self.expect(b',')?;
-        let place = self.token.place();
-        let (new_type, new) = self.typed_value()?;
-        if !self.module.types.agree(new_type, ty) {
-            return Err(fault(
-                place,
-                "a value of another type than the one expected in memory",
-            ));
-        }
-        let (scope, success) = self.scope_and_ordering()?;
-        let failure = self.ordering()?;
-        let extra = Extra::CmpXchg {
-            align: self.alignment()?,
-            success,
-            failure,
-            scope,
-        };
-        let ty = self
-            .module
-            .types
-            .literal_struct([ty, Type::I1].into(), false);
-        self.plain(
-            Opcode::CmpXchg,
-            flags,
-            ty,
-            &[pointer, expected, new],
-            extra,
-            start,
-        )
-    }
-
-    fn read_modify_write(&mut self, start: usize) -> Result<(), Error> {
-        let flags = self.flags(Flags::VOLATILE);
-        let Some(op) = self.eat_named(RmwOp::from_name) else {
-            return self.expected("an atomic operation");
-        };
-        let (_, pointer) = self.typed_value()?;
-        self.expect(b',')?;
-        let (ty, value) = self.typed_value()?;
-        let (scope, ordering) = self.scope_and_ordering()?;
-        let extra = Extra::Rmw {
-            op,
-            align: self.alignment()?,
-            ordering,
-            scope,
-        };
-        self.plain(
-            Opcode::AtomicRmw,
-            flags,
-            ty,
-            &[pointer, value],
-            extra,
             start,
         )
     }
@@ -682,187 +476,5 @@ impl Parser<'_> {
         };
         let blocks = self.blocks(target.as_slice())?;
         self.plain(opcode, Flags::NONE, Type::VOID, &[pad], blocks, start)
-    }
-
-    /// `call`, `invoke` and `callbr` behind their flags.
-    fn call(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
-        let convention = self.convention()?.unwrap_or(CallingConvention::C);
-        let result_attributes = self.value_attributes()?;
-        self.address_space()?;
-        let stated = self.ty()?;
-        let callee_token = self.token;
-        let undeclared = self.undeclared_intrinsic()?;
-        let callee = match undeclared {
-            Some(_) => Value::local(0),
-            None => self.callee(stated)?,
-        };
-        let mut operands = vec![callee];
-        let (types, param_attributes) = self.arguments(&mut operands)?;
-        let function_type = match self.module.types.signature(stated) {
-            Some((_, params, variadic)) => {
-                let agree = |(&a, &b): (&Type, &Type)| self.module.types.agree(a, b);
-                let fits = types.len() >= params.len()
-                    && types.iter().zip(params).all(agree)
-                    && (variadic || types.len() == params.len());
-                if !fits {
-                    let place = self.place_from(callee_token.start);
-                    return Err(fault(
-                        place,
-                        "arguments of other types than the function has",
-                    ));
-                }
-                stated
-            }
-            None => {
-                let kind = TypeKind::Function {
-                    result: stated,
-                    params: types.clone().into(),
-                    variadic: false,
-                };
-                self.module.types.intern(kind)
-            }
-        };
-        if let Some(asm) = self.asm_callee.take() {
-            self.module.inline_asm[asm as usize].function_type = function_type;
-        }
-        if let Some(name) = undeclared {
-            operands[0] = self.declare(name, function_type, callee_token)?;
-        }
-        let arguments = types.len() as u32;
-        let attributes = self.function_attributes()?;
-        let bundles = self.bundles(&mut operands)?;
-        let targets = self.call_targets(opcode)?;
-        let function_set = self.module.attributes.set(attributes);
-        let attributes =
-            self.module
-                .attributes
-                .list(function_set, result_attributes, param_attributes);
-        let ty = self
-            .module
-            .types
-            .signature(function_type)
-            .map_or(Type::VOID, |it| it.0);
-        let operands = self.body()?.operands(&operands);
-        let base = operands.start;
-        let place_bundle = |(tag, from, len): (Symbol, u32, u32)| Bundle {
-            tag,
-            operands: Span {
-                start: base + from,
-                len,
-            },
-        };
-        let bundles = bundles.into_iter().map(place_bundle).collect();
-        let Extra::Blocks(targets) = self.blocks(&targets)? else {
-            return self.expected("blocks");
-        };
-        let calls = &mut self.body()?.func.calls;
-        calls.push(CallInfo {
-            function_type,
-            convention,
-            attributes,
-            arguments,
-            bundles,
-            targets,
-        });
-        let extra = Extra::Call(calls.len() as u32 - 1);
-        self.push(
-            Instruction {
-                opcode,
-                flags,
-                ty,
-                operands,
-                extra,
-            },
-            start,
-        )
-    }
-
-    /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
-    fn undeclared_intrinsic(&mut self) -> Result<Option<Name>, Error> {
-        if self.token.kind != Kind::Global || !self.bytes(self.token).starts_with(b"@llvm.") {
-            return Ok(None);
-        }
-        let name = self.name_of(self.token)?;
-        if self.globals.contains_key(&name) {
-            return Ok(None);
-        }
-        self.bump();
-        Ok(Some(name))
-    }
-
-    fn callee(&mut self, stated: Type) -> Result<Value, Error> {
-        match self.token.kind {
-            Kind::Global => Ok(Value::constant(self.global_reference()?)),
-            Kind::Local => {
-                let fallback = self.pointer_to(stated, self.module.layout.program_space());
-                self.local_of_any_type(fallback)
-            }
-            _ if self.at_word("asm") => {
-                let asm = self.inline_asm(stated)?;
-                self.asm_callee = Some(self.module.inline_asm.len() as u32 - 1);
-                Ok(Value::constant(asm))
-            }
-            _ => {
-                let ty = self.pointer_to(stated, self.module.layout.program_space());
-                Ok(Value::constant(self.constant(ty)?))
-            }
-        }
-    }
-
-    fn arguments(&mut self, operands: &mut Vec<Value>) -> Result<(Vec<Type>, Vec<AttrSet>), Error> {
-        self.expect(b'(')?;
-        let (mut types, mut attributes) = (Vec::new(), Vec::new());
-        self.list(b')', |parser| {
-            if parser.token.kind == Kind::Ellipsis {
-                parser.bump();
-                return if parser.at(b')') {
-                    Ok(())
-                } else {
-                    parser.expected("`)`")
-                };
-            }
-            let ty = parser.ty()?;
-            types.push(ty);
-            attributes.push(parser.value_attributes()?);
-            operands.push(parser.value(ty)?);
-            Ok(())
-        })?;
-        Ok((types, attributes))
-    }
-
-    /// Operand bundles if they come next: tag, first operand of the call, number of operands.
-    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(Symbol, u32, u32)>, Error> {
-        let mut bundles = Vec::new();
-        if !self.eat(b'[') {
-            return Ok(bundles);
-        }
-        self.list(b']', |parser| {
-            let tag = parser.symbol_string()?;
-            let from = operands.len();
-            parser.expect(b'(')?;
-            parser.list(b')', |parser| {
-                operands.push(parser.typed_value()?.1);
-                Ok(())
-            })?;
-            bundles.push((tag, from as u32, (operands.len() - from) as u32));
-            Ok(())
-        })?;
-        Ok(bundles)
-    }
-
-    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<Block>, Error> {
-        let mut targets = Vec::new();
-        if opcode == Opcode::Call {
-            return Ok(targets);
-        }
-        self.expect_word("to")?;
-        targets.push(self.target()?);
-        if opcode == Opcode::Invoke {
-            self.expect_word("unwind")?;
-            targets.push(self.target()?);
-        } else {
-            targets.extend(self.target_list()?);
-        }
-        Ok(targets)
     }
 }

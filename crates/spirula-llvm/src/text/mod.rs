@@ -11,11 +11,13 @@
 //! twice.
 
 mod attributes;
+mod call;
 mod encoding;
 mod float;
 mod function;
 mod instruction;
 mod lexer;
+mod memory;
 mod metadata;
 mod module;
 mod parser;

@@ -1,0 +1,193 @@
+//! Calls in LLVM assembly.
+
+use super::lexer::Kind;
+use super::parser::{Name, Parser};
+use crate::ir::{
+    AttrSet, Block, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode, Span,
+    Symbol, Type, TypeKind, Value,
+};
+use crate::{Error, fault};
+
+impl Parser<'_> {
+    /// `call`, `invoke` and `callbr` behind their flags.
+    pub(super) fn call(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
+        let convention = self.convention()?.unwrap_or(CallingConvention::C);
+        let result_attributes = self.value_attributes()?;
+        self.address_space()?;
+        let stated = self.ty()?;
+        let callee_token = self.token;
+        let undeclared = self.undeclared_intrinsic()?;
+        let callee = match undeclared {
+            Some(_) => Value::local(0),
+            None => self.callee(stated)?,
+        };
+        let mut operands = vec![callee];
+        let (types, param_attributes) = self.arguments(&mut operands)?;
+        let function_type = match self.module.types.signature(stated) {
+            Some((_, params, variadic)) => {
+                let agree = |(&a, &b): (&Type, &Type)| self.module.types.agree(a, b);
+                let fits = types.len() >= params.len()
+                    && types.iter().zip(params).all(agree)
+                    && (variadic || types.len() == params.len());
+                if !fits {
+                    let place = self.place_from(callee_token.start);
+                    return Err(fault(
+                        place,
+                        "arguments of other types than the function has",
+                    ));
+                }
+                stated
+            }
+            None => {
+                let kind = TypeKind::Function {
+                    result: stated,
+                    params: types.clone().into(),
+                    variadic: false,
+                };
+                self.module.types.intern(kind)
+            }
+        };
+        if let Some(asm) = self.asm_callee.take() {
+            self.module.inline_asm[asm as usize].function_type = function_type;
+        }
+        if let Some(name) = undeclared {
+            operands[0] = self.declare(name, function_type, callee_token)?;
+        }
+        let arguments = types.len() as u32;
+        let attributes = self.function_attributes()?;
+        let bundles = self.bundles(&mut operands)?;
+        let targets = self.call_targets(opcode)?;
+        let function_set = self.module.attributes.set(attributes);
+        let attributes =
+            self.module
+                .attributes
+                .list(function_set, result_attributes, param_attributes);
+        let ty = self
+            .module
+            .types
+            .signature(function_type)
+            .map_or(Type::VOID, |it| it.0);
+        let operands = self.body()?.operands(&operands);
+        let base = operands.start;
+        let place_bundle = |(tag, from, len): (Symbol, u32, u32)| Bundle {
+            tag,
+            operands: Span {
+                start: base + from,
+                len,
+            },
+        };
+        let bundles = bundles.into_iter().map(place_bundle).collect();
+        let Extra::Blocks(targets) = self.blocks(&targets)? else {
+            return self.expected("blocks");
+        };
+        let calls = &mut self.body()?.func.calls;
+        calls.push(CallInfo {
+            function_type,
+            convention,
+            attributes,
+            arguments,
+            bundles,
+            targets,
+        });
+        let extra = Extra::Call(calls.len() as u32 - 1);
+        self.push(
+            Instruction {
+                opcode,
+                flags,
+                ty,
+                operands,
+                extra,
+            },
+            start,
+        )
+    }
+
+    /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.
+    fn undeclared_intrinsic(&mut self) -> Result<Option<Name>, Error> {
+        if self.token.kind != Kind::Global || !self.bytes(self.token).starts_with(b"@llvm.") {
+            return Ok(None);
+        }
+        let name = self.name_of(self.token)?;
+        if self.globals.contains_key(&name) {
+            return Ok(None);
+        }
+        self.bump();
+        Ok(Some(name))
+    }
+
+    fn callee(&mut self, stated: Type) -> Result<Value, Error> {
+        match self.token.kind {
+            Kind::Global => Ok(Value::constant(self.global_reference()?)),
+            Kind::Local => {
+                let fallback = self.pointer_to(stated, self.module.layout.program_space());
+                self.local_of_any_type(fallback)
+            }
+            _ if self.at_word("asm") => {
+                let asm = self.inline_asm(stated)?;
+                self.asm_callee = Some(self.module.inline_asm.len() as u32 - 1);
+                Ok(Value::constant(asm))
+            }
+            _ => {
+                let ty = self.pointer_to(stated, self.module.layout.program_space());
+                Ok(Value::constant(self.constant(ty)?))
+            }
+        }
+    }
+
+    fn arguments(&mut self, operands: &mut Vec<Value>) -> Result<(Vec<Type>, Vec<AttrSet>), Error> {
+        self.expect(b'(')?;
+        let (mut types, mut attributes) = (Vec::new(), Vec::new());
+        self.list(b')', |parser| {
+            if parser.token.kind == Kind::Ellipsis {
+                parser.bump();
+                return if parser.at(b')') {
+                    Ok(())
+                } else {
+                    parser.expected("`)`")
+                };
+            }
+            let ty = parser.ty()?;
+            types.push(ty);
+            attributes.push(parser.value_attributes()?);
+            operands.push(parser.value(ty)?);
+            Ok(())
+        })?;
+        Ok((types, attributes))
+    }
+
+    /// Operand bundles if they come next: tag, first operand of the call, number of operands.
+    fn bundles(&mut self, operands: &mut Vec<Value>) -> Result<Vec<(Symbol, u32, u32)>, Error> {
+        let mut bundles = Vec::new();
+        if !self.eat(b'[') {
+            return Ok(bundles);
+        }
+        self.list(b']', |parser| {
+            let tag = parser.symbol_string()?;
+            let from = operands.len();
+            parser.expect(b'(')?;
+            parser.list(b')', |parser| {
+                operands.push(parser.typed_value()?.1);
+                Ok(())
+            })?;
+            bundles.push((tag, from as u32, (operands.len() - from) as u32));
+            Ok(())
+        })?;
+        Ok(bundles)
+    }
+
+    fn call_targets(&mut self, opcode: Opcode) -> Result<Vec<Block>, Error> {
+        let mut targets = Vec::new();
+        if opcode == Opcode::Call {
+            return Ok(targets);
+        }
+        self.expect_word("to")?;
+        targets.push(self.target()?);
+        if opcode == Opcode::Invoke {
+            self.expect_word("unwind")?;
+            targets.push(self.target()?);
+        } else {
+            targets.extend(self.target_list()?);
+        }
+        Ok(targets)
+    }
+}

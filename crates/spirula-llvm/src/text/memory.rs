@@ -1,0 +1,211 @@
+//! Instructions on memory in LLVM assembly.
+
+use super::parser::Parser;
+use crate::ir::{Align, Extra, Flags, Opcode, Ordering, RmwOp, Symbol, Type, Value, address_type};
+use crate::{Error, fault};
+
+impl Parser<'_> {
+    pub(super) fn alloca(&mut self, start: usize) -> Result<(), Error> {
+        let mut flags = self.flags(Flags::INALLOCA);
+        flags |= self.flags(Flags::SWIFTERROR);
+        let ty = self.ty()?;
+        let mut count = None;
+        let mut align = Align::NONE;
+        let mut space = 0;
+        while self.comma_before_operand() {
+            if self.at_word("align") {
+                self.bump();
+                align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
+            } else if let Some(found) = self.address_space()? {
+                space = found;
+            } else {
+                count = Some(self.typed_value()?.1);
+            }
+        }
+        let one = self.module.consts.int(&self.module.types, Type::I32, 1);
+        let count = count.unwrap_or(Value::constant(one));
+        let pointer = self.pointer_to(ty, space);
+        let extra = Extra::Alloca { ty, align };
+        self.plain(Opcode::Alloca, flags, pointer, &[count], extra, start)
+    }
+
+    /// `syncscope("…")` if it comes next, then an ordering.
+    pub(super) fn scope_and_ordering(&mut self) -> Result<(Symbol, Ordering), Error> {
+        let scope = self.scope()?;
+        Ok((scope, self.ordering()?))
+    }
+
+    pub(super) fn scope(&mut self) -> Result<Symbol, Error> {
+        if !self.eat_word("syncscope") {
+            return Ok(Symbol::EMPTY);
+        }
+        self.expect(b'(')?;
+        let scope = self.symbol_string()?;
+        self.expect(b')')?;
+        Ok(scope)
+    }
+
+    pub(super) fn ordering(&mut self) -> Result<Ordering, Error> {
+        match self.eat_named(Ordering::from_name) {
+            Some(ordering) => Ok(ordering),
+            None => self.expected("an ordering"),
+        }
+    }
+
+    /// `, align 8` if it comes next.
+    pub(super) fn alignment(&mut self) -> Result<Align, Error> {
+        if !self.comma_before_operand() {
+            return Ok(Align::NONE);
+        }
+        self.expect_word("align")?;
+        Ok(Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE))
+    }
+
+    pub(super) fn access(&mut self, atomic: bool) -> Result<Extra, Error> {
+        let (scope, ordering) = match atomic {
+            true => self.scope_and_ordering()?,
+            false => (Symbol::EMPTY, Ordering::NotAtomic),
+        };
+        Ok(Extra::Access {
+            align: self.alignment()?,
+            ordering,
+            scope,
+        })
+    }
+
+    pub(super) fn load(&mut self, start: usize) -> Result<(), Error> {
+        let atomic = self.eat_word("atomic");
+        let flags = self.flags(Flags::VOLATILE);
+        let ty = self.ty()?;
+        self.expect(b',')?;
+        let (_, pointer) = self.typed_value()?;
+        let extra = self.access(atomic)?;
+        self.plain(Opcode::Load, flags, ty, &[pointer], extra, start)
+    }
+
+    pub(super) fn store(&mut self, start: usize) -> Result<(), Error> {
+        let atomic = self.eat_word("atomic");
+        let flags = self.flags(Flags::VOLATILE);
+        let (_, value) = self.typed_value()?;
+        self.expect(b',')?;
+        let (_, pointer) = self.typed_value()?;
+        let extra = self.access(atomic)?;
+        self.plain(
+            Opcode::Store,
+            flags,
+            Type::VOID,
+            &[value, pointer],
+            extra,
+            start,
+        )
+    }
+
+    pub(super) fn address(&mut self, flags: Flags, start: usize) -> Result<(), Error> {
+        let source = self.ty()?;
+        self.expect(b',')?;
+        let (base_type, base) = self.typed_value()?;
+        let mut operands = vec![base];
+        let mut indices = Vec::new();
+        while self.comma_before_operand() {
+            let (ty, index) = self.typed_value()?;
+            operands.push(index);
+            indices.push((ty, index.as_const()));
+        }
+        let place = self.place_from(start);
+        let module = &mut self.module;
+        let ty = address_type(
+            &mut module.types,
+            &module.consts,
+            source,
+            base_type,
+            indices,
+        )
+        .map_err(|why| fault(place, why))?;
+        // The flag includes the weaker one.
+        let flags = if flags.has(Flags::INBOUNDS) {
+            Flags(flags.0 & !Flags::NUSW.0)
+        } else {
+            flags
+        };
+        self.plain(
+            Opcode::GetElementPtr,
+            flags,
+            ty,
+            &operands,
+            Extra::SourceType(source),
+            start,
+        )
+    }
+
+    pub(super) fn fence(&mut self, start: usize) -> Result<(), Error> {
+        let (scope, ordering) = self.scope_and_ordering()?;
+        let extra = Extra::Fence { ordering, scope };
+        self.plain(Opcode::Fence, Flags::NONE, Type::VOID, &[], extra, start)
+    }
+
+    pub(super) fn compare_exchange(&mut self, start: usize) -> Result<(), Error> {
+        let mut flags = if self.eat_word("weak") {
+            Flags::WEAK
+        } else {
+            Flags::NONE
+        };
+        flags |= self.flags(Flags::VOLATILE);
+        let (_, pointer) = self.typed_value()?;
+        self.expect(b',')?;
+        let (ty, expected) = self.typed_value()?;
+        self.expect(b',')?;
+        let place = self.token.place();
+        let (new_type, new) = self.typed_value()?;
+        if !self.module.types.agree(new_type, ty) {
+            return Err(fault(
+                place,
+                "a value of another type than the one expected in memory",
+            ));
+        }
+        let (scope, success) = self.scope_and_ordering()?;
+        let failure = self.ordering()?;
+        let extra = Extra::CmpXchg {
+            align: self.alignment()?,
+            success,
+            failure,
+            scope,
+        };
+        let ty = self
+            .module
+            .types
+            .literal_struct([ty, Type::I1].into(), false);
+        self.plain(
+            Opcode::CmpXchg,
+            flags,
+            ty,
+            &[pointer, expected, new],
+            extra,
+            start,
+        )
+    }
+
+    pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), Error> {
+        let flags = self.flags(Flags::VOLATILE);
+        let Some(op) = self.eat_named(RmwOp::from_name) else {
+            return self.expected("an atomic operation");
+        };
+        let (_, pointer) = self.typed_value()?;
+        self.expect(b',')?;
+        let (ty, value) = self.typed_value()?;
+        let (scope, ordering) = self.scope_and_ordering()?;
+        let extra = Extra::Rmw {
+            op,
+            align: self.alignment()?,
+            ordering,
+            scope,
+        };
+        self.plain(
+            Opcode::AtomicRmw,
+            flags,
+            ty,
+            &[pointer, value],
+            extra,
+            start,
+        )
+    }
+}
