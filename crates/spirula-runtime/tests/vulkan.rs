@@ -317,6 +317,15 @@ fn what_the_device_lacks_is_named() {
         refusal(kernel, "f"),
         format!("f is an OpenCL kernel: vulkan:0 ({name}) runs compute shaders only")
     );
+    let error = device.create_kernel(
+        &module(&with("Pipes\nOpCapability InputAttachment")),
+        "saxpy",
+        &[],
+    );
+    let Err(Error::Unsupported(faults)) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(faults.len(), 2, "{faults:?}");
 }
 
 #[test]

@@ -188,41 +188,52 @@ pub fn check(
             module.version,
             name(device)
         );
-        return Err(refused(Place::Unknown, text, None));
+        return Err(Error::Unsupported(vec![lacks(Place::Unknown, text, None)]));
     }
+    let mut faults = capabilities(&facts, module);
+    faults.extend(modes(&facts, module, interface));
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Unsupported(faults)),
+    }
+}
+
+/// The capabilities that a device lacks.
+fn capabilities(facts: &Facts<'_>, module: &Module) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    let device = name(facts.device);
     for inst in module.section(Section::Capabilities) {
         let capability = Capability(inst.word(0));
         let row = CAPABILITIES.iter().find(|r| r.what == capability);
-        if row.is_none_or(|r| !(r.has)(&facts)) {
-            let text = format!(
-                "{} does not support the capability {capability}",
-                name(device)
-            );
-            return Err(refused(inst.place(), text, row.map(|r| r.needs)));
+        if row.is_none_or(|r| !(r.has)(facts)) {
+            let text = format!("{device} does not support the capability {capability}");
+            faults.push(lacks(inst.place(), text, row.map(|r| r.needs)));
         }
     }
-    modes(&facts, module, interface)
+    faults
 }
 
-fn modes(facts: &Facts<'_>, module: &Module, interface: &Interface) -> Result<(), Error> {
+/// The execution modes of an entry point that a device lacks.
+fn modes(facts: &Facts<'_>, module: &Module, interface: &Interface) -> Vec<Diagnostic> {
+    let mut faults = Vec::new();
+    let device = name(facts.device);
     let modes = module.section(Section::ExecutionModes);
     for inst in modes.filter(|m| m.id(0) == interface.function) {
         let mode = ExecutionMode(inst.word(1));
-        let device = name(facts.device);
         if let Some(row) = MODES.iter().find(|r| r.what == mode && !(r.has)(facts)) {
             let text = format!("{device} does not support the execution mode {mode}");
-            return Err(refused(inst.place(), text, Some(row.needs)));
+            faults.push(lacks(inst.place(), text, Some(row.needs)));
         }
         let width = inst.operands().get(2).copied().unwrap_or(0);
-        let there = WIDTHS.iter().zip(widths(facts, mode));
-        let is_there = there.into_iter().any(|(w, has)| *w == width && any(&[has]));
+        let mut there = WIDTHS.iter().zip(widths(facts, mode));
+        let is_there = there.any(|(w, has)| *w == width && any(&[has]));
         if FLOAT_MODES.contains(&mode) && !is_there {
             let text =
                 format!("{device} does not support the execution mode {mode} for {width} bits");
-            return Err(refused(inst.place(), text, None));
+            faults.push(lacks(inst.place(), text, None));
         }
     }
-    Ok(())
+    faults
 }
 
 fn wrong_model(device: &Physical, interface: &Interface) -> Error {
@@ -245,12 +256,12 @@ fn wrong_model(device: &Physical, interface: &Interface) -> Error {
     }])
 }
 
-fn refused(place: Place, text: String, needs: Option<&str>) -> Error {
+fn lacks(place: Place, text: String, needs: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::error(place, text);
-    Error::Unsupported(vec![match needs {
+    match needs {
         Some(needs) => diagnostic.with_note(format!("Vulkan calls what it needs {needs}")),
         None => diagnostic,
-    }])
+    }
 }
 
 fn name(device: &Physical) -> String {
