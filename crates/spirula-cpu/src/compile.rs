@@ -123,7 +123,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         points: Vec::new(),
         large_constants: rustc_hash::FxHashMap::default(),
     };
-    let mut frame = Frame::default();
+    let mut frame = Frame::new(false);
     let mut builders = FunctionBuilderContext::new();
     for func in &program.functions.bottom_up {
         let is_entry = *func == program.entry.func;

@@ -67,7 +67,6 @@ pub(crate) const DONE: u32 = u32::MAX;
 pub(crate) const STATE: i32 = 0;
 /// Offset of the first exchange slot.
 pub(crate) const EXCHANGE: i32 = 8;
-/// Slots of 8 bytes for operands and results at suspension points: two vectors of 16 and two more.
+/// Slots of 8 bytes for operands and results at suspension points, where any exchanges values: two
+/// vectors of 16 and two more.
 pub(crate) const EXCHANGE_SLOTS: u32 = 34;
-/// First offset behind the exchange slots.
-pub(crate) const KEPT: u32 = EXCHANGE as u32 + 8 * EXCHANGE_SLOTS;

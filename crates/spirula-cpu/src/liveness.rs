@@ -150,7 +150,7 @@ impl<'a, 'm> Pass<'a, 'm> {
                 self.define(id, *segment);
             }
             Op::Variable => {}
-            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject
+            Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject | Op::Bitcast
                 if self.pointed(inst.id(0)).is_some() =>
             {
                 if let Some(variable) = self.pointed(inst.id(0)) {

@@ -22,6 +22,8 @@ pub(crate) fn compute(program: &Program<'_>, functions: &mut Functions) -> IdMap
         program,
         roots: IdMap::new(bound, None),
         escapes: IdMap::new(bound, false),
+        casts: IdMap::new(bound, false),
+        has_casts: false,
         variables: Vec::new(),
     };
     for inst in program.module.section(spirula_spirv::ir::Section::Globals) {
@@ -48,6 +50,9 @@ struct Pass<'a, 'm> {
     roots: IdMap<Option<Id>>,
     /// Variables and parameters whose address is used otherwise.
     escapes: IdMap<bool>,
+    /// Pointers cast to another type: they may mark lifetimes, nothing else.
+    casts: IdMap<bool>,
+    has_casts: bool,
     variables: Vec<Id>,
 }
 
@@ -102,6 +107,13 @@ impl Pass<'_, '_> {
     }
 
     fn inst(&mut self, functions: &Functions, inst: InstRef<'_>) {
+        if self.has_casts && !matches!(inst.op(), Op::LifetimeStart | Op::LifetimeStop) {
+            for id in operand_ids(inst) {
+                if self.casts[id] {
+                    self.escape(id);
+                }
+            }
+        }
         match inst.op() {
             Op::Variable => self.root(inst),
             Op::Load => {
@@ -133,7 +145,7 @@ impl Pass<'_, '_> {
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop | Op::Name => {}
-            Op::Bitcast if self.is_for_lifetime(inst) => {}
+            Op::Bitcast if self.roots[inst.id(0)].is_some() => self.cast(inst),
             Op::ExtInst if self.is_non_semantic(inst) => {}
             _ => operand_ids(inst).for_each(|id| self.escape(id)),
         }
@@ -149,19 +161,11 @@ impl Pass<'_, '_> {
         }
     }
 
-    /// Whether a cast pointer is used to mark the lifetime of its variable only.
-    fn is_for_lifetime(&self, cast: InstRef<'_>) -> bool {
-        let module = self.program.module;
-        let Some(id) = cast.result() else {
-            return false;
-        };
-        let mut at = module.next(cast.handle());
-        // The translator from LLVM puts the marker right behind the cast.
-        match at.take().map(|next| module.inst(next)) {
-            Some(next) => {
-                matches!(next.op(), Op::LifetimeStart | Op::LifetimeStop) && next.id(0) == id
-            }
-            None => false,
+    fn cast(&mut self, inst: InstRef<'_>) {
+        if let Some(id) = inst.result() {
+            self.roots.set(id, self.roots[inst.id(0)]);
+            self.casts.set(id, true);
+            self.has_casts = true;
         }
     }
 

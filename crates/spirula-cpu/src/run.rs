@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const AUTOMATIC: u64 = 256;
 /// Most invocations of a workgroup.
 const MAX_INVOCATIONS: u64 = 1 << 16;
+/// Most words of the frames of a workgroup's invocations.
+const MAX_FRAME_WORDS: usize = 1 << 29;
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
 
@@ -230,11 +232,29 @@ impl Kernel {
         Ok(grid)
     }
 
+    /// Words of the frames of a workgroup. Invocations that are never suspended share one.
+    fn frame_words(&self, local: [u64; 3]) -> usize {
+        let frames = if self.points.is_empty() {
+            1
+        } else {
+            local.iter().product::<u64>() as usize
+        };
+        self.frame.stride * frames
+    }
+
     fn check_grid(&self, grid: &Grid) -> Result<(), RunError> {
         let bad = |message: String| Err(RunError::Launch(message));
         if checked_product(grid.local).is_none_or(|n| n > MAX_INVOCATIONS) {
             return bad(format!(
                 "a workgroup has more than {MAX_INVOCATIONS} invocations"
+            ));
+        }
+        let words = self.frame_words(grid.local);
+        if words > MAX_FRAME_WORDS {
+            return bad(format!(
+                "the invocations of a workgroup of {} need {} bytes of memory",
+                self.name,
+                words * 8
             ));
         }
         let Some(fixed) = self.local_size else {
@@ -431,12 +451,7 @@ impl<'a> Worker<'a> {
             args[*at] = base as u64 + offset;
         }
         let layout = kernel.frame;
-        let count = grid.local.iter().product::<u64>() as usize;
-        let mut frames = if kernel.points.is_empty() {
-            Vec::new()
-        } else {
-            vec![0u64; layout.stride * count]
-        };
+        let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let context = Context {
             args: args.as_ptr().cast(),
             bindings: shared.bindings.as_ptr(),

@@ -227,7 +227,7 @@ pub(crate) fn lower_function(
         builder,
         scopes: Vec::new(),
         item,
-        frame: Frame::default(),
+        frame: Frame::new(false),
         item_end: None,
         resumes: Vec::new(),
         pool: Vec::new(),

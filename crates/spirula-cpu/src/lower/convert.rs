@@ -1,6 +1,6 @@
 //! Conversions between numbers.
 
-use super::scope::{Lower, clif_type};
+use super::scope::{Held, Lower, Symbol, clif_type};
 use super::{Done, Values};
 use crate::types::Scalar;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
@@ -57,6 +57,13 @@ pub(crate) fn quantize(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpBitcast`: also between vectors of different numbers of components.
 pub(crate) fn bitcast(lower: &mut Lower, inst: InstRef) -> Done {
+    if let (Some(id), held @ Held::Symbol(Symbol::Promoted { .. })) =
+        (inst.result(), lower.held(inst.id(0)))
+    {
+        // Only marks of the variable's lifetime use it.
+        lower.hold(id, held);
+        return Ok(());
+    }
     let ty = lower.result_type(inst)?;
     if lower.program.types.component(ty) == Some(Scalar::Pointer)
         && lower.program.scalar_of(inst.id(0)) == Some(Scalar::Pointer)

@@ -8,7 +8,7 @@ use super::call::lower_function;
 use super::scope::{Held, Item, Lower, Pointed, Scope, clif_type, fixed};
 use super::values::Pointer;
 use super::{Done, Global, Shared};
-use crate::context::{KEPT, START, STATE, at};
+use crate::context::{EXCHANGE, EXCHANGE_SLOTS, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -33,19 +33,19 @@ pub(crate) struct Frame {
     pub below: u32,
 }
 
-impl Default for Frame {
-    fn default() -> Self {
+impl Frame {
+    /// Room for the state, and for exchanges where there are any: barriers alone need none.
+    pub fn new(exchanges: bool) -> Self {
+        let slots = if exchanges { EXCHANGE_SLOTS } else { 0 };
         Frame {
-            above: KEPT,
+            above: EXCHANGE as u32 + 8 * slots,
             below: 0,
         }
     }
-}
 
-impl Frame {
     /// Room that stays for the invocation's whole run; none where the frame gets too large.
     pub fn keep(&mut self, bytes: u64) -> Option<u32> {
-        let offset = self.above;
+        let offset = self.above.next_multiple_of(16);
         let end = u64::from(offset).checked_add(bytes)?.next_multiple_of(16);
         if end > MAX_FRAME {
             return None;
@@ -74,7 +74,7 @@ pub(crate) fn lower_entry(
         lower_loop(shared, builder)
     } else {
         lower_function(shared, builder, func)?;
-        Ok(Frame::default())
+        Ok(Frame::new(false))
     }
 }
 
@@ -111,7 +111,7 @@ fn lower_loop(
             private: zero,
             frame: None,
         },
-        frame: Frame::default(),
+        frame: Frame::new(program.functions.exchanges),
         item_end: None,
         resumes: Vec::new(),
         pool: Vec::new(),
@@ -157,13 +157,6 @@ impl Lower<'_, '_, '_> {
                 Some(self.builder.ins().ireduce(types::I32, size))
             }
         });
-        let private_bytes = self.shared.globals.private_bytes;
-        self.item.private = if private_bytes > 0 && !suspends {
-            let slot = self.stack_slot(private_bytes.into())?;
-            self.builder.ins().stack_addr(types::I64, slot, 0)
-        } else {
-            self.iconst(types::I64, 0)
-        };
         let firsts = self.first_ids(lo, size);
         let zero = self.iconst(types::I64, 0);
         let all = self.iconst(types::I64, 0xffff_ffff);
@@ -199,14 +192,15 @@ impl Lower<'_, '_, '_> {
         let summary = self.builder.ins().bor(at[4], high);
         self.builder.ins().return_(&[summary]);
         self.builder.switch_to_block(body);
+        let frames = self.context(types::I64, at::FRAMES);
+        self.item.frame = Some(frames);
         if suspends {
-            let frames = self.context(types::I64, at::FRAMES);
             let stride = self.context(types::I64, at::FRAME_STRIDE);
             let index = self.builder.ins().uextend(types::I64, at[0]);
             let offset = self.builder.ins().imul(index, stride);
             self.item.frame = Some(self.builder.ins().iadd(frames, offset));
-            self.place_private()?;
         }
+        self.place_private()?;
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
         self.item_end = Some(end);
@@ -218,10 +212,11 @@ impl Lower<'_, '_, '_> {
         })
     }
 
-    /// Private memory of kernels that suspend is in the frame.
+    /// Private memory is in the frame.
     fn place_private(&mut self) -> Done {
         let bytes = self.shared.globals.private_bytes;
         if bytes == 0 {
+            self.item.private = self.iconst(types::I64, 0);
             return Ok(());
         }
         let Some(offset) = self.frame.keep(bytes.into()) else {

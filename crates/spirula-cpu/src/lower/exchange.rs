@@ -214,13 +214,16 @@ impl Lower<'_, '_, '_> {
         let live = self.live_variables();
         let flags = MemFlagsData::trusted();
         let mut kept = Vec::with_capacity(live.len());
-        for (n, variable) in live.iter().enumerate() {
-            let value = self.builder.use_var(*variable);
-            let offset = -8 * (n as i32 + 1);
+        let mut below = 0u32;
+        for variable in live {
+            let value = self.builder.use_var(variable);
+            let ty = self.clif(value);
+            below = (below + ty.bytes()).next_multiple_of(ty.bytes());
+            let offset = -(below as i32);
             self.builder.ins().store(flags, value, frame, offset);
-            kept.push((*variable, self.clif(value), offset));
+            kept.push((variable, ty, offset));
         }
-        self.frame.below = self.frame.below.max(8 * live.len() as u32);
+        self.frame.below = self.frame.below.max(below);
         self.shared.points.push(point);
         let state = self.shared.points.len() as i64;
         let state = self.iconst(types::I32, state);

@@ -14,6 +14,11 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
 
+/// Most bytes of a variable on the stack where there is a frame.
+const MAX_STACK_ROOM: u64 = 1 << 12;
+/// Most bytes of a variable on the stack.
+const MAX_STACK_SLOT: u32 = 1 << 17;
+
 /// What the functions of a kernel have in common while they are lowered.
 pub(crate) struct Shared<'a, 'm> {
     pub program: &'a Program<'m>,
@@ -39,7 +44,7 @@ pub(crate) struct Item {
     pub linear: Value,
     /// Memory of private variables.
     pub private: Value,
-    /// The invocation's frame, in kernels that suspend.
+    /// The invocation's frame, in entry functions; one for all where none is suspended.
     pub frame: Option<Value>,
 }
 
@@ -196,7 +201,7 @@ impl<'m> Lower<'_, '_, 'm> {
 
     /// Room on the function's stack.
     pub fn stack_slot(&mut self, bytes: u64) -> Result<StackSlot, Diagnostic> {
-        let size = u32::try_from(bytes).ok().filter(|b| *b <= 1 << 24);
+        let size = u32::try_from(bytes).ok().filter(|b| *b <= MAX_STACK_SLOT);
         let Some(size) = size else {
             return self.unsupported(format!("a variable of {bytes} bytes"));
         };
@@ -204,16 +209,17 @@ impl<'m> Lower<'_, '_, 'm> {
         Ok(self.builder.create_sized_stack_slot(data))
     }
 
-    /// Room for the invocation: in its frame where it can be suspended meanwhile, else on the stack.
+    /// Room for the invocation: in its frame where it can be suspended meanwhile or needs much, else
+    /// on the stack.
     pub fn room(&mut self, bytes: u64) -> Result<Held, Diagnostic> {
         let func = self.scope().func;
-        if self.item.frame.is_some() && self.program.functions.get(func).suspends {
-            match self.frame.keep(bytes) {
-                Some(offset) => Ok(Held::FrameAddress(offset)),
-                None => self.unsupported(format!("a variable of {bytes} bytes")),
-            }
-        } else {
-            Ok(Held::StackAddress(self.stack_slot(bytes)?))
+        let framed = self.program.functions.get(func).suspends || bytes > MAX_STACK_ROOM;
+        if self.item.frame.is_none() || !framed {
+            return Ok(Held::StackAddress(self.stack_slot(bytes)?));
+        }
+        match self.frame.keep(bytes) {
+            Some(offset) => Ok(Held::FrameAddress(offset)),
+            None => self.unsupported(format!("a variable of {bytes} bytes")),
         }
     }
 
