@@ -178,12 +178,19 @@ fn is_special(access: Option<&u32>) -> bool {
     access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
 }
 
-/// The ids among an instruction's operands.
+/// The ids among an instruction's operands; those of the cases of an `OpSwitch` left out.
 pub(crate) fn operand_ids(inst: InstRef<'_>) -> impl Iterator<Item = Id> + '_ {
     let typed = inst.result_type().is_some();
+    // Cases are labels behind literals whose width the grammar does not know.
+    let most = if inst.op() == Op::Switch {
+        2
+    } else {
+        usize::MAX
+    };
     inst.parsed()
         .filter_map(Result::ok)
         .filter(|o| o.kind.info().category == Category::Id)
         .skip(usize::from(typed) + usize::from(inst.result().is_some()))
+        .take(most)
         .filter_map(|o| Id::new(o.words[0]))
 }
