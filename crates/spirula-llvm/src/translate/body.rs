@@ -31,7 +31,7 @@ pub(super) struct Body<'t, 'm> {
     exits: Vec<Option<Id>>,
     /// By instruction: whether it was refused, and has no type in SPIR-V either.
     refused: Vec<bool>,
-    phis: Vec<(Inst, spirv::Inst)>,
+    phis: Vec<(Inst, Block, spirv::Inst)>,
     /// By block: the last phi that it had an operand of, counted from 1.
     rounds: Vec<u32>,
     round: u32,
@@ -82,19 +82,19 @@ impl<'t, 'm> Body<'t, 'm> {
                 self.allocations(&order);
             }
             for inst in self.function.block_insts(block) {
-                self.instruction(inst);
+                self.instruction(block, inst);
             }
             self.exits[block.index()] = Some(self.current);
         }
         self.finish_phis();
     }
 
-    fn instruction(&mut self, inst: Inst) {
+    fn instruction(&mut self, block: Block, inst: Inst) {
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
             _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
-            Opcode::Phi => self.begin_phi(inst).map(Some),
+            Opcode::Phi => self.begin_phi(block, inst).map(Some),
             Opcode::Alloca if self.values[self.local_of(inst)].is_some() => return,
             _ => self.lower(inst),
         };
@@ -376,24 +376,46 @@ impl<'t, 'm> Body<'t, 'm> {
         self.current
     }
 
-    fn begin_phi(&mut self, inst: Inst) -> Lowered<Id> {
+    fn begin_phi(&mut self, block: Block, inst: Inst) -> Lowered<Id> {
         let ty = self.result_type(inst)?;
         let (id, phi) = self.t.b.phi(ty);
-        self.phis.push((inst, phi));
+        self.phis.push((inst, block, phi));
         Ok(id)
     }
 
     /// Gives phis their operands, one for each block that is reached and leads here.
     fn finish_phis(&mut self) {
-        for (inst, phi) in std::mem::take(&mut self.phis) {
-            if let Err(refusal) = self.finish_phi(inst, phi) {
+        let phis = std::mem::take(&mut self.phis);
+        if phis.is_empty() {
+            return;
+        }
+        let before = self.predecessors();
+        for (inst, block, phi) in phis {
+            if let Err(refusal) = self.finish_phi(inst, phi, before[block.index()]) {
                 self.t
                     .report(self.func, self.function.place(inst), &refusal);
             }
         }
     }
 
-    fn finish_phi(&mut self, inst: Inst, phi: spirv::Inst) -> Lowered<()> {
+    /// By block: how many blocks that are reached lead to it.
+    fn predecessors(&self) -> Vec<usize> {
+        let mut counts = vec![0; self.function.blocks.len()];
+        let mut last = vec![None; self.function.blocks.len()];
+        for block in self.function.block_ids() {
+            if self.exits[block.index()].is_none() {
+                continue;
+            }
+            for next in self.function.successors(block) {
+                if last[next.index()].replace(block) != Some(block) {
+                    counts[next.index()] += 1;
+                }
+            }
+        }
+        counts
+    }
+
+    fn finish_phi(&mut self, inst: Inst, phi: spirv::Inst, before: usize) -> Lowered<()> {
         let function = self.function;
         let ty = self.result_type(inst)?;
         let mut words: Vec<u32> = Vec::new();
@@ -409,6 +431,9 @@ impl<'t, 'm> Body<'t, 'm> {
             }
             let value = self.value_as(value, ty)?;
             words.extend_from_slice(&[value.word(), exit.word()]);
+        }
+        if words.len() != before * 2 {
+            return Err(refuse("a phi does not fit the blocks that lead to it"));
         }
         if words.len() > MAX_OPERANDS {
             return Err(refuse("a phi of too many operands"));

@@ -1,8 +1,10 @@
 //! What metadata says about kernels and about the source.
 
+use super::refusal::refuse;
 use super::translator::Translator;
 use super::types::push_string;
 use crate::ir::{Func, Metadata};
+use spirula_source::Place;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};
@@ -24,7 +26,8 @@ impl Translator<'_> {
             return;
         };
         if let [major, minor] = self.numbers(node)[..] {
-            let version = major.saturating_mul(100_000) + minor.saturating_mul(1000);
+            let minor = minor.saturating_mul(1000);
+            let version = major.saturating_mul(100_000).saturating_add(minor);
             self.b.source(SourceLanguage::OpenCL_C.0, version);
         }
     }
@@ -38,6 +41,11 @@ impl Translator<'_> {
             if let Some(node) = self.module.function_metadata(func, name) {
                 let mut numbers = self.numbers(node);
                 numbers.resize(3, 1);
+                if numbers.contains(&0) {
+                    let reason = refuse(format!("{name} has a size of zero"));
+                    self.report(func, Place::Unknown, &reason);
+                    continue;
+                }
                 self.b.execution_mode(entry, *mode, &numbers);
             }
         }

@@ -26,6 +26,10 @@ impl Body<'_, '_> {
                 false => "a call through a pointer has no counterpart in SPIR-V",
             }));
         };
+        let called = self.function.call(inst).map(|info| info.function_type);
+        if called != Some(self.t.module.function(func).ty) {
+            return Err(refuse("a call with other types than its callee has"));
+        }
         let target = self.t.callee(func);
         let (name, params) = match &*target {
             Callee::Function => return self.call_function(inst, func),
