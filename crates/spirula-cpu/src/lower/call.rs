@@ -231,6 +231,7 @@ pub(crate) fn lower_function(
         item_end: None,
         resumes: Vec::new(),
         pool: Vec::new(),
+        slots: Vec::new(),
         private: Vec::new(),
         is_ill_typed: false,
         current: None,

@@ -115,6 +115,7 @@ fn lower_loop(
         item_end: None,
         resumes: Vec::new(),
         pool: Vec::new(),
+        slots: Vec::new(),
         private: Vec::new(),
         is_ill_typed: false,
         current: None,
@@ -135,6 +136,9 @@ fn lower_loop(
         lower.dispatch(&around, dispatch, begin);
     }
     let frame = lower.frame;
+    if u64::from(frame.below) > MAX_FRAME {
+        return lower.unsupported(format!("keeping {} bytes over barriers", frame.below));
+    }
     let mut builder = lower.builder;
     builder.seal_all_blocks();
     builder.finalize(config);
@@ -248,6 +252,10 @@ impl Lower<'_, '_, '_> {
                 Some(Global::Promoted) => {
                     let (first, _) = self.declare_variables(ty);
                     self.private.push((id, first));
+                    let func = self.program.entry.func;
+                    if self.program.functions.get(func).suspends {
+                        self.keep_variable(first, ty);
+                    }
                     let values = match init {
                         Some(init) => self.values(init)?,
                         None => self.zeros(ty),

@@ -212,18 +212,6 @@ impl Lower<'_, '_, '_> {
             return Err(self.fault("it stands in a function that cannot be suspended"));
         };
         let live = self.live_variables();
-        let flags = MemFlagsData::trusted();
-        let mut kept = Vec::with_capacity(live.len());
-        let mut below = 0u32;
-        for variable in live {
-            let value = self.builder.use_var(variable);
-            let ty = self.clif(value);
-            below = (below + ty.bytes()).next_multiple_of(ty.bytes());
-            let offset = -(below as i32);
-            self.builder.ins().store(flags, value, frame, offset);
-            kept.push((variable, ty, offset));
-        }
-        self.frame.below = self.frame.below.max(below);
         self.shared.points.push(point);
         let state = self.shared.points.len() as i64;
         let state = self.iconst(types::I32, state);
@@ -231,9 +219,12 @@ impl Lower<'_, '_, '_> {
         let resume = self.builder.create_block();
         self.resumes.push(resume);
         self.builder.switch_to_block(resume);
-        for (variable, ty, offset) in kept {
-            let value = self.builder.ins().load(ty, flags, frame, offset);
-            self.builder.def_var(variable, value);
+        let flags = MemFlagsData::trusted();
+        for variable in live {
+            if let Some((offset, ty)) = self.slot(variable) {
+                let value = self.builder.ins().load(ty, flags, frame, offset);
+                self.builder.def_var(variable, value);
+            }
         }
         Ok(())
     }

@@ -27,7 +27,16 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
     if lower.program.functions.is_promoted(id) {
         let first = match lower.held(id) {
             Held::Symbol(Symbol::Promoted { first }) => first,
-            _ => lower.declare_variables(ty).0,
+            _ => {
+                let first = lower.declare_variables(ty).0;
+                let func = lower.scope().func;
+                let live = &lower.program.functions.get(func).live;
+                let local = lower.program.functions.local(id);
+                if local.is_some_and(|local| live.is_kept(local)) {
+                    lower.keep_variable(first, ty);
+                }
+                first
+            }
         };
         lower.hold(id, Held::Symbol(Symbol::Promoted { first }));
         let values = match initialiser {

@@ -125,6 +125,8 @@ pub(crate) struct Lower<'a, 'b, 'm> {
     /// Where it goes on from each suspension point.
     pub resumes: Vec<Block>,
     pub pool: Vec<Value>,
+    /// By Cranelift variable: offset and type of its slot in the frame.
+    pub slots: Vec<Option<(i32, Type)>>,
     /// Variables of promoted module-level variables.
     pub private: Vec<(Id, Variable)>,
     /// Whether an instruction gave values that do not fit where they go.

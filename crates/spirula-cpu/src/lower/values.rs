@@ -5,7 +5,7 @@ use super::{Done, Global, Values};
 use crate::constants::Bits;
 use crate::promote::MAX_SCALARS;
 use crate::types::{Leaf, Scalar};
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::smallvec;
 use spirula_source::Diagnostic;
@@ -261,7 +261,14 @@ impl Lower<'_, '_, '_> {
         if kept.is_some_and(|local| info.live.is_kept(local)) {
             let held = match self.held(id) {
                 held @ Held::Variables { .. } => held,
-                _ => self.declare(values),
+                _ => {
+                    let held = self.declare(values);
+                    if let Held::Variables { start, .. } = held {
+                        let types: Vec<Type> = values.iter().map(|v| self.clif(*v)).collect();
+                        self.keep(Variable::from_u32(start), &types);
+                    }
+                    held
+                }
             };
             self.hold(id, held);
             if let Held::Variables { start, .. } = held {
@@ -303,6 +310,13 @@ impl Lower<'_, '_, '_> {
         (first, leaves.len() as u32)
     }
 
+    /// Keeps a promoted variable of a type over suspensions.
+    pub fn keep_variable(&mut self, first: Variable, ty: Id) {
+        let leaves = self.leaves(ty);
+        let types: Vec<Type> = leaves.iter().map(|leaf| clif_type(leaf.scalar)).collect();
+        self.keep(first, &types);
+    }
+
     /// Assigns to Cranelift variables in a row. Values of other types are a fault of the module,
     /// which is reported once the instruction is lowered.
     pub fn assign(&mut self, first: Variable, values: &[Value]) {
@@ -310,7 +324,36 @@ impl Lower<'_, '_, '_> {
             let variable = Variable::from_u32(first.as_u32() + n as u32);
             if self.builder.try_def_var(variable, *value).is_err() {
                 self.is_ill_typed = true;
+            } else {
+                self.save(variable, *value);
             }
+        }
+    }
+
+    /// Gives Cranelift variables in a row slots in the frame. What is alive at suspension points is
+    /// stored wherever it is assigned, so that suspending stores nothing.
+    pub fn keep(&mut self, first: Variable, types: &[Type]) {
+        for (n, ty) in (first.as_u32()..).zip(types) {
+            let bytes = ty.bytes();
+            self.frame.below = (self.frame.below + bytes).next_multiple_of(bytes);
+            let at = n as usize;
+            if self.slots.len() <= at {
+                self.slots.resize(at + 1, None);
+            }
+            self.slots[at] = Some((-(self.frame.below as i32), *ty));
+        }
+    }
+
+    /// Offset and type of a variable's slot, where it has one.
+    pub fn slot(&self, variable: Variable) -> Option<(i32, Type)> {
+        let at = variable.as_u32() as usize;
+        self.slots.get(at).copied().flatten()
+    }
+
+    fn save(&mut self, variable: Variable, value: Value) {
+        if let (Some(frame), Some((offset, _))) = (self.item.frame, self.slot(variable)) {
+            let flags = MemFlagsData::trusted();
+            self.builder.ins().store(flags, value, frame, offset);
         }
     }
 
