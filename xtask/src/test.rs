@@ -76,7 +76,7 @@ impl Run {
         self.environment.extend([
             ("VK_DRIVER_FILES", lavapipe.driver.clone().into()),
             ("VK_ICD_FILENAMES", lavapipe.driver.into()),
-            ("LD_LIBRARY_PATH", lavapipe.libraries.into()),
+            ("LD_LIBRARY_PATH", lavapipe.libraries),
             ("SPIRULA_REQUIRE_VULKAN", "1".into()),
         ]);
         Ok(true)

@@ -30,14 +30,16 @@ impl Archive {
         Ok(archive)
     }
 
-    /// Unpacks packages and everything that they depend on; `PACKAGE/SUITE` chooses a suite.
-    pub fn unpack(&self, packages: &[&str], root: &Path) -> Result<()> {
+    /// Unpacks packages and everything that they depend on, out of a suite where it has them.
+    pub fn unpack(&self, suite: &str, packages: &[&str], root: &Path) -> Result<()> {
         let install = [
             "install",
             "-qq",
             "-y",
             "--no-install-recommends",
             "--download-only",
+            "-t",
+            suite,
         ];
         self.run(&[&install, packages].concat())?;
         fs::create_dir_all(root)?;
@@ -76,19 +78,23 @@ impl Archive {
     }
 }
 
-/// The folder of an unpacked root that holds its shared libraries.
-pub fn libraries(root: &Path) -> Result<PathBuf> {
-    let library = root.canonicalize()?.join("usr/lib");
-    for entry in fs::read_dir(&library)? {
-        let path = entry?.path();
-        if path
-            .file_name()
-            .is_some_and(|n| n.to_string_lossy().ends_with("-linux-gnu"))
-        {
-            return Ok(path);
+/// The folders of an unpacked root that hold its shared libraries.
+pub fn libraries(root: &Path) -> Result<Vec<PathBuf>> {
+    let root = root.canonicalize()?;
+    let mut found = Vec::new();
+    for part in ["usr/lib", "lib"] {
+        for entry in fs::read_dir(root.join(part)).into_iter().flatten() {
+            let path = entry?.path();
+            if path
+                .file_name()
+                .is_some_and(|n| n.to_string_lossy().ends_with("-linux-gnu"))
+            {
+                found.push(path);
+            }
         }
     }
-    anyhow::bail!("{} holds no libraries", library.display())
+    ensure!(!found.is_empty(), "{} holds no libraries", root.display());
+    Ok(found)
 }
 
 /// The mirror that the system itself uses.

@@ -3,6 +3,7 @@
 
 use super::apt::{Archive, libraries};
 use anyhow::{Context, Result};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ pub struct Lavapipe {
     /// For `VK_DRIVER_FILES` and `VK_ICD_FILENAMES`.
     pub driver: PathBuf,
     /// For `LD_LIBRARY_PATH`: the loader, and what the driver is linked with.
-    pub libraries: PathBuf,
+    pub libraries: OsString,
 }
 
 /// The C library is the system's own, and must not be loaded twice.
@@ -41,31 +42,40 @@ pub fn lavapipe(target: &Path) -> Result<Lavapipe> {
         eprintln!("fetching the Vulkan driver lavapipe (Debian's backport of Mesa)");
         let suites = ["bookworm", "bookworm-backports"];
         let archive = Archive::open(&tools.join("apt-bookworm"), &suites)?;
-        archive.unpack(
-            &["mesa-vulkan-drivers/bookworm-backports", "libvulkan1"],
-            &root,
-        )?;
-        let libraries = libraries(&root)?;
-        for entry in fs::read_dir(&libraries)? {
-            let path = entry?.path();
-            let name = path
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            if SYSTEM.iter().any(|prefix| name.starts_with(prefix)) {
-                fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
-            }
+        archive.unpack(suites[1], &["mesa-vulkan-drivers", "libvulkan1"], &root)?;
+        let folders = libraries(&root)?;
+        for folder in &folders {
+            remove_system_libraries(folder)?;
         }
-        let library = libraries.join("libvulkan_lvp.so");
+        let library = folders
+            .iter()
+            .map(|f| f.join("libvulkan_lvp.so"))
+            .find(|l| l.exists());
+        let library = library.context("the package holds no libvulkan_lvp.so")?;
         let text = format!(
             "{{\"ICD\":{{\"api_version\":\"1.4.305\",\"library_path\":\"{}\"}},\"file_format_version\":\"1.0.0\"}}\n",
             library.display()
         );
         fs::write(&driver, text)?;
     }
+    let libraries = std::env::join_paths(libraries(&root)?)?;
     Ok(Lavapipe {
         driver: driver.canonicalize()?,
-        libraries: libraries(&root)?,
+        libraries,
     })
+}
+
+fn remove_system_libraries(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if SYSTEM.iter().any(|prefix| name.starts_with(prefix)) {
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }

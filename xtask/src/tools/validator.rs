@@ -23,7 +23,7 @@ pub fn validator(target: &Path) -> Result<PathBuf> {
     eprintln!("fetching the SPIR-V validator (Debian's spirv-tools)");
     let root = tools.join("spirv-tools");
     let archive = Archive::open(&tools.join("apt-sid"), &["sid"])?;
-    archive.unpack(&["spirv-tools", "libc6"], &root)?;
+    archive.unpack("sid", &["spirv-tools", "libc6"], &root)?;
     write_launcher(&fetched, &root)?;
     match version(&fetched) {
         Some(v) if v >= OLDEST => Ok(fetched),
@@ -43,8 +43,9 @@ fn version(path: &Path) -> Option<(u32, u32)> {
 
 /// A script that starts the unpacked program with the libraries unpacked beside it.
 fn write_launcher(script: &Path, root: &Path) -> Result<()> {
-    let libraries = libraries(root)?;
-    let mut loaders = fs::read_dir(&libraries)?.filter_map(|e| Some(e.ok()?.path()));
+    let folders = libraries(root)?;
+    let names = folders.iter().flat_map(fs::read_dir).flatten();
+    let mut loaders = names.filter_map(|e| Some(e.ok()?.path()));
     let loader = loaders
         .find(|p| {
             p.file_name()
@@ -54,7 +55,7 @@ fn write_launcher(script: &Path, root: &Path) -> Result<()> {
     let text = format!(
         "#!/bin/sh\nexec '{}' --library-path '{}' '{}' \"$@\"\n",
         loader.display(),
-        libraries.display(),
+        std::env::join_paths(folders)?.display(),
         root.canonicalize()?.join("usr/bin/spirv-val").display()
     );
     if let Some(bin) = script.parent() {
