@@ -391,7 +391,8 @@ impl<'t, 'm> Body<'t, 'm> {
         }
         let before = self.predecessors();
         for (inst, block, phi) in phis {
-            if let Err(refusal) = self.finish_phi(inst, phi, before[block.index()]) {
+            let count = before[block.index()];
+            if let Err(refusal) = self.finish_phi(inst, block, phi, count) {
                 self.t
                     .report(self.func, self.function.place(inst), &refusal);
             }
@@ -415,12 +416,19 @@ impl<'t, 'm> Body<'t, 'm> {
         counts
     }
 
-    fn finish_phi(&mut self, inst: Inst, phi: spirv::Inst, before: usize) -> Lowered<()> {
+    fn finish_phi(
+        &mut self,
+        inst: Inst,
+        here: Block,
+        phi: spirv::Inst,
+        before: usize,
+    ) -> Lowered<()> {
         let function = self.function;
         let ty = self.result_type(inst)?;
         let mut words: Vec<u32> = Vec::new();
         let blocks = function.blocks_of(inst);
         self.round += 1;
+        let mut fits = true;
         for (&value, &block) in function.operands(inst).iter().zip(blocks) {
             let Some(exit) = self.exits[block.index()] else {
                 continue;
@@ -429,10 +437,11 @@ impl<'t, 'm> Body<'t, 'm> {
             if std::mem::replace(&mut self.rounds[block.index()], self.round) == self.round {
                 continue;
             }
+            fits &= function.successors(block).contains(&here);
             let value = self.value_as(value, ty)?;
             words.extend_from_slice(&[value.word(), exit.word()]);
         }
-        if words.len() != before * 2 {
+        if !fits || words.len() != before * 2 {
             return Err(refuse("a phi does not fit the blocks that lead to it"));
         }
         if words.len() > MAX_OPERANDS {

@@ -1,0 +1,128 @@
+//! What pointers are found to point to, without the translation.
+
+use spirula_llvm::infer::{Hints, NoHints, Pointees};
+use spirula_llvm::ir::{Func, Module, Type, TypeKind};
+use spirula_llvm::read;
+
+fn module(text: &str) -> Module {
+    read(text.as_bytes()).expect("the text is sound")
+}
+
+/// What the local of this name in the first function with a body points to.
+fn pointee(module: &Module, pointees: &Pointees, name: &str) -> Option<Type> {
+    let (func, local) = find(module, name);
+    pointees.local(func, local)
+}
+
+fn find(module: &Module, name: &str) -> (Func, usize) {
+    for func in module.function_ids() {
+        let function = module.function(func);
+        for local in 0..function.local_count() {
+            if module.str(function.name(local)) == name {
+                return (func, local);
+            }
+        }
+    }
+    panic!("no local {name}");
+}
+
+#[test]
+fn phis_selects_and_calls_are_one_class() {
+    let module = module(
+        "define ptr @callee(ptr %q) { ret ptr %q }
+         define void @f(i1 %c, ptr %a, ptr %b) {
+         entry:
+           br i1 %c, label %left, label %join
+         left:
+           br label %join
+         join:
+           %p = phi ptr [ %a, %entry ], [ %b, %left ]
+           %r = call ptr @callee(ptr %p)
+           %s = select i1 %c, ptr %r, ptr %a
+           %x = load double, ptr %s
+           ret void
+         }",
+    );
+    let pointees = Pointees::compute(&module, &NoHints);
+    for name in ["q", "a", "b", "p", "r", "s"] {
+        assert_eq!(
+            pointee(&module, &pointees, name),
+            Some(Type::DOUBLE),
+            "{name}"
+        );
+    }
+    assert_eq!(pointee(&module, &pointees, "c"), None, "it is no pointer");
+}
+
+#[test]
+fn the_heaviest_votes_win() {
+    let module = module(
+        "%pair = type { i32, float }
+         define void @f(ptr %p, ptr %bytes, ptr byval(%pair) %v) {
+           %x = load i32, ptr %p
+           %field = getelementptr %pair, ptr %p, i64 1, i32 1
+           %byte = getelementptr i8, ptr %bytes, i64 3
+           %y = load i16, ptr %byte
+           %z = load i8, ptr %v
+           ret void
+         }",
+    );
+    let pointees = Pointees::compute(&module, &NoHints);
+    let is_pair = |name| {
+        let ty = pointee(&module, &pointees, name).expect("there are votes");
+        matches!(module.types.kind(ty), TypeKind::Struct { .. })
+    };
+    assert!(
+        is_pair("p"),
+        "walking through a structure weighs more than a load"
+    );
+    assert!(is_pair("v"), "an attribute weighs more than anything");
+    assert_eq!(pointee(&module, &pointees, "field"), Some(Type::FLOAT));
+    assert_eq!(pointee(&module, &pointees, "bytes"), Some(Type::I8));
+    assert_eq!(pointee(&module, &pointees, "byte"), Some(Type::I16));
+}
+
+#[test]
+fn pointers_in_memory_are_not_followed() {
+    let module = module(
+        "define void @f(ptr %list) {
+           %first = load ptr, ptr %list
+           %next = load ptr, ptr %first
+           %x = load i64, ptr %next
+           ret void
+         }",
+    );
+    let pointees = Pointees::compute(&module, &NoHints);
+    let is_pointer = |name| {
+        let ty = pointee(&module, &pointees, name).expect("there are votes");
+        matches!(module.types.kind(ty), TypeKind::Pointer { .. })
+    };
+    assert!(is_pointer("list") && is_pointer("first"));
+    assert_eq!(pointee(&module, &pointees, "next"), Some(Type::I64));
+}
+
+struct Halves;
+
+impl Hints for Halves {
+    fn argument(&self, _: Func, index: usize) -> Option<Type> {
+        (index == 0).then_some(Type::HALF)
+    }
+
+    fn parameter(&self, _: Func, _: usize) -> Option<Type> {
+        None
+    }
+}
+
+#[test]
+fn hints_speak_for_declarations() {
+    let module = module(
+        "declare void @outside(ptr, ptr)
+         define void @f(ptr %a, ptr %b) {
+           call void @outside(ptr %a, ptr %b)
+           ret void
+         }",
+    );
+    let pointees = Pointees::compute(&module, &Halves);
+    assert_eq!(pointee(&module, &pointees, "a"), Some(Type::HALF));
+    assert_eq!(pointee(&module, &pointees, "b"), None);
+}
