@@ -21,6 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
+    ("spirula-opt", &["spirula-source", "spirula-spirv"]),
     (
         "spirula-cpu",
         &["spirula-source", "spirula-spirv", "spirula-scalar"],
@@ -35,6 +36,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-source",
             "spirula-spirv",
             "spirula-llvm",
+            "spirula-opt",
             "spirula-runtime",
         ],
     ),

@@ -65,6 +65,16 @@ impl<T: Clone> IdMap<T> {
         }
     }
 
+    /// Number of ids that have rows; the others have the default.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether no id has a row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     /// Sets the value of an id.
     pub fn set(&mut self, id: Id, value: T) {
         *self.get_mut(id) = value;
@@ -78,6 +88,20 @@ impl<T: Clone> IdMap<T> {
         &mut self.rows[id.index()]
     }
 }
+
+/// Equal where every id has the same value, whatever room the tables have.
+impl<T: PartialEq> PartialEq for IdMap<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let common = self.rows.len().min(other.rows.len());
+        let rest = |map: &Self, default: &T| map.rows[common..].iter().all(|r| r == default);
+        self.rows[..common] == other.rows[..common]
+            && self.default == other.default
+            && rest(self, &self.default)
+            && rest(other, &other.default)
+    }
+}
+
+impl<T: Eq> Eq for IdMap<T> {}
 
 impl<T> std::ops::Index<Id> for IdMap<T> {
     type Output = T;

@@ -7,7 +7,9 @@
 //! - [`text`]: the assembler and the disassembler.
 //! - [`ir`]: the module IR with its reader, writer and editing interface.
 //! - [`build`]: making modules, with uniqued types and constants.
-//! - [`analysis`]: definitions, names, decorations, control-flow graph, dominators.
+//! - [`analysis`]: definitions and uses, names, decorations, control-flow graph, dominators,
+//!   loops, constructs, calls.
+//! - [`ssa`]: variables of functions to values and phis.
 //! - [`reflect`]: what an entry point takes.
 //! - [`target`]: what a module may assume of the environment that it is for.
 
@@ -18,6 +20,7 @@ pub mod grammar;
 mod id;
 pub mod ir;
 pub mod reflect;
+pub mod ssa;
 pub mod target;
 pub mod text;
 

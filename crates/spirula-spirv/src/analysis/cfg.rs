@@ -1,15 +1,15 @@
 //! The control-flow graph of a function.
 
 use super::Definitions;
+use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, InstRef, Module, switch_cases};
-use crate::{Id, IdMap};
+use crate::ir::{Block, Func, InstRef, Labels, Module, switch_cases};
 use spirula_source::Diagnostic;
 
 /// Edges between a function's blocks, and an order in which to walk them.
 ///
 /// Blocks are known here by their position in [`crate::ir::Function::blocks`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cfg {
     /// The function's blocks in their order.
     blocks: Vec<Block>,
@@ -20,6 +20,7 @@ pub struct Cfg {
     first_source: Vec<u32>,
     sources: Vec<u32>,
     reverse_postorder: Vec<u32>,
+    labels: Labels,
 }
 
 impl Cfg {
@@ -34,24 +35,20 @@ impl Cfg {
         func: Func,
     ) -> Result<Cfg, Diagnostic> {
         let blocks = module.function(func).blocks.clone();
-        let mut position = IdMap::new(module.bound(), u32::MAX);
-        for (at, block) in blocks.iter().enumerate() {
-            position.set(module.label(*block), at as u32);
-        }
+        let labels = Labels::of(module, func);
         let mut first = Vec::with_capacity(blocks.len() + 1);
         let mut targets = Vec::new();
         for block in &blocks {
             first.push(targets.len() as u32);
             let terminator = module.terminator(*block);
             for target in branch_targets(module, definitions, terminator) {
-                let at = position[target];
-                if at == u32::MAX {
+                let Some(at) = labels.position(target) else {
                     let message = format!(
                         "{} to {target}, which is no label of this function",
                         terminator.op()
                     );
                     return Err(Diagnostic::error(terminator.place(), message));
-                }
+                };
                 targets.push(at);
             }
         }
@@ -64,6 +61,7 @@ impl Cfg {
             first_source,
             sources,
             reverse_postorder: Vec::new(),
+            labels,
         };
         cfg.reverse_postorder = cfg.depth_first();
         Ok(cfg)
@@ -82,6 +80,11 @@ impl Cfg {
     /// The block at a position.
     pub fn block(&self, at: u32) -> Block {
         self.blocks[at as usize]
+    }
+
+    /// The position of the block with a label.
+    pub fn position(&self, label: Id) -> Option<u32> {
+        self.labels.position(label)
     }
 
     /// The blocks that may follow.

@@ -5,7 +5,7 @@ use crate::ir::{Inst, InstRef, Module};
 use crate::{Id, IdMap};
 
 /// The defining instruction of every id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definitions {
     by_id: IdMap<Option<Inst>>,
 }
@@ -25,6 +25,11 @@ impl Definitions {
     /// The instruction that defines an id.
     pub fn get<'a>(&self, module: &'a Module, id: Id) -> Option<InstRef<'a>> {
         self.by_id[id].map(|inst| module.inst(inst))
+    }
+
+    /// The handle of the instruction that defines an id.
+    pub fn handle(&self, id: Id) -> Option<Inst> {
+        self.by_id[id]
     }
 
     /// The opcode that defines an id.

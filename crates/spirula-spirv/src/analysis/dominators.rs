@@ -1,74 +1,188 @@
 //! The dominator tree of a function.
 
 use super::Cfg;
+use std::fmt;
 
 /// Immediate dominators, by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast
-/// Dominance Algorithm", 2001). Blocks are known by their position in the function.
-#[derive(Clone, Debug)]
+/// Dominance Algorithm", 2001), with the tree numbered so that dominance is asked in constant time.
+/// Blocks are known by their position in the function.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dominators {
-    /// Immediate dominator of each block; its own for the entry, `u32::MAX` where unreachable.
-    immediate: Vec<u32>,
-    /// Position of each block in reverse post-order.
-    number: Vec<u32>,
+    tree: Tree,
 }
 
 impl Dominators {
     /// Computes the tree.
     pub fn compute(cfg: &Cfg) -> Self {
         let order = cfg.reverse_postorder();
-        let mut number = vec![u32::MAX; cfg.len()];
-        for (at, block) in order.iter().enumerate() {
-            number[*block as usize] = at as u32;
-        }
-        let mut tree = Dominators {
-            immediate: vec![u32::MAX; cfg.len()],
-            number,
-        };
-        let Some((&entry, rest)) = order.split_first() else {
-            return tree;
-        };
-        tree.immediate[entry as usize] = entry;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for &block in rest {
-                let done = cfg.predecessors(block).iter().copied();
-                let mut done = done.filter(|p| tree.immediate[*p as usize] != u32::MAX);
-                let Some(first) = done.next() else { continue };
-                let common = done.fold(first, |a, b| tree.common(a, b));
-                changed |= std::mem::replace(&mut tree.immediate[block as usize], common) != common;
-            }
-        }
-        tree
+        let tree = Tree::compute(cfg.len(), order, |b, visit| {
+            cfg.predecessors(b).iter().copied().for_each(visit);
+        });
+        Dominators { tree }
     }
 
     /// The closest block that is on every path to this one; none for the entry and for blocks that
     /// cannot be reached.
     pub fn immediate(&self, block: u32) -> Option<u32> {
-        let dominator = self.immediate[block as usize];
-        (dominator != u32::MAX && dominator != block).then_some(dominator)
+        self.tree.parent(block)
     }
 
     /// Whether `a` is on every path to `b`; a block dominates itself. Unreachable blocks are
-    /// dominated by themselves only. Takes time in the depth of the tree.
-    pub fn dominates(&self, a: u32, mut b: u32) -> bool {
-        while b != a {
-            match self.immediate(b) {
-                Some(up) => b = up,
-                None => return false,
-            }
-        }
-        true
+    /// dominated by themselves only.
+    pub fn dominates(&self, a: u32, b: u32) -> bool {
+        self.tree.is_above(a, b)
     }
 
-    fn common(&self, mut a: u32, mut b: u32) -> u32 {
-        while a != b {
-            if self.number[a as usize] > self.number[b as usize] {
-                a = self.immediate[a as usize];
-            } else {
-                b = self.immediate[b as usize];
+    /// Whether the block can be reached from the entry.
+    pub fn is_reachable(&self, block: u32) -> bool {
+        self.tree.begin[block as usize] != u32::MAX
+    }
+
+    /// The blocks whose immediate dominator is this one, in reverse post-order.
+    pub fn children(&self, block: u32) -> &[u32] {
+        self.tree.children(block)
+    }
+
+    /// The reachable blocks, each before those that it dominates.
+    pub fn preorder(&self) -> &[u32] {
+        &self.tree.preorder
+    }
+}
+
+impl fmt::Display for Dominators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for block in 0..self.tree.parent.len() as u32 {
+            match self.immediate(block) {
+                Some(d) => writeln!(f, "block {block} ; immediate dominator: {d}")?,
+                None if self.is_reachable(block) => writeln!(f, "block {block} ; entry")?,
+                None => writeln!(f, "block {block} ; unreachable")?,
             }
         }
-        a
+        Ok(())
     }
+}
+
+/// A dominator tree of any graph, numbered depth-first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tree {
+    /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
+    parent: Vec<u32>,
+    /// Begin of each node's children in `children`.
+    first: Vec<u32>,
+    children: Vec<u32>,
+    pub preorder: Vec<u32>,
+    /// Number of each node in `preorder`, `u32::MAX` where unreachable, and one more than the
+    /// number of the last node below it.
+    begin: Vec<u32>,
+    end: Vec<u32>,
+}
+
+impl Tree {
+    /// Dominators of the nodes in `order`, a reverse post-order that begins with the root.
+    pub fn compute(
+        nodes: usize,
+        order: &[u32],
+        predecessors: impl Fn(u32, &mut dyn FnMut(u32)),
+    ) -> Tree {
+        let mut number = vec![u32::MAX; nodes];
+        for (at, node) in order.iter().enumerate() {
+            number[*node as usize] = at as u32;
+        }
+        let mut parent = vec![u32::MAX; nodes];
+        if let Some((&root, rest)) = order.split_first() {
+            parent[root as usize] = root;
+            let mut changed = true;
+            while changed {
+                changed = false;
+                for &node in rest {
+                    let mut common = u32::MAX;
+                    predecessors(node, &mut |p| {
+                        if parent[p as usize] == u32::MAX {
+                            return;
+                        }
+                        common = match common {
+                            u32::MAX => p,
+                            c => meet(&parent, &number, c, p),
+                        };
+                    });
+                    let known = &mut parent[node as usize];
+                    changed |= std::mem::replace(known, common) != common;
+                }
+            }
+        }
+        Tree::numbered(parent, order)
+    }
+
+    fn numbered(parent: Vec<u32>, order: &[u32]) -> Tree {
+        let nodes = parent.len();
+        let mut first = vec![0; nodes + 1];
+        let below = order.get(1..).unwrap_or(&[]);
+        for node in below {
+            first[parent[*node as usize] as usize + 1] += 1;
+        }
+        for at in 0..nodes {
+            first[at + 1] += first[at];
+        }
+        let mut fill = first.clone();
+        let mut children = vec![0; below.len()];
+        for node in below {
+            let slot = &mut fill[parent[*node as usize] as usize];
+            children[*slot as usize] = *node;
+            *slot += 1;
+        }
+        let mut tree = Tree {
+            parent,
+            first,
+            children,
+            preorder: Vec::with_capacity(order.len()),
+            begin: vec![u32::MAX; nodes],
+            end: vec![0; nodes],
+        };
+        let mut stack: Vec<u32> = order.first().copied().into_iter().collect();
+        while let Some(node) = stack.pop() {
+            tree.begin[node as usize] = tree.preorder.len() as u32;
+            tree.preorder.push(node);
+            let range = tree.range(node);
+            stack.extend(tree.children[range].iter().rev());
+        }
+        for at in (0..tree.preorder.len()).rev() {
+            let node = tree.preorder[at];
+            let own = at as u32 + 1;
+            let last = tree.children(node).last();
+            tree.end[node as usize] = last.map_or(own, |c| tree.end[*c as usize]);
+        }
+        tree
+    }
+
+    fn range(&self, node: u32) -> std::ops::Range<usize> {
+        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
+    }
+
+    pub fn children(&self, node: u32) -> &[u32] {
+        &self.children[self.range(node)]
+    }
+
+    pub fn parent(&self, node: u32) -> Option<u32> {
+        let parent = self.parent[node as usize];
+        (parent != u32::MAX && parent != node).then_some(parent)
+    }
+
+    pub fn is_above(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (a as usize, b as usize);
+        a == b
+            || self.begin[b] != u32::MAX
+                && self.begin[a] <= self.begin[b]
+                && self.begin[b] < self.end[a]
+    }
+}
+
+fn meet(parent: &[u32], number: &[u32], mut a: u32, mut b: u32) -> u32 {
+    while a != b {
+        if number[a as usize] > number[b as usize] {
+            a = parent[a as usize];
+        } else {
+            b = parent[b as usize];
+        }
+    }
+    a
 }

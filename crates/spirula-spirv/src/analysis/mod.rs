@@ -1,13 +1,25 @@
 //! Facts about modules, each computed once from a module and valid until it changes.
 
+mod calls;
 mod cfg;
+mod constructs;
 mod definitions;
 mod dominators;
+mod frontiers;
 mod layout;
+mod loops;
 mod names;
+mod post_dominators;
+mod uses;
 
+pub use calls::CallGraph;
 pub use cfg::Cfg;
+pub use constructs::{Construct, Constructs};
 pub use definitions::Definitions;
 pub use dominators::Dominators;
+pub use frontiers::Frontiers;
 pub use layout::{Layouts, MemberLayout, TypeLayout};
+pub use loops::{Loop, Loops};
 pub use names::{Decorations, Names};
+pub use post_dominators::PostDominators;
+pub use uses::{DefUse, Use};

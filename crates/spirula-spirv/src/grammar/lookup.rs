@@ -4,7 +4,7 @@ use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
 use super::types::{
-    Category, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
+    Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
 };
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -14,6 +14,12 @@ impl Op {
     /// Row of this opcode, `None` for a number that the table does not know.
     pub fn info(self) -> Option<&'static Instruction> {
         INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
+    }
+
+    /// Number of this opcode's row among [`instructions`].
+    pub(crate) fn row(self) -> Option<usize> {
+        let row = usize::from(*BY_NUMBER.get(usize::from(self.0))?);
+        (row < INSTRUCTIONS.len()).then_some(row)
     }
 
     /// Opcode by name, with or without the leading `Op`.
@@ -54,6 +60,12 @@ impl Op {
                 | Op::EmitMeshTasksEXT
                 | Op::AbortKHR
         )
+    }
+
+    /// Whether the instruction names or decorates ids: it goes when they go.
+    pub fn is_about_ids(self) -> bool {
+        matches!(self, Op::Name | Op::MemberName)
+            || self.info().is_some_and(|i| i.class == Class::Annotation)
     }
 
     /// Whether the instruction only says where in a source text its followers come from.

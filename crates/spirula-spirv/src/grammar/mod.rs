@@ -9,12 +9,14 @@
 //! values which the tables do not know pass through unharmed.
 
 mod decode;
+mod effects;
 mod expect;
 mod generated;
 mod lookup;
 mod types;
 
 pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
+pub use effects::Effects;
 pub(crate) use expect::Expected;
 pub use generated::enumerants;
 pub use generated::ext::{

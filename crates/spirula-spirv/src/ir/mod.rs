@@ -14,15 +14,26 @@
 //! That ids are defined, dominate their uses and have fitting types is not an invariant: ask the
 //! verifier.
 
+mod blocks;
 mod edit;
+mod erase;
+mod ids;
 mod inst;
+mod join;
+mod labels;
 mod list;
+mod loops;
 mod module;
 mod read;
 mod switch;
+mod unreachable;
 mod write;
 
+pub use blocks::EditError;
+pub use erase::Erased;
+pub use ids::IdWords;
 pub use inst::InstRef;
+pub(crate) use labels::Labels;
 pub use list::{Insts, List};
 pub use module::{BasicBlock, Block, Func, Function, Inst, Module, Section};
 pub use switch::switch_cases;

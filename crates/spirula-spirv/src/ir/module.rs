@@ -286,6 +286,13 @@ impl Module {
         }
     }
 
+    /// The merge instruction of a block, before its terminator.
+    pub fn merge(&self, block: Block) -> Option<InstRef<'_>> {
+        let before = self.previous(self.terminator(block).handle)?;
+        let inst = self.inst(before);
+        matches!(inst.op, Op::LoopMerge | Op::SelectionMerge).then_some(inst)
+    }
+
     /// The id of a function.
     pub fn function_id(&self, func: Func) -> Id {
         self.inst(self.function(func).def)

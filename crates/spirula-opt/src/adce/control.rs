@@ -1,0 +1,49 @@
+//! Which branches decide on whether a block runs.
+
+use crate::analyses::Flow;
+use spirula_spirv::analysis::{Constructs, Frontiers, PostDominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::Module;
+
+/// The control dependence of a function.
+pub enum Control {
+    /// Structured: a block depends on the construct that it is in, and with a construct matters
+    /// everything that leaves or continues it.
+    Structured {
+        /// The constructs.
+        constructs: Constructs,
+        /// Blocks that branch conditionally without a merge instruction, by the construct that
+        /// they are directly in; the last list is of those in none.
+        bare: Vec<Vec<u32>>,
+    },
+    /// Any graph: a block depends on its frontier in the reversed graph.
+    Free {
+        /// The branches that each block depends on.
+        dependence: Frontiers,
+        /// To lead branches past what is dead.
+        tree: PostDominators,
+    },
+}
+
+impl Control {
+    pub fn compute(module: &Module, flow: &Flow, structured: bool) -> Control {
+        let cfg = &flow.cfg;
+        if !structured {
+            let tree = PostDominators::compute(cfg);
+            let dependence = Frontiers::control_dependence(cfg, &tree);
+            return Control::Free { dependence, tree };
+        }
+        let constructs = Constructs::compute(module, cfg, &flow.dominators);
+        let none = constructs.constructs().len();
+        let mut bare = vec![Vec::new(); none + 1];
+        for block in cfg.reverse_postorder() {
+            let op = module.terminator(cfg.block(*block)).op();
+            let conditional = matches!(op, Op::BranchConditional | Op::Switch);
+            if conditional && constructs.headed_by(*block).is_none() {
+                let around = constructs.around(*block).map_or(none, |c| c as usize);
+                bare[around].push(*block);
+            }
+        }
+        Control::Structured { constructs, bare }
+    }
+}

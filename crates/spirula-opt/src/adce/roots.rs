@@ -1,0 +1,197 @@
+//! What matters by itself.
+
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{CallGraph, Definitions};
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
+use spirula_spirv::{IdMap, ir};
+
+/// Why an instruction stays, or does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It matters by itself.
+    Root,
+    /// It matters when this variable does.
+    WritesTo(Id),
+    /// It matters when its result does.
+    Removable,
+    /// It tells debuggers something, and never keeps anything alive.
+    Debug,
+}
+
+/// What is known of a module's functions and variables before marking.
+pub struct Roots<'a> {
+    module: &'a Module,
+    ids: &'a IdWords,
+    definitions: &'a Definitions,
+    /// Variables whose writes always matter.
+    volatile: IdMap<bool>,
+    /// Functions without effects that others see, by [`Func::index`].
+    pure: Vec<bool>,
+    by_id: IdMap<Option<Func>>,
+}
+
+/// Bit of the image operands.
+const VOLATILE_TEXEL: u32 = 0x800;
+
+impl<'a> Roots<'a> {
+    pub fn new(
+        module: &'a Module,
+        ids: &'a IdWords,
+        definitions: &'a Definitions,
+        calls: &CallGraph,
+    ) -> Self {
+        let mut volatile = IdMap::new(0, false);
+        for d in module.section(ir::Section::Annotations) {
+            use spirula_spirv::grammar::enumerants::Decoration;
+            let kept = [
+                Decoration::Volatile,
+                Decoration::Aliased,
+                Decoration::Coherent,
+            ];
+            if d.op() == Op::Decorate && kept.iter().any(|k| k.0 == d.word(1)) {
+                volatile.set(d.id(0), true);
+            }
+        }
+        let mut by_id = IdMap::new(module.bound(), None);
+        let size = module.functions().iter().map(|f| f.index() + 1).max();
+        for func in module.functions() {
+            by_id.set(module.function_id(*func), Some(*func));
+        }
+        let mut roots = Roots {
+            module,
+            ids,
+            definitions,
+            volatile,
+            pure: vec![false; size.unwrap_or(0)],
+            by_id,
+        };
+        for func in calls.bottom_up() {
+            let blocks = &module.function(*func).blocks;
+            let pure = !blocks.is_empty()
+                && !calls.is_recursive(*func)
+                && blocks
+                    .iter()
+                    .all(|b| module.body(*b).all(|i| roots.is_harmless(i)));
+            roots.pure[func.index()] = pure;
+        }
+        roots
+    }
+
+    /// The function of an id.
+    pub fn function(&self, id: Id) -> Option<Func> {
+        self.by_id[id]
+    }
+
+    /// Whether a function that contains the instruction can still be without effects.
+    fn is_harmless(&self, inst: InstRef<'_>) -> bool {
+        if matches!(inst.op(), Op::Return | Op::ReturnValue) {
+            return true;
+        }
+        match self.verdict(inst) {
+            Verdict::Root => false,
+            Verdict::WritesTo(variable) => {
+                let class = self
+                    .definitions
+                    .get(self.module, variable)
+                    .map(|v| v.word(0));
+                class == Some(StorageClass::Function.0)
+            }
+            Verdict::Removable | Verdict::Debug => true,
+        }
+    }
+
+    /// Whether and why an instruction in a block stays.
+    pub fn verdict(&self, inst: InstRef<'_>) -> Verdict {
+        match inst.op() {
+            // Branches are marked by what they decide on.
+            Op::Branch | Op::BranchConditional | Op::Switch => Verdict::Removable,
+            Op::LoopMerge | Op::SelectionMerge | Op::Line | Op::NoLine => Verdict::Removable,
+            Op::Store | Op::CopyMemory | Op::CopyMemorySized => self.write(inst),
+            Op::LifetimeStart | Op::LifetimeStop => self.local(inst.id(0)),
+            Op::Load if is_volatile(inst.operands().get(1)) => Verdict::Root,
+            Op::ImageRead | Op::ImageSparseRead
+                if inst
+                    .operands()
+                    .get(2)
+                    .is_some_and(|m| m & VOLATILE_TEXEL != 0) =>
+            {
+                Verdict::Root
+            }
+            Op::FunctionCall => match self.by_id[inst.id(0)] {
+                Some(func) if self.pure[func.index()] => Verdict::Removable,
+                _ => Verdict::Root,
+            },
+            Op::ExtInst => match self.ids.set(inst) {
+                Some(set) if set.is_debug_info() => Verdict::Debug,
+                Some(set) => of_effects(set.effects(inst.word(1))),
+                None => Verdict::Root,
+            },
+            op => of_effects(op.effects()),
+        }
+    }
+
+    fn write(&self, inst: InstRef<'_>) -> Verdict {
+        let masks = inst.operands().get(2..).unwrap_or(&[]);
+        // Copies have up to two masks with parameters between: any volatile-looking word counts.
+        let volatile = match inst.op() {
+            Op::Store => is_volatile(masks.first()),
+            _ => masks.iter().any(|m| is_volatile(Some(m))),
+        };
+        if volatile {
+            return Verdict::Root;
+        }
+        self.local(inst.id(0))
+    }
+
+    /// A write to memory that only this module's invocation, or its workgroup, can read.
+    fn local(&self, pointer: Id) -> Verdict {
+        let Some(variable) = self.base(pointer) else {
+            return Verdict::Root;
+        };
+        let own = [
+            StorageClass::Function,
+            StorageClass::Private,
+            StorageClass::Workgroup,
+        ];
+        let class = variable.word(0);
+        match variable.result() {
+            Some(id) if own.iter().any(|c| c.0 == class) && !self.volatile[id] => {
+                Verdict::WritesTo(id)
+            }
+            _ => Verdict::Root,
+        }
+    }
+
+    /// The variable that a pointer is derived from.
+    fn base(&self, mut pointer: Id) -> Option<InstRef<'a>> {
+        // Chains of addresses are short; one that is not is left alone.
+        for _ in 0..64 {
+            let inst = self.definitions.get(self.module, pointer)?;
+            match inst.op() {
+                Op::Variable => return Some(inst),
+                Op::AccessChain
+                | Op::InBoundsAccessChain
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::CopyObject
+                | Op::Bitcast => pointer = inst.id(0),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+fn of_effects(effects: Effects) -> Verdict {
+    if effects.is_removable() {
+        Verdict::Removable
+    } else {
+        Verdict::Root
+    }
+}
+
+fn is_volatile(mask: Option<&u32>) -> bool {
+    mask.is_some_and(|m| m & MemoryAccess::Volatile.0 != 0)
+}

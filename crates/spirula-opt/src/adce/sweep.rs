@@ -1,0 +1,224 @@
+//! Taking away what does not matter.
+
+use super::control::Control;
+use super::marks::{LiveFunction, Marks};
+use crate::pass::Outcome;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Op, literal_string};
+use spirula_spirv::ir::{Block, Erased, Inst, InstRef, Module, Section};
+
+/// Deletes everything that is not marked.
+pub fn run(module: &mut Module, marks: &Marks) -> Outcome {
+    let mut erased = Erased::new();
+    let functions = module.functions().len();
+    module.erase_functions(|f| marks.functions[f.index()].is_none(), &mut erased);
+    let functions = functions - module.functions().len();
+    let mut insts = 0;
+    for live in marks.functions.iter().flatten() {
+        insts += instructions(module, marks, live, &mut erased);
+    }
+    let mut branches = 0;
+    for live in marks.functions.iter().flatten() {
+        let here = control_flow(module, marks, live);
+        if here > 0 {
+            module.remove_unreachable(&marks.ids, live.func, &mut erased);
+        }
+        branches += here;
+    }
+    let variables = interfaces(module, marks);
+    let globals = globals(module, marks, &mut erased);
+    debug(module, marks, &mut erased);
+    module.sweep(&erased);
+    Outcome {
+        statistics: vec![
+            ("instructions deleted", insts),
+            ("branches deleted", branches),
+            ("functions deleted", functions),
+            ("globals deleted", globals),
+            ("interface variables deleted", variables),
+        ],
+    }
+}
+
+/// Deletes a function's instructions, but for terminators and merge instructions, and lines that
+/// nothing follows.
+fn instructions(
+    module: &mut Module,
+    marks: &Marks,
+    live: &LiveFunction,
+    erased: &mut Erased,
+) -> usize {
+    let mut deleted = 0;
+    for at in 0..live.flow.cfg.len() as u32 {
+        let block = live.flow.cfg.block(at);
+        let mut line: Option<Inst> = None;
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            let op = module.inst(inst).op();
+            if op.is_line() {
+                if let Some(unused) = line.replace(inst) {
+                    module.erase(unused, erased);
+                }
+                continue;
+            }
+            let is_branch = op.is_terminator() || matches!(op, Op::LoopMerge | Op::SelectionMerge);
+            if is_branch || marks.live[inst.index()] {
+                line = None;
+            } else {
+                module.erase(inst, erased);
+                deleted += 1;
+            }
+        }
+    }
+    deleted
+}
+
+/// Leads branches that do not matter past what they decided on.
+fn control_flow(module: &mut Module, marks: &Marks, live: &LiveFunction) -> usize {
+    let cfg = &live.flow.cfg;
+    let mut changed = 0;
+    for &at in cfg.reverse_postorder() {
+        let block = cfg.block(at);
+        let target = match &live.control {
+            Control::Structured { constructs, .. } => {
+                let dead = constructs
+                    .headed_by(at)
+                    .filter(|c| !live.constructs[*c as usize]);
+                dead.map(|c| constructs.constructs()[c as usize].merge)
+            }
+            Control::Free { tree, .. } => {
+                let terminator = module.terminator(block);
+                let conditional = matches!(terminator.op(), Op::BranchConditional | Op::Switch);
+                let dead = conditional && !marks.live[terminator.handle().index()];
+                let mut next = dead.then(|| tree.immediate(at)).flatten();
+                while let Some(b) = next.filter(|b| !live.blocks[*b as usize]) {
+                    next = tree.immediate(b);
+                }
+                next
+            }
+        };
+        if let Some(target) = target {
+            lead(module, live, block, at, target);
+            changed += 1;
+        }
+    }
+    changed
+}
+
+fn lead(module: &mut Module, live: &LiveFunction, block: Block, at: u32, target: u32) {
+    let label = module.label(block);
+    for &old in live.flow.cfg.successors(at) {
+        if old != target {
+            module.remove_phi_parent(live.flow.cfg.block(old), label);
+        }
+    }
+    if let Some(merge) = module.merge(block).map(InstRef::handle) {
+        module.remove(merge);
+    }
+    let target = module.label(live.flow.cfg.block(target));
+    module.branch_to(block, Some(target));
+}
+
+/// Takes variables that go out of the entry points' interfaces.
+fn interfaces(module: &mut Module, marks: &Marks) -> usize {
+    let is_live = |id: Id| {
+        let definition = marks.definitions.handle(id);
+        definition.is_some_and(|d| marks.live[d.index()])
+    };
+    let entries: Vec<Inst> = module
+        .section(Section::EntryPoints)
+        .filter(|e| e.op() == Op::EntryPoint)
+        .map(InstRef::handle)
+        .collect();
+    let mut deleted = 0;
+    for entry in entries {
+        let words = module.inst(entry).words();
+        let name = literal_string(words.get(2..).unwrap_or(&[])).len() / 4 + 1;
+        let (head, variables) = words.split_at((2 + name).min(words.len()));
+        let kept = variables
+            .iter()
+            .filter(|v| Id::new(**v).is_some_and(is_live));
+        let new: Vec<u32> = head.iter().chain(kept).copied().collect();
+        if new.len() < words.len() {
+            deleted += words.len() - new.len();
+            module.replace_words(entry, &new);
+        }
+    }
+    deleted
+}
+
+/// Deletes types, constants, variables, imports and strings.
+fn globals(module: &mut Module, marks: &Marks, erased: &mut Erased) -> usize {
+    let mut deleted = 0;
+    for section in [Section::Imports, Section::Sources, Section::Globals] {
+        let insts: Vec<Inst> = module.section(section).map(InstRef::handle).collect();
+        for inst in insts {
+            let i = module.inst(inst);
+            let live = match i.op() {
+                Op::TypeForwardPointer => {
+                    let ty = marks.definitions.handle(i.id(0));
+                    ty.is_some_and(|t| marks.live[t.index()])
+                }
+                _ => marks.live.get(inst.index()).copied().unwrap_or(true),
+            };
+            if !live {
+                module.erase(inst, erased);
+                deleted += 1;
+            }
+        }
+    }
+    deleted
+}
+
+/// Debug instructions about what is no more: those in functions go, in those outside the place of
+/// what is gone is taken by `DebugInfoNone`.
+fn debug(module: &mut Module, marks: &Marks, erased: &mut Erased) {
+    let mut none = None;
+    for inst in &marks.debug {
+        let Some(list) = module.list_of(*inst) else {
+            continue;
+        };
+        let mut gone = Vec::new();
+        marks.ids.visit(module.inst(*inst), |at, id| {
+            if erased.contains(id) {
+                gone.push(at);
+            }
+        });
+        if gone.is_empty() {
+            continue;
+        }
+        if list != Section::Globals.list() {
+            module.erase(*inst, erased);
+            continue;
+        }
+        let place = none.or_else(|| no_information(module, marks, *inst));
+        none = place;
+        if let Some(id) = place {
+            for at in gone {
+                module.words_mut(*inst)[at] = id.word();
+            }
+        }
+    }
+}
+
+/// The module's `DebugInfoNone`, made before its first debug instruction where there is none.
+fn no_information(module: &mut Module, marks: &Marks, like: Inst) -> Option<Id> {
+    let set = marks.ids.set(module.inst(like))?;
+    let number = set.instruction_by_name("DebugInfoNone")?.number;
+    let head = module.inst(like).words()[..4].to_vec();
+    let mut debug = module
+        .section(Section::Globals)
+        .filter(|i| i.op() == Op::ExtInst && i.words()[2] == head[2]);
+    let first = debug.next()?.handle();
+    let known = module
+        .section(Section::Globals)
+        .find(|i| i.op() == Op::ExtInst && i.words()[2..4] == [head[2], number]);
+    if let Some(known) = known.filter(|k| k.handle() == first) {
+        return known.result();
+    }
+    let id = module.fresh_id();
+    let inst = module.create(Op::ExtInst, &[head[0], id.word(), head[2], number]);
+    module.insert_before(first, inst);
+    Some(id)
+}

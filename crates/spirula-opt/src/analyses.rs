@@ -1,0 +1,147 @@
+//! The analyses that passes share: computed when first asked for, dropped when a pass that does not
+//! keep them has changed the module.
+
+use spirula_source::Diagnostic;
+use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
+use spirula_spirv::ir::{Func, IdWords, Module};
+use std::rc::Rc;
+
+/// A set of analyses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Analyses(u8);
+
+impl Analyses {
+    /// None.
+    pub const NONE: Analyses = Analyses(0);
+    /// Control-flow graph and dominators of each function.
+    pub const FLOW: Analyses = Analyses(1);
+    /// Defining instructions.
+    pub const DEFINITIONS: Analyses = Analyses(2);
+    /// The call graph.
+    pub const CALLS: Analyses = Analyses(4);
+
+    /// Both sets.
+    pub const fn and(self, other: Analyses) -> Analyses {
+        Analyses(self.0 | other.0)
+    }
+
+    /// Whether all of `other` are in this set.
+    pub const fn contains(self, other: Analyses) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A function's control flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Blocks and edges.
+    pub cfg: Cfg,
+    /// Dominator tree.
+    pub dominators: Dominators,
+}
+
+/// Analyses of a module that are right for it as it is.
+#[derive(Debug, Default)]
+pub struct Cache {
+    definitions: Option<Rc<Definitions>>,
+    calls: Option<Rc<CallGraph>>,
+    flows: Vec<Option<Rc<Flow>>>,
+}
+
+impl Cache {
+    /// Nothing computed.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Which words of instructions are ids. Cheap, hence made each time.
+    pub fn ids(&self, module: &Module) -> IdWords {
+        IdWords::new(module)
+    }
+
+    /// Defining instructions.
+    pub fn definitions(&mut self, module: &Module) -> Rc<Definitions> {
+        let made = || Rc::new(Definitions::compute(module));
+        self.definitions.get_or_insert_with(made).clone()
+    }
+
+    /// The call graph.
+    pub fn calls(&mut self, module: &Module) -> Rc<CallGraph> {
+        let made = || Rc::new(CallGraph::compute(module));
+        self.calls.get_or_insert_with(made).clone()
+    }
+
+    /// A function's control flow.
+    ///
+    /// # Errors
+    /// When a branch goes to what is no label of the function.
+    pub fn flow(&mut self, module: &Module, func: Func) -> Result<Rc<Flow>, Diagnostic> {
+        if let Some(Some(flow)) = self.flows.get(func.index()) {
+            return Ok(flow.clone());
+        }
+        let definitions = self.definitions(module);
+        let cfg = Cfg::compute(module, &definitions, func)?;
+        let dominators = Dominators::compute(&cfg);
+        let flow = Rc::new(Flow { cfg, dominators });
+        if self.flows.len() <= func.index() {
+            self.flows.resize(func.index() + 1, None);
+        }
+        self.flows[func.index()] = Some(flow.clone());
+        Ok(flow)
+    }
+
+    /// Drops a function's control flow, which a pass has changed.
+    pub fn drop_flow(&mut self, func: Func) {
+        if let Some(flow) = self.flows.get_mut(func.index()) {
+            *flow = None;
+        }
+    }
+
+    /// Drops all but the analyses that are kept.
+    pub fn keep(&mut self, kept: Analyses) {
+        if !kept.contains(Analyses::DEFINITIONS) {
+            self.definitions = None;
+        }
+        if !kept.contains(Analyses::CALLS) {
+            self.calls = None;
+        }
+        if !kept.contains(Analyses::FLOW) {
+            self.flows.clear();
+        }
+    }
+
+    /// Whether what is in the cache is what would be computed now.
+    ///
+    /// # Errors
+    /// The name of the first analysis that is not.
+    pub fn verify(&self, module: &Module) -> Result<(), &'static str> {
+        let definitions = Definitions::compute(module);
+        if self
+            .definitions
+            .as_ref()
+            .is_some_and(|d| **d != definitions)
+        {
+            return Err("definitions");
+        }
+        if self
+            .calls
+            .as_ref()
+            .is_some_and(|c| **c != CallGraph::compute(module))
+        {
+            return Err("call graph");
+        }
+        for func in module.functions() {
+            if let Some(Some(known)) = self.flows.get(func.index()) {
+                let cfg = Cfg::compute(module, &definitions, *func);
+                let right = cfg.is_ok_and(|cfg| {
+                    let dominators = Dominators::compute(&cfg);
+                    **known == Flow { cfg, dominators }
+                });
+                if !right {
+                    return Err("control flow");
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! What a pass is, and the table of all of them.
+
+use crate::analyses::{Analyses, Cache};
+use crate::passes::{adce, compact_ids, dedup, licm, mem2reg, simplify_cfg, strip_debug};
+use spirula_source::Diagnostic;
+use spirula_spirv::ir::Module;
+
+/// What a pass did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it counts, in words, and how often; 0 everywhere: the module was not changed.
+    pub statistics: Vec<(&'static str, usize)>,
+}
+
+impl Outcome {
+    /// Whether the module was changed.
+    pub fn changed(&self) -> bool {
+        self.statistics.iter().any(|(_, n)| *n > 0)
+    }
+}
+
+/// A pass as the manager sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Name in pipelines.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub help: &'static str,
+    /// Analyses that it asks for.
+    pub needs: Analyses,
+    /// Analyses that are still right when it has changed a module.
+    pub keeps: Analyses,
+    /// Runs it.
+    pub run: fn(&mut Module, &mut Cache) -> Result<Outcome, Diagnostic>,
+}
+
+/// Every pass, in alphabetical order.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "adce",
+        help: "delete what has no effect: instructions, branches, loops, functions, globals",
+        needs: Analyses::FLOW
+            .and(Analyses::DEFINITIONS)
+            .and(Analyses::CALLS),
+        keeps: Analyses::NONE,
+        run: adce::run,
+    },
+    Pass {
+        name: "compact-ids",
+        help: "give ids the smallest numbers and set the bound",
+        needs: Analyses::NONE,
+        keeps: Analyses::CALLS,
+        run: compact_ids::run,
+    },
+    Pass {
+        name: "dedup",
+        help: "make equal types and constants one",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: dedup::run,
+    },
+    Pass {
+        name: "licm",
+        help: "move what is the same in every round of a loop before the loop",
+        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
+        keeps: Analyses::CALLS,
+        run: licm::run,
+    },
+    Pass {
+        name: "mem2reg",
+        help: "turn variables of functions into values and phis",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: mem2reg::run,
+    },
+    Pass {
+        name: "simplify-cfg",
+        help: "decide constant branches, join blocks, drop phis of one value",
+        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
+        keeps: Analyses::NONE,
+        run: simplify_cfg::run,
+    },
+    Pass {
+        name: "strip-debug",
+        help: "delete names, lines, sources and debug information",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: strip_debug::run,
+    },
+];
+
+impl Pass {
+    /// The pass of a name.
+    pub fn by_name(name: &str) -> Option<&'static Pass> {
+        PASSES.iter().find(|p| p.name == name)
+    }
+}

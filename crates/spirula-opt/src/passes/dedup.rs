@@ -1,0 +1,83 @@
+//! Makes equal types and constants one. Of equal ones the first stays. What is decorated, by itself
+//! or in its members, is equal to nothing; specialisation constants are never joined.
+//!
+//! Before: `%1 = OpConstant %uint 4` and `%2 = OpConstant %uint 4`. After: the first, used twice.
+
+use crate::analyses::Cache;
+use crate::pass::Outcome;
+use rustc_hash::FxHashMap;
+use spirula_source::Diagnostic;
+use spirula_spirv::grammar::{Class, Op, ResultForm};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut decorated = IdMap::new(module.bound(), false);
+    for inst in module.section(Section::Annotations) {
+        ids.visit(inst, |_, id| decorated.set(id, true));
+    }
+    // A pointer that was declared forward is used before it is defined.
+    for inst in module
+        .section(Section::Globals)
+        .filter(|i| i.op() == Op::TypeForwardPointer)
+    {
+        decorated.set(inst.id(0), true);
+    }
+    let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut known: FxHashMap<Box<[u32]>, Id> = FxHashMap::default();
+    let mut equal = Vec::new();
+    let globals: Vec<Inst> = module
+        .section(Section::Globals)
+        .map(InstRef::handle)
+        .collect();
+    for inst in globals {
+        if !equal.is_empty() {
+            ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
+        }
+        let i = module.inst(inst);
+        let Some(id) = i
+            .result()
+            .filter(|id| can_be_joined(i.op()) && !decorated[*id])
+        else {
+            continue;
+        };
+        let first = *known.entry(key(i)).or_insert(id);
+        if first != id {
+            new.set(id, Some(first));
+            equal.push(inst);
+        }
+    }
+    let mut erased = Erased::new();
+    for inst in &equal {
+        module.erase(*inst, &mut erased);
+    }
+    if !equal.is_empty() {
+        module.sweep(&erased);
+        let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
+        for inst in all {
+            ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
+        }
+    }
+    Ok(Outcome {
+        statistics: vec![("types and constants joined", equal.len())],
+    })
+}
+
+fn can_be_joined(op: Op) -> bool {
+    let Some(info) = op.info() else { return false };
+    match info.class {
+        Class::TypeDeclaration => info.result == ResultForm::Untyped,
+        Class::ConstantCreation => !info.name.starts_with("OpSpec"),
+        _ => op == Op::Undef,
+    }
+}
+
+/// Opcode and all words but the result.
+fn key(inst: InstRef<'_>) -> Box<[u32]> {
+    let ty = inst.result_type().map_or(0, Id::word);
+    let head = [u32::from(inst.op().0), ty];
+    head.into_iter()
+        .chain(inst.operands().iter().copied())
+        .collect()
+}

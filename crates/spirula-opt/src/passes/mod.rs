@@ -1,0 +1,9 @@
+//! One file for each pass.
+
+pub mod adce;
+pub mod compact_ids;
+pub mod dedup;
+pub mod licm;
+pub mod mem2reg;
+pub mod simplify_cfg;
+pub mod strip_debug;

@@ -1,0 +1,206 @@
+//! Simpler control flow: branches on constants are decided, blocks that cannot be reached go, blocks
+//! that always follow each other become one, and phis of one value become that value.
+//!
+//! A decided selection loses its merge instruction, which is right only when its merge block is
+//! reached from directly within it; selections that are left from further inside stay.
+//!
+//! Before:
+//! ```text
+//!      OpSelectionMerge %m None
+//!      OpBranchConditional %true %a %m
+//! %a = OpLabel
+//!      OpBranch %m
+//! %m = OpLabel
+//!      OpReturn
+//! ```
+//! After:
+//! ```text
+//!      OpReturn
+//! ```
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use spirula_source::Diagnostic;
+use spirula_spirv::analysis::{Constructs, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, switch_cases};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let mut erased = Erased::new();
+    let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let (mut decided, mut removed, mut joined, mut phis) = (0, 0, 0, 0);
+    for func in module.functions().to_vec() {
+        let definitions = cache.definitions(module);
+        let flow = cache.flow(module, func)?;
+        let here = decide(module, &ids, &definitions, &flow);
+        decided += here;
+        let gone = module.remove_unreachable(&ids, func, &mut erased);
+        removed += usize::from(gone);
+        let single = single_valued(module, func, &mut new, &mut erased);
+        let merged = module.join_blocks(
+            &ids,
+            func,
+            |old, value| new.set(old, Some(value)),
+            &mut erased,
+        );
+        if single + merged > 0 {
+            rename(module, &ids, func, &new);
+        }
+        phis += single;
+        joined += merged;
+        if here + merged > 0 || gone {
+            cache.drop_flow(func);
+        }
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![
+            ("branches decided", decided),
+            ("functions freed of unreachable blocks", removed),
+            ("blocks joined", joined),
+            ("phis of one value", phis),
+        ],
+    })
+}
+
+/// Replaces branches whose target is known.
+fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &Flow) -> usize {
+    let cfg = &flow.cfg;
+    let known: Vec<(u32, Id)> = (0..cfg.len() as u32)
+        .filter(|at| flow.dominators.is_reachable(*at))
+        .filter_map(|at| Some((at, known_target(module, ids, definitions, cfg.block(at))?)))
+        .collect();
+    if known.is_empty() {
+        return 0;
+    }
+    let structured = module.is_structured();
+    let constructs = Constructs::compute(module, cfg, &flow.dominators);
+    let mut decided = 0;
+    for (at, target) in known {
+        let block = cfg.block(at);
+        let merge = module.merge(block).map(|m| (m.op(), m.id(0), m.handle()));
+        if structured && merge.is_some() && !is_left_directly(module, flow, &constructs, at) {
+            continue;
+        }
+        let label = module.label(block);
+        for &old in cfg.successors(at) {
+            let old = cfg.block(old);
+            if module.label(old) != target {
+                module.remove_phi_parent(old, label);
+            }
+        }
+        module.branch_to(block, Some(target));
+        if let Some((Op::LoopMerge, left, inst)) = merge
+            && left == target
+        {
+            module.remove(inst);
+        }
+        decided += 1;
+    }
+    decided
+}
+
+fn known_target(
+    module: &Module,
+    ids: &IdWords,
+    definitions: &Definitions,
+    block: Block,
+) -> Option<Id> {
+    let terminator = module.terminator(block);
+    match terminator.op() {
+        Op::BranchConditional if terminator.id(1) == terminator.id(2) => Some(terminator.id(1)),
+        Op::BranchConditional => {
+            let value = definitions.constant(module, terminator.id(0))?;
+            Some(terminator.id(if value != 0 { 1 } else { 2 }))
+        }
+        Op::Switch => {
+            let words = ids.switch_literal_words(terminator);
+            let mask = if words == 2 { u64::MAX } else { 0xffff_ffff };
+            let value = definitions.constant(module, terminator.id(0))? & mask;
+            let mut cases = switch_cases(terminator, words);
+            let case = cases.find(|(literal, _)| *literal == value);
+            Some(case.map_or(terminator.id(1), |(_, label)| label))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the construct of a header is left to its merge block only by branches that stand in no
+/// construct within it. For loops, whose merge instruction stays, it does not matter.
+fn is_left_directly(module: &Module, flow: &Flow, constructs: &Constructs, header: u32) -> bool {
+    let Some(own) = constructs.headed_by(header) else {
+        return false;
+    };
+    let construct = constructs.constructs()[own as usize];
+    if construct.continues.is_some() {
+        return true;
+    }
+    let sources = flow.cfg.predecessors(construct.merge).iter();
+    sources
+        .filter(|s| **s != header && flow.dominators.is_reachable(**s))
+        .all(|s| {
+            let terminator = module.terminator(flow.cfg.block(*s));
+            terminator.op() == Op::Branch && constructs.around(*s) == Some(own)
+        })
+}
+
+/// Finds the phis that have one value only, and deletes them.
+fn single_valued(
+    module: &mut Module,
+    func: Func,
+    new: &mut IdMap<Option<Id>>,
+    erased: &mut Erased,
+) -> usize {
+    let blocks = module.function(func).blocks.clone();
+    let mut found = 0;
+    // What becomes one value may make other phis such; three rounds find nearly all.
+    for _ in 0..3 {
+        let before = found;
+        for block in &blocks {
+            let phis: Vec<Inst> = module.phis(*block).map(InstRef::handle).collect();
+            for phi in phis {
+                let inst = module.inst(phi);
+                let Some(id) = inst.result() else { continue };
+                if let Some(value) = only_value(inst, id, new) {
+                    new.set(id, Some(value));
+                    module.erase(phi, erased);
+                    found += 1;
+                }
+            }
+        }
+        if found == before {
+            break;
+        }
+    }
+    found
+}
+
+fn only_value(phi: InstRef<'_>, own: Id, new: &IdMap<Option<Id>>) -> Option<Id> {
+    let mut only = None;
+    for pair in phi.operands().chunks_exact(2) {
+        let value = resolve(new, Id::new(pair[0])?);
+        if value != own && *only.get_or_insert(value) != value {
+            return None;
+        }
+    }
+    only
+}
+
+fn resolve(new: &IdMap<Option<Id>>, mut id: Id) -> Id {
+    while let Some(next) = new[id] {
+        id = next;
+    }
+    id
+}
+
+fn rename(module: &mut Module, ids: &IdWords, func: Func, new: &IdMap<Option<Id>>) {
+    for block in module.function(func).blocks.clone() {
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            ids.rewrite(module, inst, |id| resolve(new, id));
+        }
+    }
+}

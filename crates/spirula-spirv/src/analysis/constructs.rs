@@ -1,0 +1,135 @@
+//! The constructs of structured control flow.
+
+use super::{Cfg, Dominators};
+use crate::grammar::Op;
+use crate::ir::Module;
+use std::fmt;
+
+/// A header with its merge instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Construct {
+    /// The block that ends in the merge instruction and a branch.
+    pub header: u32,
+    /// Where the construct is left to.
+    pub merge: u32,
+    /// Continue target, for loops.
+    pub continues: Option<u32>,
+}
+
+/// Which construct each block is directly in (specification, section 2.11).
+///
+/// A construct holds what its header dominates and its merge block does not. The header of a loop
+/// is in its own loop, the header of a selection in the construct around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constructs {
+    constructs: Vec<Construct>,
+    /// The construct around each construct, `u32::MAX` for none.
+    parent: Vec<u32>,
+    /// The construct that a block is the header of, `u32::MAX` for none.
+    headed: Vec<u32>,
+    /// The innermost construct around each block.
+    around: Vec<u32>,
+}
+
+impl Constructs {
+    /// One pass over the blocks in the order of the dominator tree.
+    pub fn compute(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Self {
+        let (mut found, merged) = Self::headers(module, cfg);
+        for &block in dominators.preorder() {
+            let above = dominators.immediate(block);
+            let mut around = above.map_or(u32::MAX, |d| match found.headed[d as usize] {
+                u32::MAX => found.around[d as usize],
+                own => own,
+            });
+            if let Some(left) = found.constructs.get(merged[block as usize] as usize)
+                && dominators.dominates(left.header, block)
+            {
+                around = found.parent[merged[block as usize] as usize];
+            }
+            let own = found.headed[block as usize];
+            if let Some(construct) = found.constructs.get(own as usize) {
+                found.parent[own as usize] = around;
+                if construct.continues.is_some() {
+                    around = own;
+                }
+            }
+            found.around[block as usize] = around;
+        }
+        found
+    }
+
+    /// The constructs without their nesting, and the construct that each block is the merge of.
+    fn headers(module: &Module, cfg: &Cfg) -> (Self, Vec<u32>) {
+        let mut found = Constructs {
+            constructs: Vec::new(),
+            parent: Vec::new(),
+            headed: vec![u32::MAX; cfg.len()],
+            around: vec![u32::MAX; cfg.len()],
+        };
+        let mut merged = vec![u32::MAX; cfg.len()];
+        for header in 0..cfg.len() as u32 {
+            let Some(inst) = module.merge(cfg.block(header)) else {
+                continue;
+            };
+            let merge = cfg.position(inst.id(0));
+            let continues = (inst.op() == Op::LoopMerge).then(|| cfg.position(inst.id(1)));
+            let (Some(merge), None | Some(Some(_))) = (merge, continues) else {
+                continue;
+            };
+            let own = found.constructs.len() as u32;
+            found.headed[header as usize] = own;
+            merged[merge as usize] = own;
+            found.parent.push(u32::MAX);
+            found.constructs.push(Construct {
+                header,
+                merge,
+                continues: continues.flatten(),
+            });
+        }
+        (found, merged)
+    }
+
+    /// The constructs in the order of their headers.
+    pub fn constructs(&self) -> &[Construct] {
+        &self.constructs
+    }
+
+    /// The innermost construct that a block is in, as an index.
+    pub fn around(&self, block: u32) -> Option<u32> {
+        some(self.around[block as usize])
+    }
+
+    /// The construct around a construct.
+    pub fn parent(&self, construct: u32) -> Option<u32> {
+        some(self.parent[construct as usize])
+    }
+
+    /// The construct that a block is the header of.
+    pub fn headed_by(&self, block: u32) -> Option<u32> {
+        some(self.headed[block as usize])
+    }
+}
+
+impl fmt::Display for Constructs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, c) in self.constructs.iter().enumerate() {
+            write!(
+                f,
+                "construct {at} of block {} ; merge: {}",
+                c.header, c.merge
+            )?;
+            if let Some(continues) = c.continues {
+                write!(f, ", continue: {continues}")?;
+            }
+            match self.parent(at as u32) {
+                Some(p) => writeln!(f, ", in construct {p}")?,
+                None => writeln!(f)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn some(index: u32) -> Option<u32> {
+    (index != u32::MAX).then_some(index)
+}

@@ -1,0 +1,189 @@
+//! The loop nest of a function.
+
+use super::{Cfg, Dominators};
+use std::fmt;
+
+/// A natural loop: all paths that lead back to a header which dominates them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// The one block through which the loop is entered.
+    pub header: u32,
+    /// The loop around it, as an index into the nest.
+    pub parent: Option<u32>,
+    /// 1 for loops in no other.
+    pub depth: u32,
+    /// The blocks that go back to the header.
+    pub latches: Vec<u32>,
+}
+
+/// The natural loops of a function, inner ones before those around them.
+///
+/// Cycles with several entries (irreducible ones) are no natural loops: they are not in the nest,
+/// and [`Loops::irreducible`] names their edges. Found against the edges from each latch, with inner
+/// loops passed over in one step, in almost linear time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Loops {
+    loops: Vec<Loop>,
+    /// Innermost loop of each block, `u32::MAX` for none.
+    innermost: Vec<u32>,
+    irreducible: Vec<(u32, u32)>,
+}
+
+impl Loops {
+    /// Computes the nest.
+    pub fn compute(cfg: &Cfg, dominators: &Dominators) -> Self {
+        let mut nest = Loops {
+            loops: Vec::new(),
+            innermost: vec![u32::MAX; cfg.len()],
+            irreducible: Vec::new(),
+        };
+        let mut number = vec![u32::MAX; cfg.len()];
+        for (at, block) in cfg.reverse_postorder().iter().enumerate() {
+            number[*block as usize] = at as u32;
+        }
+        for &header in dominators.preorder().iter().rev() {
+            let mut latches = Vec::new();
+            for &source in cfg.predecessors(header) {
+                if dominators.is_reachable(source) && dominators.dominates(header, source) {
+                    if !latches.contains(&source) {
+                        latches.push(source);
+                    }
+                } else if dominators.is_reachable(source)
+                    && number[source as usize] >= number[header as usize]
+                {
+                    nest.irreducible.push((source, header));
+                }
+            }
+            if !latches.is_empty() {
+                nest.discover(cfg, dominators, header, latches);
+            }
+        }
+        for at in (0..nest.loops.len()).rev() {
+            let up = nest.loops[at].parent;
+            nest.loops[at].depth = 1 + up.map_or(0, |p| nest.loops[p as usize].depth);
+        }
+        nest.irreducible.sort_unstable();
+        nest
+    }
+
+    fn discover(&mut self, cfg: &Cfg, dominators: &Dominators, header: u32, latches: Vec<u32>) {
+        let own = self.loops.len() as u32;
+        let mut work = latches.clone();
+        self.loops.push(Loop {
+            header,
+            parent: None,
+            depth: 0,
+            latches,
+        });
+        // The root of each loop met so far, so that a block is climbed out of once for each nest.
+        while let Some(block) = work.pop() {
+            let inner = self.innermost[block as usize];
+            if inner == u32::MAX {
+                self.innermost[block as usize] = own;
+                if block != header {
+                    work.extend(reachable(cfg, dominators, block));
+                }
+                continue;
+            }
+            let outer = self.outermost(inner);
+            if outer != own {
+                self.loops[outer as usize].parent = Some(own);
+                let entry = self.loops[outer as usize].header;
+                if entry == header {
+                    continue;
+                }
+                let outside = reachable(cfg, dominators, entry);
+                work.extend(outside.filter(|b| {
+                    let inner = self.innermost[*b as usize];
+                    inner == u32::MAX || self.outermost(inner) != own
+                }));
+            }
+        }
+        if self.innermost[header as usize] == u32::MAX {
+            self.innermost[header as usize] = own;
+        }
+    }
+
+    fn outermost(&self, mut at: u32) -> u32 {
+        while let Some(up) = self.loops[at as usize].parent {
+            at = up;
+        }
+        at
+    }
+
+    /// The loops, inner ones before those around them.
+    pub fn loops(&self) -> &[Loop] {
+        &self.loops
+    }
+
+    /// The innermost loop that a block is in, as an index into [`Loops::loops`].
+    pub fn innermost(&self, block: u32) -> Option<u32> {
+        let at = self.innermost[block as usize];
+        (at != u32::MAX).then_some(at)
+    }
+
+    /// Whether a block is in a loop, at any depth within it.
+    pub fn contains(&self, at: u32, block: u32) -> bool {
+        let mut inner = self.innermost(block);
+        while let Some(l) = inner {
+            if l == at {
+                return true;
+            }
+            inner = self.loops[l as usize].parent;
+        }
+        false
+    }
+
+    /// Edges that close a cycle which is no natural loop, from and to, in increasing order.
+    pub fn irreducible(&self) -> &[(u32, u32)] {
+        &self.irreducible
+    }
+
+    /// The blocks of each loop, those of inner loops included, in the given order. Takes time in
+    /// blocks times depth.
+    pub fn members(&self, order: &[u32]) -> Vec<Vec<u32>> {
+        let mut members = vec![Vec::new(); self.loops.len()];
+        for &block in order {
+            let mut at = self.innermost(block);
+            while let Some(l) = at {
+                members[l as usize].push(block);
+                at = self.loops[l as usize].parent;
+            }
+        }
+        members
+    }
+}
+
+impl fmt::Display for Loops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, l) in self.loops.iter().enumerate() {
+            let Loop {
+                header,
+                depth,
+                latches,
+                ..
+            } = l;
+            write!(
+                f,
+                "loop {at} of block {header} ; depth {depth}, latches: {latches:?}"
+            )?;
+            match l.parent {
+                Some(p) => writeln!(f, ", in loop {p}")?,
+                None => writeln!(f)?,
+            }
+        }
+        for (from, to) in &self.irreducible {
+            writeln!(f, "edge {from} to {to} ; irreducible")?;
+        }
+        Ok(())
+    }
+}
+
+fn reachable<'a>(
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    block: u32,
+) -> impl Iterator<Item = u32> + 'a {
+    let sources = cfg.predecessors(block).iter().copied();
+    sources.filter(|b| dominators.is_reachable(*b))
+}

@@ -1,0 +1,123 @@
+//! The post-dominator tree of a function.
+
+use super::Cfg;
+use super::dominators::Tree;
+use std::fmt;
+
+/// Which blocks are on every path from a block to the function's end.
+///
+/// The end is a virtual block behind all blocks without successors. From a region that never ends,
+/// one block is taken to lead there too, so that every reachable block has a post-dominator.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PostDominators {
+    tree: Tree,
+    endless: Vec<u32>,
+    leaves: Vec<bool>,
+}
+
+impl PostDominators {
+    /// Computed as [`super::Dominators`], on the reversed graph.
+    pub fn compute(cfg: &Cfg) -> Self {
+        let exit = cfg.len() as u32;
+        let mut reached = vec![false; cfg.len()];
+        for block in cfg.reverse_postorder() {
+            reached[*block as usize] = true;
+        }
+        let mut walk = Walk {
+            cfg,
+            wanted: reached,
+            postorder: Vec::with_capacity(cfg.len() + 1),
+        };
+        let mut leaves = vec![false; cfg.len()];
+        let mut endless = Vec::new();
+        for block in cfg.reverse_postorder().iter().rev() {
+            if cfg.successors(*block).is_empty() {
+                leaves[*block as usize] = true;
+                walk.from(*block);
+            }
+        }
+        for block in cfg.reverse_postorder().iter().rev() {
+            if walk.wanted[*block as usize] {
+                leaves[*block as usize] = true;
+                endless.push(*block);
+                walk.from(*block);
+            }
+        }
+        let mut order = walk.postorder;
+        order.push(exit);
+        order.reverse();
+        let tree = Tree::compute(cfg.len() + 1, &order, |node, visit| {
+            if node == exit {
+                return;
+            }
+            cfg.successors(node).iter().copied().for_each(&mut *visit);
+            if leaves[node as usize] {
+                visit(exit);
+            }
+        });
+        PostDominators {
+            tree,
+            endless,
+            leaves,
+        }
+    }
+
+    /// The closest block on every path to the end; none where that is the end itself.
+    pub fn immediate(&self, block: u32) -> Option<u32> {
+        let exit = self.leaves.len() as u32;
+        self.tree.parent(block).filter(|b| *b != exit)
+    }
+
+    /// Whether `a` is on every path from `b` to the end; a block post-dominates itself.
+    pub fn dominates(&self, a: u32, b: u32) -> bool {
+        self.tree.is_above(a, b)
+    }
+
+    /// One block of each region that never ends.
+    pub fn endless(&self) -> &[u32] {
+        &self.endless
+    }
+}
+
+impl fmt::Display for PostDominators {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for block in 0..self.leaves.len() as u32 {
+            match self.immediate(block) {
+                Some(d) => writeln!(f, "block {block} ; immediate post-dominator: {d}")?,
+                None => writeln!(f, "block {block} ; immediate post-dominator: the end")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Depth-first walk against the edges.
+struct Walk<'a> {
+    cfg: &'a Cfg,
+    /// Reachable blocks that have not been visited.
+    wanted: Vec<bool>,
+    postorder: Vec<u32>,
+}
+
+impl Walk<'_> {
+    fn from(&mut self, start: u32) {
+        if !std::mem::take(&mut self.wanted[start as usize]) {
+            return;
+        }
+        let mut stack = vec![(start, 0)];
+        while let Some((at, next)) = stack.last_mut() {
+            match self.cfg.predecessors(*at).get(*next).copied() {
+                Some(before) => {
+                    *next += 1;
+                    if std::mem::take(&mut self.wanted[before as usize]) {
+                        stack.push((before, 0));
+                    }
+                }
+                None => {
+                    self.postorder.push(*at);
+                    stack.pop();
+                }
+            }
+        }
+    }
+}

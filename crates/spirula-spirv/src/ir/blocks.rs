@@ -1,0 +1,409 @@
+//! Editing the control-flow graph: blocks and edges, with phis kept right.
+//!
+//! Each operation leaves the module valid or returns an error and changes nothing. Where a module
+//! must have structured control flow (it declares `Shader`), edits that would break its rules are
+//! refused.
+
+use super::module::{Block, Func, Inst, Module, Section};
+use super::{IdWords, InstRef};
+use crate::Id;
+use crate::grammar::Op;
+use crate::grammar::enumerants::Capability;
+use std::fmt;
+
+/// Why an edit of the control-flow graph cannot be made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EditError {
+    /// The instruction is not in the block, or is a phi, a variable or behind the merge
+    /// instruction, where no block can begin.
+    NoSplitHere,
+    /// The blocks are not joined by an edge.
+    NoEdge(Id, Id),
+    /// Structured control flow has no place for the block or edge.
+    Unstructured(Id),
+    /// The default target of an `OpSwitch` cannot be removed.
+    DefaultEdge(Id),
+    /// The block does not end in `OpBranch`.
+    NoBranch(Id),
+    /// The function's entry block has no predecessors.
+    Entry(Id),
+}
+
+impl fmt::Display for EditError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EditError::NoSplitHere => f.write_str("no block can begin at this instruction"),
+            EditError::NoEdge(from, to) => write!(f, "there is no edge from {from} to {to}"),
+            EditError::Unstructured(label) => {
+                write!(
+                    f,
+                    "the edit would break the structured control flow at {label}"
+                )
+            }
+            EditError::DefaultEdge(label) => {
+                write!(
+                    f,
+                    "the default target of the OpSwitch in {label} cannot be removed"
+                )
+            }
+            EditError::NoBranch(label) => write!(f, "the block {label} does not end in OpBranch"),
+            EditError::Entry(label) => write!(f, "nothing can lead to the entry block {label}"),
+        }
+    }
+}
+
+impl std::error::Error for EditError {}
+
+impl Module {
+    /// Whether control flow must be structured: the module declares `Shader`.
+    pub fn is_structured(&self) -> bool {
+        self.section(Section::Capabilities)
+            .any(|c| c.op() == Op::Capability && c.word(0) == Capability::Shader.0)
+    }
+
+    /// The targets of a block's terminator with their positions among its words, in its order.
+    pub fn targets(&self, ids: &IdWords, block: Block) -> Vec<(usize, Id)> {
+        let terminator = self.terminator(block);
+        let mut targets = Vec::new();
+        let skip = match terminator.op() {
+            Op::Branch => 0,
+            Op::BranchConditional | Op::Switch => 1,
+            _ => return targets,
+        };
+        ids.visit(terminator, |at, id| {
+            if at >= skip {
+                targets.push((at, id));
+            }
+        });
+        targets
+    }
+
+    /// The phis of a block.
+    pub fn phis(&self, block: Block) -> impl Iterator<Item = InstRef<'_>> {
+        self.body(block)
+            .take_while(|i| i.op() == Op::Phi || i.op().is_line())
+            .filter(|i| i.op() == Op::Phi)
+    }
+
+    /// The first instruction of a block behind its phis.
+    pub fn first_after_phis(&self, block: Block) -> Inst {
+        let found = self
+            .body(block)
+            .find(|i| i.op() != Op::Phi && !i.op().is_line());
+        found.unwrap_or_else(|| self.terminator(block)).handle()
+    }
+
+    /// Where instructions can be put at the end of a block: before its merge instruction or
+    /// terminator.
+    pub fn before_end(&self, block: Block) -> Inst {
+        let merge = self.merge(block);
+        merge.unwrap_or_else(|| self.terminator(block)).handle()
+    }
+
+    /// The value that a phi has from a block.
+    pub fn phi_value(&self, phi: Inst, parent: Id) -> Option<Id> {
+        let operands = self.inst(phi).operands();
+        let pair = operands.chunks_exact(2).find(|p| p[1] == parent.word())?;
+        Id::new(pair[0])
+    }
+
+    /// Gives a phi a further pair, or another value for a block that it has.
+    pub fn set_phi_value(&mut self, phi: Inst, parent: Id, value: Id) {
+        let mut words = self.inst(phi).words().to_vec();
+        let old = words[2..]
+            .chunks_exact_mut(2)
+            .find(|p| p[1] == parent.word());
+        match old {
+            Some(pair) => pair[0] = value.word(),
+            None => words.extend([value.word(), parent.word()]),
+        }
+        self.replace_words(phi, &words);
+    }
+
+    /// Has the phis of a block take from `new` what they took from `old`.
+    pub fn rename_phi_parent(&mut self, block: Block, old: Id, new: Id) {
+        let phis: Vec<Inst> = self.phis(block).map(InstRef::handle).collect();
+        for phi in phis {
+            for pair in self.words_mut(phi)[2..].chunks_exact_mut(2) {
+                if pair[1] == old.word() {
+                    pair[1] = new.word();
+                }
+            }
+        }
+    }
+
+    /// Takes the pairs of a block out of another's phis.
+    pub fn remove_phi_parent(&mut self, block: Block, parent: Id) {
+        let phis: Vec<Inst> = self.phis(block).map(InstRef::handle).collect();
+        for phi in phis {
+            let words = self.inst(phi).words();
+            let (head, pairs) = words.split_at(2);
+            let kept = pairs.chunks_exact(2).filter(|p| p[1] != parent.word());
+            let kept: Vec<u32> = head.iter().chain(kept.flatten()).copied().collect();
+            if kept.len() < words.len() {
+                self.replace_words(phi, &kept);
+            }
+        }
+    }
+
+    /// Puts another terminator in the place of a block's. Phis are the caller's care.
+    pub fn set_terminator(&mut self, block: Block, op: Op, words: &[u32]) -> Inst {
+        let old = self.terminator(block).handle();
+        let new = self.create(op, words);
+        self.insert_before(old, new);
+        self.remove(old);
+        new
+    }
+
+    /// Makes an empty block behind another one in its function's order.
+    pub fn create_block_after(&mut self, before: Block) -> Block {
+        let func = self.block(before).func;
+        let label = self.fresh_id();
+        let block = self.create_block(func, label);
+        let blocks = &mut self.functions[func.index()].blocks;
+        blocks.pop();
+        let at = blocks.iter().position(|b| *b == before);
+        blocks.insert(at.map_or(blocks.len(), |at| at + 1), block);
+        block
+    }
+
+    /// The block of a function with a label.
+    pub fn find_block(&self, func: Func, label: Id) -> Option<Block> {
+        let blocks = &self.function(func).blocks;
+        blocks.iter().copied().find(|b| self.label(*b) == label)
+    }
+
+    /// Moves an instruction before another one, in any block. That its operands are available
+    /// there is the caller's care.
+    pub fn move_before(&mut self, at: Inst, inst: Inst) {
+        self.remove(inst);
+        self.insert_before(at, inst);
+    }
+
+    /// Splits a block: `at` and what follows go into a new block, to which the old one branches.
+    /// A loop's header keeps its merge instruction.
+    ///
+    /// # Errors
+    /// When no block can begin at `at`, or a structured loop's header would leave its conditional
+    /// branch without a merge instruction.
+    pub fn split_block(
+        &mut self,
+        ids: &IdWords,
+        block: Block,
+        at: Inst,
+    ) -> Result<Block, EditError> {
+        let op = self.inst(at).op();
+        let misplaced = matches!(op, Op::Phi | Op::Variable | Op::UntypedVariableKHR);
+        if misplaced || self.list_of(at) != Some(self.block(block).body) {
+            return Err(EditError::NoSplitHere);
+        }
+        let merge = self.merge(block).map(|m| (m.op(), m.handle()));
+        if merge.is_some() && self.terminator(block).handle() == at {
+            return Err(EditError::NoSplitHere);
+        }
+        let label = self.label(block);
+        let is_loop = matches!(merge, Some((Op::LoopMerge, _)));
+        if is_loop && self.is_structured() && self.terminator(block).op() != Op::Branch {
+            return Err(EditError::Unstructured(label));
+        }
+        let new = self.create_block_after(block);
+        let new_label = self.label(new);
+        let body = self.block(new).body;
+        let mut next = Some(at);
+        while let Some(inst) = next {
+            next = self.next(inst);
+            self.remove(inst);
+            self.append(body, inst);
+        }
+        let old_body = self.block(block).body;
+        if let Some((Op::LoopMerge, inst)) = merge {
+            self.remove(inst);
+            self.append(old_body, inst);
+        }
+        let branch = self.create(Op::Branch, &[new_label.word()]);
+        self.append(old_body, branch);
+        let func = self.block(block).func;
+        for target in self.distinct_targets(ids, new) {
+            if let Some(target) = self.find_block(func, target) {
+                self.rename_phi_parent(target, label, new_label);
+            }
+        }
+        Ok(new)
+    }
+
+    fn distinct_targets(&self, ids: &IdWords, block: Block) -> Vec<Id> {
+        let mut targets: Vec<Id> = self.targets(ids, block).iter().map(|t| t.1).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
+    fn require_edge(&self, ids: &IdWords, from: Block, to: Block) -> Result<(Id, Id), EditError> {
+        let (a, b) = (self.label(from), self.label(to));
+        let found = self.targets(ids, from).iter().any(|t| t.1 == b);
+        found.then_some((a, b)).ok_or(EditError::NoEdge(a, b))
+    }
+
+    fn retarget(&mut self, ids: &IdWords, block: Block, old: Id, new: Id) {
+        let positions = self.targets(ids, block);
+        let terminator = self.terminator(block).handle();
+        for (at, label) in positions {
+            if label == old {
+                self.words_mut(terminator)[at] = new.word();
+            }
+        }
+    }
+
+    /// Puts a block on an edge; where a terminator names the target several times, on all of
+    /// these. Splits critical edges.
+    ///
+    /// # Errors
+    /// When there is no such edge, or a structured branch may leave its construct only directly.
+    pub fn insert_on_edge(
+        &mut self,
+        ids: &IdWords,
+        from: Block,
+        to: Block,
+    ) -> Result<Block, EditError> {
+        let (source, target) = self.require_edge(ids, from, to)?;
+        if self.is_structured() {
+            let merge = self.merge(from).map(|m| m.id(0));
+            let direct = match self.terminator(from).op() {
+                Op::BranchConditional => merge.is_none(),
+                Op::Switch => merge != Some(target),
+                _ => false,
+            };
+            if direct {
+                return Err(EditError::Unstructured(source));
+            }
+        }
+        let block = self.create_block_after(from);
+        let label = self.label(block);
+        let branch = self.create(Op::Branch, &[target.word()]);
+        let body = self.block(block).body;
+        self.append(body, branch);
+        self.retarget(ids, from, target, label);
+        self.rename_phi_parent(to, source, label);
+        Ok(block)
+    }
+
+    /// Leads an edge to another block, whose phis take `value(phi)` from it.
+    ///
+    /// # Errors
+    /// When there is no such edge, the new target is an entry block, or the module is structured
+    /// and the target is not the merge block of the source's construct.
+    pub fn redirect_edge(
+        &mut self,
+        ids: &IdWords,
+        from: Block,
+        to: Block,
+        new: Block,
+        value: impl Fn(InstRef<'_>) -> Id,
+    ) -> Result<(), EditError> {
+        let (source, target) = self.require_edge(ids, from, to)?;
+        let label = self.label(new);
+        self.check_target(from, new)?;
+        let known = self.targets(ids, from).iter().any(|t| t.1 == label);
+        self.retarget(ids, from, target, label);
+        self.remove_phi_parent(to, source);
+        if !known {
+            self.extend_phis(new, source, value);
+        }
+        Ok(())
+    }
+
+    /// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
+    ///
+    /// # Errors
+    /// When the block ends otherwise, or as for [`Module::redirect_edge`].
+    pub fn add_edge(
+        &mut self,
+        from: Block,
+        to: Block,
+        condition: Id,
+        value: impl Fn(InstRef<'_>) -> Id,
+    ) -> Result<(), EditError> {
+        let (source, target) = (self.label(from), self.label(to));
+        self.check_target(from, to)?;
+        let terminator = self.terminator(from);
+        if terminator.op() != Op::Branch {
+            return Err(EditError::NoBranch(source));
+        }
+        let old = terminator.id(0);
+        let words = [condition, target, old].map(Id::word);
+        self.set_terminator(from, Op::BranchConditional, &words);
+        if old != target {
+            self.extend_phis(to, source, value);
+        }
+        Ok(())
+    }
+
+    fn check_target(&self, from: Block, to: Block) -> Result<(), EditError> {
+        let label = self.label(to);
+        if self.function(self.block(to).func).blocks.first() == Some(&to) {
+            return Err(EditError::Entry(label));
+        }
+        if self.is_structured() && self.merge(from).is_none_or(|m| m.id(0) != label) {
+            return Err(EditError::Unstructured(self.label(from)));
+        }
+        Ok(())
+    }
+
+    fn extend_phis(&mut self, block: Block, parent: Id, value: impl Fn(InstRef<'_>) -> Id) {
+        let phis: Vec<Inst> = self.phis(block).map(InstRef::handle).collect();
+        for phi in phis {
+            let value = value(self.inst(phi));
+            self.set_phi_value(phi, parent, value);
+        }
+    }
+
+    /// Removes an edge. A conditional branch becomes a branch, without its selection merge; a
+    /// branch becomes `OpUnreachable`; of a switch the cases go. Blocks that cannot be reached any
+    /// more stay: see [`Module::remove_unreachable`].
+    ///
+    /// # Errors
+    /// When there is no such edge, or it is the default of a switch.
+    pub fn remove_edge(&mut self, ids: &IdWords, from: Block, to: Block) -> Result<(), EditError> {
+        let (source, target) = self.require_edge(ids, from, to)?;
+        let terminator = self.terminator(from);
+        match terminator.op() {
+            Op::BranchConditional => {
+                let other = [terminator.id(1), terminator.id(2)];
+                let other = other.into_iter().find(|t| *t != target);
+                self.branch_to(from, other);
+            }
+            Op::Switch if terminator.id(1) == target => {
+                return Err(EditError::DefaultEdge(source));
+            }
+            Op::Switch => {
+                let step = ids.switch_literal_words(terminator) + 1;
+                let (head, cases) = terminator.words().split_at(2);
+                let kept = cases
+                    .chunks_exact(step)
+                    .filter(|c| c[step - 1] != target.word());
+                let words: Vec<u32> = head.iter().chain(kept.flatten()).copied().collect();
+                let inst = terminator.handle();
+                self.replace_words(inst, &words);
+            }
+            _ => self.branch_to(from, None),
+        }
+        self.remove_phi_parent(to, source);
+        Ok(())
+    }
+
+    /// Ends a block in `OpBranch`, or in `OpUnreachable` without a target. The merge instruction of
+    /// a selection goes, that of a loop goes when the block branches nowhere. Phis of the old and
+    /// the new targets are the caller's care.
+    pub fn branch_to(&mut self, block: Block, target: Option<Id>) {
+        let merge = self.merge(block).map(|m| (m.op(), m.handle()));
+        if let Some((op, inst)) = merge
+            && (op == Op::SelectionMerge || target.is_none())
+        {
+            self.remove(inst);
+        }
+        match target {
+            Some(label) => self.set_terminator(block, Op::Branch, &[label.word()]),
+            None => self.set_terminator(block, Op::Unreachable, &[]),
+        };
+    }
+}

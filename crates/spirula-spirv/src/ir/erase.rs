@@ -1,0 +1,161 @@
+//! Deleting instructions together with what is said of them.
+
+use super::{Inst, InstRef, Module, Section};
+use crate::grammar::Op;
+use crate::{Id, IdMap};
+
+/// Ids whose instructions were deleted, and whose names and decorations still stand.
+///
+/// Names and decorations are found by going through all of them; collecting the ids makes that one
+/// pass for any number of deletions. Hand it to [`Module::sweep`] before the module is used.
+#[derive(Debug)]
+#[must_use = "names and decorations of deleted ids make a module invalid; Module::sweep them"]
+pub struct Erased {
+    ids: IdMap<bool>,
+    any: bool,
+}
+
+impl Default for Erased {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Erased {
+    /// Nothing deleted yet.
+    pub fn new() -> Self {
+        Erased {
+            ids: IdMap::new(0, false),
+            any: false,
+        }
+    }
+
+    /// Takes note of an id that is defined no more.
+    pub fn insert(&mut self, id: Id) {
+        self.ids.set(id, true);
+        self.any = true;
+    }
+
+    /// Whether an id was deleted.
+    pub fn contains(&self, id: Id) -> bool {
+        self.ids[id]
+    }
+
+    /// Whether nothing was deleted.
+    pub fn is_empty(&self) -> bool {
+        !self.any
+    }
+}
+
+impl Module {
+    /// Takes an instruction out of the module for good. Its result must not be used any more, but
+    /// for names and decorations.
+    pub fn erase(&mut self, inst: Inst, erased: &mut Erased) {
+        if let Some(id) = self.inst(inst).result() {
+            erased.insert(id);
+        }
+        self.remove(inst);
+    }
+
+    /// Removes the names and decorations of deleted ids.
+    pub fn sweep(&mut self, erased: &Erased) {
+        if erased.is_empty() {
+            return;
+        }
+        let mut at = self.section(Section::Names).next().map(InstRef::handle);
+        while let Some(inst) = at {
+            at = self.next(inst);
+            let target = self.inst(inst).get_id(0);
+            if target.is_some_and(|id| erased.contains(id)) {
+                self.remove(inst);
+            }
+        }
+        let mut at = self
+            .section(Section::Annotations)
+            .next()
+            .map(InstRef::handle);
+        while let Some(inst) = at {
+            at = self.next(inst);
+            self.sweep_decoration(inst, erased);
+        }
+    }
+
+    fn sweep_decoration(&mut self, inst: Inst, erased: &Erased) {
+        let decoration = self.inst(inst);
+        let dead = |word: &u32| Id::new(*word).is_some_and(|id| erased.contains(id));
+        let step = match decoration.op() {
+            Op::GroupDecorate => 1,
+            Op::GroupMemberDecorate => 2,
+            _ => {
+                if decoration.operands().first().is_some_and(dead) {
+                    self.remove(inst);
+                }
+                return;
+            }
+        };
+        let words = decoration.words();
+        let Some((group, targets)) = words.split_first() else {
+            return;
+        };
+        let kept = targets.chunks(step).filter(|t| !dead(&t[0])).flatten();
+        let kept: Vec<u32> = std::iter::once(group).chain(kept).copied().collect();
+        if dead(group) || kept.len() == 1 {
+            self.remove(inst);
+        } else if kept.len() < words.len() {
+            self.replace_words(inst, &kept);
+        }
+    }
+
+    /// Takes functions with all their instructions out of the module.
+    pub fn erase_functions(&mut self, dead: impl Fn(super::Func) -> bool, erased: &mut Erased) {
+        let order = std::mem::take(&mut self.order);
+        let (gone, kept): (Vec<_>, Vec<_>) = order.into_iter().partition(|f| dead(*f));
+        for func in gone {
+            for inst in self.function_insts(func) {
+                if let Some(id) = inst.result() {
+                    erased.insert(id);
+                }
+            }
+        }
+        self.order = kept;
+    }
+
+    /// Gives ids the smallest numbers, in the order of their definitions, and sets the bound.
+    /// Returns the new id of each old one.
+    pub fn compact_ids(&mut self) -> IdMap<Option<Id>> {
+        let ids = super::IdWords::new(self);
+        let mut new = IdMap::new(self.bound, None);
+        let mut next = 1;
+        let all: Vec<Inst> = self.all_insts().map(InstRef::handle).collect();
+        let number = |id: Id, new: &mut IdMap<Option<Id>>, next: &mut u32| {
+            if new[id].is_none() {
+                new.set(id, Id::new(*next));
+                *next += 1;
+            }
+        };
+        for inst in &all {
+            if let Some(id) = self.inst(*inst).result() {
+                number(id, &mut new, &mut next);
+            }
+        }
+        for inst in &all {
+            ids.visit(self.inst(*inst), |_, id| number(id, &mut new, &mut next));
+        }
+        for inst in all {
+            ids.rewrite(self, inst, |id| new[id].unwrap_or(id));
+            let result = self.inst(inst).result().and_then(|id| new[id]);
+            if let Some(id) = result {
+                let at = self.inst(inst).words().len() - self.inst(inst).operands().len() - 1;
+                self.words_mut(inst)[at] = id.word();
+            }
+        }
+        self.bound = next;
+        new
+    }
+
+    /// Whether the tables know every instruction. Passes leave a module alone that has others, as
+    /// its ids cannot be told from its numbers.
+    pub fn is_known(&self) -> bool {
+        self.all_insts().all(|i| i.op().info().is_some())
+    }
+}

@@ -1,0 +1,181 @@
+//! Removing blocks that cannot be reached.
+
+use super::module::{Block, Func, Inst, Module, Section};
+use super::{Erased, IdWords, InstRef, Labels};
+use crate::Id;
+use crate::grammar::Op;
+
+/// What becomes of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    Gone,
+    /// Reached from the entry.
+    Reached,
+    /// Named by a reached header as its merge block: stays as `OpUnreachable`.
+    Merge,
+    /// Named as continue target: stays as a branch to the header at this position.
+    Continue(u32),
+}
+
+impl Module {
+    /// Removes the blocks of a function that cannot be reached. What merge instructions name stays
+    /// with nothing in it but its terminator. Returns whether anything changed.
+    pub fn remove_unreachable(&mut self, ids: &IdWords, func: Func, erased: &mut Erased) -> bool {
+        let blocks = self.function(func).blocks.clone();
+        let labels = Labels::of(self, func);
+        let fates = self.fates(ids, &blocks, &labels);
+        if fates.iter().all(|f| *f == Fate::Reached) {
+            return false;
+        }
+        let mut changed = false;
+        for (block, fate) in blocks.iter().zip(&fates) {
+            changed |= self.settle(*block, *fate, erased);
+        }
+        for (block, fate) in blocks.iter().zip(&fates) {
+            match fate {
+                Fate::Reached => {
+                    let leads = |module: &Module, parent, label| {
+                        let at = labels.position(parent).map(|p| p as usize);
+                        at.filter(|at| fates[*at] != Fate::Gone).is_some_and(|at| {
+                            let targets = module.targets(ids, blocks[at]);
+                            targets.iter().any(|t| t.1 == label)
+                        })
+                    };
+                    changed |= self.trim_phis(*block, leads);
+                }
+                Fate::Continue(header) => {
+                    let label = self.label(*block);
+                    let header = blocks[*header as usize];
+                    changed |= self.complete_phis(header, label, erased);
+                }
+                _ => {}
+            }
+        }
+        let kept = blocks.iter().zip(&fates).filter(|(_, f)| **f != Fate::Gone);
+        self.functions[func.index()].blocks = kept.map(|(b, _)| *b).collect();
+        changed
+    }
+
+    fn fates(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<Fate> {
+        let mut fates = vec![Fate::Gone; blocks.len()];
+        let mut work = Vec::new();
+        if let Some(entry) = fates.first_mut() {
+            *entry = Fate::Reached;
+            work.push(0);
+        }
+        while let Some(at) = work.pop() {
+            for (_, target) in self.targets(ids, blocks[at]) {
+                if let Some(next) = labels.position(target).map(|p| p as usize)
+                    && fates[next] == Fate::Gone
+                {
+                    fates[next] = Fate::Reached;
+                    work.push(next);
+                }
+            }
+        }
+        for at in 0..blocks.len() {
+            if fates[at] != Fate::Reached {
+                continue;
+            }
+            let Some(inst) = self.merge(blocks[at]) else {
+                continue;
+            };
+            let position = |n| inst.get_id(n).and_then(|l| labels.position(l));
+            if let Some(merge) = position(0).map(|p| p as usize)
+                && fates[merge] == Fate::Gone
+            {
+                fates[merge] = Fate::Merge;
+            }
+            if inst.op() == Op::LoopMerge
+                && let Some(next) = position(1).map(|p| p as usize)
+                && matches!(fates[next], Fate::Gone | Fate::Merge)
+            {
+                fates[next] = Fate::Continue(at as u32);
+            }
+        }
+        fates
+    }
+
+    /// Empties a block that is not reached.
+    fn settle(&mut self, block: Block, fate: Fate, erased: &mut Erased) -> bool {
+        let terminator = match fate {
+            Fate::Reached => return false,
+            Fate::Gone => {
+                let label = self.label(block);
+                erased.insert(label);
+                None
+            }
+            Fate::Merge => Some((Op::Unreachable, None)),
+            Fate::Continue(header) => {
+                let func = self.block(block).func;
+                let header = self.function(func).blocks[header as usize];
+                Some((Op::Branch, Some(self.label(header))))
+            }
+        };
+        let insts: Vec<Inst> = self.body(block).map(InstRef::handle).collect();
+        if let Some((op, target)) = terminator {
+            let last = self.terminator(block);
+            if insts.len() == 1 && last.op() == op && last.get_id(0) == target {
+                return false;
+            }
+        }
+        for inst in insts {
+            self.erase(inst, erased);
+        }
+        if let Some((op, target)) = terminator {
+            let words: Vec<u32> = target.map(Id::word).into_iter().collect();
+            let inst = self.create(op, &words);
+            let body = self.block(block).body;
+            self.append(body, inst);
+        }
+        true
+    }
+
+    /// Takes from a block's phis what came from blocks that do not lead here any more.
+    fn trim_phis(&mut self, block: Block, leads: impl Fn(&Module, Id, Id) -> bool) -> bool {
+        let label = self.label(block);
+        let Some(first) = self.phis(block).next() else {
+            return false;
+        };
+        let parents: Vec<Id> = first.ids(0).skip(1).step_by(2).collect();
+        let mut changed = false;
+        for parent in parents {
+            if !leads(self, parent, label) {
+                self.remove_phi_parent(block, parent);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Has each phi of a header take something from an emptied continue target.
+    fn complete_phis(&mut self, header: Block, parent: Id, erased: &Erased) -> bool {
+        let phis: Vec<Inst> = self.phis(header).map(InstRef::handle).collect();
+        let mut changed = false;
+        for phi in phis {
+            let known = self.phi_value(phi, parent);
+            if known.is_some_and(|v| !erased.contains(v)) {
+                continue;
+            }
+            if let Some(ty) = self.inst(phi).result_type() {
+                let undef = self.undef(ty);
+                self.set_phi_value(phi, parent, undef);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// An undefined value of a type, at module level; one that is there is used again.
+    pub fn undef(&mut self, ty: Id) -> Id {
+        let globals = self.section(Section::Globals);
+        let mut known = globals.filter(|i| i.op() == Op::Undef && i.result_type() == Some(ty));
+        if let Some(id) = known.next().and_then(InstRef::result) {
+            return id;
+        }
+        let id = self.fresh_id();
+        let inst = self.create(Op::Undef, &[ty.word(), id.word()]);
+        self.append(Section::Globals.list(), inst);
+        id
+    }
+}

@@ -1,0 +1,206 @@
+//! Which variables can become values, and where they are read and written.
+
+use super::{NONE, Promoter};
+use crate::Id;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{MemoryAccess, StorageClass};
+use crate::ir::{Func, Inst, InstRef, Module};
+
+/// A variable of a function.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    pub variable: Id,
+    /// Type of its value.
+    pub ty: Id,
+    /// Whether nothing is done with it but loading and storing.
+    pub kept: bool,
+    /// Debug instructions that declare it.
+    pub declarations: Vec<Inst>,
+    /// Last block seen to write it.
+    written_in: u32,
+    /// Last block noted to read what comes from before.
+    read_in: u32,
+}
+
+/// The variables of a function with the blocks that read and write them.
+#[derive(Debug)]
+pub(super) struct Candidates {
+    pub all: Vec<Candidate>,
+    /// Candidate and block that reads it before writing it, in the order of blocks.
+    pub reads: Vec<(u32, u32)>,
+    /// Candidate and block that writes it.
+    pub writes: Vec<(u32, u32)>,
+}
+
+/// Memory operands that allow promotion.
+const PLAIN: u32 = MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
+
+impl Candidates {
+    pub fn gather(
+        promoter: &mut Promoter,
+        module: &Module,
+        func: Func,
+        choose: impl Fn(Id) -> bool,
+    ) -> Candidates {
+        let mut found = Candidates {
+            all: Vec::new(),
+            reads: Vec::new(),
+            writes: Vec::new(),
+        };
+        let blocks = &module.function(func).blocks;
+        let mut casts = Vec::new();
+        for (at, block) in blocks.iter().enumerate() {
+            for inst in module.body(*block) {
+                if inst.op() == Op::Variable {
+                    found.declare(promoter, module, inst, &choose);
+                } else if !found.all.is_empty() {
+                    found.note(promoter, inst, at as u32, &mut casts);
+                }
+            }
+        }
+        for candidate in found.all.iter().filter(|c| !c.kept) {
+            promoter.slot.set(candidate.variable, NONE);
+        }
+        for cast in casts {
+            let slot = promoter.slot[cast];
+            if found.all.get(slot as usize).is_none_or(|c| !c.kept) {
+                promoter.slot.set(cast, NONE);
+            }
+        }
+        let all = &found.all;
+        found.reads.retain(|r| all[r.0 as usize].kept);
+        found.writes.retain(|w| all[w.0 as usize].kept);
+        found.reads.sort_by_key(|r| r.0);
+        found.writes.sort_by_key(|w| w.0);
+        found
+    }
+
+    /// The candidates that can become values.
+    pub fn kept(&self) -> impl Iterator<Item = &Candidate> {
+        self.all.iter().filter(|c| c.kept)
+    }
+
+    fn declare(
+        &mut self,
+        promoter: &mut Promoter,
+        module: &Module,
+        inst: InstRef<'_>,
+        choose: &impl Fn(Id) -> bool,
+    ) {
+        let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
+            return;
+        };
+        let is_local = inst.word(0) == StorageClass::Function.0;
+        if !is_local || promoter.pinned[variable] || !choose(variable) {
+            return;
+        }
+        let pointer = promoter.definitions.get(module, pointer);
+        let Some(ty) = pointer
+            .filter(|p| p.op() == Op::TypePointer)
+            .map(|p| p.id(1))
+        else {
+            return;
+        };
+        if !can_be_value(promoter, module, ty) {
+            return;
+        }
+        promoter.slot.set(variable, self.all.len() as u32);
+        self.all.push(Candidate {
+            variable,
+            ty,
+            kept: true,
+            declarations: Vec::new(),
+            written_in: NONE,
+            read_in: NONE,
+        });
+    }
+
+    fn note(
+        &mut self,
+        promoter: &mut Promoter,
+        inst: InstRef<'_>,
+        block: u32,
+        casts: &mut Vec<Id>,
+    ) {
+        let slot = |n: usize| {
+            let id = inst.get_id(n);
+            id.map_or(NONE, |id| promoter.slot[id]) as usize
+        };
+        match inst.op() {
+            Op::Load => {
+                let accessed = inst.operands().get(1).copied();
+                if let Some(c) = self.all.get_mut(slot(0)) {
+                    c.kept &=
+                        accessed.unwrap_or(0) & !PLAIN == 0 && inst.result_type() == Some(c.ty);
+                    if c.variable != inst.id(0) {
+                        c.kept = false;
+                    }
+                    if c.written_in != block && c.read_in != block {
+                        c.read_in = block;
+                        self.reads.push((promoter.slot[inst.id(0)], block));
+                    }
+                }
+            }
+            Op::Store => {
+                let accessed = inst.operands().get(2).copied();
+                if let Some(c) = self.all.get_mut(slot(1)) {
+                    c.kept = false;
+                }
+                if let Some(c) = self.all.get_mut(slot(0)) {
+                    c.kept &= accessed.unwrap_or(0) & !PLAIN == 0 && c.variable == inst.id(0);
+                    if c.written_in != block {
+                        c.written_in = block;
+                        self.writes.push((promoter.slot[inst.id(0)], block));
+                    }
+                }
+            }
+            Op::LifetimeStart | Op::LifetimeStop => {}
+            // Lifetimes are told of an address that was cast.
+            Op::Bitcast => {
+                let own = promoter.slot[inst.id(0)];
+                if let (Some(_), Some(result)) = (self.all.get(own as usize), inst.result()) {
+                    promoter.slot.set(result, own);
+                    casts.push(result);
+                }
+            }
+            Op::ExtInst if promoter.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {
+                let all = &mut self.all;
+                promoter.ids.visit(inst, |_, id| {
+                    if let Some(c) = all.get_mut(promoter.slot[id] as usize) {
+                        c.declarations.push(inst.handle());
+                    }
+                });
+            }
+            _ => {
+                let all = &mut self.all;
+                promoter.ids.visit(inst, |_, id| {
+                    if let Some(c) = all.get_mut(promoter.slot[id] as usize) {
+                        c.kept = false;
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Whether values of a type can pass through phis: no images, samplers, events or other opaque
+/// things, at any depth.
+fn can_be_value(promoter: &Promoter, module: &Module, ty: Id) -> bool {
+    let mut work = vec![ty];
+    let mut seen = 0;
+    while let Some(ty) = work.pop() {
+        let Some(inst) = promoter.definitions.get(module, ty) else {
+            return false;
+        };
+        seen += 1;
+        match inst.op() {
+            Op::TypeBool | Op::TypeInt | Op::TypeFloat | Op::TypeVector | Op::TypeMatrix => {}
+            Op::TypePointer | Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {}
+            Op::TypeArray => work.push(inst.id(0)),
+            // A structure of structures may name its parts more often than there are types.
+            Op::TypeStruct if seen < 1000 => work.extend(inst.ids(0)),
+            _ => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,31 @@
+//! What debuggers are told of variables, told of values.
+
+use super::Promoter;
+use crate::Id;
+use crate::grammar::Op;
+use crate::ir::{Inst, Module};
+
+/// Puts a `DebugValue` before `at` that says what the `DebugDeclare` said, of a value. Declarations
+/// of other kinds say nothing of values.
+pub(super) fn tell(
+    promoter: &Promoter,
+    module: &mut Module,
+    declaration: Inst,
+    value: Id,
+    at: Inst,
+) -> Option<()> {
+    let inst = module.inst(declaration);
+    let set = promoter.ids.set(inst)?;
+    let number = set.instruction_by_name("DebugValue")?.number;
+    let declares = set.instruction_by_name("DebugDeclare")?.number;
+    let mut words = inst.words().to_vec();
+    if words.len() < 7 || words[3] != declares {
+        return None;
+    }
+    words[1] = module.fresh_id().word();
+    words[3] = number;
+    words[5] = value.word();
+    let told = module.create(Op::ExtInst, &words);
+    module.insert_before(at, told);
+    Some(())
+}

@@ -1,0 +1,136 @@
+//! SSA construction: variables of functions become values and phis.
+//!
+//! [`Promoter`] takes the variables of storage class `Function` that are only loaded and stored as
+//! a whole, puts phis at the iterated dominance frontiers of their stores where the variable is
+//! live (Cytron et al., "Efficiently Computing Static Single Assignment Form and the Control
+//! Dependence Graph", 1991; pruned as by Choi, Cytron and Ferrante, 1991), and has every load
+//! replaced by the value that reaches it along the dominator tree. A read of what was never written
+//! is `OpUndef`. Phis take over name and `RelaxedPrecision` of their variable, and what debuggers
+//! were told of the variable they are told of its values.
+//!
+//! Cost: linear in the function, but for the blocks in which each variable is live and the sizes of
+//! dominance frontiers.
+
+mod candidates;
+mod debug;
+mod phis;
+mod rename;
+
+use crate::analysis::{Cfg, Definitions, Dominators, Frontiers};
+use crate::grammar::Op;
+use crate::grammar::enumerants::Decoration;
+use crate::ir::{Erased, Func, IdWords, Inst, Module, Section};
+use crate::{Id, IdMap};
+use candidates::Candidates;
+use spirula_source::Diagnostic;
+
+/// What was done to a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Promoted {
+    /// Variables that are no more.
+    pub variables: usize,
+    /// Phis that were made.
+    pub phis: usize,
+}
+
+/// Tables that are made once for a module and serve all of its functions.
+#[derive(Debug)]
+pub struct Promoter {
+    ids: IdWords,
+    definitions: Definitions,
+    names: IdMap<Option<Inst>>,
+    /// Variables decorated `RelaxedPrecision`.
+    relaxed: IdMap<bool>,
+    /// Variables decorated `Volatile`.
+    pinned: IdMap<bool>,
+    /// The candidate that a variable is, or that a cast of its address is of.
+    slot: IdMap<u32>,
+    /// What takes the place of an id.
+    replaced: IdMap<Option<Id>>,
+    /// Undefined values by type.
+    undefs: Vec<(Id, Id)>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Promoter {
+    /// One pass over the module.
+    pub fn new(module: &Module) -> Self {
+        let mut names = IdMap::new(module.bound(), None);
+        let named = module.section(Section::Names);
+        for name in named.filter(|i| i.op() == Op::Name) {
+            names.set(name.id(0), Some(name.handle()));
+        }
+        let mut relaxed = IdMap::new(0, false);
+        let mut pinned = IdMap::new(0, false);
+        let decorations = module.section(Section::Annotations);
+        for d in decorations.filter(|i| i.op() == Op::Decorate) {
+            match Decoration(d.word(1)) {
+                Decoration::RelaxedPrecision => relaxed.set(d.id(0), true),
+                Decoration::Volatile => pinned.set(d.id(0), true),
+                _ => {}
+            }
+        }
+        Promoter {
+            ids: IdWords::new(module),
+            definitions: Definitions::compute(module),
+            names,
+            relaxed,
+            pinned,
+            slot: IdMap::new(module.bound(), NONE),
+            replaced: IdMap::new(module.bound(), None),
+            undefs: Vec::new(),
+        }
+    }
+
+    /// The variables of a function that can become values, in their order.
+    pub fn promotable(&mut self, module: &Module, func: Func) -> Vec<Id> {
+        let found = Candidates::gather(self, module, func, |_| true);
+        found.kept().map(|c| c.variable).collect()
+    }
+
+    /// Turns those variables of a function that `choose` picks and that can be turned into values.
+    /// Names and decorations of what is no more are left to `erased`.
+    ///
+    /// # Errors
+    /// When a branch goes to what is no label of the function.
+    pub fn promote(
+        &mut self,
+        module: &mut Module,
+        func: Func,
+        choose: impl Fn(Id) -> bool,
+        erased: &mut Erased,
+    ) -> Result<Promoted, Diagnostic> {
+        let candidates = Candidates::gather(self, module, func, choose);
+        let variables = candidates.kept().count();
+        if variables == 0 {
+            return Ok(Promoted::default());
+        }
+        let cfg = Cfg::compute(module, &self.definitions, func)?;
+        let dominators = Dominators::compute(&cfg);
+        let frontiers = Frontiers::compute(&cfg, &dominators);
+        let mut phis = phis::place(module, &candidates, &cfg, &frontiers);
+        let count = phis.len();
+        rename::Renamer::new(self, module, &candidates, &cfg, &mut phis, erased).run(&dominators);
+        Ok(Promoted {
+            variables,
+            phis: count,
+        })
+    }
+
+    fn resolve(&self, mut id: Id) -> Id {
+        while let Some(new) = self.replaced[id] {
+            id = new;
+        }
+        id
+    }
+
+    fn undef(&mut self, module: &mut Module, ty: Id) -> Id {
+        if let Some((_, id)) = self.undefs.iter().find(|(t, _)| *t == ty) {
+            return *id;
+        }
+        let id = module.undef(ty);
+        self.undefs.push((ty, id));
+        id
+    }
+}
