@@ -84,6 +84,14 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
         if structured && merge.is_some() && !is_left_directly(module, flow, &constructs, at) {
             continue;
         }
+        // A loop must keep the edge that makes it one.
+        let mut lost = cfg
+            .successors(at)
+            .iter()
+            .filter(|s| module.label(cfg.block(**s)) != target);
+        if structured && lost.any(|s| flow.dominators.dominates(*s, at)) {
+            continue;
+        }
         let label = module.label(block);
         for &old in cfg.successors(at) {
             let old = cfg.block(old);

@@ -1,9 +1,11 @@
 //! The command line.
 
+use super::passes::PrintAfter;
 use super::sizes::Sizes;
 use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use spirula_opt::Pipeline;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
 
@@ -21,6 +23,8 @@ pub struct Args {
 pub enum Command {
     /// Compile LLVM IR or SPIR-V to a SPIR-V module
     Compile(Compile),
+    /// Optimise a SPIR-V module
+    Opt(Opt),
     /// Disassemble a SPIR-V module
     Dis(Dis),
     /// Assemble SPIR-V assembly into a module
@@ -66,6 +70,45 @@ pub struct Compile {
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Emit>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `opt`.
+#[derive(ClapArgs)]
+#[command(after_long_help = super::passes::help())]
+pub struct Opt {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// How much is tried, from 0 to 2
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2",
+        value_parser = clap::value_parser!(u8).range(0..=2))]
+    pub level: u8,
+    /// Passes and presets to run instead, separated by commas
+    #[arg(long, value_name = "PASSES", conflicts_with = "level")]
+    pub passes: Option<Pipeline>,
+    /// Delete names, lines, sources and debug information first
+    #[arg(long)]
+    pub strip_debug: bool,
+    /// Print the module on standard error after a pass, after each that changes it (`changed`), or
+    /// after each (`all`)
+    #[arg(long, value_name = "PASS")]
+    pub print_after: Option<PrintAfter>,
+    /// Tell the time that each pass took
+    #[arg(long)]
+    pub time_passes: bool,
+    /// Tell what each pass did
+    #[arg(long)]
+    pub statistics: bool,
+    /// Check the module and what is known of it after each pass
+    #[arg(long)]
+    pub verify_each: bool,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,

@@ -3,6 +3,7 @@
 pub mod args;
 pub mod failure;
 pub mod files;
+pub mod passes;
 pub mod progress;
 pub mod sizes;
 

@@ -1,9 +1,11 @@
 //! `spirula compile`.
 
 use crate::cli::args::{Compile, Emit, How};
+use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula::CompileOptions;
+use spirula_spirv::ir::Module;
 use spirula_spirv::text;
 use std::path::Path;
 
@@ -17,15 +19,17 @@ pub fn run(args: &Compile) -> Outcome {
     };
     drop(progress);
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    match args.emit.unwrap_or_else(|| form(&args.output)) {
-        Emit::Spv => files::write_binary(&args.output, &compiled.module.to_bytes()),
-        Emit::Spvasm => {
-            let words = compiled.module.to_words();
-            match text::print(&words, &text::PrintOptions::default()) {
-                Ok(text) => files::write_text(&args.output, &text),
-                Err(error) => Err(Failure::diagnostics(input, vec![error])),
-            }
-        }
+    write(input, &compiled.module, &args.output, args.emit)
+}
+
+/// Writes a module in the form that was asked for, or that the output's name asks for.
+pub fn write(input: Input, module: &Module, output: &Path, emit: Option<Emit>) -> Outcome {
+    match emit.unwrap_or_else(|| form(output)) {
+        Emit::Spv => files::write_binary(output, &module.to_bytes()),
+        Emit::Spvasm => match text::print(&module.to_words(), &text::PrintOptions::default()) {
+            Ok(text) => files::write_text(output, &text),
+            Err(error) => Err(Failure::diagnostics(input, vec![error])),
+        },
     }
 }
 

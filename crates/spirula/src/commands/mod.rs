@@ -5,6 +5,7 @@ mod compile;
 mod devices;
 mod dis;
 mod info;
+mod opt;
 mod run;
 mod test;
 
@@ -15,6 +16,7 @@ use crate::cli::args::{Args, Command};
 pub fn run(args: Args) -> Outcome {
     match args.command {
         Command::Compile(args) => compile::run(&args),
+        Command::Opt(args) => opt::run(&args),
         Command::Dis(args) => dis::run(&args),
         Command::As(args) => assemble::run(&args),
         Command::Devices => devices::run(),

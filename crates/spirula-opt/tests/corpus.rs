@@ -1,0 +1,92 @@
+//! Every module of the corpus through each pass and preset: still a module by the structural rules,
+//! with what is kept of analyses right, and valid where a validator is installed.
+
+use spirula_opt::{Options, PASSES, Pipeline, optimise};
+use spirula_spirv::ir::Module;
+use spirula_testing::{Validator, corpus, files};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One module in so many is tested; `SPIRULA_EVERY` names another number.
+fn step() -> usize {
+    let every = std::env::var("SPIRULA_EVERY").ok();
+    every.and_then(|e| e.parse().ok()).unwrap_or(7)
+}
+
+/// Environment of each file by its path below the corpus.
+fn environments(folder: &Path) -> BTreeMap<String, String> {
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).unwrap_or_default();
+    let rows = manifest.lines().skip(1);
+    rows.filter_map(|row| {
+        let mut fields = row.split('\t');
+        let file = fields.next()?.to_owned();
+        Some((file, fields.nth(4)?.to_owned()))
+    })
+    .collect()
+}
+
+#[test]
+fn passes_keep_modules_valid() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let validator = Validator::find();
+    let environments = environments(&folder);
+    let mut pipelines: Vec<String> = PASSES.iter().map(|p| p.name.to_owned()).collect();
+    pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
+    if let Ok(only) = std::env::var("SPIRULA_PASSES") {
+        pipelines = vec![only];
+    }
+    let mut faults = Vec::new();
+    let mut tested = 0;
+    for file in files(&folder, ".spv").iter().step_by(step()) {
+        let name = file
+            .strip_prefix(&folder)
+            .unwrap_or(file)
+            .display()
+            .to_string();
+        let bytes = std::fs::read(file).expect("the corpus can be read");
+        for text in &pipelines {
+            tested += 1;
+            let environment = environments
+                .get(&name)
+                .filter(|_| text.starts_with('O') || pipelines.len() == 1);
+            let validator = validator.as_ref().zip(environment);
+            if let Err(fault) = one(&bytes, text, validator) {
+                faults.push(format!("{name}: {text}: {fault}"));
+            }
+        }
+    }
+    assert!(tested > 100, "only {tested} runs");
+    assert!(
+        faults.is_empty(),
+        "{} of {tested}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
+fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Result<(), String> {
+    let mut module = Module::from_bytes(bytes).map_err(|e| e.to_string())?;
+    let pipeline: Pipeline = text.parse().map_err(|e| format!("{e}"))?;
+    let mut options = Options {
+        verify_each: true,
+        observer: None,
+    };
+    optimise(&mut module, &pipeline, &mut options).map_err(|e| e.to_string())?;
+    let Some((validator, environment)) = validator else {
+        return Ok(());
+    };
+    let (environment, scalar) = match environment.strip_suffix("+scalar") {
+        Some(environment) => (environment, true),
+        None => (environment.as_str(), false),
+    };
+    if scalar {
+        return Ok(());
+    }
+    let verdict = validator.check(&module.to_bytes(), environment);
+    match verdict {
+        Err(fault) if validator.check(bytes, environment).is_ok() => Err(fault),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,53 @@
+//! File tests: `tests/<pass>/<name>.spvasm` after the pass of the folder's name is
+//! `<name>.expected`. A first line `; passes: a,b` names other passes.
+
+use spirula_opt::{Options, PASSES, Pipeline, optimise};
+use spirula_spirv::ir::Module;
+use spirula_spirv::{binary, text};
+use spirula_testing::{Expected, Validator, files};
+use std::path::Path;
+
+#[test]
+fn files_are_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let validator = Validator::find();
+    let mut expected = Expected::new();
+    for pass in PASSES {
+        let inputs = files(&folder.join(pass.name), ".spvasm");
+        assert!(!inputs.is_empty(), "{} has no tests", pass.name);
+        for input in inputs {
+            let source = std::fs::read_to_string(&input).expect("the test can be read");
+            let words = text::parse(&source, &text::ParseOptions::default())
+                .unwrap_or_else(|e| panic!("{}: {e:?}", input.display()));
+            let mut module = Module::from_words(words.clone()).expect("the test is a module");
+            let passes = source
+                .lines()
+                .next()
+                .and_then(|l| l.strip_prefix("; passes: "));
+            let pipeline: Pipeline = passes.unwrap_or(pass.name).parse().expect("passes exist");
+            let mut options = Options {
+                verify_each: true,
+                observer: None,
+            };
+            let report = optimise(&mut module, &pipeline, &mut options)
+                .unwrap_or_else(|e| panic!("{}: {e}", input.display()));
+            if let Some(validator) = &validator {
+                for bytes in [binary::to_bytes(&words), module.to_bytes()] {
+                    let environment = format!("spv{}", module.version);
+                    validator
+                        .check(&bytes, &environment)
+                        .unwrap_or_else(|e| panic!("{}: {e}", input.display()));
+                }
+            }
+            let options = text::PrintOptions {
+                header: false,
+                friendly_names: true,
+                ..text::PrintOptions::default()
+            };
+            let printed = text::print(&module.to_words(), &options).expect("it can be printed");
+            let found = format!("{report}{printed}");
+            expected.compare(&input.with_extension("expected"), &found);
+        }
+    }
+    expected.finish();
+}

@@ -1,0 +1,43 @@
+//! Passes of the optimiser on the command line.
+
+use spirula_opt::{PASSES, Pass, Pipeline};
+use std::str::FromStr;
+
+/// After which passes the module is printed.
+#[derive(Clone, Copy, Debug)]
+pub enum PrintAfter {
+    /// Each.
+    All,
+    /// Each that changed it.
+    Changed,
+    /// This one.
+    Pass(&'static Pass),
+}
+
+impl FromStr for PrintAfter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(PrintAfter::All),
+            "changed" => Ok(PrintAfter::Changed),
+            name => match Pass::by_name(name) {
+                Some(pass) => Ok(PrintAfter::Pass(pass)),
+                None => Err(format!("no pass is named {name}")),
+            },
+        }
+    }
+}
+
+/// The passes and presets, for the long help.
+pub fn help() -> String {
+    let mut text = "Passes:\n".to_owned();
+    for pass in PASSES {
+        text += &format!("  {:14}{}\n", pass.name, pass.help);
+    }
+    text += "\nPresets:\n";
+    for (name, passes) in Pipeline::presets() {
+        text += &format!("  -{name}  {passes}\n");
+    }
+    text
+}

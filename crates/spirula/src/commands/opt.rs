@@ -1,0 +1,84 @@
+//! `spirula opt`.
+
+use super::compile::{options, write};
+use crate::cli::args::Opt;
+use crate::cli::passes::PrintAfter;
+use crate::cli::{Failure, Outcome, failure, files};
+use spirula_opt::{Error, Observer, Options, Outcome as Done, Pass, Pipeline, optimise};
+use spirula_spirv::ir::Module;
+use spirula_spirv::text;
+use std::time::{Duration, Instant};
+
+/// Optimises the input and writes the module.
+pub fn run(args: &Opt) -> Outcome {
+    let input = files::read(&args.from.path)?;
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    let mut module = compiled.module;
+    let mut watcher = Watcher {
+        print_after: args.print_after,
+        began: Instant::now(),
+        times: Vec::new(),
+    };
+    let mut settings = Options {
+        verify_each: args.verify_each,
+        observer: Some(&mut watcher),
+    };
+    let report = match optimise(&mut module, &pipeline(args)?, &mut settings) {
+        Ok(report) => report,
+        Err(Error::Module(error)) => return Err(Failure::diagnostics(input, vec![*error])),
+        Err(error) => return Err(Failure::message(error.to_string())),
+    };
+    if args.statistics || report.skipped {
+        eprint!("{report}");
+    }
+    if args.time_passes {
+        for (name, time) in &watcher.times {
+            eprintln!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
+        }
+    }
+    write(input, &module, &args.output, args.emit)
+}
+
+fn pipeline(args: &Opt) -> Result<Pipeline, Failure> {
+    let preset = || format!("O{}", args.level).parse();
+    let chosen = args.passes.clone().map_or_else(preset, Ok);
+    let mut pipeline = chosen.map_err(|e| Failure::Usage(e.to_string()))?;
+    if let Some(strip) = Pass::by_name("strip-debug").filter(|_| args.strip_debug) {
+        pipeline.push_front(strip);
+    }
+    Ok(pipeline)
+}
+
+/// Prints and measures.
+struct Watcher {
+    print_after: Option<PrintAfter>,
+    began: Instant,
+    times: Vec<(&'static str, Duration)>,
+}
+
+impl Observer for Watcher {
+    fn before(&mut self, _pass: &Pass, _module: &Module) {
+        self.began = Instant::now();
+    }
+
+    fn after(&mut self, pass: &Pass, module: &Module, outcome: &Done) {
+        self.times.push((pass.name, self.began.elapsed()));
+        let shown = match self.print_after {
+            None => false,
+            Some(PrintAfter::All) => true,
+            Some(PrintAfter::Changed) => outcome.changed(),
+            Some(PrintAfter::Pass(only)) => only.name == pass.name,
+        };
+        if shown {
+            eprintln!("; after {}", pass.name);
+            match text::print(&module.to_words(), &text::PrintOptions::default()) {
+                Ok(text) => eprint!("{text}"),
+                Err(error) => eprintln!("; {error}"),
+            }
+        }
+    }
+}
