@@ -1,5 +1,5 @@
 //! File tests: `tests/<pass>/<name>.spvasm` after the pass of the folder's name is
-//! `<name>.expected`. A first line `; passes: a,b` names other passes.
+//! `<name>.expected`. A line `; passes: a,b` names other passes.
 
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
 use spirula_spirv::ir::Module;

@@ -40,9 +40,9 @@ impl Frontiers {
     pub fn control_dependence(cfg: &Cfg, tree: &PostDominators) -> Self {
         Self::of(cfg.len(), |visit| {
             for branch in cfg.reverse_postorder() {
-                let endless = tree.endless().contains(branch);
                 let targets = cfg.successors(*branch);
-                if targets.len() < 2 && !(endless && !targets.is_empty()) {
+                let ways = targets.len() + usize::from(tree.is_leaf(*branch));
+                if ways < 2 {
                     continue;
                 }
                 let end = tree.immediate(*branch);

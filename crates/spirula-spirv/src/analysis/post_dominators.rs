@@ -73,6 +73,11 @@ impl PostDominators {
         self.tree.is_above(a, b)
     }
 
+    /// Whether a block leads to the end directly, or is taken to.
+    pub fn is_leaf(&self, block: u32) -> bool {
+        self.leaves[block as usize]
+    }
+
     /// One block of each region that never ends.
     pub fn endless(&self) -> &[u32] {
         &self.endless

@@ -267,7 +267,8 @@ impl Module {
     ) -> Result<Block, EditError> {
         let (source, target) = self.require_edge(ids, from, to)?;
         if self.is_structured() {
-            let merge = self.merge(from).map(|m| m.id(0));
+            let merge = self.merge(from).filter(|m| m.op() == Op::SelectionMerge);
+            let merge = merge.map(|m| m.id(0));
             let direct = match self.terminator(from).op() {
                 Op::BranchConditional => merge.is_none(),
                 Op::Switch => merge != Some(target),

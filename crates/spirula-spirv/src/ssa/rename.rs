@@ -150,10 +150,8 @@ impl<'a> Renamer<'a> {
                     self.module.erase(handle, self.erased);
                 }
             }
-            Op::LifetimeStart | Op::LifetimeStop | Op::Bitcast => {
-                if slot(0) != NONE {
-                    self.module.erase(handle, self.erased);
-                }
+            Op::LifetimeStart | Op::LifetimeStop | Op::Bitcast if slot(0) != NONE => {
+                self.module.erase(handle, self.erased);
             }
             Op::ExtInst => self.declaration(handle),
             _ => {}
