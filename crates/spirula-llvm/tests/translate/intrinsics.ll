@@ -42,6 +42,18 @@ define spir_func i32 @atomics(ptr addrspace(1) %p, ptr addrspace(3) %l, i32 %x) 
   ret i32 %frozen
 }
 
+define spir_func i1 @classes(float %a, <2 x half> %v) {
+  %finite = call i1 @llvm.is.fpclass.f32(float %a, i32 504)
+  %signalling = call i1 @llvm.is.fpclass.f32(float %a, i32 33)
+  %max = call half @llvm.vector.reduce.fmaximum.v2f16(<2 x half> %v)
+  %ordered = fcmp ord half %max, 0.0
+  %some = or i1 %finite, %signalling
+  %all = and i1 %some, %ordered
+  ret i1 %all
+}
+
+declare i1 @llvm.is.fpclass.f32(float, i32)
+declare half @llvm.vector.reduce.fmaximum.v2f16(<2 x half>)
 declare i32 @llvm.fshl.i32(i32, i32, i32)
 declare i32 @llvm.fshr.i32(i32, i32, i32)
 declare i32 @llvm.ctpop.i32(i32)

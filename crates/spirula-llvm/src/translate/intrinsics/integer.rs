@@ -47,54 +47,6 @@ pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::FMul, ty, [value, one])))
 }
 
-/// Classes of floats as `llvm.is.fpclass` numbers them.
-const NAN: u64 = 0x003;
-const INFINITE: u64 = 0x204;
-const FINITE: u64 = 0x1f8;
-const NORMAL: u64 = 0x108;
-
-/// `llvm.is.fpclass`, for unions of classes that SPIR-V can ask for.
-pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
-        return Err(refuse("the classes have to be a constant"));
-    };
-    let shape = body.shape_of(call.arg(0)?)?;
-    let value = body.value(call.arg(0)?)?;
-    let ty = body.t.shape_type(shape.as_bool());
-    let all = NAN | INFINITE | FINITE;
-    let queries = [
-        (NAN, Op::IsNan),
-        (INFINITE, Op::IsInf),
-        (FINITE, Op::IsFinite),
-        (NORMAL, Op::IsNormal),
-    ];
-    for (asked, complement) in [(classes, false), (all & !classes, true)] {
-        let mut rest = asked;
-        let mut found: Option<Id> = None;
-        for (class, op) in queries {
-            if rest & class == class {
-                rest &= !class;
-                let is = body.op(op, ty, [value]);
-                found = Some(match found {
-                    Some(other) => body.op(Op::LogicalOr, ty, [other, is]),
-                    None => is,
-                });
-            }
-        }
-        if rest == 0 {
-            let found = match found {
-                Some(id) => id,
-                None => body.t.zero(shape.as_bool()),
-            };
-            return Ok(Some(match complement {
-                true => body.op(Op::LogicalNot, ty, [found]),
-                false => found,
-            }));
-        }
-    }
-    Err(refuse("these classes of floats cannot be asked for"))
-}
-
 pub(super) fn to_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.saturated_conversion(Op::ConvertFToS, call).map(Some)
 }
@@ -187,17 +139,21 @@ pub(super) fn compare_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made
 }
 
 impl Body<'_, '_> {
-    /// The smaller or larger of two floats, NaN where one is NaN.
     fn extremum_with_nan(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
         let shape = self.result_shape(call.inst)?;
         let left = self.value(call.arg(0)?)?;
         let right = self.value(call.arg(1)?)?;
+        Ok(self.extremum_or_nan(number, shape, [left, right]))
+    }
+
+    /// The smaller or larger of two floats, NaN where one is NaN.
+    pub(super) fn extremum_or_nan(&mut self, number: u32, shape: Shape, operands: [Id; 2]) -> Id {
         let ty = self.t.shape_type(shape);
-        let found = self.ext(number, ty, &[left, right]);
+        let found = self.ext(number, ty, &operands);
         let bool = self.t.shape_type(shape.as_bool());
-        let unordered = self.op(Op::Unordered, bool, [left, right]);
-        let nan = self.op(Op::FAdd, ty, [left, right]);
-        Ok(self.select(ty, unordered, nan, found))
+        let unordered = self.op(Op::Unordered, bool, operands);
+        let nan = self.op(Op::FAdd, ty, operands);
+        self.select(ty, unordered, nan, found)
     }
 
     fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {

@@ -1,6 +1,7 @@
 //! LLVM's intrinsics by table.
 
 mod bits;
+mod classes;
 mod integer;
 mod memory;
 mod reduce;
@@ -53,6 +54,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.experimental.noalias.scope.decl", Ignored),
     ("llvm.var.annotation", Ignored),
     ("llvm.prefetch", Ignored),
+    ("llvm.fake.use", Ignored),
     ("llvm.stackrestore", Ignored),
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
@@ -115,7 +117,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.minimum", By(integer::minimum)),
     ("llvm.maximum", By(integer::maximum)),
     ("llvm.canonicalize", By(integer::canonicalise)),
-    ("llvm.is.fpclass", By(integer::is_class)),
+    ("llvm.is.fpclass", By(classes::is_class)),
     ("llvm.fptosi.sat", By(integer::to_signed_saturated)),
     ("llvm.fptoui.sat", By(integer::to_unsigned_saturated)),
     (
@@ -195,6 +197,8 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.vector.reduce.fmul", By(reduce::float_multiply)),
     ("llvm.vector.reduce.fmax", By(reduce::float_maximum)),
     ("llvm.vector.reduce.fmin", By(reduce::float_minimum)),
+    ("llvm.vector.reduce.fmaximum", By(reduce::nan_maximum)),
+    ("llvm.vector.reduce.fminimum", By(reduce::nan_minimum)),
 ];
 
 /// The row of an intrinsic, whatever types its name ends in.

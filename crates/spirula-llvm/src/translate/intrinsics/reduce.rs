@@ -15,6 +15,8 @@ type Made = Lowered<Option<Id>>;
 enum Join {
     /// By an instruction; by another one where they are truth values.
     Op(Op, Op),
+    /// By an extended instruction on floats; NaN where one of them is.
+    Nan(u32),
     /// By an extended instruction; with the sign where integers are signed.
     Ext(u32, bool),
 }
@@ -73,6 +75,14 @@ pub(super) fn float_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.reduce(Join::Ext(std_::FMIN, false), call, 0)
 }
 
+pub(super) fn nan_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Nan(std_::FMAX), call, 0)
+}
+
+pub(super) fn nan_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.reduce(Join::Nan(std_::FMIN), call, 0)
+}
+
 impl Body<'_, '_> {
     /// Reduces the argument `vector`; what stands before it is the start.
     fn reduce(&mut self, join: Join, call: &Call<'_>, vector: usize) -> Made {
@@ -95,6 +105,7 @@ impl Body<'_, '_> {
                 (Join::Op(_, op), Elem::Bool) | (Join::Op(op, _), _) => {
                     self.op(op, ty, [all, lane])
                 }
+                (Join::Nan(number), _) => self.extremum_or_nan(number, scalar, [all, lane]),
                 (Join::Ext(..), Elem::Bool) => {
                     return Err(refuse("the operand is a vector of truth values"));
                 }

@@ -1,0 +1,151 @@
+//! `llvm.is.fpclass`: classes of floats.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use crate::ir::Predicate;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Unions of classes, as the intrinsic numbers them, that an instruction asks for.
+const QUERIES: &[(u64, Op)] = &[
+    (0x003, Op::IsNan),
+    (0x204, Op::IsInf),
+    (0x1f8, Op::IsFinite),
+    (0x108, Op::IsNormal),
+];
+
+/// All classes.
+const ALL: u64 = 0x3ff;
+
+/// Numbers of representations that belong to a class: from, up to and including.
+type Range = (u64, u64);
+
+/// `llvm.is.fpclass(x, classes)`
+pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let Some(classes) = body.t.module.as_u64(call.arg(1)?) else {
+        return Err(refuse("the classes have to be a constant"));
+    };
+    let shape = body.shape_of(call.arg(0)?)?;
+    if shape.elem != Elem::Float {
+        return Err(refuse("the operand is no float"));
+    }
+    let value = body.value(call.arg(0)?)?;
+    let found = match covered(classes) {
+        Some(ops) => body.asked(shape, value, &ops),
+        None => match covered(ALL & !classes) {
+            Some(ops) => {
+                let others = body.asked(shape, value, &ops);
+                let ty = body.t.shape_type(shape.as_bool());
+                body.op(Op::LogicalNot, ty, [others])
+            }
+            None => body.in_ranges(shape, value, classes)?,
+        },
+    };
+    Ok(Some(found))
+}
+
+/// The instructions that together ask for exactly these classes.
+fn covered(classes: u64) -> Option<Vec<Op>> {
+    let mut rest = classes & ALL;
+    let mut ops = Vec::new();
+    for &(union, op) in QUERIES {
+        if rest & union == union {
+            rest &= !union;
+            ops.push(op);
+        }
+    }
+    (rest == 0).then_some(ops)
+}
+
+/// The representations of each class of floats of a width, by the bit of the class.
+fn ranges(width: u32) -> [Range; 10] {
+    let fraction = match width {
+        16 => 10,
+        32 => 23,
+        _ => 52,
+    };
+    let sign = 1u64 << (width - 1);
+    let infinity = (sign - 1) & !((1 << fraction) - 1);
+    let (quiet, normal) = (infinity | 1 << (fraction - 1), 1 << fraction);
+    [
+        (infinity + 1, quiet - 1),
+        (quiet, sign - 1),
+        (sign | infinity, sign | infinity),
+        (sign | normal, (sign | infinity) - 1),
+        (sign | 1, (sign | normal) - 1),
+        (sign, sign),
+        (0, 0),
+        (1, normal - 1),
+        (normal, infinity - 1),
+        (infinity, infinity),
+    ]
+}
+
+impl Body<'_, '_> {
+    /// Whether one of several instructions says so.
+    fn asked(&mut self, shape: Shape, value: Id, ops: &[Op]) -> Id {
+        let ty = self.t.shape_type(shape.as_bool());
+        let mut found: Option<Id> = None;
+        for op in ops {
+            let is = self.op(*op, ty, [value]);
+            found = Some(match found {
+                Some(other) => self.op(Op::LogicalOr, ty, [other, is]),
+                None => is,
+            });
+        }
+        match found {
+            Some(id) => id,
+            None => self.t.zero(shape.as_bool()),
+        }
+    }
+
+    /// Whether the representation of a float is one of those of the classes. Of NaNs the sign
+    /// does not count.
+    fn in_ranges(&mut self, shape: Shape, value: Id, classes: u64) -> Lowered<Id> {
+        let int = shape.as_int(shape.width);
+        let (ty, bool) = (self.t.shape_type(int), self.t.shape_type(int.as_bool()));
+        let bits = self.op(Op::Bitcast, ty, [value]);
+        let magnitude = self.t.splat(int, (1 << (shape.width - 1)) - 1);
+        let magnitude = self.op(Op::BitwiseAnd, ty, [bits, magnitude]);
+        let mut found = self.t.zero(int.as_bool());
+        for (class, (from, to)) in ranges(shape.width).into_iter().enumerate() {
+            if classes >> class & 1 == 0 {
+                continue;
+            }
+            let start = self.t.splat(int, from);
+            let span = self.t.splat(int, to - from);
+            let of = if class < 2 { magnitude } else { bits };
+            let distance = self.op(Op::ISub, ty, [of, start]);
+            let is = self.compare_numbers(Predicate::Ule, int, distance, span)?;
+            found = self.op(Op::LogicalOr, bool, [found, is]);
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_representation_has_one_class() {
+        let all = ranges(16);
+        for bits in 0..=u64::from(u16::MAX) {
+            let magnitude = bits & 0x7fff;
+            let found = all.iter().enumerate().filter(|(class, range)| {
+                let of = if *class < 2 { magnitude } else { bits };
+                (range.0..=range.1).contains(&of)
+            });
+            assert_eq!(found.count(), 1, "{bits:#x}");
+        }
+        assert_eq!(all[9], (0x7c00, 0x7c00));
+    }
+
+    #[test]
+    fn unions_are_asked_for_by_instructions() {
+        assert_eq!(covered(0x207).map(|ops| ops.len()), Some(2));
+        assert!(covered(0x001).is_none());
+    }
+}
