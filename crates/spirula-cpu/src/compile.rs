@@ -10,6 +10,7 @@ use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{Func, Module};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Most faults that are reported at once.
 const MAX_FAULTS: usize = 20;
@@ -59,7 +60,15 @@ impl Kernel {
         let program =
             Program::new(module, entry_point, model, spec).map_err(|fault| vec![fault])?;
         check(&program)?;
-        build(&program, options).map_err(|fault| vec![fault])
+        // What is not valid may still confuse the code generator, whose assertions are panics.
+        let built = catch_unwind(AssertUnwindSafe(|| build(&program, options)));
+        built
+            .unwrap_or_else(|_| {
+                let message = format!("no code could be made for {entry_point}");
+                let hint = "validate the module; if it is valid, this is a bug in the CPU device";
+                Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
+            })
+            .map_err(|fault| vec![fault])
     }
 
     /// The size of workgroups, where the module fixes it.

@@ -8,7 +8,7 @@
 
 use crate::liveness::{self, Live};
 use crate::program::Program;
-use crate::promote;
+use crate::promote::{self, operand_ids};
 use crate::suspend;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Cfg, Dominators};
@@ -86,6 +86,7 @@ impl Functions {
             let info = functions.describe(program, *func)?;
             functions.info[func.index()] = Some(info);
         }
+        functions.check_owners(program)?;
         functions.decide_inlining(program, &calls)?;
         let promoted = promote::compute(program, &mut functions);
         functions.promoted = Some(promoted);
@@ -176,6 +177,28 @@ impl Functions {
             order,
             live: Live::default(),
         })
+    }
+
+    /// Refuses functions that use what another one defines.
+    fn check_owners(&self, program: &Program<'_>) -> Result<(), Diagnostic> {
+        let mut owners: IdMap<Option<Func>> = IdMap::new(program.module.bound(), None);
+        for func in &self.bottom_up {
+            for inst in program.module.function_insts(*func) {
+                if let Some(id) = inst.result().filter(|id| self.local(*id).is_some()) {
+                    owners.set(id, Some(*func));
+                }
+            }
+        }
+        for func in &self.bottom_up {
+            for inst in program.module.function_insts(*func) {
+                let foreign = operand_ids(inst).find(|id| owners[*id].is_some_and(|o| o != *func));
+                if let Some(id) = foreign {
+                    let message = format!("{} uses {id} of another function", inst.op());
+                    return Err(Diagnostic::error(inst.place(), message));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn decide_inlining(

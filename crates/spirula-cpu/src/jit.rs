@@ -177,11 +177,6 @@ fn host() -> Result<OwnedTargetIsa, String> {
     static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
     ISA.get_or_init(|| {
         let mut flags = settings::builder();
-        let verify = if cfg!(debug_assertions) {
-            "true"
-        } else {
-            "false"
-        };
         for (name, value) in [
             ("opt_level", "speed"),
             ("is_pic", "false"),

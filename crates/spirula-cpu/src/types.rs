@@ -147,9 +147,23 @@ impl Types {
             layouts,
         };
         for inst in module.section(Section::Globals) {
+            if inst.op() == Op::TypeForwardPointer {
+                // Until its definition comes it is known to be a pointer.
+                let kind = Kind::Pointer {
+                    class: StorageClass(inst.word(1)),
+                    pointee: None,
+                };
+                let ty = types.measure(inst.id(0), kind, inst.place())?;
+                types.rows.set(inst.id(0), ty);
+            }
             let Some(id) = inst.result() else { continue };
-            let Some(kind) = types.kind_of(inst, &constant)? else {
+            let Some(kind) = types.kind_of(inst, &constant) else {
                 continue;
+            };
+            let kind = if types.is_made_of_known(kind) {
+                kind
+            } else {
+                Kind::Other
             };
             let ty = types.measure(id, kind, inst.place())?;
             types.rows.set(id, ty);
@@ -293,8 +307,8 @@ impl Types {
         &mut self,
         inst: InstRef<'_>,
         constant: &impl Fn(Id) -> Option<u64>,
-    ) -> Result<Option<Kind>, Diagnostic> {
-        Ok(Some(match inst.op() {
+    ) -> Option<Kind> {
+        Some(match inst.op() {
             Op::TypeVoid => Kind::Void,
             Op::TypeBool => Kind::Scalar(Scalar::Bool),
             Op::TypeInt => match inst.word(0) {
@@ -340,8 +354,24 @@ impl Types {
                 pointee: None,
             },
             Op::TypeEvent => Kind::Scalar(Scalar::Pointer),
-            _ => return Ok(None),
-        }))
+            _ => return None,
+        })
+    }
+
+    /// Whether the parts of a type were defined before it, so that no type contains itself. Images
+    /// and the like do not count as known.
+    fn is_made_of_known(&self, kind: Kind) -> bool {
+        let is_known = |part: &Id| self.rows[*part].depth > 0;
+        match kind {
+            Kind::Vector {
+                component: part, ..
+            }
+            | Kind::Matrix { column: part, .. }
+            | Kind::Array { element: part, .. }
+            | Kind::RuntimeArray { element: part } => is_known(&part),
+            Kind::Struct { first, count } => self.members(first, count).iter().all(is_known),
+            _ => true,
+        }
     }
 
     fn measure(&self, id: Id, kind: Kind, place: Place) -> Result<Type, Diagnostic> {

@@ -359,9 +359,15 @@ impl Lower<'_, '_, '_> {
 
     /// The values of Cranelift variables in a row.
     pub fn read(&mut self, first: Variable, count: usize) -> Values {
-        (0..count as u32)
-            .map(|n| self.builder.use_var(Variable::from_u32(first.as_u32() + n)))
-            .collect()
+        let mut values = Values::new();
+        for n in 0..count as u32 {
+            let variable = Variable::from_u32(first.as_u32() + n);
+            match self.builder.try_use_var(variable) {
+                Ok(value) => values.push(value),
+                Err(_) => self.is_ill_typed = true,
+            }
+        }
+        values
     }
 
     /// Sets a result that is a list of scalars or, where the type is large, fails.

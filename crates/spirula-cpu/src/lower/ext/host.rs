@@ -102,6 +102,9 @@ fn call_real(lower: &mut Lower, inst: InstRef, callee: Callee) -> Done {
         .map(|id| lower.values(id))
         .collect::<Result<_, _>>()?;
     let count = operands.iter().map(Values::len).max().unwrap_or(0);
+    if operands.iter().any(|o| o.len() != 1 && o.len() != count) {
+        return Err(lower.fault("its operands have different numbers of components"));
+    }
     let second = match shape {
         Shape::AndReal => Some(number),
         Shape::AndInt(_) => Some(types::I32),
