@@ -3,6 +3,8 @@
 
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
 use spirula_spirv::ir::Module;
+use spirula_spirv::target::Target;
+use spirula_spirv::{binary, text};
 use spirula_testing::{Validator, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,18 +41,22 @@ fn passes_keep_modules_valid() {
     }
     let mut faults = Vec::new();
     let mut tested = 0;
-    for file in files(&folder, ".spv").iter().step_by(step()) {
+    let mut all = files(&folder, ".spv");
+    all.extend(files(&folder, ".spvasm"));
+    for file in all.iter().step_by(step()) {
         let name = file
             .strip_prefix(&folder)
             .unwrap_or(file)
             .display()
             .to_string();
-        let bytes = std::fs::read(file).expect("the corpus can be read");
+        let environment = environments.get(&name);
+        let Some(bytes) = module(file, environment) else {
+            continue;
+        };
         for text in &pipelines {
             tested += 1;
-            let environment = environments
-                .get(&name)
-                .filter(|_| text.starts_with('O') || pipelines.len() == 1);
+            let preset = text.starts_with('O') || pipelines.len() == 1;
+            let environment = environment.filter(|_| preset);
             let validator = validator.as_ref().zip(environment);
             if let Err(fault) = one(&bytes, text, validator) {
                 faults.push(format!("{name}: {text}: {fault}"));
@@ -66,6 +72,22 @@ fn passes_keep_modules_valid() {
     );
 }
 
+/// The bytes of a module, or of an assembly text for the environment; `None` for texts that are
+/// meant to be malformed.
+fn module(file: &Path, environment: Option<&String>) -> Option<Vec<u8>> {
+    let bytes = std::fs::read(file).expect("the corpus can be read");
+    if file.extension().is_some_and(|e| e == "spv") {
+        return Some(bytes);
+    }
+    let target: Option<Target> = environment.and_then(|e| e.split('+').next()?.parse().ok());
+    let options = text::ParseOptions {
+        version: target.map(|t| t.version),
+        ..text::ParseOptions::default()
+    };
+    let words = text::parse(std::str::from_utf8(&bytes).ok()?, &options).ok()?;
+    Some(binary::to_bytes(&words))
+}
+
 fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Result<(), String> {
     let mut module = Module::from_bytes(bytes).map_err(|e| e.to_string())?;
     let pipeline: Pipeline = text.parse().map_err(|e| format!("{e}"))?;
@@ -77,11 +99,7 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
     let Some((validator, environment)) = validator else {
         return Ok(());
     };
-    let (environment, scalar) = match environment.strip_suffix("+scalar") {
-        Some(environment) => (environment, true),
-        None => (environment.as_str(), false),
-    };
-    if scalar {
+    if environment.ends_with("+scalar") {
         return Ok(());
     }
     let verdict = validator.check(&module.to_bytes(), environment);

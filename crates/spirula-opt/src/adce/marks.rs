@@ -5,7 +5,7 @@ use super::roots::{Roots, Verdict};
 use crate::analyses::{Cache, Flow};
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::Definitions;
-use spirula_spirv::grammar::enumerants::{Decoration, LinkageType, StorageClass};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
 use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::ir::{Func, IdWords, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
@@ -139,7 +139,10 @@ impl Marker<'_> {
                 self.mark(source.handle());
             }
         }
-        for inst in module.section(Section::Globals) {
+        let outside = module
+            .section(Section::Globals)
+            .chain(module.section(Section::Trailer));
+        for inst in outside {
             if inst.op() == Op::ExtInst {
                 match self.roots.verdict(inst) {
                     Verdict::Debug => self.debug(inst),
@@ -168,6 +171,14 @@ impl Marker<'_> {
                     }
                 }
                 Decoration::ReferencedIndirectlyINTEL => self.mark_id(inst.id(0)),
+                // The size of workgroups is told by a constant that nothing needs to use.
+                Decoration::BuiltIn
+                    if inst.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0) =>
+                {
+                    self.mark_id(inst.id(0));
+                }
+                // Launches that the module took it still takes.
+                Decoration::Binding => self.mark_id(inst.id(0)),
                 _ => {}
             },
             Op::DecorateId | Op::MemberDecorateIdEXT => {

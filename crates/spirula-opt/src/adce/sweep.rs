@@ -188,7 +188,7 @@ fn debug(module: &mut Module, marks: &Marks, erased: &mut Erased) {
         if gone.is_empty() {
             continue;
         }
-        if list != Section::Globals.list() {
+        if list != Section::Globals.list() && list != Section::Trailer.list() {
             module.erase(*inst, erased);
             continue;
         }

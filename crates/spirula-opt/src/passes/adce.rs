@@ -6,7 +6,7 @@
 //! functions that have effects, leaving a function. Instructions matter by their uses, branches by
 //! the blocks that they decide on, stores to a variable of a function by the variable being read,
 //! functions by being called, globals by being used; interface variables that nothing uses leave the
-//! entry points, outputs excepted. Loops that do nothing are taken to end.
+//! entry points, outputs and what has a binding excepted. Loops that do nothing are taken to end.
 //!
 //! Before:
 //! ```text

@@ -53,12 +53,12 @@ impl Module {
     }
 
     /// Merge instructions of other blocks that name a header name its pre-header instead. Within
-    /// the loop there are none: a loop's header is no merge block or continue target there.
+    /// the loop only the header can: a loop of one block is its own continue target.
     fn rename_merges(&mut self, header: Block, new: Id) {
         let label = self.label(header).word();
         for at in 0..self.function(self.block(header).func).blocks.len() {
             let block = self.function(self.block(header).func).blocks[at];
-            let Some(merge) = self.merge(block) else {
+            let Some(merge) = self.merge(block).filter(|_| block != header) else {
                 continue;
             };
             let labels = if merge.op() == Op::LoopMerge { 2 } else { 1 };
