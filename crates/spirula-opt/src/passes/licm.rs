@@ -39,6 +39,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     let (mut moved, mut made) = (0, 0);
     // Block of each instruction of the functions seen so far, by instruction.
     let mut home: Vec<Option<Block>> = vec![None; module.inst_count()];
+    let mut innermost: Vec<Option<u32>> = vec![None; module.block_count()];
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
         let loops = Loops::compute(&flow.cfg, &flow.dominators);
@@ -50,7 +51,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
                 home[inst.handle().index()] = Some(*block);
             }
         }
-        let mut motion = Motion::new(&ids, &definitions, &flow, &loops, &mut home);
+        let mut motion = Motion::new(&ids, &definitions, &flow, &loops, &mut home, &mut innermost);
         motion.run(module);
         moved += motion.moved;
         made += motion.made;
@@ -70,7 +71,7 @@ struct Motion<'a> {
     loops: &'a Loops,
     home: &'a mut Vec<Option<Block>>,
     /// Innermost loop by block; those made here are added.
-    innermost: Vec<Option<u32>>,
+    innermost: &'a mut Vec<Option<u32>>,
     /// The blocks of each loop, in reverse post-order.
     members: Vec<Vec<Block>>,
     moved: usize,
@@ -84,11 +85,10 @@ impl<'a> Motion<'a> {
         flow: &'a Flow,
         loops: &'a Loops,
         home: &'a mut Vec<Option<Block>>,
+        innermost: &'a mut Vec<Option<u32>>,
     ) -> Self {
         let order = flow.cfg.reverse_postorder();
         let members = loops.members(order).into_iter();
-        let size = order.iter().map(|b| flow.cfg.block(*b).index() + 1).max();
-        let mut innermost = vec![None; size.unwrap_or(0)];
         for block in order {
             innermost[flow.cfg.block(*block).index()] = loops.innermost(*block);
         }
@@ -231,8 +231,7 @@ impl<'a> Motion<'a> {
         }
         let block = module.create_pre_header(self.ids, header, &outside).ok()?;
         self.made += 1;
-        self.innermost
-            .resize(self.innermost.len().max(block.index() + 1), None);
+        self.innermost.resize(module.block_count(), None);
         self.innermost[block.index()] = parent;
         let branch: Vec<Inst> = module.body(block).map(InstRef::handle).collect();
         self.home.resize(module.inst_count(), None);
