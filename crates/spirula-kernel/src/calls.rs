@@ -54,23 +54,25 @@ pub(crate) fn on_device(program: &Program) -> Result<Vec<bool>, Diagnostic> {
         }
     }
     for function in program.function_ids() {
-        on_device[function.index()] &= !is_host_only(program, function, &calls);
+        on_device[function.index()] &= !is_host_only(program, function);
     }
     Ok(on_device)
 }
 
 /// Whether a function, or one that it calls, has device memory.
-fn is_host_only(program: &Program, function: Func, calls: &[Vec<Func>]) -> bool {
+pub(crate) fn is_host_only(program: &Program, function: Func) -> bool {
     let mut open = vec![function];
-    let mut seen = vec![false; calls.len()];
+    let mut seen = vec![false; program.functions.len()];
     while let Some(function) = open.pop() {
         if std::mem::replace(&mut seen[function.index()], true) {
             continue;
         }
-        open.extend(&calls[function.index()]);
         let data = program.function(function);
         let mut vars: Vec<_> = data.inputs.iter().chain(&data.outputs).copied().collect();
-        vars.extend(data.body.iter().flat_map(|body| declared(program, *body)));
+        if let Some(body) = data.body {
+            open.extend(found(program, body).0);
+            vars.extend(declared(program, body));
+        }
         if vars
             .iter()
             .any(|v| program.var(*v).ty == Type::Memory(Space::Device))

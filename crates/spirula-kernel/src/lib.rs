@@ -4,6 +4,7 @@
 //! - [`Builder`]: making programs.
 //! - [`check()`]: the checker.
 //! - [`print()`], [`parse`]: the text form.
+//! - [`lower()`]: kernels to SPIR-V.
 //! - [`read_futhark`]: the reader of the form that Futhark prints.
 
 mod build;
@@ -11,9 +12,11 @@ mod calls;
 mod check;
 mod futhark;
 pub mod ir;
+mod lower;
 mod text;
 
 pub use build::Builder;
 pub use check::check;
 pub use futhark::{looks_like_futhark, read_futhark};
+pub use lower::{Lowered, SpecValue, lower};
 pub use text::{parse, print};

@@ -1,0 +1,639 @@
+//! Mathematical functions that GLSL.std.450 lacks, at all or at 64 bits.
+//!
+//! Of `f64`: `exp`, `log`, `sin`, `cos`, `atan` by reduction to a small interval and a power series,
+//! a few units in the last place (`sin` and `cos` for arguments up to about 10⁵; beyond, the error
+//! grows with the argument); the others are made of these. `gamma` and `lgamma` are Lanczos'
+//! approximation with nine terms (C. Lanczos, 1964), 14 digits; `erf` and `erfc` are a rational
+//! Chebyshev fit with a relative error of 1.2·10⁻⁷ (W. Press et al., Numerical Recipes, 6.2). Those
+//! of `f16` are computed as `f32`.
+
+use super::{Lower, refusal};
+use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op as S;
+
+type Result1 = Result<Id, Diagnostic>;
+
+/// 1/n! from n = 13 down to 0.
+const EXP: &[f64] = &[
+    1.0 / 6227020800.0,
+    1.0 / 479001600.0,
+    1.0 / 39916800.0,
+    1.0 / 3628800.0,
+    1.0 / 362880.0,
+    1.0 / 40320.0,
+    1.0 / 5040.0,
+    1.0 / 720.0,
+    1.0 / 120.0,
+    1.0 / 24.0,
+    1.0 / 6.0,
+    0.5,
+    1.0,
+    1.0,
+];
+
+/// Of log((1 + s) / (1 − s)) / 2s in s².
+const LOG: &[f64] = &[
+    1.0 / 23.0,
+    1.0 / 21.0,
+    1.0 / 19.0,
+    1.0 / 17.0,
+    1.0 / 15.0,
+    1.0 / 13.0,
+    1.0 / 11.0,
+    1.0 / 9.0,
+    1.0 / 7.0,
+    1.0 / 5.0,
+    1.0 / 3.0,
+    1.0,
+];
+
+/// Of sin x / x in x².
+const SIN: &[f64] = &[
+    1.0 / 355687428096000.0,
+    -1.0 / 1307674368000.0,
+    1.0 / 6227020800.0,
+    -1.0 / 39916800.0,
+    1.0 / 362880.0,
+    -1.0 / 5040.0,
+    1.0 / 120.0,
+    -1.0 / 6.0,
+    1.0,
+];
+
+/// Of cos x in x².
+const COS: &[f64] = &[
+    1.0 / 20922789888000.0,
+    -1.0 / 87178291200.0,
+    1.0 / 479001600.0,
+    -1.0 / 3628800.0,
+    1.0 / 40320.0,
+    -1.0 / 720.0,
+    1.0 / 24.0,
+    -0.5,
+    1.0,
+];
+
+const LANCZOS: [f64; 9] = [
+    0.999_999_999_999_809_9,
+    676.520_368_121_885_1,
+    -1_259.139_216_722_402_8,
+    771.323_428_777_653_1,
+    -176.615_029_162_140_6,
+    12.507_343_278_686_905,
+    -0.138_571_095_265_720_12,
+    9.984_369_578_019_572e-6,
+    1.505_632_735_149_311_6e-7,
+];
+
+const ERFC: &[f64] = &[
+    0.17087277,
+    -0.82215223,
+    1.48851587,
+    -1.13520398,
+    0.27886807,
+    -0.18628806,
+    0.09678418,
+    0.37409196,
+    1.00002368,
+    -1.26551223,
+];
+
+impl Lower<'_> {
+    /// A function by its operator.
+    pub(super) fn function(&mut self, operator: Operator, args: &[Id]) -> Result1 {
+        if operator.from == Scalar::F16 {
+            return self.through_single(operator, args);
+        }
+        let (s, op, a) = (operator.from, operator.op, args[0]);
+        let pi = self.number_of(s, std::f64::consts::PI);
+        match op {
+            Op::Exp => Ok(self.exp(a)),
+            Op::Log => Ok(self.log(a)),
+            Op::Sin => Ok(self.sin_cos(a, false)),
+            Op::Cos => Ok(self.sin_cos(a, true)),
+            Op::Tan => {
+                let (sin, cos) = (self.sin_cos(a, false), self.sin_cos(a, true));
+                Ok(self.f(S::FDiv, s, &[sin, cos]))
+            }
+            Op::Atan => Ok(self.atan(a)),
+            Op::SinPi | Op::CosPi => {
+                let half = self.number_of(s, 0.5);
+                let two = self.number_of(s, 2.0);
+                let turns = self.f(S::FMul, s, &[a, half]);
+                let turns = self.apply(Op::Round, s, &[turns])?;
+                let whole = self.f(S::FMul, s, &[turns, two]);
+                let rest = self.f(S::FSub, s, &[a, whole]);
+                let angle = self.f(S::FMul, s, &[rest, pi]);
+                let op = if op == Op::SinPi { Op::Sin } else { Op::Cos };
+                self.apply(op, s, &[angle])
+            }
+            Op::TanPi => {
+                let sin = self.apply(Op::SinPi, s, &[a])?;
+                let cos = self.apply(Op::CosPi, s, &[a])?;
+                Ok(self.f(S::FDiv, s, &[sin, cos]))
+            }
+            Op::AsinPi | Op::AcosPi | Op::AtanPi | Op::Atan2Pi => {
+                let op = match op {
+                    Op::AsinPi => Op::Asin,
+                    Op::AcosPi => Op::Acos,
+                    Op::AtanPi => Op::Atan,
+                    _ => Op::Atan2,
+                };
+                let angle = self.apply(op, s, args)?;
+                Ok(self.f(S::FDiv, s, &[angle, pi]))
+            }
+            Op::Log2 | Op::Log10 => {
+                let log = self.apply(Op::Log, s, &[a])?;
+                let by = match op {
+                    Op::Log2 => std::f64::consts::LOG2_E,
+                    _ => std::f64::consts::LOG10_E,
+                };
+                let by = self.number_of(s, by);
+                Ok(self.f(S::FMul, s, &[log, by]))
+            }
+            Op::FPow => {
+                let magnitude = self.apply(Op::FAbs, s, &[a])?;
+                let log = self.apply(Op::Log, s, &[magnitude])?;
+                let exponent = self.f(S::FMul, s, &[log, args[1]]);
+                let power = self.apply(Op::Exp, s, &[exponent])?;
+                Ok(self.signed_power(s, args, power))
+            }
+            Op::Hypot => self.hypot(s, args),
+            Op::Cbrt => self.cbrt(s, a),
+            Op::Log1p => self.log1p(s, a),
+            Op::Atan2 => self.atan2(s, args),
+            Op::Asin | Op::Acos => self.arc(s, op, a),
+            Op::Sinh | Op::Cosh | Op::Tanh => self.hyperbolic(s, op, a),
+            Op::Asinh | Op::Acosh | Op::Atanh => self.area(s, op, a),
+            Op::Erf | Op::Erfc => self.erf(s, op, a),
+            Op::Gamma | Op::LGamma => self.gamma(s, op, a),
+            Op::NextAfter => Ok(self.next_after(s, args)),
+            _ => Err(refusal(self.place, &format!("the function {operator}"))),
+        }
+    }
+
+    fn through_single(&mut self, operator: Operator, args: &[Id]) -> Result1 {
+        if operator.op == Op::NextAfter {
+            return Ok(self.next_after(Scalar::F16, args));
+        }
+        let mut wide = Vec::new();
+        for arg in args {
+            wide.push(self.f(S::FConvert, Scalar::F32, &[*arg]));
+        }
+        let result = self.apply(operator.op, Scalar::F32, &wide)?;
+        Ok(self.f(S::FConvert, Scalar::F16, &[result]))
+    }
+
+    fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
+        let ty = self.ty(scalar);
+        self.value(op, ty, args)
+    }
+
+    fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
+        self.operator(Operator::of(op, scalar), args)
+    }
+
+    fn number_of(&mut self, scalar: Scalar, value: f64) -> Id {
+        let bits = Operator::convert(Op::FConv, Scalar::F64, scalar).eval(&[value.to_bits()]);
+        self.literal(Literal::new(scalar, bits))
+    }
+
+    /// A polynomial, the highest power first.
+    fn polynomial(&mut self, scalar: Scalar, x: Id, coefficients: &[f64]) -> Id {
+        let mut sum = None;
+        for coefficient in coefficients {
+            let coefficient = self.number_of(scalar, *coefficient);
+            sum = Some(match sum {
+                None => coefficient,
+                Some(sum) => {
+                    let product = self.f(S::FMul, scalar, &[sum, x]);
+                    self.f(S::FAdd, scalar, &[product, coefficient])
+                }
+            });
+        }
+        sum.unwrap_or(x)
+    }
+
+    fn less(&mut self, a: Id, b: Id) -> Id {
+        self.test(S::FOrdLessThan, &[a, b])
+    }
+
+    fn pick(&mut self, scalar: Scalar, condition: Id, yes: Id, no: Id) -> Id {
+        let ty = self.ty(scalar);
+        self.select(ty, condition, yes, no)
+    }
+
+    /// `a − k·b` for each `b` in turn.
+    fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
+        let mut rest = a;
+        for part in parts {
+            let part = self.number_of(Scalar::F64, -part);
+            rest = self.operator_or(Op::Fma, &[k, part, rest], rest);
+        }
+        rest
+    }
+
+    fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
+        self.apply(op, Scalar::F64, args).unwrap_or(or)
+    }
+
+    fn exp(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let log2_e = self.number_of(s, std::f64::consts::LOG2_E);
+        let (lowest, highest) = (self.number_of(s, -746.0), self.number_of(s, 710.0));
+        let low = self.less(a, lowest);
+        let high = self.less(highest, a);
+        let x = self.pick(s, low, lowest, a);
+        let x = self.pick(s, high, highest, x);
+        let k = self.f(S::FMul, s, &[x, log2_e]);
+        let k = self.operator_or(Op::Round, &[k], k);
+        let r = self.reduce(
+            x,
+            k,
+            &[6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10],
+        );
+        let p = self.polynomial(s, r, EXP);
+        // In two steps, as the power of two alone may not be a number.
+        let word = self.uint(32);
+        let nan = self.test(S::IsNan, &[a]);
+        let zero = self.number_of(s, 0.0);
+        let k = self.pick(s, nan, zero, k);
+        let k = self.value(S::ConvertFToS, word, &[k]);
+        let one = self.u32(1);
+        let half = self.value(S::ShiftRightArithmetic, word, &[k, one]);
+        let rest = self.value(S::ISub, word, &[k, half]);
+        let p = self.scale(p, half);
+        let p = self.scale(p, rest);
+        self.pick(s, nan, a, p)
+    }
+
+    /// A number times a power of two that is a number.
+    fn scale(&mut self, value: Id, exponent: Id) -> Id {
+        let (long, real) = (self.uint(64), self.ty(Scalar::F64));
+        let bias = self.number(64, 1023);
+        let exponent = self.value(S::SConvert, long, &[exponent]);
+        let exponent = self.value(S::IAdd, long, &[exponent, bias]);
+        let by = self.number(64, 52);
+        let bits = self.value(S::ShiftLeftLogical, long, &[exponent, by]);
+        let power = self.bitcast(real, bits);
+        self.f(S::FMul, Scalar::F64, &[value, power])
+    }
+
+    fn log(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let (long, real) = (self.uint(64), self.ty(s));
+        let tiny = self.number_of(s, f64::MIN_POSITIVE);
+        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
+        let is_tiny = self.less(a, tiny);
+        let large = self.number_of(s, 18_014_398_509_481_984.0);
+        let scaled = self.f(S::FMul, s, &[a, large]);
+        let x = self.pick(s, is_tiny, scaled, a);
+        let bits = self.bitcast(long, x);
+        let by = self.number(64, 52);
+        let exponent = self.value(S::ShiftRightLogical, long, &[bits, by]);
+        let (mask, bias) = (self.number(64, 0x7ff), self.number(64, 1023));
+        let exponent = self.value(S::BitwiseAnd, long, &[exponent, mask]);
+        let exponent = self.value(S::ISub, long, &[exponent, bias]);
+        let k = self.value(S::ConvertSToF, real, &[exponent]);
+        let (fraction, unit) = (self.number(64, (1 << 52) - 1), self.number(64, 1023 << 52));
+        let bits = self.value(S::BitwiseAnd, long, &[bits, fraction]);
+        let bits = self.value(S::BitwiseOr, long, &[bits, unit]);
+        let m = self.bitcast(real, bits);
+        let root = self.number_of(s, std::f64::consts::SQRT_2);
+        let half = self.number_of(s, 0.5);
+        let above = self.less(root, m);
+        let halved = self.f(S::FMul, s, &[m, half]);
+        let m = self.pick(s, above, halved, m);
+        let next = self.f(S::FAdd, s, &[k, one]);
+        let k = self.pick(s, above, next, k);
+        let shift = self.number_of(s, 54.0);
+        let lower = self.f(S::FSub, s, &[k, shift]);
+        let k = self.pick(s, is_tiny, lower, k);
+        let f = self.f(S::FSub, s, &[m, one]);
+        let g = self.f(S::FAdd, s, &[m, one]);
+        let q = self.f(S::FDiv, s, &[f, g]);
+        let z = self.f(S::FMul, s, &[q, q]);
+        let p = self.polynomial(s, z, LOG);
+        let two_q = self.f(S::FAdd, s, &[q, q]);
+        let p = self.f(S::FMul, s, &[p, two_q]);
+        let (high, low) = (
+            self.number_of(s, 6.931_471_803_691_238e-1),
+            self.number_of(s, 1.908_214_929_270_587_7e-10),
+        );
+        let low = self.f(S::FMul, s, &[k, low]);
+        let p = self.f(S::FAdd, s, &[p, low]);
+        let high = self.f(S::FMul, s, &[k, high]);
+        let result = self.f(S::FAdd, s, &[high, p]);
+        // Infinity and NaN stay; zero gives the negative infinity, what is below gives NaN.
+        let largest = self.number_of(s, f64::MAX);
+        let ordinary = self.test(S::FOrdLessThanEqual, &[a, largest]);
+        let result = self.pick(s, ordinary, result, a);
+        let (infinity, nan) = (
+            self.number_of(s, f64::NEG_INFINITY),
+            self.number_of(s, f64::NAN),
+        );
+        let is_zero = self.test(S::FOrdEqual, &[a, zero]);
+        let result = self.pick(s, is_zero, infinity, result);
+        let negative = self.less(a, zero);
+        self.pick(s, negative, nan, result)
+    }
+
+    fn sin_cos(&mut self, a: Id, is_cos: bool) -> Id {
+        let s = Scalar::F64;
+        let word = self.uint(32);
+        let two_by_pi = self.number_of(s, std::f64::consts::FRAC_2_PI);
+        let k = self.f(S::FMul, s, &[a, two_by_pi]);
+        let k = self.operator_or(Op::Round, &[k], k);
+        let parts = [
+            1.570_796_326_734_125_6,
+            6.077_100_506_303_966e-11,
+            2.022_266_248_795_950_6e-21,
+        ];
+        let r = self.reduce(a, k, &parts);
+        let z = self.f(S::FMul, s, &[r, r]);
+        let sin = self.polynomial(s, z, SIN);
+        let sin = self.f(S::FMul, s, &[sin, r]);
+        let cos = self.polynomial(s, z, COS);
+        let limit = self.number_of(s, 2e9);
+        let size = self.operator_or(Op::FAbs, &[k], k);
+        let fits = self.less(size, limit);
+        let zero = self.number_of(s, 0.0);
+        let k = self.pick(s, fits, k, zero);
+        let k = self.value(S::ConvertFToS, word, &[k]);
+        let [one, two, none] = [1, 2, 0].map(|n| self.u32(n));
+        let k = match is_cos {
+            true => self.value(S::IAdd, word, &[k, one]),
+            false => k,
+        };
+        let odd = self.value(S::BitwiseAnd, word, &[k, one]);
+        let odd = self.test(S::INotEqual, &[odd, none]);
+        let value = self.pick(s, odd, cos, sin);
+        let down = self.value(S::BitwiseAnd, word, &[k, two]);
+        let down = self.test(S::INotEqual, &[down, none]);
+        let turned = self.f(S::FNegate, s, &[value]);
+        self.pick(s, down, turned, value)
+    }
+
+    fn atan(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
+        let size = self.operator_or(Op::FAbs, &[a], a);
+        let beyond = self.less(one, size);
+        let inverse = self.f(S::FDiv, s, &[one, size]);
+        let t = self.pick(s, beyond, inverse, size);
+        let limit = self.number_of(s, std::f64::consts::SQRT_2 - 1.0);
+        let large = self.less(limit, t);
+        let above = self.f(S::FSub, s, &[t, one]);
+        let below = self.f(S::FAdd, s, &[t, one]);
+        let turned = self.f(S::FDiv, s, &[above, below]);
+        let t = self.pick(s, large, turned, t);
+        let z = self.f(S::FMul, s, &[t, t]);
+        let coefficients: Vec<f64> = (0..24)
+            .rev()
+            .map(|n| f64::from(1 - n % 2 * 2) / f64::from(2 * n + 1))
+            .collect();
+        let p = self.polynomial(s, z, &coefficients);
+        let p = self.f(S::FMul, s, &[p, t]);
+        let quarter = self.number_of(s, std::f64::consts::FRAC_PI_4);
+        let added = self.pick(s, large, quarter, zero);
+        let p = self.f(S::FAdd, s, &[p, added]);
+        let half = self.number_of(s, std::f64::consts::FRAC_PI_2);
+        let rest = self.f(S::FSub, s, &[half, p]);
+        let p = self.pick(s, beyond, rest, p);
+        self.copy_sign(s, p, a)
+    }
+
+    fn atan2(&mut self, s: Scalar, args: &[Id]) -> Result1 {
+        let (y, x) = (args[0], args[1]);
+        let zero = self.number_of(s, 0.0);
+        let pi = self.number_of(s, std::f64::consts::PI);
+        let quotient = self.f(S::FDiv, s, &[y, x]);
+        let size = self.apply(Op::FAbs, s, &[quotient])?;
+        let angle = self.apply(Op::Atan, s, &[size])?;
+        let none = self.test(S::FOrdEqual, &[y, zero]);
+        let angle = self.pick(s, none, zero, angle);
+        let rest = self.f(S::FSub, s, &[pi, angle]);
+        let left = self.less(x, zero);
+        let angle = self.pick(s, left, rest, angle);
+        Ok(self.copy_sign(s, angle, y))
+    }
+
+    fn arc(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let one = self.number_of(s, 1.0);
+        let below = self.f(S::FSub, s, &[one, a]);
+        let above = self.f(S::FAdd, s, &[one, a]);
+        if op == Op::Acos {
+            let quotient = self.f(S::FDiv, s, &[below, above]);
+            let root = self.apply(Op::Sqrt, s, &[quotient])?;
+            let angle = self.apply(Op::Atan, s, &[root])?;
+            return Ok(self.f(S::FAdd, s, &[angle, angle]));
+        }
+        let product = self.f(S::FMul, s, &[below, above]);
+        let root = self.apply(Op::Sqrt, s, &[product])?;
+        let tangent = self.f(S::FDiv, s, &[a, root]);
+        self.apply(Op::Atan, s, &[tangent])
+    }
+
+    fn hyperbolic(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let half = self.number_of(s, 0.5);
+        let one = self.number_of(s, 1.0);
+        let up = self.apply(Op::Exp, s, &[a])?;
+        let down = self.f(S::FDiv, s, &[one, up]);
+        let sum = self.f(S::FAdd, s, &[up, down]);
+        let cosh = self.f(S::FMul, s, &[sum, half]);
+        if op == Op::Cosh {
+            return Ok(cosh);
+        }
+        let difference = self.f(S::FSub, s, &[up, down]);
+        let sinh = self.f(S::FMul, s, &[difference, half]);
+        // Near zero the difference loses digits.
+        let z = self.f(S::FMul, s, &[a, a]);
+        let near: Vec<f64> = SIN.iter().map(|c| c.abs()).collect();
+        let series = self.polynomial(s, z, &near);
+        let series = self.f(S::FMul, s, &[series, a]);
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let small = self.less(size, one);
+        let sinh = self.pick(s, small, series, sinh);
+        if op == Op::Sinh {
+            return Ok(sinh);
+        }
+        let tanh = self.f(S::FDiv, s, &[sinh, cosh]);
+        let limit = self.number_of(s, 20.0);
+        let large = self.less(limit, size);
+        let unit = self.copy_sign(s, one, a);
+        Ok(self.pick(s, large, unit, tanh))
+    }
+
+    fn area(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let (one, half) = (self.number_of(s, 1.0), self.number_of(s, 0.5));
+        let square = self.f(S::FMul, s, &[a, a]);
+        match op {
+            Op::Acosh => {
+                let below = self.f(S::FSub, s, &[square, one]);
+                let root = self.apply(Op::Sqrt, s, &[below])?;
+                let sum = self.f(S::FAdd, s, &[a, root]);
+                self.apply(Op::Log, s, &[sum])
+            }
+            Op::Asinh => {
+                let size = self.apply(Op::FAbs, s, &[a])?;
+                let above = self.f(S::FAdd, s, &[square, one]);
+                let root = self.apply(Op::Sqrt, s, &[above])?;
+                let below = self.f(S::FAdd, s, &[root, one]);
+                let part = self.f(S::FDiv, s, &[square, below]);
+                let sum = self.f(S::FAdd, s, &[size, part]);
+                let log = self.apply(Op::Log1p, s, &[sum])?;
+                Ok(self.copy_sign(s, log, a))
+            }
+            _ => {
+                let twice = self.f(S::FAdd, s, &[a, a]);
+                let below = self.f(S::FSub, s, &[one, a]);
+                let quotient = self.f(S::FDiv, s, &[twice, below]);
+                let log = self.apply(Op::Log1p, s, &[quotient])?;
+                Ok(self.f(S::FMul, s, &[log, half]))
+            }
+        }
+    }
+
+    /// W. Kahan's form, which makes up for the digits that 1 + x loses.
+    fn log1p(&mut self, s: Scalar, a: Id) -> Result1 {
+        let one = self.number_of(s, 1.0);
+        let sum = self.f(S::FAdd, s, &[a, one]);
+        let log = self.apply(Op::Log, s, &[sum])?;
+        let seen = self.f(S::FSub, s, &[sum, one]);
+        let scaled = self.f(S::FMul, s, &[log, a]);
+        let scaled = self.f(S::FDiv, s, &[scaled, seen]);
+        let lost = self.test(S::FOrdEqual, &[sum, one]);
+        let result = self.pick(s, lost, a, scaled);
+        let infinite = self.test(S::IsInf, &[a]);
+        Ok(self.pick(s, infinite, log, result))
+    }
+
+    fn hypot(&mut self, s: Scalar, args: &[Id]) -> Result1 {
+        let one = self.number_of(s, 1.0);
+        let x = self.apply(Op::FAbs, s, &args[..1])?;
+        let y = self.apply(Op::FAbs, s, &args[1..])?;
+        let small = self.apply(Op::FMin, s, &[x, y])?;
+        let large = self.apply(Op::FMax, s, &[x, y])?;
+        let quotient = self.f(S::FDiv, s, &[small, large]);
+        let square = self.f(S::FMul, s, &[quotient, quotient]);
+        let square = self.f(S::FAdd, s, &[square, one]);
+        let root = self.apply(Op::Sqrt, s, &[square])?;
+        let result = self.f(S::FMul, s, &[large, root]);
+        let zero = self.number_of(s, 0.0);
+        let none = self.test(S::FOrdEqual, &[large, zero]);
+        let infinite = self.test(S::IsInf, &[large]);
+        let plain = self.test(S::LogicalOr, &[none, infinite]);
+        Ok(self.pick(s, plain, large, result))
+    }
+
+    /// By logarithms, then a step of Newton's.
+    fn cbrt(&mut self, s: Scalar, a: Id) -> Result1 {
+        let (zero, third) = (self.number_of(s, 0.0), self.number_of(s, 1.0 / 3.0));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let log = self.apply(Op::Log, s, &[size])?;
+        let log = self.f(S::FMul, s, &[log, third]);
+        let root = self.apply(Op::Exp, s, &[log])?;
+        let square = self.f(S::FMul, s, &[root, root]);
+        let quotient = self.f(S::FDiv, s, &[size, square]);
+        let error = self.f(S::FSub, s, &[quotient, root]);
+        let step = self.f(S::FMul, s, &[error, third]);
+        let better = self.f(S::FAdd, s, &[root, step]);
+        let none = self.test(S::FOrdEqual, &[size, zero]);
+        let infinite = self.test(S::IsInf, &[size]);
+        let plain = self.test(S::LogicalOr, &[none, infinite]);
+        let result = self.pick(s, plain, size, better);
+        Ok(self.copy_sign(s, result, a))
+    }
+
+    fn erf(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let t = self.f(S::FMul, s, &[size, half]);
+        let t = self.f(S::FAdd, s, &[t, one]);
+        let t = self.f(S::FDiv, s, &[one, t]);
+        let p = self.polynomial(s, t, ERFC);
+        let square = self.f(S::FMul, s, &[size, size]);
+        let exponent = self.f(S::FSub, s, &[p, square]);
+        let e = self.apply(Op::Exp, s, &[exponent])?;
+        let erfc = self.f(S::FMul, s, &[t, e]);
+        if op == Op::Erf {
+            let erf = self.f(S::FSub, s, &[one, erfc]);
+            return Ok(self.copy_sign(s, erf, a));
+        }
+        let mirrored = self.f(S::FSub, s, &[two, erfc]);
+        let negative = self.less(a, zero);
+        Ok(self.pick(s, negative, mirrored, erfc))
+    }
+
+    fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [half, one, pi] = [0.5, 1.0, std::f64::consts::PI].map(|n| self.number_of(s, n));
+        // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
+        let reflect = self.less(a, half);
+        let mirrored = self.f(S::FSub, s, &[one, a]);
+        let x = self.pick(s, reflect, mirrored, a);
+        let x = self.f(S::FSub, s, &[x, one]);
+        let mut sum = self.number_of(s, LANCZOS[0]);
+        for (n, coefficient) in LANCZOS.iter().enumerate().skip(1) {
+            let (n, coefficient) = (self.number_of(s, n as f64), self.number_of(s, *coefficient));
+            let at = self.f(S::FAdd, s, &[x, n]);
+            let term = self.f(S::FDiv, s, &[coefficient, at]);
+            sum = self.f(S::FAdd, s, &[sum, term]);
+        }
+        let shift = self.number_of(s, 7.5);
+        let t = self.f(S::FAdd, s, &[x, shift]);
+        let log_t = self.apply(Op::Log, s, &[t])?;
+        let power = self.f(S::FAdd, s, &[x, half]);
+        let main = self.f(S::FMul, s, &[power, log_t]);
+        let main = self.f(S::FSub, s, &[main, t]);
+        let log_sum = self.apply(Op::Log, s, &[sum])?;
+        let log = self.f(S::FAdd, s, &[main, log_sum]);
+        let constant = self.number_of(s, 0.918_938_533_204_672_8);
+        let log = self.f(S::FAdd, s, &[log, constant]);
+        let sin = self.apply(Op::SinPi, s, &[a])?;
+        if op == Op::LGamma {
+            let size = self.apply(Op::FAbs, s, &[sin])?;
+            let quotient = self.f(S::FDiv, s, &[pi, size]);
+            let reflected = self.apply(Op::Log, s, &[quotient])?;
+            let reflected = self.f(S::FSub, s, &[reflected, log]);
+            return Ok(self.pick(s, reflect, reflected, log));
+        }
+        let gamma = self.apply(Op::Exp, s, &[log])?;
+        let product = self.f(S::FMul, s, &[sin, gamma]);
+        let reflected = self.f(S::FDiv, s, &[pi, product]);
+        Ok(self.pick(s, reflect, reflected, gamma))
+    }
+
+    /// The next number by the order of bits.
+    fn next_after(&mut self, s: Scalar, args: &[Id]) -> Id {
+        let (width, ty) = (s.width(), self.ty(s));
+        let bits = self.uint(width);
+        let (zero, one) = (self.number(width, 0), self.number(width, 1));
+        let (mask, sign) = (
+            self.number(width, (1 << (width - 1)) - 1),
+            self.number(width, 1 << (width - 1)),
+        );
+        let [a, b] = [args[0], args[1]].map(|v| self.bitcast(bits, v));
+        let size = self.value(S::BitwiseAnd, bits, &[a, mask]);
+        let from_zero = self.test(S::IEqual, &[size, zero]);
+        let up = self.test(S::FOrdLessThan, &[args[0], args[1]]);
+        let negative = self.test(S::SLessThan, &[a, zero]);
+        let away = self.test(S::LogicalNotEqual, &[up, negative]);
+        let (more, less) = (
+            self.value(S::IAdd, bits, &[a, one]),
+            self.value(S::ISub, bits, &[a, one]),
+        );
+        let next = self.select(bits, away, more, less);
+        let target_sign = self.value(S::BitwiseAnd, bits, &[b, sign]);
+        let smallest = self.value(S::BitwiseOr, bits, &[target_sign, one]);
+        let next = self.select(bits, from_zero, smallest, next);
+        let next = self.bitcast(ty, next);
+        let equal = self.test(S::FOrdEqual, args);
+        let next = self.select(ty, equal, args[1], next);
+        let first = self.test(S::IsNan, &args[..1]);
+        let next = self.select(ty, first, args[0], next);
+        let second = self.test(S::IsNan, &args[1..]);
+        self.select(ty, second, args[1], next)
+    }
+}

@@ -1,0 +1,165 @@
+//! Kernels to SPIR-V modules for Vulkan.
+//!
+//! # The interface of a module
+//!
+//! | what | where |
+//! | --- | --- |
+//! | blocks of device memory | descriptor set 0, bindings from 0 in the order of the uses |
+//! | the block for failures | the binding after them |
+//! | number of workgroups in the first dimension (`u32`), then scalar uses | push constants; above 128 bytes the binding after that |
+//! | workgroup size, constants, sizes of private arrays and shared memory | specialisation constants, numbered from 0 in the order of [`Lowered::constants`] |
+//!
+//! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond
+//! the device's limit in the first dimension continue in the second, and those in excess do nothing.
+
+mod atomics;
+mod emit;
+mod failure;
+mod functions;
+mod interface;
+mod memory;
+mod operators;
+mod statements;
+mod survey;
+
+use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
+use memory::Shared;
+use spirula_program::Scalar;
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::Id;
+use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::ir::{Block, Module};
+use survey::Survey;
+
+/// Most calls that are put in place within a kernel.
+const CALLS: u32 = 10_000;
+
+/// A kernel as a module, and what its launch has to provide.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The module; its entry point is `main`.
+    pub module: Module,
+    /// Values of the specialisation constants.
+    pub constants: Vec<SpecValue>,
+    /// Offsets of the scalar uses in bytes, after the number of workgroups.
+    pub scalars: Vec<(Var, Scalar, u32)>,
+    /// Bytes of number of workgroups and scalars.
+    pub scalar_bytes: u32,
+    /// Whether scalars are a buffer and no push constants.
+    pub scalars_in_buffer: bool,
+    /// Whether the block for failures is bound.
+    pub uses_failures: bool,
+    /// Whether assertions of the kernel may fail.
+    pub can_fail: bool,
+}
+
+/// The value of a specialisation constant, as the host computes it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SpecValue {
+    /// Invocations of a workgroup in a dimension, 32 bits.
+    BlockSize(usize),
+    /// A value over parameters, limits and the kernel's constants.
+    Value(Expr),
+    /// The product of sizes, at least 1, 32 bits.
+    Product(Vec<Expr>),
+    /// The sum of bytes, each rounded up to a multiple of 8, in elements of so many bytes, at
+    /// least 1; 32 bits.
+    Shared {
+        /// Bytes.
+        bytes: Vec<Expr>,
+        /// Bytes of an element.
+        size: u64,
+    },
+}
+
+/// Lowers a kernel of a checked program.
+///
+/// # Errors
+/// When the kernel does what cannot be lowered; the message names it.
+pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
+    let survey = survey::survey(program, kernel)?;
+    let data = program.kernel(kernel);
+    let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
+    let mut b = Builder::new(Version::new(1, 5));
+    let (main, first) = interface::begin(&mut b);
+    let mut lower = Lower {
+        p: program,
+        data,
+        b,
+        first,
+        slots: vec![None; program.vars.len()],
+        values: vec![None; program.vars.len()],
+        array_lengths: vec![None; program.arrays.len()],
+        bindings: Vec::new(),
+        blocks: [None; 4],
+        shared: vec![None; survey.classes.len()],
+        survey,
+        interface: Vec::new(),
+        constants: Vec::new(),
+        spec_ids: Vec::new(),
+        failure_binding: memories.count() as u32,
+        failed: None,
+        workgroup_flag: None,
+        pending: false,
+        calls: 0,
+        place: data.place,
+        local_id: Vec::new(),
+        group_id: Vec::new(),
+        local_size: Vec::new(),
+    };
+    let scalars = lower.begin_interface()?;
+    lower.begin_failures();
+    lower.begin_references();
+    lower.block(data.body)?;
+    let can_fail = lower.can_fail();
+    let failure_binding = lower.failure_binding;
+    let uses_failures = lower.is_bound(failure_binding);
+    let (module, constants) = lower.finish(main);
+    Ok(Lowered {
+        module,
+        constants,
+        scalars: scalars.rows,
+        scalar_bytes: scalars.bytes,
+        scalars_in_buffer: scalars.in_buffer,
+        uses_failures,
+        can_fail,
+    })
+}
+
+struct Lower<'a> {
+    p: &'a Program,
+    data: &'a KernelData,
+    b: Builder,
+    /// The block that has the variables.
+    first: Block,
+    /// Variables by the program's variables: scalars, private arrays, references.
+    slots: Vec<Option<Id>>,
+    /// Values of scalars that nothing changes.
+    values: Vec<Option<Id>>,
+    array_lengths: Vec<Option<Id>>,
+    /// Variables of bindings, four for each: elements of 1, 2, 4, 8 bytes.
+    bindings: Vec<Option<Id>>,
+    /// Block types, by the size of their elements likewise.
+    blocks: [Option<Id>; 4],
+    /// Shared memory by class.
+    shared: Vec<Option<Shared>>,
+    survey: Survey,
+    interface: Vec<Id>,
+    constants: Vec<SpecValue>,
+    spec_ids: Vec<Id>,
+    failure_binding: u32,
+    failed: Option<Id>,
+    workgroup_flag: Option<Id>,
+    /// Whether an assertion before may have failed since the last error synchronisation.
+    pending: bool,
+    calls: u32,
+    place: Place,
+    local_id: Vec<Id>,
+    group_id: Vec<Id>,
+    local_size: Vec<Id>,
+}
+
+pub(crate) fn refusal(place: Place, what: &str) -> Diagnostic {
+    Diagnostic::error(place, format!("kernels cannot be lowered with {what}"))
+}

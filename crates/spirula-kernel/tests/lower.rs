@@ -1,0 +1,32 @@
+//! Kernels of the corpus become valid modules.
+
+mod dumps;
+
+use spirula_kernel::{lower, read_futhark};
+use spirula_testing::Validator;
+use std::collections::BTreeMap;
+
+#[test]
+fn every_kernel_becomes_a_valid_module() {
+    let Some(validator) = Validator::find() else {
+        return;
+    };
+    let mut refused: BTreeMap<String, usize> = BTreeMap::new();
+    let mut invalid = Vec::new();
+    let mut valid = 0;
+    for file in dumps::files() {
+        let text = dumps::text(&file);
+        let program = read_futhark(&text).expect("the program reads");
+        for kernel in program.kernel_ids() {
+            match lower(&program, kernel) {
+                Ok(lowered) => match validator.check(&lowered.module.to_bytes(), "vulkan1.2") {
+                    Ok(()) => valid += 1,
+                    Err(said) => invalid.push(format!("{} {kernel:?}: {said}", file.display())),
+                },
+                Err(fault) => *refused.entry(fault.message).or_default() += 1,
+            }
+        }
+    }
+    eprintln!("{valid} modules are valid; refused: {refused:#?}");
+    assert!(invalid.is_empty(), "{} invalid:\n{}", invalid.len(), invalid.join("\n"));
+}
