@@ -4,13 +4,14 @@
 //! - [`Builder`]: making programs.
 //! - [`check()`]: the checker.
 //! - [`print()`], [`parse`]: the text form.
-//! - [`lower()`]: kernels to SPIR-V.
+//! - [`compile`]: to programs that run; [`lower()`]: single kernels to SPIR-V.
 //! - [`read_futhark`]: the reader of the form that Futhark prints.
 
 mod build;
 mod calls;
 mod check;
 mod futhark;
+mod host;
 pub mod ir;
 mod lower;
 mod text;
@@ -18,5 +19,6 @@ mod text;
 pub use build::Builder;
 pub use check::check;
 pub use futhark::{looks_like_futhark, read_futhark};
+pub use host::compile;
 pub use lower::{Lowered, SpecValue, lower};
 pub use text::{parse, print};

@@ -28,5 +28,10 @@ fn every_kernel_becomes_a_valid_module() {
         }
     }
     eprintln!("{valid} modules are valid; refused: {refused:#?}");
-    assert!(invalid.is_empty(), "{} invalid:\n{}", invalid.len(), invalid.join("\n"));
+    assert!(
+        invalid.is_empty(),
+        "{} invalid:\n{}",
+        invalid.len(),
+        invalid.join("\n")
+    );
 }

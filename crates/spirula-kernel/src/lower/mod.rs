@@ -48,6 +48,8 @@ pub struct Lowered {
     pub scalar_bytes: u32,
     /// Whether scalars are a buffer and no push constants.
     pub scalars_in_buffer: bool,
+    /// Which bindings of blocks are accessed.
+    pub bound: Vec<bool>,
     /// Whether the block for failures is bound.
     pub uses_failures: bool,
     /// Whether assertions of the kernel may fail.
@@ -114,6 +116,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
     lower.block(data.body)?;
     let can_fail = lower.can_fail();
     let failure_binding = lower.failure_binding;
+    let bound = (0..failure_binding).map(|b| lower.is_bound(b)).collect();
     let uses_failures = lower.is_bound(failure_binding);
     let (module, constants) = lower.finish(main);
     Ok(Lowered {
@@ -122,6 +125,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
         scalars: scalars.rows,
         scalar_bytes: scalars.bytes,
         scalars_in_buffer: scalars.in_buffer,
+        bound,
         uses_failures,
         can_fail,
     })

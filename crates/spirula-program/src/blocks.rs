@@ -1,0 +1,186 @@
+//! The blocks of a running program, counted by their references.
+
+use crate::session::{Machine, RunError};
+
+/// A block: on the device, or bytes of the host.
+struct Block<B> {
+    device: Option<B>,
+    bytes: Vec<u8>,
+    size: u64,
+    references: u32,
+}
+
+/// All blocks of a program, and the machine that has them.
+pub(crate) struct Blocks<M: Machine> {
+    pub machine: M,
+    blocks: Vec<Block<M::Block>>,
+    unused: Vec<usize>,
+}
+
+type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
+
+/// A side of a copy: block, first element, strides.
+pub(crate) type Side = (usize, i64, Vec<i64>);
+
+/// Smallest size of blocks of the device, and what all sizes are multiples of.
+const GRAIN: u64 = 16;
+
+impl<M: Machine> Blocks<M> {
+    pub fn new(machine: M) -> Self {
+        Blocks {
+            machine,
+            blocks: Vec::new(),
+            unused: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, block: Block<M::Block>) -> usize {
+        match self.unused.pop() {
+            Some(at) => {
+                self.blocks[at] = block;
+                at
+            }
+            None => {
+                self.blocks.push(block);
+                self.blocks.len() - 1
+            }
+        }
+    }
+
+    /// Makes a block of the device with one reference.
+    pub fn allocate(&mut self, bytes: u64) -> Run<usize, M> {
+        let size = bytes.max(1).checked_next_multiple_of(GRAIN);
+        let size = size.ok_or_else(|| RunError::Invalid(format!("no memory of {bytes} bytes")))?;
+        let device = self.machine.allocate(size).map_err(RunError::Machine)?;
+        Ok(self.add(Block {
+            device: Some(device),
+            bytes: Vec::new(),
+            size,
+            references: 1,
+        }))
+    }
+
+    /// Makes a block of the host with one reference.
+    pub fn host(&mut self, bytes: Vec<u8>) -> usize {
+        self.add(Block {
+            device: None,
+            size: bytes.len() as u64,
+            bytes,
+            references: 1,
+        })
+    }
+
+    pub fn keep(&mut self, block: usize) {
+        self.blocks[block].references += 1;
+    }
+
+    pub fn release(&mut self, at: usize) {
+        let block = &mut self.blocks[at];
+        block.references -= 1;
+        if block.references == 0 {
+            block.bytes = Vec::new();
+            if let Some(device) = block.device.take() {
+                self.machine.free(device);
+            }
+            self.unused.push(at);
+        }
+    }
+
+    /// The machine's block.
+    pub fn device(&self, block: usize) -> Run<M::Block, M> {
+        let device = self.blocks[block].device;
+        device.ok_or_else(|| RunError::Invalid("host memory handed to a kernel".to_owned()))
+    }
+
+    fn range(&self, block: usize, at: u64, length: u64) -> Run<(), M> {
+        let size = self.blocks[block].size;
+        match at.checked_add(length) {
+            Some(end) if end <= size => Ok(()),
+            _ => {
+                let message = format!("{length} bytes at {at} of a block of {size} bytes");
+                Err(RunError::Invalid(message))
+            }
+        }
+    }
+
+    pub fn read(&mut self, block: usize, at: u64, length: u64) -> Run<Vec<u8>, M> {
+        self.range(block, at, length)?;
+        let data = &self.blocks[block];
+        let Some(device) = data.device else {
+            return Ok(data.bytes[at as usize..(at + length) as usize].to_vec());
+        };
+        let mut out = vec![0; length as usize];
+        if !out.is_empty() {
+            let read = self.machine.read(device, at, &mut out);
+            read.map_err(RunError::Machine)?;
+        }
+        Ok(out)
+    }
+
+    pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> Run<(), M> {
+        self.range(block, at, bytes.len() as u64)?;
+        let data = &mut self.blocks[block];
+        match data.device {
+            _ if bytes.is_empty() => Ok(()),
+            Some(device) => {
+                let written = self.machine.write(device, at, bytes);
+                written.map_err(RunError::Machine)
+            }
+            None => {
+                data.bytes[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+                Ok(())
+            }
+        }
+    }
+
+    /// A strided copy of elements of so many bytes, in a shape without zeros, through the host.
+    pub fn copy(&mut self, size: u64, shape: &[i64], to: Side, from: Side) -> Run<(), M> {
+        let (first, length) = extent(shape, &from).ok_or_else(beyond)?;
+        let source = self.read(from.0, first * size, length * size)?;
+        let source_first = first as i64;
+        let (first, length) = extent(shape, &to).ok_or_else(beyond)?;
+        let count: i64 = shape.iter().product();
+        let is_dense = length as i64 == count;
+        let mut target = match is_dense {
+            true => vec![0; (length * size) as usize],
+            false => self.read(to.0, first * size, length * size)?,
+        };
+        let bytes = size as usize;
+        let mut index = vec![0i64; shape.len()];
+        let (mut to_at, mut from_at) = (to.1 - first as i64, from.1 - source_first);
+        for _ in 0..count {
+            let (t, f) = (to_at as usize * bytes, from_at as usize * bytes);
+            target[t..t + bytes].copy_from_slice(&source[f..f + bytes]);
+            for dimension in (0..shape.len()).rev() {
+                index[dimension] += 1;
+                to_at += to.2[dimension];
+                from_at += from.2[dimension];
+                if index[dimension] < shape[dimension] {
+                    break;
+                }
+                index[dimension] = 0;
+                to_at -= to.2[dimension] * shape[dimension];
+                from_at -= from.2[dimension] * shape[dimension];
+            }
+        }
+        self.write(to.0, first * size, &target)
+    }
+}
+
+fn beyond<E>() -> RunError<E> {
+    RunError::Invalid("a copy reaches beyond all memory".to_owned())
+}
+
+/// The first element of a side and how many there are up to its last; `None` where they are beyond
+/// all memory.
+fn extent(shape: &[i64], side: &Side) -> Option<(u64, u64)> {
+    let (mut low, mut high) = (side.1, side.1);
+    for (size, stride) in shape.iter().zip(&side.2) {
+        let span = size.checked_sub(1)?.checked_mul(*stride)?;
+        low = low.checked_add(span.min(0))?;
+        high = high.checked_add(span.max(0))?;
+    }
+    let length = high.checked_sub(low)?.checked_add(1)?;
+    let in_reach = low >= 0 && high < i64::MAX / 16;
+    in_reach.then_some((low as u64, length as u64))
+}

@@ -1,0 +1,240 @@
+//! Programs as the runtime takes them: kernels, the steps of the host, entry points.
+
+use crate::{Literal, Operator, Parameter, Scalar, SizeClass};
+
+/// A program.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Kernels.
+    pub kernels: Vec<Kernel>,
+    /// Functions of the host.
+    pub functions: Vec<Function>,
+    /// Runs once, before any other function.
+    pub initialise: usize,
+    /// Entry points.
+    pub entries: Vec<Entry>,
+    /// Tuning parameters.
+    pub parameters: Vec<Parameter>,
+    /// Limits that are asked for.
+    pub limits: Vec<SizeClass>,
+    /// Messages of assertions.
+    pub messages: Vec<Message>,
+    /// Number of scalars that all functions share.
+    pub global_scalars: u32,
+    /// Number of references to memory that all functions share.
+    pub global_memories: u32,
+}
+
+/// A kernel: a module for Vulkan with the entry point `main`.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Words of the module; empty for a kernel that could not be compiled.
+    pub words: Vec<u32>,
+    /// Why it could not be compiled.
+    pub refusal: Option<String>,
+    /// Bytes of each scalar's place: offset and type, in the order of a launch's scalars. The
+    /// number of workgroups stands at offset 0, 32 bits.
+    pub scalars: Vec<(u32, Scalar)>,
+    /// Bytes of scalars and number of workgroups.
+    pub scalar_bytes: u32,
+    /// Whether scalars are bound as a buffer, after the block for failures; else they are pushed.
+    pub scalars_in_buffer: bool,
+    /// Whether the block for failures is bound, after the blocks of the launch.
+    pub uses_failures: bool,
+    /// Whether it may fail.
+    pub can_fail: bool,
+    /// The blocks that it accesses, by their binding; others need not be bound.
+    pub bound: Vec<bool>,
+}
+
+/// A scalar of the host: bit 31 set for one that all functions share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Reg(pub u32);
+
+/// A reference to memory: bit 31 set for one that all functions share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mem(pub u32);
+
+/// Marks what all functions share.
+pub const GLOBAL: u32 = 1 << 31;
+
+/// What a function takes or gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slot {
+    /// A scalar.
+    Scalar(Reg),
+    /// A reference to memory.
+    Memory(Mem),
+}
+
+/// A function of the host.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    /// Number of its scalars.
+    pub scalars: u32,
+    /// Number of its references to memory.
+    pub memories: u32,
+    /// Inputs.
+    pub inputs: Vec<Slot>,
+    /// Outputs.
+    pub outputs: Vec<Slot>,
+    /// Steps; after the last the function ends.
+    pub steps: Vec<Step>,
+}
+
+/// A step of the host.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// Sets a scalar.
+    Set(Reg, u64),
+    /// Copies a scalar.
+    Move(Reg, Reg),
+    /// Applies an operator to as many operands as it has.
+    Apply(Operator, Reg, [Reg; 3]),
+    /// Asks for a tuning parameter.
+    Parameter(Reg, usize),
+    /// Asks for a limit.
+    Limit(Reg, usize),
+    /// Makes a block of so many bytes.
+    Allocate(Mem, Reg),
+    /// Makes host memory of these bytes.
+    Data(Mem, Vec<u8>),
+    /// Lets a reference refer to what another refers to.
+    Refer(Mem, Mem),
+    /// Lets a reference refer to nothing.
+    Forget(Mem),
+    /// Reads an element: to, memory, type, index.
+    Read(Reg, Mem, Scalar, Reg),
+    /// Writes an element: memory, type, index, value.
+    Write(Mem, Scalar, Reg, Reg),
+    /// Copies a strided array.
+    Copy(Box<Copy>),
+    /// Launches a kernel.
+    Launch(Box<Launch>),
+    /// Goes on at a step.
+    Jump(usize),
+    /// Goes on at a step where a truth value is false.
+    Unless(Reg, usize),
+    /// Calls a function: which, what it takes, what gets what it gives.
+    Call(usize, Vec<Slot>, Vec<Slot>),
+    /// Fails with a message, whose values are given, where a truth value is false.
+    Assert(Reg, usize, Vec<Reg>),
+    /// Says a message.
+    Trace(usize, Vec<Reg>),
+}
+
+/// A strided copy; all numbers are `i64`s.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// Bytes of an element.
+    pub size: u64,
+    /// Elements in each dimension.
+    pub shape: Vec<Reg>,
+    /// Where to: memory, first element, strides.
+    pub to: (Mem, Reg, Vec<Reg>),
+    /// Where from.
+    pub from: (Mem, Reg, Vec<Reg>),
+}
+
+/// A launch.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Which kernel.
+    pub kernel: usize,
+    /// Workgroups in each dimension, `i64`s.
+    pub groups: Vec<Reg>,
+    /// Values of the specialisation constants, by their numbers.
+    pub constants: Vec<Reg>,
+    /// Values of the scalars.
+    pub scalars: Vec<Reg>,
+    /// Blocks, by their bindings.
+    pub memories: Vec<Mem>,
+}
+
+/// A message.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// Texts and the types of values between them.
+    pub parts: Vec<MessagePart>,
+    /// Places in the source of the program; may be empty.
+    pub backtrace: String,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MessagePart {
+    /// Text.
+    Text(String),
+    /// A value of a type.
+    Value(Scalar),
+}
+
+impl Message {
+    /// The message with its values, given by their bits.
+    pub fn text(&self, values: &[u64]) -> String {
+        let mut values = values.iter();
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                MessagePart::Text(text) => out.push_str(text),
+                MessagePart::Value(ty) => {
+                    let literal = Literal::new(*ty, values.next().copied().unwrap_or(0));
+                    let text = literal.to_string();
+                    out.push_str(text.strip_suffix(ty.name()).unwrap_or(&text));
+                }
+            }
+        }
+        out
+    }
+}
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// The function that is called.
+    pub function: usize,
+    /// Parameters in the order of the values that users give.
+    pub parameters: Vec<EntryParameter>,
+    /// Results.
+    pub results: Vec<EntryResult>,
+}
+
+/// A parameter of an entry point.
+#[derive(Clone, Debug)]
+pub struct EntryParameter {
+    /// Name.
+    pub name: String,
+    /// What it is; `None` for a value without an external form.
+    pub value: Option<EntryValue>,
+}
+
+/// A result of an entry point.
+#[derive(Clone, Debug)]
+pub struct EntryResult {
+    /// What it is; `None` for a value without an external form.
+    pub value: Option<EntryValue>,
+}
+
+/// A scalar or an array.
+#[derive(Clone, Debug)]
+pub struct EntryValue {
+    /// Type of the scalar or of the elements.
+    pub element: Scalar,
+    /// Whether integers have no sign.
+    pub unsigned: bool,
+    /// The scalar, or the block that holds the array.
+    pub slot: Slot,
+    /// Sizes of an array.
+    pub shape: Option<Vec<EntrySize>>,
+}
+
+/// The size of a dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntrySize {
+    /// Held by a scalar.
+    Scalar(Reg),
+    /// Known.
+    Known(u64),
+}

@@ -1,0 +1,593 @@
+//! Running the steps of the host on a machine.
+
+use crate::blocks::Blocks;
+use crate::program::{
+    Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step,
+};
+use crate::{Parameter, Scalar, SizeClass, Value};
+use std::fmt;
+
+/// What executes a program's kernels and holds its blocks.
+pub trait Machine {
+    /// A block of device memory.
+    type Block: std::marker::Copy;
+    /// What can go wrong.
+    type Error: fmt::Display;
+
+    /// Makes a block of at least so many bytes.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    fn allocate(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
+
+    /// Takes a block back; launches before may still use it.
+    fn free(&mut self, block: Self::Block);
+
+    /// Copies into a block, after all launches so far.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn write(&mut self, block: Self::Block, at: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Copies out of a block, after all launches so far.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Launches a kernel, after all launches and copies so far.
+    ///
+    /// # Errors
+    /// When the machine cannot run it.
+    fn launch(&mut self, request: &Request<'_, Self::Block>) -> Result<(), Self::Error>;
+
+    /// The value of a tuning parameter.
+    fn parameter(&self, parameter: &Parameter) -> u64;
+
+    /// A limit.
+    fn limit(&self, class: &SizeClass) -> u64;
+}
+
+/// A launch with everything that it needs.
+#[derive(Debug)]
+pub struct Request<'a, B> {
+    /// Number of the kernel.
+    pub kernel: usize,
+    /// Words of its module.
+    pub words: &'a [u32],
+    /// Workgroups in each dimension, none 0.
+    pub groups: [u64; 3],
+    /// Values of the specialisation constants.
+    pub constants: &'a [u64],
+    /// Push constants.
+    pub push: &'a [u8],
+    /// Blocks by binding.
+    pub blocks: &'a [(u32, B)],
+}
+
+/// Why a program ended early.
+#[derive(Debug)]
+pub enum RunError<E> {
+    /// An assertion did not hold: its message and places in the source of the program.
+    Failed(String, String),
+    /// The program asked for what makes no sense.
+    Invalid(String),
+    /// Something cannot be run.
+    Unsupported(String),
+    /// The machine failed.
+    Machine(E),
+}
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed(message, places) if places.is_empty() => f.write_str(message),
+            RunError::Failed(message, places) => {
+                write!(f, "{message}\nBacktrace:")?;
+                for (number, place) in places.split(" -> ").enumerate() {
+                    write!(f, "\n-> #{number}  {place}")?;
+                }
+                Ok(())
+            }
+            RunError::Invalid(message) | RunError::Unsupported(message) => f.write_str(message),
+            RunError::Machine(error) => error.fmt(f),
+        }
+    }
+}
+
+type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
+
+/// Deepest nesting of calls.
+const DEPTH: usize = 1000;
+
+/// A program that has been initialised on a machine.
+pub struct Session<'p, M: Machine> {
+    program: &'p Program,
+    blocks: Blocks<M>,
+    scalars: Vec<u64>,
+    memories: Vec<Option<usize>>,
+    /// The block for failures.
+    failures: Option<usize>,
+    /// Whether a launch since the last look may have failed.
+    may_have_failed: bool,
+    /// What was traced.
+    traced: Vec<String>,
+}
+
+struct Frame {
+    function: usize,
+    next: usize,
+    scalars: Vec<u64>,
+    memories: Vec<Option<usize>>,
+    /// Where the caller wants the outputs.
+    outputs: Vec<Slot>,
+}
+
+impl Frame {
+    fn new(number: usize, function: &Function, outputs: Vec<Slot>) -> Frame {
+        Frame {
+            function: number,
+            next: 0,
+            scalars: vec![0; function.scalars as usize],
+            memories: vec![None; function.memories as usize],
+            outputs,
+        }
+    }
+}
+
+impl<'p, M: Machine> Session<'p, M> {
+    /// Initialises a program.
+    ///
+    /// # Errors
+    /// When its initialisation fails.
+    pub fn new(program: &'p Program, machine: M) -> Run<Self, M> {
+        let mut session = Session {
+            program,
+            blocks: Blocks::new(machine),
+            scalars: vec![0; program.global_scalars as usize],
+            memories: vec![None; program.global_memories as usize],
+            failures: None,
+            may_have_failed: false,
+            traced: Vec::new(),
+        };
+        let function = &program.functions[program.initialise];
+        session.run(Frame::new(program.initialise, function, Vec::new()))?;
+        Ok(session)
+    }
+
+    /// The machine.
+    pub fn machine(&mut self) -> &mut M {
+        &mut self.blocks.machine
+    }
+
+    /// What the program traced since this was asked last.
+    pub fn take_traced(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.traced)
+    }
+
+    /// Calls an entry point; results without an external form are `None`.
+    ///
+    /// # Errors
+    /// When there is no such entry point, the values do not fit it, or it fails.
+    pub fn call(&mut self, entry: &str, values: &[Value]) -> Run<Vec<Option<Value>>, M> {
+        let program = self.program;
+        let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
+            let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
+            let message = format!("no entry point {entry}; there are: {}", names.join(", "));
+            return Err(RunError::Invalid(message));
+        };
+        let function = &program.functions[entry.function];
+        let mut frame = Frame::new(entry.function, function, Vec::new());
+        self.bind(entry, values, &mut frame)?;
+        let frame = self.run(frame)?;
+        let frame = frame.ok_or_else(|| RunError::Invalid("the call did not end".to_owned()))?;
+        self.check_failures()?;
+        let mut results = Vec::new();
+        for result in &entry.results {
+            results.push(match &result.value {
+                Some(value) => Some(self.result(value, &frame)?),
+                None => None,
+            });
+        }
+        self.drop_frame(&frame);
+        Ok(results)
+    }
+
+    /// Puts values into the parameters of an entry point.
+    fn bind(&mut self, entry: &Entry, values: &[Value], frame: &mut Frame) -> Run<(), M> {
+        if entry.parameters.len() != values.len() {
+            let (wanted, given) = (entry.parameters.len(), values.len());
+            let message = format!("{} takes {wanted} values, not {given}", entry.name);
+            return Err(RunError::Invalid(message));
+        }
+        let mut known: Vec<Reg> = Vec::new();
+        for (parameter, given) in entry.parameters.iter().zip(values) {
+            let name = &parameter.name;
+            let Some(value) = &parameter.value else {
+                let message = format!("{name} has no external form");
+                return Err(RunError::Unsupported(message));
+            };
+            let rank = value.shape.as_ref().map_or(0, Vec::len);
+            let fits = value.element == given.element && value.unsigned == given.unsigned;
+            if !fits || rank != given.shape.len() {
+                let message = format!(
+                    "{name} is an array of rank {rank} of {}, not of rank {} of {}",
+                    value.element,
+                    given.shape.len(),
+                    given.type_name()
+                );
+                return Err(RunError::Invalid(message));
+            }
+            for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
+                let wanted = match *size {
+                    EntrySize::Known(size) => Some(size),
+                    EntrySize::Scalar(reg) if known.contains(&reg) => Some(self.get(frame, reg)),
+                    EntrySize::Scalar(reg) => {
+                        self.set(frame, reg, *found);
+                        known.push(reg);
+                        None
+                    }
+                };
+                if let Some(wanted) = wanted.filter(|wanted| wanted != found) {
+                    let message = format!("a dimension of {name} is {found}, expected {wanted}");
+                    return Err(RunError::Invalid(message));
+                }
+            }
+            match value.slot {
+                Slot::Scalar(reg) => {
+                    let bits = given.elements().next().unwrap_or(0);
+                    self.set(frame, reg, bits);
+                    known.push(reg);
+                }
+                Slot::Memory(mem) => {
+                    let block = self.blocks.allocate(given.bytes.len() as u64)?;
+                    self.blocks.write(block, 0, &given.bytes)?;
+                    self.refer(frame, mem, Some(block));
+                    self.blocks.release(block);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, value: &EntryValue, frame: &Frame) -> Run<Value, M> {
+        let mut shape = Vec::new();
+        for size in value.shape.iter().flatten() {
+            shape.push(match *size {
+                EntrySize::Known(size) => size,
+                EntrySize::Scalar(reg) => self.get(frame, reg),
+            });
+        }
+        let size = value.element.size();
+        let bytes = match value.slot {
+            Slot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
+            Slot::Memory(mem) => {
+                let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
+                let length = length.unwrap_or(u64::MAX);
+                match length {
+                    0 => Vec::new(),
+                    _ => {
+                        let block = self.memory(frame, mem)?;
+                        self.blocks.read(block, 0, length)?
+                    }
+                }
+            }
+        };
+        Ok(Value {
+            element: value.element,
+            unsigned: value.unsigned,
+            shape,
+            bytes,
+        })
+    }
+
+    fn get(&self, frame: &Frame, reg: Reg) -> u64 {
+        match reg.0 & GLOBAL {
+            0 => frame.scalars[reg.0 as usize],
+            _ => self.scalars[(reg.0 & !GLOBAL) as usize],
+        }
+    }
+
+    fn set(&mut self, frame: &mut Frame, reg: Reg, bits: u64) {
+        match reg.0 & GLOBAL {
+            0 => frame.scalars[reg.0 as usize] = bits,
+            _ => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
+        }
+    }
+
+    fn reference(&self, frame: &Frame, mem: Mem) -> Option<usize> {
+        match mem.0 & GLOBAL {
+            0 => frame.memories[mem.0 as usize],
+            _ => self.memories[(mem.0 & !GLOBAL) as usize],
+        }
+    }
+
+    fn memory(&self, frame: &Frame, mem: Mem) -> Run<usize, M> {
+        let block = self.reference(frame, mem);
+        block.ok_or_else(|| RunError::Invalid("memory that refers to nothing".to_owned()))
+    }
+
+    /// Lets a reference refer to a block, which is kept as long.
+    fn refer(&mut self, frame: &mut Frame, mem: Mem, block: Option<usize>) {
+        if let Some(block) = block {
+            self.blocks.keep(block);
+        }
+        let place = match mem.0 & GLOBAL {
+            0 => &mut frame.memories[mem.0 as usize],
+            _ => &mut self.memories[(mem.0 & !GLOBAL) as usize],
+        };
+        if let Some(old) = std::mem::replace(place, block) {
+            self.blocks.release(old);
+        }
+    }
+
+    fn drop_frame(&mut self, frame: &Frame) {
+        for block in frame.memories.iter().flatten() {
+            self.blocks.release(*block);
+        }
+    }
+
+    /// Runs a call to its end; gives its frame.
+    fn run(&mut self, first: Frame) -> Run<Option<Frame>, M> {
+        let program = self.program;
+        let mut frame = first;
+        let mut callers: Vec<Frame> = Vec::new();
+        loop {
+            let function = &program.functions[frame.function];
+            let Some(step) = function.steps.get(frame.next) else {
+                let Some(mut caller) = callers.pop() else {
+                    return Ok(Some(frame));
+                };
+                let outputs = frame.outputs.clone();
+                self.pass(&frame, &function.outputs, &mut caller, &outputs);
+                self.drop_frame(&frame);
+                frame = caller;
+                continue;
+            };
+            frame.next += 1;
+            match step {
+                Step::Jump(to) => frame.next = *to,
+                Step::Unless(reg, to) => {
+                    if self.get(&frame, *reg) == 0 {
+                        frame.next = *to;
+                    }
+                }
+                Step::Call(callee, inputs, outputs) => {
+                    if callers.len() >= DEPTH {
+                        return Err(RunError::Invalid("too many nested calls".to_owned()));
+                    }
+                    let function = &program.functions[*callee];
+                    let mut inner = Frame::new(*callee, function, outputs.clone());
+                    self.pass(&frame, inputs, &mut inner, &function.inputs);
+                    callers.push(std::mem::replace(&mut frame, inner));
+                }
+                step => self.step(&mut frame, step)?,
+            }
+        }
+    }
+
+    /// Copies slots of one frame to slots of another.
+    fn pass(&mut self, from: &Frame, given: &[Slot], to: &mut Frame, taken: &[Slot]) {
+        for (given, taken) in given.iter().zip(taken) {
+            match (*given, *taken) {
+                (Slot::Scalar(a), Slot::Scalar(b)) => {
+                    let bits = self.get(from, a);
+                    self.set(to, b, bits);
+                }
+                (Slot::Memory(a), Slot::Memory(b)) => {
+                    let block = self.reference(from, a);
+                    self.refer(to, b, block);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn step(&mut self, frame: &mut Frame, step: &Step) -> Run<(), M> {
+        match step {
+            Step::Set(to, bits) => self.set(frame, *to, *bits),
+            Step::Move(to, from) => {
+                let bits = self.get(frame, *from);
+                self.set(frame, *to, bits);
+            }
+            Step::Apply(operator, to, operands) => {
+                let operands = operands.map(|reg| self.get(frame, reg));
+                let bits = operator.eval(&operands[..operator.arity()]);
+                self.set(frame, *to, bits);
+            }
+            Step::Parameter(to, number) => {
+                let value = self
+                    .blocks
+                    .machine
+                    .parameter(&self.program.parameters[*number]);
+                self.set(frame, *to, value);
+            }
+            Step::Limit(to, number) => {
+                let value = self.blocks.machine.limit(&self.program.limits[*number]);
+                self.set(frame, *to, value);
+            }
+            Step::Allocate(to, bytes) => {
+                let bytes = self.get(frame, *bytes) as i64;
+                let block = self.blocks.allocate(bytes.max(0) as u64)?;
+                self.refer(frame, *to, Some(block));
+                self.blocks.release(block);
+            }
+            Step::Data(to, bytes) => {
+                let block = self.blocks.host(bytes.clone());
+                self.refer(frame, *to, Some(block));
+                self.blocks.release(block);
+            }
+            Step::Refer(to, from) => {
+                let block = self.reference(frame, *from);
+                self.refer(frame, *to, block);
+            }
+            Step::Forget(mem) => self.refer(frame, *mem, None),
+            Step::Read(to, mem, ty, index) => {
+                self.check_failures()?;
+                let block = self.memory(frame, *mem)?;
+                let at = self.offset(frame, *ty, *index)?;
+                let bytes = self.blocks.read(block, at, ty.size())?;
+                let mut word = [0; 8];
+                word[..bytes.len()].copy_from_slice(&bytes);
+                self.set(frame, *to, u64::from_le_bytes(word));
+            }
+            Step::Write(mem, ty, index, value) => {
+                let block = self.memory(frame, *mem)?;
+                let at = self.offset(frame, *ty, *index)?;
+                let bytes = self.get(frame, *value).to_le_bytes();
+                self.blocks.write(block, at, &bytes[..ty.size() as usize])?;
+            }
+            Step::Copy(copy) => self.copy(frame, copy)?,
+            Step::Launch(launch) => self.launch(frame, launch)?,
+            Step::Assert(condition, message, values) => {
+                if self.get(frame, *condition) == 0 {
+                    let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
+                    return Err(self.failure(*message, &values));
+                }
+            }
+            Step::Trace(message, values) => {
+                let values: Vec<u64> = values.iter().map(|v| self.get(frame, *v)).collect();
+                self.traced
+                    .push(self.program.messages[*message].text(&values));
+            }
+            Step::Jump(_) | Step::Unless(..) | Step::Call(..) => {}
+        }
+        Ok(())
+    }
+
+    fn offset(&self, frame: &Frame, ty: Scalar, index: Reg) -> Run<u64, M> {
+        let at = self.get(frame, index).checked_mul(ty.size());
+        at.ok_or_else(|| RunError::Invalid("an element beyond all memory".to_owned()))
+    }
+
+    fn failure(&self, message: usize, values: &[u64]) -> RunError<M::Error> {
+        match self.program.messages.get(message) {
+            Some(message) => RunError::Failed(message.text(values), message.backtrace.clone()),
+            None => RunError::Invalid("a kernel failed with an unknown message".to_owned()),
+        }
+    }
+
+    fn copy(&mut self, frame: &Frame, copy: &Copy) -> Run<(), M> {
+        let number = |reg: &Reg| self.get(frame, *reg) as i64;
+        let shape: Vec<i64> = copy.shape.iter().map(number).collect();
+        let side = |side: &(Mem, Reg, Vec<Reg>)| {
+            let strides = side.2.iter().map(number).collect();
+            (self.reference(frame, side.0), number(&side.1), strides)
+        };
+        let (to, from) = (side(&copy.to), side(&copy.from));
+        if shape.iter().any(|size| *size <= 0) {
+            return Ok(());
+        }
+        let (Some(target), Some(source)) = (to.0, from.0) else {
+            return Err(RunError::Invalid(
+                "a copy of memory that is not there".to_owned(),
+            ));
+        };
+        self.blocks.copy(
+            copy.size,
+            &shape,
+            (target, to.1, to.2),
+            (source, from.1, from.2),
+        )
+    }
+
+    fn launch(&mut self, frame: &Frame, launch: &Launch) -> Run<(), M> {
+        let kernel = &self.program.kernels[launch.kernel];
+        let mut groups = [1; 3];
+        for (to, reg) in groups.iter_mut().zip(&launch.groups) {
+            *to = (self.get(frame, *reg) as i64).max(0) as u64;
+        }
+        if groups.contains(&0) {
+            return Ok(());
+        }
+        if let Some(refusal) = &kernel.refusal {
+            return Err(RunError::Unsupported(refusal.clone()));
+        }
+        let constants: Vec<u64> = launch
+            .constants
+            .iter()
+            .map(|c| self.get(frame, *c))
+            .collect();
+        let mut push = vec![0; kernel.scalar_bytes as usize];
+        push[..4].copy_from_slice(&(groups[0] as u32).to_le_bytes());
+        for ((at, ty), reg) in kernel.scalars.iter().zip(&launch.scalars) {
+            let bytes = self.get(frame, *reg).to_le_bytes();
+            let (at, size) = (*at as usize, (ty.size() as usize).max(4));
+            push[at..at + size].copy_from_slice(&bytes[..size]);
+        }
+        let mut blocks = Vec::new();
+        for (binding, mem) in launch.memories.iter().enumerate() {
+            if kernel.bound.get(binding).is_some_and(|bound| *bound) {
+                let block = match self.reference(frame, *mem) {
+                    Some(block) => block,
+                    None => self.failure_block()?,
+                };
+                blocks.push((binding as u32, self.blocks.device(block)?));
+            }
+        }
+        let mut next = launch.memories.len() as u32;
+        if kernel.uses_failures {
+            let block = self.failure_block()?;
+            blocks.push((next, self.blocks.device(block)?));
+        }
+        next += 1;
+        let mut scalars = None;
+        if kernel.scalars_in_buffer {
+            let block = self.blocks.allocate(push.len() as u64)?;
+            self.blocks.write(block, 0, &push)?;
+            blocks.push((next, self.blocks.device(block)?));
+            scalars = Some(block);
+        }
+        let request = Request {
+            kernel: launch.kernel,
+            words: &kernel.words,
+            groups,
+            constants: &constants,
+            push: if kernel.scalars_in_buffer { &[] } else { &push },
+            blocks: &blocks,
+        };
+        let launched = self.blocks.machine.launch(&request);
+        if let Some(block) = scalars {
+            self.blocks.release(block);
+        }
+        launched.map_err(RunError::Machine)?;
+        self.may_have_failed |= kernel.can_fail;
+        Ok(())
+    }
+
+    /// The block for failures, made of zeros when it is first needed.
+    fn failure_block(&mut self) -> Run<usize, M> {
+        if let Some(block) = self.failures {
+            return Ok(block);
+        }
+        let messages = self.program.messages.iter();
+        let values = messages.map(|m| m.parts.len()).max().unwrap_or(0);
+        let bytes = vec![0; 8 + values * 8];
+        let block = self.blocks.allocate(bytes.len() as u64)?;
+        self.blocks.write(block, 0, &bytes)?;
+        self.failures = Some(block);
+        Ok(block)
+    }
+
+    /// Fails if a kernel did since the last look; the next call begins anew.
+    fn check_failures(&mut self) -> Run<(), M> {
+        let Some(block) = self.failures.filter(|_| self.may_have_failed) else {
+            return Ok(());
+        };
+        self.may_have_failed = false;
+        let code = self.blocks.read(block, 0, 4)?;
+        let code = code.try_into().map_or(0, u32::from_le_bytes);
+        let Some(message) = code.checked_sub(1) else {
+            return Ok(());
+        };
+        self.blocks.write(block, 0, &[0; 4])?;
+        let parts = self.program.messages.get(message as usize);
+        let count = parts.map_or(0, |m| m.parts.len() as u64);
+        let bytes = self.blocks.read(block, 8, count * 8)?;
+        let words = bytes.chunks_exact(8);
+        let values: Vec<u64> = words
+            .map(|word| word.try_into().map_or(0, u64::from_le_bytes))
+            .collect();
+        Err(self.failure(message as usize, &values))
+    }
+}

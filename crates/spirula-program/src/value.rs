@@ -1,0 +1,438 @@
+//! Values that entry points take and give, as text and in binary form.
+//!
+//! The forms are those of Futhark's data format: `5i64`, `-1.5f32`, `[[1, 2], [3, 4]]`,
+//! `empty([0][2]i32)`; binary values begin with `b`, version 2, the number of dimensions, the type
+//! in four characters, and the dimensions, 64 bits each.
+
+use crate::Scalar;
+use std::fmt;
+
+/// A scalar or an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// Type of the elements.
+    pub element: Scalar,
+    /// Whether integers have no sign.
+    pub unsigned: bool,
+    /// Sizes of the dimensions; none for a scalar.
+    pub shape: Vec<u64>,
+    /// The elements, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+/// Why values could not be read: what, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ValueError {
+    /// What is wrong.
+    pub message: String,
+    /// Where in the input.
+    pub at: usize,
+}
+
+impl fmt::Display for ValueError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.at, self.message)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+/// Deepest nesting of arrays.
+const DEPTH: usize = 32;
+
+impl Value {
+    /// Name of the type of the elements: `u8` to `u64` where they have no sign.
+    pub fn type_name(&self) -> String {
+        type_name(self.element, self.unsigned)
+    }
+
+    /// The elements' bits.
+    pub fn elements(&self) -> impl Iterator<Item = u64> + '_ {
+        let size = (self.element.size() as usize).max(1);
+        self.bytes.chunks(size).map(|bytes| {
+            let mut word = [0; 8];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(word)
+        })
+    }
+
+    /// All values of an input, text and binary in any mixture.
+    ///
+    /// # Errors
+    /// At the first thing that is no value.
+    pub fn read_all(input: &[u8]) -> Result<Vec<Value>, ValueError> {
+        let mut reader = Reader { input, at: 0 };
+        let mut values = Vec::new();
+        loop {
+            reader.skip();
+            if reader.at == input.len() {
+                return Ok(values);
+            }
+            values.push(reader.value()?);
+        }
+    }
+
+    /// The value in binary form.
+    pub fn to_binary(&self) -> Vec<u8> {
+        let mut out = vec![b'b', 2, self.shape.len() as u8];
+        out.extend(format!("{:>4}", self.type_name()).bytes());
+        for size in &self.shape {
+            out.extend(size.to_le_bytes());
+        }
+        out.extend(&self.bytes);
+        out
+    }
+}
+
+/// The name of a type with or without sign.
+fn type_name(element: Scalar, unsigned: bool) -> String {
+    match unsigned && element.is_int() {
+        true => format!("u{}", element.width()),
+        false => element.name().to_owned(),
+    }
+}
+
+fn parse_type(name: &str) -> Option<(Scalar, bool)> {
+    let unsigned = name.strip_prefix('u').map(|width| format!("i{width}"));
+    match unsigned.as_deref().and_then(Scalar::from_name) {
+        Some(ty) => Some((ty, true)),
+        None => Scalar::from_name(name)
+            .filter(|ty| *ty != Scalar::Unit)
+            .map(|ty| (ty, false)),
+    }
+}
+
+/// Text, as [`Value::read_all`] reads it back.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.shape.contains(&0) {
+            f.write_str("empty(")?;
+            for size in &self.shape {
+                write!(f, "[{size}]")?;
+            }
+            return write!(f, "{})", self.type_name());
+        }
+        let mut index = 0u64;
+        for bits in self.elements() {
+            // Brackets open where all inner counters are at 0, and close where they are at their end.
+            let mut inner = 1;
+            for size in self.shape.iter().rev() {
+                inner *= size;
+                if index % inner == 0 {
+                    f.write_str("[")?;
+                }
+            }
+            self.element_text(f, bits)?;
+            index += 1;
+            let (mut inner, mut closed) = (1, 0);
+            for size in self.shape.iter().rev() {
+                inner *= size;
+                if index % inner == 0 {
+                    f.write_str("]")?;
+                    closed += 1;
+                }
+            }
+            if closed < self.shape.len() {
+                f.write_str(", ")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Value {
+    fn element_text(&self, f: &mut fmt::Formatter<'_>, bits: u64) -> fmt::Result {
+        match self.unsigned && self.element.is_int() {
+            true => write!(f, "{bits}{}", self.type_name()),
+            false => write!(f, "{}", crate::Literal::new(self.element, bits)),
+        }
+    }
+}
+
+struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn fault<T>(&self, message: impl Into<String>) -> Result<T, ValueError> {
+        Err(ValueError {
+            message: message.into(),
+            at: self.at,
+        })
+    }
+
+    /// Skips blanks and comments.
+    fn skip(&mut self) {
+        loop {
+            let rest = &self.input[self.at..];
+            let blanks = rest.iter().take_while(|b| b.is_ascii_whitespace()).count();
+            self.at += blanks;
+            if !self.input[self.at..].starts_with(b"--") {
+                return;
+            }
+            let rest = &self.input[self.at..];
+            self.at += rest.iter().take_while(|b| **b != b'\n').count();
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        self.skip();
+        let found = self.input.get(self.at) == Some(&byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self) -> Result<Value, ValueError> {
+        let is_binary = self.input[self.at] == b'b' && self.input.get(self.at + 1) == Some(&2);
+        if is_binary {
+            return self.binary();
+        }
+        if self.input[self.at..].starts_with(b"empty") {
+            self.at += 5;
+            return self.empty();
+        }
+        let mut value = Value {
+            element: Scalar::Unit,
+            unsigned: false,
+            shape: Vec::new(),
+            bytes: Vec::new(),
+        };
+        let shape = self.text(&mut value, 0)?;
+        value.shape = shape;
+        Ok(value)
+    }
+
+    fn binary(&mut self) -> Result<Value, ValueError> {
+        let header = &self.input[self.at + 2..];
+        let Some((&[rank, ref name @ ..], _)) = header.split_first_chunk::<5>() else {
+            return self.fault("the input ends within a value");
+        };
+        let name = std::str::from_utf8(name).unwrap_or("").trim();
+        let Some((element, unsigned)) = parse_type(name) else {
+            return self.fault(format!("unknown type {name:?}"));
+        };
+        self.at += 7;
+        let mut shape = Vec::new();
+        let mut length = Some(element.size());
+        for _ in 0..rank {
+            let Some((size, _)) = self.input[self.at..].split_first_chunk::<8>() else {
+                return self.fault("the input ends within a value");
+            };
+            let size = u64::from_le_bytes(*size);
+            length = length.and_then(|l| l.checked_mul(size));
+            shape.push(size);
+            self.at += 8;
+        }
+        let rest = &self.input[self.at..];
+        let fits = length.and_then(|l| usize::try_from(l).ok());
+        let Some(bytes) = fits.and_then(|length| rest.get(..length)) else {
+            return self.fault("the input ends within a value");
+        };
+        self.at += bytes.len();
+        Ok(Value {
+            element,
+            unsigned,
+            shape,
+            bytes: bytes.to_vec(),
+        })
+    }
+
+    fn empty(&mut self) -> Result<Value, ValueError> {
+        if !self.eat(b'(') {
+            return self.fault("expected \"(\" after empty");
+        }
+        let mut shape = Vec::new();
+        while self.eat(b'[') {
+            let word = self.word();
+            let size = word.trim_end_matches("i64").replace('_', "").parse();
+            let Ok(size) = size else {
+                return self.fault("expected a size");
+            };
+            shape.push(size);
+            if !self.eat(b']') {
+                return self.fault("expected \"]\"");
+            }
+        }
+        let Some((element, unsigned)) = parse_type(&self.word()) else {
+            return self.fault("expected a type");
+        };
+        if !shape.contains(&0) || !self.eat(b')') {
+            return self.fault("an empty array has a dimension of size 0");
+        }
+        Ok(Value {
+            element,
+            unsigned,
+            shape,
+            bytes: Vec::new(),
+        })
+    }
+
+    /// Letters, digits and what else numbers have.
+    fn word(&mut self) -> String {
+        self.skip();
+        let rest = &self.input[self.at..];
+        let is_part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-');
+        let length = rest.iter().take_while(|b| is_part(b)).count();
+        self.at += length;
+        String::from_utf8_lossy(&rest[..length]).into_owned()
+    }
+
+    /// Elements and brackets; gives the shape.
+    fn text(&mut self, value: &mut Value, depth: usize) -> Result<Vec<u64>, ValueError> {
+        if depth > DEPTH {
+            return self.fault("too many nested arrays");
+        }
+        self.skip();
+        if self.input.get(self.at) == Some(&b'"') {
+            return self.string(value);
+        }
+        if !self.eat(b'[') {
+            self.element(value)?;
+            return Ok(Vec::new());
+        }
+        let (mut count, mut inner) = (0, None);
+        while !self.eat(b']') {
+            if count > 0 && !self.eat(b',') {
+                return self.fault("expected \",\" or \"]\"");
+            }
+            if count > 0 && self.eat(b']') {
+                break;
+            }
+            let shape = self.text(value, depth + 1)?;
+            if inner.as_ref().is_some_and(|first| *first != shape) {
+                return self.fault("rows have different sizes");
+            }
+            inner = Some(shape);
+            count += 1;
+        }
+        let Some(inner) = inner else {
+            return self.fault("an array without elements has no type; write empty([0]i32)");
+        };
+        let mut shape = vec![count];
+        shape.extend(inner);
+        Ok(shape)
+    }
+
+    /// A string is an array of `u8`.
+    fn string(&mut self, value: &mut Value) -> Result<Vec<u64>, ValueError> {
+        self.at += 1;
+        let rest = &self.input[self.at..];
+        let Some(length) = rest.iter().position(|b| *b == b'"') else {
+            return self.fault("this string has no end");
+        };
+        (value.element, value.unsigned) = (Scalar::I8, true);
+        value.bytes.extend(&rest[..length]);
+        self.at += length + 1;
+        Ok(vec![length as u64])
+    }
+
+    fn element(&mut self, value: &mut Value) -> Result<(), ValueError> {
+        let at = self.at;
+        let word = self.word();
+        let parsed = parse_element(&word);
+        let Some((element, unsigned, bits)) = parsed else {
+            self.at = at;
+            return self.fault(format!("expected a value, not {word:?}"));
+        };
+        if value.element == Scalar::Unit {
+            (value.element, value.unsigned) = (element, unsigned);
+        }
+        let (wanted, found) = (value.type_name(), type_name(element, unsigned));
+        if wanted != found {
+            self.at = at;
+            return self.fault(format!("expected {wanted}, not {found}"));
+        }
+        let size = element.size() as usize;
+        value.bytes.extend(&bits.to_le_bytes()[..size]);
+        Ok(())
+    }
+}
+
+/// The type, whether it is unsigned, and the bits of an element. Integers without a type are `i32`,
+/// other numbers `f64`.
+fn parse_element(word: &str) -> Option<(Scalar, bool, u64)> {
+    let word = word.replace('_', "");
+    if word == "true" || word == "false" {
+        return Some((Scalar::Bool, false, u64::from(word == "true")));
+    }
+    let is_special = word.contains("nan") || word.contains("inf");
+    if is_special {
+        let literal = crate::Literal::parse(&word)?;
+        return Some((literal.ty, false, literal.bits));
+    }
+    let is_hex = word.trim_start_matches('-').starts_with("0x");
+    let is_suffix = |c: char| matches!(c, 'i' | 'u') || (c == 'f' && !is_hex);
+    let (digits, suffix) = match word.find(is_suffix) {
+        Some(at) => word.split_at(at),
+        None => (word.as_str(), ""),
+    };
+    let is_real = !is_hex && digits.contains(['.', 'e', 'E']);
+    let (ty, unsigned) = match (suffix, is_real) {
+        ("", true) => (Scalar::F64, false),
+        ("", false) => (Scalar::I32, false),
+        (name, _) => parse_type(name)?,
+    };
+    if ty.is_float() {
+        let value: f64 = digits.parse().ok()?;
+        let operator = crate::Operator::convert(crate::Op::FConv, Scalar::F64, ty);
+        return Some((ty, false, operator.eval(&[value.to_bits()])));
+    }
+    let (negative, digits) = match digits.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, digits.strip_prefix('+').unwrap_or(digits)),
+    };
+    let magnitude = match digits.get(..2) {
+        Some("0x") => u64::from_str_radix(&digits[2..], 16).ok()?,
+        Some("0b") => u64::from_str_radix(&digits[2..], 2).ok()?,
+        _ => digits.parse::<u64>().ok()?,
+    };
+    let value = if negative {
+        magnitude.wrapping_neg()
+    } else {
+        magnitude
+    };
+    let fits = negative || magnitude == ty.truncate(magnitude);
+    fits.then(|| (ty, unsigned, ty.truncate(value)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_read_back_in_both_forms() {
+        let text = "5 [[1.5f32, -f32.inf], [f32.nan, 0.1f32]] empty([0][2]u8) [true] 7u64 \"ab\" -- end\n -3i8";
+        let values = Value::read_all(text.as_bytes()).expect("values");
+        assert_eq!(values.len(), 7);
+        assert_eq!(values[1].shape, [2, 2]);
+        for value in &values {
+            let again = Value::read_all(value.to_string().as_bytes()).expect("text");
+            assert_eq!(again, std::slice::from_ref(value));
+            let binary = value.to_binary();
+            assert_eq!(
+                Value::read_all(&binary).expect("binary"),
+                std::slice::from_ref(value)
+            );
+            for end in 1..binary.len() {
+                assert!(Value::read_all(&binary[..end]).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn broken_values_are_refused() {
+        for text in [
+            "[1, [2]]",
+            "[1, 2u8]",
+            "[]",
+            "[1",
+            "5x",
+            "300u8",
+            "empty([1]i32)",
+            "\"a",
+        ] {
+            assert!(Value::read_all(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}
