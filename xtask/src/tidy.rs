@@ -28,7 +28,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-runtime",
-        &["spirula-source", "spirula-spirv", "spirula-cpu"],
+        &[
+            "spirula-source",
+            "spirula-spirv",
+            "spirula-cpu",
+            "spirula-program",
+        ],
     ),
     (
         "spirula",

@@ -118,7 +118,7 @@ impl fmt::Display for Value {
             let mut inner = 1;
             for size in self.shape.iter().rev() {
                 inner *= size;
-                if index % inner == 0 {
+                if index.is_multiple_of(inner) {
                     f.write_str("[")?;
                 }
             }
@@ -127,7 +127,7 @@ impl fmt::Display for Value {
             let (mut inner, mut closed) = (1, 0);
             for size in self.shape.iter().rev() {
                 inner *= size;
-                if index % inner == 0 {
+                if index.is_multiple_of(inner) {
                     f.write_str("]")?;
                     closed += 1;
                 }

@@ -2,6 +2,7 @@
 //!
 //! - [`Device`]: creates buffers and kernels and launches them, after everything was checked against
 //!   the module's interface. [`Driver`] is what an implementation provides.
+//! - [`DeviceMachine`]: runs whole programs (`spirula_program`) on a device.
 //! - [`data`]: typed data for buffers.
 //! - [`types`]: a module's types in the words of [`data`].
 //!
@@ -20,6 +21,7 @@ mod device;
 mod driver;
 mod error;
 mod launch;
+mod machine;
 pub mod types;
 #[cfg(feature = "vulkan")]
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
@@ -29,3 +31,4 @@ pub use device::{Device, Profile, devices};
 pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
+pub use machine::DeviceMachine;

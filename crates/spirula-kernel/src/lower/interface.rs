@@ -132,7 +132,7 @@ impl Lower<'_> {
         let in_buffer = bytes > PUSH_CONSTANTS;
         Scalars {
             rows,
-            bytes: bytes.next_multiple_of(8),
+            bytes,
             in_buffer,
         }
     }

@@ -1,0 +1,153 @@
+//! Devices as machines for whole programs.
+
+use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
+use spirula_program::{Machine, Parameter, Request, SizeClass};
+use spirula_spirv::ir::Module;
+use std::collections::HashMap;
+
+/// Bytes of workgroup memory that kernels keep for themselves.
+const RESERVED: u64 = 16;
+
+/// A device that runs programs, with the kernels compiled so far.
+///
+/// Kernels are compiled when they are first launched with a set of specialisation values.
+pub struct DeviceMachine<'d> {
+    device: &'d mut Device,
+    kernels: HashMap<(usize, Vec<u64>), Kernel>,
+    sizes: HashMap<String, u64>,
+}
+
+impl<'d> DeviceMachine<'d> {
+    /// A machine on a device. It serves one program.
+    pub fn new(device: &'d mut Device) -> Self {
+        DeviceMachine {
+            device,
+            kernels: HashMap::new(),
+            sizes: HashMap::new(),
+        }
+    }
+
+    /// Sets a tuning parameter by its name, or all of a class by the name of the class.
+    pub fn set_parameter(&mut self, name: &str, value: u64) {
+        self.sizes.insert(name.to_owned(), value);
+    }
+
+    fn kernel(&mut self, request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
+        let key = (request.kernel, request.constants.to_vec());
+        if let Some(kernel) = self.kernels.get(&key) {
+            return Ok(*kernel);
+        }
+        let module = Module::from_words(request.words.to_vec());
+        let module = module.map_err(|d| Error::Module(Box::new(d)))?;
+        let values = request.constants.iter().enumerate();
+        let spec: Vec<(u32, u64)> = values.map(|(id, value)| (id as u32, *value)).collect();
+        let kernel = self.device.create_kernel(&module, "main", &spec)?;
+        self.kernels.insert(key, kernel);
+        Ok(kernel)
+    }
+
+    /// Sizes that do well on this kind of device.
+    fn usual(&self, class: &SizeClass) -> u64 {
+        let is_cpu = self.device.info().kind == DeviceKind::Cpu;
+        match class {
+            SizeClass::ThreadBlockSize if is_cpu => 64,
+            SizeClass::ThreadBlockSize => 256,
+            SizeClass::GridSize => 16,
+            SizeClass::TileSize if is_cpu => 4,
+            SizeClass::TileSize => 16,
+            SizeClass::RegTileSize if is_cpu => 1,
+            SizeClass::RegTileSize => 2,
+            SizeClass::Threshold(default, _) => default.map_or(32_768, |d| d.max(0) as u64),
+            SizeClass::Bespoke(_, default) => (*default).max(0) as u64,
+            class => self.limit(class),
+        }
+    }
+}
+
+impl Machine for DeviceMachine<'_> {
+    type Block = Buffer;
+    type Error = Error;
+
+    fn allocate(&mut self, bytes: u64) -> Result<Buffer, Error> {
+        self.device.create_buffer(bytes)
+    }
+
+    fn free(&mut self, block: Buffer) {
+        let freed = self.device.destroy_buffer(block);
+        debug_assert!(freed.is_ok());
+    }
+
+    fn write(&mut self, block: Buffer, at: u64, bytes: &[u8]) -> Result<(), Error> {
+        self.device.write(block, at, bytes)
+    }
+
+    fn read(&mut self, block: Buffer, at: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.device.read(block, at, out)
+    }
+
+    fn launch(&mut self, request: &Request<'_, Buffer>) -> Result<(), Error> {
+        let kernel = self.kernel(request)?;
+        let groups = fold(request.groups, self.device.info().limits.groups)?;
+        let bindings = request.blocks.iter().map(|(binding, buffer)| Bound {
+            set: 0,
+            binding: *binding,
+            index: 0,
+            buffer: *buffer,
+        });
+        self.device.launch(&Launch {
+            kernel,
+            size: Size::Groups(groups),
+            inputs: Inputs::Resources {
+                bindings: bindings.collect(),
+                push: request.push.to_vec(),
+            },
+        })
+    }
+
+    fn parameter(&self, parameter: &Parameter) -> u64 {
+        let class = &parameter.class;
+        let named = self.sizes.get(&parameter.name);
+        let set = named.or_else(|| self.sizes.get(&class.to_string()));
+        let value = set.copied().unwrap_or_else(|| self.usual(class));
+        let limit = match class {
+            SizeClass::ThreadBlockSize | SizeClass::GridSize => self.limit(class),
+            SizeClass::TileSize => self.limit(class),
+            _ => u64::MAX,
+        };
+        value.min(limit)
+    }
+
+    fn limit(&self, class: &SizeClass) -> u64 {
+        let limits = &self.device.info().limits;
+        let most = u64::from(limits.workgroup_invocations.min(limits.workgroup_size[0]));
+        match class {
+            SizeClass::ThreadBlockSize | SizeClass::GridSize => most,
+            SizeClass::TileSize => most.isqrt(),
+            SizeClass::SharedMemory => limits.workgroup_memory.saturating_sub(RESERVED),
+            SizeClass::Cache => 1 << 20,
+            SizeClass::Registers => 1 << 16,
+            _ => i64::MAX as u64,
+        }
+    }
+}
+
+/// Workgroups in each dimension within the limits: those of a single dimension that are too many go
+/// on in the second.
+fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], Error> {
+    let fits = |n: u64, limit: u32| u32::try_from(n).ok().filter(|n| *n <= limit);
+    let refused = || Error::Launch(format!("{groups:?} workgroups are too many"));
+    if let [n, 1, 1] = groups
+        && n > limits[0].into()
+    {
+        u32::try_from(n).map_err(|_| refused())?;
+        let rows = n.div_ceil(limits[0].into());
+        let columns = n.div_ceil(rows);
+        let rows = fits(rows, limits[1]).ok_or_else(refused)?;
+        return Ok([columns as u32, rows, 1]);
+    }
+    let mut folded = [0; 3];
+    for (to, (n, limit)) in folded.iter_mut().zip(groups.into_iter().zip(limits)) {
+        *to = fits(n, limit).ok_or_else(refused)?;
+    }
+    Ok(folded)
+}
