@@ -108,3 +108,36 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
         _ => Ok(()),
     }
 }
+
+/// Modules with a word changed: whatever they mean, passes end and do not panic.
+#[test]
+fn damaged_modules_do_no_harm() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let pipeline: Pipeline = "O2,strip-debug".parse().expect("passes exist");
+    let mut seed = 1u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    let mut read = 0;
+    for file in files(&folder, ".spv").iter().step_by(41) {
+        let bytes = std::fs::read(file).expect("the corpus can be read");
+        let words = binary::words(&bytes).expect("the corpus is well-formed");
+        if words.len() > 20_000 {
+            continue;
+        }
+        for _ in 0..40 {
+            let mut damaged = words.clone();
+            let at = 5 + random(words.len() - 5);
+            damaged[at] = words[5 + random(words.len() - 5)] % words[3].max(1);
+            if let Ok(mut module) = Module::from_words(damaged) {
+                read += 1;
+                // Errors are as good as results.
+                _ = optimise(&mut module, &pipeline, &mut Options::default());
+            }
+        }
+    }
+    assert!(read > 100, "only {read} damaged modules could be read");
+}

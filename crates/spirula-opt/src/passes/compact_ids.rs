@@ -17,7 +17,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
     let moved = olds
         .filter(|old| new[*old].is_some_and(|n| n != *old))
         .count();
-    let saved = (bound - module.bound()) as usize;
+    let saved = bound.saturating_sub(module.bound()) as usize;
     Ok(Outcome {
         statistics: vec![("ids renumbered", moved), ("numbers freed", saved)],
     })

@@ -42,7 +42,12 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         let merged = module.join_blocks(
             &ids,
             func,
-            |old, value| new.set(old, Some(value)),
+            |old, value| {
+                let value = resolve(&new, value);
+                if value != old {
+                    new.set(old, Some(value));
+                }
+            },
             &mut erased,
         );
         if single + merged > 0 {

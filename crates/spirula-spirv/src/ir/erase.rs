@@ -153,9 +153,10 @@ impl Module {
         new
     }
 
-    /// Whether the tables know every instruction. Passes leave a module alone that has others, as
+    /// Whether the tables know every instruction and its operands. Passes leave a module alone that has others, as
     /// its ids cannot be told from its numbers.
     pub fn is_known(&self) -> bool {
-        self.all_insts().all(|i| i.op().info().is_some())
+        let ids = super::IdWords::new(self);
+        self.all_insts().all(|i| ids.is_certain(i))
     }
 }

@@ -198,6 +198,19 @@ impl IdWords {
         }
     }
 
+    /// Whether it is certain which words are ids: the tables know the opcode, and the values that
+    /// bring operands of their own.
+    pub fn is_certain(&self, inst: InstRef<'_>) -> bool {
+        match shape(inst.op()) {
+            None => false,
+            Some(shape) if shape.rest == Rest::Any => {
+                inst.words().len() <= usize::from(shape.fixed)
+                    || Operands::new(inst.op(), inst.words()).all(|o| o.is_ok())
+            }
+            Some(_) => true,
+        }
+    }
+
     /// Gives each id that an instruction uses the name that `map` has for it.
     pub fn rewrite(&self, module: &mut Module, inst: super::Inst, map: impl Fn(Id) -> Id) {
         let mut changes: Vec<(usize, u32)> = Vec::new();

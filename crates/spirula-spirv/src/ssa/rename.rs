@@ -135,7 +135,11 @@ impl<'a> Renamer<'a> {
                 let (own, result) = (slot(0), inst.result());
                 if let (Some(result), true) = (result, own != NONE) {
                     let value = self.value(own);
-                    self.promoter.replaced.set(result, Some(value));
+                    let value = self.promoter.resolve(value);
+                    // Equal only in a module that uses a value before it is defined.
+                    if value != result {
+                        self.promoter.replaced.set(result, Some(value));
+                    }
                     self.module.erase(handle, self.erased);
                 }
             }
