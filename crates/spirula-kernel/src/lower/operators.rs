@@ -87,7 +87,7 @@ const EXTENDED: &[(Op, u32)] = &[
     (Op::Fma, glsl::FMA),
 ];
 
-/// Functions of GLSL.std.450 that exist at 16 and 32 bits only.
+/// Functions of GLSL.std.450 that do not exist at 64 bits. They do at 16, but drivers fail on them.
 const NARROW: &[(Op, u32)] = &[
     (Op::Exp, glsl::EXP),
     (Op::Log, glsl::LOG),
@@ -430,7 +430,7 @@ impl Lower<'_> {
     fn real(&mut self, operator: Operator, args: &[Id]) -> Result<Id, Diagnostic> {
         let scalar = operator.from;
         let ty = self.ty(scalar);
-        if scalar != Scalar::F64
+        if scalar == Scalar::F32
             && let Some(number) = row(NARROW, operator.op)
         {
             return Ok(self.glsl(number, ty, args));
@@ -450,7 +450,7 @@ impl Lower<'_> {
                 self.value(S::FAdd, ty, &[product, args[2]])
             }
             Op::CopySign => self.copy_sign(scalar, args[0], args[1]),
-            Op::FPow if scalar != Scalar::F64 => {
+            Op::FPow if scalar == Scalar::F32 => {
                 let magnitude = self.glsl(glsl::F_ABS, ty, &args[..1]);
                 let power = self.glsl(glsl::POW, ty, &[magnitude, args[1]]);
                 self.signed_power(scalar, args, power)

@@ -4,7 +4,7 @@ mod cases;
 
 use cases::{agree, cases};
 use spirula_program::{Program, RunError, Session};
-use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_runtime::{Device, DeviceMachine, DeviceOptions, devices};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
@@ -118,5 +118,23 @@ fn all(device: &str) -> Option<Outcome> {
 fn programs_run_on_the_cpu_device() {
     if let Some(outcome) = all("cpu") {
         assert!(outcome.failed.is_empty() && outcome.passed > 0);
+    }
+}
+
+/// On Vulkan devices, where there are any.
+#[test]
+fn programs_run_on_vulkan_devices() {
+    let others: Vec<_> = devices()
+        .into_iter()
+        .map(|d| d.id)
+        .filter(|id| id != "cpu")
+        .collect();
+    if others.is_empty() {
+        eprintln!("NOT TESTED: no Vulkan device");
+    }
+    for device in others {
+        if let Some(outcome) = all(&device) {
+            assert!(outcome.failed.is_empty() && outcome.passed > 0);
+        }
     }
 }
