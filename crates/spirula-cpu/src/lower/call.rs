@@ -60,7 +60,7 @@ pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
         return Err(lower.fault(format!("{} is no function", inst.id(0))));
     };
     let info = program.functions.get(func);
-    if info.params.len() != inst.ids(1).len() {
+    if info.params.len() != inst.ids(1).count() {
         return Err(lower.fault("the number of arguments is not that of the parameters"));
     }
     if info.inline {

@@ -219,7 +219,7 @@ impl Lower<'_, '_, '_> {
         let resume = self.builder.create_block();
         self.resumes.push(resume);
         self.builder.switch_to_block(resume);
-        let flags = MemFlagsData::trusted();
+        let flags = self.slot_flags();
         for variable in live {
             if let Some((offset, ty)) = self.slot(variable) {
                 let value = self.builder.ins().load(ty, flags, frame, offset);
@@ -238,9 +238,6 @@ impl Lower<'_, '_, '_> {
             for id in program.functions.get(scope.func).live.at(cut) {
                 let held = program.functions.local(*id).map(|n| scope.held[n]);
                 match held {
-                    Some(Held::Variables { start, count }) => {
-                        live.extend((start..start + count).map(Variable::from_u32));
-                    }
                     Some(Held::Symbol(Symbol::Promoted { first }))
                         if program.functions.is_promoted(*id) =>
                     {

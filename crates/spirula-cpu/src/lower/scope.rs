@@ -6,8 +6,8 @@ use crate::program::Program;
 use crate::suspend::Point;
 use crate::types::{Scalar, Strides};
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
-    Type, Value, types,
+    AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
+    StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
 use spirula_source::Diagnostic;
@@ -69,8 +69,8 @@ pub(crate) enum Held {
     Unset,
     /// In the pool of values.
     Values { start: u32, count: u32 },
-    /// In Cranelift variables, as they are alive at suspension points.
-    Variables { start: u32, count: u32 },
+    /// In slots of the frame, as they are alive at suspension points; the variables name the slots.
+    Kept { start: u32, count: u32 },
     /// In memory, too many for registers.
     Memory(Value),
     /// A large constant.
@@ -189,6 +189,16 @@ impl<'m> Lower<'_, '_, 'm> {
     pub fn context(&mut self, ty: Type, offset: i32) -> Value {
         let context = self.item.context;
         self.builder.ins().load(ty, fixed(), context, offset)
+    }
+
+    /// Flags of accesses to slots in the frame, which nothing else reaches.
+    pub fn slot_flags(&mut self) -> MemFlagsData {
+        let region = AliasRegionData {
+            user_id: 0,
+            description: "slots".into(),
+        };
+        let region = self.builder.func.dfg.alias_regions.insert(region);
+        MemFlagsData::trusted().with_alias_region(Some(region))
     }
 
     /// An integer constant.

@@ -5,7 +5,7 @@ use super::{Done, Global, Values};
 use crate::constants::Bits;
 use crate::promote::MAX_SCALARS;
 use crate::types::{Leaf, Scalar};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::smallvec;
 use spirula_source::Diagnostic;
@@ -83,9 +83,9 @@ impl Lower<'_, '_, '_> {
                     values
                 }
             }
-            Held::Variables { start, count } => {
+            Held::Kept { start, count } => {
                 let values: Values = (start..start + count)
-                    .map(|n| self.builder.use_var(Variable::from_u32(n)))
+                    .map(|n| self.load_kept(Variable::from_u32(n)))
                     .collect();
                 if self.pointed(id).is_entry {
                     smallvec![self.entry_address(values[0])]
@@ -259,20 +259,14 @@ impl Lower<'_, '_, '_> {
         let info = self.program.functions.get(func);
         let kept = self.program.functions.local(id);
         if kept.is_some_and(|local| info.live.is_kept(local)) {
-            let held = match self.held(id) {
-                held @ Held::Variables { .. } => held,
-                _ => {
-                    let held = self.declare(values);
-                    if let Held::Variables { start, .. } = held {
-                        let types: Vec<Type> = values.iter().map(|v| self.clif(*v)).collect();
-                        self.keep(Variable::from_u32(start), &types);
-                    }
-                    held
-                }
+            let first = match self.held(id) {
+                Held::Kept { start, .. } => Variable::from_u32(start),
+                _ => self.declare(values),
             };
-            self.hold(id, held);
-            if let Held::Variables { start, .. } = held {
-                self.assign(Variable::from_u32(start), values);
+            let (start, count) = (first.as_u32(), values.len() as u32);
+            self.hold(id, Held::Kept { start, count });
+            for (n, value) in (start..).zip(values) {
+                self.save(Variable::from_u32(n), *value);
             }
             return;
         }
@@ -282,19 +276,27 @@ impl Lower<'_, '_, '_> {
         self.hold(id, Held::Values { start, count });
     }
 
-    fn declare(&mut self, values: &[Value]) -> Held {
-        let mut start = 0;
-        for (n, value) in values.iter().enumerate() {
-            let ty = self.builder.func.dfg.value_type(*value);
-            let variable = self.builder.declare_var(ty);
-            if n == 0 {
-                start = variable.as_u32();
-            }
-        }
-        Held::Variables {
-            start,
-            count: values.len() as u32,
-        }
+    /// Variables with slots in the frame for values that are alive at suspension points. They only
+    /// name the slots: the values are loaded where they are used, as most uses are few and far from
+    /// most points.
+    fn declare(&mut self, values: &[Value]) -> Variable {
+        let types: Vec<Type> = values.iter().map(|v| self.clif(*v)).collect();
+        let variables: Vec<_> = types
+            .iter()
+            .map(|ty| self.builder.declare_var(*ty))
+            .collect();
+        let first = variables.first().copied().unwrap_or(Variable::from_u32(0));
+        self.keep(first, &types);
+        first
+    }
+
+    fn load_kept(&mut self, variable: Variable) -> Value {
+        let slot = self.slot(variable).zip(self.item.frame);
+        let Some(((offset, ty), frame)) = slot else {
+            return self.builder.use_var(variable);
+        };
+        let flags = self.slot_flags();
+        self.builder.ins().load(ty, flags, frame, offset)
     }
 
     /// Cranelift variables for the scalars of a type, in a row; the first.
@@ -352,7 +354,7 @@ impl Lower<'_, '_, '_> {
 
     fn save(&mut self, variable: Variable, value: Value) {
         if let (Some(frame), Some((offset, _))) = (self.item.frame, self.slot(variable)) {
-            let flags = MemFlagsData::trusted();
+            let flags = self.slot_flags();
             self.builder.ins().store(flags, value, frame, offset);
         }
     }

@@ -87,10 +87,10 @@ impl<'a> InstRef<'a> {
         self.operands().get(n).copied().and_then(Id::new)
     }
 
-    /// The operands from word `n` on as ids.
-    pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + ExactSizeIterator + 'a {
+    /// The operands from word `n` on as ids; words that are 0, which no id is, are left out.
+    pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + 'a {
         let words = self.operands().get(n..).unwrap_or(&[]);
-        words.iter().map(|w| Id::new(*w).unwrap_or(Id::MAX))
+        words.iter().filter_map(|w| Id::new(*w))
     }
 
     /// The literal string that begins at word `n` of the operands.
