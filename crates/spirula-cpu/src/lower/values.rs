@@ -77,21 +77,13 @@ impl Lower<'_, '_, '_> {
             Held::Values { start, count } => {
                 let range = start as usize..(start + count) as usize;
                 let values: Values = self.pool[range].into();
-                if self.pointed(id).is_entry {
-                    smallvec![self.entry_address(values[0])]
-                } else {
-                    values
-                }
+                self.through_entry(id, values)
             }
             Held::Kept { start, count } => {
                 let values: Values = (start..start + count)
                     .map(|n| self.load_kept(Variable::from_u32(n)))
                     .collect();
-                if self.pointed(id).is_entry {
-                    smallvec![self.entry_address(values[0])]
-                } else {
-                    values
-                }
+                self.through_entry(id, values)
             }
             held @ (Held::FrameAddress(_) | Held::StackAddress(_)) => {
                 smallvec![self.room_address(held)]
@@ -101,6 +93,15 @@ impl Lower<'_, '_, '_> {
             }
             Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],
         })
+    }
+
+    /// The address that a binding's entry holds, where the value is the address of an entry.
+    fn through_entry(&mut self, id: Id, values: Values) -> Values {
+        if self.pointed(id).is_entry {
+            smallvec![self.entry_address(values[0])]
+        } else {
+            values
+        }
     }
 
     /// The one scalar of a value.
