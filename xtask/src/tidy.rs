@@ -20,6 +20,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-program",
         ],
     ),
+    (
+        "spirula-tensor",
+        &["spirula-source", "spirula-kernel", "spirula-program"],
+    ),
     ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
     ("spirula-opt", &["spirula-source", "spirula-spirv"]),
     (

@@ -1,0 +1,253 @@
+//! Making functions.
+
+use crate::ir::{
+    Block, Body, Combiner, Constant, Destination, Dim, Function, Node, Op, OpKind, Reduction,
+    Shape, Sort, Structured, TensorType, Value,
+};
+use spirula_program::{Literal, Scalar};
+use spirula_source::Place;
+
+/// Makes a function. Operations are appended to the innermost block that is open; the function's
+/// own is from the beginning.
+#[derive(Debug)]
+pub struct Builder {
+    function: Function,
+    open: Vec<Block>,
+    place: Place,
+}
+
+impl Builder {
+    /// A builder of a function without parameters.
+    pub fn new(name: &str) -> Self {
+        let mut function = Function {
+            name: name.to_owned(),
+            ..Function::default()
+        };
+        let body = function.new_block();
+        Builder {
+            function,
+            open: vec![body],
+            place: Place::Unknown,
+        }
+    }
+
+    /// The function so far.
+    pub fn function(&self) -> &Function {
+        &self.function
+    }
+
+    /// The type of a value.
+    pub fn ty(&self, value: Value) -> &TensorType {
+        self.function.ty(value)
+    }
+
+    /// Sets the place of the operations that follow.
+    pub fn at(&mut self, place: Place) {
+        self.place = place;
+    }
+
+    /// Adds a parameter of the function.
+    pub fn parameter(&mut self, name: &str, ty: TensorType, is_unsigned: bool) -> Value {
+        let value = self.function.new_value(ty);
+        let entry = &mut self.function.entry;
+        entry.parameters.push(name.to_owned());
+        entry.unsigned_parameters.push(is_unsigned);
+        let body = self.function.body();
+        self.function.block_mut(body).parameters.push(value);
+        value
+    }
+
+    /// Adds a result of the function; nothing may be appended afterwards but more results.
+    pub fn result(&mut self, value: Value, is_unsigned: bool) {
+        self.function.entry.unsigned_results.push(is_unsigned);
+        let body = self.function.body();
+        self.function.block_mut(body).results.push(value);
+    }
+
+    /// The finished function.
+    pub fn finish(self) -> Function {
+        self.function
+    }
+
+    /// Opens a block with parameters.
+    pub fn begin_block(&mut self, parameters: &[TensorType]) -> Vec<Value> {
+        let block = self.function.new_block();
+        self.open.push(block);
+        let values: Vec<Value> = parameters
+            .iter()
+            .map(|ty| self.function.new_value(ty.clone()))
+            .collect();
+        self.function.block_mut(block).parameters = values.clone();
+        values
+    }
+
+    /// Closes the innermost block. Without one but the function's, gives that.
+    pub fn end_block(&mut self, results: &[Value]) -> Block {
+        let block = match self.open.len() {
+            1 => return self.open[0],
+            last => self.open.remove(last - 1),
+        };
+        self.function.block_mut(block).results = results.to_vec();
+        block
+    }
+
+    fn push(&mut self, kind: OpKind, types: Vec<TensorType>) -> Vec<Value> {
+        let new = |ty| self.function.new_value(ty);
+        let results: Vec<Value> = types.into_iter().map(new).collect();
+        let op = Op {
+            kind,
+            results: results.clone(),
+            place: self.place,
+        };
+        let block = self.open[self.open.len() - 1];
+        self.function.block_mut(block).ops.push(op);
+        results
+    }
+
+    fn push_one(&mut self, kind: OpKind, ty: TensorType) -> Value {
+        self.push(kind, vec![ty])[0]
+    }
+
+    /// A tensor that is known.
+    pub fn constant(&mut self, constant: Constant) -> Value {
+        let ty = constant.ty.clone();
+        self.push_one(OpKind::Constant(Box::new(constant)), ty)
+    }
+
+    /// A tensor of equal elements.
+    pub fn splat(&mut self, literal: Literal, shape: &[Dim]) -> Value {
+        let mut op = Structured::parallel(shape);
+        let value = op.body.literal(literal);
+        op.give(value);
+        self.structured(op)[0]
+    }
+
+    /// Work over an index space.
+    pub fn structured(&mut self, op: Structured) -> Vec<Value> {
+        let shape: Shape = op.parallel_shape().collect();
+        let types = op.yields.iter().map(|result| match result.destination {
+            Destination::Point => TensorType {
+                element: op.body.ty(result.value),
+                shape: shape.clone(),
+            },
+            Destination::Scatter { base, .. } => self.function.ty(base).clone(),
+        });
+        let types = types.collect();
+        self.push(OpKind::Structured(Box::new(op)), types)
+    }
+
+    /// A function of the elements of tensors of one shape.
+    pub fn elementwise(
+        &mut self,
+        operands: &[Value],
+        compute: impl FnOnce(&mut Body, &[Node]) -> Node,
+    ) -> Value {
+        let shape = match operands {
+            [first, ..] => self.ty(*first).shape.clone(),
+            [] => Shape::new(),
+        };
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let elements: Vec<Node> = operands
+            .iter()
+            .map(|value| {
+                let element = self.function.ty(*value).element;
+                op.body.element(*value, element, &point)
+            })
+            .collect();
+        let value = compute(&mut op.body, &elements);
+        op.give(value);
+        self.structured(op)[0]
+    }
+
+    /// Elements of one tensor at positions computed from the index in a result's shape.
+    pub fn moved(
+        &mut self,
+        operand: Value,
+        shape: &[Dim],
+        position: impl FnOnce(&mut Body, &[Node]) -> Vec<Node>,
+    ) -> Value {
+        let element = self.ty(operand).element;
+        let mut op = Structured::parallel(shape);
+        let point = op.point();
+        let position = position(&mut op.body, &point);
+        let value = op.body.element(operand, element, &position);
+        op.give(value);
+        self.structured(op)[0]
+    }
+
+    /// The same elements in another shape.
+    pub fn reshape(&mut self, value: Value, shape: Shape) -> Value {
+        if self.ty(value).shape == shape {
+            return value;
+        }
+        let element = self.ty(value).element;
+        self.push_one(OpKind::Reshape(value), TensorType { element, shape })
+    }
+
+    /// Sorted tensors.
+    pub fn sort(&mut self, sort: Sort) -> Vec<Value> {
+        let types = sort.operands.iter().map(|v| self.ty(*v).clone()).collect();
+        self.push(OpKind::Sort(Box::new(sort)), types)
+    }
+
+    /// The results of one of two blocks of equal types.
+    pub fn choose(&mut self, condition: Value, then: Block, otherwise: Block) -> Vec<Value> {
+        let results = self.function.block(then).results.iter();
+        let types = results.map(|v| self.ty(*v).clone()).collect();
+        let kind = OpKind::If {
+            condition,
+            then,
+            otherwise,
+        };
+        self.push(kind, types)
+    }
+
+    /// A block repeated while a condition holds.
+    pub fn repeat(&mut self, initial: &[Value], condition: Block, body: Block) -> Vec<Value> {
+        let types = initial.iter().map(|v| self.ty(*v).clone()).collect();
+        let initial = initial.to_vec();
+        let kind = OpKind::While {
+            initial,
+            condition,
+            body,
+        };
+        self.push(kind, types)
+    }
+
+    /// A fold of a tensor over some of its dimensions, from a tensor of rank 0.
+    pub fn reduce(
+        &mut self,
+        operands: &[Value],
+        initial: &[Value],
+        dimensions: &[usize],
+        combiner: Combiner,
+    ) -> Vec<Value> {
+        let mut op = Structured::default();
+        let shape = match operands {
+            [first, ..] => self.ty(*first).shape.clone(),
+            [] => Shape::new(),
+        };
+        let position = op.reduced_position(&shape, dimensions);
+        let read = |body: &mut Body, value: &Value, at: &[Node], element: Scalar| {
+            body.element(*value, element, at)
+        };
+        let values = operands
+            .iter()
+            .map(|v| read(&mut op.body, v, &position, self.function.ty(*v).element))
+            .collect();
+        let initial = initial
+            .iter()
+            .map(|v| read(&mut op.body, v, &[], self.function.ty(*v).element))
+            .collect();
+        let results = op.fold(Reduction {
+            initial,
+            values,
+            combiner,
+        });
+        for result in results {
+            op.give(result);
+        }
+        self.structured(op)
+    }
+}

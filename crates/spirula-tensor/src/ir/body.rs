@@ -1,0 +1,381 @@
+//! Bodies: scalars computed at the points of an index space.
+//!
+//! A body is a graph of pure nodes in an arena, operands before what they are operands of, each
+//! node once. Nodes are made simplified: operators on literals are evaluated, index arithmetic is
+//! brought to a normal form ([`super::Affine`]).
+//!
+//! The operand of a [`Op::Cond`] that is not chosen is not evaluated, so that it may read outside
+//! of a tensor.
+
+use super::{Affine, Dim, Node, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// Operands of a node, or the position of an element.
+pub type Indices = SmallVec<[Node; 4]>;
+
+/// What a node is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum NodeData {
+    /// A value.
+    Literal(Literal),
+    /// The index along an axis, an `i64`.
+    Index(u32),
+    /// The counter of a loop of a schedule, an `i64`.
+    Counter(u32),
+    /// The value of a tensor of rank 0 that holds an `i64`: the size of a dimension.
+    Size(Value),
+    /// An element of a tensor at a position of `i64`s.
+    Element(Value, Indices),
+    /// An operator on operands.
+    Apply(Operator, Indices),
+    /// An accumulator, after all reduced axes have run; numbered through all reductions.
+    Reduced(u32),
+    /// An argument of a combiner.
+    Argument(u32),
+}
+
+/// Least and greatest value of an integer node.
+pub type Range = (i64, i64);
+
+#[derive(Clone, Debug)]
+struct NodeInfo {
+    data: NodeData,
+    ty: Scalar,
+    range: Option<Range>,
+}
+
+/// The nodes of a structured operation or a combiner.
+#[derive(Clone, Debug, Default)]
+pub struct Body {
+    nodes: Vec<NodeInfo>,
+    known: FxHashMap<NodeData, Node>,
+}
+
+impl Body {
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Ids of all nodes, operands first.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = Node> + use<> {
+        (0..self.nodes.len()).map(Node::new)
+    }
+
+    /// What a node is.
+    pub fn node(&self, node: Node) -> &NodeData {
+        &self.nodes[node.index()].data
+    }
+
+    /// The type of a node.
+    pub fn ty(&self, node: Node) -> Scalar {
+        self.nodes[node.index()].ty
+    }
+
+    /// Bounds of an integer node, if they are known.
+    pub fn range(&self, node: Node) -> Option<Range> {
+        self.nodes[node.index()].range
+    }
+
+    /// The node's value, if it is known.
+    pub fn as_literal(&self, node: Node) -> Option<Literal> {
+        match self.node(node) {
+            NodeData::Literal(literal) => Some(*literal),
+            _ => None,
+        }
+    }
+
+    /// The number of a combiner's argument.
+    pub fn as_argument(&self, node: Node) -> Option<u32> {
+        match self.node(node) {
+            NodeData::Argument(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The number of an axis, if the node is its index.
+    pub fn as_index(&self, node: Node) -> Option<u32> {
+        match self.node(node) {
+            NodeData::Index(axis) => Some(*axis),
+            _ => None,
+        }
+    }
+
+    /// Operator and operands of a node.
+    pub fn applied(&self, node: Node) -> Option<(Operator, &[Node])> {
+        match self.node(node) {
+            NodeData::Apply(operator, operands) => Some((*operator, operands)),
+            _ => None,
+        }
+    }
+
+    /// What a node is made of.
+    pub fn operands(&self, node: Node) -> &[Node] {
+        match self.node(node) {
+            NodeData::Apply(_, operands) | NodeData::Element(_, operands) => operands,
+            _ => &[],
+        }
+    }
+
+    /// Every tensor that is read, in the order of the nodes, with repetitions.
+    pub fn reads(&self) -> impl Iterator<Item = Value> + '_ {
+        self.nodes.iter().filter_map(|info| match info.data {
+            NodeData::Element(value, _) | NodeData::Size(value) => Some(value),
+            _ => None,
+        })
+    }
+
+    pub(super) fn intern(&mut self, data: NodeData, ty: Scalar, range: Option<Range>) -> Node {
+        if let Some(node) = self.known.get(&data) {
+            return *node;
+        }
+        let node = Node::new(self.nodes.len());
+        self.known.insert(data.clone(), node);
+        self.nodes.push(NodeInfo { data, ty, range });
+        node
+    }
+
+    /// A value.
+    pub fn literal(&mut self, literal: Literal) -> Node {
+        let value = literal.signed();
+        let range = literal.ty.is_int().then_some((value, value));
+        self.intern(NodeData::Literal(literal), literal.ty, range)
+    }
+
+    /// An `i64`.
+    pub fn i64(&mut self, value: i64) -> Node {
+        self.literal(Literal::i64(value))
+    }
+
+    /// The index along an axis of some size.
+    pub fn index(&mut self, axis: u32, extent: Dim) -> Node {
+        let range = counted(extent);
+        self.intern(NodeData::Index(axis), Scalar::I64, Some(range))
+    }
+
+    /// The counter of a loop.
+    pub fn counter(&mut self, number: u32, extent: Dim) -> Node {
+        let range = counted(extent);
+        self.intern(NodeData::Counter(number), Scalar::I64, Some(range))
+    }
+
+    /// The size of a dimension.
+    pub fn size(&mut self, dim: Dim) -> Node {
+        match dim {
+            Dim::Static(size) => self.i64(size as i64),
+            Dim::Value(value) => {
+                let range = Some((0, i64::from(u32::MAX)));
+                self.intern(NodeData::Size(value), Scalar::I64, range)
+            }
+        }
+    }
+
+    /// An element of a tensor.
+    pub fn element(&mut self, value: Value, ty: Scalar, indices: &[Node]) -> Node {
+        self.intern(NodeData::Element(value, indices.into()), ty, None)
+    }
+
+    /// An accumulator after its reduction.
+    pub fn reduced(&mut self, number: u32, ty: Scalar) -> Node {
+        self.intern(NodeData::Reduced(number), ty, None)
+    }
+
+    /// An argument of a combiner.
+    pub fn argument(&mut self, number: u32, ty: Scalar) -> Node {
+        self.intern(NodeData::Argument(number), ty, None)
+    }
+
+    /// An operator whose types follow from its first operand, or its last (for those that choose).
+    pub fn op(&mut self, op: Op, operands: &[Node]) -> Node {
+        let typed = match op {
+            Op::Cond => operands.last(),
+            _ => operands.first(),
+        };
+        let ty = typed.map_or(Scalar::Unit, |node| self.ty(*node));
+        self.apply(Operator::of(op, ty), operands)
+    }
+
+    /// A conversion.
+    pub fn convert(&mut self, op: Op, to: Scalar, operand: Node) -> Node {
+        let from = self.ty(operand);
+        match from == to && op != Op::ToBool {
+            true => operand,
+            false => self.apply(Operator::convert(op, from, to), &[operand]),
+        }
+    }
+
+    /// An operator on operands.
+    pub fn apply(&mut self, operator: Operator, operands: &[Node]) -> Node {
+        if let Some(node) = self.evaluated(operator, operands) {
+            return node;
+        }
+        if operator.op == Op::Cond
+            && let Some(chosen) = self.chosen(operands)
+        {
+            return chosen;
+        }
+        if operator.from == Scalar::I64
+            && let Some(node) = Affine::simplified(self, operator.op, operands)
+        {
+            return node;
+        }
+        self.raw(operator, operands)
+    }
+
+    /// An operator as it is.
+    pub(super) fn raw(&mut self, operator: Operator, operands: &[Node]) -> Node {
+        let range = self.bounds(operator, operands);
+        if let (Scalar::Bool, Some(known)) = (operator.to, self.compared(operator.op, operands)) {
+            return self.literal(Literal::new(Scalar::Bool, known.into()));
+        }
+        let data = NodeData::Apply(operator, operands.into());
+        self.intern(data, operator.to, range)
+    }
+
+    /// The result on literals.
+    fn evaluated(&mut self, operator: Operator, operands: &[Node]) -> Option<Node> {
+        let bits: Option<SmallVec<[u64; 4]>> = operands
+            .iter()
+            .map(|node| self.as_literal(*node).map(|l| l.bits))
+            .collect();
+        let result = operator.eval(&bits?);
+        Some(self.literal(Literal::new(operator.to, result)))
+    }
+
+    fn chosen(&self, operands: &[Node]) -> Option<Node> {
+        let [condition, then, otherwise] = *operands else {
+            return None;
+        };
+        if then == otherwise {
+            return Some(then);
+        }
+        let condition = self.as_literal(condition)?;
+        Some(if condition.bits != 0 { then } else { otherwise })
+    }
+
+    /// A comparison that the bounds decide.
+    fn compared(&self, op: Op, operands: &[Node]) -> Option<bool> {
+        let [a, b] = *operands else { return None };
+        let ((a_low, a_high), (b_low, b_high)) = (self.range(a)?, self.range(b)?);
+        match op {
+            Op::SLt if a_high < b_low => Some(true),
+            Op::SLt if a_low >= b_high => Some(false),
+            Op::SLe if a_high <= b_low => Some(true),
+            Op::SLe if a_low > b_high => Some(false),
+            Op::Eq if a_high < b_low || a_low > b_high => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Bounds of an operator's result; none where it may overflow.
+    fn bounds(&self, operator: Operator, operands: &[Node]) -> Option<Range> {
+        if !operator.to.is_int() {
+            return None;
+        }
+        let of = |at: usize| operands.get(at).and_then(|node| self.range(*node));
+        let range = match operator.op {
+            Op::SExt => of(0)?,
+            Op::Cond => union(of(1)?, of(2)?),
+            Op::SMin => {
+                let ((a, b), (c, d)) = (of(0)?, of(1)?);
+                (a.min(c), b.min(d))
+            }
+            Op::SMax => {
+                let ((a, b), (c, d)) = (of(0)?, of(1)?);
+                (a.max(c), b.max(d))
+            }
+            op => arithmetic(op, of(0)?, of(1)?)?,
+        };
+        let half = 1i128 << (operator.to.width() - 1);
+        let fits = |value: i64| (-half..half).contains(&i128::from(value));
+        (fits(range.0) && fits(range.1)).then_some(range)
+    }
+
+    /// Copies nodes of another body with everything that they are made of, putting in place of a
+    /// node what `replace` gives for it.
+    pub fn import(
+        &mut self,
+        from: &Body,
+        roots: &[Node],
+        mut replace: impl FnMut(&mut Body, &NodeData) -> Option<Node>,
+    ) -> Vec<Node> {
+        let needed = from.reachable(roots);
+        let mut copies = vec![None; from.len()];
+        for node in from.ids().filter(|node| needed[node.index()]) {
+            let data = from.node(node);
+            let copy = match replace(self, data) {
+                Some(copy) => copy,
+                None => self.copy_of(from, node, &copies),
+            };
+            copies[node.index()] = Some(copy);
+        }
+        let copy = |root: &Node| copies[root.index()];
+        roots.iter().filter_map(copy).collect()
+    }
+
+    fn copy_of(&mut self, from: &Body, node: Node, copies: &[Option<Node>]) -> Node {
+        let info = &from.nodes[node.index()];
+        let operands = from.operands(node).iter();
+        let operands: Indices = operands.filter_map(|n| copies[n.index()]).collect();
+        match &info.data {
+            NodeData::Apply(operator, _) => self.apply(*operator, &operands),
+            NodeData::Element(value, _) => self.element(*value, info.ty, &operands),
+            data => self.intern(data.clone(), info.ty, info.range),
+        }
+    }
+
+    /// Which nodes the roots are made of.
+    pub fn reachable(&self, roots: &[Node]) -> Vec<bool> {
+        let mut needed = vec![false; self.len()];
+        for root in roots {
+            needed[root.index()] = true;
+        }
+        for node in self.ids().rev().filter(|n| n.index() < self.len()) {
+            if needed[node.index()] {
+                for operand in self.operands(node) {
+                    needed[operand.index()] = true;
+                }
+            }
+        }
+        needed
+    }
+}
+
+/// Bounds of an index below a size.
+fn counted(extent: Dim) -> Range {
+    match extent {
+        Dim::Static(size) => (0, (size as i64).saturating_sub(1).max(0)),
+        Dim::Value(_) => (0, i64::from(u32::MAX)),
+    }
+}
+
+fn union((a, b): Range, (c, d): Range) -> Range {
+    (a.min(c), b.max(d))
+}
+
+fn arithmetic(op: Op, (a, b): Range, (c, d): Range) -> Option<Range> {
+    match op {
+        Op::Add => Some((a.checked_add(c)?, b.checked_add(d)?)),
+        Op::Sub => Some((a.checked_sub(d)?, b.checked_sub(c)?)),
+        Op::Mul => {
+            let corners = [
+                a.checked_mul(c)?,
+                a.checked_mul(d)?,
+                b.checked_mul(c)?,
+                b.checked_mul(d)?,
+            ];
+            Some((*corners.iter().min()?, *corners.iter().max()?))
+        }
+        Op::SDiv if c == d && c > 0 => Some((a.div_euclid(c), b.div_euclid(c))),
+        Op::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),
+        Op::SMod if c == d && c > 0 => Some((0, c - 1)),
+        _ => None,
+    }
+}

@@ -1,0 +1,353 @@
+//! Index arithmetic in normal form.
+//!
+//! Sums of `i64` nodes are kept as one sum of distinct terms with factors, in the order of the
+//! nodes, and a constant. Quotients and remainders by constants are split where the bounds of the
+//! terms allow, so that a reshape of a reshape, or the position in memory of an index that was taken
+//! apart, comes out as it would be written by hand.
+
+use super::{Body, Node, NodeData};
+use smallvec::SmallVec;
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// A sum of nodes with factors and a constant, modulo 2^64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Affine {
+    /// Nodes that are no sums, each once, ascending, with factors that are not 0.
+    pub terms: SmallVec<[(Node, i64); 4]>,
+    /// The constant.
+    pub constant: i64,
+}
+
+impl Affine {
+    /// The sum that a node is.
+    pub fn of(body: &Body, node: Node) -> Affine {
+        let mut sum = Affine::default();
+        sum.collect(body, node, 1);
+        sum
+    }
+
+    /// A node as it is.
+    fn term(node: Node) -> Affine {
+        let mut sum = Affine::default();
+        sum.terms.push((node, 1));
+        sum
+    }
+
+    /// A known value.
+    pub fn constant(value: i64) -> Affine {
+        Affine {
+            constant: value,
+            ..Affine::default()
+        }
+    }
+
+    /// Adds a node times a factor. Sums nest to the left, hence the loop.
+    fn collect(&mut self, body: &Body, mut node: Node, mut factor: i64) {
+        loop {
+            match body.node(node) {
+                NodeData::Literal(literal) => {
+                    let value = literal.signed().wrapping_mul(factor);
+                    self.constant = self.constant.wrapping_add(value);
+                    return;
+                }
+                NodeData::Apply(operator, operands) if operator.from == Scalar::I64 => {
+                    match (operator.op, &operands[..]) {
+                        (Op::Add, [a, b]) => {
+                            self.collect(body, *b, factor);
+                            node = *a;
+                        }
+                        (Op::Mul, [a, b]) if body.as_literal(*b).is_some() => {
+                            let by = body.as_literal(*b).map_or(1, Literal::signed);
+                            factor = factor.wrapping_mul(by);
+                            node = *a;
+                        }
+                        _ => return self.add_term(node, factor),
+                    }
+                }
+                _ => return self.add_term(node, factor),
+            }
+        }
+    }
+
+    /// Adds a node that is no sum.
+    pub fn add_term(&mut self, node: Node, factor: i64) {
+        match self.terms.binary_search_by_key(&node, |(n, _)| *n) {
+            Ok(at) => {
+                self.terms[at].1 = self.terms[at].1.wrapping_add(factor);
+                if self.terms[at].1 == 0 {
+                    self.terms.remove(at);
+                }
+            }
+            Err(at) if factor != 0 => self.terms.insert(at, (node, factor)),
+            Err(_) => {}
+        }
+    }
+
+    /// Adds another sum times a factor.
+    pub fn add(&mut self, other: &Affine, factor: i64) {
+        for (node, by) in &other.terms {
+            self.add_term(*node, by.wrapping_mul(factor));
+        }
+        let constant = other.constant.wrapping_mul(factor);
+        self.constant = self.constant.wrapping_add(constant);
+    }
+
+    /// The factor of a node.
+    pub fn factor(&self, node: Node) -> i64 {
+        let at = self.terms.binary_search_by_key(&node, |(n, _)| *n);
+        at.map_or(0, |at| self.terms[at].1)
+    }
+
+    /// Bounds, if every term has some and the sum does not overflow.
+    fn range(&self, body: &Body) -> Option<(i64, i64)> {
+        let mut sum = (self.constant, self.constant);
+        for (node, factor) in &self.terms {
+            let (low, high) = body.range(*node)?;
+            let (a, b) = (low.checked_mul(*factor)?, high.checked_mul(*factor)?);
+            sum = (sum.0.checked_add(a.min(b))?, sum.1.checked_add(a.max(b))?);
+        }
+        Some(sum)
+    }
+
+    /// The node that is this sum.
+    pub fn node(mut self, body: &mut Body) -> Node {
+        self.rejoin(body);
+        let mut sum: Option<Node> = None;
+        for (node, factor) in self.terms {
+            let term = match factor {
+                1 => node,
+                _ => {
+                    let factor = body.i64(factor);
+                    body.raw(Operator::of(Op::Mul, Scalar::I64), &[node, factor])
+                }
+            };
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => body.raw(Operator::of(Op::Add, Scalar::I64), &[sum, term]),
+            });
+        }
+        match (sum, self.constant) {
+            (None, constant) => body.i64(constant),
+            (Some(sum), 0) => sum,
+            (Some(sum), constant) => {
+                let constant = body.i64(constant);
+                body.raw(Operator::of(Op::Add, Scalar::I64), &[sum, constant])
+            }
+        }
+    }
+
+    /// `(x div n)·n·c + (x mod n)·c` is `x·c`.
+    fn rejoin(&mut self, body: &mut Body) {
+        let mut at = 0;
+        while let Some((rest, factor)) = self.terms.get(at).copied() {
+            at += 1;
+            let Some((whole, by)) = divided(body, rest, Op::SMod) else {
+                continue;
+            };
+            let quotient = Affine::of(body, whole).quotient(body, by);
+            let ([(quotient, 1)], 0) = (&quotient.terms[..], quotient.constant) else {
+                continue;
+            };
+            let quotient = *quotient;
+            if self.factor(quotient) == factor.wrapping_mul(by) {
+                self.add_term(rest, factor.wrapping_neg());
+                self.add_term(quotient, factor.wrapping_mul(by).wrapping_neg());
+                let whole = Affine::of(body, whole);
+                self.add(&whole, factor);
+                at = 0;
+            }
+        }
+    }
+
+    /// The quotient by a positive constant, rounded down.
+    pub fn quotient(&self, body: &mut Body, by: i64) -> Affine {
+        if by == 1 {
+            return self.clone();
+        }
+        if self.range(body).is_none() {
+            let whole = self.clone().node(body);
+            return Self::term(divide(body, Op::SDiv, whole, by));
+        }
+        let (mut quotient, rest) = self.split(by);
+        match rest.range(body) {
+            Some((low, high)) if low >= 0 && high < by => return quotient,
+            _ => {}
+        }
+        let common = rest.terms.iter().fold(by, |g, (_, f)| gcd(g, *f));
+        let by = by / common;
+        let rest = rest.scaled_down(common);
+        if by == 1 {
+            quotient.add(&rest, 1);
+            return quotient;
+        }
+        let whole = rest.node(body);
+        let (whole, by) = match divided(body, whole, Op::SDiv) {
+            Some((whole, first)) if first.checked_mul(by).is_some() => (whole, first * by),
+            _ => (whole, by),
+        };
+        quotient.add(&Self::term(divide(body, Op::SDiv, whole, by)), 1);
+        quotient
+    }
+
+    /// The remainder by a positive constant, not negative.
+    pub fn remainder(&self, body: &mut Body, by: i64) -> Affine {
+        if by == 1 {
+            return Self::constant(0);
+        }
+        if self.range(body).is_none() {
+            let whole = self.clone().node(body);
+            return Self::term(divide(body, Op::SMod, whole, by));
+        }
+        let (_, rest) = self.split(by);
+        match rest.range(body) {
+            Some((low, high)) if low >= 0 && high < by => return rest,
+            _ => {}
+        }
+        let whole = rest.node(body);
+        Self::term(divide(body, Op::SMod, whole, by))
+    }
+
+    /// `quotient·by + rest`, factors and constant of the rest not negative and below `by`.
+    fn split(&self, by: i64) -> (Affine, Affine) {
+        let (mut quotient, mut rest) = (Affine::default(), Affine::default());
+        for (node, factor) in &self.terms {
+            quotient.add_term(*node, factor.div_euclid(by));
+            rest.add_term(*node, factor.rem_euclid(by));
+        }
+        quotient.constant = self.constant.div_euclid(by);
+        rest.constant = self.constant.rem_euclid(by);
+        (quotient, rest)
+    }
+
+    /// Factors divided by what divides them all, the constant rounded down.
+    fn scaled_down(mut self, by: i64) -> Affine {
+        for (_, factor) in &mut self.terms {
+            *factor /= by;
+        }
+        self.constant = self.constant.div_euclid(by);
+        self
+    }
+
+    /// An operator on `i64`s in normal form, if it has one.
+    pub(super) fn simplified(body: &mut Body, op: Op, operands: &[Node]) -> Option<Node> {
+        let known = |body: &Body, at: usize| {
+            let node: &Node = operands.get(at)?;
+            body.as_literal(*node).map(Literal::signed)
+        };
+        let sum = match op {
+            Op::Add | Op::Sub => {
+                let mut sum = Affine::of(body, operands[0]);
+                let factor = if op == Op::Add { 1 } else { -1 };
+                sum.add(&Affine::of(body, operands[1]), factor);
+                sum
+            }
+            Op::Neg => {
+                let mut sum = Affine::default();
+                sum.add(&Affine::of(body, operands[0]), -1);
+                sum
+            }
+            Op::Mul => {
+                let (node, by) = match (known(body, 0), known(body, 1)) {
+                    (Some(by), _) => (operands[1], by),
+                    (_, Some(by)) => (operands[0], by),
+                    _ => return None,
+                };
+                let mut sum = Affine::default();
+                sum.add(&Affine::of(body, node), by);
+                sum
+            }
+            Op::SDiv | Op::SMod => {
+                let by = known(body, 1).filter(|by| *by > 0)?;
+                let sum = Affine::of(body, operands[0]);
+                match op {
+                    Op::SDiv => sum.quotient(body, by),
+                    _ => sum.remainder(body, by),
+                }
+            }
+            Op::SMin | Op::SMax => return extreme(body, op, operands),
+            _ => return None,
+        };
+        Some(sum.node(body))
+    }
+}
+
+/// The one of two nodes that the bounds show to be the extreme.
+fn extreme(body: &Body, op: Op, operands: &[Node]) -> Option<Node> {
+    let [a, b] = *operands else { return None };
+    let ((a_low, a_high), (b_low, b_high)) = (body.range(a)?, body.range(b)?);
+    let (low, high) = match () {
+        () if a_high <= b_low => (a, b),
+        () if b_high <= a_low => (b, a),
+        () => return None,
+    };
+    Some(if op == Op::SMin { low } else { high })
+}
+
+fn divide(body: &mut Body, op: Op, whole: Node, by: i64) -> Node {
+    let by = body.i64(by);
+    body.raw(Operator::of(op, Scalar::I64), &[whole, by])
+}
+
+/// Dividend and divisor of a quotient or remainder by a constant.
+fn divided(body: &Body, node: Node, op: Op) -> Option<(Node, i64)> {
+    let (operator, operands) = body.applied(node)?;
+    let [whole, by] = *operands else { return None };
+    let by = body.as_literal(by)?.signed();
+    (operator == Operator::of(op, Scalar::I64)).then_some((whole, by))
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::Dim;
+
+    /// Takes a position apart and puts it together again.
+    #[test]
+    fn a_flattened_index_is_itself_again() {
+        let mut body = Body::default();
+        let flat = body.counter(0, Dim::Static(2 * 3 * 5));
+        let (two, three, five) = (body.i64(2), body.i64(3), body.i64(5));
+        let rest = body.op(Op::SMod, &[flat, five]);
+        let whole = body.op(Op::SDiv, &[flat, five]);
+        let middle = body.op(Op::SMod, &[whole, three]);
+        let outer = body.op(Op::SDiv, &[whole, three]);
+        let outer = body.op(Op::SMod, &[outer, two]);
+        let sum = body.op(Op::Mul, &[outer, three]);
+        let sum = body.op(Op::Add, &[sum, middle]);
+        let sum = body.op(Op::Mul, &[sum, five]);
+        let sum = body.op(Op::Add, &[sum, rest]);
+        assert_eq!(sum, flat);
+    }
+
+    #[test]
+    fn what_the_bounds_decide_is_dropped() {
+        let mut body = Body::default();
+        let i = body.index(0, Dim::Static(10));
+        let j = body.index(1, Dim::Static(15));
+        let fifteen = body.i64(15);
+        let flat = body.op(Op::Mul, &[i, fifteen]);
+        let flat = body.op(Op::Add, &[flat, j]);
+        assert_eq!(body.op(Op::SDiv, &[flat, fifteen]), i);
+        assert_eq!(body.op(Op::SMod, &[flat, fifteen]), j);
+        let below = body.op(Op::SLt, &[j, fifteen]);
+        assert_eq!(body.as_literal(below).map(|l| l.bits), Some(1));
+    }
+
+    #[test]
+    fn sums_that_may_overflow_are_not_split() {
+        let mut body = Body::default();
+        let x = body.argument(0, Scalar::I64);
+        let two = body.i64(2);
+        let double = body.op(Op::Mul, &[x, two]);
+        let half = body.op(Op::SDiv, &[double, two]);
+        assert_ne!(half, x);
+    }
+}

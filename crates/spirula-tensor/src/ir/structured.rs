@@ -1,0 +1,225 @@
+//! Structured operations.
+
+use super::{Body, Dim, Node, Value};
+use spirula_program::{Op, Scalar};
+
+/// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
+///
+/// At every point of the space the body's nodes can be evaluated; they read elements of tensors at
+/// positions that are again nodes, the operands' index maps. What the reductions give is known once
+/// their axes have run; nodes over [`NodeData::Reduced`](super::NodeData::Reduced) are evaluated
+/// once for each point of the parallel axes.
+#[derive(Clone, Debug, Default)]
+pub struct Structured {
+    /// The dimensions of the space; all parallel axes come before all reduced ones.
+    pub axes: Vec<Axis>,
+    /// What is computed at a point.
+    pub body: Body,
+    /// Folds over the reduced axes.
+    pub reductions: Vec<Reduction>,
+    /// The results, in the order of the operation's values.
+    pub yields: Vec<Yield>,
+}
+
+/// A dimension of an index space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// Its size; indices count from 0.
+    pub extent: Dim,
+    /// How its points depend on each other.
+    pub kind: AxisKind,
+}
+
+/// How the points of an axis depend on each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AxisKind {
+    /// Not at all.
+    Parallel,
+    /// They are folded, in any order.
+    Reduction,
+}
+
+/// A fold over all reduced axes. Accumulators that are combined together form one reduction.
+#[derive(Clone, Debug)]
+pub struct Reduction {
+    /// Where each accumulator begins, without any index of a reduced axis; a neutral element of the
+    /// combiner or a value that is to be counted once.
+    pub initial: Vec<Node>,
+    /// What is folded into each.
+    pub values: Vec<Node>,
+    /// How.
+    pub combiner: Combiner,
+}
+
+/// An associative and commutative function of accumulators and as many values.
+#[derive(Clone, Debug)]
+pub struct Combiner {
+    /// Nodes over [`NodeData::Argument`](super::NodeData::Argument)s: accumulators first, then
+    /// values. Reads nothing.
+    pub body: Body,
+    /// The accumulators afterwards.
+    pub results: Vec<Node>,
+}
+
+impl Combiner {
+    /// One accumulator, by an operator.
+    pub fn of(op: Op, ty: Scalar) -> Self {
+        let mut body = Body::default();
+        let accumulator = body.argument(0, ty);
+        let value = body.argument(1, ty);
+        let result = body.op(op, &[accumulator, value]);
+        Combiner {
+            body,
+            results: vec![result],
+        }
+    }
+
+    /// The operator, where the function is nothing else.
+    pub fn operator(&self) -> Option<Op> {
+        let [result] = self.results[..] else {
+            return None;
+        };
+        let (operator, operands) = self.body.applied(result)?;
+        let arguments = operands.iter().map(|n| self.body.as_argument(*n));
+        arguments.eq([Some(0), Some(1)]).then_some(operator.op)
+    }
+}
+
+/// A result of a structured operation.
+#[derive(Clone, Debug)]
+pub struct Yield {
+    /// What is written at each point of the parallel axes.
+    pub value: Node,
+    /// Where.
+    pub destination: Destination,
+}
+
+/// Where a result is written.
+#[derive(Clone, Debug)]
+pub enum Destination {
+    /// At the point itself: the shape of the result is that of the parallel axes.
+    Point,
+    /// Into a copy of a tensor, at a computed position; points whose position is outside write
+    /// nothing.
+    Scatter {
+        /// The tensor that is copied.
+        base: Value,
+        /// The position.
+        indices: Vec<Node>,
+        /// How the element that is there and the value are combined; without one the value
+        /// replaces it, and which of several values for one position stays is open.
+        combiner: Option<Combiner>,
+    },
+}
+
+impl Structured {
+    /// A space of parallel axes with nothing computed yet.
+    pub fn parallel(shape: &[Dim]) -> Self {
+        let mut op = Structured::default();
+        for extent in shape {
+            op.axis(*extent, AxisKind::Parallel);
+        }
+        op
+    }
+
+    /// Adds an axis and gives its index.
+    pub fn axis(&mut self, extent: Dim, kind: AxisKind) -> Node {
+        let axis = self.axes.len() as u32;
+        self.axes.push(Axis { extent, kind });
+        self.body.index(axis, extent)
+    }
+
+    /// The indices of the axes so far.
+    pub fn point(&mut self) -> Vec<Node> {
+        let axes = self.axes.iter().enumerate();
+        axes.map(|(at, axis)| self.body.index(at as u32, axis.extent))
+            .collect()
+    }
+
+    /// Adds axes for every dimension of a shape, those that are folded after the others, and gives
+    /// their indices in the order of the shape.
+    pub fn reduced_position(&mut self, shape: &[Dim], folded: &[usize]) -> Vec<Node> {
+        let mut position = vec![None; shape.len()];
+        for kind in [AxisKind::Parallel, AxisKind::Reduction] {
+            for (at, extent) in shape.iter().enumerate() {
+                if folded.contains(&at) == (kind == AxisKind::Reduction) {
+                    position[at] = Some(self.axis(*extent, kind));
+                }
+            }
+        }
+        position.into_iter().flatten().collect()
+    }
+
+    /// Sizes of the parallel axes.
+    pub fn parallel_shape(&self) -> impl Iterator<Item = Dim> + '_ {
+        let parallel = self.axes.iter().filter(|a| a.kind == AxisKind::Parallel);
+        parallel.map(|a| a.extent)
+    }
+
+    /// Number of parallel axes, which come first.
+    pub fn parallel_rank(&self) -> usize {
+        self.parallel_shape().count()
+    }
+
+    /// Whether nothing is folded and every result is written at its point.
+    pub fn is_map(&self) -> bool {
+        let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+        self.reductions.is_empty() && self.yields.iter().all(at_point)
+    }
+
+    /// Adds a result that is written at its point.
+    pub fn give(&mut self, value: Node) {
+        self.yields.push(Yield {
+            value,
+            destination: Destination::Point,
+        });
+    }
+
+    /// Adds a fold and gives its accumulators as nodes.
+    pub fn fold(&mut self, reduction: Reduction) -> Vec<Node> {
+        let first: usize = self.reductions.iter().map(|r| r.values.len()).sum();
+        let types: Vec<Scalar> = reduction
+            .values
+            .iter()
+            .map(|node| self.body.ty(*node))
+            .collect();
+        self.reductions.push(reduction);
+        let numbered = types.into_iter().enumerate();
+        numbered
+            .map(|(at, ty)| self.body.reduced((first + at) as u32, ty))
+            .collect()
+    }
+
+    /// Every node that something outside of the body refers to.
+    pub fn roots(&self) -> Vec<Node> {
+        let mut roots = Vec::new();
+        for reduction in &self.reductions {
+            roots.extend(&reduction.initial);
+            roots.extend(&reduction.values);
+        }
+        for result in &self.yields {
+            roots.push(result.value);
+            if let Destination::Scatter { indices, .. } = &result.destination {
+                roots.extend(indices);
+            }
+        }
+        roots
+    }
+
+    /// Every tensor that is read, each once, in the order of the nodes; and those copied.
+    pub fn operands(&self) -> Vec<Value> {
+        let mut operands = Vec::new();
+        let mut add = |value: Value| {
+            if !operands.contains(&value) {
+                operands.push(value);
+            }
+        };
+        self.body.reads().for_each(&mut add);
+        for result in &self.yields {
+            if let Destination::Scatter { base, .. } = result.destination {
+                add(base);
+            }
+        }
+        operands
+    }
+}
