@@ -4,6 +4,7 @@ use crate::blocks::Blocks;
 use crate::program::{
     Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step,
 };
+use crate::value::type_name;
 use crate::{Parameter, Scalar, SizeClass, Value};
 use std::fmt;
 
@@ -96,6 +97,11 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
 }
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
+
+/// A type as messages show it, `[][]u8`.
+fn value_type(element: Scalar, unsigned: bool, rank: usize) -> String {
+    "[]".repeat(rank) + &type_name(element, unsigned)
+}
 
 /// Deepest nesting of calls.
 const DEPTH: usize = 1000;
@@ -210,12 +216,9 @@ impl<'p, M: Machine> Session<'p, M> {
             let rank = value.shape.as_ref().map_or(0, Vec::len);
             let fits = value.element == given.element && value.unsigned == given.unsigned;
             if !fits || rank != given.shape.len() {
-                let message = format!(
-                    "{name} is an array of rank {rank} of {}, not of rank {} of {}",
-                    value.element,
-                    given.shape.len(),
-                    given.type_name()
-                );
+                let wanted = value_type(value.element, value.unsigned, rank);
+                let found = value_type(given.element, given.unsigned, given.shape.len());
+                let message = format!("{name} takes {wanted}, not {found}");
                 return Err(RunError::Invalid(message));
             }
             for (size, found) in value.shape.iter().flatten().zip(&given.shape) {

@@ -85,7 +85,7 @@ impl Value {
 }
 
 /// The name of a type with or without sign.
-fn type_name(element: Scalar, unsigned: bool) -> String {
+pub(crate) fn type_name(element: Scalar, unsigned: bool) -> String {
     match unsigned && element.is_int() {
         true => format!("u{}", element.width()),
         false => element.name().to_owned(),

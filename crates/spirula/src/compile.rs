@@ -1,6 +1,8 @@
-//! From the bytes of an input to a SPIR-V module.
+//! From the bytes of an input to a SPIR-V module or a whole program.
 
 use crate::detect::{InputKind, detect};
+use spirula_kernel::ir;
+use spirula_program::Program;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
@@ -10,26 +12,37 @@ use std::fmt;
 /// How an input is compiled.
 #[derive(Clone, Debug, Default)]
 pub struct CompileOptions {
-    /// What the module is for; by default what suits the input.
+    /// What the output is for; by default what suits the input.
     pub target: Option<Target>,
     /// Target triple for LLVM IR, instead of its own.
     pub triple: Option<String>,
 }
 
-/// An input that was read, before it is brought to SPIR-V.
+/// An input that was read, before it is compiled.
 #[derive(Debug)]
-pub enum Program {
+pub enum Input {
     /// It is SPIR-V already.
     Spirv(InputKind, Module),
     /// It is LLVM IR.
     Llvm(InputKind, Box<spirula_llvm::ir::Module>),
+    /// It is a checked program in the imperative IR.
+    Kernels(InputKind, Box<ir::Program>),
 }
 
-/// A module with what is worth knowing about how it came about.
+/// What a compilation gives.
+#[derive(Debug)]
+pub enum Output {
+    /// A module whose entry points are launched one by one.
+    Module(Module),
+    /// A program: kernels, and the host's part that launches them.
+    Program(Box<Program>),
+}
+
+/// An output with what is worth knowing about how it came about.
 #[derive(Debug)]
 pub struct Compiled {
-    /// The module.
-    pub module: Module,
+    /// The output.
+    pub output: Output,
     /// What the input was.
     pub input: InputKind,
     /// Warnings and notes.
@@ -41,7 +54,7 @@ pub struct Compiled {
 pub enum Stage {
     /// The input is malformed, or nothing that is accepted.
     Read,
-    /// The input is well-formed, but cannot be expressed in SPIR-V, or not yet.
+    /// The input is well-formed, but cannot be compiled, or not yet.
     Translate,
 }
 
@@ -66,11 +79,16 @@ impl fmt::Display for CompileError {
 impl std::error::Error for CompileError {}
 
 impl CompileError {
-    fn read(diagnostics: Vec<Diagnostic>) -> Self {
-        CompileError {
-            stage: Stage::Read,
-            diagnostics,
-        }
+    fn read(diagnostic: Diagnostic) -> Self {
+        Self::all(Stage::Read, vec![diagnostic])
+    }
+
+    fn translate(diagnostic: Diagnostic) -> Self {
+        Self::all(Stage::Translate, vec![diagnostic])
+    }
+
+    fn all(stage: Stage, diagnostics: Vec<Diagnostic>) -> Self {
+        CompileError { stage, diagnostics }
     }
 }
 
@@ -79,66 +97,117 @@ impl CompileError {
 /// # Errors
 /// When the input is malformed, of no accepted form, or needs something that is missing.
 pub fn compile(bytes: &[u8], options: &CompileOptions) -> Result<Compiled, CompileError> {
-    read(bytes)?.into_spirv(options)
+    read(bytes)?.compile(options)
 }
 
 /// Reads an input of any accepted form: the first half of [`compile`].
 ///
 /// # Errors
 /// When the input is malformed or of no accepted form.
-pub fn read(bytes: &[u8]) -> Result<Program, CompileError> {
-    let one = |diagnostic| CompileError::read(vec![diagnostic]);
-    let kind = detect(bytes).map_err(one)?;
+pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
+    let kind = detect(bytes).map_err(CompileError::read)?;
     match kind {
         InputKind::SpirvBinary => {
-            let module = Module::from_bytes(bytes).map_err(one)?;
-            Ok(Program::Spirv(kind, module))
+            let module = Module::from_bytes(bytes).map_err(CompileError::read)?;
+            Ok(Input::Spirv(kind, module))
         }
         InputKind::SpirvText => {
-            let words = text::parse(utf8(bytes)?, &text::ParseOptions::default())
-                .map_err(CompileError::read)?;
-            let module = Module::from_words(words).map_err(one)?;
-            Ok(Program::Spirv(kind, module))
+            let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
+            let words = words.map_err(|all| CompileError::all(Stage::Read, all))?;
+            let module = Module::from_words(words).map_err(CompileError::read)?;
+            Ok(Input::Spirv(kind, module))
         }
         InputKind::LlvmBitcode | InputKind::LlvmText => {
-            let module = spirula_llvm::read(bytes).map_err(one)?;
-            Ok(Program::Llvm(kind, Box::new(module)))
+            let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
+            Ok(Input::Llvm(kind, Box::new(module)))
         }
+        InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
+        InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
     }
 }
 
-impl Program {
-    /// Brings an input that was read to SPIR-V: the second half of [`compile`].
+fn kernels(kind: InputKind, read: Result<ir::Program, Diagnostic>) -> Result<Input, CompileError> {
+    let program = read.map_err(CompileError::read)?;
+    spirula_kernel::check(&program).map_err(CompileError::read)?;
+    Ok(Input::Kernels(kind, Box::new(program)))
+}
+
+impl Input {
+    /// What it is.
+    pub fn kind(&self) -> InputKind {
+        match self {
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Kernels(kind, _) => *kind,
+        }
+    }
+
+    /// The imperative IR that programs pass through.
+    ///
+    /// # Errors
+    /// When the input becomes a module without it.
+    pub fn into_kernels(self) -> Result<ir::Program, CompileError> {
+        match self {
+            Input::Kernels(_, program) => Ok(*program),
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) => {
+                let message = format!("{} has no form as a program of kernels", kind.name());
+                let error = Diagnostic::error(Place::Unknown, message);
+                Err(CompileError::translate(error.with_hint(
+                    "it is a module already, or becomes one: emit SPIR-V",
+                )))
+            }
+        }
+    }
+
+    /// Compiles an input that was read: the second half of [`compile`].
     ///
     /// # Errors
     /// When it needs something that SPIR-V, the target or Spirula lacks.
-    pub fn into_spirv(self, options: &CompileOptions) -> Result<Compiled, CompileError> {
-        match self {
-            Program::Spirv(input, module) => {
+    pub fn compile(self, options: &CompileOptions) -> Result<Compiled, CompileError> {
+        let input = self.kind();
+        let output = match self {
+            Input::Spirv(_, module) => {
                 if let Some(target) = options.target {
                     check_version(&module, target)?;
                 }
-                Ok(Compiled {
-                    module,
-                    input,
-                    diagnostics: Vec::new(),
-                })
+                Output::Module(module)
             }
-            Program::Llvm(input, module) => {
+            Input::Llvm(_, module) => {
                 let translation = spirula_llvm::Options {
                     target: options.target.unwrap_or_default(),
                     triple: options.triple.clone(),
                 };
-                let translated = spirula_llvm::translate(&module, &translation);
-                let module = translated.map_err(|diagnostics| CompileError {
-                    stage: Stage::Translate,
-                    diagnostics,
-                })?;
-                Ok(Compiled {
-                    module,
-                    input,
-                    diagnostics: Vec::new(),
-                })
+                let module = spirula_llvm::translate(&module, &translation);
+                Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)
+            }
+            Input::Kernels(_, program) => {
+                let program = spirula_kernel::compile(&program);
+                let program = program.map_err(CompileError::translate)?;
+                if let Some(target) = options.target {
+                    check_versions(&program, target)?;
+                }
+                Output::Program(Box::new(program))
+            }
+        };
+        Ok(Compiled {
+            output,
+            input,
+            diagnostics: Vec::new(),
+        })
+    }
+}
+
+impl Compiled {
+    /// The module, where whole programs are not meant.
+    ///
+    /// # Errors
+    /// When it is a program.
+    pub fn into_module(self) -> Result<Module, CompileError> {
+        match self.output {
+            Output::Module(module) => Ok(module),
+            Output::Program(_) => {
+                let message = format!("the input is {}, a whole program", self.input.name());
+                let error = Diagnostic::error(Place::Unknown, message);
+                let hint = "spirula compile --emit spv writes the modules of its kernels";
+                Err(CompileError::translate(error.with_hint(hint)))
             }
         }
     }
@@ -153,10 +222,17 @@ fn check_version(module: &Module, target: Target) -> Result<(), CompileError> {
         "the module is SPIR-V {}, newer than the {} of the target environment",
         module.version, target.version
     );
-    Err(CompileError {
-        stage: Stage::Translate,
-        diagnostics: vec![Diagnostic::error(Place::Word(1), message)],
-    })
+    let error = Diagnostic::error(Place::Word(1), message);
+    Err(CompileError::translate(error))
+}
+
+/// Kernels of programs are modules of one version, which must not be newer than what is asked for.
+fn check_versions(program: &Program, target: Target) -> Result<(), CompileError> {
+    for kernel in program.kernels.iter().filter(|k| k.refusal.is_none()) {
+        let module = Module::from_words(kernel.words.clone()).map_err(CompileError::translate)?;
+        check_version(&module, target)?;
+    }
+    Ok(())
 }
 
 /// A text as UTF-8, byte order mark left out.
@@ -166,7 +242,7 @@ fn utf8(bytes: &[u8]) -> Result<&str, CompileError> {
         Err(e) => {
             let place = Place::Byte(e.valid_up_to() as u64);
             let error = Diagnostic::error(place, "the text is not UTF-8 here");
-            Err(CompileError::read(vec![error]))
+            Err(CompileError::read(error))
         }
     }
 }

@@ -17,6 +17,10 @@ pub enum InputKind {
     LlvmBitcode,
     /// LLVM IR as text.
     LlvmText,
+    /// The text form of the imperative IR.
+    Kernels,
+    /// The imperative form that Futhark's compiler prints.
+    Futhark,
 }
 
 impl InputKind {
@@ -27,6 +31,8 @@ impl InputKind {
             InputKind::SpirvText => "SPIR-V assembly",
             InputKind::LlvmBitcode => "LLVM bitcode",
             InputKind::LlvmText => "LLVM IR",
+            InputKind::Kernels => "kernel text",
+            InputKind::Futhark => "Futhark's printed form",
         }
     }
 }
@@ -105,6 +111,18 @@ const LLVM_LINES: &[&str] = &[
     "$",
     "^",
 ];
+
+/// Beginnings of lines that only the imperative IR's text form has.
+const KERNEL_LINES: &[&str] = &[
+    "function @",
+    "entry \"",
+    "global %",
+    "initialise {",
+    "opaque \"",
+];
+
+/// The line with which Futhark's printed form begins.
+const FUTHARK_LINE: &str = "types {";
 
 /// Beginnings of lines of other languages, their names and what to do.
 const FOREIGN_LINES: &[(&str, &str, &str)] = &[
@@ -187,7 +205,8 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
     detect_text(text)
 }
 
-const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly) and LLVM IR (bitcode or text)";
+const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitcode or text), kernel \
+                        text and Futhark's printed form";
 
 fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
     Diagnostic::error(place, format!("the input is {name}, which is not accepted"))
@@ -222,6 +241,12 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
         }
         if is_spirv_line(line) {
             return Ok(InputKind::SpirvText);
+        }
+        if line == FUTHARK_LINE {
+            return Ok(InputKind::Futhark);
+        }
+        if KERNEL_LINES.iter().any(|begin| line.starts_with(begin)) {
+            return Ok(InputKind::Kernels);
         }
         let foreign = FOREIGN_LINES
             .iter()
@@ -294,6 +319,9 @@ mod tests {
                 InputKind::LlvmText,
             ),
             (b"module asm \"x\"\ndeclare void @f()", InputKind::LlvmText),
+            (b"; sums\nglobal %x: i32\n", InputKind::Kernels),
+            (b"function @f() -> () {\n}\n", InputKind::Kernels),
+            (b"types {\n}\nConstants:\n", InputKind::Futhark),
         ];
         for (bytes, kind) in cases {
             assert_eq!(detect(bytes).as_ref(), Ok(kind), "{}", bytes.escape_ascii());

@@ -1,21 +1,21 @@
-//! Compute programs in, SPIR-V modules out: the front ends of Spirula behind one function.
+//! Compute programs in, SPIR-V out: the front ends of Spirula behind one function.
 //!
-//! - [`compile`]: from the bytes of any accepted input to a module; [`read`] and
-//!   [`Program::into_spirv`] are its two halves.
+//! - [`compile`]: from the bytes of any accepted input to a module, or to a program of kernels and
+//!   the host's part that launches them; [`read`] and [`Input::compile`] are its two halves.
 //! - [`detect`]: what an input is, by its content.
 //!
 //! ```
 //! let source = b"OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n";
 //! let compiled = spirula::compile(source, &spirula::CompileOptions::default())?;
 //! assert_eq!(compiled.input, spirula::InputKind::SpirvText);
-//! assert_eq!(compiled.module.to_bytes()[..4], [3, 2, 0x23, 7]);
+//! assert_eq!(compiled.into_module()?.to_bytes()[..4], [3, 2, 0x23, 7]);
 //! # Ok::<(), spirula::CompileError>(())
 //! ```
 //!
-//! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running modules.
+//! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running what comes out.
 
 mod compile;
 mod detect;
 
-pub use compile::{CompileError, CompileOptions, Compiled, Program, Stage, compile, read};
+pub use compile::{CompileError, CompileOptions, Compiled, Input, Output, Stage, compile, read};
 pub use detect::{InputKind, detect};

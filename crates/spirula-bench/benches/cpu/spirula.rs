@@ -95,8 +95,9 @@ impl Session {
 
     fn compile(&mut self, bytes: &[u8], entry: &str) -> Kernel {
         let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
+        let module = compiled.into_module().expect("the kernel is a module");
         self.device
-            .create_kernel(&compiled.module, entry, &[])
+            .create_kernel(&module, entry, &[])
             .unwrap_or_else(|e| panic!("the device takes {entry}: {e:?}"))
     }
 }

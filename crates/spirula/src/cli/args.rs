@@ -2,6 +2,7 @@
 
 use super::passes::PrintAfter;
 use super::sizes::Sizes;
+use super::tuning::TuningParameter;
 use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -21,7 +22,7 @@ pub struct Args {
 /// What to do.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Compile LLVM IR or SPIR-V to a SPIR-V module
+    /// Compile an input to SPIR-V: a module, or those of a program's kernels
     Compile(Compile),
     /// Optimise a SPIR-V module
     Opt(Opt),
@@ -31,9 +32,9 @@ pub enum Command {
     As(As),
     /// List the devices that kernels can run on
     Devices,
-    /// Show the entry points of a module and what they take
+    /// Show the entry points of a module or program and what they take
     Info(Info),
-    /// Run a kernel and show, save or check what it computes
+    /// Run a kernel or a program and show, save or check what it computes
     Run(Box<Run>),
     /// Run folders of tests, whose kind is found from their content
     Test(Test),
@@ -45,8 +46,8 @@ pub enum Command {
 /// Input of most commands.
 #[derive(ClapArgs)]
 pub struct From {
-    /// SPIR-V (binary or assembly) or LLVM IR (bitcode or text), told apart by content; `-` is
-    /// standard input
+    /// SPIR-V (binary or assembly), LLVM IR (bitcode or text), Futhark's printed form or kernel
+    /// text, told apart by content, also compressed with gzip; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
 }
@@ -67,14 +68,30 @@ pub struct How {
 pub struct Compile {
     #[command(flatten)]
     pub from: From,
-    /// Where the module goes; `-` is standard output
+    /// Where the module goes; `-` is standard output. The modules of a program with several kernels
+    /// go to files with numbers: OUT.0.spv, OUT.1.spv, ...
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    /// Form of the output; by default assembly where OUT ends in .spvasm, kernel text where it ends
+    /// in .kernel, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,
+    /// Only this kernel of a program, by its number (see spirula info)
+    #[arg(long, value_name = "N")]
+    pub kernel: Option<usize>,
     #[command(flatten)]
     pub how: How,
+}
+
+/// Form of the output of `compile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// SPIR-V binary
+    Spv,
+    /// SPIR-V assembly
+    Spvasm,
+    /// Kernels and host part of a program before they become SPIR-V
+    Kernel,
 }
 
 /// Arguments of `opt`.
@@ -111,14 +128,14 @@ pub struct Opt {
     pub verify_each: bool,
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
-    pub emit: Option<Emit>,
+    pub emit: Option<Form>,
     #[command(flatten)]
     pub how: How,
 }
 
 /// Form of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Emit {
+pub enum Form {
     /// Binary
     Spv,
     /// Assembly
@@ -183,13 +200,21 @@ pub struct Run {
     /// Device to run on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
-    /// Entry point; by default the only one
+    /// Entry point; by default the only one, of programs with several `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Argument of the kernel: a buffer (1024xf32=iota), a scalar (f32=2.5), workgroup memory
-    /// (local=1024), bytes (hex=00ff), or a file (@x.npy); once for each parameter
+    /// Argument: a buffer or array (1024xf32=iota), a scalar (f32=2.5), workgroup memory
+    /// (local=1024), bytes (hex=00ff), or a file (@x.npy); once for each parameter. A program
+    /// without this takes its values from standard input, in Futhark's text or binary form
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub arg: Vec<ArgSpec>,
+    /// Tuning parameter of a program, by its name, or that of a class for all of the class
+    /// (thread_block_size=64)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub param: Vec<TuningParameter>,
+    /// Print the results of a program in Futhark's binary form
+    #[arg(long)]
+    pub binary: bool,
     /// Invocations in each dimension
     #[arg(long, value_name = "X,Y,Z")]
     pub global: Option<Sizes>,
@@ -209,11 +234,11 @@ pub struct Run {
     /// the size of its elements
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub push: Vec<ValueSpec>,
-    /// Save a buffer after the run, as .npy or raw (.bin); WHICH is a number, a name or
-    /// SET,BINDING, and may be left out where one buffer changed
-    #[arg(long, value_name = "[WHICH=]FILE")]
+    /// Save a buffer after the run, or a program's result, as .npy or raw (.bin); WHICH is a
+    /// number, a name or SET,BINDING, and may be left out where one buffer changed
+    #[arg(long, visible_alias = "output", value_name = "[WHICH=]FILE")]
     pub out: Vec<String>,
-    /// Compare a buffer after the run with a .npy file; exit code 1 where they differ
+    /// Compare a buffer or result with a .npy file; exit code 1 where they differ
     #[arg(long, value_name = "[WHICH=]FILE")]
     pub check: Vec<String>,
     /// Absolute tolerance of --check for floats: |got - want| <= ATOL + RTOL * |want|
@@ -312,6 +337,7 @@ Examples:
   spirula run saxpy.ll --arg f32=2 --arg 1024xf32=iota --arg 1024xf32=fill(1) --global 1024
   spirula run blur.spv --groups 64,64 --arg 0,0:1024x1024xf32=@in.npy \\
       --arg 0,1:1024x1024xf32 --push u32=1024 --image 0,1=out.png
+  spirula run sum.imp --param thread_block_size=64 < values.txt
   spirula run sum.bc --entry sum --arg x:4096xi32=@x.npy --arg local=256xi32 --arg 16xi32 \\
       --global 4096 --local 256 --check 2=expected.npy
 ";

@@ -4,6 +4,7 @@
 //! ever seen under its name.
 
 use super::Failure;
+use flate2::read::MultiGzDecoder;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -20,7 +21,10 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
-/// Reads a file, or standard input for `-`.
+/// First bytes of what gzip compressed.
+const GZIP: &[u8] = b"\x1f\x8b";
+
+/// Reads a file, or standard input for `-`; what gzip compressed is decompressed.
 pub fn read(path: &Path) -> Result<Input, Failure> {
     let (name, bytes) = if is_standard(path) {
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
@@ -30,12 +34,20 @@ pub fn read(path: &Path) -> Result<Input, Failure> {
             File::open(path).and_then(read_all),
         )
     };
-    match bytes {
+    match bytes.and_then(decompressed) {
         Ok(bytes) if bytes.len() as u64 == MOST => Err(Failure::message(format!(
             "{name} is larger than {MOST} bytes"
         ))),
         Ok(bytes) => Ok(Input { name, bytes }),
         Err(error) => Err(Failure::message(format!("cannot read {name}: {error}"))),
+    }
+}
+
+/// The contents of what gzip compressed, and everything else as it is.
+pub fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
+    match bytes.starts_with(GZIP) {
+        true => read_all(MultiGzDecoder::new(&bytes[..])),
+        false => Ok(bytes),
     }
 }
 
@@ -48,6 +60,11 @@ fn read_all(from: impl Read) -> io::Result<Vec<u8>> {
 /// Whether a path means standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
+}
+
+/// Whether a path ends so.
+pub fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|end| end == extension)
 }
 
 /// Writes text to a file, or to standard output for `-`.

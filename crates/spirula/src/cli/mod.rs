@@ -6,5 +6,6 @@ pub mod files;
 pub mod passes;
 pub mod progress;
 pub mod sizes;
+pub mod tuning;
 
 pub use failure::{Failure, Outcome, finish};

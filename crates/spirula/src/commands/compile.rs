@@ -1,17 +1,23 @@
 //! `spirula compile`.
 
-use crate::cli::args::{Compile, Emit, How};
+use crate::cli::args::{Compile, Emit, Form, How};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files};
-use spirula::CompileOptions;
+use spirula::{CompileOptions, Output};
+use spirula_program::Program;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Compiles the input and writes the module.
+/// Compiles the input and writes what comes of it.
 pub fn run(args: &Compile) -> Outcome {
     let input = files::read(&args.from.path)?;
+    let form = match args.emit.unwrap_or_else(|| emit(&args.output)) {
+        Emit::Kernel => return kernels(input, &args.output),
+        Emit::Spv => Form::Spv,
+        Emit::Spvasm => Form::Spvasm,
+    };
     let progress = Progress::spinner("compiling");
     let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
         Ok(compiled) => compiled,
@@ -19,14 +25,31 @@ pub fn run(args: &Compile) -> Outcome {
     };
     drop(progress);
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    write(input, &compiled.module, &args.output, args.emit)
+    match compiled.output {
+        Output::Module(_) if args.kernel.is_some() => Err(Failure::Usage(
+            "--kernel chooses from a program, the input is a module".to_owned(),
+        )),
+        Output::Module(module) => write(input, &module, &args.output, Some(form)),
+        Output::Program(program) => {
+            let chosen = choose(&program, args.kernel)?;
+            write_kernels(input, &program, &chosen, &args.output, form)
+        }
+    }
+}
+
+/// Writes the imperative IR that the input passes through.
+fn kernels(input: Input, output: &Path) -> Outcome {
+    match spirula::read(&input.bytes).and_then(spirula::Input::into_kernels) {
+        Ok(program) => files::write_text(output, &spirula_kernel::print(&program)),
+        Err(error) => Err(Failure::compile(input, error)),
+    }
 }
 
 /// Writes a module in the form that was asked for, or that the output's name asks for.
-pub fn write(input: Input, module: &Module, output: &Path, emit: Option<Emit>) -> Outcome {
-    match emit.unwrap_or_else(|| form(output)) {
-        Emit::Spv => files::write_binary(output, &module.to_bytes()),
-        Emit::Spvasm => match text::print(&module.to_words(), &text::PrintOptions::default()) {
+pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -> Outcome {
+    match form.unwrap_or_else(|| by_name(output)) {
+        Form::Spv => files::write_binary(output, &module.to_bytes()),
+        Form::Spvasm => match text::print(&module.to_words(), &text::PrintOptions::default()) {
             Ok(text) => files::write_text(output, &text),
             Err(error) => Err(Failure::diagnostics(input, vec![error])),
         },
@@ -41,9 +64,113 @@ pub fn options(how: &How) -> CompileOptions {
     }
 }
 
-fn form(output: &Path) -> Emit {
-    match output.extension() {
-        Some(end) if end == "spvasm" => Emit::Spvasm,
-        _ => Emit::Spv,
+/// The kernels of a program that are meant, by number. None of them may have been refused.
+fn choose(program: &Program, asked: Option<usize>) -> Result<Vec<usize>, Failure> {
+    let count = program.kernels.len();
+    let chosen = match asked {
+        Some(number) if number >= count => {
+            let text = format!("the program has no kernel {number}");
+            return Err(Failure::hinted(text, format!("it has {count} kernels")));
+        }
+        Some(number) => vec![number],
+        None => (0..count).collect(),
+    };
+    if chosen.is_empty() {
+        return Err(Failure::message("the program has no kernels"));
+    }
+    for number in &chosen {
+        if let Some(why) = &program.kernels[*number].refusal {
+            return Err(Failure::message(format!("kernel {number}: {why}")));
+        }
+    }
+    Ok(chosen)
+}
+
+/// Writes kernels: one to the output itself, several to numbered files, or to standard output one
+/// after the other as assembly.
+fn write_kernels(
+    input: Input,
+    program: &Program,
+    chosen: &[usize],
+    output: &Path,
+    form: Form,
+) -> Outcome {
+    let several = chosen.len() > 1;
+    if several && files::is_standard(output) && form == Form::Spv {
+        let text = format!("the program has {} kernels, each a module", chosen.len());
+        let hint = "give a file with -o for numbered files beside it, choose one with --kernel N, \
+                    or see them all with --emit spvasm";
+        return Err(Failure::hinted(text, hint));
+    }
+    let mut listing = String::new();
+    for &number in chosen {
+        let words = &program.kernels[number].words;
+        let path = match several {
+            true => numbered(output, number),
+            false => output.to_owned(),
+        };
+        if form == Form::Spv {
+            files::write_binary(&path, &spirula_spirv::binary::to_bytes(words))?;
+            continue;
+        }
+        let text = match text::print(words, &text::PrintOptions::default()) {
+            Ok(text) => text,
+            Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+        };
+        match files::is_standard(output) && several {
+            true => listing += &format!("; Kernel {number}\n{text}"),
+            false => files::write_text(&path, &text)?,
+        }
+    }
+    match listing.is_empty() {
+        true => Ok(()),
+        false => files::write_text(output, &listing),
+    }
+}
+
+/// The number before the extension: `out.3.spv`.
+fn numbered(output: &Path, number: usize) -> PathBuf {
+    let mut name = output.file_stem().unwrap_or_default().to_owned();
+    name.push(format!(".{number}"));
+    if let Some(extension) = output.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    output.with_file_name(name)
+}
+
+/// The form that an output's name asks for.
+fn emit(output: &Path) -> Emit {
+    match by_name(output) {
+        Form::Spvasm => Emit::Spvasm,
+        Form::Spv if files::has_extension(output, "kernel") => Emit::Kernel,
+        Form::Spv => Emit::Spv,
+    }
+}
+
+fn by_name(output: &Path) -> Form {
+    match files::has_extension(output, "spvasm") {
+        true => Form::Spvasm,
+        false => Form::Spv,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_stand_before_the_extension() {
+        let path = |text: &str| numbered(Path::new(text), 3);
+        assert_eq!(path("a/out.spv"), Path::new("a/out.3.spv"));
+        assert_eq!(path("out"), Path::new("out.3"));
+    }
+
+    #[test]
+    fn names_ask_for_forms() {
+        let form = |text: &str| emit(Path::new(text));
+        assert_eq!(form("-"), Emit::Spv);
+        assert_eq!(form("x.spvasm"), Emit::Spvasm);
+        assert_eq!(form("x.kernel"), Emit::Kernel);
     }
 }

@@ -17,7 +17,10 @@ pub fn run(args: &Opt) -> Outcome {
         Err(error) => return Err(Failure::compile(input, error)),
     };
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
-    let mut module = compiled.module;
+    let mut module = match compiled.into_module() {
+        Ok(module) => module,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
     let mut watcher = Watcher {
         print_after: args.print_after,
         began: Instant::now(),

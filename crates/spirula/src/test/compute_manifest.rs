@@ -87,11 +87,11 @@ impl Suite for Folder {
         let test = self.tests.iter().find(|t| t.id == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
         let bytes = read(&self.module(&test.module))?;
-        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let module = spirula::compile(&bytes, &CompileOptions::default())?.into_module()?;
         let mut device = session.open()?;
         let spec = test.spec.iter().map(specialisation);
         let spec = spec.collect::<Result<Vec<_>, _>>()?;
-        let kernel = device.create_kernel(&compiled.module, ENTRY, &spec)?;
+        let kernel = device.create_kernel(&module, ENTRY, &spec)?;
         let buffers = test.buffers.iter().enumerate().map(|(i, b)| {
             let element: Element = b.r#type.parse().map_err(Outcome::failed)?;
             let buffer = device.upload(&contents(element, b, i)?)?;

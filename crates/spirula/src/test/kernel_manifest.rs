@@ -110,7 +110,7 @@ impl Suite for Folder {
         let golden = self.golden.get(&program.id);
         let golden = golden.ok_or_else(|| Outcome::failed("golden.json does not have it"))?;
         let bytes = read(&self.path.join(name))?;
-        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let module = spirula::compile(&bytes, &CompileOptions::default())?.into_module()?;
         let mut run = Run {
             device: session.open()?,
             golden,
@@ -120,9 +120,7 @@ impl Suite for Folder {
         for step in &program.kernels {
             // All kernels are compiled before anything runs: a refusal names what is missing.
             if !kernels.contains_key(step.name.as_str()) {
-                let kernel = run
-                    .device
-                    .create_kernel(&compiled.module, &step.name, &[])?;
+                let kernel = run.device.create_kernel(&module, &step.name, &[])?;
                 kernels.insert(&step.name, kernel);
             }
         }

@@ -4,9 +4,11 @@
 //! - [`summary`]: an array in a few lines.
 //! - [`compare`]: where and by how much two arrays differ.
 //! - [`image`]: an array as a picture.
+//! - [`program`]: between arrays and the values of programs.
 
 pub mod compare;
 pub mod image;
+pub mod program;
 mod spec;
 pub mod summary;
 

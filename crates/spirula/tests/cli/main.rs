@@ -6,4 +6,6 @@ mod folders;
 mod formats;
 mod harness;
 mod help;
+mod optimise;
+mod programs;
 mod run;

@@ -1,30 +1,29 @@
 //! Which argument goes to which parameter or descriptor.
 
 use crate::values::{ArgSpec, Place, ValueSpec};
+use spirula_program::program::{Entry, EntryParameter};
 use spirula_spirv::reflect::{Interface, ParamKind};
 
-/// A parameter or descriptor with what was given for it.
+/// What a buffer, argument or result is called.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
-    /// Position among the slots, from 0.
+pub struct Label {
+    /// `argument` or `result`.
+    pub role: &'static str,
+    /// Position among those of its role, from 0.
     pub number: usize,
-    /// Name in the module.
+    /// Name in the module or program.
     pub name: Option<String>,
-    /// Set, binding and element of a descriptor; `None` for a kernel's parameter.
+    /// Set, binding and element of a descriptor.
     pub binding: Option<(u32, u32, u32)>,
-    /// How a kernel's parameter takes its argument.
-    pub kind: Option<ParamKind>,
-    /// What was given.
-    pub value: ValueSpec,
 }
 
-impl Slot {
-    /// What the slot is called in messages.
+impl Label {
+    /// What it is called in messages.
     pub fn title(&self) -> String {
         let place = match self.binding {
             Some((set, binding, 0)) => format!("set {set}, binding {binding}"),
             Some((set, binding, index)) => format!("set {set}, binding {binding}[{index}]"),
-            None => format!("argument {}", self.number),
+            None => format!("{} {}", self.role, self.number),
         };
         match &self.name {
             Some(name) => format!("{place} ({name})"),
@@ -32,7 +31,7 @@ impl Slot {
         }
     }
 
-    /// Whether the slot is meant by a number, a name or SET,BINDING.
+    /// Whether it is meant by a number, a name or SET,BINDING.
     pub fn is(&self, which: &str) -> bool {
         let by_place = || match (which.parse(), self.binding) {
             (
@@ -49,8 +48,19 @@ impl Slot {
     }
 }
 
+/// A parameter or descriptor with what was given for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slot {
+    /// What it is called.
+    pub label: Label,
+    /// How a kernel's parameter takes its argument; `None` for descriptors and for programs.
+    pub kind: Option<ParamKind>,
+    /// What was given.
+    pub value: ValueSpec,
+}
+
 /// An empty slot.
-struct Free {
+pub struct Free {
     name: Option<String>,
     binding: Option<(u32, u32, u32)>,
     kind: Option<ParamKind>,
@@ -58,12 +68,11 @@ struct Free {
     open: bool,
 }
 
-/// One slot for each argument, in the order of parameters or descriptors.
+/// One slot for each argument of `callee`, in the order of parameters or descriptors.
 ///
 /// # Errors
 /// When an argument names no place, or arguments are too few or too many.
-pub fn slots(interface: &Interface, given: &[ArgSpec]) -> Result<Vec<Slot>, String> {
-    let mut free = places(interface, given);
+pub fn slots(callee: &str, free: Vec<Free>, given: &[ArgSpec]) -> Result<Vec<Slot>, String> {
     let mut taken: Vec<Option<&ValueSpec>> = vec![None; free.len()];
     for arg in given {
         let Some(place) = &arg.place else { continue };
@@ -84,29 +93,39 @@ pub fn slots(interface: &Interface, given: &[ArgSpec]) -> Result<Vec<Slot>, Stri
     let surplus = rest.count();
     if missing > 0 || surplus > 0 {
         let wanted = free.iter().filter(|f| !f.open).count();
-        let name = &interface.name;
         return Err(format!(
-            "{name} takes {wanted} arguments, {} are given",
+            "{callee} takes {wanted} arguments, {} are given",
             given.len()
         ));
     }
-    let filled = free
-        .drain(..)
-        .zip(taken)
-        .filter_map(|(f, value)| Some((f, value?)));
-    Ok(filled
-        .enumerate()
-        .map(|(number, (f, value))| Slot {
+    let filled = free.into_iter().zip(taken);
+    let filled = filled.filter_map(|(f, value)| Some((f, value?)));
+    let slot = |(number, (f, value)): (usize, (Free, &ValueSpec))| Slot {
+        label: Label {
+            role: "argument",
             number,
             name: f.name,
             binding: f.binding,
-            kind: f.kind,
-            value: value.clone(),
-        })
-        .collect())
+        },
+        kind: f.kind,
+        value: value.clone(),
+    };
+    Ok(filled.enumerate().map(slot).collect())
 }
 
-fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
+/// What an entry point of a program takes.
+pub fn parameters(entry: &Entry) -> Vec<Free> {
+    let one = |p: &EntryParameter| Free {
+        name: Some(p.name.clone()),
+        binding: None,
+        kind: None,
+        open: false,
+    };
+    entry.parameters.iter().map(one).collect()
+}
+
+/// What an entry point of a module takes.
+pub fn places(interface: &Interface, given: &[ArgSpec]) -> Vec<Free> {
     let params = interface.params.iter().map(|p| Free {
         name: p.name.clone(),
         binding: None,
@@ -193,10 +212,10 @@ mod tests {
 
     fn bind(interface: &Interface, args: &[&str]) -> Result<Vec<String>, String> {
         let specs: Vec<ArgSpec> = args.iter().map(|a| a.parse().unwrap()).collect();
-        let slots = slots(interface, &specs)?;
+        let slots = slots(&interface.name, places(interface, &specs), &specs)?;
         Ok(slots
             .iter()
-            .map(|s| format!("{} {:?}", s.title(), s.value))
+            .map(|s| format!("{} {:?}", s.label.title(), s.value))
             .collect())
     }
 

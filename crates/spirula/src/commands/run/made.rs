@@ -39,9 +39,14 @@ pub fn make(
     seed: u64,
     limit: u64,
 ) -> Result<Made, Failure> {
-    let bad =
-        |text: String| Failure::message(format!("{} of {}: {text}", slot.title(), interface.name));
-    let seed = seed.wrapping_add(slot.number as u64);
+    let bad = |text: String| {
+        Failure::message(format!(
+            "{} of {}: {text}",
+            slot.label.title(),
+            interface.name
+        ))
+    };
+    let seed = seed.wrapping_add(slot.label.number as u64);
     if let (Some(ParamKind::Value { ty, size, .. }), ValueSpec::Scalar(element, number)) =
         (slot.kind, &slot.value)
     {
@@ -49,7 +54,9 @@ pub fn make(
     }
     let array = match &slot.value {
         ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
-        ValueSpec::Bytes(bytes) if slot.binding.is_none() => return Ok(Made::Bytes(bytes.clone())),
+        ValueSpec::Bytes(bytes) if slot.label.binding.is_none() => {
+            return Ok(Made::Bytes(bytes.clone()));
+        }
         ValueSpec::Scalar(element, _) => {
             return Err(bad(format!(
                 "it takes a buffer: give its size, such as 16x{element}"
@@ -57,17 +64,12 @@ pub fn make(
         }
         ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
             .map_err(|e| bad(e.to_string()))?,
-        ValueSpec::File(path) => from_npy(path)?,
-        ValueSpec::Array {
-            element,
-            shape,
-            contents,
-        } => array(*element, shape, contents, seed, limit).map_err(|f| match f {
+        given => of_spec(given, seed, limit).map_err(|f| match f {
             Failure::Message { text, .. } => bad(text),
             other => other,
         })?,
     };
-    let is_binding = slot.binding.is_some();
+    let is_binding = slot.label.binding.is_some();
     match slot.kind {
         Some(ParamKind::Value { ty, size, .. }) => {
             by_value(array, types.value(ty), size, &types.name(ty)).map_err(bad)
@@ -77,6 +79,26 @@ pub fn make(
         }
         _ if is_binding || slot.kind.is_some() => Ok(Made::Buffer(array)),
         _ => Err(bad("it takes nothing".to_owned())),
+    }
+}
+
+/// The array that a value is outside of any kernel; scalars are arrays of no dimension.
+pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failure> {
+    let failed = |text: String| Failure::message(text);
+    match value {
+        ValueSpec::Scalar(element, number) => {
+            let mut bytes = Vec::new();
+            element.encode(*number, &mut bytes);
+            Array::new(*element, Vec::new(), bytes).map_err(|e| failed(e.to_string()))
+        }
+        ValueSpec::Array {
+            element,
+            shape,
+            contents,
+        } => array(*element, shape, contents, seed, limit),
+        ValueSpec::File(path) => from_npy(path),
+        ValueSpec::Local(_) => Err(failed("workgroup memory is no value".to_owned())),
+        ValueSpec::Bytes(_) => Err(failed("bytes without a type are no value".to_owned())),
     }
 }
 
@@ -140,7 +162,7 @@ fn array(
     let bytes = match (contents, contents.fill(element, count, seed)) {
         (_, Err(text)) => return Err(Failure::message(text)),
         (_, Ok(Some(fill))) => generate(element, count, &fill).map_err(|_| too_large())?,
-        (Contents::File(path), _) if has_extension(path, "npy") => {
+        (Contents::File(path), _) if files::has_extension(path, "npy") => {
             let array = from_npy(path)?;
             if array.element() != element || array.count() != count {
                 let (path, has) = (path.display(), array.shape_text());
@@ -156,11 +178,6 @@ fn array(
     Array::new(element, shape.to_vec(), bytes).map_err(|e| Failure::message(e.to_string()))
 }
 
-/// Whether a path ends so.
-pub fn has_extension(path: &Path, extension: &str) -> bool {
-    path.extension().is_some_and(|e| e == extension)
-}
-
 /// Reads a `.npy` file.
 pub fn from_npy(path: &Path) -> Result<Array, Failure> {
     let input = files::read(path)?;
@@ -172,28 +189,10 @@ pub fn push_constants(values: &[ValueSpec], seed: u64, limit: u64) -> Result<Vec
     let mut out = Vec::new();
     for value in values {
         let (align, bytes) = match value {
-            ValueSpec::Scalar(element, number) => {
-                let mut bytes = Vec::new();
-                element.encode(*number, &mut bytes);
-                (element.size(), bytes)
-            }
-            ValueSpec::Array {
-                element,
-                shape,
-                contents,
-            } => {
-                let array = array(*element, shape, contents, seed, limit)?;
-                (element.size(), array.into_bytes())
-            }
             ValueSpec::Bytes(bytes) => (1, bytes.clone()),
-            ValueSpec::File(path) => {
-                let array = from_npy(path)?;
+            value => {
+                let array = of_spec(value, seed, limit)?;
                 (array.element().size(), array.into_bytes())
-            }
-            ValueSpec::Local(_) => {
-                return Err(Failure::Usage(
-                    "push constants are no workgroup memory".to_owned(),
-                ));
             }
         };
         out.resize(out.len().next_multiple_of(align), 0);

@@ -1,10 +1,11 @@
 //! What is done with the buffers after a run: shown, saved, drawn, compared.
 
-use super::bind::Slot;
-use super::made::{Made, from_npy, has_extension};
+use super::bind::{Label, Slot};
+use super::made::{Made, from_npy};
 use super::stages::Stages;
 use crate::cli::args::Run;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::files::{self, has_extension};
+use crate::cli::{Failure, Outcome, failure};
 use crate::values::compare::{Tolerance, compare};
 use crate::values::{image, summary};
 use spirula_runtime::data::{Array, Element, write_npy};
@@ -12,11 +13,14 @@ use spirula_runtime::{Buffer, Device};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A buffer after the run.
-pub struct Computed<'a> {
-    slot: &'a Slot,
-    array: Array,
-    changed: bool,
+/// A buffer after the run, or a result.
+pub struct Computed {
+    /// What it is called.
+    pub label: Label,
+    /// Its contents.
+    pub array: Array,
+    /// Whether the run changed it.
+    pub changed: bool,
 }
 
 /// Which buffer, and the file that it is for.
@@ -70,12 +74,12 @@ fn target(text: &str) -> Target {
 }
 
 /// Copies all buffers back.
-pub fn collect<'a>(
+pub fn collect(
     device: &mut Device,
-    slots: &'a [Slot],
+    slots: &[Slot],
     values: Vec<Made>,
     buffers: &[Option<Buffer>],
-) -> Result<Vec<Computed<'a>>, Failure> {
+) -> Result<Vec<Computed>, Failure> {
     let mut out = Vec::new();
     for ((slot, value), buffer) in slots.iter().zip(values).zip(buffers) {
         let (Made::Buffer(before), Some(buffer)) = (value, buffer) else {
@@ -87,7 +91,7 @@ pub fn collect<'a>(
         let array = Array::new(before.element(), before.shape().to_vec(), bytes);
         let array = array.map_err(|e| Failure::message(e.to_string()))?;
         out.push(Computed {
-            slot,
+            label: slot.label.clone(),
             array,
             changed,
         });
@@ -95,22 +99,26 @@ pub fn collect<'a>(
     Ok(out)
 }
 
-/// Shows, saves, draws and compares.
-pub fn tell(results: &[Computed<'_>], wanted: &Wanted, args: &Run, stages: &mut Stages) -> Outcome {
+/// Shows what changed.
+pub fn show(results: &[Computed], args: &Run) -> Outcome {
     let mut text = String::new();
     for result in results.iter().filter(|r| r.changed) {
         // Writing to a string does not fail.
         let _ = write!(
             text,
             "{}: {}",
-            result.slot.title(),
+            result.label.title(),
             summary::summary(&result.array, args.show)
         );
     }
     if text.is_empty() {
         text.push_str("no buffer changed\n");
     }
-    files::write_text(Path::new("-"), &text)?;
+    files::write_text(Path::new("-"), &text)
+}
+
+/// Saves, draws and compares.
+pub fn deal(results: &[Computed], wanted: &Wanted, args: &Run, stages: &mut Stages) -> Outcome {
     for target in &wanted.out {
         let array = &pick(results, target, |r| r.changed)?.array;
         if has_extension(&target.path, "npy") {
@@ -131,7 +139,7 @@ pub fn tell(results: &[Computed<'_>], wanted: &Wanted, args: &Run, stages: &mut 
     check(results, wanted, args)
 }
 
-fn check(results: &[Computed<'_>], wanted: &Wanted, args: &Run) -> Outcome {
+fn check(results: &[Computed], wanted: &Wanted, args: &Run) -> Outcome {
     let mut outcome = Ok(());
     for (target, want) in &wanted.check {
         let result = pick(results, target, |r| r.changed)?;
@@ -143,14 +151,14 @@ fn check(results: &[Computed<'_>], wanted: &Wanted, args: &Run) -> Outcome {
         let difference = compare(&result.array, want, tolerance).map_err(|text| {
             Failure::message(format!(
                 "{} against {}: {text}",
-                result.slot.title(),
+                result.label.title(),
                 target.path.display()
             ))
         })?;
         if let Some(difference) = difference {
             let text = format!(
                 "{} differs from {}: {difference}",
-                result.slot.title(),
+                result.label.title(),
                 target.path.display()
             );
             failure::tell_line("error", &text, None);
@@ -170,18 +178,18 @@ fn relative(element: Element) -> f64 {
 }
 
 /// The buffer that a target names, or the only one that fits.
-fn pick<'a, 'b>(
-    results: &'b [Computed<'a>],
+fn pick<'a>(
+    results: &'a [Computed],
     target: &Target,
-    fits: impl Fn(&Computed<'a>) -> bool,
-) -> Result<&'b Computed<'a>, Failure> {
+    fits: impl Fn(&Computed) -> bool,
+) -> Result<&'a Computed, Failure> {
     let path = target.path.display();
     let known = || {
-        let titles: Vec<_> = results.iter().map(|r| r.slot.title()).collect();
+        let titles: Vec<_> = results.iter().map(|r| r.label.title()).collect();
         format!("buffers: {}", titles.join("; "))
     };
     if let Some(which) = &target.which {
-        let found = results.iter().find(|r| r.slot.is(which));
+        let found = results.iter().find(|r| r.label.is(which));
         return found
             .ok_or_else(|| Failure::hinted(format!("no buffer {which} for {path}"), known()));
     }

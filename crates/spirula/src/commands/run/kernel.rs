@@ -1,0 +1,138 @@
+//! Launching one entry point of a module.
+
+use super::bind::{self, Slot};
+use super::made::{self, Made};
+use super::stages::Stages;
+use super::{results, size, specialise, told};
+use crate::cli::args::Run;
+use crate::cli::files::Input;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Outcome};
+use crate::commands::info::describe_entry;
+use spirula_runtime::types::TypeNames;
+use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Launch};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{Interface, entry_points};
+
+/// Copies of a buffer that there are at a time: before the run, on the device, and after it.
+const COPIES: u64 = 3;
+
+/// Runs an entry point and deals with what it computed.
+pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Outcome {
+    let types = TypeNames::compute(module);
+    let entry = find_entry(module, args.entry.as_deref())?;
+    let interface = match Interface::of(module, &entry) {
+        Ok(interface) => interface,
+        Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+    };
+    let size = size::of(args, &interface)?;
+    let spec = specialise::values(&args.spec, module, &types)?;
+    let wanted = results::Wanted::parse(args)?;
+
+    let mut device = super::open(args)?;
+    let free = bind::places(&interface, &args.arg);
+    let slots = bind::slots(&interface.name, free, &args.arg).map_err(|text| {
+        let takes = describe_entry(&interface, &types);
+        Failure::hinted(
+            text,
+            format!("{takes}  (see run --help for how arguments are written)"),
+        )
+    })?;
+    let mut limit = device.info().limits.buffer_size / COPIES;
+    let values = stages.time("make arguments", || {
+        let mut make = |slot: &Slot| {
+            let value = made::make(slot, &interface, &types, args.seed, limit)?;
+            limit = limit.saturating_sub(value.size());
+            Ok(value)
+        };
+        slots
+            .iter()
+            .map(&mut make)
+            .collect::<Result<Vec<_>, Failure>>()
+    })?;
+    let push = made::push_constants(&args.push, args.seed, limit)?;
+
+    let progress = Progress::spinner("running");
+    let kernel = match device.create_kernel(module, &interface.name, &spec) {
+        Ok(kernel) => kernel,
+        Err(Error::Module(fault)) => return Err(Failure::diagnostics(input, vec![*fault])),
+        Err(Error::Unsupported(faults)) => return Err(Failure::diagnostics(input, faults)),
+        Err(error) => return Err(told(error)),
+    };
+    let buffers = upload(&mut device, &values)?;
+    let inputs = inputs(&slots, &values, &buffers, push);
+    let launch = Launch {
+        kernel,
+        size,
+        inputs,
+    };
+    device
+        .launch(&launch)
+        .and_then(|()| device.wait())
+        .map_err(told)?;
+    let results = results::collect(&mut device, &slots, values, &buffers)?;
+    drop(progress);
+    stages.device(device.profile());
+    results::show(&results, args)?;
+    let outcome = results::deal(&results, &wanted, args, &mut stages);
+    if args.profile {
+        eprint!("{stages}");
+    }
+    outcome
+}
+
+/// The entry point that is asked for, or the only one.
+fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
+    let names = entry_points(module).into_iter().map(|(name, _)| name);
+    let mut names: Vec<String> = names.collect();
+    if let Some(name) = asked {
+        return Ok(name.to_owned());
+    }
+    match names.len() {
+        0 => Err(Failure::message("the module has no entry point")),
+        1 => Ok(names.remove(0)),
+        _ => Err(Failure::hinted(
+            format!(
+                "the module has {} entry points: say which with --entry",
+                names.len()
+            ),
+            format!("it has: {}", names.join(", ")),
+        )),
+    }
+}
+
+/// Brings arrays onto the device; one entry for each value.
+fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, Failure> {
+    let one = |value: &Made| match value {
+        Made::Buffer(array) => device.upload(array.bytes()).map(Some).map_err(told),
+        _ => Ok(None),
+    };
+    values.iter().map(one).collect()
+}
+
+fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec<u8>) -> Inputs {
+    let is_shader = slots.iter().any(|s| s.label.binding.is_some());
+    let all = slots.iter().zip(values).zip(buffers);
+    if is_shader || slots.is_empty() {
+        let bound = |((slot, _), buffer): ((&Slot, _), &Option<Buffer>)| {
+            let (set, binding, index) = slot.label.binding?;
+            Some(Bound {
+                set,
+                binding,
+                index,
+                buffer: (*buffer)?,
+            })
+        };
+        return Inputs::Resources {
+            bindings: all.filter_map(bound).collect(),
+            push,
+        };
+    }
+    let argument = |((_, value), buffer): ((_, &Made), &Option<Buffer>)| match (value, buffer) {
+        (_, Some(buffer)) => Argument::Buffer(*buffer),
+        (Made::Local(bytes), _) => Argument::Local(*bytes),
+        (Made::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
+        (Made::Buffer(array), _) => Argument::Bytes(array.bytes().to_vec()),
+    };
+    Inputs::Arguments(all.map(argument).collect())
+}

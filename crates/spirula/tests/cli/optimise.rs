@@ -1,0 +1,75 @@
+//! The optimiser from the command line.
+
+use crate::harness::{Scratch, module, own, spirula, spirula_with};
+
+fn instructions(module: &[u8]) -> usize {
+    let text = spirula_with(&["dis", "-", "--no-header"], module)
+        .ok()
+        .text();
+    text.lines().count()
+}
+
+#[test]
+fn modules_get_smaller_and_compute_the_same() {
+    let scratch = Scratch::new();
+    let small = scratch.text("small.spv");
+    spirula(&["opt", &own("double.spvasm"), "-o", &small]).ok();
+    let bytes = std::fs::read(&small).unwrap();
+    assert!(instructions(&bytes) <= instructions(&module("double.spvasm")));
+    let run = |path: &str| {
+        let args = ["--arg", "8xu32", "--arg", "8xu32=iota", "--push", "u32=100"];
+        let all = [&["run", path, "--groups", "2"], &args[..]].concat();
+        spirula(&all).ok().text()
+    };
+    assert_eq!(run(&small), run(&own("double.spvasm")));
+}
+
+#[test]
+fn forms_of_the_output() {
+    let scratch = Scratch::new();
+    let scale = own("scale.spvasm");
+    let text = spirula(&["opt", &scale, "--emit", "spvasm"]).ok().text();
+    assert!(text.starts_with("; SPIR-V\n"), "{text}");
+    let path = scratch.text("x.spvasm");
+    spirula(&["opt", &scale, "-o", &path]).ok();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+    let binary = spirula(&["opt", &scale]).ok().out;
+    assert_eq!(binary[..4], [3, 2, 0x23, 7]);
+}
+
+#[test]
+fn nothing_is_done_at_level_0() {
+    let binary = module("scale.spvasm");
+    let same = spirula_with(&["opt", "-", "-O", "0"], &binary).ok().out;
+    assert_eq!(same, binary);
+    let stripped = spirula_with(&["opt", "-", "-O0", "--strip-debug"], &binary);
+    assert!(stripped.ok().out.len() < binary.len());
+}
+
+#[test]
+fn passes_are_watched() {
+    let args = [
+        "opt",
+        &own("double.spvasm"),
+        "--passes",
+        "adce,adce",
+        "--verify-each",
+        "--statistics",
+        "--time-passes",
+        "--print-after",
+        "all",
+    ];
+    let told = spirula(&args).ok().err;
+    assert_eq!(told.matches("; after adce").count(), 2, "{told}");
+    assert!(told.contains(" ms"), "{told}");
+}
+
+#[test]
+fn wrong_usage_of_the_optimiser() {
+    let scale = own("scale.spvasm");
+    spirula(&["opt", &scale, "--passes", "frobnicate"]).fails(2, "frobnicate");
+    spirula(&["opt", &scale, "-O3"]).fails(2, "3");
+    spirula(&["opt", &scale, "-O1", "--passes", "adce"]).fails(2, "cannot be used with");
+    spirula(&["opt", &scale, "--print-after", "nothing"]).fails(2, "no pass is named nothing");
+    spirula_with(&["opt", "-"], b"OpFrobnicate\n").fails(1, "error");
+}

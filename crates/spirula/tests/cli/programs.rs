@@ -1,0 +1,208 @@
+//! Whole programs: what they take from standard input, what they print, their kernels.
+
+use crate::harness::{Scratch, own, spirula, spirula_with};
+use std::io::Write;
+
+fn add(input: &str) -> crate::harness::Ran {
+    spirula_with(&["run", &own("add_all.kernel")], input.as_bytes())
+}
+
+fn double(more: &[&str], input: &[u8]) -> crate::harness::Ran {
+    spirula_with(&[&["run", &own("double.imp")], more].concat(), input)
+}
+
+#[test]
+fn values_come_from_standard_input() {
+    let text = add("10 [1, 2, -3] -- a comment").ok().text();
+    assert_eq!(text, "[11i32, 12i32, 7i32]\n");
+    let text = double(&["--entry", "double"], b"[1.5f32, -f32.inf, 0x1p3f32]");
+    assert_eq!(text.code, Some(1), "hexadecimal floats are no values");
+    let text = double(&["--entry", "double"], b"[1.5f32, -f32.inf]");
+    assert_eq!(text.ok().text(), "[3.0f32, -f32.inf]\n");
+    let text = double(&[], b"empty([0]f32)").ok().text();
+    assert_eq!(text, "empty([0]f32)\n");
+}
+
+#[test]
+fn values_have_a_binary_form() {
+    let header = b"b\x02\x01 f32\x02\0\0\0\0\0\0\0";
+    let value = |x: f32| [header, &[x, 4.0].map(f32::to_le_bytes).concat()[..]].concat();
+    let input = value(1.0);
+    assert_eq!(double(&[], &input).ok().text(), "[2.0f32, 8.0f32]\n");
+    let binary = double(&["--binary"], &input).ok().out;
+    let doubled = [header, &[2.0_f32, 8.0].map(f32::to_le_bytes).concat()[..]].concat();
+    assert_eq!(binary, doubled);
+    for end in 1..input.len() {
+        double(&[], &input[..end]).fails(1, "error");
+    }
+}
+
+#[test]
+fn arguments_and_results_may_be_arrays_as_of_kernels() {
+    let scratch = Scratch::new();
+    let saved = scratch.text("out.npy");
+    let base = ["run", &own("add_all.kernel"), "--arg", "xs:4xi32=iota"];
+    let run = |more: &[&str]| spirula(&[&base[..], more].concat());
+    let text = run(&["--arg", "i32=1", "--output", &saved]).ok().text();
+    assert_eq!(text, "[1i32, 2i32, 3i32, 4i32]\n");
+    run(&["--arg", "i32=1", "--check", &saved]).ok();
+    run(&["--arg", "i32=2", "--check", &format!("0={saved}")]).fails(1, "result 0 differs");
+    let doubled = double(&["--arg", "2xf32=iota", "--profile"], b"").ok();
+    assert_eq!(doubled.text(), "[0.0f32, 2.0f32]\n");
+    assert!(doubled.err.contains("JIT"), "{}", doubled.err);
+    run(&["--arg", "bf16=1"]).fails(1, "argument 0 (a) of main: programs have no bf16");
+    run(&["--arg", "local=1"]).fails(1, "workgroup memory is no value");
+    run(&["--arg", "f32=1"]).fails(1, "a takes i32, not f32");
+    run(&[]).fails(1, "main takes 2 arguments, 1 are given");
+}
+
+#[test]
+fn programs_may_be_compressed() {
+    let scratch = Scratch::new();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed
+        .write_all(&std::fs::read(own("double.imp")).unwrap())
+        .unwrap();
+    let path = scratch.file("double.imp.gz", packed.finish().unwrap());
+    let text = spirula_with(&["run", &path], b"[1f32]").ok().text();
+    assert_eq!(text, "[2.0f32]\n");
+    let whole = std::fs::read(&path).unwrap();
+    let cut = scratch.file("cut.imp.gz", &whole[..whole.len() / 2]);
+    spirula(&["run", &cut]).fails(1, "cannot read");
+}
+
+#[test]
+fn entry_points() {
+    let program = own("add_all.kernel");
+    let zeros = spirula(&["run", &program, "--entry", "zeros"]).ok().text();
+    assert_eq!(zeros, "3i64\n[0u32, 0u32, 0u32]\n");
+    spirula(&["run", &program, "--entry", "ones"])
+        .fails(1, "the program has no entry point ones")
+        .fails(1, "it has: main, zeros");
+    let text = std::fs::read_to_string(&program).unwrap();
+    let renamed = text.replace("entry \"main\"", "entry \"add\"");
+    spirula_with(&["run", "-"], renamed.as_bytes()).fails(1, "has 2 entry points: say which");
+}
+
+#[test]
+fn values_that_do_not_fit() {
+    add("1").fails(1, "main takes 2 values, 1 are given");
+    add("1 [1] 3").fails(1, "main takes 2 values, 3 are given");
+    add("1u32 [1]").fails(1, "a takes i32, not u32");
+    add("1 [[1]]").fails(1, "xs takes []i32, not [][]i32");
+    add("1 [1").fails(1, "<stdin>:1:5");
+    add("1 [1, true]").fails(1, "expected i32, not bool");
+    add("").fails(1, "0 are given");
+}
+
+#[test]
+fn assertions_that_fail() {
+    let told = add("5 empty([0]i32)").fails(1, "error: Nothing to add 5 to.");
+    assert!(
+        told.err
+            .contains("Backtrace:\n-> #0  add.fut:2:3-9\n-> #1  add.fut:1:1-4\n"),
+        "{}",
+        told.err
+    );
+    assert!(told.out.is_empty());
+}
+
+#[test]
+fn tuning_parameters() {
+    let with = |param: &str| double(&["--param", param], b"[1f32, 2f32, 3f32]");
+    for param in [
+        "thread_block_size=1",
+        "double.segmap_tblock_size_5=2",
+        "thread_block_size=4096",
+    ] {
+        assert_eq!(with(param).ok().text(), "[2.0f32, 4.0f32, 6.0f32]\n");
+    }
+    with("tile_size=4").fails(1, "no tuning parameter tile_size");
+    with("thread_block_size").fails(2, "no NAME=VALUE");
+}
+
+#[test]
+fn options_of_the_other_sort_are_wrong_usage() {
+    double(&["--global", "4"], b"").fails(2, "are for modules");
+    double(&["--spec", "1=2"], b"").fails(2, "are for modules");
+    let scale = own("scale.spvasm");
+    spirula(&["run", &scale, "--binary"]).fails(2, "are for programs");
+    spirula(&["compile", &scale, "--kernel", "0"]).fails(2, "the input is a module");
+}
+
+#[test]
+fn kernels_become_modules() {
+    let scratch = Scratch::new();
+    let (one, two) = (own("double.imp"), own("add_all.kernel"));
+    let binary = spirula(&["compile", &one]).ok().out;
+    assert_eq!(binary[..4], [3, 2, 0x23, 7]);
+    let text = spirula(&["compile", &two, "--emit", "spvasm"]).ok().text();
+    assert!(text.starts_with("; Kernel 0\n; SPIR-V\n"), "{text}");
+    assert!(text.contains("\n; Kernel 1\n; SPIR-V\n"), "{text}");
+    spirula(&["compile", &two]).fails(1, "the program has 2 kernels, each a module");
+    spirula(&["compile", &two, "-o", &scratch.text("k.spv")]).ok();
+    assert_eq!(scratch.names(), ["k.0.spv", "k.1.spv"]);
+    let second = spirula(&["compile", &two, "--kernel", "1"]).ok().out;
+    assert_eq!(second, std::fs::read(scratch.path("k.1.spv")).unwrap());
+    spirula(&["compile", &two, "--kernel", "2"]).fails(1, "the program has no kernel 2");
+    spirula(&[
+        "compile",
+        &two,
+        "--kernel",
+        "1",
+        "--target-env",
+        "vulkan1.0",
+    ])
+    .fails(1, "newer than the 1.0 of the target environment");
+    spirula(&["opt", &two]).fails(1, "kernel text, a whole program");
+}
+
+#[test]
+fn kernel_text_is_read_back() {
+    let scratch = Scratch::new();
+    let text = scratch.text("double.kernel");
+    spirula(&["compile", &own("double.imp"), "-o", &text]).ok();
+    let again = spirula(&["compile", &text, "--emit", "kernel"]).ok().text();
+    assert_eq!(again, std::fs::read_to_string(&text).unwrap());
+    let ran = spirula_with(&["run", &text], b"[21f32]").ok().text();
+    assert_eq!(ran, "[42.0f32]\n");
+    spirula(&["compile", &own("scale.spvasm"), "--emit", "kernel"])
+        .fails(1, "SPIR-V assembly has no form as a program of kernels");
+}
+
+#[test]
+fn info_shows_entry_points_and_kernels() {
+    let text = spirula(&["info", &own("add_all.kernel")]).ok().text();
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let kernels = lines
+        .iter()
+        .filter(|l| l.starts_with("kernel ") && l.contains("buffers"));
+    assert_eq!(kernels.count(), 2, "{text}");
+    for line in [
+        "entry point main",
+        "  argument 1 xs: ?xi32",
+        "entry point zeros",
+        "  result 1: 3xu32",
+        "tuning parameter add.group_size: thread_block_size",
+    ] {
+        assert!(lines.contains(&line), "{line}: {text}");
+    }
+}
+
+#[test]
+fn damaged_programs_are_refused() {
+    for name in ["double.imp", "add_all.kernel"] {
+        let whole = std::fs::read(own(name)).unwrap();
+        for at in (0..whole.len()).step_by(97) {
+            let mut bytes = whole.clone();
+            bytes[at] = b'?';
+            for bytes in [&whole[..at], &bytes] {
+                let ran = spirula_with(&["info", "-"], bytes);
+                assert!(matches!(ran.code, Some(0 | 1)), "{at}: {}", ran.err);
+                assert!(!ran.err.contains("panicked"), "{at}: {}", ran.err);
+            }
+        }
+    }
+    spirula(&["info", &own("double.imp"), "--triple", "x"]).ok();
+    spirula_with(&["run", "-"], b"types {\n}\nnonsense\n").fails(1, "<stdin>:3:1");
+}
