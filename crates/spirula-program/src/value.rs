@@ -330,7 +330,9 @@ impl Reader<'_> {
     fn element(&mut self, value: &mut Value) -> Result<(), ValueError> {
         let at = self.at;
         let word = self.word();
-        let parsed = parse_element(&word);
+        // Behind the first element of an array, numbers may be written without its type.
+        let known = (value.element != Scalar::Unit).then_some((value.element, value.unsigned));
+        let parsed = parse_element(&word, known);
         let Some((element, unsigned, bits)) = parsed else {
             self.at = at;
             return self.fault(format!("expected a value, not {word:?}"));
@@ -349,9 +351,9 @@ impl Reader<'_> {
     }
 }
 
-/// The type, whether it is unsigned, and the bits of an element. Integers without a type are `i32`,
-/// other numbers `f64`.
-fn parse_element(word: &str) -> Option<(Scalar, bool, u64)> {
+/// The type, whether it is unsigned, and the bits of an element. Numbers without a type have the
+/// known one; where none is known, integers are `i32` and other numbers `f64`.
+fn parse_element(word: &str, known: Option<(Scalar, bool)>) -> Option<(Scalar, bool, u64)> {
     let word = word.replace('_', "");
     if word == "true" || word == "false" {
         return Some((Scalar::Bool, false, u64::from(word == "true")));
@@ -368,9 +370,11 @@ fn parse_element(word: &str) -> Option<(Scalar, bool, u64)> {
         None => (word.as_str(), ""),
     };
     let is_real = !is_hex && digits.contains(['.', 'e', 'E']);
-    let (ty, unsigned) = match (suffix, is_real) {
-        ("", true) => (Scalar::F64, false),
-        ("", false) => (Scalar::I32, false),
+    let known = known.filter(|(ty, _)| ty.is_float() || (ty.is_int() && !is_real));
+    let (ty, unsigned) = match (suffix, known) {
+        ("", Some(known)) => known,
+        ("", None) if is_real => (Scalar::F64, false),
+        ("", None) => (Scalar::I32, false),
         (name, _) => parse_type(name)?,
     };
     if ty.is_float() {
@@ -421,8 +425,23 @@ mod tests {
     }
 
     #[test]
+    fn later_elements_have_the_type_of_the_first() {
+        for (text, want) in [
+            ("[1u8, 255, 0x0f]", "[1u8, 255u8, 15u8]"),
+            ("[[1i64], [-2]]", "[[1i64], [-2i64]]"),
+            ("[1f32, 2, 2.5]", "[1.0f32, 2.0f32, 2.5f32]"),
+        ] {
+            let values = Value::read_all(text.as_bytes()).expect(text);
+            assert_eq!(values[0].to_string(), want);
+        }
+    }
+
+    #[test]
     fn broken_values_are_refused() {
         for text in [
+            "[1u8, 256]",
+            "[1, 2.5]",
+            "[true, 1]",
             "[1, [2]]",
             "[1, 2u8]",
             "[]",

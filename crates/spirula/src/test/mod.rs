@@ -6,6 +6,7 @@
 
 mod compute_manifest;
 mod discover;
+mod futhark;
 mod kernel_manifest;
 mod outcome;
 mod report;
@@ -52,6 +53,10 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "compute manifest",
         load: compute_manifest::load,
+    },
+    Kind {
+        name: "list of Futhark programs",
+        load: futhark::load,
     },
 ];
 

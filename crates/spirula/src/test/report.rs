@@ -89,12 +89,12 @@ impl fmt::Display for Report {
                 Outcome::Unsupported(what) => missing.entry(what).or_default().push(&test.id),
             }
         }
+        // What is missing most often stands last, where it is seen.
+        let mut missing: Vec<_> = missing.into_iter().collect();
+        missing.sort_by_key(|(_, ids)| ids.len());
         for (what, ids) in missing {
-            write!(
-                f,
-                "UNSUPPORTED {what}: {}",
-                ids[..ids.len().min(SHOWN)].join(" ")
-            )?;
+            let (count, shown) = (ids.len(), ids[..ids.len().min(SHOWN)].join(" "));
+            write!(f, "UNSUPPORTED {count}: {what}: {shown}")?;
             match ids.len().saturating_sub(SHOWN) {
                 0 => writeln!(f)?,
                 more => writeln!(f, " and {more} more")?,
@@ -169,7 +169,8 @@ mod tests {
     #[test]
     fn last_line_has_the_numbers() {
         let text = report().to_string();
-        let want = "FAILED d/b: wrong\nUNSUPPORTED OpFoo: d/c\n1 passed, 1 failed, 1 unsupported\n";
+        let want =
+            "FAILED d/b: wrong\nUNSUPPORTED 1: OpFoo: d/c\n1 passed, 1 failed, 1 unsupported\n";
         assert_eq!(text, want);
     }
 

@@ -8,6 +8,9 @@ use spirula_runtime::{Buffer, Device, DeviceOptions};
 use std::fs;
 use std::path::Path;
 
+/// The name of the CPU device, to which others are compared.
+pub const CPU: &str = "cpu";
+
 /// On what tests run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -21,6 +24,14 @@ impl Options {
     /// A fresh device.
     pub fn open(&self) -> Result<Device, Outcome> {
         Ok(Device::open(&self.device, &self.options)?)
+    }
+
+    /// The same on another device.
+    pub fn on(&self, device: &str) -> Options {
+        Options {
+            device: device.to_owned(),
+            options: self.options.clone(),
+        }
     }
 }
 
@@ -77,7 +88,17 @@ pub fn expect(
         let shape = vec![bytes.len() / element.size()];
         Array::new(element, shape, bytes).map_err(Outcome::failed)
     };
-    match compare(&array(got)?, &array(want)?, tolerance) {
+    expect_array(title, &array(got)?, &array(want)?, tolerance)
+}
+
+/// Compares an array with what it should be.
+pub fn expect_array(
+    title: &str,
+    got: &Array,
+    want: &Array,
+    tolerance: Tolerance,
+) -> Result<(), Outcome> {
+    match compare(got, want, tolerance) {
         Ok(None) => Ok(()),
         Ok(Some(difference)) => Err(Outcome::failed(format!("{title}: {difference}"))),
         Err(text) => Err(Outcome::failed(format!("{title}: {text}"))),

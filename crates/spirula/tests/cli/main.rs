@@ -4,6 +4,7 @@ mod bad_input;
 mod corpora;
 mod folders;
 mod formats;
+mod futhark;
 mod harness;
 mod help;
 mod optimise;

@@ -1,0 +1,262 @@
+//! Futhark programs in the imperative form that its compiler prints, with the test blocks of their
+//! sources.
+//!
+//! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and the sources that
+//! they were made from (`source`, named from the folder above). A case that asks for what a trusted
+//! run gives is compared with a second run: of the CPU device, or on that device with other tuning
+//! parameters, which must not change results. Cases whose files of values are not there are left
+//! out, as are those that their tags close to this compiler.
+
+mod cases;
+mod random;
+
+use super::session::{self, expect_array, read};
+use super::{Loaded, Outcome, Suite};
+use crate::cli::files::decompressed;
+use crate::values::compare::Tolerance;
+use crate::values::program::to_array;
+use cases::{Case, Expect, Input, Source, cases};
+use regex_lite::RegexBuilder;
+use spirula::{CompileOptions, Output};
+use spirula_program::{Program, RunError, Session, Value};
+use spirula_runtime::{Device, DeviceMachine, Error};
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// The list of programs.
+const INDEX: &str = "INDEX.tsv";
+
+/// The columns that are needed, and with which the list begins.
+const COLUMNS: &str = "dump\tsource\t";
+
+/// Floats may differ by this, times the largest expected number where that is above 1.
+const TOLERANCE: f64 = 0.002;
+
+/// Tuning parameters of the second run on the CPU device.
+const OTHERWISE: &[(&str, u64)] = &[
+    ("thread_block_size", 128),
+    ("grid_size", 24),
+    ("tile_size", 8),
+];
+
+/// The name by which tags include and exclude this compiler (`only_vulkan`, `no_vulkan`).
+const BACKEND: &str = "vulkan";
+
+struct Folder {
+    tests: Vec<Test>,
+    /// The program that was compiled last, and from where.
+    compiled: RefCell<Option<(PathBuf, Rc<Program>)>>,
+}
+
+struct Test {
+    name: String,
+    dump: PathBuf,
+    /// The folder of the source.
+    beside: PathBuf,
+    case: Case,
+}
+
+/// Loads a folder whose list begins with the columns above.
+pub fn load(path: &Path) -> Option<Loaded> {
+    let index = fs::read_to_string(path.join(INDEX)).ok()?;
+    let tests = || {
+        let rows = index.lines().skip(1);
+        let tests: Result<Vec<_>, String> = rows.map(|row| tests(path, row)).collect();
+        tests.map(|tests| tests.into_iter().flatten().collect())
+    };
+    let folder = |tests| Folder {
+        tests,
+        compiled: RefCell::new(None),
+    };
+    let is_list = index.starts_with(COLUMNS);
+    is_list.then(|| tests().map(|tests| Box::new(folder(tests)) as Box<dyn Suite>))
+}
+
+/// The tests of a row of the list. Cases of an entry point are counted from 0.
+fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
+    let mut columns = row.split('\t');
+    let (Some(dump), Some(name)) = (columns.next(), columns.next()) else {
+        return Err(format!("{INDEX} has a row without a source: {row:?}"));
+    };
+    let source = folder.join("..").join(name);
+    let text = fs::read(&source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
+    let beside = source.parent().unwrap_or(folder);
+    let mut tests: Vec<Test> = Vec::new();
+    for case in cases(&String::from_utf8_lossy(&text)) {
+        if !is_meant(&case.tags) || !has_files(&case, beside) {
+            continue;
+        }
+        let same = tests.iter().filter(|t| t.case.entry == case.entry);
+        tests.push(Test {
+            name: format!("{name}:{}:{}", case.entry, same.count()),
+            dump: folder.join(dump),
+            beside: beside.to_owned(),
+            case,
+        });
+    }
+    Ok(tests)
+}
+
+/// Whether tags leave a case to this compiler.
+fn is_meant(tags: &[String]) -> bool {
+    tags.iter().all(|tag| match tag.split_once('_') {
+        Some(("only", backend)) => backend == BACKEND,
+        Some(("no", backend)) => backend != BACKEND,
+        _ => tag != "notest",
+    })
+}
+
+fn has_files(case: &Case, beside: &Path) -> bool {
+    let is_here = |source: &Source| match source {
+        Source::File(name) => beside.join(name).is_file(),
+        Source::Text(_) => true,
+    };
+    let input = !matches!(&case.input, Input::Values(source) if !is_here(source));
+    let expect = !matches!(&case.expect, Expect::Values(source) if !is_here(source));
+    input && expect
+}
+
+impl Suite for Folder {
+    fn names(&self) -> Vec<String> {
+        self.tests.iter().map(|t| t.name.clone()).collect()
+    }
+
+    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+        let test = self.tests.iter().find(|t| t.name == name);
+        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let program = self.program(&test.dump)?;
+        let values = test.values()?;
+        let entry = &test.case.entry;
+        let call = |device: &mut Device, sizes: &[(&str, u64)]| {
+            called(device, &program, entry, &values, sizes)
+        };
+        let found = call(&mut session.open()?, &[]);
+        let wanted = match &test.case.expect {
+            Expect::Error(pattern) => return fails(found, pattern),
+            Expect::Anything => return found.map(|_| ()).map_err(refused),
+            Expect::Values(source) => test.read(source)?,
+            Expect::Trusted => {
+                let is_cpu = session.device == session::CPU;
+                let sizes = if is_cpu { OTHERWISE } else { &[] };
+                let second = call(&mut session.on(session::CPU).open()?, sizes);
+                second.map_err(refused)?
+            }
+        };
+        agree(&found.map_err(refused)?, &wanted)
+    }
+}
+
+impl Folder {
+    /// The program of a printed form; that of the last call is kept.
+    fn program(&self, dump: &Path) -> Result<Rc<Program>, Outcome> {
+        if let Some((path, program)) = &*self.compiled.borrow()
+            && path == dump
+        {
+            return Ok(Rc::clone(program));
+        }
+        let bytes = decompressed(read(dump)?).map_err(Outcome::failed)?;
+        let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
+        let Output::Program(program) = compiled.output else {
+            return Err(Outcome::failed("it is a module, not a program"));
+        };
+        let program = Rc::new(*program);
+        *self.compiled.borrow_mut() = Some((dump.to_owned(), Rc::clone(&program)));
+        Ok(program)
+    }
+}
+
+impl Test {
+    fn values(&self) -> Result<Vec<Value>, Outcome> {
+        match &self.case.input {
+            Input::Values(source) => self.read(source),
+            Input::Random(types) => random::values(types).map_err(Outcome::failed),
+            Input::Script => Err(Outcome::unsupported("inputs made by scripts")),
+        }
+    }
+
+    fn read(&self, source: &Source) -> Result<Vec<Value>, Outcome> {
+        let bytes = match source {
+            Source::Text(text) => text.clone().into_bytes(),
+            Source::File(name) => {
+                decompressed(read(&self.beside.join(name))?).map_err(Outcome::failed)?
+            }
+        };
+        Value::read_all(&bytes).map_err(Outcome::failed)
+    }
+}
+
+/// What an entry point gives on a device.
+fn called(
+    device: &mut Device,
+    program: &Program,
+    entry: &str,
+    values: &[Value],
+    sizes: &[(&str, u64)],
+) -> Result<Vec<Value>, RunError<Error>> {
+    let mut machine = DeviceMachine::new(device);
+    for (class, size) in sizes {
+        machine.set_parameter(class, *size);
+    }
+    let given = Session::new(program, machine)?.call(entry, values)?;
+    let without = || RunError::Unsupported("results without an external form".to_owned());
+    given.into_iter().map(|v| v.ok_or_else(without)).collect()
+}
+
+/// How a test ends whose run ended early and should not.
+fn refused(error: RunError<Error>) -> Outcome {
+    match error {
+        RunError::Unsupported(what) => Outcome::unsupported(what),
+        RunError::Machine(error) => error.into(),
+        RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
+    }
+}
+
+/// Compares an error with the pattern that is expected of it, as standard error would have it.
+fn fails(found: Result<Vec<Value>, RunError<Error>>, pattern: &str) -> Result<(), Outcome> {
+    let told = match found {
+        Ok(_) => return Err(Outcome::failed("it gave results, an error is expected")),
+        Err(error @ (RunError::Failed(..) | RunError::Invalid(_))) => format!("Error: {error}"),
+        Err(error) => return Err(refused(error)),
+    };
+    let regex = RegexBuilder::new(pattern)
+        .dot_matches_new_line(true)
+        .build();
+    let regex = regex.map_err(Outcome::failed)?;
+    match regex.is_match(&told) {
+        true => Ok(()),
+        false => Err(Outcome::failed(format!(
+            "it failed with {told:?}, expected {pattern:?}"
+        ))),
+    }
+}
+
+/// Compares results: types and shapes are equal, numbers within the tolerance.
+fn agree(found: &[Value], wanted: &[Value]) -> Result<(), Outcome> {
+    if found.len() != wanted.len() {
+        let (found, wanted) = (found.len(), wanted.len());
+        return Err(Outcome::failed(format!(
+            "{found} results, {wanted} are expected"
+        )));
+    }
+    for (number, (found, wanted)) in found.iter().zip(wanted).enumerate() {
+        let title = format!("result {number}");
+        let found = to_array(found).map_err(Outcome::failed)?;
+        let wanted = to_array(wanted).map_err(Outcome::failed)?;
+        if found.shape() != wanted.shape() {
+            let (found, wanted) = (found.shape_text(), wanted.shape_text());
+            return Err(Outcome::failed(format!(
+                "{title}: {found}, expected {wanted}"
+            )));
+        }
+        let numbers = wanted.numbers().map(|n| n.to_f64().abs());
+        let largest = numbers.filter(|n| n.is_finite()).fold(1.0, f64::max);
+        let tolerance = Tolerance {
+            absolute: TOLERANCE * largest,
+            ..Tolerance::default()
+        };
+        expect_array(&title, &found, &wanted, tolerance)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! Random values of given types, as Futhark's test programs ask for them: `[100][3]f32 5i64 u8`.
+//! Integers have any bits, floats lie from 0 to 1. The generator is of this crate.
+
+use crate::values::program::of_array;
+use spirula_program::Value;
+use spirula_runtime::data::{Array, Class, Element, Fill, extent, generate};
+
+/// The seed of the first value; others count up.
+const SEED: u64 = 1;
+
+/// Largest value that is made, in bytes.
+const LARGEST: usize = 1 << 31;
+
+/// One value for each type; what is a value already stays as it is.
+///
+/// # Errors
+/// When something is neither a type nor a value, or is too large.
+pub fn values(types: &str) -> Result<Vec<Value>, String> {
+    let mut values = Vec::new();
+    for (number, word) in types.split_whitespace().enumerate() {
+        match parse(word)? {
+            Some((shape, element)) => {
+                values.push(random(&shape, element, SEED + number as u64)?);
+            }
+            None => {
+                let literal = Value::read_all(word.as_bytes());
+                values.extend(literal.map_err(|e| format!("{word} is no type: {e}"))?);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// `[10][20i64]f32`; `None` for what does not end in the name of a type.
+fn parse(word: &str) -> Result<Option<(Vec<usize>, Element)>, String> {
+    let (sizes, name) = word.split_at(word.rfind(']').map_or(0, |at| at + 1));
+    let Ok(element) = name.parse::<Element>() else {
+        return Ok(None);
+    };
+    let mut shape = Vec::new();
+    for size in sizes.split_inclusive(']') {
+        let inner = size.strip_prefix('[').and_then(|s| s.strip_suffix(']'));
+        let digits = inner.map(|s| s.trim_end_matches("i64").replace('_', ""));
+        let size = digits.and_then(|s| s.parse().ok());
+        shape.push(size.ok_or_else(|| format!("{word} is no type"))?);
+    }
+    Ok(Some((shape, element)))
+}
+
+fn random(shape: &[usize], element: Element, seed: u64) -> Result<Value, String> {
+    let room = extent(element, shape).filter(|(_, bytes)| *bytes <= LARGEST);
+    let (count, _) = room.ok_or("a random value is too large")?;
+    let fill = match element.class() {
+        Class::Float => Fill::Reals {
+            low: 0.0,
+            high: 1.0,
+            seed,
+            diagonal: None,
+        },
+        _ => Fill::Bits { seed },
+    };
+    let mut bytes = generate(element, count, &fill).map_err(|e| e.to_string())?;
+    if element == Element::Bool {
+        bytes.iter_mut().for_each(|b| *b &= 1);
+    }
+    let array = Array::new(element, shape.to_vec(), bytes).map_err(|e| e.to_string())?;
+    of_array(array).ok_or_else(|| format!("programs have no {element}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_values() {
+        let made = values("[2][3i64]f32 i64 5i32 [0]bool [4]bool").unwrap();
+        let types: Vec<_> = made
+            .iter()
+            .map(|v| (v.shape.clone(), v.type_name()))
+            .collect();
+        let want = [
+            (vec![2, 3], "f32"),
+            (vec![], "i64"),
+            (vec![], "i32"),
+            (vec![0], "bool"),
+            (vec![4], "bool"),
+        ];
+        assert_eq!(types, want.map(|(s, n)| (s, n.to_owned())));
+        assert_eq!(made[2].bytes, [5, 0, 0, 0]);
+        assert_ne!(made[1].bytes, [0; 8]);
+        assert!(made[4].bytes.iter().all(|b| *b <= 1));
+        for text in ["[2", "[-1]i32", "[x]i32", "what", "[9999999999]i64"] {
+            assert!(values(text).is_err(), "{text}");
+        }
+    }
+}
