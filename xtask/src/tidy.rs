@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["spirula-source", "spirula-kernel", "spirula-program"],
     ),
     ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
+    ("spirula-stablehlo", &["spirula-source"]),
     ("spirula-opt", &["spirula-source", "spirula-spirv"]),
     (
         "spirula-cpu",

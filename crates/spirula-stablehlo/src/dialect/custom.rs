@@ -1,0 +1,488 @@
+//! Custom forms that no format describes.
+
+use crate::mlir::text::{Argument, Draft, Parser, Result};
+use crate::mlir::{Attr, AttributeKind, Block, Elements, Type, TypeKind};
+
+/// `module @name attributes {…} {…}`
+pub(crate) fn module<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    if parser.cursor.peek() == b'@' {
+        let name = parser.symbol_name()?;
+        parser.property(draft, "sym_name", AttributeKind::String(name));
+    }
+    parser.attributes_with_word(draft)?;
+    draft.regions.push(parser.region(Some(&[]), true)?);
+    Ok(())
+}
+
+/// `func.func private @name(%a: type {…}) -> (type {…}) attributes {…} {…}`
+pub(crate) fn function<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    let word = parser.cursor.peek_word();
+    if matches!(word, "public" | "private" | "nested") {
+        parser.cursor.word();
+        let word = parser.module.intern(word);
+        parser.property(draft, "sym_visibility", AttributeKind::String(word));
+    }
+    let name = parser.symbol_name()?;
+    parser.property(draft, "sym_name", AttributeKind::String(name));
+    parser.cursor.expect("(")?;
+    let mut arguments = Vec::new();
+    let inputs = parser.list(")", |parser| {
+        if parser.cursor.peek() == b'%' {
+            arguments.push(parser.argument()?);
+            let ty = arguments[arguments.len() - 1].ty;
+            return parser.with_attributes(ty);
+        }
+        let ty = parser.parse_type()?;
+        parser.with_attributes(ty)
+    })?;
+    if !arguments.is_empty() && arguments.len() != inputs.len() {
+        return parser
+            .cursor
+            .error("either all parameters have names or none");
+    }
+    let results = function_results(parser)?;
+    parser.argument_attributes(draft, "arg_attrs", &inputs);
+    parser.argument_attributes(draft, "res_attrs", &results);
+    let types = |all: &[(Type, Attr)]| all.iter().map(|&(ty, _)| ty).collect();
+    let ty = parser.module.types.intern(TypeKind::Function {
+        inputs: types(&inputs),
+        results: types(&results),
+    });
+    parser.property(draft, "function_type", AttributeKind::Type(ty));
+    parser.attributes_with_word(draft)?;
+    let blocks = match parser.cursor.peek() {
+        b'{' if arguments.len() == inputs.len() => parser.region(Some(&arguments), true)?,
+        b'{' => {
+            return parser
+                .cursor
+                .error("the parameters of a defined function have names");
+        }
+        _ => Vec::new(),
+    };
+    draft.regions.push(blocks);
+    Ok(())
+}
+
+fn function_results(parser: &mut Parser<'_>) -> Result<Vec<(Type, Attr)>> {
+    if !parser.cursor.eat("->") {
+        return Ok(Vec::new());
+    }
+    if parser.cursor.eat("(") {
+        return parser.list(")", |parser| {
+            let ty = parser.parse_type()?;
+            parser.with_attributes(ty)
+        });
+    }
+    // Without parentheses, what stands behind the type is the body.
+    let ty = parser.parse_type()?;
+    let kind = AttributeKind::Dictionary(Box::default());
+    Ok(vec![(ty, parser.module.attributes.intern(kind))])
+}
+
+/// `{…} dense<…> : type`, or `() {value = dense<…> : type} : () -> type` for elements whose type
+/// is not that of the result.
+pub(crate) fn constant<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    if parser.cursor.eat("(") {
+        parser.cursor.expect(")")?;
+        if parser.cursor.eat("<") {
+            draft.properties = parser.dictionary()?;
+            parser.cursor.expect(">")?;
+        }
+        if parser.cursor.peek() == b'{' {
+            draft.attributes = parser.dictionary()?;
+        }
+        parser.cursor.expect(":")?;
+        (draft.operand_types, draft.result_types) = parser.signature()?;
+        return Ok(());
+    }
+    if parser.cursor.peek() == b'{' {
+        draft.attributes = parser.dictionary()?;
+    }
+    let value = parser.parse_attribute()?;
+    let ty = match *parser.module.attributes.kind(value) {
+        AttributeKind::Elements(Elements { ty, .. }) | AttributeKind::Resource { ty, .. } => ty,
+        _ => {
+            return parser
+                .cursor
+                .error("a constant has elements: `dense<…> : tensor<…>`");
+        }
+    };
+    let name = parser.module.intern("value");
+    draft.property(name, value);
+    draft.result_types.push(ty);
+    Ok(())
+}
+
+/// `%value, dense<…> {…} : type`, the type that of both
+pub(crate) fn expect_const<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "%, ")?;
+    let kind = if parser.cursor.eat_word("dense_resource") {
+        parser.resource()?
+    } else {
+        parser.cursor.expect_word("dense")?;
+        let body = parser.skip_dense_body()?;
+        parser.format(
+            draft,
+            "{, tolerance = <tolerance:any>} {, max_ulp_difference = <max_ulp_difference:any>}",
+        )?;
+        if parser.cursor.peek() == b'{' {
+            draft.attributes = parser.dictionary()?;
+        }
+        parser.cursor.expect(":")?;
+        let ty = parser.parse_type()?;
+        parser.dense_of(body, ty)?
+    };
+    match kind {
+        AttributeKind::Elements(Elements { ty, .. }) | AttributeKind::Resource { ty, .. } => {
+            draft.operand_types.push(ty);
+        }
+        _ => return parser.cursor.error("expected elements"),
+    }
+    parser.property(draft, "value", kind);
+    Ok(())
+}
+
+/// `%x [0:4:2, 1:3] : …`: start, limit, maybe stride
+pub(crate) fn slice<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "% [")?;
+    let ranges = parser.list("]", |parser| {
+        let start = parser.cursor.signed()?;
+        parser.cursor.expect(":")?;
+        let limit = parser.cursor.signed()?;
+        let stride = match parser.cursor.eat(":") {
+            true => parser.cursor.signed()?,
+            false => 1,
+        };
+        Ok([start, limit, stride])
+    })?;
+    for (at, name) in ["start_indices", "limit_indices", "strides"]
+        .into_iter()
+        .enumerate()
+    {
+        let values: Vec<i64> = ranges.iter().map(|range| range[at]).collect();
+        let attr = parser.integers_attribute(&values);
+        let name = parser.module.intern(name);
+        draft.property(name, attr);
+    }
+    parser.formatted(draft, "", super::Types::Functional)
+}
+
+/// `%x, format = e5m10 : type`
+pub(crate) fn reduce_precision<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "%, format = ")?;
+    let word = parser.cursor.peek_word();
+    let bits = word
+        .strip_prefix('e')
+        .and_then(|rest| rest.split_once('m'))
+        .and_then(|(e, m)| Some((e.parse::<i32>().ok()?, m.parse::<i32>().ok()?)));
+    let Some((exponent, mantissa)) = bits else {
+        return parser.cursor.expected("a format such as `e5m10`");
+    };
+    parser.cursor.word();
+    for (name, value) in [("exponent_bits", exponent), ("mantissa_bits", mantissa)] {
+        let attr = parser.integer_attribute(value.into(), 32);
+        let name = parser.module.intern(name);
+        draft.property(name, attr);
+    }
+    parser.formatted(draft, "", super::Types::Same)
+}
+
+/// `%a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1], precision = [DEFAULT,
+/// HIGHEST], algorithm = <…> : …`
+pub(crate) fn dot_general<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "%, %")?;
+    let mut named = Vec::new();
+    for (word, field) in [
+        ("batching_dims", "batching"),
+        ("contracting_dims", "contracting"),
+    ] {
+        let back = parser.cursor.pos;
+        if !parser.cursor.eat(",") || !parser.cursor.eat_word(word) {
+            parser.cursor.pos = back;
+            continue;
+        }
+        parser.cursor.expect("=")?;
+        let left = parser.integer_list()?;
+        parser.cursor.expect_word("x")?;
+        let right = parser.integer_list()?;
+        for (side, values) in [("lhs", left), ("rhs", right)] {
+            if !values.is_empty() {
+                let name = parser.module.intern(&format!("{side}_{field}_dimensions"));
+                named.push((name, parser.integers_attribute(&values)));
+            }
+        }
+    }
+    let name = parser.module.intern("stablehlo.dot");
+    let kind = AttributeKind::Dialect {
+        name,
+        body: crate::mlir::DialectBody::Fields(named.into()),
+    };
+    parser.property(draft, "dot_dimension_numbers", kind);
+    parser.formatted(
+        draft,
+        "{, precision = <precision_config:precisions>} {, algorithm = <algorithm:algorithm>}",
+        super::Types::Functional,
+    )
+}
+
+/// `(%x, %k) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {…} {…} : …`
+pub(crate) fn convolution<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "(%*) dim_numbers =")?;
+    let name = parser.module.intern("stablehlo.conv");
+    let body = parser.dimension_numbers()?;
+    let kind = AttributeKind::Dialect { name, body };
+    parser.property(draft, "dimension_numbers", kind);
+    parser.format(draft, ", window = ")?;
+    parser.cursor.expect("{")?;
+    parser.list("}", |parser| {
+        let word = parser.cursor.word();
+        parser.cursor.expect("=")?;
+        let (name, attr) = match word {
+            "stride" => ("window_strides", integers(parser)?),
+            "lhs_dilate" => ("lhs_dilation", integers(parser)?),
+            "rhs_dilate" => ("rhs_dilation", integers(parser)?),
+            "reverse" => ("window_reversal", booleans(parser)?),
+            "pad" => ("padding", padding(parser)?),
+            _ => return parser.cursor.expected("`=` behind a part of the window"),
+        };
+        let name = parser.module.intern(name);
+        draft.property(name, attr);
+        Ok(())
+    })?;
+    parser.formatted(draft, "", super::Types::Functional)
+}
+
+fn integers(parser: &mut Parser<'_>) -> Result<Attr> {
+    let values = parser.integer_list()?;
+    Ok(parser.integers_attribute(&values))
+}
+
+/// `[true, false]`, or `[1, 0]`
+fn booleans(parser: &mut Parser<'_>) -> Result<Attr> {
+    parser.cursor.expect("[")?;
+    let values = parser.list("]", |parser| match parser.cursor.peek_word() {
+        word @ ("true" | "false") => {
+            parser.cursor.word();
+            Ok(u8::from(word == "true"))
+        }
+        _ => Ok(u8::from(parser.cursor.signed()? != 0)),
+    })?;
+    let element = parser.module.types.integer(1);
+    let data = values.into();
+    let kind = AttributeKind::DenseArray { element, data };
+    Ok(parser.module.attributes.intern(kind))
+}
+
+/// `[[0, 1], [1, 0]]`: low and high of each dimension
+fn padding(parser: &mut Parser<'_>) -> Result<Attr> {
+    parser.cursor.expect("[")?;
+    let pairs = parser.list("]", |parser| {
+        let pair = parser.integer_list()?;
+        match pair.len() {
+            2 => Ok(pair),
+            _ => parser
+                .cursor
+                .error("padding has two numbers for each dimension"),
+        }
+    })?;
+    let data: Vec<u8> = pairs
+        .iter()
+        .flatten()
+        .flat_map(|n| n.to_le_bytes())
+        .collect();
+    let element = parser.module.types.integer(64);
+    let ty = parser
+        .module
+        .types
+        .tensor(&[pairs.len() as u64, 2], element);
+    let kind = AttributeKind::Elements(Elements::new(ty, 8, data));
+    Ok(parser.module.attributes.intern(kind))
+}
+
+/// `(%a init: %x), (%b init: %y) across dimensions = [1] {…} : … reducer(…) (…) {…}`, or
+/// `(%a init: %x) applies name across dimensions = [1] {…} : …`
+pub(crate) fn reduce<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    let mut initial = Vec::new();
+    loop {
+        parser.format(draft, "(% init")?;
+        parser.cursor.expect(":")?;
+        initial.push(parser.operand()?);
+        parser.cursor.expect(")")?;
+        if !parser.cursor.eat(",") {
+            break;
+        }
+    }
+    draft.operands.extend(&initial);
+    let mut applied = None;
+    if parser.cursor.eat_word("applies") {
+        let start = parser.cursor.pos;
+        let name = super::full_operation_name(parser.cursor.word());
+        applied = Some((parser.module.intern(&name), parser.cursor.since(start)));
+    }
+    parser.formatted(
+        draft,
+        "across dimensions = <dimensions:i64s>",
+        super::Types::Functional,
+    )?;
+    let blocks = match applied {
+        Some((name, place)) => {
+            let ty = scalar_of_result(parser, draft)?;
+            vec![parser.applied_block(name, place, ty)?]
+        }
+        None => reducer(parser, initial.len())?,
+    };
+    draft.regions.push(blocks);
+    Ok(())
+}
+
+/// Type of a tensor without dimensions of the elements of the first result.
+fn scalar_of_result(parser: &mut Parser<'_>, draft: &Draft<'_>) -> Result<Type> {
+    match draft.operand_types.first() {
+        Some(&ty) => {
+            let element = parser.module.types.element(ty);
+            Ok(parser.module.types.tensor(&[], element))
+        }
+        None => parser
+            .cursor
+            .error_at(draft.place, "a reduction has operands"),
+    }
+}
+
+/// `reducer(%a: type, %b: type) (…) {…}`: the block's arguments are first all first ones, then
+/// all second ones.
+fn reducer<'a>(parser: &mut Parser<'a>, count: usize) -> Result<Vec<Block>> {
+    parser.cursor.expect_word("reducer")?;
+    let (mut first, mut second) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        parser.cursor.expect("(")?;
+        first.push(located_argument(parser)?);
+        parser.cursor.expect(",")?;
+        second.push(located_argument(parser)?);
+        parser.cursor.expect(")")?;
+    }
+    first.append(&mut second);
+    parser.region(Some(&first), false)
+}
+
+fn located_argument<'a>(parser: &mut Parser<'a>) -> Result<Argument<'a>> {
+    let argument = parser.argument()?;
+    parser.optional_location()?;
+    Ok(argument)
+}
+
+/// `(%i = %a, …) : types attributes {…} cond {…} do {…}`
+pub(crate) fn while_loop<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.cursor.expect("(")?;
+    let mut names = Vec::new();
+    draft.operands = parser.list(")", |parser| {
+        parser.cursor.skip();
+        let start = parser.cursor.pos;
+        let name = parser.value_name()?;
+        names.push((name, parser.cursor.since(start)));
+        parser.cursor.expect("=")?;
+        parser.operand()
+    })?;
+    let mut types = Vec::new();
+    if parser.cursor.eat(":") {
+        types = parser.type_list()?;
+    }
+    if types.len() != names.len() {
+        let message = format!(
+            "{} values of a loop have {} types",
+            names.len(),
+            types.len()
+        );
+        return parser.cursor.error_at(draft.place, message);
+    }
+    parser.attributes_with_word(draft)?;
+    for word in ["cond", "do"] {
+        parser.cursor.expect_word(word)?;
+        let arguments: Vec<Argument<'_>> = names
+            .iter()
+            .zip(&types)
+            .map(|(&(name, place), &ty)| Argument { name, place, ty })
+            .collect();
+        draft.regions.push(parser.region(Some(&arguments), false)?);
+    }
+    draft.operand_types.clone_from(&types);
+    draft.result_types = types;
+    Ok(())
+}
+
+/// `(%a, %b) inits(%x) dimension=0 attributes {…} {…} : …`
+pub(crate) fn scan<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    parser.format(draft, "(%*)")?;
+    let inputs = draft.operands.len();
+    parser.format(draft, "inits(%*) dimension = <dimension:i64>")?;
+    let carries = draft.operands.len() - inputs;
+    parser.attributes_with_word(draft)?;
+    draft.regions.push(parser.region(None, false)?);
+    parser.formatted(draft, "", super::Types::Functional)?;
+    let Some(outputs) = draft.result_types.len().checked_sub(carries) else {
+        let message = "a scan has a result for each initial value";
+        return parser.cursor.error_at(draft.place, message);
+    };
+    parser.segment_sizes(draft, "operandSegmentSizes", &[inputs, carries]);
+    parser.segment_sizes(draft, "resultSegmentSizes", &[outputs, carries]);
+    Ok(())
+}
+
+/// What several forms share.
+impl<'a> Parser<'a> {
+    /// Adds an attribute that belongs to the operation.
+    fn property(&mut self, draft: &mut Draft<'a>, name: &str, kind: AttributeKind) {
+        let name = self.module.intern(name);
+        let attr = self.module.attributes.intern(kind);
+        draft.property(name, attr);
+    }
+
+    /// `attributes {…}`, if it stands next.
+    fn attributes_with_word(&mut self, draft: &mut Draft<'a>) -> Result<()> {
+        if self.cursor.eat_word("attributes") {
+            draft.attributes = self.dictionary()?;
+        }
+        Ok(())
+    }
+
+    /// A type with what stands behind it: `{…}` and a location.
+    fn with_attributes(&mut self, ty: Type) -> Result<(Type, Attr)> {
+        let named = match self.cursor.peek() {
+            b'{' => self.dictionary()?,
+            _ => Vec::new(),
+        };
+        self.optional_location()?;
+        let kind = AttributeKind::Dictionary(named.into());
+        Ok((ty, self.module.attributes.intern(kind)))
+    }
+
+    /// Attributes of parameters or results, if there are any.
+    fn argument_attributes(&mut self, draft: &mut Draft<'a>, name: &str, all: &[(Type, Attr)]) {
+        let empty = AttributeKind::Dictionary(Box::default());
+        let attributes = &self.module.attributes;
+        if all.iter().any(|&(_, attr)| *attributes.kind(attr) != empty) {
+            let list = all.iter().map(|&(_, attr)| attr).collect();
+            self.property(draft, name, AttributeKind::Array(list));
+        }
+    }
+
+    fn segment_sizes(&mut self, draft: &mut Draft<'a>, name: &str, sizes: &[usize]) {
+        let element = self.module.types.integer(32);
+        let bytes = sizes.iter().flat_map(|&size| (size as u32).to_le_bytes());
+        let kind = AttributeKind::DenseArray {
+            element,
+            data: bytes.collect(),
+        };
+        self.property(draft, name, kind);
+    }
+
+    /// `[DEFAULT, HIGHEST]`
+    pub(crate) fn precisions(&mut self) -> Result<Attr> {
+        self.cursor.expect("[")?;
+        let list = self.list("]", |parser| match parser.cursor.word() {
+            "" => parser.cursor.expected("a precision"),
+            word => Ok(parser.keyword_attribute("stablehlo.precision", word)),
+        })?;
+        let kind = AttributeKind::Array(list.into());
+        Ok(self.module.attributes.intern(kind))
+    }
+}

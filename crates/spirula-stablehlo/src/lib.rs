@@ -1,0 +1,8 @@
+//! StableHLO: programs of JAX, PyTorch/XLA and others, read and checked.
+//!
+//! - [`mlir`]: modules as data; reading MLIR text ([`mlir::parse`]) and printing it. Operations
+//!   of `mhlo` that StableHLO shares are read as StableHLO's, and custom assembly forms become
+//!   what the generic form says, so that what comes after sees one form of each operation.
+
+mod dialect;
+pub mod mlir;

@@ -1,0 +1,236 @@
+//! Attributes of operations by name, as what they mean.
+//!
+//! Every function here gives `None` where the attribute is absent or of another kind.
+
+use super::attribute::{Attr, AttributeKind, DialectBody};
+use super::id::{Op, Value};
+use super::module::{Module, Resource};
+use super::types::{Type, TypeKind};
+
+/// Constant elements: bytes as [`super::Elements`] describes them.
+#[derive(Clone, Copy, Debug)]
+pub struct ElementsRef<'a> {
+    /// Type of the whole.
+    pub ty: Type,
+    /// Whether there is one element that stands for all.
+    pub splat: bool,
+    /// The bytes.
+    pub data: &'a [u8],
+}
+
+impl Module {
+    /// An attribute of an operation, property or not.
+    pub fn attribute(&self, op: Op, name: &str) -> Option<Attr> {
+        let mut all = self.properties(op).iter().chain(self.discardable(op));
+        all.find(|(key, _)| self.str(*key) == name)
+            .map(|&(_, attr)| attr)
+    }
+
+    /// What an attribute of an operation is.
+    pub fn kind(&self, op: Op, name: &str) -> Option<&AttributeKind> {
+        Some(self.attributes.kind(self.attribute(op, name)?))
+    }
+
+    /// An integer, such as `iota_dimension`.
+    pub fn integer(&self, op: Op, name: &str) -> Option<i64> {
+        self.as_integer(self.attribute(op, name)?)
+    }
+
+    /// A float, such as `epsilon`.
+    pub fn float(&self, op: Op, name: &str) -> Option<f64> {
+        match *self.kind(op, name)? {
+            AttributeKind::Float { bits, ty } => match *self.types.kind(ty) {
+                TypeKind::Float(float) => Some(float.format().decode(bits)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// A truth value, such as `is_stable`.
+    pub fn boolean(&self, op: Op, name: &str) -> Option<bool> {
+        Some(self.integer(op, name)? != 0)
+    }
+
+    /// Integers, such as `dimensions`, from a dense array, from elements or from an array.
+    pub fn integers(&self, op: Op, name: &str) -> Option<Vec<i64>> {
+        self.as_integers(self.attribute(op, name)?)
+    }
+
+    /// The word of an enumeration, such as `EQ` of `comparison_direction`.
+    pub fn keyword(&self, op: Op, name: &str) -> Option<&str> {
+        self.as_keyword(self.attribute(op, name)?)
+    }
+
+    /// A string, such as `call_target_name`.
+    pub fn text(&self, op: Op, name: &str) -> Option<&str> {
+        match *self.kind(op, name)? {
+            AttributeKind::String(text) => Some(self.str(text)),
+            _ => None,
+        }
+    }
+
+    /// The last name of a reference to a symbol, such as `callee`.
+    pub fn callee(&self, op: Op, name: &str) -> Option<&str> {
+        match self.kind(op, name)? {
+            AttributeKind::SymbolRef(path) => path.last().map(|&symbol| self.str(symbol)),
+            _ => None,
+        }
+    }
+
+    /// A type, such as `function_type`.
+    pub fn type_attribute(&self, op: Op, name: &str) -> Option<Type> {
+        match *self.kind(op, name)? {
+            AttributeKind::Type(ty) => Some(ty),
+            _ => None,
+        }
+    }
+
+    /// Constant elements, such as `value`.
+    pub fn elements(&self, op: Op, name: &str) -> Option<ElementsRef<'_>> {
+        self.as_elements(self.attribute(op, name)?)
+    }
+
+    /// One of the fields of an attribute of a dialect, such as `lhs_contracting_dimensions` of
+    /// `#stablehlo.dot`.
+    pub fn field(&self, attr: Attr, name: &str) -> Option<Attr> {
+        let fields = match self.attributes.kind(attr) {
+            AttributeKind::Dialect {
+                body: DialectBody::Fields(fields),
+                ..
+            }
+            | AttributeKind::Dictionary(fields) => fields,
+            _ => return None,
+        };
+        let mut fields = fields.iter();
+        fields
+            .find(|(key, _)| self.str(*key) == name)
+            .map(|&(_, attr)| attr)
+    }
+
+    /// The integers of a field; none where the field is absent, which then is its default.
+    pub fn field_integers(&self, attr: Attr, name: &str) -> Vec<i64> {
+        let field = self.field(attr, name);
+        field
+            .and_then(|field| self.as_integers(field))
+            .unwrap_or_default()
+    }
+
+    /// The integer of a field; zero where the field is absent, which then is its default.
+    pub fn field_integer(&self, attr: Attr, name: &str) -> i64 {
+        let field = self.field(attr, name);
+        field
+            .and_then(|field| self.as_integer(field))
+            .unwrap_or_default()
+    }
+
+    /// An attribute as an integer.
+    pub fn as_integer(&self, attr: Attr) -> Option<i64> {
+        match *self.attributes.kind(attr) {
+            AttributeKind::Integer { value, .. } => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    /// An attribute as the word of an enumeration.
+    pub fn as_keyword(&self, attr: Attr) -> Option<&str> {
+        match *self.attributes.kind(attr) {
+            AttributeKind::Dialect {
+                body: DialectBody::Keyword(word),
+                ..
+            } => Some(self.str(word)),
+            _ => None,
+        }
+    }
+
+    /// An attribute as integers of at most 64 bits. A splat gives one number for each element.
+    pub fn as_integers(&self, attr: Attr) -> Option<Vec<i64>> {
+        match self.attributes.kind(attr) {
+            AttributeKind::DenseArray { element, data } => self.decode_integers(*element, data),
+            AttributeKind::Elements(_) | AttributeKind::Resource { .. } => {
+                let all = self.as_elements(attr)?;
+                let mut numbers = self.decode_integers(self.types.element(all.ty), all.data)?;
+                if let (true, &[number]) = (all.splat, numbers.as_slice()) {
+                    let count = usize::try_from(self.types.elements(all.ty)?).ok()?;
+                    // A splat may stand for more elements than memory holds.
+                    (count <= MAX_SPLAT).then(|| numbers.resize(count, number))?;
+                }
+                Some(numbers)
+            }
+            AttributeKind::Array(list) => list.iter().map(|&attr| self.as_integer(attr)).collect(),
+            _ => None,
+        }
+    }
+
+    fn decode_integers(&self, element: Type, data: &[u8]) -> Option<Vec<i64>> {
+        if !matches!(
+            self.types.kind(element),
+            TypeKind::Integer { .. } | TypeKind::Index
+        ) {
+            return None;
+        }
+        let width = self.types.element_bytes(element)?;
+        if width == 0 || width > 8 {
+            return None;
+        }
+        let decode = |bytes: &[u8]| self.extend(element, bytes);
+        data.chunks_exact(width).map(decode).collect()
+    }
+
+    /// The value of an integer element.
+    fn extend(&self, element: Type, bytes: &[u8]) -> Option<i64> {
+        let mut all = [0; 8];
+        all[..bytes.len()].copy_from_slice(bytes);
+        let value = u64::from_le_bytes(all);
+        match *self.types.kind(element) {
+            TypeKind::Integer { width, sign } if width < 64 => {
+                let signed = match sign {
+                    super::Signedness::Unsigned => false,
+                    super::Signedness::Signless => width > 1,
+                    super::Signedness::Signed => true,
+                };
+                let shift = 64 - width;
+                let extended = ((value << shift) as i64) >> shift;
+                Some(if signed { extended } else { value as i64 })
+            }
+            _ => Some(value as i64),
+        }
+    }
+
+    /// An attribute as constant elements; a resource is looked up.
+    pub fn as_elements(&self, attr: Attr) -> Option<ElementsRef<'_>> {
+        match self.attributes.kind(attr) {
+            AttributeKind::Elements(elements) => Some(ElementsRef {
+                ty: elements.ty,
+                splat: elements.splat,
+                data: &elements.data,
+            }),
+            AttributeKind::Resource { key, ty } => {
+                let builtin = self.symbol("builtin")?;
+                let of = |r: &&Resource| r.dialect == builtin && r.key == *key;
+                let blob = self.resources().iter().find(of)?;
+                Some(ElementsRef {
+                    ty: *ty,
+                    splat: false,
+                    data: &blob.data,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// A function of the outermost module by its name.
+    pub fn function(&self, name: &str) -> Option<Op> {
+        self.function_index.get(&self.symbol(name)?).copied()
+    }
+
+    /// The constant elements that a value always has.
+    pub fn constant(&self, value: Value) -> Option<ElementsRef<'_>> {
+        let op = self.defining_op(value)?;
+        let is_constant = self.name(op).ends_with(".constant");
+        is_constant.then(|| self.elements(op, "value")).flatten()
+    }
+}
+
+/// Most elements of a splat that are written out as integers.
+const MAX_SPLAT: usize = 1 << 24;

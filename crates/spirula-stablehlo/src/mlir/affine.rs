@@ -1,0 +1,130 @@
+//! Affine maps and integer sets.
+//!
+//! Expressions are in the form that MLIR gives them: constants are folded and stand on the
+//! right, sums are `variable first`, differences are sums with negative multiples.
+
+/// An affine expression over dimensions and symbols.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Affine {
+    /// `d0`
+    Dim(u32),
+    /// `s0`
+    Symbol(u32),
+    /// A number.
+    Constant(i64),
+    /// Two expressions and what is done with them.
+    Binary(AffineOp, Box<Affine>, Box<Affine>),
+}
+
+/// What is done with two expressions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AffineOp {
+    /// `+`
+    Add,
+    /// `*`
+    Mul,
+    /// `mod`
+    Mod,
+    /// `floordiv`
+    FloorDiv,
+    /// `ceildiv`
+    CeilDiv,
+}
+
+/// `(d0, d1)[s0] -> (d0 + s0, d1)`
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AffineMap {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// Number of symbols.
+    pub symbols: u32,
+    /// One expression for each result.
+    pub results: Vec<Affine>,
+}
+
+/// `(d0)[s0] : (d0 - 1 >= 0, s0 - d0 == 0)`
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IntegerSet {
+    /// Number of dimensions.
+    pub dims: u32,
+    /// Number of symbols.
+    pub symbols: u32,
+    /// Expressions that are zero (`true`) or at least zero.
+    pub constraints: Vec<(Affine, bool)>,
+}
+
+impl Affine {
+    /// Whether no dimension occurs.
+    pub fn is_symbolic(&self) -> bool {
+        match self {
+            Affine::Dim(_) => false,
+            Affine::Symbol(_) | Affine::Constant(_) => true,
+            Affine::Binary(_, a, b) => a.is_symbolic() && b.is_symbolic(),
+        }
+    }
+
+    fn as_constant(&self) -> Option<i64> {
+        match *self {
+            Affine::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// `self op other` in MLIR's form, or `None` where the arithmetic of constants overflows or
+    /// divides by a number that is not positive.
+    pub fn combine(self, op: AffineOp, other: Affine) -> Option<Affine> {
+        let (mut a, mut b) = (self, other);
+        if let (Some(x), Some(y)) = (a.as_constant(), b.as_constant()) {
+            return op.fold(x, y).map(Affine::Constant);
+        }
+        if matches!(op, AffineOp::Add | AffineOp::Mul) {
+            let swap = a.as_constant().is_some() || (a.is_symbolic() && !b.is_symbolic());
+            if swap {
+                std::mem::swap(&mut a, &mut b);
+            }
+        }
+        match (op, b.as_constant()) {
+            (AffineOp::Add, Some(0)) | (AffineOp::Mul, Some(1)) => return Some(a),
+            (AffineOp::FloorDiv | AffineOp::CeilDiv, Some(1)) => return Some(a),
+            (AffineOp::Mul, Some(0)) | (AffineOp::Mod, Some(1)) => {
+                return Some(Affine::Constant(0));
+            }
+            (AffineOp::Mod | AffineOp::FloorDiv | AffineOp::CeilDiv, Some(y)) if y < 1 => {
+                return None;
+            }
+            _ => {}
+        }
+        if let (Affine::Binary(inner, _, c), Some(y)) = (&a, b.as_constant())
+            && *inner == op
+            && matches!(op, AffineOp::Add | AffineOp::Mul)
+            && let Some(x) = c.as_constant()
+        {
+            let Affine::Binary(_, a, _) = a else {
+                return None;
+            };
+            return a.combine(op, Affine::Constant(op.fold(x, y)?));
+        }
+        // A constant moves to the end of a sum.
+        if op == AffineOp::Add
+            && let Affine::Binary(AffineOp::Add, x, c) = &a
+            && c.as_constant().is_some()
+        {
+            let sum = x.as_ref().clone().combine(op, b)?;
+            return sum.combine(op, c.as_ref().clone());
+        }
+        Some(Affine::Binary(op, Box::new(a), Box::new(b)))
+    }
+}
+
+impl AffineOp {
+    fn fold(self, x: i64, y: i64) -> Option<i64> {
+        match self {
+            AffineOp::Add => x.checked_add(y),
+            AffineOp::Mul => x.checked_mul(y),
+            _ if y < 1 => None,
+            AffineOp::Mod => x.checked_rem_euclid(y),
+            AffineOp::FloorDiv => x.checked_div_euclid(y),
+            AffineOp::CeilDiv => x.checked_neg()?.checked_div_euclid(y)?.checked_neg(),
+        }
+    }
+}

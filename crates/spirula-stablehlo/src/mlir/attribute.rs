@@ -1,0 +1,112 @@
+//! Attributes, each stored once.
+
+use super::affine::{AffineMap, IntegerSet};
+use super::elements::Elements;
+use super::id::dense_id;
+use super::interner::{Interner, Symbol};
+use super::location::Loc;
+use super::types::Type;
+
+dense_id! {
+    /// An attribute. Equal attributes of a module have equal ids.
+    Attr, "attr"
+}
+
+/// A name and its attribute.
+pub type Named = (Symbol, Attr);
+
+/// What an attribute is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum AttributeKind {
+    /// `unit`, or a name in a dictionary without a value.
+    Unit,
+    /// `5 : i64`; `true` and `false` are of `i1` and have the values 1 and 0.
+    Integer {
+        /// The value, between the least and the greatest of the type.
+        value: i128,
+        /// An integer type or `index`.
+        ty: Type,
+    },
+    /// `3.0 : f32`
+    Float {
+        /// Bits in the format of the type.
+        bits: u64,
+        /// A floating-point type.
+        ty: Type,
+    },
+    /// `"text"`
+    String(Symbol),
+    /// `"text"` whose bytes are no UTF-8.
+    Bytes(Box<[u8]>),
+    /// `@root::@nested`
+    SymbolRef(Box<[Symbol]>),
+    /// `i32`, `tensor<2xf32>`
+    Type(Type),
+    /// `[…]`
+    Array(Box<[Attr]>),
+    /// `{…}`, ordered by the text of the names.
+    Dictionary(Box<[Named]>),
+    /// `dense<…> : tensor<…>`
+    Elements(Elements),
+    /// `dense_resource<key> : tensor<…>`
+    Resource {
+        /// Name of the blob.
+        key: Symbol,
+        /// Type of the elements as a whole.
+        ty: Type,
+    },
+    /// `array<i64: 1, 2>`
+    DenseArray {
+        /// Type of the elements.
+        element: Type,
+        /// Elements one after the other, little-endian, in whole bytes.
+        data: Box<[u8]>,
+    },
+    /// `affine_map<(d0) -> (d0)>`
+    AffineMap(Box<AffineMap>),
+    /// `affine_set<(d0) : (d0 >= 0)>`
+    IntegerSet(Box<IntegerSet>),
+    /// `loc(…)`
+    Location(Loc),
+    /// `#dialect.name<…>` or `#dialect<name …>`
+    Dialect {
+        /// Dialect and name: `stablehlo.precision`, `stablehlo.gather`. Names of the `mhlo`
+        /// dialect that StableHLO shares are those of `stablehlo`.
+        name: Symbol,
+        /// What it says.
+        body: DialectBody,
+    },
+}
+
+/// What an attribute of a dialect says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DialectBody {
+    /// One word: `#stablehlo<precision DEFAULT>`.
+    Keyword(Symbol),
+    /// Values by name, in the order of the dialect's definition, defaults left out. Lists of
+    /// integers are [`AttributeKind::DenseArray`] of `i64`.
+    Fields(Box<[Named]>),
+    /// Anything else: the text in the angle brackets, with them; empty if nothing stands there.
+    Text(Symbol),
+}
+
+/// All attributes of a module.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes(Interner<AttributeKind>);
+
+impl Attributes {
+    /// The attribute of this kind.
+    pub fn intern(&mut self, kind: AttributeKind) -> Attr {
+        Attr::new(self.0.intern(kind))
+    }
+
+    /// What an attribute is.
+    pub fn kind(&self, attr: Attr) -> &AttributeKind {
+        self.0.get(attr.index())
+    }
+
+    /// The attribute of this kind, if the module has it.
+    pub fn find(&self, kind: &AttributeKind) -> Option<Attr> {
+        self.0.find(kind).map(Attr::new)
+    }
+}

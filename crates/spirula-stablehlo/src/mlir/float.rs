@@ -1,0 +1,314 @@
+//! The floating-point formats of MLIR and their bits.
+//!
+//! Every format of at most 64 bits is a row of [`FLOATS`]; conversion from and to `f64` is one
+//! function for all of them. Conversion rounds to nearest, ties to even. What a format has for
+//! infinity and NaN is its [`Specials`] (see the documentation of LLVM's `APFloat`, and the
+//! papers and specifications that define the formats: OCP's "8-bit floating point" and
+//! "Microscaling formats", and arXiv:2206.02915 for the `FNUZ` ones).
+
+/// What a format does with the encodings that IEEE 754 reserves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Specials {
+    /// Infinities and NaNs as in IEEE 754.
+    Ieee,
+    /// No infinities; all ones is NaN (`FN`).
+    NanAllOnes,
+    /// No infinities, no negative zero; the encoding of negative zero is NaN (`FNUZ`).
+    NanNegativeZero,
+    /// Neither infinities nor NaNs.
+    Finite,
+    /// Only an exponent, without sign or zero; all ones is NaN (`f8E8M0FNU`).
+    ExponentOnly,
+}
+
+/// A floating-point format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatFormat {
+    /// MLIR's name of the type.
+    pub name: &'static str,
+    /// All bits.
+    pub width: u32,
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the significand that are stored.
+    pub mantissa: u32,
+    /// What is subtracted from a stored exponent.
+    pub bias: i32,
+    /// Infinities and NaNs.
+    pub specials: Specials,
+}
+
+/// All formats. [`super::TypeKind::Float`] has a position in this table.
+pub const FLOATS: &[FloatFormat] = &[
+    row("f16", 16, 5, 10, 15, Specials::Ieee),
+    row("bf16", 16, 8, 7, 127, Specials::Ieee),
+    row("f32", 32, 8, 23, 127, Specials::Ieee),
+    row("f64", 64, 11, 52, 1023, Specials::Ieee),
+    row("tf32", 19, 8, 10, 127, Specials::Ieee),
+    row("f8E5M2", 8, 5, 2, 15, Specials::Ieee),
+    row("f8E4M3", 8, 4, 3, 7, Specials::Ieee),
+    row("f8E4M3FN", 8, 4, 3, 7, Specials::NanAllOnes),
+    row("f8E5M2FNUZ", 8, 5, 2, 16, Specials::NanNegativeZero),
+    row("f8E4M3FNUZ", 8, 4, 3, 8, Specials::NanNegativeZero),
+    row("f8E4M3B11FNUZ", 8, 4, 3, 11, Specials::NanNegativeZero),
+    row("f8E3M4", 8, 3, 4, 3, Specials::Ieee),
+    row("f4E2M1FN", 4, 2, 1, 1, Specials::Finite),
+    row("f6E2M3FN", 6, 2, 3, 1, Specials::Finite),
+    row("f6E3M2FN", 6, 3, 2, 3, Specials::Finite),
+    row("f8E8M0FNU", 8, 8, 0, 127, Specials::ExponentOnly),
+];
+
+const fn row(
+    name: &'static str,
+    width: u32,
+    exponent: u32,
+    mantissa: u32,
+    bias: i32,
+    specials: Specials,
+) -> FloatFormat {
+    FloatFormat {
+        name,
+        width,
+        exponent,
+        mantissa,
+        bias,
+        specials,
+    }
+}
+
+/// One of [`FLOATS`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Float(u8);
+
+impl Float {
+    /// IEEE 754 half precision.
+    pub const F16: Float = Float(0);
+    /// The upper half of `f32`.
+    pub const BF16: Float = Float(1);
+    /// IEEE 754 single precision.
+    pub const F32: Float = Float(2);
+    /// IEEE 754 double precision.
+    pub const F64: Float = Float(3);
+
+    /// The format with this name.
+    pub fn named(name: &str) -> Option<Float> {
+        let at = FLOATS.iter().position(|format| format.name == name)?;
+        Some(Float(at as u8))
+    }
+
+    /// Its row.
+    pub const fn format(self) -> &'static FloatFormat {
+        &FLOATS[self.0 as usize]
+    }
+
+    /// MLIR's name of the type.
+    pub const fn name(self) -> &'static str {
+        self.format().name
+    }
+
+    /// All bits.
+    pub const fn width(self) -> u32 {
+        self.format().width
+    }
+}
+
+impl std::fmt::Debug for Float {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FloatFormat {
+    fn mask(&self) -> u64 {
+        u64::MAX >> (64 - self.width)
+    }
+
+    fn sign_bit(&self) -> u64 {
+        match self.specials {
+            Specials::ExponentOnly => 0,
+            _ => 1 << (self.width - 1),
+        }
+    }
+
+    /// The largest stored exponent.
+    fn top_exponent(&self) -> u64 {
+        (1 << self.exponent) - 1
+    }
+
+    fn nan(&self) -> u64 {
+        let quiet = |mantissa: u32| 1 << mantissa.saturating_sub(1);
+        match self.specials {
+            Specials::Ieee => self.top_exponent() << self.mantissa | quiet(self.mantissa),
+            Specials::NanAllOnes => self.mask() >> 1,
+            Specials::NanNegativeZero => self.sign_bit(),
+            Specials::Finite => 0,
+            Specials::ExponentOnly => self.mask(),
+        }
+    }
+
+    /// Magnitude of the largest finite value.
+    fn largest(&self) -> u64 {
+        match self.specials {
+            Specials::Ieee => (self.top_exponent() << self.mantissa) - 1,
+            Specials::NanAllOnes => (self.mask() >> 1) - 1,
+            Specials::NanNegativeZero | Specials::Finite => self.mask() >> 1,
+            Specials::ExponentOnly => self.mask() - 1,
+        }
+    }
+
+    /// What a value above the largest becomes: infinity, or NaN where there is none; formats
+    /// without either saturate.
+    fn overflow(&self) -> u64 {
+        match self.specials {
+            Specials::Ieee => self.top_exponent() << self.mantissa,
+            Specials::Finite => self.largest(),
+            _ => self.nan(),
+        }
+    }
+
+    /// The bits of the nearest value of this format, ties to even.
+    pub fn encode(&self, value: f64) -> u64 {
+        if self.width == 64 {
+            return value.to_bits();
+        }
+        let sign = if value.is_sign_negative() {
+            self.sign_bit()
+        } else {
+            0
+        };
+        if value.is_nan() {
+            return sign_of_nan(self, sign) | self.nan();
+        }
+        if value.is_infinite() {
+            return sign_of_nan(self, sign) | self.overflow();
+        }
+        let magnitude = self.round(value.abs());
+        match self.specials {
+            Specials::NanNegativeZero if magnitude == 0 => 0,
+            _ if magnitude > self.largest() => sign_of_nan(self, sign) | self.overflow(),
+            _ => sign | magnitude,
+        }
+    }
+
+    /// Rounds a finite magnitude to the bits of this format; too large a one gives bits above
+    /// those of the largest value.
+    fn round(&self, value: f64) -> u64 {
+        let bits = value.to_bits();
+        let stored = (bits >> 52) as i32;
+        let fraction = bits & ((1 << 52) - 1);
+        if stored == 0 && fraction == 0 {
+            return 0;
+        }
+        // Value is significand * 2^(exponent - 52), the significand with its leading bit.
+        let (significand, exponent) = match stored {
+            0 => (fraction, -1022),
+            _ => (fraction | 1 << 52, stored - 1023),
+        };
+        let lowest = match self.specials {
+            Specials::ExponentOnly => -self.bias,
+            _ => 1 - self.bias,
+        };
+        let shift = 52 - self.mantissa as i32 + (lowest - exponent).max(0);
+        let rounded = shift_to_even(significand, shift);
+        let scale = (exponent - lowest).max(0) as u64;
+        match self.specials {
+            Specials::ExponentOnly if exponent < lowest => 0,
+            Specials::ExponentOnly => scale + rounded - 1,
+            // The leading bit of a normal value adds one to the exponent.
+            _ => (scale << self.mantissa) + rounded,
+        }
+    }
+
+    /// The value of the bits, exactly.
+    pub fn decode(&self, bits: u64) -> f64 {
+        let bits = bits & self.mask();
+        if self.width == 64 {
+            return f64::from_bits(bits);
+        }
+        let sign = if bits & self.sign_bit() != 0 {
+            -1.0
+        } else {
+            1.0
+        };
+        let magnitude = bits & !self.sign_bit();
+        let is_nan = match self.specials {
+            Specials::Ieee => magnitude > self.overflow(),
+            Specials::NanNegativeZero => bits == self.nan(),
+            Specials::NanAllOnes | Specials::ExponentOnly => magnitude == self.nan(),
+            Specials::Finite => false,
+        };
+        if is_nan {
+            return f64::NAN;
+        }
+        if self.specials == Specials::Ieee && magnitude == self.overflow() {
+            return sign * f64::INFINITY;
+        }
+        let stored = (magnitude >> self.mantissa) as i32;
+        let fraction = magnitude & ((1 << self.mantissa) - 1);
+        if self.specials == Specials::ExponentOnly {
+            return 2f64.powi(stored - self.bias);
+        }
+        let (significand, exponent) = match stored {
+            0 => (fraction, 1 - self.bias),
+            _ => (fraction | 1 << self.mantissa, stored - self.bias),
+        };
+        sign * significand as f64 * 2f64.powi(exponent - self.mantissa as i32)
+    }
+}
+
+/// NaN of the `FNUZ` formats has no sign: its sign bit is what makes it NaN.
+fn sign_of_nan(format: &FloatFormat, sign: u64) -> u64 {
+    match format.specials {
+        Specials::NanNegativeZero | Specials::ExponentOnly => 0,
+        _ => sign,
+    }
+}
+
+/// `value >> shift`, rounded to nearest, ties to even.
+fn shift_to_even(value: u64, shift: i32) -> u64 {
+    if shift > 60 {
+        return 0;
+    }
+    let (kept, rest, half) = (
+        value >> shift,
+        value & ((1 << shift) - 1),
+        (1u64 << shift) >> 1,
+    );
+    let up = rest > half || (rest == half && half != 0 && kept & 1 == 1);
+    kept + u64::from(up)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decoding_and_encoding_are_inverse() {
+        for format in FLOATS.iter().filter(|format| format.width <= 16) {
+            for bits in 0..1u64 << format.width {
+                let value = format.decode(bits);
+                if value.is_nan() {
+                    assert!(format.decode(format.encode(value)).is_nan());
+                } else {
+                    assert_eq!(format.encode(value), bits, "{} {bits:#x}", format.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn f32_is_what_the_language_has() {
+        let format = Float::F32.format();
+        for value in [
+            0.0, -0.0, 1.1, 1e-45, 1e-40, 3.5e38, -2.5e-46, 7e-46, 1e300, 16777217.0, 16777219.0,
+        ] {
+            assert_eq!(
+                format.encode(value),
+                u64::from((value as f32).to_bits()),
+                "{value}"
+            );
+            let narrow = value as f32;
+            assert_eq!(format.decode(narrow.to_bits().into()), f64::from(narrow));
+        }
+    }
+}

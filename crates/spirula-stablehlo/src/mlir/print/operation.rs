@@ -1,0 +1,364 @@
+//! Operations, regions and blocks as text.
+
+use super::{Numbering, Printer};
+use crate::mlir::{
+    Attr, AttributeKind, Block, Definition, DialectBody, Module, Named, Op, Region, Type, TypeKind,
+    Value,
+};
+
+/// Names of values and blocks.
+struct Names {
+    /// `%3` or `%arg0`, by value; results but the first have none.
+    values: Vec<String>,
+    /// `^bb1`, by block.
+    blocks: Vec<u32>,
+}
+
+impl Names {
+    /// MLIR's numbers: region after region, those of the last operations first.
+    fn new(module: &Module, root: Op, numbering: Numbering) -> Names {
+        let mut names = Names {
+            values: vec![String::new(); module.value_count()],
+            blocks: vec![0; module.block_count()],
+        };
+        let mut next = (0, 0);
+        names.number_results(module, root, &mut next.0);
+        let mut open: Vec<(Region, (u32, u32))> =
+            module.regions(root).map(|region| (region, next)).collect();
+        while let Some((region, start)) = open.pop() {
+            if numbering == Numbering::Scoped {
+                next = start;
+            }
+            names.number_region(module, region, &mut next);
+            for op in module.blocks(region).iter().flat_map(|&b| module.ops(b)) {
+                open.extend(module.regions(*op).map(|region| (region, next)));
+            }
+        }
+        names
+    }
+
+    fn number_region(&mut self, module: &Module, region: Region, next: &mut (u32, u32)) {
+        for (at, &block) in module.blocks(region).iter().enumerate() {
+            self.blocks[block.index()] = at as u32;
+            for argument in module.arguments(block) {
+                let (letters, number) = match at {
+                    0 => ("arg", &mut next.1),
+                    _ => ("", &mut next.0),
+                };
+                self.values[argument.index()] = format!("%{letters}{number}");
+                *number += 1;
+            }
+            for &op in module.ops(block) {
+                self.number_results(module, op, &mut next.0);
+            }
+        }
+    }
+
+    fn number_results(&mut self, module: &Module, op: Op, next: &mut u32) {
+        if let Some(first) = module.results(op).next() {
+            self.values[first.index()] = format!("%{next}");
+            *next += 1;
+        }
+    }
+}
+
+/// Prints operations; `names` are fixed before.
+struct Body<'p, 'm> {
+    printer: &'p mut Printer<'m>,
+    names: Names,
+}
+
+impl Printer<'_> {
+    /// Aliases, the operation, the resource section.
+    pub fn file(&mut self, op: Op, numbering: Numbering) {
+        self.name_affine(op);
+        let names = Names::new(self.module, op, numbering);
+        let mut body = Body {
+            printer: self,
+            names,
+        };
+        body.operation(op, 0);
+        self.out.push('\n');
+        self.resource_section();
+    }
+
+    /// Gives affine maps and integer sets names in the order of their uses, and prints them.
+    fn name_affine(&mut self, root: Op) {
+        let mut found = Vec::new();
+        let mut seen = Seen::default();
+        let mut open = vec![root];
+        while let Some(op) = open.pop() {
+            let named = self.module.properties(op).iter();
+            for &(_, attr) in named.chain(self.module.discardable(op)) {
+                self.find_affine(attr, &mut seen, &mut found);
+            }
+            let regions = self.module.regions(op).rev();
+            for block in regions.flat_map(|region| self.module.blocks(region)).rev() {
+                open.extend(self.module.ops(*block).iter().rev());
+            }
+        }
+        for (kind, is_map) in [("map", true), ("set", false)] {
+            let mut count = 0;
+            for &attr in &found {
+                let map = matches!(
+                    self.module.attributes.kind(attr),
+                    AttributeKind::AffineMap(_)
+                );
+                if map == is_map {
+                    let number = if count > 0 {
+                        count.to_string()
+                    } else {
+                        String::new()
+                    };
+                    self.name_one(attr, format!("#{kind}{number}"));
+                    count += 1;
+                }
+            }
+        }
+    }
+
+    fn name_one(&mut self, attr: Attr, alias: String) {
+        self.out.push_str(&alias);
+        self.out.push_str(" = ");
+        self.write_affine(attr);
+        self.out.push('\n');
+        if self.aliases.len() <= attr.index() {
+            self.aliases.resize(attr.index() + 1, None);
+        }
+        self.aliases[attr.index()] = Some(alias);
+    }
+
+    /// Affine maps and sets inside an attribute.
+    fn find_affine(&self, attr: Attr, seen: &mut Seen, found: &mut Vec<Attr>) {
+        if !first_time(&mut seen.attributes, attr.index()) {
+            return;
+        }
+        match self.module.attributes.kind(attr) {
+            AttributeKind::AffineMap(_) | AttributeKind::IntegerSet(_) => found.push(attr),
+            AttributeKind::Array(list) => {
+                list.iter()
+                    .for_each(|&attr| self.find_affine(attr, seen, found));
+            }
+            AttributeKind::Dictionary(named)
+            | AttributeKind::Dialect {
+                body: DialectBody::Fields(named),
+                ..
+            } => {
+                let attrs = named.iter().map(|&(_, attr)| attr);
+                attrs.for_each(|attr| self.find_affine(attr, seen, found));
+            }
+            AttributeKind::Type(ty) => self.find_affine_in_type(*ty, seen, found),
+            _ => {}
+        }
+    }
+
+    fn find_affine_in_type(&self, ty: Type, seen: &mut Seen, found: &mut Vec<Attr>) {
+        if !first_time(&mut seen.types, ty.index()) {
+            return;
+        }
+        let mut inner = |ty: Type| self.find_affine_in_type(ty, seen, found);
+        match self.module.types.kind(ty) {
+            TypeKind::Tuple(members) => members.iter().for_each(|&ty| inner(ty)),
+            TypeKind::Function { inputs, results } => {
+                inputs.iter().chain(results).for_each(|&ty| inner(ty));
+            }
+            TypeKind::MemRef { layout, space, .. } => {
+                let attrs = layout.iter().chain(space);
+                attrs.for_each(|&attr| self.find_affine(attr, seen, found));
+            }
+            TypeKind::Tensor {
+                encoding: Some(attr),
+                ..
+            } => self.find_affine(*attr, seen, found),
+            _ => {}
+        }
+    }
+
+    /// `{-# dialect_resources: {…} #-}`
+    fn resource_section(&mut self) {
+        let resources = self.module.resources();
+        if resources.is_empty() {
+            return;
+        }
+        self.out.push_str("\n{-#\n  dialect_resources: {\n");
+        let mut at = 0;
+        while at < resources.len() {
+            let dialect = resources[at].dialect;
+            let count = resources[at..]
+                .iter()
+                .take_while(|r| r.dialect == dialect)
+                .count();
+            self.out.push_str("    ");
+            self.write_name(dialect);
+            self.out.push_str(": {\n");
+            for (offset, resource) in resources[at..at + count].iter().enumerate() {
+                self.out.push_str("      ");
+                self.write_name(resource.key);
+                self.out.push_str(": ");
+                let alignment = resource.alignment.to_le_bytes();
+                self.write_hexadecimal(&[&alignment, &*resource.data].concat());
+                self.out
+                    .push_str(if offset + 1 < count { ",\n" } else { "\n" });
+            }
+            at += count;
+            self.out.push_str(if at < resources.len() {
+                "    },\n"
+            } else {
+                "    }\n"
+            });
+        }
+        self.out.push_str("  }\n#-}\n");
+    }
+}
+
+/// Attributes and types that were looked at.
+#[derive(Default)]
+struct Seen {
+    attributes: Vec<bool>,
+    types: Vec<bool>,
+}
+
+fn first_time(seen: &mut Vec<bool>, at: usize) -> bool {
+    if seen.len() <= at {
+        seen.resize(at + 1, false);
+    }
+    !std::mem::replace(&mut seen[at], true)
+}
+
+impl Body<'_, '_> {
+    fn operation(&mut self, op: Op, indent: usize) {
+        let module = self.printer.module;
+        let results = module.results(op);
+        if let Some(first) = module.results(op).next() {
+            let name = &self.names.values[first.index()];
+            self.printer.out.push_str(name);
+            if results.len() > 1 {
+                self.printer.out.push_str(&format!(":{}", results.len()));
+            }
+            self.printer.out.push_str(" = ");
+        }
+        self.printer
+            .out
+            .push_str(&format!("\"{}\"(", module.name(op)));
+        self.values(module.operands(op));
+        self.printer.out.push(')');
+        if !module.successors(op).is_empty() {
+            let labels = module.successors(op).iter().map(|&block| self.label(block));
+            let labels: Vec<String> = labels.collect();
+            self.printer
+                .out
+                .push_str(&format!("[{}]", labels.join(", ")));
+        }
+        self.properties(module.properties(op));
+        if module.regions(op).len() > 0 {
+            self.printer.out.push_str(" (");
+            for (at, region) in module.regions(op).enumerate() {
+                self.printer.out.push_str(if at > 0 { ", " } else { "" });
+                self.region(region, indent);
+            }
+            self.printer.out.push(')');
+        }
+        if !module.discardable(op).is_empty() {
+            self.printer.out.push(' ');
+            self.printer.write_dictionary(module.discardable(op));
+        }
+        self.printer.out.push_str(" : ");
+        let operands: Vec<Type> = module
+            .operands(op)
+            .iter()
+            .map(|&v| module.type_of(v))
+            .collect();
+        let results: Vec<Type> = results.map(|value| module.type_of(value)).collect();
+        self.printer.write_signature(&operands, &results);
+    }
+
+    fn properties(&mut self, named: &[Named]) {
+        if !named.is_empty() {
+            self.printer.out.push_str(" <");
+            self.printer.write_dictionary(named);
+            self.printer.out.push('>');
+        }
+    }
+
+    fn values(&mut self, values: &[Value]) {
+        let names = &self.names;
+        self.printer.separated(values, |printer, &value| {
+            let module = printer.module;
+            if let Definition::Result(op, number) = module.definition(value) {
+                let mut results = module.results(op);
+                if results.len() > 1 {
+                    let first = results.next().map_or(0, Value::index);
+                    let first = &names.values[first];
+                    return printer.out.push_str(&format!("{first}#{number}"));
+                }
+            }
+            printer.out.push_str(&names.values[value.index()]);
+        });
+    }
+
+    fn label(&self, block: Block) -> String {
+        format!("^bb{}", self.names.blocks[block.index()])
+    }
+
+    fn region(&mut self, region: Region, indent: usize) {
+        let module = self.printer.module;
+        self.printer.out.push_str("{\n");
+        let blocks = module.blocks(region);
+        for (at, &block) in blocks.iter().enumerate() {
+            let bare = at == 0 && module.arguments(block).len() == 0;
+            if !bare || module.ops(block).is_empty() {
+                self.header(region, block, at, indent);
+            }
+            for &op in module.ops(block) {
+                self.printer.out.push_str(&" ".repeat(indent + 2));
+                self.operation(op, indent + 2);
+                self.printer.out.push('\n');
+            }
+        }
+        self.printer.out.push_str(&" ".repeat(indent));
+        self.printer.out.push('}');
+    }
+
+    /// `^bb0(%arg0: type):`, with the blocks that go there.
+    fn header(&mut self, region: Region, block: Block, at: usize, indent: usize) {
+        let module = self.printer.module;
+        self.printer.out.push_str(&" ".repeat(indent));
+        let label = self.label(block);
+        self.printer.out.push_str(&label);
+        let arguments: Vec<Value> = module.arguments(block).collect();
+        if !arguments.is_empty() {
+            self.printer.out.push('(');
+            let names = &self.names;
+            self.printer.separated(&arguments, |printer, &argument| {
+                printer.out.push_str(&names.values[argument.index()]);
+                printer.out.push_str(": ");
+                printer.write_type(printer.module.type_of(argument));
+            });
+            self.printer.out.push(')');
+        }
+        self.printer.out.push(':');
+        if at > 0 {
+            self.predecessors(region, block);
+        }
+        self.printer.out.push('\n');
+    }
+
+    fn predecessors(&mut self, region: Region, block: Block) {
+        let module = self.printer.module;
+        let goes_here = |from: &&Block| {
+            let last = module.ops(**from).last();
+            last.is_some_and(|&op| module.successors(op).contains(&block))
+        };
+        let from: Vec<String> = module
+            .blocks(region)
+            .iter()
+            .filter(goes_here)
+            .map(|&from| self.label(from))
+            .collect();
+        self.printer.out.push_str(&match from.as_slice() {
+            [] => "  // no predecessors".to_owned(),
+            [one] => format!("  // pred: {one}"),
+            all => format!("  // {} preds: {}", all.len(), all.join(", ")),
+        });
+    }
+}

@@ -1,0 +1,212 @@
+//! Types as text.
+
+use super::Printer;
+use super::number::show_float;
+use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind};
+
+impl Printer<'_> {
+    pub(crate) fn write_type(&mut self, ty: Type) {
+        match self.module.types.kind(ty) {
+            TypeKind::Integer { width, sign } => {
+                self.out.push_str(match sign {
+                    Signedness::Signless => "i",
+                    Signedness::Signed => "si",
+                    Signedness::Unsigned => "ui",
+                });
+                self.out.push_str(&width.to_string());
+            }
+            TypeKind::Index => self.out.push_str("index"),
+            TypeKind::Float(float) => self.out.push_str(float.name()),
+            TypeKind::None => self.out.push_str("none"),
+            TypeKind::Complex(part) => self.write_in_brackets("complex", *part),
+            TypeKind::Tuple(members) => {
+                self.out.push_str("tuple<");
+                self.write_types(members);
+                self.out.push('>');
+            }
+            TypeKind::Function { inputs, results } => self.write_signature(inputs, results),
+            TypeKind::Tensor {
+                shape,
+                element,
+                encoding,
+            } => {
+                self.out.push_str("tensor<");
+                write_shape(shape, &mut self.out);
+                self.write_type(*element);
+                if let Some(encoding) = encoding {
+                    self.out.push_str(", ");
+                    self.write_attribute(*encoding);
+                }
+                self.out.push('>');
+            }
+            TypeKind::UnrankedTensor(element) => {
+                self.out.push_str("tensor<*x");
+                self.write_type(*element);
+                self.out.push('>');
+            }
+            TypeKind::Vector {
+                shape,
+                scalable,
+                element,
+            } => self.write_vector(shape, scalable, *element),
+            TypeKind::MemRef { .. } | TypeKind::UnrankedMemRef { .. } => {
+                self.write_memref(ty);
+            }
+            TypeKind::Quantized(quantized) => self.write_quantized(quantized),
+            TypeKind::Dialect { name, body } => {
+                self.out.push('!');
+                self.out.push_str(self.module.str(*name));
+                self.out.push_str(self.module.str(*body));
+            }
+        }
+    }
+
+    fn write_in_brackets(&mut self, word: &str, inner: Type) {
+        self.out.push_str(word);
+        self.out.push('<');
+        self.write_type(inner);
+        self.out.push('>');
+    }
+
+    /// Types with commas between.
+    pub(crate) fn write_types(&mut self, types: &[Type]) {
+        for (at, &ty) in types.iter().enumerate() {
+            if at > 0 {
+                self.out.push_str(", ");
+            }
+            self.write_type(ty);
+        }
+    }
+
+    /// `(inputs) -> results`; a single result that is no function stands without parentheses.
+    pub(crate) fn write_signature(&mut self, inputs: &[Type], results: &[Type]) {
+        self.out.push('(');
+        self.write_types(inputs);
+        self.out.push_str(") -> ");
+        let bare = match results {
+            &[result] => !matches!(self.module.types.kind(result), TypeKind::Function { .. }),
+            _ => false,
+        };
+        if !bare {
+            self.out.push('(');
+        }
+        self.write_types(results);
+        if !bare {
+            self.out.push(')');
+        }
+    }
+
+    fn write_vector(&mut self, shape: &[u64], scalable: &[bool], element: Type) {
+        self.out.push_str("vector<");
+        for (size, scalable) in shape.iter().zip(scalable) {
+            match scalable {
+                true => self.out.push_str(&format!("[{size}]x")),
+                false => self.out.push_str(&format!("{size}x")),
+            }
+        }
+        self.write_type(element);
+        self.out.push('>');
+    }
+
+    fn write_memref(&mut self, ty: Type) {
+        self.out.push_str("memref<");
+        let (element, attributes) = match self.module.types.kind(ty) {
+            TypeKind::MemRef {
+                shape,
+                element,
+                layout,
+                space,
+            } => {
+                write_shape(shape, &mut self.out);
+                (*element, [*layout, *space])
+            }
+            TypeKind::UnrankedMemRef { element, space } => {
+                self.out.push_str("*x");
+                (*element, [None, *space])
+            }
+            _ => return,
+        };
+        self.write_type(element);
+        for attr in attributes.into_iter().flatten() {
+            self.out.push_str(", ");
+            self.write_attribute(attr);
+        }
+        self.out.push('>');
+    }
+
+    fn write_quantized(&mut self, quantized: &Quantized) {
+        self.out.push_str("!quant.uniform<");
+        self.write_type(quantized.storage);
+        if let TypeKind::Integer { width, sign } = *self.module.types.kind(quantized.storage) {
+            let whole = match sign {
+                Signedness::Unsigned => (0, (1i64 << width) - 1),
+                _ => (-1i64 << (width - 1), (1i64 << (width - 1)) - 1),
+            };
+            if whole != (quantized.min, quantized.max) {
+                self.out
+                    .push_str(&format!("<{}:{}>", quantized.min, quantized.max));
+            }
+        }
+        self.out.push(':');
+        self.write_type(quantized.expressed);
+        match &quantized.axis {
+            Granularity::Tensor => {
+                self.out.push_str(", ");
+                quantized
+                    .parameters
+                    .iter()
+                    .for_each(|&p| write_scale(p, &mut self.out));
+            }
+            Granularity::Axis(axis) => {
+                self.out.push_str(&format!(":{axis}, "));
+                write_scales(
+                    &quantized.parameters,
+                    &[quantized.parameters.len() as u64],
+                    &mut self.out,
+                );
+            }
+            Granularity::Blocks { sizes, shape } => {
+                let sizes = sizes.iter().map(|(dim, size)| format!("{dim}:{size}"));
+                let sizes: Vec<String> = sizes.collect();
+                self.out.push_str(&format!(":{{{}}}, ", sizes.join(", ")));
+                write_scales(&quantized.parameters, shape, &mut self.out);
+            }
+        }
+        self.out.push('>');
+    }
+}
+
+fn write_shape(shape: &[Dim], out: &mut String) {
+    for size in shape {
+        match size {
+            Some(size) => out.push_str(&format!("{size}x")),
+            None => out.push_str("?x"),
+        }
+    }
+}
+
+fn write_scale((scale, zero): (u64, i64), out: &mut String) {
+    out.push_str(&show_float(Float::F64, scale));
+    if zero != 0 {
+        out.push_str(&format!(":{zero}"));
+    }
+}
+
+/// Scales in nested lists of these lengths.
+fn write_scales(parameters: &[(u64, i64)], shape: &[u64], out: &mut String) {
+    let Some((&count, inner)) = shape.split_first() else {
+        parameters
+            .iter()
+            .for_each(|&parameter| write_scale(parameter, out));
+        return;
+    };
+    out.push('{');
+    let each = parameters.len() / (count.max(1) as usize);
+    for (at, part) in parameters.chunks(each.max(1)).enumerate() {
+        if at > 0 {
+            out.push_str(if inner.is_empty() { "," } else { ", " });
+        }
+        write_scales(part, inner, out);
+    }
+    out.push('}');
+}

@@ -1,0 +1,171 @@
+//! Affine maps and integer sets.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use crate::mlir::{Affine, AffineMap, AffineOp, AttributeKind, IntegerSet};
+
+/// Most nodes of the expressions of one map, so that no expression is deep.
+const MAX_NODES: u32 = 2000;
+
+/// Names of dimensions and symbols in their order.
+struct Names<'a> {
+    dims: Vec<&'a str>,
+    symbols: Vec<&'a str>,
+    nodes: u32,
+}
+
+impl<'a> Parser<'a> {
+    /// What stands behind `affine_map`.
+    pub fn affine_map(&mut self) -> Result<AttributeKind> {
+        self.cursor.expect("<")?;
+        let mut names = self.affine_names()?;
+        self.cursor.expect("->")?;
+        self.cursor.expect("(")?;
+        let results = self.list(")", |parser| parser.affine_sum(&mut names))?;
+        self.cursor.expect(">")?;
+        Ok(AttributeKind::AffineMap(Box::new(AffineMap {
+            dims: names.dims.len() as u32,
+            symbols: names.symbols.len() as u32,
+            results,
+        })))
+    }
+
+    /// What stands behind `affine_set`.
+    pub fn integer_set(&mut self) -> Result<AttributeKind> {
+        self.cursor.expect("<")?;
+        let mut names = self.affine_names()?;
+        self.cursor.expect(":")?;
+        self.cursor.expect("(")?;
+        let constraints = self.list(")", |parser| parser.constraint(&mut names))?;
+        self.cursor.expect(">")?;
+        Ok(AttributeKind::IntegerSet(Box::new(IntegerSet {
+            dims: names.dims.len() as u32,
+            symbols: names.symbols.len() as u32,
+            constraints,
+        })))
+    }
+
+    fn affine_names(&mut self) -> Result<Names<'a>> {
+        self.cursor.expect("(")?;
+        let dims = self.list(")", Self::affine_name)?;
+        let symbols = match self.cursor.eat("[") {
+            true => self.list("]", Self::affine_name)?,
+            false => Vec::new(),
+        };
+        Ok(Names {
+            dims,
+            symbols,
+            nodes: 0,
+        })
+    }
+
+    fn affine_name(&mut self) -> Result<&'a str> {
+        match self.cursor.word() {
+            "" => self.cursor.expected("the name of a dimension"),
+            name => Ok(name),
+        }
+    }
+
+    /// `a >= b`, `a <= b` or `a == b`
+    fn constraint(&mut self, names: &mut Names<'a>) -> Result<(Affine, bool)> {
+        let left = self.affine_sum(names)?;
+        let (equal, swap) = match () {
+            () if self.cursor.eat(">=") => (false, false),
+            () if self.cursor.eat("<=") => (false, true),
+            () if self.cursor.eat("==") => (true, false),
+            () => return self.cursor.expected("`>=`, `<=` or `==`"),
+        };
+        let right = self.affine_sum(names)?;
+        let (left, right) = if swap { (right, left) } else { (left, right) };
+        let negative = self.affine_combine(right, AffineOp::Mul, Affine::Constant(-1))?;
+        Ok((self.affine_combine(left, AffineOp::Add, negative)?, equal))
+    }
+
+    fn affine_combine(&mut self, left: Affine, op: AffineOp, right: Affine) -> Result<Affine> {
+        let linear = match op {
+            AffineOp::Add => true,
+            AffineOp::Mul => left.is_symbolic() || right.is_symbolic(),
+            _ => right.is_symbolic(),
+        };
+        let combined = linear.then(|| left.combine(op, right)).flatten();
+        match combined {
+            Some(combined) => Ok(combined),
+            None => self.cursor.error("the expression is not affine"),
+        }
+    }
+
+    fn affine_sum(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+        self.cursor.enter()?;
+        let mut sum = self.affine_product(names)?;
+        loop {
+            self.cursor.skip();
+            let minus = self.cursor.byte() == b'-' && self.cursor.ahead(1) != b'>';
+            if !minus && !self.cursor.eat("+") {
+                break;
+            }
+            self.cursor.pos += usize::from(minus);
+            let mut term = self.affine_product(names)?;
+            if minus {
+                term = self.affine_combine(term, AffineOp::Mul, Affine::Constant(-1))?;
+            }
+            sum = self.affine_combine(sum, AffineOp::Add, term)?;
+        }
+        self.cursor.leave();
+        Ok(sum)
+    }
+
+    fn affine_product(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+        let mut product = self.affine_operand(names)?;
+        loop {
+            let op = match self.cursor.peek_word() {
+                "mod" => AffineOp::Mod,
+                "floordiv" => AffineOp::FloorDiv,
+                "ceildiv" => AffineOp::CeilDiv,
+                _ if self.cursor.byte() == b'*' => AffineOp::Mul,
+                _ => return Ok(product),
+            };
+            if op == AffineOp::Mul {
+                self.cursor.pos += 1;
+            } else {
+                self.cursor.word();
+            }
+            let right = self.affine_operand(names)?;
+            product = self.affine_combine(product, op, right)?;
+        }
+    }
+
+    fn affine_operand(&mut self, names: &mut Names<'a>) -> Result<Affine> {
+        names.nodes += 1;
+        if names.nodes > MAX_NODES {
+            return self.cursor.error("the map has too many expressions");
+        }
+        match self.cursor.peek() {
+            b'(' => {
+                self.cursor.pos += 1;
+                let inner = self.affine_sum(names)?;
+                self.cursor.expect(")")?;
+                Ok(inner)
+            }
+            b'-' => {
+                self.cursor.enter()?;
+                self.cursor.pos += 1;
+                let inner = self.affine_operand(names)?;
+                let negated = self.affine_combine(inner, AffineOp::Mul, Affine::Constant(-1));
+                self.cursor.leave();
+                negated
+            }
+            b'0'..=b'9' => Ok(Affine::Constant(self.cursor.signed()?)),
+            _ => {
+                let name = self.affine_name()?;
+                let find = |all: &[&str]| all.iter().position(|&other| other == name);
+                match (find(&names.dims), find(&names.symbols)) {
+                    (Some(at), _) => Ok(Affine::Dim(at as u32)),
+                    (_, Some(at)) => Ok(Affine::Symbol(at as u32)),
+                    _ => self
+                        .cursor
+                        .error(format!("`{name}` is no dimension and no symbol of the map")),
+                }
+            }
+        }
+    }
+}

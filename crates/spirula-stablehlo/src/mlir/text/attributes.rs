@@ -1,0 +1,362 @@
+//! Attributes.
+
+use super::cursor::Result;
+use super::number::{Scalar, Written};
+use super::parser::Parser;
+use crate::dialect;
+use crate::mlir::{
+    Affine, Attr, AttributeKind, DialectBody, Float, Named, Signedness, Type, TypeKind,
+};
+
+impl<'a> Parser<'a> {
+    /// An attribute.
+    pub fn parse_attribute(&mut self) -> Result<Attr> {
+        self.cursor.enter()?;
+        let kind = match self.cursor.peek() {
+            b'#' => {
+                let attr = self.sharp_attribute()?;
+                self.cursor.leave();
+                return Ok(attr);
+            }
+            b'"' => self.typed_string(),
+            b'[' => self.array(),
+            b'{' => Ok(AttributeKind::Dictionary(self.dictionary()?.into())),
+            b'@' => self.symbol_ref(),
+            b'-' | b'0'..=b'9' => self.number_attribute(),
+            _ => self.word_attribute(),
+        };
+        let attr = kind.map(|kind| self.module.attributes.intern(kind));
+        self.cursor.leave();
+        attr
+    }
+
+    /// A string; a type behind it says nothing that the bytes do not.
+    fn typed_string(&mut self) -> Result<AttributeKind> {
+        let kind = self.string_attribute()?;
+        if self.cursor.eat(":") {
+            self.parse_type()?;
+        }
+        Ok(kind)
+    }
+
+    fn array(&mut self) -> Result<AttributeKind> {
+        self.cursor.expect("[")?;
+        let list = self.list("]", Self::parse_attribute)?;
+        Ok(AttributeKind::Array(list.into()))
+    }
+
+    /// `{name = attribute, unit, "name" = attribute}`, ordered by name.
+    pub fn dictionary(&mut self) -> Result<Vec<Named>> {
+        self.cursor.expect("{")?;
+        let mut named = self.list("}", Self::named_attribute)?;
+        let twice = self.sort_and_find_twice(&mut named);
+        match twice {
+            Some(name) => self
+                .cursor
+                .error(format!("the attribute `{name}` is given twice")),
+            None => Ok(named),
+        }
+    }
+
+    /// Orders by name; the first name that stands twice.
+    pub fn sort_and_find_twice(&mut self, named: &mut [Named]) -> Option<String> {
+        self.module.sort_named(named);
+        let twice = named.windows(2).find(|pair| pair[0].0 == pair[1].0)?;
+        Some(self.module.str(twice[0].0).to_owned())
+    }
+
+    fn named_attribute(&mut self) -> Result<Named> {
+        let name = self.word_or_string()?;
+        let attr = match self.cursor.eat("=") {
+            true => self.parse_attribute()?,
+            false => self.unit(),
+        };
+        Ok((name, attr))
+    }
+
+    /// The unit attribute.
+    pub fn unit(&mut self) -> Attr {
+        self.module.attributes.intern(AttributeKind::Unit)
+    }
+
+    /// An integer attribute.
+    pub fn integer_attribute(&mut self, value: i64, width: u32) -> Attr {
+        let ty = self.module.types.integer(width);
+        self.module.attributes.intern(AttributeKind::Integer {
+            value: value.into(),
+            ty,
+        })
+    }
+
+    /// `array<i64: …>`
+    pub fn integers_attribute(&mut self, values: &[i64]) -> Attr {
+        let element = self.module.types.integer(64);
+        let data = values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        let kind = AttributeKind::DenseArray { element, data };
+        self.module.attributes.intern(kind)
+    }
+
+    /// `#dialect<name WORD>`
+    pub fn keyword_attribute(&mut self, name: &str, word: &str) -> Attr {
+        let (name, word) = (self.module.intern(name), self.module.intern(word));
+        self.module.attributes.intern(AttributeKind::Dialect {
+            name,
+            body: DialectBody::Keyword(word),
+        })
+    }
+
+    fn symbol_ref(&mut self) -> Result<AttributeKind> {
+        let mut path = vec![self.symbol_name()?];
+        while self.cursor.eat("::") {
+            path.push(self.symbol_name()?);
+        }
+        Ok(AttributeKind::SymbolRef(path.into()))
+    }
+
+    fn number_attribute(&mut self) -> Result<AttributeKind> {
+        let literal = self.literal()?;
+        let ty = match (self.cursor.eat(":"), literal.value) {
+            (true, _) => self.parse_type()?,
+            (false, Written::Float(_)) => self.module.types.float(Float::F64),
+            (false, _) => self.module.types.integer(64),
+        };
+        let Some(scalar) = self.scalar_of(ty) else {
+            return self
+                .cursor
+                .error("a number has the type of an integer or float");
+        };
+        let bits = self.literal_bits(literal, scalar)?;
+        Ok(match scalar {
+            Scalar::Float(_) => AttributeKind::Float { bits, ty },
+            Scalar::Integer { width, sign } => {
+                let negative =
+                    sign != Signedness::Unsigned && width > 1 && bits >> (width - 1) == 1;
+                let value = i128::from(bits) - if negative { 1 << width } else { 0 };
+                AttributeKind::Integer { value, ty }
+            }
+        })
+    }
+
+    fn word_attribute(&mut self) -> Result<AttributeKind> {
+        let word = self.cursor.peek_word();
+        match word {
+            "true" | "false" => {
+                self.cursor.word();
+                let ty = self.module.types.integer(1);
+                let value = i128::from(word == "true");
+                Ok(AttributeKind::Integer { value, ty })
+            }
+            "unit" => {
+                self.cursor.word();
+                Ok(AttributeKind::Unit)
+            }
+            "dense" => {
+                self.cursor.word();
+                self.dense()
+            }
+            "dense_resource" => {
+                self.cursor.word();
+                self.resource()
+            }
+            "array" => {
+                self.cursor.word();
+                self.dense_array()
+            }
+            "affine_map" => {
+                self.cursor.word();
+                self.affine_map()
+            }
+            "affine_set" => {
+                self.cursor.word();
+                self.integer_set()
+            }
+            "loc" => Ok(AttributeKind::Location(self.location()?)),
+            "strided" => {
+                self.cursor.word();
+                self.cursor.skip();
+                let body = self.balanced_body()?;
+                Ok(AttributeKind::Dialect {
+                    name: self.module.intern("strided"),
+                    body: DialectBody::Text(self.module.intern(body)),
+                })
+            }
+            "sparse" | "distinct" => self
+                .cursor
+                .error(format!("`{word}` attributes are not supported")),
+            "" if !matches!(self.cursor.byte(), b'(' | b'!') => {
+                self.cursor.expected("an attribute")
+            }
+            _ => Ok(AttributeKind::Type(self.parse_type()?)),
+        }
+    }
+
+    /// `array<i64: 1, 2>` or `array<i64>`
+    fn dense_array(&mut self) -> Result<AttributeKind> {
+        self.cursor.expect("<")?;
+        let element = self.parse_type()?;
+        let Some(scalar) = self.scalar_of(element) else {
+            return self.cursor.error("a dense array has integers or floats");
+        };
+        let mut data = Vec::new();
+        if self.cursor.eat(":") {
+            self.list(">", |parser| {
+                let literal = parser.literal()?;
+                let bits = parser.literal_bits(literal, scalar)?;
+                data.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes()]);
+                Ok(())
+            })?;
+        } else {
+            self.cursor.expect(">")?;
+        }
+        let data = data.into();
+        Ok(AttributeKind::DenseArray { element, data })
+    }
+
+    /// `#alias`, `#dialect.name<…>` or `#dialect<name …>`
+    fn sharp_attribute(&mut self) -> Result<Attr> {
+        let start = self.cursor.pos;
+        self.cursor.pos += 1;
+        let name = self.symbol_suffix()?;
+        if !name.contains('.') && self.cursor.byte() != b'<' {
+            return self.attribute_alias(start);
+        }
+        let full = self.full_name(name)?;
+        let full = dialect::shared_name(&full);
+        let body = match dialect::structure(&full) {
+            Some(dialect::Structure::Keyword) => self.keyword_body()?,
+            Some(dialect::Structure::Fields(fields)) => self.fields_body(fields)?,
+            Some(dialect::Structure::Convolution) => {
+                self.cursor.expect("<")?;
+                let body = self.dimension_numbers()?;
+                self.cursor.expect(">")?;
+                body
+            }
+            None => {
+                let text = self.balanced_body()?;
+                DialectBody::Text(self.module.intern(text))
+            }
+        };
+        let name = self.module.intern(&full);
+        let kind = AttributeKind::Dialect { name, body };
+        Ok(self.module.attributes.intern(kind))
+    }
+
+    /// `<WORD>`, or ` WORD>` where the bracket was read with the name.
+    fn keyword_body(&mut self) -> Result<DialectBody> {
+        self.cursor.eat("<");
+        let word = self.word_or_string()?;
+        self.cursor.expect(">")?;
+        Ok(DialectBody::Keyword(word))
+    }
+
+    /// `<name = value, …>` of an attribute whose name is not written.
+    pub fn fields_attribute(&mut self, name: &str) -> Result<Attr> {
+        let body = match dialect::structure(name) {
+            Some(dialect::Structure::Fields(fields)) => self.fields_body(fields)?,
+            _ => return self.cursor.expected("an attribute"),
+        };
+        let name = self.module.intern(name);
+        let kind = AttributeKind::Dialect { name, body };
+        Ok(self.module.attributes.intern(kind))
+    }
+
+    /// `<name = value, …>`; the order of the text does not matter.
+    fn fields_body(&mut self, fields: &[dialect::Field]) -> Result<DialectBody> {
+        self.cursor.eat("<");
+        let mut given: Vec<Option<Attr>> = vec![None; fields.len()];
+        self.list(">", |parser| {
+            let start = parser.cursor.pos;
+            let name = parser.cursor.word();
+            let Some(at) = fields.iter().position(|field| field.name == name) else {
+                parser.cursor.pos = start;
+                return parser.cursor.expected("the name of a field");
+            };
+            parser.cursor.expect("=")?;
+            given[at] = Some(parser.field_value(fields[at].kind)?);
+            Ok(())
+        })?;
+        let mut named = Vec::new();
+        for (field, attr) in fields.iter().zip(given) {
+            if let Some(attr) = attr
+                && (field.always || !self.is_default(attr))
+            {
+                named.push((self.module.intern(field.name), attr));
+            }
+        }
+        Ok(DialectBody::Fields(named.into()))
+    }
+
+    fn field_value(&mut self, kind: dialect::FieldKind) -> Result<Attr> {
+        match kind {
+            dialect::FieldKind::Integer => {
+                let value = self.cursor.signed()?;
+                Ok(self.integer_attribute(value, 64))
+            }
+            dialect::FieldKind::Integers => {
+                let values = self.integer_list()?;
+                Ok(self.integers_attribute(&values))
+            }
+            dialect::FieldKind::Attribute => self.parse_attribute(),
+        }
+    }
+
+    /// Whether a field says what its absence says too.
+    fn is_default(&self, attr: Attr) -> bool {
+        match self.module.attributes.kind(attr) {
+            AttributeKind::DenseArray { data, .. } => data.is_empty(),
+            AttributeKind::Integer { value, .. } => *value == 0,
+            _ => false,
+        }
+    }
+
+    /// `[1, -2]`
+    pub fn integer_list(&mut self) -> Result<Vec<i64>> {
+        self.cursor.expect("[")?;
+        self.list("]", |parser| match parser.cursor.eat("?") {
+            true => Ok(i64::MIN),
+            false => parser.cursor.signed(),
+        })
+    }
+
+    /// Whether an attribute behind a buffer's element type is its layout.
+    pub fn is_layout(&self, attr: Attr) -> bool {
+        match self.module.attributes.kind(attr) {
+            AttributeKind::AffineMap(_) => true,
+            AttributeKind::Dialect { name, .. } => self.module.str(*name) == "strided",
+            _ => false,
+        }
+    }
+
+    /// Whether a layout is the identity on so many dimensions.
+    pub fn is_identity(&self, attr: Attr, rank: usize) -> bool {
+        match self.module.attributes.kind(attr) {
+            AttributeKind::AffineMap(map) => {
+                let same = |(at, result): (usize, &Affine)| *result == Affine::Dim(at as u32);
+                map.results.len() == rank
+                    && map.dims as usize == rank
+                    && map.results.iter().enumerate().all(same)
+            }
+            _ => false,
+        }
+    }
+
+    /// Type of the elements and how they are stored, or an error.
+    pub fn stored(&self, ty: Type) -> Result<(Scalar, usize)> {
+        let element = self.module.types.element(ty);
+        let (part, parts) = match *self.module.types.kind(element) {
+            TypeKind::Complex(part) => (part, 2),
+            _ => (element, 1),
+        };
+        match self.scalar_of(part) {
+            Some(scalar) => Ok((scalar, parts)),
+            None => {
+                let shown = self.module.show_type(element);
+                self.cursor
+                    .error(format!("elements of type {shown} are not supported here"))
+            }
+        }
+    }
+}

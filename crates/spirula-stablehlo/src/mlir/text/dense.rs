@@ -1,0 +1,236 @@
+//! Elements of tensors: `dense<…>` and `dense_resource<…>`.
+//!
+//! The type stands behind the elements, so that the text of the elements is skipped, the type
+//! read, and then the elements straight into the bytes that are kept. Cost: two passes over the
+//! text; memory in proportion to it, whatever number of elements the type claims.
+
+use super::cursor::Result;
+use super::number::{Scalar, Written};
+use super::parser::Parser;
+use crate::mlir::{AttributeKind, Elements, Type, TypeKind, unpack_bits};
+
+/// What the elements of one tensor have in common.
+struct Layout {
+    scalar: Scalar,
+    /// 2 for complex numbers.
+    parts: usize,
+    shape: Vec<u64>,
+}
+
+impl Parser<'_> {
+    /// What stands behind `dense`, with its type.
+    pub fn dense(&mut self) -> Result<AttributeKind> {
+        let body = self.skip_dense_body()?;
+        self.cursor.expect(":")?;
+        let ty = self.parse_type()?;
+        self.dense_of(body, ty)
+    }
+
+    /// Skips `<…>` and returns where the elements begin.
+    pub fn skip_dense_body(&mut self) -> Result<usize> {
+        self.cursor.expect("<")?;
+        let body = self.cursor.pos;
+        loop {
+            match self.cursor.peek() {
+                b'>' => break,
+                b'"' => {
+                    self.cursor.raw_string()?;
+                }
+                0 if self.cursor.at_end() => return self.cursor.expected("`>`"),
+                _ => self.cursor.pos += 1,
+            }
+        }
+        self.cursor.pos += 1;
+        Ok(body)
+    }
+
+    /// Elements of a type, whose text begins at `body`.
+    pub fn dense_of(&mut self, body: usize, ty: Type) -> Result<AttributeKind> {
+        let back = std::mem::replace(&mut self.cursor.pos, body);
+        let Some(shape) = self.module.types.static_shape(ty) else {
+            let shown = self.module.show_type(ty);
+            let message = format!("elements need a static shape, not {shown}");
+            return self.cursor.error(message);
+        };
+        let (scalar, parts) = self.stored(ty)?;
+        let layout = Layout {
+            scalar,
+            parts,
+            shape,
+        };
+        let elements = self.dense_elements(ty, &layout)?;
+        self.cursor.expect(">")?;
+        self.cursor.pos = back;
+        Ok(AttributeKind::Elements(elements))
+    }
+
+    fn dense_elements(&mut self, ty: Type, layout: &Layout) -> Result<Elements> {
+        let width = layout.scalar.bytes() * layout.parts;
+        let mut data = Vec::new();
+        match self.cursor.peek() {
+            b'>' => {
+                if !layout.shape.contains(&0) {
+                    return self.cursor.error("the elements are missing");
+                }
+            }
+            b'"' => return self.hexadecimal_elements(ty, layout),
+            b'[' => self.nested_elements(layout, 0, &mut data)?,
+            _ => {
+                self.dense_element(layout, &mut data)?;
+                if !layout.shape.contains(&0) {
+                    return Ok(Elements::splat(ty, &data));
+                }
+                data.clear();
+            }
+        }
+        Ok(Elements::new(ty, width, data))
+    }
+
+    /// `[…]`, whose length is that of the dimension.
+    fn nested_elements(&mut self, layout: &Layout, level: usize, data: &mut Vec<u8>) -> Result<()> {
+        self.cursor.enter()?;
+        let start = self.cursor.pos;
+        let Some(&size) = layout.shape.get(level) else {
+            return self
+                .cursor
+                .error("the elements have more dimensions than their type");
+        };
+        self.cursor.expect("[")?;
+        let last = level + 1 == layout.shape.len();
+        let mut count = 0;
+        while !self.cursor.eat("]") {
+            if count > 0 {
+                self.cursor.expect(",")?;
+            }
+            count += 1;
+            match last {
+                true => self.dense_element(layout, data)?,
+                false => self.nested_elements(layout, level + 1, data)?,
+            }
+        }
+        if count != size {
+            let place = self.cursor.since(start);
+            let message = format!("a list of {count} elements stands where the type has {size}");
+            return self.cursor.error_at(place, message);
+        }
+        self.cursor.leave();
+        Ok(())
+    }
+
+    fn dense_element(&mut self, layout: &Layout, data: &mut Vec<u8>) -> Result<()> {
+        if layout.parts == 1 {
+            return self.scalar_element(layout.scalar, data);
+        }
+        self.cursor.expect("(")?;
+        self.scalar_element(layout.scalar, data)?;
+        self.cursor.expect(",")?;
+        self.scalar_element(layout.scalar, data)?;
+        self.cursor.expect(")")
+    }
+
+    fn scalar_element(&mut self, scalar: Scalar, data: &mut Vec<u8>) -> Result<()> {
+        let mut literal = self.literal()?;
+        // `dense<1>` and `dense<0>` are truth values too.
+        if let (Scalar::Integer { width: 1, .. }, Written::Integer(value @ (0 | 1))) =
+            (scalar, literal.value)
+        {
+            literal.value = Written::Bool(value == 1);
+        }
+        let bits = self.literal_bits(literal, scalar)?;
+        data.extend_from_slice(&bits.to_le_bytes()[..scalar.bytes()]);
+        Ok(())
+    }
+
+    /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
+    fn hexadecimal_elements(&mut self, ty: Type, layout: &Layout) -> Result<Elements> {
+        let start = self.cursor.pos;
+        let bytes = self.hexadecimal_string()?;
+        let place = self.cursor.since(start);
+        let width = layout.scalar.bytes() * layout.parts;
+        let Some(count) = self.module.types.elements(ty) else {
+            return self
+                .cursor
+                .error_at(place, "the type has too many elements");
+        };
+        let is_bool = matches!(layout.scalar, Scalar::Integer { width: 1, .. });
+        let needed = match is_bool && layout.parts == 1 {
+            true => count.div_ceil(8),
+            false => count.saturating_mul(width as u64),
+        };
+        if is_bool && layout.parts == 1 {
+            return match bytes.as_slice() {
+                // One byte of equal bits stands for all elements.
+                [all @ (0 | 0xFF)] if count > 0 => Ok(Elements::splat(ty, &[all & 1])),
+                _ if bytes.len() as u64 == needed => {
+                    Ok(Elements::new(ty, 1, unpack_bits(&bytes, count as usize)))
+                }
+                _ => self.wrong_length(place, bytes.len(), needed),
+            };
+        }
+        match bytes.len() as u64 {
+            length if length == needed => Ok(Elements::new(ty, width, clean(bytes, layout.scalar))),
+            length if length == width as u64 && count > 0 => {
+                Ok(Elements::splat(ty, &clean(bytes, layout.scalar)))
+            }
+            length => self.wrong_length(place, length as usize, needed),
+        }
+    }
+
+    fn wrong_length<T>(
+        &self,
+        place: spirula_source::Place,
+        found: usize,
+        needed: u64,
+    ) -> Result<T> {
+        let message = format!("{found} bytes stand where the type has {needed}");
+        self.cursor.error_at(place, message)
+    }
+
+    /// The bytes of a string `"0x…"`.
+    pub fn hexadecimal_string(&mut self) -> Result<Vec<u8>> {
+        let start = self.cursor.pos;
+        let text = self.cursor.raw_string()?;
+        let digit = |byte: u8| (byte as char).to_digit(16);
+        let pair = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);
+        let bytes = text
+            .strip_prefix(b"0x")
+            .filter(|digits| digits.len() % 2 == 0)
+            .and_then(|digits| digits.chunks(2).map(pair).collect());
+        match bytes {
+            Some(bytes) => Ok(bytes),
+            None => {
+                let place = self.cursor.since(start);
+                self.cursor
+                    .error_at(place, "expected `0x` and an even number of digits")
+            }
+        }
+    }
+
+    /// What stands behind `dense_resource`.
+    pub fn resource(&mut self) -> Result<AttributeKind> {
+        self.cursor.expect("<")?;
+        let key = self.word_or_string()?;
+        self.cursor.expect(">")?;
+        self.cursor.expect(":")?;
+        let ty = self.parse_type()?;
+        match self.module.types.kind(ty) {
+            TypeKind::Tensor { .. } | TypeKind::Vector { .. } => {
+                Ok(AttributeKind::Resource { key, ty })
+            }
+            _ => self.cursor.error("elements have the type of a tensor"),
+        }
+    }
+}
+
+/// Clears the bits above those of a type narrower than its bytes.
+fn clean(mut bytes: Vec<u8>, scalar: Scalar) -> Vec<u8> {
+    let width = match scalar {
+        Scalar::Integer { width, .. } => width,
+        Scalar::Float(float) => float.width(),
+    };
+    if width < 8 {
+        let mask = (1 << width) - 1;
+        bytes.iter_mut().for_each(|byte| *byte &= mask);
+    }
+    bytes
+}

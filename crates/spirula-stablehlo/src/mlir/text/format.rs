@@ -1,0 +1,219 @@
+//! Custom forms that are a row of a table: formats, attributes in them, types behind them.
+//!
+//! A format is read from left to right. In it
+//! - `%` is an operand, `%*` operands with commas between, maybe none;
+//! - `<name:kind>` is an attribute of the operation, in the way of its kind ([`Kind`]);
+//! - `{…}` is a part that may be missing: it is there if its first word or sign is;
+//! - every other word and sign stands for itself.
+//!
+//! Behind the format come the dictionary of other attributes and the types ([`Types`]).
+
+use super::cursor::Result;
+use super::operation::Draft;
+use super::parser::Parser;
+use crate::dialect::Types;
+use crate::mlir::{AttributeKind, Type, TypeKind};
+
+/// What stands in a format.
+enum Item<'f> {
+    Operand,
+    Operands,
+    Attribute(&'f str, &'f str),
+    Optional(&'f str),
+    Word(&'f str),
+    Sign(&'f str),
+}
+
+/// The first item of a format and the rest; `None` at its end.
+fn next_item(format: &str) -> Option<(Item<'_>, &str)> {
+    let format = format.trim_start();
+    let first = format.as_bytes().first()?;
+    Some(match first {
+        b'%' if format.starts_with("%*") => (Item::Operands, &format[2..]),
+        b'%' => (Item::Operand, &format[1..]),
+        b'<' => {
+            let (inside, rest) = format[1..].split_once('>')?;
+            let (name, kind) = inside.split_once(':')?;
+            (Item::Attribute(name, kind), rest)
+        }
+        b'{' => {
+            let (inside, rest) = format[1..].split_once('}')?;
+            (Item::Optional(inside), rest)
+        }
+        byte if byte.is_ascii_alphabetic() => {
+            let end = format.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let (word, rest) = format.split_at(end.unwrap_or(format.len()));
+            (Item::Word(word), rest)
+        }
+        _ => {
+            let (sign, rest) = format.split_at(1);
+            (Item::Sign(sign), rest)
+        }
+    })
+}
+
+impl<'a> Parser<'a> {
+    /// An operation by its format, the types behind it included.
+    pub fn formatted(&mut self, draft: &mut Draft<'a>, format: &str, types: Types) -> Result<()> {
+        self.format(draft, format)?;
+        if self.cursor.peek() == b'{' {
+            draft.attributes = self.dictionary()?;
+        }
+        self.format_types(draft, types)
+    }
+
+    /// What a format says, without types.
+    pub fn format(&mut self, draft: &mut Draft<'a>, format: &str) -> Result<()> {
+        let mut rest = format;
+        while let Some((item, behind)) = next_item(rest) {
+            rest = behind;
+            match item {
+                Item::Operand => {
+                    let operand = self.operand()?;
+                    draft.operands.push(operand);
+                }
+                Item::Operands => self.operands(draft)?,
+                Item::Word(word) => self.cursor.expect_word(word)?,
+                Item::Sign(sign) => self.cursor.expect(sign)?,
+                Item::Attribute(name, kind) => self.format_attribute(draft, name, kind)?,
+                Item::Optional(inside) => {
+                    if self.stands_here(inside) {
+                        self.format(draft, inside)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the words and signs that an optional part begins with stand here.
+    fn stands_here(&mut self, format: &str) -> bool {
+        let back = self.cursor.pos;
+        let mut rest = format;
+        let mut found = true;
+        while let Some((item, behind)) = next_item(rest) {
+            found = match item {
+                Item::Word(word) => self.cursor.eat_word(word),
+                Item::Sign(sign) => self.cursor.eat(sign),
+                _ => break,
+            };
+            if !found {
+                break;
+            }
+            rest = behind;
+        }
+        self.cursor.pos = back;
+        found
+    }
+
+    /// Operands with commas between; a comma behind which no operand stands is left.
+    fn operands(&mut self, draft: &mut Draft<'a>) -> Result<()> {
+        if self.cursor.peek() != b'%' {
+            return Ok(());
+        }
+        loop {
+            let operand = self.operand()?;
+            draft.operands.push(operand);
+            let back = self.cursor.pos;
+            if !self.cursor.eat(",") || self.cursor.peek() != b'%' {
+                self.cursor.pos = back;
+                return Ok(());
+            }
+        }
+    }
+
+    fn format_attribute(&mut self, draft: &mut Draft<'a>, name: &str, kind: &str) -> Result<()> {
+        let attr = match kind {
+            "i64s" => {
+                let values = self.integer_list()?;
+                self.integers_attribute(&values)
+            }
+            "i64" => {
+                let value = self.cursor.signed()?;
+                self.integer_attribute(value, 64)
+            }
+            "i32" => {
+                let value = self.cursor.signed()?;
+                self.integer_attribute(value, 32)
+            }
+            "string" => {
+                let kind = self.string_attribute()?;
+                self.module.attributes.intern(kind)
+            }
+            // A name as a string: `@target` for `"target"`.
+            "name" => {
+                let name = self.symbol_name()?;
+                self.module.attributes.intern(AttributeKind::String(name))
+            }
+            "symbol" | "any" => self.parse_attribute()?,
+            "precisions" => self.precisions()?,
+            "algorithm" => self.fields_attribute("stablehlo.dot_algorithm")?,
+            enumeration => match self.cursor.word() {
+                "" => return self.cursor.expected("a word"),
+                word => self.keyword_attribute(enumeration, word),
+            },
+        };
+        let name = self.module.intern(name);
+        draft.property(name, attr);
+        Ok(())
+    }
+
+    /// The types behind an operation.
+    pub fn format_types(&mut self, draft: &mut Draft<'a>, types: Types) -> Result<()> {
+        if types == Types::Operands && draft.operands.is_empty() && self.cursor.peek() != b':' {
+            return Ok(());
+        }
+        self.cursor.expect(":")?;
+        if self.cursor.peek() == b'(' {
+            (draft.operand_types, draft.result_types) = self.signature()?;
+            return Ok(());
+        }
+        let written = self.type_list()?;
+        if self.cursor.eat("->") {
+            draft.operand_types = written;
+            draft.result_types = self.result_types()?;
+            return Ok(());
+        }
+        self.short_types(draft, types, &written)
+    }
+
+    /// Types that are written once although operands and results have them.
+    fn short_types(&mut self, draft: &mut Draft<'a>, types: Types, written: &[Type]) -> Result<()> {
+        let count = draft.operands.len();
+        let (operands, results) = match (types, written) {
+            (Types::Same, &[ty]) => (vec![ty; count], vec![ty]),
+            (Types::Pairwise, all) => (all.to_vec(), all.to_vec()),
+            (Types::Operands, &[ty]) => (vec![ty; count], Vec::new()),
+            (Types::Operands, all) => (all.to_vec(), Vec::new()),
+            (Types::Select, &[condition, ty]) => (vec![condition, ty, ty], vec![ty]),
+            (Types::Complex, &[ty]) => (vec![self.real_type(ty); count], vec![ty]),
+            (Types::Tuple, &[ty]) => match self.module.types.kind(ty) {
+                TypeKind::Tuple(members) => (members.to_vec(), vec![ty]),
+                _ => return self.cursor.error("expected the type of a tuple"),
+            },
+            _ => return self.cursor.expected("`->`"),
+        };
+        draft.operand_types = operands;
+        draft.result_types = results;
+        Ok(())
+    }
+
+    /// The type with the real numbers of a type of complex numbers.
+    fn real_type(&mut self, ty: Type) -> Type {
+        let element = self.module.types.element(ty);
+        let part = match *self.module.types.kind(element) {
+            TypeKind::Complex(part) => part,
+            _ => element,
+        };
+        match self.module.types.kind(ty).clone() {
+            TypeKind::Tensor {
+                shape, encoding, ..
+            } => self.module.types.intern(TypeKind::Tensor {
+                shape,
+                element: part,
+                encoding,
+            }),
+            _ => part,
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Reading modules from text, and printing them in the generic form.
+
+mod affine;
+mod alias;
+mod attributes;
+mod cursor;
+mod dense;
+mod file;
+mod format;
+mod location;
+mod number;
+mod operation;
+mod parser;
+mod scope;
+mod types;
+
+pub(crate) use cursor::Result;
+pub use file::{parse, sections};
+pub(crate) use operation::{Argument, Draft};
+pub(crate) use parser::Parser;

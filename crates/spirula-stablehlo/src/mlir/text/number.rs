@@ -1,0 +1,208 @@
+//! Numbers as they are written, and as elements of a type.
+
+use super::cursor::Result;
+use super::parser::Parser;
+use crate::mlir::{Float, Signedness, Type, TypeKind};
+
+/// A number as it is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Literal {
+    pub value: Written,
+    start: usize,
+}
+
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Written {
+    /// `true` or `false`
+    Bool(bool),
+    /// `-12`
+    Integer(i128),
+    /// `0x7F`, maybe negative
+    Hex { bits: u64, negative: bool },
+    /// `1.5e3`
+    Float(f64),
+}
+
+/// How a number of a type is stored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scalar {
+    Integer { width: u32, sign: Signedness },
+    Float(Float),
+}
+
+impl Scalar {
+    /// Whole bytes.
+    pub fn bytes(self) -> usize {
+        match self {
+            Scalar::Integer { width, .. } => width.div_ceil(8) as usize,
+            Scalar::Float(float) => float.width().div_ceil(8) as usize,
+        }
+    }
+}
+
+impl Parser<'_> {
+    /// How numbers of a type are stored: integers of at most 64 bits, `index`, floats.
+    pub fn scalar_of(&self, ty: Type) -> Option<Scalar> {
+        match *self.module.types.kind(ty) {
+            TypeKind::Integer { width, sign } if width <= 64 => {
+                Some(Scalar::Integer { width, sign })
+            }
+            TypeKind::Index => Some(Scalar::Integer {
+                width: 64,
+                sign: Signedness::Signless,
+            }),
+            TypeKind::Float(float) => Some(Scalar::Float(float)),
+            _ => None,
+        }
+    }
+
+    /// A number or a truth value.
+    pub fn literal(&mut self) -> Result<Literal> {
+        self.cursor.skip();
+        let start = self.cursor.pos;
+        if self.cursor.byte().is_ascii_alphabetic() {
+            let value = match self.cursor.peek_word() {
+                "true" => Written::Bool(true),
+                "false" => Written::Bool(false),
+                _ => return self.cursor.expected("a number"),
+            };
+            self.cursor.word();
+            return Ok(Literal { value, start });
+        }
+        let negative = self.cursor.byte() == b'-';
+        self.cursor.pos += usize::from(negative);
+        self.cursor.skip();
+        if !self.cursor.byte().is_ascii_digit() {
+            return self.cursor.expected("a number");
+        }
+        let value = match self.cursor.ahead(1) == b'x' && self.cursor.byte() == b'0' {
+            true => self.hexadecimal(negative)?,
+            false => self.decimal(negative)?,
+        };
+        Ok(Literal { value, start })
+    }
+
+    fn hexadecimal(&mut self, negative: bool) -> Result<Written> {
+        let start = self.cursor.pos;
+        self.cursor.pos += 2;
+        let mut bits = Some(0u64);
+        let first = self.cursor.pos;
+        while let Some(digit) = (self.cursor.byte() as char).to_digit(16) {
+            bits = bits.and_then(|b| (b >> 60 == 0).then_some(b << 4 | u64::from(digit)));
+            self.cursor.pos += 1;
+        }
+        match bits {
+            Some(bits) if self.cursor.pos > first => Ok(Written::Hex { bits, negative }),
+            _ => {
+                let place = self.cursor.since(start);
+                self.cursor
+                    .error_at(place, "a number in hexadecimal has 1 to 16 digits")
+            }
+        }
+    }
+
+    fn decimal(&mut self, negative: bool) -> Result<Written> {
+        let start = self.cursor.pos;
+        let mut magnitude = Some(0u128);
+        while self.cursor.byte().is_ascii_digit() {
+            let digit = u128::from(self.cursor.byte() - b'0');
+            magnitude = magnitude.and_then(|m| m.checked_mul(10)?.checked_add(digit));
+            self.cursor.pos += 1;
+        }
+        if self.cursor.byte() != b'.' {
+            let value = magnitude.and_then(|m| i128::try_from(m).ok());
+            return match value {
+                Some(value) => Ok(Written::Integer(if negative { -value } else { value })),
+                None => {
+                    let place = self.cursor.since(start);
+                    self.cursor
+                        .error_at(place, "the number does not fit into 128 bits")
+                }
+            };
+        }
+        self.cursor.pos += 1;
+        self.skip_digits();
+        let sign = usize::from(matches!(self.cursor.ahead(1), b'+' | b'-'));
+        let is_exponent = matches!(self.cursor.byte(), b'e' | b'E')
+            && self.cursor.ahead(1 + sign).is_ascii_digit();
+        if is_exponent {
+            self.cursor.pos += 1 + sign;
+            self.skip_digits();
+        }
+        let text = std::str::from_utf8(&self.cursor.bytes[start..self.cursor.pos]);
+        let value: f64 = text.unwrap_or_default().parse().unwrap_or(f64::NAN);
+        Ok(Written::Float(if negative { -value } else { value }))
+    }
+
+    fn skip_digits(&mut self) {
+        while self.cursor.byte().is_ascii_digit() {
+            self.cursor.pos += 1;
+        }
+    }
+
+    /// A number with a point, as the scales of quantised types are.
+    pub fn float_literal(&mut self) -> Result<f64> {
+        let literal = self.literal()?;
+        match literal.value {
+            Written::Float(value) => Ok(value),
+            Written::Integer(value) => Ok(value as f64),
+            _ => {
+                let place = self.cursor.since(literal.start);
+                self.cursor
+                    .error_at(place, "expected a number with a point")
+            }
+        }
+    }
+
+    /// The bits of a number in a type, the bits above those of the type zero.
+    pub fn literal_bits(&self, literal: Literal, scalar: Scalar) -> Result<u64> {
+        let fault = match (scalar, literal.value) {
+            (Scalar::Integer { width: 1, .. }, Written::Bool(value)) => return Ok(value.into()),
+            (_, Written::Bool(_)) => "only `i1` has true and false",
+            (Scalar::Integer { width, sign }, Written::Integer(value)) => {
+                let mask = u64::MAX >> (64 - width);
+                if fits(value, width, sign) {
+                    return Ok(value as u64 & mask);
+                }
+                "the number does not fit into its type"
+            }
+            (Scalar::Integer { width, sign }, Written::Hex { bits, negative }) => {
+                let mask = u64::MAX >> (64 - width);
+                let value = i128::from(bits);
+                let value = if negative { -value } else { value };
+                // Hexadecimal digits are bits, but not more than the type has.
+                if bits <= mask && (!negative || fits(value, width, sign)) {
+                    return Ok(value as u64 & mask);
+                }
+                "the number does not fit into its type"
+            }
+            (Scalar::Integer { .. }, Written::Float(_)) => "an integer has no point",
+            (Scalar::Float(float), Written::Float(value)) => {
+                return Ok(float.format().encode(value));
+            }
+            (Scalar::Float(float), Written::Hex { bits, negative }) => {
+                let mask = u64::MAX >> (64 - float.width());
+                if bits <= mask && !negative {
+                    return Ok(bits);
+                }
+                "the bits do not fit into their type"
+            }
+            (Scalar::Float(_), Written::Integer(_)) => {
+                "an integer stands where a float should; add a point to make it one"
+            }
+        };
+        let place = self.cursor.since(literal.start);
+        self.cursor.error_at(place, fault)
+    }
+}
+
+/// Whether a type has a number. Signless types have those of both signs.
+fn fits(value: i128, width: u32, sign: Signedness) -> bool {
+    let (least, most) = (-(1i128 << (width - 1)), (1i128 << width) - 1);
+    match sign {
+        Signedness::Unsigned => (0..=most).contains(&value),
+        Signedness::Signless => (least..=most).contains(&value),
+        Signedness::Signed => (least..=-least - 1).contains(&value),
+    }
+}

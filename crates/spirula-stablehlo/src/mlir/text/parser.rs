@@ -1,0 +1,162 @@
+//! The state of reading a text, and what the parsers of types, attributes and operations share.
+
+use super::alias::Aliases;
+use super::cursor::{Cursor, Result};
+use super::operation::Labels;
+use super::scope::Scope;
+use crate::dialect;
+use crate::mlir::{AttributeKind, Module, Symbol};
+use std::borrow::Cow;
+
+/// Reads one text into a module.
+pub(crate) struct Parser<'a> {
+    pub cursor: Cursor<'a>,
+    pub module: Module,
+    pub aliases: Aliases<'a>,
+    pub scope: Scope<'a>,
+    pub labels: Labels<'a>,
+}
+
+impl<'a> Parser<'a> {
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Parser {
+            cursor: Cursor::new(bytes),
+            module: Module::new("builtin.module"),
+            aliases: Aliases::default(),
+            scope: Scope::default(),
+            labels: Labels::default(),
+        }
+    }
+
+    /// Things with commas between, up to the closing punctuation; the opening one was read.
+    pub fn list<T>(
+        &mut self,
+        close: &str,
+        mut item: impl FnMut(&mut Self) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut all = Vec::new();
+        if self.cursor.eat(close) {
+            return Ok(all);
+        }
+        loop {
+            all.push(item(self)?);
+            if self.cursor.eat(close) {
+                return Ok(all);
+            }
+            if !self.cursor.eat(",") {
+                return self.cursor.expected(&format!("`,` or `{close}`"));
+            }
+        }
+    }
+
+    /// A string that has to be text, as the name of something has.
+    pub fn text(&mut self) -> Result<Symbol> {
+        let start = self.cursor.pos;
+        let bytes = self.cursor.string()?;
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Ok(self.module.intern(text)),
+            Err(_) => {
+                let place = self.cursor.since(start);
+                self.cursor.error_at(place, "the name is not UTF-8")
+            }
+        }
+    }
+
+    /// A string as an attribute.
+    pub fn string_attribute(&mut self) -> Result<AttributeKind> {
+        let bytes = self.cursor.string()?;
+        Ok(match std::str::from_utf8(&bytes) {
+            Ok(text) => AttributeKind::String(self.module.intern(text)),
+            Err(_) => AttributeKind::Bytes(bytes.into()),
+        })
+    }
+
+    /// A word or a string.
+    pub fn word_or_string(&mut self) -> Result<Symbol> {
+        if self.cursor.peek() == b'"' {
+            return self.text();
+        }
+        match self.cursor.word() {
+            "" => self.cursor.expected("a name"),
+            word => Ok(self.module.intern(word)),
+        }
+    }
+
+    /// `@name` or `@"name"`
+    pub fn symbol_name(&mut self) -> Result<Symbol> {
+        self.cursor.expect("@")?;
+        if self.cursor.byte() == b'"' {
+            return self.text();
+        }
+        let name = self.symbol_suffix()?;
+        Ok(self.module.intern(name))
+    }
+
+    /// The name behind `@`, `#` or `!`.
+    pub fn symbol_suffix(&mut self) -> Result<&'a str> {
+        match std::str::from_utf8(self.cursor.suffix()) {
+            Ok(name) if !name.is_empty() => Ok(name),
+            _ => self.cursor.expected("a name"),
+        }
+    }
+
+    /// `name` if it has a dialect, otherwise the dialect `name` and the word behind `<`, which
+    /// is left as if the text were `#dialect.word<`.
+    pub fn full_name(&mut self, name: &'a str) -> Result<Cow<'a, str>> {
+        if name.contains('.') {
+            return Ok(name.into());
+        }
+        let mut ahead = self.cursor;
+        ahead.pos += 1;
+        let full = format!("{name}.{}", ahead.word());
+        if !dialect::is_known_attribute(&full) {
+            return Ok(name.into());
+        }
+        self.cursor.pos = ahead.pos;
+        Ok(full.into())
+    }
+
+    /// Text in angle brackets at the position itself, with them; empty if none stands there.
+    pub fn balanced_body(&mut self) -> Result<&'a str> {
+        let start = self.cursor.pos;
+        if self.cursor.byte() != b'<' {
+            return Ok("");
+        }
+        let mut open = Vec::new();
+        loop {
+            let byte = self.cursor.byte();
+            match byte {
+                b'<' | b'(' | b'[' | b'{' => open.push(byte),
+                b'-' if self.cursor.ahead(1) == b'>' => self.cursor.pos += 1,
+                b'>' | b')' | b']' | b'}' => {
+                    let opening = match byte {
+                        b'>' => b'<',
+                        b')' => b'(',
+                        b']' => b'[',
+                        _ => b'{',
+                    };
+                    if open.pop() != Some(opening) {
+                        return self.cursor.error("the brackets do not match");
+                    }
+                }
+                b'"' => {
+                    self.cursor.raw_string()?;
+                    continue;
+                }
+                0 if self.cursor.at_end() => return self.cursor.expected("`>`"),
+                _ => {}
+            }
+            self.cursor.pos += 1;
+            if open.is_empty() {
+                break;
+            }
+        }
+        match std::str::from_utf8(&self.cursor.bytes[start..self.cursor.pos]) {
+            Ok(text) => Ok(text),
+            Err(_) => {
+                let place = self.cursor.since(start);
+                self.cursor.error_at(place, "the text is not UTF-8")
+            }
+        }
+    }
+}
