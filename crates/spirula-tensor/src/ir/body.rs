@@ -162,6 +162,9 @@ impl Body {
 
     /// The counter of a loop.
     pub fn counter(&mut self, number: u32, extent: Dim) -> Node {
+        if extent == Dim::Static(1) {
+            return self.i64(0);
+        }
         let range = counted(extent);
         self.intern(NodeData::Counter(number), Scalar::I64, Some(range))
     }
@@ -299,18 +302,26 @@ impl Body {
     }
 
     /// Copies nodes of another body with everything that they are made of, putting in place of a
-    /// node what `replace` gives for it.
+    /// node what `replace` gives for it. It is given the node's id in the other body and what the
+    /// node is, a position of an element in terms of the copies.
     pub fn import(
         &mut self,
         from: &Body,
         roots: &[Node],
-        mut replace: impl FnMut(&mut Body, &NodeData) -> Option<Node>,
+        mut replace: impl FnMut(&mut Body, Node, &NodeData) -> Option<Node>,
     ) -> Vec<Node> {
         let needed = from.reachable(roots);
         let mut copies = vec![None; from.len()];
         for node in from.ids().filter(|node| needed[node.index()]) {
-            let data = from.node(node);
-            let copy = match replace(self, data) {
+            let replaced = match from.node(node) {
+                NodeData::Element(value, position) => {
+                    let position = position.iter();
+                    let position = position.filter_map(|n| copies[n.index()]).collect();
+                    replace(self, node, &NodeData::Element(*value, position))
+                }
+                data => replace(self, node, data),
+            };
+            let copy = match replaced {
                 Some(copy) => copy,
                 None => self.copy_of(from, node, &copies),
             };

@@ -271,6 +271,25 @@ impl Affine {
     }
 }
 
+/// The position in a shape of known sizes of the element at a place in row-major order.
+pub fn unflatten(body: &mut Body, flat: Node, sizes: &[i64]) -> Vec<Node> {
+    let mut rest = Affine::of(body, flat);
+    let mut position = Vec::with_capacity(sizes.len());
+    for (at, size) in sizes.iter().enumerate().rev() {
+        let is_first = at == 0;
+        let index = match is_first {
+            true => rest.clone(),
+            false => rest.remainder(body, *size),
+        };
+        position.push(index.node(body));
+        if !is_first {
+            rest = rest.quotient(body, *size);
+        }
+    }
+    position.reverse();
+    position
+}
+
 /// The one of two nodes that the bounds show to be the extreme.
 fn extreme(body: &Body, op: Op, operands: &[Node]) -> Option<Node> {
     let [a, b] = *operands else { return None };

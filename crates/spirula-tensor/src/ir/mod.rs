@@ -14,6 +14,6 @@ mod types;
 pub use body::{Body, Indices, NodeData};
 pub use function::{BlockData, Constant, Entry, Function, Op, OpKind, Sort, ValueData};
 pub use id::{Block, Node, Value};
-pub use index::Affine;
+pub use index::{Affine, unflatten};
 pub use structured::{Axis, AxisKind, Combiner, Destination, Reduction, Structured, Yield};
 pub use types::{Dim, Shape, TensorType};

@@ -206,6 +206,25 @@ impl Structured {
         roots
     }
 
+    /// Puts other nodes in the place of the roots, in the order of [`Structured::roots`].
+    pub fn replace_roots(&mut self, mut next: impl FnMut(Node) -> Option<Node>) {
+        let mut replace = |node: &mut Node| {
+            if let Some(other) = next(*node) {
+                *node = other;
+            }
+        };
+        for reduction in &mut self.reductions {
+            reduction.initial.iter_mut().for_each(&mut replace);
+            reduction.values.iter_mut().for_each(&mut replace);
+        }
+        for result in &mut self.yields {
+            replace(&mut result.value);
+            if let Destination::Scatter { indices, .. } = &mut result.destination {
+                indices.iter_mut().for_each(&mut replace);
+            }
+        }
+    }
+
     /// Every tensor that is read, each once, in the order of the nodes; and those copied.
     pub fn operands(&self) -> Vec<Value> {
         let mut operands = Vec::new();

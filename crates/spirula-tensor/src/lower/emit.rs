@@ -1,0 +1,311 @@
+//! Nodes to statements and expressions.
+//!
+//! Nodes are emitted once each, operands first, within the innermost scope that needs them; what is
+//! emitted within a branch or a loop is forgotten at its end. The operand of a [`Op::Cond`] that
+//! reads memory is emitted within a branch of its own.
+
+use crate::ir::{Body, Combiner, Node, NodeData, Value};
+use rustc_hash::FxHashMap;
+use spirula_kernel::Builder;
+use spirula_kernel::ir::{Element, Expr, StmtKind, Type, Var};
+use spirula_program::{Op, Operator, Scalar};
+
+/// Deepest nesting of expressions.
+const DEPTH: u32 = 16;
+
+/// What a tensor is where it is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Memory.
+    Memory(Var),
+    /// A scalar of the host.
+    Scalar(Var),
+}
+
+/// Emits the nodes of one body.
+pub(super) struct Emitter<'a> {
+    pub b: &'a mut Builder,
+    /// The nodes; elements have one index each, counted in elements of the memory.
+    pub body: Body,
+    /// What tensors are.
+    pub sources: FxHashMap<Value, Source>,
+    values: Vec<Option<Expr>>,
+    /// Nesting of the expressions.
+    depths: Vec<u32>,
+    /// Nodes that have values, in the order they got them.
+    log: Vec<Node>,
+}
+
+impl<'a> Emitter<'a> {
+    pub fn new(b: &'a mut Builder) -> Self {
+        Emitter {
+            b,
+            body: Body::default(),
+            sources: FxHashMap::default(),
+            values: Vec::new(),
+            depths: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Gives a node a value.
+    pub fn set(&mut self, node: Node, value: Expr) {
+        self.grow();
+        self.values[node.index()] = Some(value);
+        self.depths[node.index()] = 0;
+        self.log.push(node);
+    }
+
+    fn grow(&mut self) {
+        self.values.resize(self.body.len(), None);
+        self.depths.resize(self.body.len(), 0);
+    }
+
+    /// Where a scope begins.
+    pub fn mark(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Ends a scope: what was emitted since is not seen any more.
+    pub fn forget(&mut self, mark: usize) {
+        for node in self.log.drain(mark..) {
+            self.values[node.index()] = None;
+        }
+    }
+
+    /// Nodes that some roots need whatever the conditions, that are fixed and that others which are
+    /// not are made of.
+    pub fn ready(&mut self, roots: &[Node], fixed: impl Fn(Node) -> bool) -> Vec<Node> {
+        self.grow();
+        let (always, _) = self.always(roots);
+        let mut ready = Vec::new();
+        let mut add = |node: Node| {
+            let has_value = self.values[node.index()].is_some();
+            let is_known = self.body.as_literal(node).is_some();
+            if fixed(node) && always[node.index()] && !has_value && !is_known {
+                ready.push(node);
+            }
+        };
+        roots.iter().for_each(|root| add(*root));
+        for node in self.body.ids() {
+            if always[node.index()] && !fixed(node) {
+                self.body.operands(node).iter().for_each(|n| add(*n));
+            }
+        }
+        ready.sort_unstable();
+        ready.dedup();
+        ready
+    }
+
+    /// Does something in a scope of its own: what it emits is not seen afterwards.
+    pub fn scope<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.mark();
+        let result = inner(self);
+        self.forget(mark);
+        result
+    }
+
+    /// A block with what is emitted in a scope of its own.
+    pub fn block(&mut self, inner: impl FnOnce(&mut Self)) -> spirula_kernel::ir::Block {
+        self.b.begin_block();
+        self.scope(inner);
+        self.b.end_block()
+    }
+
+    /// Statements under a condition, or at once where it is known to hold.
+    pub fn when(&mut self, condition: Node, inner: impl FnOnce(&mut Self)) {
+        if self.body.as_literal(condition).is_some_and(|l| l.bits != 0) {
+            return inner(self);
+        }
+        let condition = self.emit(&[condition])[0];
+        let then = self.block(inner);
+        let otherwise = self.block(|_| {});
+        self.b.push(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+    }
+
+    /// The values of nodes.
+    pub fn emit(&mut self, roots: &[Node]) -> Vec<Expr> {
+        self.grow();
+        let (always, uses) = self.always(roots);
+        for node in self.body.ids() {
+            if always[node.index()] && self.values[node.index()].is_none() {
+                self.node(node, uses[node.index()]);
+            }
+        }
+        let value = |root: &Node| self.values[root.index()];
+        let values: Vec<Expr> = roots.iter().filter_map(value).collect();
+        debug_assert_eq!(values.len(), roots.len(), "every node has a value");
+        values
+    }
+
+    /// Nodes that are evaluated whatever the conditions, and how often each is used.
+    fn always(&self, roots: &[Node]) -> (Vec<bool>, Vec<u32>) {
+        let mut always = vec![false; self.body.len()];
+        let mut uses = vec![0; self.body.len()];
+        for root in roots {
+            always[root.index()] = true;
+            uses[root.index()] += 1;
+        }
+        let reads = self.reads();
+        for node in self.body.ids().rev() {
+            if !always[node.index()] || self.values[node.index()].is_some() {
+                continue;
+            }
+            let operands = self.body.operands(node);
+            let is_lazy = self.is_lazy(node, &reads);
+            for (at, operand) in operands.iter().enumerate() {
+                uses[operand.index()] += 1;
+                always[operand.index()] |= !is_lazy || at == 0;
+            }
+        }
+        (always, uses)
+    }
+
+    /// Nodes that depend on memory that has not been read yet.
+    fn reads(&self) -> Vec<bool> {
+        let mut reads = vec![false; self.body.len()];
+        for node in self.body.ids() {
+            let is_read = matches!(self.body.node(node), NodeData::Element(..));
+            let operands = self.body.operands(node);
+            reads[node.index()] = self.values[node.index()].is_none()
+                && (is_read || operands.iter().any(|n| reads[n.index()]));
+        }
+        reads
+    }
+
+    fn is_lazy(&self, node: Node, reads: &[bool]) -> bool {
+        match self.body.applied(node) {
+            Some((operator, operands)) if operator.op == Op::Cond => {
+                operands[1..].iter().any(|n| reads[n.index()])
+            }
+            _ => false,
+        }
+    }
+
+    fn node(&mut self, node: Node, uses: u32) {
+        let data = self.body.node(node).clone();
+        let value = match data {
+            NodeData::Literal(literal) => self.b.literal(literal),
+            NodeData::Element(value, position) => self.element(node, value, position.first()),
+            NodeData::Size(value) => self.element(node, value, None),
+            NodeData::Apply(operator, operands) => {
+                let reads = self.reads();
+                match self.is_lazy(node, &reads) {
+                    true => self.branch(operator.to, &operands),
+                    false => return self.apply(node, operator, &operands, uses),
+                }
+            }
+            // Counters, accumulators and arguments were given values before.
+            NodeData::Index(_)
+            | NodeData::Counter(_)
+            | NodeData::Reduced(_)
+            | NodeData::Argument(_) => return,
+        };
+        self.set(node, value);
+    }
+
+    fn element(&mut self, node: Node, value: Value, index: Option<&Node>) -> Expr {
+        let ty = self.body.ty(node);
+        let memory = match self.sources.get(&value) {
+            Some(Source::Memory(memory)) => *memory,
+            Some(Source::Scalar(var)) => return self.b.value(*var),
+            None => return self.b.i64(0),
+        };
+        let index = match index.and_then(|n| self.values[n.index()]) {
+            Some(index) => index,
+            None => self.b.i64(0),
+        };
+        let to = self.b.declare("x", Type::Scalar(ty), false);
+        self.b.push(StmtKind::Read {
+            to,
+            from: Element {
+                memory,
+                ty,
+                index,
+                volatile: false,
+            },
+        });
+        self.b.value(to)
+    }
+
+    /// The choice between operands of which at least one reads memory.
+    fn branch(&mut self, ty: Scalar, operands: &[Node]) -> Expr {
+        let result = self.b.declare("either", Type::Scalar(ty), false);
+        let condition = self.emit(&operands[..1])[0];
+        let [then, otherwise] = [1, 2].map(|at| {
+            self.block(|emitter| {
+                let value = emitter.emit(&operands[at..=at])[0];
+                emitter.b.assign(result, value);
+            })
+        });
+        self.b.push(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+        self.b.value(result)
+    }
+
+    fn apply(&mut self, node: Node, operator: Operator, operands: &[Node], uses: u32) {
+        let values = operands.iter().filter_map(|n| self.values[n.index()]);
+        let values: Vec<Expr> = values.collect();
+        let deepest = operands.iter().map(|n| self.depths[n.index()]).max();
+        let depth = deepest.unwrap_or(0) + 1;
+        let operator = self.unsigned(operator, operands);
+        let value = self.b.apply(operator, &values);
+        if uses <= 1 && depth < DEPTH {
+            self.set(node, value);
+            self.depths[node.index()] = depth;
+            return;
+        }
+        let var = self.b.declare("t", Type::Scalar(operator.to), false);
+        self.b.assign(var, value);
+        let value = self.b.value(var);
+        self.set(node, value);
+    }
+
+    /// Division of what has no sign is cheaper.
+    fn unsigned(&self, operator: Operator, operands: &[Node]) -> Operator {
+        let is_positive = |n: &Node| self.body.range(*n).is_some_and(|(low, _)| low >= 0);
+        let op = match operator.op {
+            Op::SDiv if operands.iter().all(is_positive) => Op::UDiv,
+            Op::SMod if operands.iter().all(is_positive) => Op::UMod,
+            op => op,
+        };
+        Operator { op, ..operator }
+    }
+
+    /// The results of a combiner on values.
+    pub fn combine(&mut self, combiner: &Combiner, arguments: &[Expr]) -> Vec<Expr> {
+        let body = &combiner.body;
+        let needed = body.reachable(&combiner.results);
+        let mut values: Vec<Option<Expr>> = vec![None; body.len()];
+        for node in body.ids().filter(|n| needed[n.index()]) {
+            let value = match body.node(node) {
+                NodeData::Literal(literal) => self.b.literal(*literal),
+                NodeData::Argument(number) => arguments[*number as usize],
+                NodeData::Apply(operator, operands) => {
+                    let operands = operands.iter().filter_map(|n| values[n.index()]);
+                    let operands: Vec<Expr> = operands.collect();
+                    let value = self.b.apply(*operator, &operands);
+                    self.kept(value, operator.to)
+                }
+                _ => continue,
+            };
+            values[node.index()] = Some(value);
+        }
+        let value = |root: &Node| values[root.index()];
+        combiner.results.iter().filter_map(value).collect()
+    }
+
+    /// A value in a variable of its own.
+    pub fn kept(&mut self, value: Expr, ty: Scalar) -> Expr {
+        let var = self.b.declare("t", Type::Scalar(ty), false);
+        self.b.assign(var, value);
+        self.b.value(var)
+    }
+}

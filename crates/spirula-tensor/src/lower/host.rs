@@ -1,0 +1,415 @@
+//! Functions to host programs.
+
+use super::emit::{Emitter, Source};
+use super::kernel;
+use super::placement::placement;
+use crate::ir::{Block, Constant, Destination, Function, OpKind, Structured, Value};
+use crate::schedule::Dispatch;
+use rustc_hash::FxHashMap;
+use spirula_kernel::Builder;
+use spirula_kernel::ir::{
+    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, PlainValue,
+    Program, Side, Space, StaticData, StmtKind, Type, Var,
+};
+use spirula_program::{Literal, Scalar};
+
+/// A function as a program with one entry point. Structured operations that run on the device have
+/// their dispatches, by their first results.
+pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>) -> Program {
+    let mut host = Host {
+        b: Builder::new(),
+        function,
+        dispatches,
+        is_host: placement(function),
+        sources: FxHashMap::default(),
+        constants: Vec::new(),
+        last: crate::lower::lifetime::last_uses(function),
+    };
+    host.function();
+    host.initialise();
+    host.b.finish()
+}
+
+struct Host<'a> {
+    b: Builder,
+    function: &'a Function,
+    dispatches: &'a FxHashMap<Value, Dispatch>,
+    is_host: Vec<bool>,
+    sources: FxHashMap<Value, Source>,
+    /// Constants and the globals that hold them.
+    constants: Vec<(Var, &'a Constant)>,
+    /// Values by the operation after which nothing uses them.
+    last: FxHashMap<(Block, usize), Vec<Value>>,
+}
+
+impl<'a> Host<'a> {
+    fn function(&mut self) {
+        let id = self.b.function(&self.function.name);
+        self.b.begin_function(id);
+        let body = self.function.block(self.function.body());
+        let entry = &self.function.entry;
+        let mut parameters = Vec::new();
+        for (at, value) in body.parameters.iter().enumerate() {
+            let name = entry.parameters.get(at).map_or("x", String::as_str);
+            let ty = self.variable_type(*value);
+            let var = self.b.input(id, name, ty);
+            self.bind(*value, var);
+            let unsigned = entry.unsigned_parameters.get(at).copied();
+            parameters.push(EntryParameter {
+                name: name.to_owned(),
+                value: self.entry_value(*value, var, unsigned.unwrap_or(false)),
+            });
+        }
+        let mut outputs = Vec::new();
+        for value in &body.results {
+            let ty = match self.function.ty(*value) {
+                ty if ty.rank() == 0 => Type::Scalar(ty.element),
+                _ => Type::Memory(Space::Device),
+            };
+            outputs.push(self.b.output(id, "out", ty));
+        }
+        self.b.begin_block();
+        self.block(self.function.body());
+        let mut results = Vec::new();
+        for (at, (value, out)) in body.results.iter().zip(&outputs).enumerate() {
+            match self.function.ty(*value).rank() {
+                0 => {
+                    let scalar = self.as_scalar(*value);
+                    self.b.assign(*out, scalar);
+                }
+                _ => {
+                    let from = self.as_memory(*value);
+                    self.b.push(StmtKind::Alias { to: *out, from });
+                }
+            }
+            let unsigned = entry.unsigned_results.get(at).copied();
+            results.push(self.entry_value(*value, *out, unsigned.unwrap_or(false)));
+        }
+        let block = self.b.end_block();
+        self.b.define(id, block);
+        self.b.entry(Entry {
+            name: self.function.name.clone(),
+            function: id,
+            parameters,
+            results,
+        });
+    }
+
+    fn entry_value(&self, value: Value, var: Var, unsigned: bool) -> EntryValue {
+        let ty = self.function.ty(value);
+        let sizes = ty.shape.iter().map(|dim| {
+            let size = dim.known().unwrap_or(0);
+            Dimension::Literal(size as i64)
+        });
+        let shape = (ty.rank() > 0).then(|| sizes.collect());
+        EntryValue {
+            unique: false,
+            kind: EntryKind::Plain(PlainValue {
+                var,
+                element: ty.element,
+                unsigned,
+                shape,
+            }),
+        }
+    }
+
+    fn variable_type(&self, value: Value) -> Type {
+        match self.is_host[value.index()] {
+            true => Type::Scalar(self.function.ty(value).element),
+            false => Type::Memory(Space::Device),
+        }
+    }
+
+    /// Notes where a value is.
+    fn bind(&mut self, value: Value, var: Var) {
+        let source = match self.is_host[value.index()] {
+            true => Source::Scalar(var),
+            false => Source::Memory(var),
+        };
+        self.sources.insert(value, source);
+    }
+
+    /// Declares the variable of a value.
+    fn declare(&mut self, value: Value) -> Var {
+        let ty = self.variable_type(value);
+        let name = match ty {
+            Type::Scalar(_) => "s",
+            _ => "m",
+        };
+        let var = self.b.declare(name, ty, false);
+        self.bind(value, var);
+        var
+    }
+
+    /// Declares a value and makes its memory.
+    fn allocate(&mut self, value: Value) -> Var {
+        let var = self.declare(value);
+        let bytes = self.bytes(value);
+        let bytes = self.b.i64(bytes);
+        self.b.push(StmtKind::Alloc { to: var, bytes });
+        var
+    }
+
+    fn bytes(&self, value: Value) -> i64 {
+        let ty = self.function.ty(value);
+        (ty.elements().unwrap_or(0) * ty.element.size()) as i64
+    }
+
+    /// A value as memory of the device; scalars are written to a block of their own.
+    fn as_memory(&mut self, value: Value) -> Var {
+        match self.sources.get(&value) {
+            Some(Source::Memory(var)) => *var,
+            _ => {
+                let ty = self.function.ty(value).element;
+                let scalar = self.as_scalar(value);
+                let to = self.b.declare("m", Type::Memory(Space::Device), false);
+                let bytes = self.b.i64(ty.size() as i64);
+                self.b.push(StmtKind::Alloc { to, bytes });
+                let to = self.first_element(to, ty);
+                self.b.push(StmtKind::Write { to, value: scalar });
+                to.memory
+            }
+        }
+    }
+
+    fn first_element(&mut self, memory: Var, ty: Scalar) -> Element {
+        Element {
+            memory,
+            ty,
+            index: self.b.i64(0),
+            volatile: false,
+        }
+    }
+
+    /// A value of rank 0 as a scalar; what is in the device's memory is read.
+    fn as_scalar(&mut self, value: Value) -> Expr {
+        match self.sources.get(&value).copied() {
+            Some(Source::Scalar(var)) => self.b.value(var),
+            Some(Source::Memory(memory)) => {
+                let ty = self.function.ty(value).element;
+                let to = self.b.declare("s", Type::Scalar(ty), false);
+                let from = self.first_element(memory, ty);
+                self.b.push(StmtKind::Read { to, from });
+                self.b.value(to)
+            }
+            None => self.b.i64(0),
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let function = self.function;
+        for (at, op) in function.block(block).ops.iter().enumerate() {
+            self.b.at(op.place);
+            self.op(&op.kind, &op.results);
+            for value in self.last.remove(&(block, at)).unwrap_or_default() {
+                if let Some(Source::Memory(var)) = self.sources.get(&value) {
+                    self.b.push(StmtKind::Free(*var));
+                }
+            }
+        }
+    }
+
+    fn op(&mut self, kind: &'a OpKind, results: &[Value]) {
+        match kind {
+            OpKind::Constant(constant) => self.constant(constant, results[0]),
+            OpKind::Structured(op) => match self.dispatches.get(&results[0]) {
+                Some(dispatch) => self.launch(op, dispatch, results),
+                None => self.scalars(op, results),
+            },
+            OpKind::Reshape(source) => self.alias(results[0], *source),
+            OpKind::If {
+                condition,
+                then,
+                otherwise,
+            } => self.choose(*condition, *then, *otherwise, results),
+            OpKind::While {
+                initial,
+                condition,
+                body,
+            } => self.repeat(initial, *condition, *body, results),
+            // Sorting was made structured operations of.
+            OpKind::Sort(_) => {}
+        }
+    }
+
+    fn constant(&mut self, constant: &'a Constant, result: Value) {
+        if self.is_host[result.index()] {
+            let to = self.declare(result);
+            let literal = Literal::new(constant.ty.element, constant.bits(0));
+            let literal = self.b.literal(literal);
+            self.b.assign(to, literal);
+            return;
+        }
+        let global = self.b.global("constant", Type::Memory(Space::Device));
+        self.bind(result, global);
+        self.constants.push((global, constant));
+    }
+
+    /// Fills the globals of constants.
+    fn initialise(&mut self) {
+        if self.constants.is_empty() {
+            return;
+        }
+        self.b.begin_block();
+        for (to, constant) in std::mem::take(&mut self.constants) {
+            let ty = constant.ty.element;
+            let count = constant.ty.elements().unwrap_or(0);
+            let bytes = self.b.i64((count * ty.size()) as i64);
+            self.b.push(StmtKind::Alloc { to, bytes });
+            let host = self.b.declare("data", Type::Memory(Space::Host), false);
+            let values = (0..count as usize).map(|at| Literal::new(ty, constant.bits(at)));
+            let data = Box::new(StaticData {
+                ty,
+                values: values.collect(),
+                repeat: None,
+            });
+            self.b.push(StmtKind::Static { to: host, data });
+            self.copy(to, host, ty, count);
+        }
+        let block = self.b.end_block();
+        self.b.initialise(block);
+    }
+
+    /// Copies a block of elements.
+    fn copy(&mut self, to: Var, from: Var, ty: Scalar, count: u64) {
+        let shape = vec![self.b.i64(count as i64)];
+        let mut side = |memory| Side {
+            memory,
+            offset: self.b.i64(0),
+            strides: vec![self.b.i64(1)],
+        };
+        let (to, from) = (side(to), side(from));
+        self.b.push(StmtKind::Copy(Box::new(Copy {
+            ty,
+            shape,
+            to,
+            from,
+        })));
+    }
+
+    /// Gives a value what another has.
+    fn alias(&mut self, to: Value, from: Value) {
+        let var = self.declare(to);
+        self.give(to, var, from);
+    }
+
+    /// Sets a variable that holds one value to another.
+    fn give(&mut self, to: Value, var: Var, from: Value) {
+        if self.is_host[to.index()] {
+            let scalar = self.as_scalar(from);
+            self.b.assign(var, scalar);
+        } else {
+            let from = self.as_memory(from);
+            self.b.push(StmtKind::Alias { to: var, from });
+        }
+    }
+
+    /// Scalar arithmetic.
+    fn scalars(&mut self, op: &Structured, results: &[Value]) {
+        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
+        let mut e = Emitter::new(&mut self.b);
+        e.sources = self.sources.clone();
+        let roots: Vec<_> = op.yields.iter().map(|y| y.value).collect();
+        let roots = e.body.import(&op.body, &roots, |_, _, _| None);
+        let values = e.emit(&roots);
+        for (var, value) in vars.into_iter().zip(values) {
+            e.b.assign(var, value);
+        }
+    }
+
+    /// A kernel with memory for its results.
+    fn launch(&mut self, op: &Structured, dispatch: &Dispatch, results: &[Value]) {
+        for (result, written) in results.iter().zip(&op.yields) {
+            let to = self.allocate(*result);
+            if let Destination::Scatter { base, .. } = written.destination {
+                let from = self.as_memory(base);
+                let ty = self.function.ty(base);
+                self.copy(to, from, ty.element, ty.elements().unwrap_or(0));
+            }
+        }
+        if dispatch.loops.iter().any(|l| l.extent == 0) {
+            return;
+        }
+        let data = kernel::lower(&mut self.b, self.function, dispatch, &self.sources);
+        let id = self.b.kernel(data);
+        self.b.push(StmtKind::Launch(id));
+    }
+
+    fn choose(&mut self, condition: Value, then: Block, otherwise: Block, results: &[Value]) {
+        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
+        let condition = self.as_scalar(condition);
+        let [then, otherwise] = [then, otherwise].map(|block| {
+            self.b.begin_block();
+            self.block(block);
+            let given = &self.function.block(block).results;
+            for ((result, var), from) in results.iter().zip(&vars).zip(given) {
+                self.give(*result, *var, *from);
+            }
+            self.b.end_block()
+        });
+        self.b.push(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+    }
+
+    /// A loop that asks its condition at the beginning of each round.
+    fn repeat(&mut self, initial: &[Value], condition: Block, body: Block, results: &[Value]) {
+        let vars: Vec<Var> = results.iter().map(|v| self.declare(*v)).collect();
+        for ((result, var), from) in results.iter().zip(&vars).zip(initial) {
+            self.give(*result, *var, *from);
+        }
+        for block in [condition, body] {
+            let parameters = &self.function.block(block).parameters;
+            for (parameter, var) in parameters.iter().zip(&vars) {
+                self.bind(*parameter, *var);
+            }
+        }
+        let on = self.b.declare("on", Type::Scalar(Scalar::Bool), false);
+        let [yes, no] = [1, 0].map(|bit| self.b.literal(Literal::new(Scalar::Bool, bit)));
+        self.b.assign(on, yes);
+        self.b.begin_block();
+        self.block(condition);
+        let goes_on = self.as_scalar(self.function.block(condition).results[0]);
+        self.b.begin_block();
+        self.block(body);
+        self.next_round(body, &vars);
+        let then = self.b.end_block();
+        self.b.begin_block();
+        self.b.assign(on, no);
+        let otherwise = self.b.end_block();
+        self.b.push(StmtKind::If {
+            condition: goes_on,
+            then,
+            otherwise,
+        });
+        let block = self.b.end_block();
+        let condition = self.b.value(on);
+        self.b.push(StmtKind::While {
+            condition,
+            body: block,
+        });
+    }
+
+    /// Gives all carried values their next ones at once.
+    fn next_round(&mut self, body: Block, vars: &[Var]) {
+        let data = self.function.block(body);
+        let mut next = Vec::new();
+        for (parameter, result) in data.parameters.iter().zip(&data.results) {
+            let ty = self.variable_type(*parameter);
+            let var = self.b.declare("next", ty, false);
+            self.give(*parameter, var, *result);
+            next.push((ty, var));
+        }
+        for ((ty, from), to) in next.into_iter().zip(vars) {
+            match ty {
+                Type::Scalar(_) => {
+                    let value = self.b.value(from);
+                    self.b.assign(*to, value);
+                }
+                _ => self.b.push(StmtKind::Alias { to: *to, from }),
+            }
+        }
+    }
+}

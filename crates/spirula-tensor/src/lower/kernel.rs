@@ -1,0 +1,729 @@
+//! Dispatches to kernels.
+
+use super::emit::{Emitter, Source};
+use super::write::{Place, Writer};
+use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
+use crate::schedule::{Dispatch, Run, Step, Strategy};
+use rustc_hash::FxHashMap;
+use spirula_kernel::Builder;
+use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Use, Var};
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// A dispatch as a kernel of a program whose memory and scalars are given by value.
+pub(super) fn lower(
+    b: &mut Builder,
+    function: &Function,
+    dispatch: &Dispatch,
+    sources: &FxHashMap<Value, Source>,
+) -> KernelData {
+    let uses = uses(dispatch, sources);
+    b.begin_block();
+    let mut e = Emitter::new(b);
+    e.sources = sources.clone();
+    let mut lower = Lower {
+        e,
+        function,
+        dispatch,
+        leaves: Vec::new(),
+        local: None,
+        open: 0,
+    };
+    lower.begin();
+    lower.guarded(&dispatch.steps);
+    let body = b.end_block();
+    let (groups, sizes) = (dispatch.workgroups(), dispatch.workgroup_size());
+    let used = |at: &usize| groups[*at] != 1 || sizes[*at] != 1;
+    let dimensions = (0..3).rev().find(used).map_or(1, |last| last + 1);
+    let groups = groups[..dimensions].iter().map(|n| b.i64(*n as i64));
+    let blocks = groups.collect();
+    let sizes = sizes[..dimensions].iter();
+    let block_size = sizes
+        .map(|n| BlockSize::Constant(b.i64(*n as i64)))
+        .collect();
+    KernelData {
+        blocks,
+        block_size,
+        uses,
+        failure_tolerant: true,
+        body,
+        place: dispatch.place,
+    }
+}
+
+fn uses(dispatch: &Dispatch, sources: &FxHashMap<Value, Source>) -> Vec<Use> {
+    let read: Vec<Value> = dispatch.op.body.reads().collect();
+    let mut values = dispatch.op.operands();
+    values.retain(|v| read.contains(v));
+    values.extend(&dispatch.results);
+    let mut uses = Vec::new();
+    for value in values {
+        let used = match sources.get(&value) {
+            Some(Source::Memory(var)) => Use::Memory(*var),
+            Some(Source::Scalar(var)) => Use::Scalar(*var),
+            None => continue,
+        };
+        if !uses.contains(&used) {
+            uses.push(used);
+        }
+    }
+    uses
+}
+
+/// What is done at one point for one combination of rounds of the unrolled loops.
+struct Leaf {
+    /// Accumulators, what they begin as, and what is folded into them.
+    accumulators: Vec<Var>,
+    initial: Vec<Node>,
+    values: Vec<Node>,
+    /// Whether the point is within the space, and whether the fold is.
+    guard: Node,
+    fold_guard: Node,
+    /// Values and positions of the results.
+    yields: Vec<(Node, Vec<Node>)>,
+}
+
+struct Lower<'a> {
+    e: Emitter<'a>,
+    function: &'a Function,
+    dispatch: &'a Dispatch,
+    leaves: Vec<Leaf>,
+    /// The number of the invocation in its workgroup.
+    local: Option<Node>,
+    /// Loops whose counters have values, as bits.
+    open: u64,
+}
+
+/// The bit of what is known only after all folds.
+const AFTER: u64 = 1 << 63;
+
+impl Lower<'_> {
+    fn begin(&mut self) {
+        for (number, data) in self.dispatch.loops.iter().enumerate() {
+            let counter = self.counter(number as u32);
+            let (what, dimension) = match data.run {
+                Run::Workgroup(dimension) => (Index::Group, dimension),
+                Run::Invocation(dimension) => (Index::Local, dimension),
+                _ => continue,
+            };
+            self.position(counter, what, dimension);
+            self.open |= 1 << number;
+        }
+        self.number_invocations();
+        for (at, staged) in self.dispatch.staged.iter().enumerate() {
+            let sizes = staged.axes.iter().map(|axis| self.tile_size(*axis));
+            let count: i64 = sizes.product();
+            let memory = self.shared(staged.ty, count);
+            let value = self.staged_value(at);
+            self.e.sources.insert(value, Source::Memory(memory));
+        }
+        self.make_leaves();
+    }
+
+    fn counter(&mut self, number: u32) -> Node {
+        let extent = self.dispatch.loops[number as usize].extent;
+        self.e.body.counter(number, Dim::Static(extent))
+    }
+
+    fn tile_size(&self, axis: usize) -> i64 {
+        self.dispatch.tiles[axis].map_or(1, |tile| tile.size as i64)
+    }
+
+    /// The value that stands for staged memory: numbered after those of the function.
+    fn staged_value(&self, at: usize) -> Value {
+        Value::new(self.function.value_count() + at)
+    }
+
+    /// Memory of the workgroup.
+    fn shared(&mut self, ty: Scalar, count: i64) -> Var {
+        use spirula_kernel::ir::Space;
+        let to = self.e.b.declare("tile", Type::Memory(Space::Shared), false);
+        let bytes = self.e.b.i64(count * ty.size() as i64);
+        self.e.b.push(StmtKind::Alloc { to, bytes });
+        to
+    }
+
+    /// Gives a counter the position in the launch as its value.
+    fn position(&mut self, counter: Node, what: Index, dimension: u8) {
+        if self.e.body.as_literal(counter).is_some() {
+            return;
+        }
+        let name = match what {
+            Index::Group => "group",
+            _ => "local",
+        };
+        let to = self.e.b.declare(name, Type::Scalar(Scalar::I32), false);
+        self.e.b.push(StmtKind::Where {
+            to,
+            what,
+            dimension,
+        });
+        let narrow = self.e.b.value(to);
+        let convert = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+        let wide = self.e.b.apply(convert, &[narrow]);
+        let wide = self.e.kept(wide, Scalar::I64);
+        self.e.set(counter, wide);
+    }
+
+    /// The number of the invocation, from the counters of the loops over invocations.
+    fn number_invocations(&mut self) {
+        let sizes = self.dispatch.workgroup_size();
+        let mut sum = Affine::default();
+        for (number, data) in self.dispatch.loops.iter().enumerate() {
+            let Run::Invocation(dimension) = data.run else {
+                continue;
+            };
+            let stride: u64 = sizes[..usize::from(dimension)].iter().product();
+            let counter = self.counter(number as u32);
+            sum.add(&Affine::of(&self.e.body, counter), stride as i64);
+        }
+        self.local = Some(sum.node(&mut self.e.body));
+    }
+
+    /// The nodes of all leaves.
+    fn make_leaves(&mut self) {
+        let mut template = Body::default();
+        let dispatch = self.dispatch;
+        let indices = template.import(&dispatch.points, &dispatch.indices, |_, _, _| None);
+        let guards = template.import(&dispatch.points, &dispatch.guards, |_, _, _| None);
+        let fold_guards = template.import(&dispatch.points, &dispatch.fold_guards, |_, _, _| None);
+        let reads = self.staged_reads(&mut template);
+        let roots = dispatch.op.roots();
+        let mut nodes = self.scheduled(&mut template, &roots, &indices, &reads);
+        nodes.push(all(&mut template, &guards));
+        nodes.push(all(&mut template, &fold_guards));
+        nodes.extend(&indices[..dispatch.op.parallel_rank()]);
+        let loops = dispatch.loops.iter().enumerate();
+        let unrolled: Vec<(u32, u64)> = loops
+            .filter(|(_, l)| l.run == Run::Unrolled)
+            .map(|(at, l)| (at as u32, l.extent))
+            .collect();
+        let count: u64 = unrolled.iter().map(|(_, extent)| extent).product();
+        for leaf in 0..count {
+            let mut rest = leaf;
+            let rounds = unrolled.iter().rev().map(|(number, extent)| {
+                let round = rest % extent;
+                rest /= extent;
+                (*number, round)
+            });
+            let rounds: Vec<(u32, u64)> = rounds.collect();
+            let leaf = self.leaf(&template, &nodes, &rounds);
+            self.leaves.push(leaf);
+        }
+    }
+
+    /// A leaf from the nodes of the template.
+    fn leaf(&mut self, template: &Body, nodes: &[Node], rounds: &[(u32, u64)]) -> Leaf {
+        let op = &self.dispatch.op;
+        let count = accumulator_types(op).len();
+        let first = (self.leaves.len() * count) as u32;
+        let nodes = self
+            .e
+            .body
+            .import(template, nodes, |body, node, data| match data {
+                NodeData::Counter(number) => {
+                    let (_, round) = rounds.iter().find(|(n, _)| n == number)?;
+                    Some(body.i64(*round as i64))
+                }
+                NodeData::Reduced(number) => Some(body.reduced(first + number, template.ty(node))),
+                _ => None,
+            });
+        let mut nodes = nodes.into_iter();
+        let mut take = |count: usize| nodes.by_ref().take(count).collect::<Vec<Node>>();
+        let (mut initial, mut values) = (Vec::new(), Vec::new());
+        for reduction in &op.reductions {
+            initial.extend(take(reduction.initial.len()));
+            values.extend(take(reduction.values.len()));
+        }
+        let scattered = op.yields.iter().map(|result| {
+            let count = match &result.destination {
+                Destination::Point => 0,
+                Destination::Scatter { indices, .. } => indices.len(),
+            };
+            (take(1)[0], take(count))
+        });
+        let mut yields: Vec<(Node, Vec<Node>)> = scattered.collect();
+        let guards = take(2);
+        let point = take(op.parallel_rank());
+        for (result, (_, position)) in op.yields.iter().zip(&mut yields) {
+            if matches!(result.destination, Destination::Point) {
+                position.clone_from(&point);
+            }
+        }
+        let types = accumulator_types(op);
+        let declare = |ty| self.e.b.declare("sum", Type::Scalar(ty), false);
+        Leaf {
+            accumulators: types.into_iter().map(declare).collect(),
+            initial,
+            values,
+            guard: guards[0],
+            fold_guard: guards[1],
+            yields,
+        }
+    }
+
+    /// Reads of the workgroup's memory in place of promoted nodes.
+    fn staged_reads(&self, template: &mut Body) -> Vec<Node> {
+        let mut reads = Vec::new();
+        for (at, staged) in self.dispatch.staged.iter().enumerate() {
+            let mut flat = Affine::default();
+            for axis in &staged.axes {
+                let mut next = Affine::default();
+                next.add(&flat, self.tile_size(*axis));
+                if let Some(tile) = self.dispatch.tiles[*axis] {
+                    let points = &self.dispatch.points;
+                    let local = template.import(points, &[tile.local], |_, _, _| None);
+                    next.add(&Affine::of(template, local[0]), 1);
+                }
+                flat = next;
+            }
+            let flat = flat.node(template);
+            reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
+        }
+        reads
+    }
+
+    /// Nodes of the operation at given indices along the axes, with positions in memory; what is
+    /// staged as it is read, where that is given.
+    fn scheduled(
+        &self,
+        body: &mut Body,
+        roots: &[Node],
+        indices: &[Node],
+        reads: &[Node],
+    ) -> Vec<Node> {
+        let staged = &self.dispatch.staged;
+        let function = self.function;
+        body.import(&self.dispatch.op.body, roots, |body, node, data| {
+            let at = staged.iter().position(|s| s.node == node);
+            if let Some(read) = at.and_then(|at| reads.get(at)) {
+                return Some(*read);
+            }
+            match data {
+                NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+                NodeData::Element(value, position) if !position.is_empty() => {
+                    let ty = function.ty(*value);
+                    let flat = flatten(body, position, &ty.shape);
+                    Some(body.element(*value, ty.element, &[flat]))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Steps of a flat or serial dispatch under one condition for all.
+    fn guarded(&mut self, steps: &[Step]) {
+        if self.dispatch.strategy != Strategy::Flat {
+            return self.steps(steps);
+        }
+        let mut inner = steps;
+        while let [Step::For(number, next)] = inner {
+            if !self.is_distributed(*number) {
+                break;
+            }
+            inner = next;
+        }
+        let guard = self.leaves[0].guard;
+        if self.e.body.as_literal(guard).is_some() {
+            return self.steps(inner);
+        }
+        let condition = self.e.emit(&[guard])[0];
+        self.e.b.begin_block();
+        let mark = self.e.mark();
+        self.steps(inner);
+        self.e.forget(mark);
+        let then = self.e.b.end_block();
+        self.e.b.begin_block();
+        let otherwise = self.e.b.end_block();
+        self.e.b.push(StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        });
+    }
+
+    fn is_distributed(&self, number: u32) -> bool {
+        let run = self.dispatch.loops[number as usize].run;
+        matches!(run, Run::Workgroup(_) | Run::Invocation(_))
+    }
+
+    fn steps(&mut self, steps: &[Step]) {
+        for step in steps {
+            match step {
+                Step::For(number, inner) => self.repeat(*number, inner),
+                Step::Initialise => self.initialise(),
+                Step::Accumulate => self.accumulate(),
+                Step::Combine(number) => self.combine(*number),
+                Step::Store => self.store(),
+                Step::Stage(at) => self.stage(*at),
+                Step::Barrier => self.barrier(),
+            }
+        }
+    }
+
+    fn barrier(&mut self) {
+        self.e.b.push(StmtKind::Sync {
+            kind: Sync::Barrier,
+            scope: Scope::Shared,
+        });
+    }
+
+    /// A loop: unrolled ones are in the leaves, distributed ones in the launch.
+    fn repeat(&mut self, number: u32, inner: &[Step]) {
+        let data = self.dispatch.loops[number as usize];
+        if data.run != Run::Sequential || data.extent == 1 {
+            return self.steps(inner);
+        }
+        self.hoist(inner);
+        let counter = self.e.b.var("i", Type::Scalar(Scalar::I64));
+        let bound = self.e.b.i64(data.extent as i64);
+        let node = self.counter(number);
+        let value = self.e.b.value(counter);
+        self.e.b.begin_block();
+        let mark = self.e.mark();
+        self.e.set(node, value);
+        self.open |= 1 << number;
+        self.steps(inner);
+        self.open &= !(1 << number);
+        self.e.forget(mark);
+        let body = self.e.b.end_block();
+        self.e.b.push(StmtKind::For {
+            counter,
+            bound,
+            body,
+        });
+    }
+
+    /// Emits what steps of a loop need and what does not change in it.
+    fn hoist(&mut self, steps: &[Step]) {
+        let mut roots = Vec::new();
+        self.roots(steps, &mut roots);
+        let fixed = self.fixed();
+        let ready = self.e.ready(&roots, |node| fixed[node.index()]);
+        self.e.emit(&ready);
+    }
+
+    fn roots(&self, steps: &[Step], roots: &mut Vec<Node>) {
+        for step in steps {
+            match step {
+                Step::For(_, inner) => self.roots(inner, roots),
+                Step::Accumulate => {
+                    for leaf in &self.leaves {
+                        roots.extend(&leaf.values);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether each node depends only on loops that are open now.
+    fn fixed(&self) -> Vec<bool> {
+        let body = &self.e.body;
+        let mut needs = vec![0u64; body.len()];
+        for node in body.ids() {
+            let own = match body.node(node) {
+                NodeData::Counter(number) => 1 << (number % 62),
+                NodeData::Reduced(_) => AFTER,
+                NodeData::Element(value, _) => {
+                    let first = self.function.value_count();
+                    let at = value.index().checked_sub(first);
+                    let staged = at.and_then(|at| self.dispatch.staged.get(at));
+                    // What is staged changes with the loop around it, and so within.
+                    staged.map_or(0, |_| AFTER)
+                }
+                _ => 0,
+            };
+            let operands = body.operands(node).iter();
+            needs[node.index()] = operands.fold(own, |all, n| all | needs[n.index()]);
+        }
+        needs
+            .into_iter()
+            .map(|needs| needs & !self.open == 0)
+            .collect()
+    }
+
+    fn initialise(&mut self) {
+        let is_shared = self.dispatch.strategy == Strategy::Cooperative;
+        for at in 0..self.leaves.len() {
+            let (vars, initial) = {
+                let leaf = &self.leaves[at];
+                (leaf.accumulators.clone(), leaf.initial.clone())
+            };
+            let initial = match is_shared {
+                true => self.first_only(initial),
+                false => initial,
+            };
+            let values = self.e.emit(&initial);
+            for (var, value) in vars.into_iter().zip(values) {
+                self.e.b.assign(var, value);
+            }
+        }
+    }
+
+    /// What accumulators begin as where several invocations fold together: the first with what is
+    /// asked for, the others with the neutral element, where the operator has one.
+    fn first_only(&mut self, initial: Vec<Node>) -> Vec<Node> {
+        let mut first = 0;
+        let mut nodes = initial.clone();
+        for reduction in &self.dispatch.op.reductions {
+            if let Some(op) = reduction.combiner.operator() {
+                let ty = self.e.body.ty(initial[first]);
+                if let (Some(neutral), Some(local)) = (neutral(op, ty), self.local) {
+                    let body = &mut self.e.body;
+                    let zero = body.i64(0);
+                    let is_first = body.op(Op::Eq, &[local, zero]);
+                    let neutral = body.literal(neutral);
+                    nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
+                }
+            }
+            first += reduction.values.len();
+        }
+        nodes
+    }
+
+    fn accumulate(&mut self) {
+        let guard = self.leaves[0].fold_guard;
+        let values: Vec<Node> = self.leaves.iter().flat_map(|l| l.values.clone()).collect();
+        let vars: Vec<Var> = self
+            .leaves
+            .iter()
+            .flat_map(|l| l.accumulators.clone())
+            .collect();
+        let op = &self.dispatch.op;
+        self.e.when(guard, |e| {
+            let values = e.emit(&values);
+            let mut first = 0;
+            while first < vars.len() {
+                for reduction in &op.reductions {
+                    let range = first..first + reduction.values.len();
+                    let arguments = vars[range.clone()].iter().map(|v| e.b.value(*v));
+                    let mut arguments: Vec<_> = arguments.collect();
+                    arguments.extend(&values[range.clone()]);
+                    let results = e.combine(&reduction.combiner, &arguments);
+                    for (var, value) in vars[range.clone()].iter().zip(results) {
+                        e.b.assign(*var, value);
+                    }
+                    first = range.end;
+                }
+            }
+        });
+    }
+
+    /// Folds the accumulators of all invocations in the workgroup's memory, half of them in each
+    /// round.
+    fn combine(&mut self, number: u32) {
+        let size = self.dispatch.loops[number as usize].extent as i64;
+        let vars = self.leaves[0].accumulators.clone();
+        let types = accumulator_types(&self.dispatch.op);
+        let memory: Vec<Var> = types.iter().map(|ty| self.shared(*ty, size)).collect();
+        let Some(local) = self.local else { return };
+        let zero = self.e.body.i64(0);
+        let mut distance = size;
+        while distance > 1 {
+            let above = match distance == size {
+                true => zero,
+                false => local,
+            };
+            let limit = self.e.body.i64(distance);
+            let is_in = self.e.body.op(Op::SLt, &[above, limit]);
+            let write = Writer::new(&types, &memory);
+            self.e.when(is_in, |e| write.all(e, local, &vars));
+            self.barrier();
+            distance /= 2;
+            let limit = self.e.body.i64(distance);
+            let is_in = self.e.body.op(Op::SLt, &[local, limit]);
+            let other = self.e.body.op(Op::Add, &[local, limit]);
+            let op = &self.dispatch.op;
+            self.e.when(is_in, |e| {
+                let read = write.read(e, other);
+                let mut first = 0;
+                for reduction in &op.reductions {
+                    let range = first..first + reduction.values.len();
+                    let own = vars[range.clone()].iter().map(|v| e.b.value(*v));
+                    let mut arguments: Vec<_> = own.collect();
+                    arguments.extend(&read[range.clone()]);
+                    let results = e.combine(&reduction.combiner, &arguments);
+                    for (var, value) in vars[range.clone()].iter().zip(results) {
+                        e.b.assign(*var, value);
+                    }
+                    first = range.end;
+                }
+            });
+            self.barrier();
+        }
+    }
+
+    fn store(&mut self) {
+        let is_flat = self.dispatch.strategy == Strategy::Flat;
+        let accumulators: Vec<Var> = self
+            .leaves
+            .iter()
+            .flat_map(|l| l.accumulators.clone())
+            .collect();
+        for (number, var) in accumulators.into_iter().enumerate() {
+            let ty = match self.e.b.program().scalar(var) {
+                Some(ty) => ty,
+                None => continue,
+            };
+            let node = self.e.body.reduced(number as u32, ty);
+            let value = self.e.b.value(var);
+            self.e.set(node, value);
+        }
+        for at in 0..self.leaves.len() {
+            let mut guard = self.leaves[at].guard;
+            if is_flat {
+                guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
+            }
+            if let (Strategy::Cooperative, Some(local)) = (self.dispatch.strategy, self.local) {
+                let body = &mut self.e.body;
+                let zero = body.i64(0);
+                let is_first = body.op(Op::Eq, &[local, zero]);
+                guard = all(body, &[guard, is_first]);
+            }
+            let yields = self.leaves[at].yields.clone();
+            let places = self.places(yields);
+            self.e.when(guard, |e| {
+                let values: Vec<Node> = places.iter().map(|p| p.value).collect();
+                e.emit(&values);
+                for place in &places {
+                    place.write(e);
+                }
+            });
+        }
+    }
+
+    /// Where results are written.
+    fn places(&mut self, yields: Vec<(Node, Vec<Node>)>) -> Vec<Place> {
+        let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
+        let mut places = Vec::new();
+        for ((result, id), (value, position)) in results.zip(yields) {
+            let Some(Source::Memory(memory)) = self.e.sources.get(id).copied() else {
+                continue;
+            };
+            let shape = &self.function.ty(*id).shape;
+            let body = &mut self.e.body;
+            let (mut inside, mut by) = (Vec::new(), None);
+            if let Destination::Scatter { combiner, .. } = &result.destination {
+                by = combiner.clone();
+                for (index, dim) in position.iter().zip(shape) {
+                    let (zero, size) = (body.i64(0), body.size(*dim));
+                    inside.push(body.op(Op::SLe, &[zero, *index]));
+                    inside.push(body.op(Op::SLt, &[*index, size]));
+                }
+            }
+            places.push(Place {
+                value,
+                memory,
+                inside: all(body, &inside),
+                at: flatten(body, &position, shape),
+                combiner: by,
+            });
+        }
+        places
+    }
+
+    /// Computes a tile: each invocation every so-many-th element.
+    fn stage(&mut self, at: usize) {
+        let staged = &self.dispatch.staged[at];
+        let sizes: Vec<i64> = staged.axes.iter().map(|a| self.tile_size(*a)).collect();
+        let total: i64 = sizes.iter().product();
+        let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
+        let Some(local) = self.local else { return };
+        for round in 0..(total + across - 1) / across {
+            let mut element = Affine::of(&self.e.body, local);
+            element.constant += round * across;
+            let element = element.node(&mut self.e.body);
+            let limit = self.e.body.i64(total);
+            let is_in = self.e.body.op(Op::SLt, &[element, limit]);
+            let value = self.tile_element(at, element, &sizes);
+            let memory = self.e.sources.get(&self.staged_value(at)).copied();
+            let Some(Source::Memory(memory)) = memory else {
+                continue;
+            };
+            let place = Place {
+                value,
+                memory,
+                inside: is_in,
+                at: element,
+                combiner: None,
+            };
+            place.write(&mut self.e);
+        }
+    }
+
+    /// The value of an element of a tile, 0 outside of the space.
+    fn tile_element(&mut self, at: usize, element: Node, sizes: &[i64]) -> Node {
+        let dispatch = self.dispatch;
+        let staged = &dispatch.staged[at];
+        let points = &dispatch.points;
+        let body = &mut self.e.body;
+        let mut indices = body.import(points, &dispatch.indices, |_, _, _| None);
+        let position = crate::ir::unflatten(body, element, sizes);
+        let mut inside = Vec::new();
+        for (axis, local) in staged.axes.iter().zip(position) {
+            let Some(tile) = dispatch.tiles[*axis] else {
+                continue;
+            };
+            let base = body.import(points, &[tile.base], |_, _, _| None)[0];
+            let index = body.op(Op::Add, &[base, local]);
+            let extent = body.size(dispatch.op.axes[*axis].extent);
+            inside.push(body.op(Op::SLt, &[index, extent]));
+            indices[*axis] = index;
+        }
+        let mut body = std::mem::take(&mut self.e.body);
+        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
+        let inside = all(&mut body, &inside);
+        let zero = body.literal(Literal::new(staged.ty, 0));
+        let value = body.op(Op::Cond, &[inside, value, zero]);
+        self.e.body = body;
+        value
+    }
+}
+
+/// Whether all conditions hold.
+fn all(body: &mut Body, conditions: &[Node]) -> Node {
+    let mut holds = body.literal(Literal::new(Scalar::Bool, 1));
+    for condition in conditions {
+        holds = match (body.as_literal(holds), body.as_literal(*condition)) {
+            (Some(known), _) if known.bits != 0 => *condition,
+            (_, Some(known)) if known.bits != 0 => holds,
+            _ => body.op(Op::LogAnd, &[holds, *condition]),
+        };
+    }
+    holds
+}
+
+/// The place of a position in memory, counted in elements.
+pub(super) fn flatten(body: &mut Body, position: &[Node], shape: &[Dim]) -> Node {
+    let mut flat = body.i64(0);
+    for (index, dim) in position.iter().zip(shape) {
+        let size = body.size(*dim);
+        flat = body.op(Op::Mul, &[flat, size]);
+        flat = body.op(Op::Add, &[flat, *index]);
+    }
+    flat
+}
+
+fn accumulator_types(op: &Structured) -> Vec<Scalar> {
+    let values = op.reductions.iter().flat_map(|r| &r.values);
+    values.map(|n| op.body.ty(*n)).collect()
+}
+
+/// The value that an operator does not change others with.
+fn neutral(op: Op, ty: Scalar) -> Option<Literal> {
+    let format = ty.format();
+    let sign = 1u64 << (ty.width() - 1);
+    let bits = match op {
+        Op::FAdd => format?.sign_bit(),
+        Op::FMul => Operator::convert(Op::SToF, Scalar::I32, ty).eval(&[1]),
+        Op::FMax => format?.infinity() | format?.sign_bit(),
+        Op::FMin => format?.infinity(),
+        Op::Add | Op::Or | Op::Xor | Op::UMax | Op::LogOr => 0,
+        Op::Mul | Op::LogAnd => 1,
+        Op::And | Op::UMin => u64::MAX,
+        Op::SMax => sign,
+        Op::SMin => sign - 1,
+        _ => return None,
+    };
+    Some(Literal::new(ty, bits))
+}

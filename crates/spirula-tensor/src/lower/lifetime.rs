@@ -1,0 +1,85 @@
+//! When tensors are used for the last time.
+
+use crate::ir::{Block, Function, OpKind, Value};
+use rustc_hash::FxHashMap;
+
+/// Values by the operation of their own block after which nothing uses them. Results of blocks and
+/// constants, which the program keeps, are not among them.
+pub(super) fn last_uses(function: &Function) -> FxHashMap<(Block, usize), Vec<Value>> {
+    let mut last = Last {
+        function,
+        made_in: made_in(function),
+        at: vec![None; function.value_count()],
+    };
+    last.block(function.body(), &mut Vec::new());
+    let mut lists: FxHashMap<(Block, usize), Vec<Value>> = FxHashMap::default();
+    let mut kept = vec![false; function.value_count()];
+    for block in function.block_ids() {
+        for result in &function.block(block).results {
+            kept[result.index()] = true;
+        }
+        for op in &function.block(block).ops {
+            if matches!(op.kind, OpKind::Constant(_)) {
+                op.results.iter().for_each(|v| kept[v.index()] = true);
+            }
+        }
+    }
+    for (index, at) in last.at.iter().enumerate() {
+        if let (Some(at), false) = (at, kept[index]) {
+            lists.entry(*at).or_default().push(Value::new(index));
+        }
+    }
+    lists
+}
+
+/// The block whose operations make each value; parameters are nobody's to free.
+fn made_in(function: &Function) -> Vec<Option<Block>> {
+    let mut made_in = vec![None; function.value_count()];
+    for block in function.block_ids() {
+        for op in &function.block(block).ops {
+            for result in &op.results {
+                made_in[result.index()] = Some(block);
+            }
+        }
+    }
+    made_in
+}
+
+struct Last<'a> {
+    function: &'a Function,
+    made_in: Vec<Option<Block>>,
+    at: Vec<Option<(Block, usize)>>,
+}
+
+impl Last<'_> {
+    /// Visits operations in order; `around` has the operations that contain the block.
+    fn block(&mut self, block: Block, around: &mut Vec<(Block, usize)>) {
+        let data = self.function.block(block);
+        for (at, op) in data.ops.iter().enumerate() {
+            around.push((block, at));
+            for operand in op.kind.operands() {
+                self.used(operand, around);
+            }
+            for result in &op.results {
+                self.at[result.index()] = Some((block, at));
+            }
+            for inner in op.kind.blocks() {
+                self.block(inner, around);
+                for result in &self.function.block(inner).results {
+                    self.used(*result, around);
+                }
+            }
+            around.pop();
+        }
+    }
+
+    /// A use counts at the operation of the block that made the value.
+    fn used(&mut self, value: Value, around: &[(Block, usize)]) {
+        let Some(home) = self.made_in[value.index()] else {
+            return;
+        };
+        if let Some(at) = around.iter().rev().find(|(block, _)| *block == home) {
+            self.at[value.index()] = Some(*at);
+        }
+    }
+}

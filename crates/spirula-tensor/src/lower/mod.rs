@@ -1,0 +1,58 @@
+//! Lowering to the imperative IR: kernels, and the host program that launches them.
+//!
+//! Tensors are blocks of device memory, those of rank 0 that need no device scalars of the host.
+//! Constants are globals that are filled once.
+
+mod emit;
+mod host;
+mod kernel;
+mod lifetime;
+mod placement;
+mod write;
+
+use crate::ir::{Block, Function, OpKind, Structured, Value};
+use crate::schedule::{self, Dispatch};
+use rustc_hash::FxHashMap;
+use spirula_kernel::ir::Program;
+use spirula_source::Diagnostic;
+
+/// Forms the dispatches of a function, in the order of its operations.
+///
+/// # Errors
+/// When a size is not known.
+pub fn dispatches(function: &Function) -> Result<Vec<Dispatch>, Diagnostic> {
+    let is_host = placement::placement(function);
+    let mut dispatches = Vec::new();
+    form(function, function.body(), &is_host, &mut dispatches)?;
+    Ok(dispatches)
+}
+
+fn form(
+    function: &Function,
+    block: Block,
+    is_host: &[bool],
+    dispatches: &mut Vec<Dispatch>,
+) -> Result<(), Diagnostic> {
+    for op in &function.block(block).ops {
+        for inner in op.kind.blocks() {
+            form(function, inner, is_host, dispatches)?;
+        }
+        let OpKind::Structured(structured) = &op.kind else {
+            continue;
+        };
+        let structured: &Structured = structured;
+        let on_device = op.results.iter().any(|v| !is_host[v.index()]);
+        if on_device {
+            let name = format!("{}.{}", function.name, dispatches.len());
+            dispatches.push(schedule::form(&name, op, structured)?);
+        }
+    }
+    Ok(())
+}
+
+/// A function with its scheduled dispatches as a program.
+pub fn lower(function: &Function, dispatches: Vec<Dispatch>) -> Program {
+    let keyed = dispatches.into_iter().map(|d| (d.results[0], d));
+    let keyed: FxHashMap<Value, Dispatch> = keyed.collect();
+    host::lower(function, &keyed)
+}

@@ -1,0 +1,82 @@
+//! Which tensors of rank 0 are scalars of the host.
+//!
+//! Parameters, constants and what is computed of them are; what is folded or read from memory is in
+//! the device's memory. What a loop or a branch gives is a scalar if all that it may be are.
+
+use crate::ir::{Block, Function, NodeData, OpKind, Structured, Value};
+
+/// Whether each value is a scalar of the host.
+pub(super) fn placement(function: &Function) -> Vec<bool> {
+    let values = (0..function.value_count()).map(Value::new);
+    let mut host: Vec<bool> = values.map(|v| function.ty(v).rank() == 0).collect();
+    // Values only ever leave the host, so this ends; each sweep carries a change through one loop.
+    while sweep(function, function.body(), &mut host) {}
+    host
+}
+
+/// Moves what cannot be on the host to the device. Whether something moved.
+fn sweep(function: &Function, block: Block, host: &mut [bool]) -> bool {
+    let mut moved = false;
+    for op in &function.block(block).ops {
+        for inner in op.kind.blocks() {
+            moved |= sweep(function, inner, host);
+        }
+        match &op.kind {
+            OpKind::Structured(structured) => {
+                let stays = is_scalar(structured, host);
+                moved |= demote(&op.results, |_| stays, host);
+            }
+            OpKind::Reshape(source) => {
+                let stays = host[source.index()];
+                moved |= demote(&op.results, |_| stays, host);
+            }
+            OpKind::Sort(_) => moved |= demote(&op.results, |_| false, host),
+            OpKind::Constant(_) => {}
+            OpKind::If {
+                then, otherwise, ..
+            } => {
+                let given = [then, otherwise].map(|b| stay(&function.block(*b).results, host));
+                moved |= demote(&op.results, |at| given[0][at] && given[1][at], host);
+            }
+            OpKind::While {
+                initial,
+                condition,
+                body,
+            } => {
+                let parameters = &function.block(*body).parameters;
+                let begin = stay(initial, host);
+                let next = stay(&function.block(*body).results, host);
+                moved |= demote(parameters, |at| begin[at] && next[at], host);
+                let carried = stay(parameters, host);
+                let condition = &function.block(*condition).parameters;
+                moved |= demote(condition, |at| carried[at], host);
+                moved |= demote(&op.results, |at| carried[at], host);
+            }
+        }
+    }
+    moved
+}
+
+fn stay(values: &[Value], host: &[bool]) -> Vec<bool> {
+    values.iter().map(|v| host[v.index()]).collect()
+}
+
+fn demote(values: &[Value], stays: impl Fn(usize) -> bool, host: &mut [bool]) -> bool {
+    let mut moved = false;
+    for (at, value) in values.iter().enumerate() {
+        if host[value.index()] && !stays(at) {
+            host[value.index()] = false;
+            moved = true;
+        }
+    }
+    moved
+}
+
+/// Whether an operation is scalar arithmetic on scalars of the host.
+fn is_scalar(op: &Structured, host: &[bool]) -> bool {
+    let on_host = |node| match op.body.node(node) {
+        NodeData::Element(value, _) => host[value.index()],
+        _ => true,
+    };
+    op.axes.is_empty() && op.is_map() && op.body.ids().all(on_host)
+}

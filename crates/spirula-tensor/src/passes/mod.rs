@@ -1,0 +1,32 @@
+//! Passes over functions, one file and one row of [`PASSES`] each.
+
+mod dce;
+mod fuse;
+mod uses;
+
+use crate::ir::Function;
+
+/// A pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Does it.
+    pub run: fn(&mut Function),
+}
+
+/// All passes over functions, in the order of the pipeline.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "fuse",
+        about: "Computes elements where they are used: producers into consumers, consumers into folds",
+        run: fuse::run,
+    },
+    Pass {
+        name: "dce",
+        about: "Removes operations and results that nothing uses",
+        run: dce::run,
+    },
+];

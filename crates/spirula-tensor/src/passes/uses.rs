@@ -1,0 +1,78 @@
+//! Where values are made and how often they are used, kept right while operations change.
+
+use crate::ir::{Block, Function, OpKind, Value};
+
+/// An operation by its place in its block.
+pub(super) type At = (Block, usize);
+
+/// Uses and definitions of the values of a function. Operations stay where they are.
+pub(super) struct Uses {
+    /// How many operations use each value; results of blocks count as one each.
+    counts: Vec<u32>,
+    /// The operation and the number of its result that each value is.
+    makers: Vec<Option<(At, usize)>>,
+}
+
+impl Uses {
+    /// Linear in the size of the function.
+    pub fn of(function: &Function) -> Self {
+        let mut uses = Uses {
+            counts: vec![0; function.value_count()],
+            makers: vec![None; function.value_count()],
+        };
+        for block in function.block_ids() {
+            let data = function.block(block);
+            for (at, op) in data.ops.iter().enumerate() {
+                uses.add(&op.kind.operands());
+                for (number, result) in op.results.iter().enumerate() {
+                    uses.makers[result.index()] = Some(((block, at), number));
+                }
+            }
+            uses.add(&data.results);
+        }
+        uses
+    }
+
+    fn add(&mut self, values: &[Value]) {
+        for value in values {
+            self.counts[value.index()] += 1;
+        }
+    }
+
+    /// The operation that makes a value, and which of its results it is.
+    pub fn maker(&self, value: Value) -> Option<(At, usize)> {
+        self.makers[value.index()]
+    }
+
+    /// What makes a value, and which of its results it is.
+    pub fn kind<'f>(&self, function: &'f Function, value: Value) -> Option<(&'f OpKind, usize)> {
+        let ((block, at), number) = self.maker(value)?;
+        Some((&function.block(block).ops[at].kind, number))
+    }
+
+    /// How many operations and blocks use a value.
+    pub fn count(&self, value: Value) -> u32 {
+        self.counts[value.index()]
+    }
+
+    /// Gives an operation something else to do. What only served what it did before uses its own
+    /// operands no longer.
+    pub fn replace(&mut self, function: &mut Function, (block, at): At, kind: OpKind) {
+        self.add(&kind.operands());
+        let op = &mut function.block_mut(block).ops[at];
+        let before = std::mem::replace(&mut op.kind, kind);
+        let mut released = before.operands();
+        while let Some(value) = released.pop() {
+            let count = &mut self.counts[value.index()];
+            *count = count.saturating_sub(1);
+            let Some(((block, at), _)) = self.makers[value.index()] else {
+                continue;
+            };
+            let op = &function.block(block).ops[at];
+            let is_plain = op.kind.blocks().next().is_none();
+            if is_plain && op.results.iter().all(|v| self.count(*v) == 0) {
+                released.extend(op.kind.operands());
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Formation of dispatches: a loop for each axis.
+
+use super::{Dispatch, Run, Step, Strategy, nest};
+use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Node, NodeData, Op, Structured};
+use spirula_program::{Op as ScalarOp, Scalar};
+use spirula_source::{Diagnostic, Place};
+
+/// The dispatch of a structured operation.
+///
+/// # Errors
+/// When the size of an axis is not known, or when there are too many axes.
+pub fn form(name: &str, op: &Op, structured: &Structured) -> Result<Dispatch, Diagnostic> {
+    if structured.axes.len() > AXES {
+        let message = format!("index spaces of more than {AXES} axes are not supported");
+        return Err(Diagnostic::error(op.place, message));
+    }
+    let structured = &without_empty_folds(structured);
+    let mut dispatch = Dispatch {
+        name: name.to_owned(),
+        op: structured.clone(),
+        results: op.results.clone(),
+        place: op.place,
+        strategy: strategy(structured),
+        loops: Vec::new(),
+        points: Body::default(),
+        indices: Vec::new(),
+        tiles: vec![None; structured.axes.len()],
+        guards: Vec::new(),
+        fold_guards: Vec::new(),
+        staged: Vec::new(),
+        steps: Vec::new(),
+    };
+    let (mut parallel, mut folded) = (Vec::new(), Vec::new());
+    for axis in &structured.axes {
+        let number = dispatch.add_loop(known(axis.extent, op.place)?, Run::Parallel);
+        let index = dispatch.counter(number);
+        dispatch.indices.push(index);
+        match axis.kind {
+            AxisKind::Parallel => parallel.push(number),
+            AxisKind::Reduction => folded.push(number),
+        }
+    }
+    for number in &folded {
+        dispatch.loops[*number as usize].run = Run::Sequential;
+    }
+    let mut steps = Vec::new();
+    if !structured.reductions.is_empty() {
+        steps.push(Step::Initialise);
+        steps.extend(nest(&folded, vec![Step::Accumulate]));
+    }
+    steps.push(Step::Store);
+    dispatch.steps = nest(&parallel, steps);
+    Ok(dispatch)
+}
+
+/// Most axes of a space; loops are numbered below 64.
+const AXES: usize = 40;
+
+/// Folds over nothing give what they begin with.
+fn without_empty_folds(op: &Structured) -> Structured {
+    let is_empty = |a: &Axis| a.kind == AxisKind::Reduction && a.extent == Dim::Static(0);
+    let mut op = op.clone();
+    if !op.axes.iter().any(is_empty) {
+        return op;
+    }
+    let initial = op.reductions.iter().flat_map(|r| r.initial.clone());
+    let initial: Vec<Node> = initial.collect();
+    let roots = op.roots();
+    let from = std::mem::take(&mut op.body);
+    let begun = op.body.import(&from, &initial, |_, _, _| None);
+    let copies = op.body.import(&from, &roots, |_, _, data| match data {
+        NodeData::Reduced(number) => begun.get(*number as usize).copied(),
+        _ => None,
+    });
+    let mut copies = copies.into_iter();
+    op.replace_roots(|_| copies.next());
+    op.reductions.clear();
+    op.axes.retain(|a| a.kind == AxisKind::Parallel);
+    op
+}
+
+fn known(extent: Dim, place: Place) -> Result<u64, Diagnostic> {
+    extent.known().ok_or_else(|| {
+        Diagnostic::error(
+            place,
+            "dimensions that are known only when run are not supported",
+        )
+    })
+}
+
+/// Folds longer than this are worth a workgroup.
+const LONG: u64 = 512;
+/// More points than this keep a device busy by themselves.
+const MANY: u64 = 4096;
+
+fn strategy(op: &Structured) -> Strategy {
+    if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
+        return Strategy::Serial;
+    }
+    let product = |kind: AxisKind| {
+        let axes = op.axes.iter().filter(|a| a.kind == kind);
+        axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
+    };
+    let length = product(AxisKind::Reduction);
+    if super::tile::contraction(op).is_some() {
+        return Strategy::Tiled;
+    }
+    match length >= LONG && product(AxisKind::Parallel) <= MANY {
+        true => Strategy::Cooperative,
+        false => Strategy::Flat,
+    }
+}
+
+/// Whether several invocations may write at once: at their own points, values that replace, or
+/// values for which there are atomic operations.
+fn is_concurrent(destination: &Destination) -> bool {
+    match destination {
+        Destination::Point => true,
+        Destination::Scatter { combiner: None, .. } => false,
+        Destination::Scatter {
+            combiner: Some(combiner),
+            ..
+        } => combiner.operator().is_some_and(|op| {
+            let ty = combiner.body.ty(combiner.results[0]);
+            atomic(op, ty).is_some()
+        }),
+    }
+}
+
+/// The atomic operation for an operator.
+pub(crate) fn atomic(op: ScalarOp, ty: Scalar) -> Option<spirula_kernel::ir::AtomicOp> {
+    use spirula_kernel::ir::AtomicOp;
+    let atomic = match (op, ty) {
+        (ScalarOp::FAdd, Scalar::F32) => AtomicOp::FAdd,
+        (_, Scalar::I32) => match op {
+            ScalarOp::Add => AtomicOp::Add,
+            ScalarOp::SMax => AtomicOp::SMax,
+            ScalarOp::SMin => AtomicOp::SMin,
+            ScalarOp::UMax => AtomicOp::UMax,
+            ScalarOp::UMin => AtomicOp::UMin,
+            ScalarOp::And => AtomicOp::And,
+            ScalarOp::Or => AtomicOp::Or,
+            ScalarOp::Xor => AtomicOp::Xor,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(atomic)
+}

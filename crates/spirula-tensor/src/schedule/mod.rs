@@ -1,0 +1,213 @@
+//! Dispatches: structured operations with the loops that run them.
+//!
+//! Each structured operation becomes a [`Dispatch`], a nest of loops around the steps of the
+//! operation; passes then rewrite the loops. A dispatch has no temporary buffers: what does not go
+//! to its results stays in registers or in the workgroup's memory.
+//!
+//! | pass | what it does |
+//! | --- | --- |
+//! | `dispatches` | a loop for each axis |
+//! | `tile` | contractions in tiles, long folds across a workgroup |
+//! | `promote` | operands of tiles into the workgroup's memory, with barriers |
+//! | `distribute` | parallel loops to workgroups and invocations |
+
+mod distribute;
+mod form;
+mod print;
+mod promote;
+mod tile;
+
+pub(crate) use form::atomic;
+pub use form::form;
+pub use print::print;
+
+use crate::ir::{Body, Node, Structured, Value};
+use spirula_program::Scalar;
+use spirula_source::Place;
+
+/// A structured operation and the loops that run it.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// Name, unique in its program.
+    pub name: String,
+    /// What is computed.
+    pub op: Structured,
+    /// What it gives.
+    pub results: Vec<Value>,
+    /// Where it was written.
+    pub place: Place,
+    /// How the space is run.
+    pub strategy: Strategy,
+    /// The loops, by the numbers of their counters.
+    pub loops: Vec<Loop>,
+    /// Nodes over counters.
+    pub points: Body,
+    /// The index along each axis, nodes of `points`.
+    pub indices: Vec<Node>,
+    /// Tiles of the axes that were tiled.
+    pub tiles: Vec<Option<Tile>>,
+    /// Truth values over counters without which a point of the parallel axes is outside.
+    pub guards: Vec<Node>,
+    /// The same for the reduced axes.
+    pub fold_guards: Vec<Node>,
+    /// What is kept in the workgroup's memory.
+    pub staged: Vec<Staged>,
+    /// What is done.
+    pub steps: Vec<Step>,
+}
+
+/// How a space is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// An invocation for each point of the parallel axes, which folds alone.
+    Flat,
+    /// A workgroup for each point of the parallel axes, which folds together.
+    Cooperative,
+    /// A workgroup for each tile of a contraction.
+    Tiled,
+    /// One invocation for everything, in order.
+    Serial,
+}
+
+/// A loop that counts from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loop {
+    /// How often.
+    pub extent: u64,
+    /// What runs it.
+    pub run: Run,
+}
+
+/// What runs a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Run {
+    /// Still open; its rounds do not depend on each other.
+    Parallel,
+    /// Each invocation, round after round.
+    Sequential,
+    /// The same, written out.
+    Unrolled,
+    /// The workgroups of a dimension.
+    Workgroup(u8),
+    /// The invocations of a workgroup in a dimension.
+    Invocation(u8),
+}
+
+/// The split of an axis: its index is `base + local`.
+#[derive(Clone, Copy, Debug)]
+pub struct Tile {
+    /// Where the tile begins; a node of `points`.
+    pub base: Node,
+    /// The place within the tile; a node of `points`.
+    pub local: Node,
+    /// Size.
+    pub size: u64,
+}
+
+/// A node that a workgroup computes once for a tile.
+#[derive(Clone, Debug)]
+pub struct Staged {
+    /// A node of the operation's body.
+    pub node: Node,
+    /// Its type.
+    pub ty: Scalar,
+    /// The tiled axes that it depends on, the one that varies fastest in memory last.
+    pub axes: Vec<usize>,
+    /// The innermost loop around the step.
+    pub within: u32,
+}
+
+/// What a dispatch does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Repeats steps; the same loop may stand in several places.
+    For(u32, Vec<Step>),
+    /// Sets the accumulators of this point.
+    Initialise,
+    /// Folds this point's values into its accumulators.
+    Accumulate,
+    /// Folds the accumulators of the invocations of a loop into those of its first.
+    Combine(u32),
+    /// Writes the results of this point.
+    Store,
+    /// Computes a tile into the workgroup's memory.
+    Stage(usize),
+    /// Waits for the workgroup.
+    Barrier,
+}
+
+/// A pass over dispatches.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// Does it.
+    pub run: fn(&mut Dispatch),
+}
+
+/// All passes over dispatches, in the order of the pipeline.
+pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "tile",
+        about: "Splits contractions into tiles and long folds across a workgroup",
+        run: tile::run,
+    },
+    Pass {
+        name: "promote",
+        about: "Puts operands of tiles into the workgroup's memory, with barriers",
+        run: promote::run,
+    },
+    Pass {
+        name: "distribute",
+        about: "Hands parallel loops to workgroups and invocations",
+        run: distribute::run,
+    },
+];
+
+impl Dispatch {
+    /// Adds a loop and gives its number.
+    pub(crate) fn add_loop(&mut self, extent: u64, run: Run) -> u32 {
+        self.loops.push(Loop { extent, run });
+        self.loops.len() as u32 - 1
+    }
+
+    /// The counter of a loop.
+    pub(crate) fn counter(&mut self, number: u32) -> Node {
+        let extent = crate::ir::Dim::Static(self.loops[number as usize].extent);
+        self.points.counter(number, extent)
+    }
+
+    /// Invocations of a workgroup in each dimension.
+    pub fn workgroup_size(&self) -> [u64; 3] {
+        self.sizes(|run| match run {
+            Run::Invocation(dimension) => Some(dimension),
+            _ => None,
+        })
+    }
+
+    /// Workgroups in each dimension.
+    pub fn workgroups(&self) -> [u64; 3] {
+        self.sizes(|run| match run {
+            Run::Workgroup(dimension) => Some(dimension),
+            _ => None,
+        })
+    }
+
+    fn sizes(&self, dimension: impl Fn(Run) -> Option<u8>) -> [u64; 3] {
+        let mut sizes = [1; 3];
+        for data in &self.loops {
+            if let Some(at) = dimension(data.run) {
+                sizes[usize::from(at)] *= data.extent;
+            }
+        }
+        sizes
+    }
+}
+
+/// Loops around steps, the first outermost.
+pub(crate) fn nest(loops: &[u32], steps: Vec<Step>) -> Vec<Step> {
+    let wrap = |steps, number: &u32| vec![Step::For(*number, steps)];
+    loops.iter().rev().fold(steps, wrap)
+}

@@ -1,0 +1,95 @@
+//! The text of dispatches, as `--print-after` shows it.
+//!
+//! ```text
+//! dispatch @main.0 gives %2 {
+//!   over d0 < 32, d1 < 16, fold d2 < 24 {
+//!     …
+//!   }
+//!   d0 = i0 * 8 + i1
+//!   …
+//!   workgroup i0 < 4 {
+//!     …
+//!   }
+//! }
+//! ```
+
+use super::{Dispatch, Run, Step};
+use crate::print::{Names, axes, lines, list};
+use std::fmt::Write;
+
+/// The text of a dispatch.
+pub fn print(dispatch: &Dispatch) -> String {
+    let results = list(&dispatch.results, |v| format!("{v:?}"));
+    let mut text = format!("dispatch @{} gives {results} {{\n", dispatch.name);
+    let _ = writeln!(text, "  over {} {{", axes(&dispatch.op));
+    for line in lines(&dispatch.op) {
+        let _ = writeln!(text, "    {line}");
+    }
+    text.push_str("  }\n");
+    let names = Names::new(&dispatch.points, &[]);
+    for (axis, index) in dispatch.indices.iter().enumerate() {
+        let _ = writeln!(text, "  d{axis} = {}", names.expression(*index));
+    }
+    for (what, guards) in [
+        ("where", &dispatch.guards),
+        ("fold where", &dispatch.fold_guards),
+    ] {
+        for guard in guards {
+            let _ = writeln!(text, "  {what} {}", names.expression(*guard));
+        }
+    }
+    let body = Names::new(&dispatch.op.body, &[]);
+    for (at, staged) in dispatch.staged.iter().enumerate() {
+        let sizes = list(&staged.axes, |axis| {
+            dispatch.tiles[*axis]
+                .map_or(1, |tile| tile.size)
+                .to_string()
+        });
+        let of = list(&staged.axes, |axis| format!("d{axis}"));
+        let _ = writeln!(
+            text,
+            "  s{at}: workgroup {}[{sizes}] = {} at {of}",
+            staged.ty,
+            body.expression(staged.node)
+        );
+    }
+    steps(dispatch, &dispatch.steps, 1, &mut text);
+    text.push_str("}\n");
+    text
+}
+
+fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
+    let indent = "  ".repeat(depth);
+    for step in list {
+        text.push_str(&indent);
+        let _ = match step {
+            Step::For(number, inner) => {
+                let data = dispatch.loops[*number as usize];
+                let run = name(data.run);
+                let _ = writeln!(text, "{run} i{number} < {} {{", data.extent);
+                steps(dispatch, inner, depth + 1, text);
+                writeln!(text, "{indent}}}")
+            }
+            Step::Initialise => writeln!(text, "initialise"),
+            Step::Accumulate => writeln!(text, "accumulate"),
+            Step::Combine(number) => writeln!(text, "combine over i{number}"),
+            Step::Store => writeln!(text, "store"),
+            Step::Stage(at) => writeln!(text, "stage s{at}"),
+            Step::Barrier => writeln!(text, "barrier"),
+        };
+    }
+}
+
+fn name(run: Run) -> String {
+    match run {
+        Run::Parallel => "parallel".to_owned(),
+        Run::Sequential => "for".to_owned(),
+        Run::Unrolled => "unrolled".to_owned(),
+        Run::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
+        Run::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
+    }
+}
+
+fn axis(dimension: u8) -> char {
+    char::from(b'x' + dimension.min(2))
+}

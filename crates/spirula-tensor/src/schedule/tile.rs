@@ -1,0 +1,289 @@
+//! Tiling.
+//!
+//! A contraction folds sums of products whose factors each lack one of the parallel axes, so that
+//! elements are read many times. It is split into tiles: one workgroup for each tile of the result,
+//! in steps along a reduced axis; an invocation has a few points of the tile, whose accumulators it
+//! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
+
+use super::{Dispatch, Run, Step, Strategy, Tile, nest};
+use crate::ir::{Affine, AxisKind, Node, NodeData, Structured, unflatten};
+use spirula_program::Op;
+
+/// The axes of a contraction that are tiled.
+pub(crate) struct Contraction {
+    /// The factors, nodes of the body.
+    pub factors: [Node; 2],
+    /// A parallel axis that only the first factor has.
+    pub row: Option<usize>,
+    /// A parallel axis that only the second factor has.
+    pub column: Option<usize>,
+    /// A reduced axis that both have.
+    pub step: usize,
+}
+
+/// Fewer points of a fold than this are not worth tiles.
+const LEAST: u64 = 4;
+
+/// How an operation is a contraction.
+pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
+    let [reduction] = &op.reductions[..] else {
+        return None;
+    };
+    let [value] = reduction.values[..] else {
+        return None;
+    };
+    if !matches!(reduction.combiner.operator(), Some(Op::FAdd | Op::Add)) {
+        return None;
+    }
+    let (operator, operands) = op.body.applied(value)?;
+    let [a, b] = *operands else { return None };
+    if !matches!(operator.op, Op::FMul | Op::Mul) {
+        return None;
+    }
+    let (first, second) = (axes_of(op, a), axes_of(op, b));
+    let is = |axis: usize, kind| op.axes[axis].kind == kind;
+    let only = |has: &[bool], lacks: &[bool]| {
+        let mut axes = (0..op.axes.len()).rev();
+        axes.find(|at| has[*at] && !lacks[*at] && is(*at, AxisKind::Parallel))
+    };
+    let (mut row, mut column) = (only(&first, &second), only(&second, &first));
+    let mut factors = [a, b];
+    let swap = matches!((row, column), (Some(r), Some(c)) if r > c);
+    if swap {
+        std::mem::swap(&mut row, &mut column);
+        factors = [b, a];
+    }
+    let both = |at: &usize| first[*at] && second[*at] && is(*at, AxisKind::Reduction);
+    let step = (0..op.axes.len())
+        .filter(both)
+        .max_by_key(|at| op.axes[*at].extent.known().unwrap_or(0))?;
+    let long = op.axes[step].extent.known()? >= LEAST;
+    let wide = row.or(column).is_some();
+    (long && wide).then_some(Contraction {
+        factors,
+        row,
+        column,
+        step,
+    })
+}
+
+/// The axes that a node depends on.
+pub(crate) fn axes_of(op: &Structured, node: Node) -> Vec<bool> {
+    let needed = op.body.reachable(&[node]);
+    let mut axes = vec![false; op.axes.len()];
+    for node in op.body.ids().filter(|n| needed[n.index()]) {
+        if let NodeData::Index(axis) = op.body.node(node) {
+            axes[*axis as usize] = true;
+        }
+    }
+    axes
+}
+
+/// Tiles a dispatch as its strategy asks.
+pub(super) fn run(dispatch: &mut Dispatch) {
+    match dispatch.strategy {
+        Strategy::Tiled => {
+            if let Some(contraction) = contraction(&dispatch.op) {
+                tile(dispatch, &contraction);
+            }
+        }
+        Strategy::Cooperative => cooperate(dispatch),
+        Strategy::Flat | Strategy::Serial => {}
+    }
+}
+
+/// The size of a tile: invocations, and points of each.
+struct Split {
+    invocations: u64,
+    points: u64,
+}
+
+impl Split {
+    fn size(&self) -> u64 {
+        self.invocations * self.points
+    }
+
+    /// For an axis of some size that at most so many invocations share.
+    fn of(extent: u64, most: u64) -> Split {
+        let invocations = extent.next_power_of_two().min(most);
+        let points = match extent / invocations {
+            0 | 1 => 1,
+            2..8 => 2,
+            _ => 4,
+        };
+        Split {
+            invocations,
+            points,
+        }
+    }
+}
+
+/// Rounds of the step of a tile: a divisor of the axis, so that no round is outside, where there is
+/// one.
+fn step_size(extent: u64) -> u64 {
+    let divides = |size: &u64| extent.is_multiple_of(*size);
+    [16, 8, 12, 10, 7, 9, 5, 6, 4]
+        .into_iter()
+        .find(divides)
+        .unwrap_or(8.min(extent))
+}
+
+fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
+    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
+    let extent = |axis: Option<usize>| axis.map_or(1, |at| extents[at]);
+    let (rows, columns) = (extent(contraction.row), extent(contraction.column));
+    let across = Split::of(columns, if rows == 1 { 64 } else { 8 });
+    let down = Split::of(
+        rows,
+        (64 / across.invocations).min(if columns == 1 { 64 } else { 8 }),
+    );
+    dispatch.loops.clear();
+    dispatch.points = crate::ir::Body::default();
+    let batch = batch(dispatch, contraction, &extents);
+    let row = contraction
+        .row
+        .map(|axis| split(dispatch, axis, extents[axis], &down));
+    let column = contraction
+        .column
+        .map(|axis| split(dispatch, axis, extents[axis], &across));
+    let others = other_folds(dispatch, contraction, &extents);
+    let size = step_size(extents[contraction.step]);
+    let [outer, inner] = split_step(dispatch, contraction.step, extents[contraction.step], size);
+
+    let chosen = |at: usize| -> Vec<u32> {
+        [&row, &column]
+            .into_iter()
+            .flatten()
+            .map(|l: &[u32; 3]| l[at])
+            .collect()
+    };
+    let (tiles, invocations, points) = (chosen(0), chosen(1), chosen(2));
+    for number in &points {
+        dispatch.loops[*number as usize].run = Run::Unrolled;
+    }
+    let over_tile: Vec<u32> = invocations.iter().chain(&points).copied().collect();
+    let mut around = invocations.clone();
+    around.push(inner);
+    around.extend(&points);
+    let mut folds = others;
+    folds.push(outer);
+    let mut steps = nest(&over_tile, vec![Step::Initialise]);
+    steps.extend(nest(&folds, nest(&around, vec![Step::Accumulate])));
+    steps.extend(nest(&over_tile, vec![Step::Store]));
+    let mut outermost: Vec<u32> = batch.into_iter().collect();
+    outermost.extend(tiles);
+    dispatch.steps = nest(&outermost, steps);
+}
+
+/// One loop for all parallel axes that are not tiled.
+fn batch(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) -> Option<u32> {
+    let tiled = [contraction.row, contraction.column];
+    let is_batch = |at: &usize| {
+        dispatch.op.axes[*at].kind == AxisKind::Parallel && !tiled.contains(&Some(*at))
+    };
+    let axes: Vec<usize> = (0..extents.len()).filter(is_batch).collect();
+    if axes.is_empty() {
+        return None;
+    }
+    let sizes: Vec<i64> = axes.iter().map(|at| extents[*at] as i64).collect();
+    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, Run::Parallel);
+    let counter = dispatch.counter(number);
+    let position = unflatten(&mut dispatch.points, counter, &sizes);
+    for (axis, index) in axes.iter().zip(position) {
+        dispatch.indices[*axis] = index;
+    }
+    Some(number)
+}
+
+/// Loops of a tiled parallel axis: over tiles, over invocations, over an invocation's points, which
+/// lie as far apart as there are invocations.
+fn split(dispatch: &mut Dispatch, axis: usize, extent: u64, split: &Split) -> [u32; 3] {
+    let outer = dispatch.add_loop(extent.div_ceil(split.size()), Run::Parallel);
+    let middle = dispatch.add_loop(split.invocations, Run::Parallel);
+    let inner = dispatch.add_loop(split.points, Run::Parallel);
+    let base = scaled(dispatch, &[(outer, split.size())]);
+    let local = scaled(dispatch, &[(inner, split.invocations), (middle, 1)]);
+    place(dispatch, axis, extent, base, local, split.size());
+    [outer, middle, inner]
+}
+
+fn split_step(dispatch: &mut Dispatch, axis: usize, extent: u64, size: u64) -> [u32; 2] {
+    let outer = dispatch.add_loop(extent.div_ceil(size), Run::Sequential);
+    let inner = dispatch.add_loop(size, Run::Sequential);
+    let base = scaled(dispatch, &[(outer, size)]);
+    let local = scaled(dispatch, &[(inner, 1)]);
+    place(dispatch, axis, extent, base, local, size);
+    [outer, inner]
+}
+
+/// Sum of counters times factors.
+fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
+    let mut sum = Affine::default();
+    for (number, factor) in terms {
+        let counter = dispatch.counter(*number);
+        sum.add(&Affine::of(&dispatch.points, counter), *factor as i64);
+    }
+    sum.node(&mut dispatch.points)
+}
+
+/// Notes the split of an axis, with a guard where the last tile is not full.
+fn place(dispatch: &mut Dispatch, axis: usize, extent: u64, base: Node, local: Node, size: u64) {
+    let points = &mut dispatch.points;
+    let index = points.op(Op::Add, &[base, local]);
+    let limit = points.i64(extent as i64);
+    let guard = points.op(Op::SLt, &[index, limit]);
+    let is_needed = points.as_literal(guard).is_none();
+    dispatch.indices[axis] = index;
+    dispatch.tiles[axis] = Some(Tile { base, local, size });
+    if is_needed {
+        match dispatch.op.axes[axis].kind {
+            AxisKind::Parallel => dispatch.guards.push(guard),
+            AxisKind::Reduction => dispatch.fold_guards.push(guard),
+        }
+    }
+}
+
+/// Sequential loops for the reduced axes that are not tiled.
+fn other_folds(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    for (axis, extent) in extents.iter().enumerate() {
+        let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;
+        if is_fold && axis != contraction.step {
+            let number = dispatch.add_loop(*extent, Run::Sequential);
+            dispatch.indices[axis] = dispatch.counter(number);
+            numbers.push(number);
+        }
+    }
+    numbers
+}
+
+/// Splits a fold across the invocations of a workgroup, all its axes as one.
+fn cooperate(dispatch: &mut Dispatch) {
+    let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
+    let (folds, parallel): (Vec<usize>, Vec<usize>) =
+        (0..dispatch.op.axes.len()).partition(is_fold);
+    let sizes: Vec<i64> = folds
+        .iter()
+        .map(|at| dispatch.loops[*at].extent as i64)
+        .collect();
+    let total = sizes.iter().product::<i64>() as u64;
+    let invocations = if total >= 4096 { 128 } else { 64 };
+    let rounds = dispatch.add_loop(total.div_ceil(invocations), Run::Sequential);
+    let across = dispatch.add_loop(invocations, Run::Parallel);
+    let flat = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
+    let limit = dispatch.points.i64(total as i64);
+    let guard = dispatch.points.op(Op::SLt, &[flat, limit]);
+    if dispatch.points.as_literal(guard).is_none() {
+        dispatch.fold_guards.push(guard);
+    }
+    let position = unflatten(&mut dispatch.points, flat, &sizes);
+    for (axis, index) in folds.iter().zip(position) {
+        dispatch.indices[*axis] = index;
+    }
+    let mut steps = nest(&[across], vec![Step::Initialise]);
+    steps.extend(nest(&[rounds, across], vec![Step::Accumulate]));
+    steps.push(Step::Combine(across));
+    steps.push(Step::Store);
+    let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
+    dispatch.steps = nest(&parallel, steps);
+}
