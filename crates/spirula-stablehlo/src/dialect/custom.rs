@@ -315,7 +315,7 @@ pub(crate) fn reduce<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resu
     draft.operands.extend(&initial);
     let mut applied = None;
     if parser.cursor.eat_word("applies") {
-        let start = parser.cursor.pos;
+        let start = parser.cursor.start();
         let name = super::full_operation_name(parser.cursor.word());
         applied = Some((parser.module.intern(&name), parser.cursor.since(start)));
     }
@@ -375,8 +375,7 @@ pub(crate) fn while_loop<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> 
     parser.cursor.expect("(")?;
     let mut names = Vec::new();
     draft.operands = parser.list(")", |parser| {
-        parser.cursor.skip();
-        let start = parser.cursor.pos;
+        let start = parser.cursor.start();
         let name = parser.value_name()?;
         names.push((name, parser.cursor.since(start)));
         parser.cursor.expect("=")?;

@@ -43,7 +43,7 @@ impl Parser<'_> {
         named: &mut Vec<Named>,
     ) -> Result<()> {
         self.cursor.expect("[")?;
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let mut lettered = [None; 2];
         let mut spatial: Vec<(u64, i64)> = Vec::new();
         let mut at = 0;

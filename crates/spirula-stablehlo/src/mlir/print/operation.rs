@@ -304,10 +304,15 @@ impl Body<'_, '_> {
         let module = self.printer.module;
         self.printer.out.push_str("{\n");
         let blocks = module.blocks(region);
+        let from = self.predecessors(region);
         for (at, &block) in blocks.iter().enumerate() {
             let bare = at == 0 && module.arguments(block).len() == 0;
             if !bare || module.ops(block).is_empty() {
-                self.header(region, block, at, indent);
+                let comment = match at {
+                    0 => String::new(),
+                    at => show_predecessors(&from[at]),
+                };
+                self.header(block, &comment, indent);
             }
             for &op in module.ops(block) {
                 self.printer.out.push_str(&" ".repeat(indent + 2));
@@ -320,7 +325,7 @@ impl Body<'_, '_> {
     }
 
     /// `^bb0(%arg0: type):`, with the blocks that go there.
-    fn header(&mut self, region: Region, block: Block, at: usize, indent: usize) {
+    fn header(&mut self, block: Block, comment: &str, indent: usize) {
         let module = self.printer.module;
         self.printer.out.push_str(&" ".repeat(indent));
         let label = self.label(block);
@@ -337,28 +342,33 @@ impl Body<'_, '_> {
             self.printer.out.push(')');
         }
         self.printer.out.push(':');
-        if at > 0 {
-            self.predecessors(region, block);
-        }
+        self.printer.out.push_str(comment);
         self.printer.out.push('\n');
     }
 
-    fn predecessors(&mut self, region: Region, block: Block) {
+    /// For each block of a region, the numbers of those that go there.
+    fn predecessors(&self, region: Region) -> Vec<Vec<u32>> {
         let module = self.printer.module;
-        let goes_here = |from: &&Block| {
-            let last = module.ops(**from).last();
-            last.is_some_and(|&op| module.successors(op).contains(&block))
-        };
-        let from: Vec<String> = module
-            .blocks(region)
-            .iter()
-            .filter(goes_here)
-            .map(|&from| self.label(from))
-            .collect();
-        self.printer.out.push_str(&match from.as_slice() {
-            [] => "  // no predecessors".to_owned(),
-            [one] => format!("  // pred: {one}"),
-            all => format!("  // {} preds: {}", all.len(), all.join(", ")),
-        });
+        let blocks = module.blocks(region);
+        let mut from = vec![Vec::new(); blocks.len()];
+        for (at, &block) in blocks.iter().enumerate() {
+            let last = module.ops(block).last();
+            for to in last.map_or(&[][..], |&op| module.successors(op)) {
+                let list: &mut Vec<u32> = &mut from[self.names.blocks[to.index()] as usize];
+                if list.last() != Some(&(at as u32)) {
+                    list.push(at as u32);
+                }
+            }
+        }
+        from
+    }
+}
+
+fn show_predecessors(from: &[u32]) -> String {
+    let labels: Vec<String> = from.iter().map(|at| format!("^bb{at}")).collect();
+    match labels.as_slice() {
+        [] => "  // no predecessors".to_owned(),
+        [one] => format!("  // pred: {one}"),
+        all => format!("  // {} preds: {}", all.len(), all.join(", ")),
     }
 }

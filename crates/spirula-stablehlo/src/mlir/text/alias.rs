@@ -49,7 +49,7 @@ fn index(bytes: &[u8]) -> FxHashMap<&[u8], usize> {
 impl<'a> Parser<'a> {
     /// `#name = attribute` or `!name = type`
     pub fn alias_definition(&mut self) -> Result<()> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let sigil = self.cursor.byte();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;

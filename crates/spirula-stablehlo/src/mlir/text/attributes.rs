@@ -217,7 +217,7 @@ impl<'a> Parser<'a> {
 
     /// `#alias`, `#dialect.name<…>` or `#dialect<name …>`
     fn sharp_attribute(&mut self) -> Result<Attr> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
         if !name.contains('.') && self.cursor.byte() != b'<' {
@@ -268,7 +268,7 @@ impl<'a> Parser<'a> {
         self.cursor.eat("<");
         let mut given: Vec<Option<Attr>> = vec![None; fields.len()];
         self.list(">", |parser| {
-            let start = parser.cursor.pos;
+            let start = parser.cursor.start();
             let name = parser.cursor.word();
             let Some(at) = fields.iter().position(|field| field.name == name) else {
                 parser.cursor.pos = start;

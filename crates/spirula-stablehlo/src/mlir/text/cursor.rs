@@ -70,6 +70,12 @@ impl<'a> Cursor<'a> {
             .unwrap_or(rest.len());
     }
 
+    /// Where the next thing begins, behind white space.
+    pub fn start(&mut self) -> usize {
+        self.skip();
+        self.pos
+    }
+
     /// The next byte behind white space; 0 at the end.
     pub fn peek(&mut self) -> u8 {
         self.skip();

@@ -89,7 +89,7 @@ impl Parser<'_> {
     /// `[…]`, whose length is that of the dimension.
     fn nested_elements(&mut self, layout: &Layout, level: usize, data: &mut Vec<u8>) -> Result<()> {
         self.cursor.enter()?;
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let Some(&size) = layout.shape.get(level) else {
             return self
                 .cursor
@@ -143,7 +143,7 @@ impl Parser<'_> {
 
     /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
     fn hexadecimal_elements(&mut self, ty: Type, layout: &Layout) -> Result<Elements> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let bytes = self.hexadecimal_string()?;
         let place = self.cursor.since(start);
         let width = layout.scalar.bytes() * layout.parts;
@@ -188,7 +188,7 @@ impl Parser<'_> {
 
     /// The bytes of a string `"0x…"`.
     pub fn hexadecimal_string(&mut self) -> Result<Vec<u8>> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let text = self.cursor.raw_string()?;
         let digit = |byte: u8| (byte as char).to_digit(16);
         let pair = |pair: &[u8]| Some((digit(pair[0])? * 16 + digit(pair[1])?) as u8);

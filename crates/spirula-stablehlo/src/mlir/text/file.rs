@@ -101,7 +101,7 @@ impl Parser<'_> {
                 // External resources are for tools; nothing of the program is in them.
                 return parser.parse_attribute().map(|_| ());
             }
-            let start = parser.cursor.pos;
+            let start = parser.cursor.start();
             let mut data = parser.hexadecimal_string()?;
             if data.len() < 4 {
                 let place = parser.cursor.since(start);

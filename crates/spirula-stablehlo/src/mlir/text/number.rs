@@ -59,8 +59,7 @@ impl Parser<'_> {
 
     /// A number or a truth value.
     pub fn literal(&mut self) -> Result<Literal> {
-        self.cursor.skip();
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         if self.cursor.byte().is_ascii_alphabetic() {
             let value = match self.cursor.peek_word() {
                 "true" => Written::Bool(true),
@@ -84,7 +83,7 @@ impl Parser<'_> {
     }
 
     fn hexadecimal(&mut self, negative: bool) -> Result<Written> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         self.cursor.pos += 2;
         let mut bits = Some(0u64);
         let first = self.cursor.pos;
@@ -103,7 +102,7 @@ impl Parser<'_> {
     }
 
     fn decimal(&mut self, negative: bool) -> Result<Written> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let mut magnitude = Some(0u128);
         while self.cursor.byte().is_ascii_digit() {
             let digit = u128::from(self.cursor.byte() - b'0');

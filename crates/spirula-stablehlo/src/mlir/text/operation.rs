@@ -64,8 +64,8 @@ impl<'a> Parser<'a> {
     pub fn operation(&mut self) -> Result<Op> {
         self.cursor.enter()?;
         let names = self.result_names()?;
-        let start = self.cursor.pos;
         let quoted = self.cursor.peek() == b'"';
+        let start = self.cursor.start();
         let name = match quoted {
             true => self.quoted_name()?,
             false => self.custom_name()?,
@@ -116,8 +116,7 @@ impl<'a> Parser<'a> {
             return Ok(names);
         }
         loop {
-            self.cursor.skip();
-            let start = self.cursor.pos;
+            let start = self.cursor.start();
             let name = self.value_name()?;
             let place = self.cursor.since(start);
             let count = match self.cursor.eat(":") {
@@ -307,7 +306,7 @@ impl<'a> Parser<'a> {
     }
 
     fn labelled_block(&mut self, blocks: &mut Vec<Block>) -> Result<()> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let label = self.label()?;
         let place = self.cursor.since(start);
         let block = self.labelled(label);
@@ -345,8 +344,7 @@ impl<'a> Parser<'a> {
     }
 
     fn successor(&mut self) -> Result<Block> {
-        self.cursor.skip();
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let label = self.label()?;
         self.labels.uses.push((label, self.cursor.since(start)));
         Ok(self.labelled(label))
@@ -373,8 +371,7 @@ impl<'a> Parser<'a> {
 
     /// `%name: type`
     pub fn argument(&mut self) -> Result<Argument<'a>> {
-        self.cursor.skip();
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let name = self.value_name()?;
         let place = self.cursor.since(start);
         self.cursor.expect(":")?;

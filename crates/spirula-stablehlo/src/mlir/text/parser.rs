@@ -51,7 +51,7 @@ impl<'a> Parser<'a> {
 
     /// A string that has to be text, as the name of something has.
     pub fn text(&mut self) -> Result<Symbol> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let bytes = self.cursor.string()?;
         match std::str::from_utf8(&bytes) {
             Ok(text) => Ok(self.module.intern(text)),

@@ -60,7 +60,7 @@ impl<'a> Parser<'a> {
         if self.cursor.peek() != b'%' {
             return self.cursor.expected("an operand (`%name`)");
         }
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let name = self.value_name()?;
         let mut number = 0;
         if self.cursor.byte() == b'#' {

@@ -60,7 +60,7 @@ impl Parser<'_> {
     }
 
     fn word_type(&mut self) -> Result<Type> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let word = self.cursor.word();
         match word {
             "tensor" => self.tensor(),
@@ -139,7 +139,7 @@ impl Parser<'_> {
 
     fn size(&mut self) -> Result<u64> {
         // `0x3` is a dimension of zero, not a number in hexadecimal.
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         let size = self.cursor.digits()?;
         match i64::try_from(size) {
             Ok(_) => Ok(size),
@@ -233,7 +233,7 @@ impl Parser<'_> {
 
     /// `!name` for an alias, `!dialect.name<…>` for a type of a dialect.
     fn dialect_type(&mut self) -> Result<Type> {
-        let start = self.cursor.pos;
+        let start = self.cursor.start();
         self.cursor.pos += 1;
         let name = self.symbol_suffix()?;
         if !name.contains('.') && self.cursor.byte() != b'<' {

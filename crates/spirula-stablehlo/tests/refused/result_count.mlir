@@ -1,0 +1,4 @@
+func.func @f(%a: tensor<2xf32>) {
+  %0:2 = stablehlo.abs %a : tensor<2xf32>
+  return
+}

@@ -1,0 +1,3 @@
+module @m {
+  func.func @f() {
+    return
