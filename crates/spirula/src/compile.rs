@@ -1,5 +1,6 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
+use crate::check::Check;
 use crate::detect::{InputKind, detect};
 use spirula_kernel::ir;
 use spirula_program::Program;
@@ -16,6 +17,8 @@ pub struct CompileOptions {
     pub target: Option<Target>,
     /// Target triple for LLVM IR, instead of its own.
     pub triple: Option<String>,
+    /// The function of a StableHLO module that becomes the entry point; by default `main`.
+    pub function: Option<String>,
 }
 
 /// An input that was read, before it is compiled.
@@ -45,6 +48,8 @@ pub struct Compiled {
     pub output: Output,
     /// What the input was.
     pub input: InputKind,
+    /// What a program compares by itself, in order.
+    pub checks: Vec<Check>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -190,6 +195,7 @@ impl Input {
         Ok(Compiled {
             output,
             input,
+            checks: Vec::new(),
             diagnostics: Vec::new(),
         })
     }

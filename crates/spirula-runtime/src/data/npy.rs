@@ -1,6 +1,7 @@
 //! NumPy's file format, through `npyz`.
 //!
-//! Only dense arrays of the element types are read, in either byte order and either index order.
+//! Only dense arrays of the element types are read, in either byte order and either index order;
+//! complex numbers become a last dimension of two real ones.
 //! `bf16`, which NumPy lacks, is written as raw items of two bytes (`|V2`), as `ml_dtypes` does.
 
 use super::{Array, DataError, Element, extent};
@@ -22,13 +23,19 @@ pub fn read_npy(bytes: &[u8]) -> Result<Array, DataError> {
     let DType::Plain(ty) = header.dtype() else {
         return Err(DataError::Npy("it holds records".to_owned()));
     };
-    let element = element_of(&ty).ok_or_else(|| DataError::Npy(format!("its type is {ty}")))?;
+    let known = element_of(&ty).ok_or_else(|| DataError::Npy(format!("its type is {ty}")))?;
+    let (element, is_complex) = known;
     let shape: Option<Vec<usize>> = header
         .shape()
         .iter()
         .map(|d| (*d).try_into().ok())
         .collect();
-    let shape = shape.ok_or_else(|| DataError::Npy("its shape is beyond memory".to_owned()))?;
+    let mut shape = shape.ok_or_else(|| DataError::Npy("its shape is beyond memory".to_owned()))?;
+    let (items, mut item) = (shape.clone(), element.size());
+    if is_complex {
+        shape.push(2);
+        item *= 2;
+    }
     let size = extent(element, &shape).map(|(_, size)| size);
     if size != Some(rest.len()) {
         let message = format!(
@@ -39,7 +46,7 @@ pub fn read_npy(bytes: &[u8]) -> Result<Array, DataError> {
     }
     let mut data = match header.order() {
         Order::C => rest.to_vec(),
-        Order::Fortran => transposed(rest, element.size(), &shape),
+        Order::Fortran => transposed(rest, item, &items),
     };
     if ty.endianness() == Endianness::Big {
         data.chunks_exact_mut(element.size())
@@ -109,8 +116,9 @@ fn transposed(bytes: &[u8], size: usize, shape: &[usize]) -> Vec<u8> {
     out
 }
 
-fn element_of(ty: &TypeStr) -> Option<Element> {
-    Some(match (ty.type_char(), ty.size_field()) {
+/// The type of the elements, and whether two of them are a complex number.
+fn element_of(ty: &TypeStr) -> Option<(Element, bool)> {
+    let element = match (ty.type_char(), ty.size_field()) {
         (TypeChar::Bool, 1) => Element::Bool,
         (TypeChar::Int, 1) => Element::I8,
         (TypeChar::Int, 2) => Element::I16,
@@ -121,11 +129,12 @@ fn element_of(ty: &TypeStr) -> Option<Element> {
         (TypeChar::Uint, 4) => Element::U32,
         (TypeChar::Uint, 8) => Element::U64,
         (TypeChar::Float, 2) => Element::F16,
-        (TypeChar::Float, 4) => Element::F32,
-        (TypeChar::Float, 8) => Element::F64,
+        (TypeChar::Float, 4) | (TypeChar::Complex, 8) => Element::F32,
+        (TypeChar::Float, 8) | (TypeChar::Complex, 16) => Element::F64,
         (TypeChar::RawData, 2) => Element::BF16,
         _ => return None,
-    })
+    };
+    Some((element, ty.type_char() == TypeChar::Complex))
 }
 
 fn type_text(element: Element) -> &'static str {
@@ -196,6 +205,16 @@ mod tests {
         let array = read_npy(&file(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6])).unwrap();
         assert_eq!(array.shape(), [2, 3]);
         assert_eq!(array.bytes(), [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
+    }
+
+    #[test]
+    fn complex_numbers_are_pairs() {
+        let header = "{'descr': '<c8', 'fortran_order': True, 'shape': (1, 2), }\n";
+        let numbers = [1.0_f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
+        let array = read_npy(&file(header, &numbers)).unwrap();
+        assert_eq!(array.shape_text(), "1x2x2xf32");
+        assert_eq!(array.bytes(), numbers);
+        assert!(read_npy(&file(header, &numbers[..8])).is_err());
     }
 
     #[test]

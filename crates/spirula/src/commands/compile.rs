@@ -61,6 +61,7 @@ pub fn options(how: &How) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
         triple: how.triple.clone(),
+        function: None,
     }
 }
 

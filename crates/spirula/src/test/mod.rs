@@ -11,6 +11,7 @@ mod kernel_manifest;
 mod outcome;
 mod report;
 pub mod session;
+mod stablehlo;
 pub mod worker;
 mod workers;
 
@@ -57,6 +58,10 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "list of Futhark programs",
         load: futhark::load,
+    },
+    Kind {
+        name: "StableHLO modules",
+        load: stablehlo::load,
     },
 ];
 

@@ -1,0 +1,108 @@
+//! Inputs made from a seed by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+//! number generators", 2014).
+
+use super::tensor::{DType, Tensor};
+use spirula_runtime::data::{Class, Number};
+
+/// What an argument is.
+pub struct Argument {
+    /// Type of its elements.
+    pub dtype: DType,
+    /// Sizes of its dimensions.
+    pub shape: Vec<usize>,
+    /// Smallest value.
+    pub low: Number,
+    /// Bound above.
+    pub high: Number,
+}
+
+/// Largest argument that is made, in bytes.
+const LARGEST: usize = 1 << 33;
+
+/// Argument number `number` of a program with this seed; `None` where it is beyond memory, or has
+/// no values.
+pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
+    let Argument { dtype, shape, .. } = argument;
+    let mut sizes = shape.iter();
+    let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
+    let bytes = count.checked_mul(dtype.size())?;
+    if bytes > LARGEST {
+        return None;
+    }
+    let mut stream = Stream(seed ^ ((number as u64 + 1) << 40));
+    let mut parts = vec![Vec::with_capacity(bytes); dtype.parts()];
+    for _ in 0..count {
+        for part in &mut parts {
+            dtype.encode(element(argument, stream.next())?, part);
+        }
+    }
+    Some(Tensor {
+        dtype: *dtype,
+        shape: shape.clone(),
+        parts,
+    })
+}
+
+/// The outputs of the generator.
+struct Stream(u64);
+
+impl Stream {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = self.0;
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+}
+
+/// An element, or a part of a complex one, from an output of the generator.
+fn element(argument: &Argument, z: u64) -> Option<Number> {
+    let coarse = (z >> 40) as f64 / f64::from(1 << 24);
+    Some(match argument.dtype.class() {
+        Class::Float => {
+            let fine = (z >> 11) as f64 / (1_u64 << 53) as f64;
+            let is_wide = argument.dtype.size() == 8;
+            let u = if is_wide { fine } else { coarse };
+            let (low, high) = (argument.low.to_f64(), argument.high.to_f64());
+            Number::Float(low + (high - low) * u)
+        }
+        Class::Bool => Number::Int((coarse >= 0.5).into()),
+        Class::Signed | Class::Unsigned => {
+            let (low, high) = (argument.low.to_int(), argument.high.to_int());
+            let range = high.checked_sub(low).filter(|range| *range > 0)?;
+            Number::Int(low + i128::from(z >> 11) % range)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outputs_of_the_generator() {
+        // The first three of the stream with state 1234567, as published.
+        let mut stream = Stream(1_234_567);
+        let first = [(); 3].map(|()| stream.next());
+        let known = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
+        assert_eq!(first, known);
+    }
+
+    #[test]
+    fn what_cannot_be_made() {
+        let argument = |shape, high| Argument {
+            dtype: DType::by_name("i32").unwrap(),
+            shape,
+            low: Number::Int(0),
+            high: Number::Int(high),
+        };
+        assert!(make(&argument(vec![2], 1), 0, 0).is_some());
+        assert!(make(&argument(vec![2], 0), 0, 0).is_none());
+        assert!(make(&argument(vec![usize::MAX, 2], 1), 0, 0).is_none());
+    }
+}

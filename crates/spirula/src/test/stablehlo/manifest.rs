@@ -1,0 +1,251 @@
+//! `NAME.json` beside a module: what `main` is called with and what comes out.
+
+use super::super::Outcome;
+use super::super::session::{number, read};
+use super::compare::{Rule, compare, largest, means};
+use super::inputs::{Argument, make};
+use super::tensor::{DType, Tensor};
+use serde::Deserialize;
+use serde_json::Value as Json;
+use spirula_program::Value;
+use spirula_runtime::data::{Element, Number, read_npy};
+use std::path::{Path, PathBuf};
+
+/// A manifest.
+pub struct Manifest {
+    folder: PathBuf,
+    seed: u64,
+    arguments: Vec<Argument>,
+    results: Vec<Expected>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    /// Hexadecimal; modules without arguments have none.
+    seed: Option<String>,
+    args: Vec<Arg>,
+    results: Vec<Expected>,
+}
+
+#[derive(Deserialize)]
+struct Arg {
+    dtype: String,
+    shape: Vec<usize>,
+    lo: Json,
+    hi: Json,
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    dtype: String,
+    shape: Vec<usize>,
+    #[serde(default)]
+    tol: f64,
+    /// Largest finite absolute value; by default that of the stored elements.
+    absmax: Option<f64>,
+    /// Share of the elements that may differ.
+    #[serde(default)]
+    mismatch: f64,
+    /// The whole result.
+    file: Option<String>,
+    /// Places and elements of a sample.
+    index_file: Option<String>,
+    value_file: Option<String>,
+    mean: Option<f64>,
+    abs_mean: Option<f64>,
+}
+
+impl Manifest {
+    /// Reads a manifest.
+    pub fn read(path: &Path) -> Result<Manifest, Outcome> {
+        let file: File = serde_json::from_slice(&read(path)?).map_err(Outcome::failed)?;
+        let digits = file.seed.as_deref().unwrap_or("0x0");
+        let seed = u64::from_str_radix(digits.trim_start_matches("0x"), 16);
+        let seed = seed.map_err(|_| Outcome::failed(format!("{digits} is no seed")))?;
+        let arguments = file.args.iter().map(argument).collect::<Result<_, _>>()?;
+        Ok(Manifest {
+            folder: path.parent().unwrap_or(Path::new(".")).to_owned(),
+            seed,
+            arguments,
+            results: file.results,
+        })
+    }
+
+    /// The tensors of the arguments.
+    pub fn arguments(&self) -> Result<Vec<Tensor>, Outcome> {
+        let made = self.arguments.iter().enumerate().map(|(number, argument)| {
+            let tensor = make(argument, self.seed, number);
+            tensor.ok_or_else(|| Outcome::failed(format!("argument {number} cannot be made")))
+        });
+        made.collect()
+    }
+
+    /// Compares what `main` gave.
+    pub fn check(&self, given: Vec<Value>) -> Result<(), Outcome> {
+        let mut given = given.into_iter();
+        for (number, expected) in self.results.iter().enumerate() {
+            let got = Tensor::of_values(dtype(&expected.dtype)?, &mut given)?;
+            self.check_result(&format!("result {number}"), &got, expected)?;
+        }
+        match given.count() {
+            0 => Ok(()),
+            more => Err(Outcome::failed(format!("there are {more} results more"))),
+        }
+    }
+
+    fn check_result(&self, title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome> {
+        if got.shape != want.shape {
+            let (found, shape) = (got.title(), &want.shape);
+            return Err(Outcome::failed(format!(
+                "{title}: {found}, expected the shape {shape:?}"
+            )));
+        }
+        let file = |name: &str| read(&self.folder.join(name));
+        let (got, expected) = match (&want.file, &want.index_file, &want.value_file) {
+            (Some(name), ..) => {
+                // Some files hold scalars as arrays of one element.
+                let stored = Tensor::of_npy(got.dtype, &file(name)?)?;
+                (got.clone(), stored.reshaped(&want.shape)?)
+            }
+            (None, Some(places), Some(values)) => {
+                check_means(title, got, want)?;
+                let places = read_npy(&file(places)?).map_err(Outcome::failed)?;
+                let values = Tensor::of_npy(got.dtype, &file(values)?)?;
+                (got.sample(&places)?, values)
+            }
+            _ => return Err(Outcome::failed("the manifest names no file of a result")),
+        };
+        let scale = want.absmax.unwrap_or_else(|| largest(&expected));
+        let rule = Rule::Within(want.tol * scale);
+        compare(title, &got, &expected, rule, want.mismatch)
+    }
+}
+
+/// Where all elements are within the tolerance, the means are.
+fn check_means(title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome> {
+    let Some((mean, abs_mean)) = means(got) else {
+        return Ok(());
+    };
+    let most = want.tol * want.absmax.unwrap_or(0.0);
+    for (what, got, want) in [
+        ("mean", mean, want.mean),
+        ("mean of absolute values", abs_mean, want.abs_mean),
+    ] {
+        let Some(want) = want.filter(|want| want.is_finite()) else {
+            continue;
+        };
+        // What summing in another order may make.
+        let noise = want.abs() * 1e-9 + abs_mean * 1e-12;
+        if (got - want).abs() > most + noise {
+            return Err(Outcome::failed(format!(
+                "{title}: its {what} is {got}, expected {want}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn argument(arg: &Arg) -> Result<Argument, Outcome> {
+    let dtype = dtype(&arg.dtype)?;
+    Ok(Argument {
+        dtype,
+        shape: arg.shape.clone(),
+        low: bound(dtype, &arg.lo)?,
+        high: bound(dtype, &arg.hi)?,
+    })
+}
+
+/// A bound; that above may lie beyond the type.
+fn bound(dtype: DType, value: &Json) -> Result<Number, Outcome> {
+    let text = value.to_string();
+    match text.parse::<i128>() {
+        Ok(whole) if !dtype.is_float() => Ok(Number::Int(whole)),
+        _ if dtype.is_float() => number(Element::F64, value),
+        _ => {
+            let real: Option<f64> = text.parse().ok();
+            let whole = real.filter(|x| x.fract() == 0.0).map(|x| x as i128);
+            let bad = || Outcome::failed(format!("{text} is no {}", dtype.name()));
+            whole.map(Number::Int).ok_or_else(bad)
+        }
+    }
+}
+
+fn dtype(name: &str) -> Result<DType, Outcome> {
+    let unknown = || Outcome::unsupported(format!("tensors of {name}"));
+    DType::by_name(name).ok_or_else(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// All manifests of the corpus: generated arguments are the stored ones, and stored results
+    /// agree with themselves.
+    #[test]
+    fn generated_arguments_are_the_stored_ones() {
+        let Some(corpus) = spirula_testing::corpus("stablehlo") else {
+            return;
+        };
+        let mut compared = 0;
+        for folder in ["seeds", "models"] {
+            for path in spirula_testing::files(&corpus.join(folder), ".json") {
+                let manifest = Manifest::read(&path).expect("the manifest reads");
+                let small = manifest
+                    .arguments
+                    .iter()
+                    .map(|a| a.shape.iter().product::<usize>());
+                let first = path.with_extension("in0.npy");
+                if !first.is_file() || small.sum::<usize>() > 1 << 20 {
+                    continue;
+                }
+                for (number, made) in manifest.arguments().unwrap().into_iter().enumerate() {
+                    let stored = path.with_extension(format!("in{number}.npy"));
+                    let stored = fs::read(stored).expect("all arguments are stored");
+                    let stored = Tensor::of_npy(made.dtype, &stored).unwrap();
+                    assert_eq!(made, stored, "{} {number}", path.display());
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > 100, "{compared}");
+    }
+
+    #[test]
+    fn stored_results_agree_with_themselves() {
+        let Some(corpus) = spirula_testing::corpus("stablehlo") else {
+            return;
+        };
+        let mut compared = 0;
+        for folder in ["seeds", "models", "torch", "syntax"] {
+            for path in spirula_testing::files(&corpus.join(folder), ".json") {
+                let manifest = Manifest::read(&path).expect("the manifest reads");
+                if manifest.results.iter().any(|r| r.file.is_none()) {
+                    continue;
+                }
+                let stored = manifest.results.iter().flat_map(|result| {
+                    let name = result.file.as_deref().unwrap_or_default();
+                    let bytes = fs::read(manifest.folder.join(name)).expect("a stored result");
+                    let dtype = dtype(&result.dtype).unwrap();
+                    let stored = Tensor::of_npy(dtype, &bytes).unwrap();
+                    stored.reshaped(&result.shape).unwrap().into_values()
+                });
+                let mut stored: Vec<Value> = stored.collect();
+                assert_eq!(manifest.check(stored.clone()), Ok(()), "{}", path.display());
+                compared += 1;
+                let Some(last) = stored.last_mut().and_then(|v| v.bytes.last_mut()) else {
+                    continue;
+                };
+                *last ^= 0x55;
+                let strict = manifest.results.iter().all(|r| r.mismatch == 0.0);
+                assert_eq!(
+                    strict,
+                    manifest.check(stored).is_err(),
+                    "{}",
+                    path.display()
+                );
+            }
+        }
+        assert!(compared > 300, "{compared}");
+    }
+}

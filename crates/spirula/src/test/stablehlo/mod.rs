@@ -1,0 +1,239 @@
+//! Folders of StableHLO modules.
+//!
+//! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir`, beside it
+//! or in `../models`) is called with the arguments and compared with the results that it names. Of
+//! other modules each public function without parameters is a test, section by section (`// -----`
+//! between them); it holds checks of its own. A module without either must be read and compiled.
+
+mod compare;
+mod inputs;
+mod manifest;
+mod sections;
+mod tensor;
+
+use super::session::{self, read};
+use super::{Loaded, Outcome, Suite};
+use compare::{Rule, compare};
+use manifest::Manifest;
+use spirula::{Check, CheckKind, CompileOptions, Output};
+use spirula_program::{Program, RunError, Session, Value};
+use spirula_runtime::DeviceMachine;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tensor::{DType, Tensor};
+
+/// Ends of the names of modules: text and bytecode.
+const EXTENSIONS: &[&str] = &["mlir", "mlirbc"];
+
+/// Where manifests may lie that are not beside their module.
+const MODELS: &str = "../models";
+
+struct Folder {
+    tests: Vec<Test>,
+}
+
+struct Test {
+    name: String,
+    module: PathBuf,
+    what: What,
+}
+
+/// What a test does with its module.
+enum What {
+    /// Calls `main` and compares with this manifest.
+    Manifest(PathBuf),
+    /// Runs a function of a section, which checks by itself.
+    Function(usize, String),
+    /// Compiles all sections.
+    Compile,
+}
+
+/// Loads a folder that has modules, with all folders below it.
+pub fn load(path: &Path) -> Option<Loaded> {
+    let entries = fs::read_dir(path).ok()?;
+    let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    files.any(|file| is_module(&file)).then(|| {
+        let mut modules = Vec::new();
+        gather(path, &mut modules)?;
+        let mut tests = Vec::new();
+        for module in modules {
+            let name = module.strip_prefix(path).unwrap_or(&module);
+            let name = name.to_string_lossy().into_owned();
+            let found = tests_of(&module, &name)?;
+            tests.extend(found.into_iter().map(|(name, what)| Test {
+                name,
+                module: module.clone(),
+                what,
+            }));
+        }
+        Ok(Box::new(Folder { tests }) as Box<dyn Suite>)
+    })
+}
+
+fn is_module(path: &Path) -> bool {
+    let extension = path.extension().and_then(|e| e.to_str());
+    extension.is_some_and(|e| EXTENSIONS.contains(&e))
+}
+
+/// Modules in and below a folder, in the order of their paths; links are not followed.
+fn gather(folder: &Path, modules: &mut Vec<PathBuf>) -> Result<(), String> {
+    let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
+    let mut entries: Vec<_> = fs::read_dir(folder)
+        .map_err(unreadable)?
+        .collect::<Result<_, _>>()
+        .map_err(unreadable)?;
+    entries.sort_by_key(fs::DirEntry::path);
+    for entry in entries {
+        let path = entry.path();
+        match entry.file_type().map_err(unreadable)?.is_dir() {
+            true => gather(&path, modules)?,
+            false if is_module(&path) => modules.push(path),
+            false => {}
+        }
+    }
+    Ok(())
+}
+
+fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, What)>, String> {
+    if let Some(manifest) = manifest_of(module) {
+        return Ok(vec![(name.to_owned(), What::Manifest(manifest))]);
+    }
+    let bytes = fs::read(module).map_err(|e| format!("cannot read {}: {e}", module.display()))?;
+    let functions = match std::str::from_utf8(&bytes) {
+        Ok(text) => sections::functions(text),
+        Err(_) => Vec::new(),
+    };
+    Ok(match functions.as_slice() {
+        [] => vec![(name.to_owned(), What::Compile)],
+        [(section, only)] => {
+            let what = What::Function(*section, only.clone());
+            vec![(name.to_owned(), what)]
+        }
+        several => several
+            .iter()
+            .map(|(section, function)| {
+                let what = What::Function(*section, function.clone());
+                (format!("{name}:{section}:{function}"), what)
+            })
+            .collect(),
+    })
+}
+
+fn manifest_of(module: &Path) -> Option<PathBuf> {
+    let stem = module.file_stem()?.to_str()?;
+    let program = stem.split('.').next()?;
+    let beside = module.parent()?;
+    let places = [
+        beside.join(format!("{stem}.json")),
+        beside.join(format!("{program}.json")),
+        beside.join(MODELS).join(format!("{program}.json")),
+    ];
+    places.into_iter().find(|path| path.is_file())
+}
+
+impl Suite for Folder {
+    fn names(&self) -> Vec<String> {
+        self.tests.iter().map(|t| t.name.clone()).collect()
+    }
+
+    fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
+        let test = self.tests.iter().find(|t| t.name == name);
+        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let bytes = read(&test.module)?;
+        match &test.what {
+            What::Manifest(path) => {
+                let manifest = Manifest::read(path)?;
+                let (program, _) = compiled(&bytes, None)?;
+                let arguments = manifest.arguments()?.into_iter();
+                let values: Vec<Value> = arguments.flat_map(Tensor::into_values).collect();
+                manifest.check(call(&program, &values, session)?)
+            }
+            What::Function(section, function) => {
+                let section = sections::section(&bytes, *section);
+                let (program, checks) = compiled(section, Some(function))?;
+                check(&checks, call(&program, &[], session)?)
+            }
+            What::Compile => {
+                let compile = |section| compiled(section, None).map(|_| ());
+                sections::all(&bytes).into_iter().try_for_each(compile)
+            }
+        }
+    }
+}
+
+/// The program that a function of a module becomes, by default `main`, and what it checks itself.
+fn compiled(bytes: &[u8], function: Option<&str>) -> Result<(Program, Vec<Check>), Outcome> {
+    if spirula::detect(bytes).is_err() {
+        return Err(Outcome::unsupported("MLIR"));
+    }
+    let options = CompileOptions {
+        function: function.map(str::to_owned),
+        ..CompileOptions::default()
+    };
+    let compiled = spirula::compile(bytes, &options)?;
+    match compiled.output {
+        Output::Program(program) => Ok((*program, compiled.checks)),
+        Output::Module(_) => Err(Outcome::failed("it is a module, not a program")),
+    }
+}
+
+/// What the only entry point gives.
+fn call(
+    program: &Program,
+    values: &[Value],
+    session: &session::Options,
+) -> Result<Vec<Value>, Outcome> {
+    let entry = program.entries.first();
+    let entry = entry.ok_or_else(|| Outcome::failed("there is no entry point"))?;
+    let mut device = session.open()?;
+    let machine = DeviceMachine::new(&mut device);
+    let called = Session::new(program, machine).and_then(|mut s| s.call(&entry.name, values));
+    let given = called.map_err(|error| match error {
+        RunError::Unsupported(what) => Outcome::unsupported(what),
+        RunError::Machine(error) => error.into(),
+        RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
+    })?;
+    let without = || Outcome::failed("a result has no external form");
+    given.into_iter().map(|v| v.ok_or_else(without)).collect()
+}
+
+/// Holds what a function gave to compare against its own checks: the last results.
+fn check(checks: &[Check], given: Vec<Value>) -> Result<(), Outcome> {
+    let mut tensors = Vec::new();
+    for check in checks {
+        let dtype = DType::by_name(&check.element);
+        let unknown = || Outcome::unsupported(format!("tensors of {}", check.element));
+        tensors.push(dtype.ok_or_else(unknown)?);
+    }
+    let operands = |check: &Check| if check.kind == CheckKind::True { 1 } else { 2 };
+    let sizes = checks.iter().zip(&tensors);
+    let extra: usize = sizes.map(|(c, dtype)| operands(c) * dtype.parts()).sum();
+    let own = given.len().checked_sub(extra);
+    let own = own.ok_or_else(|| Outcome::failed("there are fewer results than checks"))?;
+    let mut rest = given.into_iter().skip(own);
+    for (number, (check, dtype)) in checks.iter().zip(tensors).enumerate() {
+        let title = format!("check {number}");
+        let got = Tensor::of_values(dtype, &mut rest)?;
+        let (want, rule) = match check.kind {
+            CheckKind::True => {
+                let ones = vec![vec![1; got.parts[0].len()]];
+                let want = Tensor {
+                    parts: ones,
+                    ..got.clone()
+                };
+                (want, Rule::Within(0.0))
+            }
+            kind => {
+                let want = Tensor::of_values(dtype, &mut rest)?;
+                let rule = match kind {
+                    CheckKind::Near(most) => Rule::Within(most),
+                    CheckKind::Close(steps) => Rule::Steps(steps),
+                    CheckKind::Equal | CheckKind::True => Rule::Within(0.0),
+                };
+                (want, rule)
+            }
+        };
+        compare(&title, &got, &want, rule, 0.0)?;
+    }
+    Ok(())
+}
