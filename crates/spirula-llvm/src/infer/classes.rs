@@ -2,20 +2,20 @@
 
 /// Disjoint sets of slots, with path halving: joins and look-ups in nearly constant time.
 #[derive(Clone, Debug)]
-pub(super) struct Classes {
+pub(crate) struct Classes {
     parent: Vec<u32>,
 }
 
 impl Classes {
     /// `count` slots, each a set of its own.
-    pub(super) fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         Classes {
             parent: (0..count as u32).collect(),
         }
     }
 
     /// The slot that stands for the set of `slot`: its smallest.
-    pub(super) fn find(&mut self, slot: u32) -> u32 {
+    pub(crate) fn find(&mut self, slot: u32) -> u32 {
         let mut at = slot;
         while self.parent[at as usize] != at {
             let grandparent = self.parent[self.parent[at as usize] as usize];
@@ -26,7 +26,7 @@ impl Classes {
     }
 
     /// Joins the sets of two slots.
-    pub(super) fn join(&mut self, a: u32, b: u32) {
+    pub(crate) fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         self.parent[a.max(b) as usize] = a.min(b);
     }

@@ -20,5 +20,6 @@ mod classes;
 mod pointees;
 mod votes;
 
+pub(crate) use classes::Classes;
 pub use pointees::{Hints, NoHints, Pointees};
 pub(crate) use votes::{element_type, gep_element};

@@ -38,13 +38,13 @@ fn storable(module: &Module, ty: Type, depth: u32) -> bool {
     }
     match module.types.kind(ty) {
         TypeKind::Int(width) => *width <= 64,
-        TypeKind::Half | TypeKind::Float | TypeKind::Double => true,
+        TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => true,
         TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
         TypeKind::Vector {
             element,
             len,
             scalable: false,
-        } => *len <= 16 && *element != Type::I1 && storable(module, *element, depth + 1),
+        } => *len <= 16 && storable(module, *element, depth + 1),
         TypeKind::Array { element, .. } => storable(module, *element, depth + 1),
         TypeKind::Struct {
             fields: Some(fields),

@@ -95,7 +95,11 @@ impl<'t, 'm> Body<'t, 'm> {
         let made = match opcode {
             _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
             Opcode::Phi => self.begin_phi(block, inst).map(Some),
-            Opcode::Alloca if self.values[self.local_of(inst)].is_some() => return,
+            Opcode::Alloca
+                if self.refused[inst.index()] || self.values[self.local_of(inst)].is_some() =>
+            {
+                return;
+            }
             _ => self.lower(inst),
         };
         let settled = match made {

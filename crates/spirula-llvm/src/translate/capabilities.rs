@@ -137,6 +137,8 @@ impl Needs<'_> {
                     64 => self.capability(Capability::Int64),
                     _ => {}
                 },
+                // Those of another encoding than IEEE's have it as an operand.
+                Op::TypeFloat if inst.operands().len() > 1 => {}
                 Op::TypeFloat => match (inst.word(0), inst.result()) {
                     (16, Some(id)) => {
                         self.capability(Capability::Float16Buffer);

@@ -223,6 +223,7 @@ impl Translator<'_> {
     /// The float 1.0 or -1.0 in every lane.
     pub(super) fn splat_one(&mut self, shape: Shape, negative: bool) -> Id {
         let (bits, sign) = match shape.width {
+            16 if shape.elem == Elem::Brain => (0x3f80, 1 << 15),
             16 => (0x3c00, 1 << 15),
             32 => (0x3f80_0000, 1 << 31),
             _ => (0x3ff0_0000_0000_0000, 1 << 63),
@@ -248,8 +249,14 @@ impl Translator<'_> {
         let ty = self.memory_type(data.ty)?;
         match &data.kind {
             ConstKind::Null | ConstKind::Zero => Ok(self.b.constant_null(ty)),
+            ConstKind::Int(literal) if self.is_sampler(data.ty) => {
+                Ok(self.literal_sampler(*literal))
+            }
             ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(ty)),
             ConstKind::Int(value) if data.ty == Type::I1 => Ok(self.b.constant_bits(ty, 8, *value)),
+            _ if self.shape(data.ty).is_some_and(|s| s.packed().is_some()) => {
+                self.packed_truths(ty, constant)
+            }
             _ if self.shape(data.ty).is_some() => self.constant(constant),
             ConstKind::Data(_) => self.data(constant, ty),
             ConstKind::Aggregate(elements) => {
@@ -269,6 +276,22 @@ impl Translator<'_> {
                 "a constant of this kind has no counterpart in SPIR-V",
             )),
         }
+    }
+
+    /// A vector of truth values as the integer of its bits.
+    fn packed_truths(&mut self, ty: Id, constant: Const) -> Lowered<Id> {
+        let module = self.module;
+        let ConstKind::Aggregate(elements) = module.consts.kind(constant) else {
+            return Err(refuse("a vector of truth values that are not known"));
+        };
+        let mut bits = 0;
+        for (lane, element) in elements.iter().enumerate() {
+            if module.consts.as_u64(*element) == Some(1) {
+                bits |= 1 << lane;
+            }
+        }
+        let width = elements.len().next_power_of_two().max(8) as u32;
+        Ok(self.b.constant_bits(ty, width, bits))
     }
 
     /// A pointer as a member of a constant, which no variable may be.

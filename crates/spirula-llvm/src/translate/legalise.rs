@@ -83,7 +83,7 @@ impl Body<'_, '_> {
     pub(super) fn truth_as(&mut self, condition: Id, to: Shape, signed: bool) -> Id {
         let ty = self.t.shape_type(to);
         let one = match to.elem {
-            Elem::Float => self.t.splat_one(to, signed),
+            Elem::Float | Elem::Brain => self.t.splat_one(to, signed),
             _ => self.t.splat(to, if signed { mask(to.bits) } else { 1 }),
         };
         let zero = self.t.zero(to);
@@ -105,6 +105,32 @@ impl Body<'_, '_> {
         let ty = self.t.shape_type(to);
         let op = if signed { Op::SConvert } else { Op::UConvert };
         self.op(op, ty, [id])
+    }
+
+    /// A float in a form that there is arithmetic on: those with a short significand become longer.
+    pub(super) fn widened(&mut self, shape: Shape, id: Id) -> Id {
+        if shape.elem != Elem::Brain {
+            return id;
+        }
+        let ty = self.t.shape_type(shape.as_float());
+        self.op(Op::FConvert, ty, [id])
+    }
+
+    /// The result of arithmetic on [`Body::widened`] floats in their own form.
+    pub(super) fn narrowed(&mut self, shape: Shape, id: Id) -> Id {
+        if shape.elem != Elem::Brain {
+            return id;
+        }
+        let ty = self.t.shape_type(shape);
+        self.op(Op::FConvert, ty, [id])
+    }
+
+    /// The type that arithmetic on a shape is of.
+    pub(super) fn arithmetic_type(&mut self, shape: Shape) -> Id {
+        self.t.shape_type(match shape.elem {
+            Elem::Brain => shape.as_float(),
+            _ => shape,
+        })
     }
 
     /// The bits of a value as those of another shape.
@@ -140,7 +166,7 @@ impl Body<'_, '_> {
         let source_type = self.t.shape_type(source);
         let whole = match from.elem {
             Elem::Bool => self.truth_as(id, source, false),
-            Elem::Float => self.op(Op::Bitcast, source_type, [id]),
+            Elem::Float | Elem::Brain => self.op(Op::Bitcast, source_type, [id]),
             Elem::Int => id,
         };
         for piece in 0..from.bits / size {
@@ -171,7 +197,7 @@ impl Body<'_, '_> {
         }
         match to.elem {
             Elem::Bool => self.is_nonzero(whole, all),
-            Elem::Float => {
+            Elem::Float | Elem::Brain => {
                 let ty = self.t.shape_type(to);
                 self.op(Op::Bitcast, ty, [all])
             }

@@ -7,7 +7,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `translator` | the state of a translation, and its order |
-//! | `types`, `constants`, `globals` | what stands at module level |
+//! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
+//! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `functions`, `metadata` | signatures, entry points, execution modes, attributes |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
@@ -29,10 +30,12 @@ mod capabilities;
 mod constants;
 mod functions;
 mod globals;
+mod handles;
 mod instructions;
 mod intrinsics;
 mod legalise;
 mod metadata;
+mod opaque;
 mod refusal;
 mod translator;
 mod types;

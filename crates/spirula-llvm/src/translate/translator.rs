@@ -4,6 +4,7 @@ use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
 use super::functions::Signature;
 use super::globals::GlobalState;
+use super::handles::upgraded;
 use super::types::TypeTable;
 use crate::infer::Pointees;
 use crate::ir::{Func, Module};
@@ -29,6 +30,8 @@ pub struct Options {
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
 pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
+    let upgraded = upgraded(module);
+    let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
     let pointees = Pointees::compute(module, &BuiltinHints::new(module));
     let mut translator = Translator {

@@ -2,7 +2,8 @@
 //!
 //! A value has one of two forms. In *register form* an `i1` is a boolean and a pointer has the
 //! pointee that was inferred for it. In *memory form*, which is also that of the members of
-//! aggregates, an `i1` is a byte and a pointer is one to bytes; so types in memory are finite.
+//! aggregates, an `i1` is a byte, a vector of `i1` is the integer of its bits, and a pointer is one
+//! to bytes; so types in memory are finite.
 //!
 //! Integers are as wide as the next width that SPIR-V has, zero-extended; vectors are as long as
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
@@ -11,7 +12,7 @@ use super::refusal::{Lowered, refuse};
 use super::translator::{Translator, shortened};
 use crate::ir::{Type, TypeKind};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
+use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
 use spirula_spirv::{Id, IdMap};
 
 /// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
@@ -26,6 +27,8 @@ pub(super) enum Elem {
     Bool,
     Int,
     Float,
+    /// A float of 16 bits with eight of them for the exponent.
+    Brain,
 }
 
 /// A number, a truth value, or a vector of those.
@@ -81,6 +84,30 @@ impl Shape {
             padded: 1,
             ..self
         }
+    }
+
+    /// Whether it is of floats.
+    pub(super) fn is_float(self) -> bool {
+        matches!(self.elem, Elem::Float | Elem::Brain)
+    }
+
+    /// The same number of floats of 32 bits.
+    pub(super) fn as_float(self) -> Shape {
+        Shape {
+            elem: Elem::Float,
+            bits: 32,
+            width: 32,
+            ..self
+        }
+    }
+
+    /// The integer that truth values are packed into in memory; none for what is kept as it is.
+    pub(super) fn packed(self) -> Option<Shape> {
+        let many = self.elem == Elem::Bool && self.lanes > 1;
+        many.then(|| Shape {
+            bits: self.lanes,
+            ..Shape::int(self.lanes.next_power_of_two().max(8), 1)
+        })
     }
 
     /// Whether it is of integers narrower than what holds them.
@@ -146,6 +173,7 @@ impl Translator<'_> {
             TypeKind::Int(1) => (Elem::Bool, 1, 0),
             TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, bits.next_power_of_two().max(8)),
             TypeKind::Half => (Elem::Float, 16, 16),
+            TypeKind::BFloat => (Elem::Brain, 16, 16),
             TypeKind::Float => (Elem::Float, 32, 32),
             TypeKind::Double => (Elem::Float, 64, 64),
             _ => return None,
@@ -173,6 +201,10 @@ impl Translator<'_> {
             Elem::Bool => self.b.bool(),
             Elem::Int => self.b.int(shape.width, false),
             Elem::Float => self.b.float(shape.width),
+            Elem::Brain => {
+                let encoding = FPEncoding::BFloat16KHR.0;
+                self.b.ty(Op::TypeFloat, &[shape.width, encoding])
+            }
         };
         if shape.padded == 1 {
             return scalar;
@@ -224,8 +256,11 @@ impl Translator<'_> {
             2 => StorageClass::UniformConstant,
             3 => StorageClass::Workgroup,
             4 => StorageClass::Generic,
+            5 => StorageClass::DeviceOnlyINTEL,
+            6 => StorageClass::HostOnlyINTEL,
             7 => StorageClass::Input,
             8 => StorageClass::Output,
+            9 => StorageClass::CodeSectionINTEL,
             _ => {
                 return Err(refuse(format!(
                     "address space {space} has no storage class"
@@ -281,10 +316,7 @@ impl Translator<'_> {
                 padded: 1,
                 ..
             }) => self.byte(),
-            Some(Shape {
-                elem: Elem::Bool, ..
-            }) => return Err(refuse("vectors of i1 cannot be kept in memory")),
-            Some(shape) => self.shape_type(shape),
+            Some(shape) => self.shape_type(shape.packed().unwrap_or(shape)),
             None => self.aggregate_type(ty, depth)?,
         };
         self.types.memory[ty.index()] = Some(id);
@@ -326,11 +358,7 @@ impl Translator<'_> {
                 Ok(self.struct_type(module.str(*name), &members, *packed))
             }
             TypeKind::Target { name, types, ints } => {
-                let sampled = match types.first() {
-                    Some(ty) => Some(self.register_type(*ty)?),
-                    None => None,
-                };
-                self.target_type(module.str(*name), sampled, ints)
+                self.target_type(module.str(*name), types, ints)
             }
             _ => Err(self.no_type(ty)),
         }
@@ -362,27 +390,6 @@ impl Translator<'_> {
         }
         self.types.first_member.set(id, members.first().copied());
         id
-    }
-
-    /// Types that only SPIR-V has, as LLVM's reference for the SPIR-V target names them.
-    fn target_type(&mut self, name: &str, sampled: Option<Id>, ints: &[u32]) -> Lowered<Id> {
-        let mut words: Vec<u32> = sampled.iter().map(|id| id.word()).collect();
-        words.extend_from_slice(ints);
-        Ok(match (name, words.len()) {
-            ("spirv.Event", 0) => self.b.ty(Op::TypeEvent, &[]),
-            ("spirv.Sampler", 0) => self.b.ty(Op::TypeSampler, &[]),
-            ("spirv.DeviceEvent", 0) => self.b.ty(Op::TypeDeviceEvent, &[]),
-            ("spirv.Queue", 0) => self.b.ty(Op::TypeQueue, &[]),
-            ("spirv.ReserveId", 0) => self.b.ty(Op::TypeReserveId, &[]),
-            ("spirv.Pipe", 1) => self.b.ty(Op::TypePipe, &words),
-            ("spirv.PipeStorage", 0) => self.b.ty(Op::TypePipeStorage, &[]),
-            ("spirv.Image", 7 | 8) => self.b.ty(Op::TypeImage, &words),
-            ("spirv.SampledImage", 7 | 8) => {
-                let image = self.b.ty(Op::TypeImage, &words);
-                self.b.ty(Op::TypeSampledImage, &[image.word()])
-            }
-            _ => return Err(refuse(format!("the type target(\"{name}\") is not known"))),
-        })
     }
 
     /// The refusal of a type, with the reason.

@@ -32,6 +32,8 @@ pub(crate) struct Param<'a> {
     pub(crate) lanes: u32,
     /// Whether it is a pointer to that.
     pub(crate) pointer: bool,
+    /// Whether the pointer that an opaque type of SPIR-V is written with was taken off.
+    handle: bool,
 }
 
 impl Param<'_> {
@@ -121,6 +123,16 @@ impl<'a> Parser<'a> {
         }
         if self.eat("P") {
             let inner = self.ty(depth + 1)?;
+            // An opaque type of SPIR-V is written as a pointer to a structure.
+            if let Base::Named(name) = inner.base
+                && name.starts_with("__spirv_")
+                && !inner.handle
+            {
+                return Some(self.remember(Param {
+                    handle: true,
+                    ..inner
+                }));
+            }
             let base = if inner.pointer {
                 Base::Other
             } else {
@@ -128,8 +140,8 @@ impl<'a> Parser<'a> {
             };
             return Some(self.remember(Param {
                 base,
-                lanes: inner.lanes,
                 pointer: true,
+                ..inner
             }));
         }
         if self.rest.starts_with("Dv") {
@@ -209,6 +221,7 @@ fn scalar(base: Base<'_>) -> Param<'_> {
         base,
         lanes: 1,
         pointer: false,
+        handle: false,
     }
 }
 

@@ -77,6 +77,19 @@ pub(super) fn to_space(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opti
     Ok(Some(id))
 }
 
+/// Memory semantics are fence flags, this many bits higher.
+const FENCE_SHIFT: u32 = 8;
+
+/// `get_fence(pointer)`: the fence flag of the memory that a generic pointer leads to.
+pub(super) fn fence_of(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let byte = body.t.byte();
+    let pointer = body.pointer(call.arg(0)?, byte)?;
+    let ty = body.call_type(call)?;
+    let semantics = body.op(Op::GenericPtrMemSemantics, ty, [pointer]);
+    let by = body.t.u32(FENCE_SHIFT);
+    Ok(Some(body.op(Op::ShiftRightLogical, ty, [semantics, by])))
+}
+
 /// `printf(format, ...)`
 pub(super) fn printf(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
     let byte = body.t.byte();

@@ -7,10 +7,13 @@
 //! or built-in variable of that name.
 
 mod atomics;
+mod enqueue;
 mod group;
+mod image;
 mod mangle;
 mod memory;
 mod numeric;
+mod pipe;
 mod spirv;
 mod sync;
 mod table;
@@ -23,7 +26,8 @@ use super::translator::Translator;
 use super::types::Shape;
 use crate::infer::Hints;
 use crate::ir::{Func, Inst, Module, Type, TypeKind, Value};
-use mangle::{Base, Demangled, Param, demangle};
+pub(super) use mangle::{Base, Param, demangle};
+use mangle::Demangled;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -139,7 +143,7 @@ impl Body<'_, '_> {
             Lower::NonUniform(op) => self.non_uniform(op, call).map(Some),
             Lower::Atomic(kind, order) => self.atomic(kind, order, call),
             Lower::By(handler) => handler(self, call),
-            Lower::Refused(what) => Err(refuse(format!("{what} are not translated"))),
+            Lower::Instruction(op, scope) => self.instruction_of(op, scope, call),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::atomics::{AtomicKind, Order};
 use super::group::GroupKind;
-use super::{Call, memory, numeric, sync};
+use super::{Call, enqueue, image, memory, numeric, sync};
 use crate::translate::body::Body;
 use crate::translate::refusal::Lowered;
 use rustc_hash::FxHashMap;
@@ -40,16 +40,15 @@ pub(in crate::translate) enum Lower {
     Atomic(AtomicKind, Order),
     /// Whatever this function does.
     By(Handler),
-    /// Nothing: these are not translated.
-    Refused(&'static str),
+    /// An instruction on a scope, where it has one, and the same operands.
+    Instruction(Op, Option<Scope>),
 }
 
 use BuiltIn as B;
-use Lower::{Atomic, By, Group, Kinds, NonUniform, Refused, Relational, Signed, WorkItem};
+use Lower::{Atomic, By, Group, Instruction, Kinds, NonUniform, Relational, Signed, WorkItem};
 
-const DEVICE_QUEUES: &str = "functions that enqueue kernels";
-const IMAGES: &str = "images";
-const PIPES: &str = "pipes";
+const WORKGROUP: Option<Scope> = Some(Scope::Workgroup);
+const SUBGROUP: Option<Scope> = Some(Scope::Subgroup);
 const INCLUSIVE: GroupOperation = GroupOperation::InclusiveScan;
 const EXCLUSIVE: GroupOperation = GroupOperation::ExclusiveScan;
 
@@ -411,51 +410,137 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     ("to_global", By(memory::to_space)),
     ("to_local", By(memory::to_space)),
     ("to_private", By(memory::to_space)),
-    ("get_fence", Refused("queries of address spaces")),
-    // What is not translated so far.
-    ("read_imagef", Refused(IMAGES)),
-    ("read_imagei", Refused(IMAGES)),
-    ("read_imageui", Refused(IMAGES)),
-    ("read_imageh", Refused(IMAGES)),
-    ("write_imagef", Refused(IMAGES)),
-    ("write_imagei", Refused(IMAGES)),
-    ("write_imageui", Refused(IMAGES)),
-    ("write_imageh", Refused(IMAGES)),
-    ("get_image_width", Refused(IMAGES)),
-    ("get_image_height", Refused(IMAGES)),
-    ("get_image_depth", Refused(IMAGES)),
-    ("get_image_dim", Refused(IMAGES)),
-    ("get_image_array_size", Refused(IMAGES)),
-    ("get_image_channel_data_type", Refused(IMAGES)),
-    ("get_image_channel_order", Refused(IMAGES)),
-    ("get_image_num_mip_levels", Refused(IMAGES)),
-    ("get_image_num_samples", Refused(IMAGES)),
-    ("__read_pipe_2", Refused(PIPES)),
-    ("__read_pipe_4", Refused(PIPES)),
-    ("__write_pipe_2", Refused(PIPES)),
-    ("__write_pipe_4", Refused(PIPES)),
-    ("__reserve_read_pipe", Refused(PIPES)),
-    ("__reserve_write_pipe", Refused(PIPES)),
-    ("__commit_read_pipe", Refused(PIPES)),
-    ("__commit_write_pipe", Refused(PIPES)),
-    ("__get_pipe_num_packets_ro", Refused(PIPES)),
-    ("__get_pipe_num_packets_wo", Refused(PIPES)),
-    ("__get_pipe_max_packets_ro", Refused(PIPES)),
-    ("__get_pipe_max_packets_wo", Refused(PIPES)),
-    ("__enqueue_kernel_basic", Refused(DEVICE_QUEUES)),
-    ("__enqueue_kernel_basic_events", Refused(DEVICE_QUEUES)),
-    ("__enqueue_kernel_varargs", Refused(DEVICE_QUEUES)),
-    ("__enqueue_kernel_events_varargs", Refused(DEVICE_QUEUES)),
-    ("get_default_queue", Refused(DEVICE_QUEUES)),
-    ("ndrange_1D", Refused(DEVICE_QUEUES)),
-    ("ndrange_2D", Refused(DEVICE_QUEUES)),
-    ("ndrange_3D", Refused(DEVICE_QUEUES)),
-    ("create_user_event", Refused(DEVICE_QUEUES)),
-    ("retain_event", Refused(DEVICE_QUEUES)),
-    ("release_event", Refused(DEVICE_QUEUES)),
-    ("set_user_event_status", Refused(DEVICE_QUEUES)),
-    ("is_valid_event", Refused(DEVICE_QUEUES)),
-    ("capture_event_profiling_info", Refused(DEVICE_QUEUES)),
+    ("get_fence", By(memory::fence_of)),
+    // Images and samplers.
+    ("read_imagef", By(image::read)),
+    ("read_imagei", By(image::read)),
+    ("read_imageui", By(image::read)),
+    ("read_imageh", By(image::read)),
+    ("write_imagef", By(image::write)),
+    ("write_imagei", By(image::write)),
+    ("write_imageui", By(image::write)),
+    ("write_imageh", By(image::write)),
+    ("get_image_width", By(image::width)),
+    ("get_image_height", By(image::height)),
+    ("get_image_depth", By(image::depth)),
+    ("get_image_dim", By(image::dimensions)),
+    ("get_image_array_size", By(image::array_size)),
+    ("get_image_channel_data_type", By(image::channel_type)),
+    ("get_image_channel_order", By(image::channel_order)),
+    ("get_image_num_mip_levels", By(image::levels)),
+    ("get_image_num_samples", By(image::samples)),
+    (
+        "__translate_sampler_initializer",
+        By(image::literal_sampler),
+    ),
+    // Pipes.
+    ("__read_pipe_2", Instruction(Op::ReadPipe, None)),
+    ("__read_pipe_4", Instruction(Op::ReservedReadPipe, None)),
+    ("__write_pipe_2", Instruction(Op::WritePipe, None)),
+    ("__write_pipe_4", Instruction(Op::ReservedWritePipe, None)),
+    (
+        "__reserve_read_pipe",
+        Instruction(Op::ReserveReadPipePackets, None),
+    ),
+    (
+        "__reserve_write_pipe",
+        Instruction(Op::ReserveWritePipePackets, None),
+    ),
+    ("__commit_read_pipe", Instruction(Op::CommitReadPipe, None)),
+    (
+        "__commit_write_pipe",
+        Instruction(Op::CommitWritePipe, None),
+    ),
+    (
+        "__work_group_reserve_read_pipe",
+        Instruction(Op::GroupReserveReadPipePackets, WORKGROUP),
+    ),
+    (
+        "__work_group_reserve_write_pipe",
+        Instruction(Op::GroupReserveWritePipePackets, WORKGROUP),
+    ),
+    (
+        "__work_group_commit_read_pipe",
+        Instruction(Op::GroupCommitReadPipe, WORKGROUP),
+    ),
+    (
+        "__work_group_commit_write_pipe",
+        Instruction(Op::GroupCommitWritePipe, WORKGROUP),
+    ),
+    (
+        "__sub_group_reserve_read_pipe",
+        Instruction(Op::GroupReserveReadPipePackets, SUBGROUP),
+    ),
+    (
+        "__sub_group_reserve_write_pipe",
+        Instruction(Op::GroupReserveWritePipePackets, SUBGROUP),
+    ),
+    (
+        "__sub_group_commit_read_pipe",
+        Instruction(Op::GroupCommitReadPipe, SUBGROUP),
+    ),
+    (
+        "__sub_group_commit_write_pipe",
+        Instruction(Op::GroupCommitWritePipe, SUBGROUP),
+    ),
+    (
+        "__get_pipe_num_packets_ro",
+        Instruction(Op::GetNumPipePackets, None),
+    ),
+    (
+        "__get_pipe_num_packets_wo",
+        Instruction(Op::GetNumPipePackets, None),
+    ),
+    (
+        "__get_pipe_max_packets_ro",
+        Instruction(Op::GetMaxPipePackets, None),
+    ),
+    (
+        "__get_pipe_max_packets_wo",
+        Instruction(Op::GetMaxPipePackets, None),
+    ),
+    (
+        "is_valid_reserve_id",
+        Instruction(Op::IsValidReserveId, None),
+    ),
+    // Device-side queues.
+    ("__enqueue_kernel_basic", By(enqueue::basic)),
+    ("__enqueue_kernel_basic_events", By(enqueue::with_events)),
+    ("__enqueue_kernel_varargs", By(enqueue::with_sizes)),
+    ("__enqueue_kernel_events_varargs", By(enqueue::with_both)),
+    (
+        "__get_kernel_work_group_size_impl",
+        By(enqueue::work_group_size),
+    ),
+    (
+        "__get_kernel_preferred_work_group_size_multiple_impl",
+        By(enqueue::multiple),
+    ),
+    (
+        "__get_kernel_sub_group_count_for_ndrange_impl",
+        By(enqueue::sub_group_count),
+    ),
+    (
+        "__get_kernel_max_sub_group_size_for_ndrange_impl",
+        By(enqueue::sub_group_size),
+    ),
+    ("enqueue_marker", Instruction(Op::EnqueueMarker, None)),
+    ("get_default_queue", Instruction(Op::GetDefaultQueue, None)),
+    ("ndrange_1D", By(enqueue::ndrange)),
+    ("ndrange_2D", By(enqueue::ndrange)),
+    ("ndrange_3D", By(enqueue::ndrange)),
+    ("create_user_event", Instruction(Op::CreateUserEvent, None)),
+    ("retain_event", Instruction(Op::RetainEvent, None)),
+    ("release_event", Instruction(Op::ReleaseEvent, None)),
+    (
+        "set_user_event_status",
+        Instruction(Op::SetUserEventStatus, None),
+    ),
+    ("is_valid_event", Instruction(Op::IsValidEvent, None)),
+    (
+        "capture_event_profiling_info",
+        Instruction(Op::CaptureEventProfilingInfo, None),
+    ),
 ];
 
 /// Names that are built from parts, by how they begin.

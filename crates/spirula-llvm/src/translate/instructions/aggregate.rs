@@ -15,7 +15,7 @@ impl Body<'_, '_> {
         let mut words = vec![self.value(aggregate)?.word()];
         words.extend_from_slice(path);
         let id = self.t.b.value(Op::CompositeExtract, ty, &words);
-        Ok(self.loaded(member, id))
+        self.loaded(member, id)
     }
 
     pub(super) fn insert_value(&mut self, inst: Inst) -> Lowered<Id> {

@@ -74,14 +74,15 @@ impl Body<'_, '_> {
         let right = self.value(operands[1])?;
         match shape.elem {
             Elem::Bool => self.boolean(opcode, shape, left, right),
-            Elem::Float => {
+            Elem::Float | Elem::Brain => {
                 let Some((_, op)) = FLOATING.iter().find(|row| row.0 == opcode) else {
                     return Err(refuse(format!("{} of floats", opcode.name())));
                 };
-                let ty = self.t.shape_type(shape);
-                let id = self.op(*op, ty, [left, right]);
+                let ty = self.arithmetic_type(shape);
+                let operands = [left, right].map(|id| self.widened(shape, id));
+                let id = self.op(*op, ty, operands);
                 self.fast_math(inst, id);
-                Ok(id)
+                Ok(self.narrowed(shape, id))
             }
             Elem::Int => {
                 let Some((_, op, care)) = INTEGER.iter().find(|row| row.0 == opcode) else {
@@ -128,13 +129,17 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn negate(&mut self, inst: Inst) -> Lowered<Id> {
+        let shape = self.result_shape(inst)?;
         let operand = self.value(self.function.operands(inst)[0])?;
-        let ty = self.result_type(inst)?;
-        Ok(self.op(Op::FNegate, ty, [operand]))
+        let operand = self.widened(shape, operand);
+        let ty = self.arithmetic_type(shape);
+        let id = self.op(Op::FNegate, ty, [operand]);
+        self.fast_math(inst, id);
+        Ok(self.narrowed(shape, id))
     }
 
     /// Decorates a result with the liberties that the instruction's flags give.
-    pub(super) fn fast_math(&mut self, inst: Inst, id: Id) {
+    pub(in crate::translate) fn fast_math(&mut self, inst: Inst, id: Id) {
         let flags = self.function.inst(inst).flags;
         if flags.only(Flags::FAST).is_empty() {
             return;

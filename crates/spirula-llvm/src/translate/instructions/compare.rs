@@ -79,7 +79,7 @@ impl Body<'_, '_> {
                 self.sign_extended(shape, left),
                 self.sign_extended(shape, right),
             ),
-            false => (left, right),
+            false => (self.widened(shape, left), self.widened(shape, right)),
         };
         match PREDICATES.iter().find(|row| row.0 == predicate) {
             Some((_, op)) => Ok(self.op(*op, ty, [left, right])),

@@ -1,6 +1,6 @@
 //! Conversions.
 
-use crate::ir::{Inst, Opcode};
+use crate::ir::{Inst, Opcode, TypeKind, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -28,7 +28,7 @@ impl Body<'_, '_> {
                 let operand = self.pointer(value, pointee)?;
                 self.cast_space(operand, class)
             }
-            Opcode::BitCast if self.is_pointer(value) => self.value(value),
+            Opcode::BitCast if self.is_pointer(value) || self.is_opaque(value) => self.value(value),
             _ => {
                 let from = self.shape_of(value)?;
                 let to = self.result_shape(inst)?;
@@ -36,6 +36,12 @@ impl Body<'_, '_> {
                 self.convert_number(opcode, from, to, operand)
             }
         }
+    }
+
+    /// Whether a value is of a type that only SPIR-V has.
+    fn is_opaque(&self, value: Value) -> bool {
+        let kind = self.t.module.types.kind(self.type_of(value));
+        matches!(kind, TypeKind::Target { .. })
     }
 
     fn convert_number(&mut self, opcode: Opcode, from: Shape, to: Shape, id: Id) -> Lowered<Id> {
@@ -69,7 +75,9 @@ impl Body<'_, '_> {
                     _ => self.masked(to, id),
                 }
             }
-            (Opcode::FpTrunc | Opcode::FpExt, _) if from.width == to.width => id,
+            (Opcode::FpTrunc | Opcode::FpExt, _) if (from.elem, from.width) == (to.elem, to.width) => {
+                id
+            }
             (Opcode::FpTrunc | Opcode::FpExt, _) => self.op(Op::FConvert, ty, [id]),
             _ => {
                 return Err(refuse(format!(

@@ -161,7 +161,7 @@ impl Body<'_, '_> {
         let mut words = vec![pointer.word()];
         words.extend(access.words());
         let id = self.t.b.value(Op::Load, memory, &words);
-        Ok(self.loaded(ty, id))
+        self.loaded(ty, id)
     }
 
     pub(super) fn store(&mut self, inst: Inst) -> Lowered<()> {
@@ -186,11 +186,14 @@ impl Body<'_, '_> {
     }
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
-    pub(in crate::translate) fn loaded(&mut self, ty: Type, id: Id) -> Id {
+    pub(in crate::translate) fn loaded(&mut self, ty: Type, id: Id) -> Lowered<Id> {
         if ty == Type::I1 {
-            return self.is_nonzero(Shape::int(8, 1), id);
+            return Ok(self.is_nonzero(Shape::int(8, 1), id));
         }
-        id
+        match self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
+            Some((shape, packed)) => self.bitcast(packed, shape, id),
+            None => Ok(id),
+        }
     }
 
     /// A value in memory form.
@@ -200,6 +203,10 @@ impl Body<'_, '_> {
         if ty == Type::I1 {
             let id = self.value(value)?;
             return Ok(self.truth_as(id, Shape::int(8, 1), false));
+        }
+        if let Some((shape, packed)) = self.t.shape(ty).and_then(|s| Some((s, s.packed()?))) {
+            let id = self.value(value)?;
+            return self.bitcast(shape, packed, id);
         }
         self.value_as(value, memory)
     }
@@ -236,7 +243,7 @@ impl Body<'_, '_> {
             for (offset, width) in pieces(shape.bits) {
                 let part = Shape::int(width, 1);
                 let ty = match shape.elem {
-                    Elem::Float => self.t.shape_type(scalar),
+                    Elem::Float | Elem::Brain => self.t.shape_type(scalar),
                     _ => self.t.shape_type(part),
                 };
                 let at = start + u64::from(offset / 8);
@@ -296,7 +303,7 @@ impl Body<'_, '_> {
                     part = self.resized(whole, Shape::int(width, 1), part, false);
                 }
                 let ty = match shape.elem {
-                    Elem::Float => self.t.shape_type(scalar),
+                    Elem::Float | Elem::Brain => self.t.shape_type(scalar),
                     _ => self.t.shape_type(Shape::int(width, 1)),
                 };
                 let at = start + u64::from(offset / 8);

@@ -227,15 +227,19 @@ impl Body<'_, '_> {
             Some(First) => self.value(call.arg(0)?).map(Some),
             Some(Ext(number, count)) => {
                 let operands = self.first_arguments(call, count)?;
-                let ty = self.result_type(call.inst)?;
+                let shape = self.result_shape(call.inst)?;
+                let ty = self.arithmetic_type(shape);
                 let id = self.ext(number, ty, &operands);
-                Ok(Some(id))
+                self.fast_math(call.inst, id);
+                Ok(Some(self.narrowed(shape, id)))
             }
             Some(Intrinsic::Op(op, count)) => {
                 let operands = self.first_arguments(call, count)?;
                 let words: Vec<u32> = operands.iter().map(|id| id.word()).collect();
-                let ty = self.result_type(call.inst)?;
-                Ok(Some(self.t.b.value(op, ty, &words)))
+                let shape = self.result_shape(call.inst)?;
+                let ty = self.arithmetic_type(shape);
+                let id = self.t.b.value(op, ty, &words);
+                Ok(Some(self.narrowed(shape, id)))
             }
             Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
             Some(By(handler)) => handler(self, call),
@@ -243,7 +247,14 @@ impl Body<'_, '_> {
     }
 
     fn first_arguments(&mut self, call: &Call<'_>, count: usize) -> Lowered<Vec<Id>> {
-        (0..count).map(|n| self.value(call.arg(n)?)).collect()
+        let mut ids = Vec::with_capacity(count);
+        for index in 0..count {
+            let argument = call.arg(index)?;
+            let shape = self.shape_of(argument)?;
+            let id = self.value(argument)?;
+            ids.push(self.widened(shape, id));
+        }
+        Ok(ids)
     }
 
     /// The smaller or larger of two integers.

@@ -1,0 +1,255 @@
+//! Functions that enqueue blocks or ask about them.
+//!
+//! Clang passes a block as the kernel that runs it and a pointer to its literal, a structure that
+//! begins with its size and alignment.
+
+use super::Call;
+use crate::ir::{ConstKind, Extra, Func, GlobalKind, Opcode, Type, Value};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::Shape;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+/// Casts followed from a pointer to what it points to.
+const MAX_CASTS: usize = 16;
+
+/// `(queue, flags, ndrange, invoke, block)`
+pub(super) fn basic(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.enqueue(call, false, false).map(Some)
+}
+
+/// `(queue, flags, ndrange, count, wait, return, invoke, block)`
+pub(super) fn with_events(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.enqueue(call, true, false).map(Some)
+}
+
+/// `(queue, flags, ndrange, invoke, block, count, sizes)`
+pub(super) fn with_sizes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.enqueue(call, false, true).map(Some)
+}
+
+/// `(queue, flags, ndrange, count, wait, return, invoke, block, count, sizes)`
+pub(super) fn with_both(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.enqueue(call, true, true).map(Some)
+}
+
+/// `(invoke, block)`
+pub(super) fn work_group_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.ask(Op::GetKernelWorkGroupSize, false, call).map(Some)
+}
+
+/// `(invoke, block)`
+pub(super) fn multiple(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.ask(Op::GetKernelPreferredWorkGroupSizeMultiple, false, call)
+        .map(Some)
+}
+
+/// `(ndrange, invoke, block)`
+pub(super) fn sub_group_count(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.ask(Op::GetKernelNDrangeSubGroupCount, true, call)
+        .map(Some)
+}
+
+/// `(ndrange, invoke, block)`
+pub(super) fn sub_group_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.ask(Op::GetKernelNDrangeMaxSubGroupSize, true, call)
+        .map(Some)
+}
+
+/// `ndrange_ND(result, [offset,] global [, local])`
+pub(super) fn ndrange(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let result = call.arg(0)?;
+    let place = body.value(result)?;
+    let known = body.t.b.type_of(place).and_then(|ty| body.t.pointee_of(ty));
+    let Some((_, ty)) = known else {
+        return Err(refuse("the result is no pointer to a structure"));
+    };
+    let mut sizes = Vec::new();
+    for &argument in &call.args[1..] {
+        sizes.push(body.sizes(argument, call)?);
+    }
+    let zero = match sizes.first().and_then(|id| body.t.b.type_of(*id)) {
+        Some(ty) => body.t.b.constant_null(ty),
+        None => return Err(refuse("an argument is missing")),
+    };
+    let (offset, global, local) = match sizes[..] {
+        [global] => (zero, global, zero),
+        [global, local] => (zero, global, local),
+        [offset, global, local] => (offset, global, local),
+        _ => return Err(refuse("a range has one to three sizes")),
+    };
+    let id = body.op(Op::BuildNDRange, ty, [global, local, offset]);
+    body.t.b.effect(Op::Store, &[place.word(), id.word()]);
+    Ok(None)
+}
+
+impl Body<'_, '_> {
+    /// A size: a number, or an array of numbers behind a pointer.
+    fn sizes(&mut self, argument: Value, call: &Call<'_>) -> Lowered<Id> {
+        if !self.is_pointer(argument) {
+            return self.value(argument);
+        }
+        let size = self.t.shape_type(Shape::int(self.t.pointer_bits, 1));
+        let lanes = match call.name.as_bytes().get("ndrange_".len()) {
+            Some(b'2') => 2,
+            _ => 3,
+        };
+        let array = self.t.array_type(size, lanes)?;
+        let pointer = self.pointer(argument, array)?;
+        Ok(self.op(Op::Load, array, [pointer]))
+    }
+
+    fn enqueue(&mut self, call: &Call<'_>, events: bool, sizes: bool) -> Lowered<Id> {
+        let queue = self.value(call.arg(0)?)?;
+        let flags = self.value(call.arg(1)?)?;
+        let range = self.range(call.arg(2)?)?;
+        let mut at = 3;
+        let (count, wait, returned) = match events {
+            true => {
+                at = 6;
+                let count = self.value(call.arg(3)?)?;
+                (count, self.event(call.arg(4)?)?, self.event(call.arg(5)?)?)
+            }
+            false => {
+                let ty = self.event_pointer();
+                let null = self.t.b.constant_null(ty);
+                (self.t.u32(0), null, null)
+            }
+        };
+        let mut words = [queue, flags, range, count, wait, returned]
+            .map(Id::word)
+            .to_vec();
+        self.block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
+        if sizes {
+            self.local_sizes(call.arg(at + 2)?, call.arg(at + 3)?, &mut words)?;
+        }
+        let ty = self.call_type(call)?;
+        Ok(self.t.b.value(Op::EnqueueKernel, ty, &words))
+    }
+
+    fn ask(&mut self, op: Op, range: bool, call: &Call<'_>) -> Lowered<Id> {
+        let mut words = Vec::new();
+        if range {
+            words.push(self.range(call.arg(0)?)?.word());
+        }
+        let at = usize::from(range);
+        self.block(call.arg(at)?, call.arg(at + 1)?, &mut words)?;
+        let ty = self.call_type(call)?;
+        Ok(self.t.b.value(op, ty, &words))
+    }
+
+    /// A range, which is passed by a pointer to it.
+    fn range(&mut self, value: Value) -> Lowered<Id> {
+        let pointer = self.value(value)?;
+        let known = self.t.b.type_of(pointer);
+        match known.and_then(|ty| self.t.pointee_of(ty)) {
+            Some((_, ty)) => Ok(self.op(Op::Load, ty, [pointer])),
+            None => Ok(pointer),
+        }
+    }
+
+    fn event_pointer(&mut self) -> Id {
+        let event = self.t.b.ty(Op::TypeDeviceEvent, &[]);
+        self.t.pointer_type(StorageClass::Generic, event)
+    }
+
+    fn event(&mut self, value: Value) -> Lowered<Id> {
+        let event = self.t.b.ty(Op::TypeDeviceEvent, &[]);
+        self.pointer(value, event)
+    }
+
+    /// Kernel, literal, and the literal's size and alignment.
+    fn block(&mut self, invoke: Value, literal: Value, words: &mut Vec<u32>) -> Lowered<()> {
+        let kernel = match self.function_behind(invoke) {
+            Some(func) => self.t.signature(func)?.id,
+            None => return Err(refuse("the block is known only when running")),
+        };
+        let byte = self.t.byte();
+        let pointer = self.pointer(literal, byte)?;
+        let (size, align) = self.literal_layout(literal)?;
+        let size = self.t.u32(size);
+        let align = self.t.u32(align);
+        words.extend([kernel, pointer, size, align].map(Id::word));
+        Ok(())
+    }
+
+    /// The function that a pointer is the address of, casts taken off.
+    fn function_behind(&self, value: Value) -> Option<Func> {
+        let module = self.t.module;
+        let origin = self.origin(value);
+        let constant = origin.as_const()?;
+        match module.global(module.as_global(constant)?).kind {
+            GlobalKind::Function(func) => Some(func),
+            _ => None,
+        }
+    }
+
+    /// What a pointer was cast from.
+    fn origin(&self, value: Value) -> Value {
+        let casts = [Opcode::AddrSpaceCast, Opcode::BitCast];
+        let mut at = value;
+        for _ in 0..MAX_CASTS {
+            let next = match at.as_const() {
+                Some(constant) => match self.t.module.consts.kind(constant) {
+                    ConstKind::Expr(expr) if casts.contains(&expr.opcode) => {
+                        expr.operands.first().map(|c| Value::constant(*c))
+                    }
+                    _ => None,
+                },
+                None => {
+                    let inst = at.as_local().and_then(|local| self.function.inst_of(local));
+                    inst.filter(|inst| casts.contains(&self.function.inst(*inst).opcode))
+                        .map(|inst| self.function.operands(inst)[0])
+                }
+            };
+            match next {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        at
+    }
+
+    /// Size and alignment of the structure that a block's literal is.
+    fn literal_layout(&self, literal: Value) -> Lowered<(u32, u32)> {
+        let module = self.t.module;
+        let origin = self.origin(literal);
+        let ty: Option<Type> = match origin.as_const() {
+            Some(constant) => module
+                .as_global(constant)
+                .map(|global| module.global(global).value_type),
+            None => {
+                let inst = origin
+                    .as_local()
+                    .and_then(|local| self.function.inst_of(local));
+                match inst.map(|inst| self.function.inst(inst).extra) {
+                    Some(Extra::Alloca { ty, .. }) => Some(ty),
+                    _ => None,
+                }
+            }
+        };
+        let size = ty.and_then(|ty| {
+            let size = module.layout.store_size(&module.types, ty)?;
+            let align = module.layout.pointer_width(0) / 8;
+            Some((u32::try_from(size).ok()?, align))
+        });
+        size.ok_or_else(|| refuse("the literal of the block is not to be found"))
+    }
+
+    /// Pointers to the sizes of the block's arguments in local memory, which stand in an array.
+    fn local_sizes(&mut self, count: Value, sizes: Value, words: &mut Vec<u32>) -> Lowered<()> {
+        let Some(count) = self.t.module.as_u64(count).filter(|count| *count < 256) else {
+            return Err(refuse("the number of local arguments is not known"));
+        };
+        let bits = self.t.pointer_bits;
+        let size = self.t.shape_type(Shape::int(bits, 1));
+        let first = self.pointer(sizes, size)?;
+        for index in 0..count {
+            let index = self.t.splat(Shape::int(bits, 1), index);
+            words.push(self.step(first, index).word());
+        }
+        Ok(())
+    }
+}

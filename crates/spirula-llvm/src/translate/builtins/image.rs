@@ -1,0 +1,335 @@
+//! Functions on images and samplers.
+
+use super::Call;
+use crate::ir::{ConstKind, GlobalKind, Opcode, Type, TypeKind, Value};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::translator::Translator;
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
+use spirula_spirv::grammar::{Op, Version};
+
+/// What the type of an image says.
+#[derive(Clone, Copy)]
+struct Image {
+    dim: Dim,
+    depth: bool,
+    arrayed: bool,
+    multisampled: bool,
+    ty: Type,
+}
+
+impl Image {
+    /// Lanes of its size, layers included.
+    fn lanes(self) -> u32 {
+        let own = match self.dim {
+            Dim::Dim3D => 3,
+            Dim::Dim2D | Dim::Cube | Dim::Rect => 2,
+            _ => 1,
+        };
+        own + u32::from(self.arrayed)
+    }
+
+    /// Whether its size is that of one of its mip levels.
+    fn has_levels(self) -> bool {
+        self.dim != Dim::Buffer && !self.multisampled
+    }
+}
+
+/// `read_imageX(image, sampler, coordinate[, lod | gradients])`,
+/// `read_imageX(image, coordinate[, sample])`
+pub(super) fn read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let image = body.image(call.arg(0)?)?;
+    if body.is_sampler_argument(call) {
+        return body.sample(image, call).map(Some);
+    }
+    let id = body.value(call.arg(0)?)?;
+    let coordinate = body.value(call.arg(1)?)?;
+    let mut words = vec![id.word(), coordinate.word()];
+    let mut operands = body.extension_of(call.name);
+    let mut parameters = Vec::new();
+    if let Some(&sample) = call.args.get(2) {
+        operands |= match image.multisampled {
+            true => ImageOperands::Sample,
+            false => ImageOperands::Lod,
+        };
+        parameters.push(body.value(sample)?.word());
+    }
+    if operands != ImageOperands::default() {
+        words.push(operands.0);
+        words.extend(parameters);
+    }
+    let ty = body.call_type(call)?;
+    Ok(Some(body.t.b.value(Op::ImageRead, ty, &words)))
+}
+
+/// `write_imageX(image, coordinate[, lod], colour)`
+pub(super) fn write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.image(call.arg(0)?)?;
+    let colour = call.args.len() - 1;
+    let image = body.value(call.arg(0)?)?;
+    let coordinate = body.value(call.arg(1)?)?;
+    let texel = body.value(call.arg(colour)?)?;
+    let mut words = [image, coordinate, texel].map(Id::word).to_vec();
+    let mut operands = body.extension_of(call.name);
+    let level = (colour == 3).then(|| call.args[2]);
+    if level.is_some() {
+        operands |= ImageOperands::Lod;
+    }
+    if operands != ImageOperands::default() {
+        words.push(operands.0);
+    }
+    if let Some(level) = level {
+        words.push(body.value(level)?.word());
+    }
+    body.t.b.effect(Op::ImageWrite, &words);
+    Ok(None)
+}
+
+/// `get_image_width(image)`
+pub(super) fn width(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.extent(0, call).map(Some)
+}
+
+/// `get_image_height(image)`
+pub(super) fn height(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.extent(1, call).map(Some)
+}
+
+/// `get_image_depth(image)`
+pub(super) fn depth(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.extent(2, call).map(Some)
+}
+
+/// `get_image_array_size(image)`
+pub(super) fn array_size(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let image = body.image(call.arg(0)?)?;
+    body.extent(image.lanes() - 1, call).map(Some)
+}
+
+/// `get_image_dim(image)`: two lanes, or four of which the last is 0.
+pub(super) fn dimensions(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let image = body.image(call.arg(0)?)?;
+    let size = body.size(image, call)?;
+    let from = Shape::int(32, image.lanes());
+    let to = body.result_shape(call.inst)?;
+    if to.elem != Elem::Int || to.width != 32 {
+        return Err(refuse("a size of an image is of 32 bits"));
+    }
+    let mut lanes = Vec::new();
+    for lane in 0..to.lanes {
+        lanes.push(match lane < image.lanes() - u32::from(image.arrayed) {
+            true => body.lane(from, size, lane),
+            false => body.t.u32(0),
+        });
+    }
+    Ok(Some(body.composed(to, &lanes)))
+}
+
+/// `get_image_num_mip_levels(image)`
+pub(super) fn levels(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.query(Op::ImageQueryLevels, call).map(Some)
+}
+
+/// `get_image_num_samples(image)`
+pub(super) fn samples(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.query(Op::ImageQuerySamples, call).map(Some)
+}
+
+/// `CLK_SNORM_INT8`, the first channel data type of OpenCL.
+const FIRST_TYPE: u32 = 0x10d0;
+/// `CLK_R`, the first channel order of OpenCL.
+const FIRST_ORDER: u32 = 0x10b0;
+
+/// `get_image_channel_data_type(image)`
+pub(super) fn channel_type(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.counted_from(Op::ImageQueryFormat, FIRST_TYPE, call)
+}
+
+/// `get_image_channel_order(image)`
+pub(super) fn channel_order(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.counted_from(Op::ImageQueryOrder, FIRST_ORDER, call)
+}
+
+/// `__translate_sampler_initializer(literal)`
+pub(super) fn literal_sampler(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.sampler(call.arg(0)?).map(Some)
+}
+
+impl Translator<'_> {
+    /// Whether a type is that of samplers.
+    pub(in crate::translate) fn is_sampler(&self, ty: Type) -> bool {
+        match self.module.types.kind(ty) {
+            TypeKind::Target { name, .. } => self.module.str(*name) == "spirv.Sampler",
+            _ => false,
+        }
+    }
+
+    /// A sampler as OpenCL C writes them: normalised in bit 0, addressing in bits 1 to 3, filter
+    /// from bit 4 on, counted from 1.
+    pub(in crate::translate) fn literal_sampler(&mut self, literal: u64) -> Id {
+        let addressing = (literal >> 1 & 7) as u32;
+        let normalised = (literal & 1) as u32;
+        let filter = u32::from(literal >> 4 > 1);
+        let ty = self.b.ty(Op::TypeSampler, &[]);
+        let words = [addressing, normalised, filter];
+        self.b.constant(Op::ConstantSampler, ty, &words)
+    }
+}
+
+impl Body<'_, '_> {
+    /// What the type of an argument says about the image.
+    fn image(&self, value: Value) -> Lowered<Image> {
+        let ty = self.type_of(value);
+        if let TypeKind::Target { name, ints, .. } = self.t.module.types.kind(ty)
+            && self.t.module.str(*name) == "spirv.Image"
+            && let [dim, depth, arrayed, multisampled, ..] = ints[..]
+        {
+            return Ok(Image {
+                dim: Dim(dim),
+                depth: depth == 1,
+                arrayed: arrayed == 1,
+                multisampled: multisampled == 1,
+                ty,
+            });
+        }
+        Err(refuse("the first argument is no image"))
+    }
+
+    fn is_sampler_argument(&self, call: &Call<'_>) -> bool {
+        let named = call.param(1).map(|param| param.base);
+        let typed = call.args.get(1);
+        named == Some(super::Base::Named("ocl_sampler"))
+            || typed.is_some_and(|value| self.t.is_sampler(self.type_of(*value)))
+    }
+
+    /// A sampler: a value of its type, or a literal, perhaps in a constant variable.
+    fn sampler(&mut self, value: Value) -> Lowered<Id> {
+        if self.t.is_sampler(self.type_of(value)) {
+            return self.value(value);
+        }
+        match self.known_number(value) {
+            Some(literal) => Ok(self.t.literal_sampler(literal)),
+            None => Err(refuse("a sampler is known only when running")),
+        }
+    }
+
+    /// The number that a value is, where it is a constant or loaded from a constant variable.
+    fn known_number(&self, value: Value) -> Option<u64> {
+        let module = self.t.module;
+        if let Some(number) = module.as_u64(value) {
+            return Some(number);
+        }
+        let inst = self.function.inst_of(value.as_local()?)?;
+        if self.function.inst(inst).opcode != Opcode::Load {
+            return None;
+        }
+        let pointer = self.function.operands(inst)[0].as_const()?;
+        match module.global(module.as_global(pointer)?).kind {
+            GlobalKind::Variable(variable) if variable.constant => {
+                match module.consts.kind(variable.initializer?) {
+                    ConstKind::Int(number) => Some(*number),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// How the components of a texel become wider, for integers: since SPIR-V 1.4.
+    fn extension_of(&self, name: &str) -> ImageOperands {
+        if self.t.options.target.version < Version::new(1, 4) {
+            return ImageOperands::default();
+        }
+        match name.strip_prefix("read_image").or(name.strip_prefix("write_image")) {
+            Some("i") => ImageOperands::SignExtend,
+            Some("ui") => ImageOperands::ZeroExtend,
+            _ => ImageOperands::default(),
+        }
+    }
+
+    fn sample(&mut self, image: Image, call: &Call<'_>) -> Lowered<Id> {
+        let id = self.value(call.arg(0)?)?;
+        let sampler = self.sampler(call.arg(1)?)?;
+        let image_type = self.t.register_type(image.ty)?;
+        let ty = self.t.b.ty(Op::TypeSampledImage, &[image_type.word()]);
+        let sampled = self.op(Op::SampledImage, ty, [id, sampler]);
+        let coordinate = self.value(call.arg(2)?)?;
+        let mut operands = self.extension_of(call.name);
+        let mut parameters = Vec::new();
+        match call.args.len() {
+            3 => {
+                operands |= ImageOperands::Lod;
+                let float = self.t.b.float(32);
+                parameters.push(self.t.b.constant_bits(float, 32, 0));
+            }
+            4 => {
+                operands |= ImageOperands::Lod;
+                parameters.push(self.value(call.args[3])?);
+            }
+            _ => {
+                operands |= ImageOperands::Grad;
+                parameters.push(self.value(call.arg(3)?)?);
+                parameters.push(self.value(call.arg(4)?)?);
+            }
+        }
+        let mut words = vec![sampled.word(), coordinate.word(), operands.0];
+        words.extend(parameters.iter().map(|id| id.word()));
+        let shape = self.result_shape(call.inst)?;
+        // A sample has four lanes, of which one is the depth.
+        if image.depth && shape.lanes == 1 {
+            let four = Shape {
+                lanes: 4,
+                padded: 4,
+                ..shape
+            };
+            let ty = self.t.shape_type(four);
+            let all = self.t.b.value(Op::ImageSampleExplicitLod, ty, &words);
+            return Ok(self.lane(four, all, 0));
+        }
+        let ty = self.call_type(call)?;
+        Ok(self.t.b.value(Op::ImageSampleExplicitLod, ty, &words))
+    }
+
+    /// All lanes of the size of an image.
+    fn size(&mut self, image: Image, call: &Call<'_>) -> Lowered<Id> {
+        let id = self.value(call.arg(0)?)?;
+        let ty = self.t.shape_type(Shape::int(32, image.lanes()));
+        Ok(match image.has_levels() {
+            true => {
+                let level = self.t.u32(0);
+                self.op(Op::ImageQuerySizeLod, ty, [id, level])
+            }
+            false => self.op(Op::ImageQuerySize, ty, [id]),
+        })
+    }
+
+    /// One lane of the size of an image.
+    fn extent(&mut self, lane: u32, call: &Call<'_>) -> Lowered<Id> {
+        let image = self.image(call.arg(0)?)?;
+        if lane >= image.lanes() {
+            return Err(refuse("the image has not so many dimensions"));
+        }
+        let size = self.size(image, call)?;
+        let shape = Shape::int(32, image.lanes());
+        let id = self.lane(shape, size, lane);
+        let to = self.result_shape(call.inst)?;
+        Ok(self.resized(shape.scalar(), to, id, false))
+    }
+
+    fn query(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        self.image(call.arg(0)?)?;
+        let image = self.value(call.arg(0)?)?;
+        let ty = self.call_type(call)?;
+        Ok(self.op(op, ty, [image]))
+    }
+
+    /// A query whose enumeration OpenCL counts from another number than SPIR-V.
+    fn counted_from(&mut self, op: Op, first: u32, call: &Call<'_>) -> Lowered<Option<Id>> {
+        let id = self.query(op, call)?;
+        let ty = self.call_type(call)?;
+        let first = self.t.u32(first);
+        Ok(Some(self.op(Op::IAdd, ty, [id, first])))
+    }
+}

@@ -1,0 +1,40 @@
+//! Functions that are one instruction on the same operands: pipes, reservations, device events.
+
+use super::Call;
+use crate::ir::Type;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::Scope;
+use spirula_spirv::grammar::{Op, ResultForm};
+
+impl Body<'_, '_> {
+    /// An instruction on a scope, where it has one, and the arguments.
+    pub(in crate::translate) fn instruction_of(
+        &mut self,
+        op: Op,
+        scope: Option<Scope>,
+        call: &Call<'_>,
+    ) -> Lowered<Option<Id>> {
+        let mut words = Vec::with_capacity(call.args.len() + 1);
+        words.extend(scope.map(|scope| self.t.u32(scope.0).word()));
+        for index in 0..call.args.len() {
+            words.push(self.argument(call, index)?.word());
+        }
+        let Some(row) = op.info() else {
+            return Err(refuse("there is no such instruction"));
+        };
+        if row.result == ResultForm::None {
+            self.t.b.effect(op, &words);
+            return Ok(None);
+        }
+        if matches!(op, Op::IsValidReserveId | Op::IsValidEvent) {
+            let bool = self.t.b.bool();
+            let truth = self.t.b.value(op, bool, &words);
+            return self.as_result(truth, call).map(Some);
+        }
+        let ty = self.call_type(call)?;
+        let id = self.t.b.value(op, ty, &words);
+        Ok((self.function.inst(call.inst).ty != Type::VOID).then_some(id))
+    }
+}

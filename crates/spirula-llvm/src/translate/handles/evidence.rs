@@ -1,0 +1,351 @@
+//! Which values are of opaque types.
+
+use super::names::{Handle, access, handle};
+use crate::infer::Classes;
+use crate::ir::{Const, Extra, Func, Function, Inst, Module, Opcode, Type, TypeKind, Value};
+use crate::translate::builtins::{Base, Param, demangle};
+
+/// Functions whose result is of an opaque type, with that of OpenCL C.
+const RESULTS: &[(&str, &str)] = &[
+    ("async_work_group_copy", "event_t"),
+    ("async_work_group_strided_copy", "event_t"),
+    ("__spirv_GroupAsyncCopy", "event_t"),
+    ("create_user_event", "clk_event_t"),
+    ("get_default_queue", "queue_t"),
+    ("__reserve_read_pipe", "reserve_id_t"),
+    ("__reserve_write_pipe", "reserve_id_t"),
+    ("__work_group_reserve_read_pipe", "reserve_id_t"),
+    ("__work_group_reserve_write_pipe", "reserve_id_t"),
+    ("__sub_group_reserve_read_pipe", "reserve_id_t"),
+    ("__sub_group_reserve_write_pipe", "reserve_id_t"),
+    ("__translate_sampler_initializer", "sampler_t"),
+];
+
+/// How much a piece of evidence weighs.
+const IMPLIED: u8 = 1;
+const DECLARED: u8 = 2;
+const QUALIFIED: u8 = 3;
+
+/// What is known about a module's opaque values. Each value has two slots: what it is, and what
+/// it points to.
+pub(super) struct Found {
+    first: Vec<u32>,
+    classes: Classes,
+    /// By slot of a class: its type, with the weight of the evidence.
+    elected: Vec<Option<(u8, Handle)>>,
+    /// Constants that stand where an opaque value belongs: function, position in its pool, slot.
+    pub(super) constants: Vec<(Func, usize, u32)>,
+}
+
+impl Found {
+    /// Whether there is any.
+    pub(super) fn any(&self) -> bool {
+        self.elected.iter().any(Option::is_some)
+    }
+
+    /// The slot of what a local is.
+    pub(super) fn slot(&self, func: Func, local: usize) -> u32 {
+        self.first[func.index()] + 2 * local as u32
+    }
+
+    /// The type of a slot.
+    pub(super) fn handle(&mut self, slot: u32) -> Option<&Handle> {
+        let class = self.classes.find(slot);
+        self.elected[class as usize].as_ref().map(|found| &found.1)
+    }
+}
+
+/// Whether a module names an opaque type as older modules do: a quick look.
+pub(super) fn any(module: &Module) -> bool {
+    let structures = module.types.iter().any(|(_, kind)| match kind {
+        TypeKind::Struct { name, .. } => handle(module.str(*name)).is_some(),
+        _ => false,
+    });
+    structures || module.function_ids().any(|func| is_old(module, func))
+}
+
+/// Whether a function of a name that tells of opaque types takes or gives pointers in their place.
+fn is_old(module: &Module, func: Func) -> bool {
+    let function = module.function(func);
+    let pointer = |ty: Type| module.types.address_space(ty).is_some();
+    let result = module.types.signature(function.ty).map(|s| s.0);
+    if result.is_some_and(pointer) && result_of(module.function_name(func)).is_some() {
+        return true;
+    }
+    let Some(demangled) = demangle(module.function_name(func)) else {
+        return false;
+    };
+    let mut pairs = demangled.params.iter().zip(&function.params);
+    pairs.any(|(param, &ty)| (pointer(ty) || ty == Type::I32) && named(param).is_some())
+}
+
+fn result_of(name: &str) -> Option<Handle> {
+    let demangled = demangle(name);
+    let name = demangled.as_ref().map_or(name, |d| d.name);
+    handle(RESULTS.iter().find(|row| row.0 == name)?.1)
+}
+
+/// The opaque type that a parameter is of or points to.
+fn named(param: &Param<'_>) -> Option<Handle> {
+    match param.base {
+        Base::Named(name) => handle(name),
+        _ => None,
+    }
+}
+
+/// Gathers what is known.
+pub(super) fn gather(module: &Module) -> Found {
+    let mut first = Vec::with_capacity(module.functions.len());
+    let mut count = 0;
+    for function in &module.functions {
+        first.push(count);
+        count += 2 * (function.local_count() as u32 + 1);
+    }
+    let mut gathering = Gathering {
+        module,
+        found: Found {
+            first,
+            classes: Classes::new(count as usize),
+            elected: vec![None; count as usize],
+            constants: Vec::new(),
+        },
+        evidence: Vec::new(),
+    };
+    for func in module.function_ids() {
+        gathering.function(func);
+    }
+    gathering.elect()
+}
+
+struct Gathering<'m> {
+    module: &'m Module,
+    found: Found,
+    evidence: Vec<(u32, u8, Handle)>,
+}
+
+impl Gathering<'_> {
+    fn result_slot(&self, func: Func) -> u32 {
+        self.found
+            .slot(func, self.module.function(func).local_count())
+    }
+
+    fn tell(&mut self, slot: u32, weight: u8, handle: Handle) {
+        self.evidence.push((slot, weight, handle));
+    }
+
+    /// What a type says about a slot: pointers to opaque structures.
+    fn declared(&mut self, slot: u32, ty: Type) {
+        let TypeKind::Pointer {
+            pointee: Some(pointee),
+            ..
+        } = *self.module.types.kind(ty)
+        else {
+            return;
+        };
+        match self.module.types.kind(pointee) {
+            TypeKind::Struct { name, .. } => {
+                if let Some(handle) = handle(self.module.str(*name)) {
+                    self.tell(slot, DECLARED, handle);
+                }
+            }
+            // One level deep: what a pointer in memory is.
+            TypeKind::Pointer { .. } if slot.is_multiple_of(2) => self.declared(slot + 1, pointee),
+            _ => {}
+        }
+    }
+
+    fn function(&mut self, func: Func) {
+        let module = self.module;
+        let function = module.function(func);
+        let name = module.function_name(func);
+        for (index, &ty) in function.params.iter().enumerate() {
+            self.declared(self.found.slot(func, index), ty);
+        }
+        if let Some((result, ..)) = module.types.signature(function.ty) {
+            let slot = self.result_slot(func);
+            self.declared(slot, result);
+        }
+        if function.is_declaration() {
+            self.builtin(func, name);
+            return;
+        }
+        self.kernel(func);
+        for index in 0..function.insts.len() {
+            self.instruction(func, function, Inst::new(index));
+        }
+    }
+
+    /// What the name of a function without a body says.
+    fn builtin(&mut self, func: Func, name: &str) {
+        if let Some(handle) = result_of(name) {
+            let slot = self.result_slot(func);
+            self.tell(slot, QUALIFIED, handle);
+        }
+        let Some(demangled) = demangle(name) else {
+            return;
+        };
+        let implied = u32::from(demangled.name.starts_with("write_image"));
+        let function = self.module.function(func);
+        for (index, param) in demangled.params.iter().enumerate() {
+            let Some(handle) = named(param) else {
+                continue;
+            };
+            if index >= function.params.len() {
+                return;
+            }
+            let weight = if handle.is_open() { IMPLIED } else { QUALIFIED };
+            let slot = self.found.slot(func, index) + u32::from(param.pointer);
+            self.tell(slot, weight, handle.with_access(implied));
+        }
+    }
+
+    /// What the metadata of a kernel says about its parameters.
+    fn kernel(&mut self, func: Func) {
+        let strings = |kind: &str| -> Vec<&str> {
+            let metadata = &self.module.metadata;
+            let Some(node) = self.module.function_metadata(func, kind) else {
+                return Vec::new();
+            };
+            let operands = metadata.operands(node).iter();
+            let strings = operands.map(|o| o.and_then(|m| metadata.as_string(m)));
+            strings
+                .map(|s| s.map_or("", |s| self.module.str(s)))
+                .collect()
+        };
+        let types = strings("kernel_arg_base_type");
+        let types = match types.is_empty() {
+            true => strings("kernel_arg_type"),
+            false => types,
+        };
+        let qualifiers = strings("kernel_arg_access_qual");
+        let count = self.module.function(func).params.len();
+        let mut told = Vec::new();
+        for (index, name) in types.iter().enumerate().take(count) {
+            if let Some(handle) = handle(name) {
+                let access = qualifiers.get(index).and_then(|q| access(q));
+                told.push((index, handle.with_access(access.unwrap_or(0))));
+            }
+        }
+        for (index, handle) in told {
+            let slot = self.found.slot(func, index);
+            self.tell(slot, DECLARED, handle);
+        }
+    }
+
+    /// Joins a slot with what an operand is.
+    fn join(&mut self, slot: u32, func: Func, function: &Function, inst: Inst, operand: usize) {
+        let span = function.inst(inst).operands;
+        let value = function.operands(inst)[operand];
+        match value.as_local() {
+            Some(local) => {
+                let other = self.found.slot(func, local);
+                self.found.classes.join(slot, other);
+            }
+            None if value.as_const().is_some_and(|c| self.is_stand_in(c)) => {
+                let at = span.start as usize + operand;
+                self.found.constants.push((func, at, slot));
+            }
+            None => {}
+        }
+    }
+
+    /// Whether a constant may stand for an opaque value: a null pointer, or a sampler's number.
+    fn is_stand_in(&self, constant: Const) -> bool {
+        let ty = self.module.consts.ty(constant);
+        ty == Type::I32 || self.module.types.address_space(ty).is_some()
+    }
+
+    /// Joins what two values point to.
+    fn join_contents(&mut self, slot: u32, func: Func, value: Value) {
+        if let Some(local) = value.as_local() {
+            let other = self.found.slot(func, local) + 1;
+            self.found.classes.join(slot + 1, other);
+        }
+    }
+
+    fn instruction(&mut self, func: Func, function: &Function, inst: Inst) {
+        let data = function.inst(inst);
+        let operands = function.operands(inst);
+        let slot = self.found.slot(func, function.params.len() + inst.index());
+        self.declared(slot, data.ty);
+        match data.opcode {
+            Opcode::Alloca => {
+                if let Extra::Alloca { ty, .. } = data.extra {
+                    self.declared(slot + 1, ty);
+                }
+            }
+            Opcode::Load => {
+                if let Some(local) = operands[0].as_local() {
+                    let content = self.found.slot(func, local) + 1;
+                    self.found.classes.join(slot, content);
+                }
+            }
+            Opcode::Store => {
+                if let Some(local) = operands[1].as_local() {
+                    let content = self.found.slot(func, local) + 1;
+                    self.join(content, func, function, inst, 0);
+                }
+            }
+            Opcode::Phi => {
+                for operand in 0..operands.len() {
+                    self.join(slot, func, function, inst, operand);
+                    self.join_contents(slot, func, operands[operand]);
+                }
+            }
+            Opcode::Select => {
+                for operand in [1, 2] {
+                    self.join(slot, func, function, inst, operand);
+                    self.join_contents(slot, func, operands[operand]);
+                }
+            }
+            Opcode::Freeze | Opcode::BitCast => {
+                self.join(slot, func, function, inst, 0);
+                self.join_contents(slot, func, operands[0]);
+            }
+            Opcode::AddrSpaceCast => self.join_contents(slot, func, operands[0]),
+            Opcode::GetElementPtr => {
+                if let Extra::SourceType(source) = data.extra
+                    && !matches!(self.module.types.kind(source), TypeKind::Struct { .. })
+                {
+                    self.join_contents(slot, func, operands[0]);
+                }
+            }
+            Opcode::Ret if !operands.is_empty() => {
+                let result = self.result_slot(func);
+                self.join(result, func, function, inst, 0);
+            }
+            Opcode::Call => self.call(func, function, inst, slot),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, func: Func, function: &Function, inst: Inst, slot: u32) {
+        let callee = function.callee(inst);
+        let Some(callee) = callee.and_then(|value| self.module.as_function(value)) else {
+            return;
+        };
+        if self.module.function_name(callee).starts_with("llvm.") {
+            return;
+        }
+        let params = self.module.function(callee).params.len();
+        for index in 0..function.arguments(inst).len().min(params) {
+            let param = self.found.slot(callee, index);
+            self.join(param, func, function, inst, index + 1);
+            self.join_contents(param, func, function.arguments(inst)[index]);
+        }
+        let result = self.result_slot(callee);
+        self.found.classes.join(slot, result);
+    }
+
+    /// The strongest evidence of each class wins, the first of equals.
+    fn elect(mut self) -> Found {
+        for (slot, weight, handle) in self.evidence {
+            let class = self.found.classes.find(slot) as usize;
+            let rival = &mut self.found.elected[class];
+            if rival.as_ref().is_none_or(|(other, _)| weight > *other) {
+                *rival = Some((weight, handle.with_access(0)));
+            }
+        }
+        self.found
+    }
+}

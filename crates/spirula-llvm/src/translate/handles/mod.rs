@@ -1,0 +1,25 @@
+//! OpenCL's opaque types as today's IR has them.
+//!
+//! Until LLVM 16 an image, sampler, event, queue, pipe or reservation was a pointer to an opaque
+//! structure, then one to nothing at all, or an `i32` in the case of samplers; today it is a value
+//! of a type such as `target("spirv.Image", …)`. [`upgraded`] finds such pointers by the names of
+//! builtin functions that they are passed to and of the structures that they point to, and by the
+//! metadata of kernels; follows them through phis, selects, calls, and variables of functions; and
+//! gives them today's type. Modules without a trace of them are left alone.
+//!
+//! Cost: one pass over the instructions with union-find; a copy of the module where there are any.
+
+mod evidence;
+mod names;
+mod rewrite;
+
+use crate::ir::Module;
+
+/// The module with today's opaque types; `None` where it has no others.
+pub(super) fn upgraded(module: &Module) -> Option<Module> {
+    if !evidence::any(module) {
+        return None;
+    }
+    let found = evidence::gather(module);
+    found.any().then(|| rewrite::rewritten(module, found))
+}

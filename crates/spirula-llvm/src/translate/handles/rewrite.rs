@@ -1,0 +1,147 @@
+//! Gives opaque values their types.
+
+use super::evidence::Found;
+use super::names::Handle;
+use crate::ir::{ConstKind, Extra, Func, GlobalKind, Inst, Module, Type, TypeKind, Value};
+
+/// A copy of the module in which what was found has its type.
+pub(super) fn rewritten(module: &Module, mut found: Found) -> Module {
+    let mut new = module.clone();
+    for func in module.function_ids() {
+        signature(&mut new, &mut found, func);
+        instructions(&mut new, &mut found, func);
+    }
+    calls(module, &mut new);
+    for (func, at, slot) in std::mem::take(&mut found.constants) {
+        if let Some(ty) = target(&mut new, &mut found, slot) {
+            constant(&mut new, func, at, ty);
+        }
+    }
+    new
+}
+
+/// The type of a slot in today's form.
+fn target(new: &mut Module, found: &mut Found, slot: u32) -> Option<Type> {
+    let handle = found.handle(slot)?;
+    Some(intern(new, handle))
+}
+
+fn intern(new: &mut Module, handle: &Handle) -> Type {
+    let name = new.strings.intern(&handle.name);
+    new.types.intern(TypeKind::Target {
+        name,
+        types: handle.ty.into_iter().collect(),
+        ints: handle.ints.clone().into(),
+    })
+}
+
+/// Whether a type may stand for an opaque one.
+fn may_be(module: &Module, ty: Type) -> bool {
+    ty == Type::I32 || module.types.address_space(ty).is_some()
+}
+
+fn signature(new: &mut Module, found: &mut Found, func: Func) {
+    let function = new.function(func);
+    let Some((result, _, variadic)) = new.types.signature(function.ty) else {
+        return;
+    };
+    let mut params = function.params.clone();
+    let locals = function.local_count();
+    for (index, param) in params.iter_mut().enumerate() {
+        let slot = found.slot(func, index);
+        if may_be(new, *param)
+            && let Some(ty) = target(new, found, slot)
+        {
+            *param = ty;
+        }
+    }
+    let slot = found.slot(func, locals);
+    let result = match may_be(new, result) {
+        true => target(new, found, slot).unwrap_or(result),
+        false => result,
+    };
+    let ty = new.types.intern(TypeKind::Function {
+        result,
+        params: params.clone().into(),
+        variadic,
+    });
+    let function = &mut new.functions[func.index()];
+    function.params = params;
+    function.ty = ty;
+    let global = function.global;
+    new.globals[global.index()].value_type = ty;
+}
+
+fn instructions(new: &mut Module, found: &mut Found, func: Func) {
+    for index in 0..new.function(func).insts.len() {
+        let function = new.function(func);
+        let data = *function.inst(Inst::new(index));
+        let slot = found.slot(func, function.params.len() + index);
+        if may_be(new, data.ty)
+            && let Some(ty) = target(new, found, slot)
+        {
+            new.functions[func.index()].insts[index].ty = ty;
+        }
+        let source = match data.extra {
+            Extra::Alloca { ty, .. } | Extra::SourceType(ty) => ty,
+            _ => continue,
+        };
+        let Some(content) = target(new, found, slot + 1) else {
+            continue;
+        };
+        let replaced = replaced(new, source, content);
+        match &mut new.functions[func.index()].insts[index].extra {
+            Extra::Alloca { ty, .. } | Extra::SourceType(ty) => *ty = replaced,
+            _ => {}
+        }
+    }
+}
+
+/// A type in memory with the opaque type in the place of pointers.
+fn replaced(new: &mut Module, ty: Type, content: Type) -> Type {
+    match *new.types.kind(ty) {
+        TypeKind::Array { element, len } if may_be(new, element) => new.types.array(content, len),
+        _ if may_be(new, ty) => content,
+        _ => ty,
+    }
+}
+
+/// Brings the types of calls up to those of their callees, where they were the same before.
+fn calls(old: &Module, new: &mut Module) {
+    for func in new.function_ids() {
+        for index in 0..new.function(func).insts.len() {
+            let inst = Inst::new(index);
+            let function = new.function(func);
+            let Extra::Call(call) = function.inst(inst).extra else {
+                continue;
+            };
+            let callee = function.callee(inst).and_then(Value::as_const);
+            let callee = callee.and_then(|constant| new.as_global(constant));
+            let Some(GlobalKind::Function(callee)) = callee.map(|global| new.global(global).kind)
+            else {
+                continue;
+            };
+            let known = old.function(func).calls[call as usize].function_type;
+            if known != old.function(callee).ty {
+                continue;
+            }
+            let ty = new.function(callee).ty;
+            new.functions[func.index()].calls[call as usize].function_type = ty;
+        }
+    }
+}
+
+/// Puts a constant of an opaque type in the place of a null pointer or a sampler's number.
+fn constant(new: &mut Module, func: Func, at: usize, ty: Type) {
+    let value = new.function(func).value_pool[at];
+    let Some(old) = value.as_const() else {
+        return;
+    };
+    let kind = match new.consts.kind(old) {
+        ConstKind::Null => ConstKind::Zero,
+        kind @ (ConstKind::Undef | ConstKind::Poison | ConstKind::Int(_)) => kind.clone(),
+        _ => return,
+    };
+    let constant = new.consts.intern(ty, kind);
+    new.functions[func.index()].value_pool[at] = Value::constant(constant);
+}

@@ -1,0 +1,87 @@
+//! Types that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)`, as LLVM's reference for the
+//! SPIR-V target names them. `NAME` is the instruction without `OpType`; the types, then the
+//! integers, are its operands, in order, as the grammar's row says: literals as they are, ids as
+//! constants.
+
+use super::refusal::{Lowered, Refusal, refuse};
+use super::translator::Translator;
+use crate::ir::Type;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Category, Op, Quantifier, ResultForm};
+
+/// Where the operands of a type come from.
+struct Parameters<'a> {
+    types: std::slice::Iter<'a, Type>,
+    ints: std::slice::Iter<'a, u32>,
+}
+
+impl Translator<'_> {
+    /// A type that only SPIR-V has.
+    pub(super) fn target_type(
+        &mut self,
+        name: &str,
+        types: &[Type],
+        ints: &[u32],
+    ) -> Lowered<Id> {
+        let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
+        let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
+        let mut parameters = Parameters {
+            types: types.iter(),
+            ints: ints.iter(),
+        };
+        // These two are of an image, whose operands are given in its place.
+        let image = matches!(short, "SampledImage" | "VmeImageINTEL");
+        let row = match image {
+            true => "Image",
+            // Integers of known sign are no different here.
+            _ if short == "SignedImage" => "Image",
+            _ => short,
+        };
+        let id = self.opaque(row, &mut parameters, &unknown)?;
+        if parameters.types.next().is_some() || parameters.ints.next().is_some() {
+            return Err(refuse(format!(
+                "the type target(\"{name}\") has more parameters than SPIR-V's"
+            )));
+        }
+        Ok(match image {
+            true => self.b.ty(type_op(short).ok_or_else(unknown)?, &[id.word()]),
+            false => id,
+        })
+    }
+
+    fn opaque(
+        &mut self,
+        name: &str,
+        parameters: &mut Parameters<'_>,
+        unknown: &dyn Fn() -> Refusal,
+    ) -> Lowered<Id> {
+        let op = type_op(name).ok_or_else(unknown)?;
+        let Some(row) = op.info().filter(|row| row.result == ResultForm::Untyped) else {
+            return Err(unknown());
+        };
+        let mut words = Vec::new();
+        for operand in &row.operands[1..] {
+            let word = match operand.kind.info().category {
+                Category::Id => match parameters.types.next() {
+                    Some(ty) => Some(self.register_type(*ty)?.word()),
+                    None => parameters.ints.next().map(|int| self.u32(*int).word()),
+                },
+                _ => parameters.ints.next().copied(),
+            };
+            match (word, operand.quantifier) {
+                (Some(word), _) => words.push(word),
+                (None, Quantifier::One) => {
+                    return Err(refuse(format!(
+                        "the type target(\"spirv.{name}\") has fewer parameters than SPIR-V's"
+                    )));
+                }
+                (None, _) => break,
+            }
+        }
+        Ok(self.b.ty(op, &words))
+    }
+}
+
+fn type_op(name: &str) -> Option<Op> {
+    Op::by_name(&format!("Type{name}"))
+}
