@@ -18,7 +18,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (folder, output) = (Path::new(&folder), Path::new(&output));
     fs::create_dir_all(output)?;
-    for line in fs::read_to_string(folder.join("index.tsv"))?.lines().skip(1) {
+    for line in fs::read_to_string(folder.join("index.tsv"))?
+        .lines()
+        .skip(1)
+    {
         let columns: Vec<&str> = line.split('\t').collect();
         let [file, expected, _, triple, ..] = columns[..] else {
             return Err(format!("the line {line} has too few columns").into());

@@ -95,7 +95,8 @@ impl<'t, 'm> Body<'t, 'm> {
         let made = match opcode {
             _ if self.is_too_long(inst) => Err(refuse("an instruction of too many operands")),
             Opcode::Phi => self.begin_phi(block, inst).map(Some),
-            Opcode::Alloca
+            // Made at the beginning of the function.
+            Opcode::Alloca | Opcode::Call
                 if self.refused[inst.index()] || self.values[self.local_of(inst)].is_some() =>
             {
                 return;
@@ -159,6 +160,11 @@ impl<'t, 'm> Body<'t, 'm> {
     /// The number of the local that an instruction results in.
     pub(super) fn local_of(&self, inst: Inst) -> usize {
         self.function.params.len() + inst.index()
+    }
+
+    /// What a local became, if it was translated.
+    pub(super) fn known(&self, local: usize) -> Option<Id> {
+        self.values[local]
     }
 
     /// Sets what an instruction results in.
@@ -332,11 +338,12 @@ impl<'t, 'm> Body<'t, 'm> {
                 "a cast between address spaces of what is no pointer",
             ));
         };
-        let ty = self.t.pointer_type(to, pointee);
-        Ok(match space_cast(from, to)? {
-            Some(op) => self.op(op, ty, [pointer]),
-            None => pointer,
-        })
+        let mut id = pointer;
+        for (op, class) in space_cast(from, to)? {
+            let ty = self.t.pointer_type(class, pointee);
+            id = self.op(op, ty, [id]);
+        }
+        Ok(id)
     }
 
     /// Appends an instruction whose operands are ids.

@@ -148,6 +148,7 @@ impl Needs<'_> {
                     _ => {}
                 },
                 Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
+                Op::TypeCooperativeMatrixKHR => self.matrix(inst.id(0)),
                 _ => {}
             }
             // A pointer to a half needs no arithmetic on halves, anything else does.
@@ -169,6 +170,28 @@ impl Needs<'_> {
                 self.capability(Capability::Float16);
                 return;
             }
+        }
+    }
+
+    /// Cooperative matrices of some components need a capability more.
+    fn matrix(&mut self, component: Id) {
+        for inst in self.module.section(spirula_spirv::ir::Section::Globals) {
+            if inst.result() != Some(component) {
+                continue;
+            }
+            match (inst.op(), inst.operands()) {
+                (Op::TypeFloat, [16, _]) => {
+                    self.capability(Capability::BFloat16CooperativeMatrixKHR);
+                }
+                (Op::TypeFloat, [8, _]) => {
+                    self.capability(Capability::Float8CooperativeMatrixEXT);
+                }
+                (Op::TypeInt, [4, ..]) => {
+                    self.capability(Capability::Int4CooperativeMatrixINTEL);
+                }
+                _ => {}
+            }
+            return;
         }
     }
 

@@ -4,12 +4,13 @@
 //! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
 //! included.
 
+use super::builtins::Callee;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::{Elem, Shape};
 use crate::infer::element_type;
 use crate::ir::{
-    Const, ConstKind, Expr, ExprExtra, Flags, GlobalKind, Opcode, Type, TypeKind, Value,
+    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, Opcode, Type, TypeKind, Value,
 };
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -145,17 +146,63 @@ impl Translator<'_> {
                 Ok(self.b.constant_null(ty))
             }
             ConstKind::Global(global) => match module.global(*global).kind {
-                GlobalKind::Variable(_) => self.global_variable(*global),
+                GlobalKind::Variable(_) => {
+                    let id = self.global_variable(*global)?;
+                    self.as_generic(id, module.global(*global).space)
+                }
                 GlobalKind::Alias(target) => match target.0 {
                     Some(target) => self.constant(target),
                     None => Err(refuse("an alias without a target")),
                 },
-                _ => Err(refuse(format!(
-                    "the address of the function {} is taken",
+                GlobalKind::Function(func) => self.function_pointer(func),
+                GlobalKind::Ifunc(_) => Err(refuse(format!(
+                    "the function {} is chosen by a loader",
                     module.str(module.global(*global).name)
                 ))),
             },
             _ => self.constant_in_memory(constant),
+        }
+    }
+
+    /// The address of a function: of the extension SPV_INTEL_function_pointers.
+    fn function_pointer(&mut self, func: Func) -> Lowered<Id> {
+        if !matches!(*self.callee(func), Callee::Function) {
+            return Err(refuse(format!(
+                "the address of the builtin function {} is taken",
+                self.module.function_name(func)
+            )));
+        }
+        let data = self.module.global(self.module.function(func).global);
+        // Blocks are called by their names, never through the addresses in their literals.
+        if self.module.function_name(func).contains("_block_invoke") {
+            let class = self.storage_class(data.space)?;
+            let byte = self.byte();
+            let ty = self.pointer_type(class, byte);
+            return Ok(self.b.constant_null(ty));
+        }
+        let signature = self.signature(func)?;
+        let class = match self.storage_class(data.space)? {
+            // What a function's address is cast from.
+            StorageClass::Generic => StorageClass::Function,
+            class => class,
+        };
+        let ty = self.pointer_type(class, signature.ty);
+        let words = [signature.id.word()];
+        let id = self
+            .b
+            .constant(Op::ConstantFunctionPointerINTEL, ty, &words);
+        self.as_generic(id, data.space)
+    }
+
+    /// A pointer at module level as a generic one, where its address space is that.
+    fn as_generic(&mut self, id: Id, space: u32) -> Lowered<Id> {
+        let known = self.b.type_of(id).and_then(|ty| self.pointee_of(ty));
+        match (known, self.storage_class(space)?) {
+            (Some((_, pointee)), StorageClass::Generic) => {
+                let ty = self.pointer_type(StorageClass::Generic, pointee);
+                Ok(self.spec_op(Op::PtrCastToGeneric, ty, &[id.word()]))
+            }
+            _ => Ok(id),
         }
     }
 
@@ -392,12 +439,12 @@ impl Translator<'_> {
                 "a cast between address spaces of what is no pointer",
             ));
         };
-        let op = space_cast(from, to)?;
-        let result = self.pointer_type(to, pointee);
-        Ok(match op {
-            Some(op) => self.spec_op(op, result, &[operand.word()]),
-            None => operand,
-        })
+        let mut id = operand;
+        for (op, class) in space_cast(from, to)? {
+            let result = self.pointer_type(class, pointee);
+            id = self.spec_op(op, result, &[id.word()]);
+        }
+        Ok(id)
     }
 
     fn address(&mut self, expr: &Expr, base: Const) -> Lowered<Id> {
@@ -458,22 +505,33 @@ pub(super) fn mask(width: u32) -> u64 {
     }
 }
 
-/// The instruction that casts between storage classes, none where they are the same.
-pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Option<Op>> {
+/// The instructions that cast between storage classes one after the other, none where they are
+/// the same, with the class that each leads to.
+pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Vec<(Op, StorageClass)>> {
+    use StorageClass as Class;
+    let part = |class| matches!(class, Class::DeviceOnlyINTEL | Class::HostOnlyINTEL);
     let specific = |class| {
         matches!(
             class,
-            StorageClass::Function | StorageClass::CrossWorkgroup | StorageClass::Workgroup
-        )
+            Class::Function | Class::CrossWorkgroup | Class::Workgroup | Class::CodeSectionINTEL
+        ) || part(class)
     };
-    match (from, to) {
-        _ if from == to => Ok(None),
+    Ok(match (from, to) {
+        _ if from == to => Vec::new(),
         // Built-in variables stay where they are.
-        (StorageClass::Input, _) => Ok(None),
-        (_, StorageClass::Generic) if specific(from) => Ok(Some(Op::PtrCastToGeneric)),
-        (StorageClass::Generic, _) if specific(to) => Ok(Some(Op::GenericCastToPtr)),
-        _ => Err(refuse(format!(
-            "no cast leads from a pointer to {from} to one to {to}"
-        ))),
-    }
+        (Class::Input, _) => Vec::new(),
+        (_, Class::CrossWorkgroup) if part(from) => vec![(Op::PtrCastToCrossWorkgroupINTEL, to)],
+        (Class::CrossWorkgroup, _) if part(to) => vec![(Op::CrossWorkgroupCastToPtrINTEL, to)],
+        (_, Class::Generic) if specific(from) => vec![(Op::PtrCastToGeneric, to)],
+        (Class::Generic, _) if specific(to) => vec![(Op::GenericCastToPtr, to)],
+        _ if specific(from) && specific(to) => vec![
+            (Op::PtrCastToGeneric, Class::Generic),
+            (Op::GenericCastToPtr, to),
+        ],
+        _ => {
+            return Err(refuse(format!(
+                "no cast leads from a pointer to {from} to one to {to}"
+            )));
+        }
+    })
 }

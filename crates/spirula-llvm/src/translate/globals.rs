@@ -68,9 +68,7 @@ impl Translator<'_> {
         let class = match self.storage_class(data.space)? {
             // Nothing outside of functions is private: there is one for all.
             StorageClass::Function => StorageClass::CrossWorkgroup,
-            StorageClass::Generic => {
-                return Err(refuse("it is in the generic address space"));
-            }
+            StorageClass::Generic => StorageClass::CrossWorkgroup,
             class => class,
         };
         let pointee = self.memory_type(data.value_type)?;

@@ -17,12 +17,7 @@ struct Parameters<'a> {
 
 impl Translator<'_> {
     /// A type that only SPIR-V has.
-    pub(super) fn target_type(
-        &mut self,
-        name: &str,
-        types: &[Type],
-        ints: &[u32],
-    ) -> Lowered<Id> {
+    pub(super) fn target_type(&mut self, name: &str, types: &[Type], ints: &[u32]) -> Lowered<Id> {
         let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
         let mut parameters = Parameters {

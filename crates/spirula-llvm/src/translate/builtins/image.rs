@@ -242,7 +242,10 @@ impl Body<'_, '_> {
         if self.t.options.target.version < Version::new(1, 4) {
             return ImageOperands::default();
         }
-        match name.strip_prefix("read_image").or(name.strip_prefix("write_image")) {
+        match name
+            .strip_prefix("read_image")
+            .or(name.strip_prefix("write_image"))
+        {
             Some("i") => ImageOperands::SignExtend,
             Some("ui") => ImageOperands::ZeroExtend,
             _ => ImageOperands::default(),

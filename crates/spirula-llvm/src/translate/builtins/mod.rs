@@ -26,13 +26,13 @@ use super::translator::Translator;
 use super::types::Shape;
 use crate::infer::Hints;
 use crate::ir::{Func, Inst, Module, Type, TypeKind, Value};
-pub(super) use mangle::{Base, Param, demangle};
 use mangle::Demangled;
+pub(super) use mangle::{Base, Param, demangle};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use std::rc::Rc;
-pub(super) use table::Lower;
+pub(super) use table::{Lower, extended_named};
 
 /// What a call leads to.
 pub(super) enum Callee<'m> {
@@ -108,7 +108,7 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
         return Callee::Function;
     }
     let demangled = demangle(name).unwrap_or_else(|| plain(name));
-    if demangled.name.starts_with("__spirv_") {
+    if spirv::is_friendly(demangled.name) {
         return Callee::Spirv(demangled);
     }
     match table::lookup(demangled.name) {

@@ -4,14 +4,14 @@
 use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
 use super::{Call, table};
-use crate::ir::{ConstKind, Type};
+use crate::ir::{AttrKind, ConstKind, Type};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
 use spirula_spirv::grammar::{
-    Category, Class, Kind, Op, Operand, Quantifier, ResultForm, opencl_std,
+    Category, Class, Instruction, Kind, Op, Operand, Quantifier, ResultForm, opencl_std,
 };
 use spirula_spirv::ir::Section;
 
@@ -89,25 +89,11 @@ impl Body<'_, '_> {
             ResultForm::None => 0,
             ResultForm::Untyped => return Err(refuse("the instruction makes no value")),
         };
-        let mut words = Vec::with_capacity(call.args.len());
-        let mut operands = row.operands[skip..].iter();
-        let mut last: Option<&Operand> = None;
-        for index in 0..call.args.len() {
-            let operand = match last {
-                Some(many) if many.quantifier == Quantifier::Many => Some(many),
-                _ => operands.next(),
-            };
-            last = operand;
-            match operand {
-                Some(operand) if operand.kind.info().category == Category::Id => {
-                    words.push(self.spirv_operand(op, call, index)?.word());
-                }
-                Some(_) => words.push(self.constant_argument(call, index)? as u32),
-                None => return Err(refuse("there are more arguments than operands")),
-            }
-        }
-        if operands.any(|operand| operand.quantifier == Quantifier::One) {
-            return Err(refuse("there are fewer arguments than operands"));
+        // The result of such a function goes to where its first argument points to.
+        let stored = row.result == ResultForm::Typed && self.stores_result(call);
+        let words = self.spirv_operands(op, row, skip, usize::from(stored), call)?;
+        if stored {
+            return self.spirv_stored(op, &words, call).map(|()| None);
         }
         if row.result == ResultForm::None {
             self.t.b.effect(op, &words);
@@ -123,12 +109,104 @@ impl Body<'_, '_> {
         Ok((self.function.inst(call.inst).ty != Type::VOID).then_some(id))
     }
 
+    /// The operands that the arguments from `first` on stand for; parameters of enumerants follow
+    /// them, as in the instruction.
+    fn spirv_operands(
+        &mut self,
+        op: Op,
+        row: &Instruction,
+        skip: usize,
+        first: usize,
+        call: &Call<'_>,
+    ) -> Lowered<Vec<u32>> {
+        let mut words = Vec::with_capacity(call.args.len());
+        let mut expected: Vec<Operand> = row.operands[skip..].iter().rev().copied().collect();
+        for index in first..call.args.len() {
+            let Some(operand) = expected.pop() else {
+                return Err(refuse("there are more arguments than operands"));
+            };
+            if operand.quantifier == Quantifier::Many {
+                expected.push(operand);
+            }
+            let info = operand.kind.info();
+            if info.category == Category::Id {
+                words.push(self.spirv_operand(op, call, index, index - first)?.word());
+                continue;
+            }
+            let word = self.constant_argument(call, index)? as u32;
+            words.push(word);
+            let chosen = info
+                .enumerants
+                .iter()
+                .rev()
+                .filter(|row| match info.category {
+                    Category::BitEnum => row.value != 0 && word & row.value == row.value,
+                    _ => row.value == word,
+                });
+            for enumerant in chosen {
+                expected.extend(enumerant.parameters.iter().rev());
+            }
+        }
+        if expected.iter().any(|o| o.quantifier == Quantifier::One) {
+            return Err(refuse("there are fewer arguments than operands"));
+        }
+        Ok(words)
+    }
+
+    /// Whether a call gives its result through its first argument.
+    fn stores_result(&self, call: &Call<'_>) -> bool {
+        let void = self.function.inst(call.inst).ty == Type::VOID;
+        let attributes = &self.t.module.attributes;
+        let stated = self.function.call(call.inst).is_some_and(|info| {
+            let set = attributes.param(info.attributes, 0);
+            attributes.has(set, AttrKind::StructRet)
+        });
+        void && stated
+    }
+
+    /// An instruction whose result is stored to where the first argument points to.
+    fn spirv_stored(&mut self, op: Op, words: &[u32], call: &Call<'_>) -> Lowered<()> {
+        let place = call.arg(0)?;
+        let attributes = &self.t.module.attributes;
+        let stated = self.function.call(call.inst).and_then(|info| {
+            let set = attributes.param(info.attributes, 0);
+            attributes.type_of(set, AttrKind::StructRet)
+        });
+        let ty = match stated {
+            Some(ty) => self.t.memory_type(ty)?,
+            None => {
+                let pointer = self.value(place)?;
+                let known = self.t.b.type_of(pointer);
+                match known.and_then(|ty| self.t.pointee_of(ty)) {
+                    Some((_, ty)) => ty,
+                    None => return Err(refuse("the first argument is no pointer")),
+                }
+            }
+        };
+        let pointer = self.pointer(place, ty)?;
+        let id = self.t.b.value(op, ty, words);
+        self.t.b.effect(Op::Store, &[pointer.word(), id.word()]);
+        Ok(())
+    }
+
     /// An operand: truth values as such for instructions that take them.
-    fn spirv_operand(&mut self, op: Op, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    fn spirv_operand(
+        &mut self,
+        op: Op,
+        call: &Call<'_>,
+        index: usize,
+        position: usize,
+    ) -> Lowered<Id> {
         let atomic = op.info().is_some_and(|row| row.class == Class::Atomic);
-        if atomic && index == 0 {
+        if (atomic || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
             return self.pointer(call.arg(0)?, ty);
+        }
+        if op == Op::Store && position == 1 {
+            return self.in_memory(call.args[index]);
+        }
+        if op == Op::GroupAsyncCopy && matches!(position, 3 | 4) {
+            return self.size_argument(call, index);
         }
         let id = self.argument(call, index)?;
         let votes = matches!(
@@ -152,6 +230,11 @@ impl Body<'_, '_> {
                 let shape = self.shape_of(call.arg(3)?)?;
                 Ok(self.t.shape_type(shape))
             }
+            Op::Store => {
+                let ty = self.type_of(call.arg(1)?);
+                self.t.memory_type(ty)
+            }
+            Op::Load => self.t.memory_type(self.function.inst(call.inst).ty),
             _ => self.call_type(call),
         }
     }
@@ -216,9 +299,29 @@ impl Body<'_, '_> {
             let truth = self.t.b.value(op, ty, words);
             return self.as_result(truth, call);
         }
+        if op == Op::Load {
+            let ty = self.function.inst(call.inst).ty;
+            let memory = self.t.memory_type(ty)?;
+            let id = self.t.b.value(op, memory, words);
+            return self.loaded(ty, id);
+        }
         let ty = self.call_type(call)?;
         Ok(self.t.b.value(op, ty, words))
     }
+}
+
+/// Whether a demangled name that begins with `__spirv_` stands for something of SPIR-V. What has
+/// the form of an instruction's name does, even where there is no such instruction.
+pub(super) fn is_friendly(name: &str) -> bool {
+    let Some(name) = name.strip_prefix("__spirv_") else {
+        return false;
+    };
+    if name.starts_with("BuiltIn") || name.starts_with("ocl_") {
+        return true;
+    }
+    let stem = name.split('_').next().unwrap_or(name);
+    stem.starts_with(|c: char| c.is_ascii_uppercase())
+        && (stem == name || Op::by_name(stem).is_some())
 }
 
 /// Whether the result of an instruction is a truth value, whatever its operands are.

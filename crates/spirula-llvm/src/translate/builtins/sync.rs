@@ -191,7 +191,7 @@ impl Body<'_, '_> {
     }
 
     /// An argument as an integer as wide as a pointer.
-    fn size_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    pub(super) fn size_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
         let value = call.arg(index)?;
         let from = self.shape_of(value)?;
         let id = self.value(value)?;

@@ -579,6 +579,11 @@ pub(super) fn extended_row(number: u32) -> Option<&'static ExtInst> {
     ExtInstSet::by_name("OpenCL.std")?.instruction(number)
 }
 
+/// The row of an extended instruction of OpenCL by its name.
+pub(in crate::translate) fn extended_named(name: &str) -> Option<&'static ExtInst> {
+    ExtInstSet::by_name("OpenCL.std")?.instruction_by_name(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -287,9 +287,9 @@ impl Gathering<'_> {
                 }
             }
             Opcode::Phi => {
-                for operand in 0..operands.len() {
+                for (operand, &value) in operands.iter().enumerate() {
                     self.join(slot, func, function, inst, operand);
-                    self.join_contents(slot, func, operands[operand]);
+                    self.join_contents(slot, func, value);
                 }
             }
             Opcode::Select => {

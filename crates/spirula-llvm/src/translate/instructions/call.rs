@@ -21,18 +21,20 @@ impl Body<'_, '_> {
                     crate::ir::ConstKind::InlineAsm(_)
                 )
             });
-            return Err(refuse(match inline {
-                true => "inline assembly has no counterpart in SPIR-V",
-                false => "a call through a pointer has no counterpart in SPIR-V",
-            }));
+            return match inline {
+                true => Err(refuse("inline assembly has no counterpart in SPIR-V")),
+                false => self.call_pointer(inst),
+            };
         };
-        let called = self.function.call(inst).map(|info| info.function_type);
-        if called != Some(self.t.module.function(func).ty) {
-            return Err(refuse("a call with other types than its callee has"));
-        }
         let target = self.t.callee(func);
         let (name, params) = match &*target {
-            Callee::Function => return self.call_function(inst, func),
+            Callee::Function => {
+                let called = self.function.call(inst).map(|info| info.function_type);
+                if called != Some(self.t.module.function(func).ty) {
+                    return Err(refuse("a call with other types than its callee has"));
+                }
+                return self.call_function(inst, func);
+            }
             Callee::Intrinsic(_, name) => (*name, &[][..]),
             Callee::Builtin(_, demangled) | Callee::Spirv(demangled) => {
                 (demangled.name, &demangled.params[..])
@@ -50,6 +52,44 @@ impl Body<'_, '_> {
             _ => self.spirv_function(&call),
         }
         .map_err(|refusal| refusal.in_call_of(name))
+    }
+
+    /// Whether an instruction is a call that makes a specialisation constant.
+    pub(super) fn is_special(&mut self, inst: Inst) -> bool {
+        let callee = self.function.callee(inst).and_then(|v| v.as_const());
+        let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
+            return false;
+        };
+        match &*self.t.callee(func) {
+            Callee::Spirv(demangled) => demangled.name == "__spirv_SpecConstant",
+            _ => false,
+        }
+    }
+
+    /// A call through a pointer: of the extension SPV_INTEL_function_pointers.
+    fn call_pointer(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+        let module = self.t.module;
+        let called = self.function.call(inst).map(|info| info.function_type);
+        let signature = called.and_then(|ty| module.types.signature(ty));
+        let (Some((result, params, false)), Some(callee)) = (signature, self.function.callee(inst))
+        else {
+            return Err(refuse(
+                "functions of any number of arguments have no counterpart in SPIR-V",
+            ));
+        };
+        let arguments = self.function.arguments(inst);
+        let mut types = Vec::with_capacity(params.len());
+        for &param in params {
+            types.push(self.t.register_type(param)?);
+        }
+        let result = self.t.register_type(result)?;
+        let ty = self.t.b.function_type(result, &types);
+        let mut words = vec![self.pointer(callee, ty)?.word()];
+        for (&argument, &ty) in arguments.iter().zip(&types) {
+            words.push(self.value_as(argument, ty)?.word());
+        }
+        let id = self.t.b.value(Op::FunctionPointerCallINTEL, result, &words);
+        Ok((self.function.inst(inst).ty != Type::VOID).then_some(id))
     }
 
     fn call_function(&mut self, inst: Inst, func: Func) -> Lowered<Option<Id>> {

@@ -1,6 +1,6 @@
 //! Comparisons, `select` and `freeze`.
 
-use crate::ir::{ConstKind, Extra, Inst, Predicate, Value};
+use crate::ir::{ConstKind, Extra, Inst, Predicate, TypeKind, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -116,19 +116,37 @@ impl Body<'_, '_> {
         let mut condition = self.value(*condition)?;
         let yes = self.value_as(*yes, ty)?;
         let no = self.value_as(*no, ty)?;
-        let shape = self.t.shape(self.function.inst(inst).ty);
-        if self.t.options.target.version < Version::new(1, 4) {
-            match shape {
-                Some(shape) if shape.lanes > 1 && condition_shape.lanes == 1 => {
-                    condition = self.broadcast(shape.as_bool(), condition);
-                }
-                None if !self.is_pointer(self.function.operands(inst)[1]) => {
-                    return Err(refuse("a select of aggregates needs SPIR-V 1.4"));
-                }
-                _ => {}
+        let result = self.function.inst(inst).ty;
+        let old = self.t.options.target.version < Version::new(1, 4);
+        match self.t.shape(result) {
+            Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
+                condition = self.broadcast(shape.as_bool(), condition);
             }
+            // Aggregates can be selected since SPIR-V 1.4, opaque values never.
+            None if !self.t.module.types.is_pointer_like(result) => {
+                let opaque = matches!(self.t.module.types.kind(result), TypeKind::Target { .. });
+                if old || opaque {
+                    return Ok(self.chosen(ty, condition, yes, no));
+                }
+            }
+            _ => {}
         }
         Ok(self.select(ty, condition, yes, no))
+    }
+
+    /// One of two values by a branch.
+    fn chosen(&mut self, ty: Id, condition: Id, yes: Id, no: Id) -> Id {
+        let before = self.current_label();
+        let [other, after] = [(); 2].map(|()| self.t.b.fresh_id());
+        let words = [condition, after, other].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+        self.begin(other);
+        self.t.b.effect(Op::Branch, &[after.word()]);
+        self.begin(after);
+        let (id, phi) = self.t.b.phi(ty);
+        let words = [yes, before, no, other].map(Id::word);
+        self.t.b.set_phi(phi, &words);
+        id
     }
 
     /// A frozen value is the value; what has none gets one.

@@ -44,7 +44,14 @@ impl Body<'_, '_> {
         matches!(kind, TypeKind::Target { .. })
     }
 
-    fn convert_number(&mut self, opcode: Opcode, from: Shape, to: Shape, id: Id) -> Lowered<Id> {
+    /// A number converted as an instruction says.
+    pub(in crate::translate) fn convert_number(
+        &mut self,
+        opcode: Opcode,
+        from: Shape,
+        to: Shape,
+        id: Id,
+    ) -> Lowered<Id> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
             (Opcode::BitCast, _) => return self.bitcast(from, to, id),
@@ -75,7 +82,9 @@ impl Body<'_, '_> {
                     _ => self.masked(to, id),
                 }
             }
-            (Opcode::FpTrunc | Opcode::FpExt, _) if (from.elem, from.width) == (to.elem, to.width) => {
+            (Opcode::FpTrunc | Opcode::FpExt, _)
+                if (from.elem, from.width) == (to.elem, to.width) =>
+            {
                 id
             }
             (Opcode::FpTrunc | Opcode::FpExt, _) => self.op(Op::FConvert, ty, [id]),

@@ -102,12 +102,16 @@ impl Body<'_, '_> {
         let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
             return Err(refuse("an allocation without a type"));
         };
-        let Some(count) = self.t.module.as_u64(self.function.operands(inst)[0]) else {
-            return Ok(None);
-        };
+        let count = self.function.operands(inst)[0];
         let mut pointee = self.t.memory_type(ty)?;
-        if count != 1 {
-            pointee = self.t.array_type(pointee, count)?;
+        if let Some(count) = self.t.module.as_u64(count) {
+            if count != 1 {
+                pointee = self.t.array_type(pointee, count)?;
+            }
+        } else if let Some(count) = self.special_count(count)? {
+            pointee = self.t.b.array(pointee, count);
+        } else {
+            return Ok(None);
         }
         let pointer = self.t.pointer_type(StorageClass::Function, pointee);
         let class = StorageClass::Function.0;
@@ -119,6 +123,52 @@ impl Body<'_, '_> {
             self.decorate(id, Decoration::Alignment, &[align]);
         }
         Ok(Some(id))
+    }
+
+    /// A number of elements that is a specialisation constant.
+    fn special_count(&mut self, count: Value) -> Lowered<Option<Id>> {
+        let Some(inst) = count
+            .as_local()
+            .and_then(|local| self.function.inst_of(local))
+        else {
+            return Ok(None);
+        };
+        if !self.is_special(inst) {
+            return Ok(None);
+        }
+        if let Some(id) = self.known(self.local_of(inst)) {
+            return Ok(Some(id));
+        }
+        let id = self.lower(inst)?;
+        if let Some(id) = id {
+            self.set(inst, id);
+            self.name(inst, id);
+        }
+        Ok(id)
+    }
+
+    /// Whether the function allocates what is as long as it finds out.
+    pub(in crate::translate) fn allocates(&self) -> bool {
+        self.function.insts.iter().any(|inst| {
+            let count = self.function.value_pool[inst.operands.range()].first();
+            inst.opcode == Opcode::Alloca
+                && count.is_some_and(|count| self.t.module.as_u64(*count).is_none())
+        })
+    }
+
+    /// An allocation of a number of elements that is found out.
+    pub(super) fn allocate(&mut self, inst: Inst) -> Lowered<Id> {
+        let Extra::Alloca { ty, align } = self.function.inst(inst).extra else {
+            return Err(refuse("an allocation without a type"));
+        };
+        let pointee = self.t.memory_type(ty)?;
+        let count = self.value(self.function.operands(inst)[0])?;
+        let pointer = self.t.pointer_type(StorageClass::Function, pointee);
+        let id = self.op(Op::VariableLengthArrayINTEL, pointer, [count]);
+        if let Some(align) = align.bytes().and_then(|a| u32::try_from(a).ok()) {
+            self.decorate(id, Decoration::Alignment, &[align]);
+        }
+        self.placed(inst, id)
     }
 
     fn access(&self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {

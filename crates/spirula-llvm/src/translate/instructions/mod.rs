@@ -26,7 +26,7 @@ impl Body<'_, '_> {
             Opcode::ICmp | Opcode::FCmp => self.compare(inst).map(Some),
             Opcode::Select => self.select_instruction(inst).map(Some),
             Opcode::Freeze => self.freeze(inst).map(Some),
-            Opcode::Alloca => Err(refuse("an allocation of a size known only when running")),
+            Opcode::Alloca => self.allocate(inst).map(Some),
             Opcode::Load => self.load(inst).map(Some),
             Opcode::Store => self.store(inst).map(|()| None),
             Opcode::GetElementPtr => self.address(inst).map(Some),

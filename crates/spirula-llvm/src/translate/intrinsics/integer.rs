@@ -8,7 +8,6 @@ use super::super::types::{Elem, Shape};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::opencl_std as std_;
 
 type Made = Lowered<Option<Id>>;
@@ -47,14 +46,6 @@ pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::FMul, ty, [value, one])))
 }
 
-pub(super) fn to_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated_conversion(Op::ConvertFToS, call).map(Some)
-}
-
-pub(super) fn to_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated_conversion(Op::ConvertFToU, call).map(Some)
-}
-
 /// `llvm.abs`
 pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;
@@ -66,22 +57,6 @@ pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let ty = body.t.shape_type(shape);
     let id = body.ext(std_::S_ABS, ty, &[value]);
     Ok(Some(body.masked(shape, id)))
-}
-
-pub(super) fn add_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated(std_::S_ADD_SAT, call).map(Some)
-}
-
-pub(super) fn add_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated(std_::U_ADD_SAT, call).map(Some)
-}
-
-pub(super) fn subtract_signed_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated(std_::S_SUB_SAT, call).map(Some)
-}
-
-pub(super) fn subtract_unsigned_saturated(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.saturated(std_::U_SUB_SAT, call).map(Some)
 }
 
 pub(super) fn add_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
@@ -156,29 +131,6 @@ impl Body<'_, '_> {
         self.select(ty, unordered, nan, found)
     }
 
-    fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
-        let shape = self.result_shape(call.inst)?;
-        if !shape.is_exact() && shape.bits != shape.width {
-            return Err(refuse(format!("the result is of {} bits", shape.bits)));
-        }
-        let value = self.value(call.arg(0)?)?;
-        let ty = self.t.shape_type(shape);
-        let id = self.op(op, ty, [value]);
-        self.decorate(id, Decoration::SaturatedConversion, &[]);
-        Ok(id)
-    }
-
-    fn saturated(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
-        let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int || shape.is_odd() {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
-        }
-        let left = self.value(call.arg(0)?)?;
-        let right = self.value(call.arg(1)?)?;
-        let ty = self.t.shape_type(shape);
-        Ok(self.ext(number, ty, &[left, right]))
-    }
-
     /// An operation with a flag beside its result.
     fn with_overflow(
         &mut self,
@@ -187,17 +139,50 @@ impl Body<'_, '_> {
         overflows: impl FnOnce(&mut Self, Shape, [Id; 2], Id) -> Lowered<Id>,
     ) -> Made {
         let shape = self.shape_of(call.arg(0)?)?;
-        if !shape.is_exact() || shape.lanes != 1 {
+        let room = op != Op::IMul || shape.width >= 2 * shape.bits;
+        if shape.elem != Elem::Int || (shape.is_odd() && !room) {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let left = self.value(call.arg(0)?)?;
         let right = self.value(call.arg(1)?)?;
         let ty = self.t.shape_type(shape);
-        let result = self.op(op, ty, [left, right]);
-        let overflow = overflows(self, shape, [left, right], result)?;
-        let flag = self.truth_as(overflow, Shape::int(8, 1), false);
+        let (result, overflow) = if shape.is_odd() {
+            self.narrow_overflow(shape, op, [left, right], call.name.contains(".s"))?
+        } else {
+            let result = self.op(op, ty, [left, right]);
+            let overflow = overflows(self, shape, [left, right], result)?;
+            (result, overflow)
+        };
+        let flag = match shape.as_bool().packed() {
+            Some(packed) => self.bitcast(shape.as_bool(), packed, overflow)?,
+            None => self.truth_as(overflow, Shape::int(8, 1), false),
+        };
         let both = self.result_type(call.inst)?;
         Ok(Some(self.op(Op::CompositeConstruct, both, [result, flag])))
+    }
+
+    /// An operation on integers that are kept in wider ones, where it does not overflow.
+    fn narrow_overflow(
+        &mut self,
+        shape: Shape,
+        op: Op,
+        operands: [Id; 2],
+        signed: bool,
+    ) -> Lowered<(Id, Id)> {
+        let ty = self.t.shape_type(shape);
+        let operands = match signed {
+            true => operands.map(|id| self.sign_extended(shape, id)),
+            false => operands,
+        };
+        let exact = self.op(op, ty, operands);
+        let result = self.masked(shape, exact);
+        let back = match signed {
+            true => self.sign_extended(shape, result),
+            false => result,
+        };
+        let whole = shape.as_int(shape.width);
+        let overflow = self.holds(Predicate::Ne, whole, [exact, back])?;
+        Ok((result, overflow))
     }
 
     /// Whether the signs differ in both pairs.

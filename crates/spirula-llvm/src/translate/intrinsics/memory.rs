@@ -2,12 +2,12 @@
 
 use super::super::body::Body;
 use super::super::builtins::Call;
-use super::super::refusal::{Lowered, refuse};
+use super::super::refusal::Lowered;
 use super::super::types::Shape;
 use crate::ir::{AttrKind, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::MemoryAccess;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 
 type Made = Lowered<Option<Id>>;
 
@@ -18,6 +18,31 @@ const ONE_STORE: u64 = 256;
 pub(super) fn null(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let ty = body.result_type(call.inst)?;
     Ok(Some(body.t.b.constant_null(ty)))
+}
+
+/// `llvm.stacksave`: of use where the function allocates what is as long as it finds out.
+pub(super) fn save_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    if !body.allocates() {
+        return null(body, call);
+    }
+    let byte = body.t.byte();
+    let ty = body.t.pointer_type(StorageClass::Function, byte);
+    let id = body.op(Op::SaveMemoryINTEL, ty, []);
+    let result = body.function.inst(call.inst).ty;
+    let space = body.t.module.types.address_space(result).unwrap_or(0);
+    let class = body.t.storage_class(space)?;
+    body.cast_space(id, class).map(Some)
+}
+
+/// `llvm.stackrestore`
+pub(super) fn restore_stack(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    if body.allocates() {
+        let byte = body.t.byte();
+        let saved = body.pointer(call.arg(0)?, byte)?;
+        let saved = body.cast_space(saved, StorageClass::Function)?;
+        body.t.b.effect(Op::RestoreMemoryINTEL, &[saved.word()]);
+    }
+    Ok(None)
 }
 
 /// `llvm.objectsize`: not known.
@@ -68,9 +93,7 @@ pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 /// `llvm.memmove(to, from, bytes, volatile)`: all is loaded before anything is stored.
 pub(super) fn move_(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let Some(bytes) = body.t.module.as_u64(call.arg(2)?) else {
-        return Err(refuse(
-            "a move of a number of bytes known only when running",
-        ));
+        return body.move_loop(call).map(|()| None);
     };
     if bytes == 0 {
         return Ok(None);
@@ -167,18 +190,59 @@ impl Body<'_, '_> {
         Ok(true)
     }
 
-    /// Stores byte by byte in a loop.
-    fn set_loop(&mut self, to: Value, value: Value, bytes: Value) -> Lowered<()> {
+    /// Moves byte by byte: upwards where the destination is below the source, else downwards.
+    fn move_loop(&mut self, call: &Call<'_>) -> Lowered<()> {
         let byte = self.t.byte();
-        let to = self.pointer(to, byte)?;
-        let value = self.value(value)?;
-        let shape = self.shape_of(bytes)?;
-        let count = self.value(bytes)?;
+        let to = self.pointer(call.arg(0)?, byte)?;
+        let from = self.pointer(call.arg(1)?, byte)?;
+        let shape = self.shape_of(call.arg(2)?)?;
+        let count = self.value(call.arg(2)?)?;
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let addresses = [
+            self.pointer_bits_as(to, size)?,
+            self.pointer_bits_as(from, size)?,
+        ];
+        let bool = self.t.b.bool();
+        let below = self.op(Op::ULessThan, bool, addresses);
+        let [up, down, after] = [(); 3].map(|()| self.t.b.fresh_id());
+        let words = [below, up, down].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+        for (label, downwards) in [(up, false), (down, true)] {
+            self.begin(label);
+            self.bytes_loop(shape, count, after, &mut |body, index| {
+                let at = match downwards {
+                    true => {
+                        let ty = body.t.shape_type(shape);
+                        let last = body.op(Op::ISub, ty, [count, index]);
+                        let one = body.t.splat(shape, 1);
+                        body.op(Op::ISub, ty, [last, one])
+                    }
+                    false => index,
+                };
+                let [to, from] = [to, from].map(|pointer| body.step(pointer, at));
+                let words = [from.word(), MemoryAccess::Aligned.0, 1];
+                let value = body.t.b.value(Op::Load, byte, &words);
+                let words = [to.word(), value.word(), MemoryAccess::Aligned.0, 1];
+                body.t.b.effect(Op::Store, &words);
+            });
+        }
+        self.begin(after);
+        Ok(())
+    }
+
+    /// A loop that does something for each number below a count, then goes on to a block.
+    fn bytes_loop(
+        &mut self,
+        shape: Shape,
+        count: Id,
+        after: Id,
+        each: &mut dyn FnMut(&mut Self, Id),
+    ) {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool();
         let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
         let before = self.current_label();
-        let [head, body, after] = [(); 3].map(|()| self.t.b.fresh_id());
+        let [head, body] = [(); 2].map(|()| self.t.b.fresh_id());
         self.t.b.effect(Op::Branch, &[head.word()]);
 
         self.begin(head);
@@ -188,14 +252,26 @@ impl Body<'_, '_> {
         self.t.b.effect(Op::BranchConditional, &words);
 
         self.begin(body);
-        let at = self.step(to, index);
-        let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
-        self.t.b.effect(Op::Store, &words);
+        each(self, index);
         let next = self.op(Op::IAdd, ty, [index, one]);
         self.t.b.effect(Op::Branch, &[head.word()]);
         let words = [zero, before, next, body].map(Id::word);
         self.t.b.set_phi(phi, &words);
+    }
 
+    /// Stores byte by byte in a loop.
+    fn set_loop(&mut self, to: Value, value: Value, bytes: Value) -> Lowered<()> {
+        let byte = self.t.byte();
+        let to = self.pointer(to, byte)?;
+        let value = self.value(value)?;
+        let shape = self.shape_of(bytes)?;
+        let count = self.value(bytes)?;
+        let after = self.t.b.fresh_id();
+        self.bytes_loop(shape, count, after, &mut |body, index| {
+            let at = body.step(to, index);
+            let words = [at.word(), value.word(), MemoryAccess::Aligned.0, 1];
+            body.t.b.effect(Op::Store, &words);
+        });
         self.begin(after);
         Ok(())
     }

@@ -2,9 +2,13 @@
 
 mod bits;
 mod classes;
+mod constrained;
+mod float;
 mod integer;
 mod memory;
 mod reduce;
+mod saturate;
+mod spv;
 
 use super::body::Body;
 use super::builtins::Call;
@@ -13,6 +17,7 @@ use crate::ir::Predicate;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::BuiltIn;
 use spirula_spirv::grammar::opencl_std as std_;
 use std::sync::OnceLock;
 
@@ -31,6 +36,8 @@ pub(super) enum Intrinsic {
     Integer(u32, bool),
     /// An instruction on so many first arguments.
     Op(Op, usize),
+    /// A built-in variable, or the component of it that the argument says.
+    BuiltIn(BuiltIn),
     /// Whatever this function does.
     By(Handler),
 }
@@ -55,7 +62,8 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.var.annotation", Ignored),
     ("llvm.prefetch", Ignored),
     ("llvm.fake.use", Ignored),
-    ("llvm.stackrestore", Ignored),
+    ("llvm.stackrestore", By(memory::restore_stack)),
+    ("llvm.instrprof", Ignored),
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
     ("llvm.ubsantrap", Ignored),
@@ -68,7 +76,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.ssa.copy", First),
     ("llvm.arithmetic.fence", First),
     ("llvm.invariant.start", By(memory::null)),
-    ("llvm.stacksave", By(memory::null)),
+    ("llvm.stacksave", By(memory::save_stack)),
     ("llvm.objectsize", By(memory::object_size)),
     ("llvm.is.constant", By(memory::is_constant)),
     // Memory.
@@ -118,40 +126,32 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.maximum", By(integer::maximum)),
     ("llvm.canonicalize", By(integer::canonicalise)),
     ("llvm.is.fpclass", By(classes::is_class)),
-    ("llvm.fptosi.sat", By(integer::to_signed_saturated)),
-    ("llvm.fptoui.sat", By(integer::to_unsigned_saturated)),
+    ("llvm.fptosi.sat", By(saturate::to_signed)),
+    ("llvm.fptoui.sat", By(saturate::to_unsigned)),
     (
-        "llvm.experimental.constrained.fadd",
-        Intrinsic::Op(Op::FAdd, 2),
+        "llvm.experimental.constrained",
+        By(constrained::constrained),
     ),
-    (
-        "llvm.experimental.constrained.fsub",
-        Intrinsic::Op(Op::FSub, 2),
-    ),
-    (
-        "llvm.experimental.constrained.fmul",
-        Intrinsic::Op(Op::FMul, 2),
-    ),
-    (
-        "llvm.experimental.constrained.fdiv",
-        Intrinsic::Op(Op::FDiv, 2),
-    ),
-    (
-        "llvm.experimental.constrained.frem",
-        Intrinsic::Op(Op::FRem, 2),
-    ),
-    ("llvm.experimental.constrained.fma", Ext(std_::FMA, 3)),
-    ("llvm.experimental.constrained.fmuladd", Ext(std_::MAD, 3)),
+    ("llvm.fpbuiltin", By(constrained::of_stated_error)),
+    ("llvm.modf", By(float::modf)),
+    ("llvm.sincos", By(float::sincos)),
+    ("llvm.frexp", By(float::frexp)),
+    ("llvm.lround", By(float::round_to_integer)),
+    ("llvm.llround", By(float::round_to_integer)),
+    ("llvm.lrint", By(float::nearest_integer)),
+    ("llvm.llrint", By(float::nearest_integer)),
     // Integers.
     ("llvm.umin", Integer(std_::U_MIN, false)),
     ("llvm.umax", Integer(std_::U_MAX, false)),
     ("llvm.smin", Integer(std_::S_MIN, true)),
     ("llvm.smax", Integer(std_::S_MAX, true)),
     ("llvm.abs", By(integer::absolute)),
-    ("llvm.sadd.sat", By(integer::add_signed_saturated)),
-    ("llvm.uadd.sat", By(integer::add_unsigned_saturated)),
-    ("llvm.ssub.sat", By(integer::subtract_signed_saturated)),
-    ("llvm.usub.sat", By(integer::subtract_unsigned_saturated)),
+    ("llvm.sadd.sat", By(saturate::add_signed)),
+    ("llvm.uadd.sat", By(saturate::add_unsigned)),
+    ("llvm.ssub.sat", By(saturate::subtract_signed)),
+    ("llvm.usub.sat", By(saturate::subtract_unsigned)),
+    ("llvm.sshl.sat", By(saturate::shift_signed)),
+    ("llvm.ushl.sat", By(saturate::shift_unsigned)),
     ("llvm.sadd.with.overflow", By(integer::add_signed_overflow)),
     (
         "llvm.uadd.with.overflow",
@@ -204,7 +204,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
 /// The row of an intrinsic, whatever types its name ends in.
 pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
     static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
+    let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
     let mut stem = name;
     loop {
         if let Some(intrinsic) = index.get(stem) {
@@ -242,6 +242,7 @@ impl Body<'_, '_> {
                 Ok(Some(self.narrowed(shape, id)))
             }
             Some(Integer(number, signed)) => self.extremum(number, signed, call).map(Some),
+            Some(Intrinsic::BuiltIn(builtin)) => self.work_item(builtin, 0, call).map(Some),
             Some(By(handler)) => handler(self, call),
         }
     }

@@ -1,0 +1,127 @@
+//! Constrained floating point, and built-in functions of a stated error: other intrinsics with
+//! something more to say.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::{Intrinsic, lookup};
+use crate::ir::{Opcode, Predicate, Value, ValueKind};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
+
+type Made = Lowered<Option<Id>>;
+
+/// Operations that are no intrinsics where they are not constrained.
+const OPERATIONS: &[(&str, Op, usize)] = &[
+    ("fadd", Op::FAdd, 2),
+    ("fsub", Op::FSub, 2),
+    ("fmul", Op::FMul, 2),
+    ("fdiv", Op::FDiv, 2),
+    ("frem", Op::FRem, 2),
+];
+
+/// Conversions.
+const CONVERSIONS: &[(&str, Opcode)] = &[
+    ("sitofp", Opcode::SiToFp),
+    ("uitofp", Opcode::UiToFp),
+    ("fptosi", Opcode::FpToSi),
+    ("fptoui", Opcode::FpToUi),
+    ("fptrunc", Opcode::FpTrunc),
+    ("fpext", Opcode::FpExt),
+];
+
+/// Rounding modes as metadata has them. One that is found out when running has no decoration, and
+/// only conversions can have one.
+const ROUNDING: &[(&str, FPRoundingMode)] = &[
+    ("round.tonearest", FPRoundingMode::RTE),
+    ("round.towardzero", FPRoundingMode::RTZ),
+    ("round.upward", FPRoundingMode::RTP),
+    ("round.downward", FPRoundingMode::RTN),
+];
+
+/// The part of a name between a prefix and the types.
+fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
+    let rest = name.strip_prefix(prefix).unwrap_or(name);
+    rest.split('.').next().unwrap_or(rest)
+}
+
+/// `llvm.experimental.constrained.NAME`
+pub(super) fn constrained(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let name = operation(call.name, "llvm.experimental.constrained.");
+    if matches!(name, "fcmp" | "fcmps") {
+        return body.constrained_comparison(call).map(Some);
+    }
+    let id = body.unconstrained(name, call)?;
+    let last = call.args.len().saturating_sub(2);
+    let mode = call.args.get(last).and_then(|v| body.text_of(*v));
+    let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
+    if let (Some(id), Some(row)) = (id, row)
+        && matches!(name, "sitofp" | "uitofp" | "fptrunc")
+    {
+        body.decorate(id, Decoration::FPRoundingMode, &[row.1.0]);
+    }
+    Ok(id)
+}
+
+/// `llvm.fpbuiltin.NAME`, whose attribute says how large its error may be.
+pub(super) fn of_stated_error(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let id = body.unconstrained(operation(call.name, "llvm.fpbuiltin."), call)?;
+    if let (Some(id), Some(error)) = (id, body.stated_error(call)) {
+        let words = [error.to_bits()];
+        body.decorate(id, Decoration::FPMaxErrorDecorationINTEL, &words);
+    }
+    Ok(id)
+}
+
+impl Body<'_, '_> {
+    fn unconstrained(&mut self, name: &str, call: &Call<'_>) -> Made {
+        if let Some(&(_, op, count)) = OPERATIONS.iter().find(|row| row.0 == name) {
+            return self.intrinsic(Some(Intrinsic::Op(op, count)), call);
+        }
+        if let Some(&(_, opcode)) = CONVERSIONS.iter().find(|row| row.0 == name) {
+            let value = call.arg(0)?;
+            let (from, to) = (self.shape_of(value)?, self.result_shape(call.inst)?);
+            let id = self.value(value)?;
+            return self.convert_number(opcode, from, to, id).map(Some);
+        }
+        let found = lookup(&format!("llvm.{name}")).or_else(|| by_extended(name));
+        self.intrinsic(found, call)
+    }
+
+    fn constrained_comparison(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let predicate = self.text_of(call.arg(2)?);
+        let Some(predicate) = predicate.and_then(|p| Predicate::from_name_for(p, false)) else {
+            return Err(refuse("the comparison has no predicate"));
+        };
+        let shape = self.shape_of(call.arg(0)?)?;
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        self.holds(predicate, shape, [left, right])
+    }
+
+    /// The text of a metadata string.
+    fn text_of(&self, value: Value) -> Option<&str> {
+        let ValueKind::Metadata(metadata) = value.kind() else {
+            return None;
+        };
+        let module = self.t.module;
+        module.metadata.as_string(metadata).map(|s| module.str(s))
+    }
+
+    /// The error that an attribute of the call states, in units of the last place.
+    fn stated_error(&self, call: &Call<'_>) -> Option<f32> {
+        let module = self.t.module;
+        let key = module.strings.find("fpbuiltin-max-error")?;
+        let info = self.function.call(call.inst)?;
+        let set = module.attributes.function(info.attributes);
+        let text = module.attributes.string(set, key)?;
+        module.str(text).parse().ok()
+    }
+}
+
+/// A function of OpenCL of that name.
+fn by_extended(name: &str) -> Option<Intrinsic> {
+    let row = super::super::builtins::extended_named(name)?;
+    Some(Intrinsic::Ext(row.number, row.operands.len()))
+}

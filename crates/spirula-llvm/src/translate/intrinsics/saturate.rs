@@ -1,0 +1,144 @@
+//! Arithmetic and conversions that stop at the ends of their type.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::constants::mask;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use crate::ir::Predicate;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.fptosi.sat`
+pub(super) fn to_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_conversion(Op::ConvertFToS, call).map(Some)
+}
+
+/// `llvm.fptoui.sat`
+pub(super) fn to_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_conversion(Op::ConvertFToU, call).map(Some)
+}
+
+/// `llvm.sadd.sat`
+pub(super) fn add_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::S_ADD_SAT, true, call).map(Some)
+}
+
+/// `llvm.uadd.sat`
+pub(super) fn add_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::U_ADD_SAT, false, call).map(Some)
+}
+
+/// `llvm.ssub.sat`
+pub(super) fn subtract_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::S_SUB_SAT, true, call).map(Some)
+}
+
+/// `llvm.usub.sat`
+pub(super) fn subtract_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated(std_::U_SUB_SAT, false, call).map(Some)
+}
+
+/// `llvm.ushl.sat`: the largest number where bits are lost.
+pub(super) fn shift_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_shift(false, call).map(Some)
+}
+
+/// `llvm.sshl.sat`: the end that the operand is nearer to where bits or the sign are lost.
+pub(super) fn shift_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.saturated_shift(true, call).map(Some)
+}
+
+/// The ends of a type, the lower one sign-extended to the width that holds it.
+fn ends(shape: Shape, signed: bool) -> [u64; 2] {
+    let all = mask(shape.bits);
+    match signed {
+        true => [mask(shape.width) & !(all >> 1), all >> 1],
+        false => [0, all],
+    }
+}
+
+impl Body<'_, '_> {
+    fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int {
+            return Err(refuse(format!("the result is of {} bits", shape.bits)));
+        }
+        let from = self.shape_of(call.arg(0)?)?;
+        let value = self.value(call.arg(0)?)?;
+        let value = self.widened(from, value);
+        let ty = self.t.shape_type(shape);
+        let id = self.op(op, ty, [value]);
+        self.decorate(id, Decoration::SaturatedConversion, &[]);
+        if !shape.is_odd() {
+            return Ok(id);
+        }
+        let id = self.clamped(shape, op == Op::ConvertFToS, id);
+        Ok(self.masked(shape, id))
+    }
+
+    /// An integer clamped to the ends of the narrower type that it is of.
+    fn clamped(&mut self, shape: Shape, signed: bool, id: Id) -> Id {
+        let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
+        let number = match signed {
+            true => std_::S_CLAMP,
+            false => std_::U_CLAMP,
+        };
+        let ty = self.t.shape_type(shape);
+        self.ext(number, ty, &[id, low, high])
+    }
+
+    fn saturated(&mut self, number: u32, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        if signed {
+            operands = operands.map(|id| self.sign_extended(shape, id));
+        }
+        let ty = self.t.shape_type(shape);
+        let id = self.ext(number, ty, &operands);
+        if !shape.is_odd() {
+            return Ok(id);
+        }
+        let id = self.clamped(shape, signed, id);
+        Ok(self.masked(shape, id))
+    }
+
+    fn saturated_shift(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        let value = self.value(call.arg(0)?)?;
+        let by = self.value(call.arg(1)?)?;
+        let ty = self.t.shape_type(shape);
+        let (value, back_op) = match signed {
+            true => (self.sign_extended(shape, value), Op::ShiftRightArithmetic),
+            false => (value, Op::ShiftRightLogical),
+        };
+        let shifted = self.op(Op::ShiftLeftLogical, ty, [value, by]);
+        let kept = self.masked(shape, shifted);
+        let seen = match signed {
+            true => self.sign_extended(shape, kept),
+            false => kept,
+        };
+        let back = self.op(back_op, ty, [seen, by]);
+        let whole = shape.as_int(shape.width);
+        let lost = self.holds(Predicate::Ne, whole, [back, value])?;
+        let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
+        let mut end = high;
+        if signed {
+            let zero = self.t.zero(shape);
+            let negative = self.holds(Predicate::Slt, whole, [value, zero])?;
+            end = self.select(ty, negative, low, high);
+        }
+        let id = self.select(ty, lost, end, kept);
+        Ok(self.masked(shape, id))
+    }
+}

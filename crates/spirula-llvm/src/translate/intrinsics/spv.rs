@@ -1,0 +1,203 @@
+//! LLVM's own intrinsics for SPIR-V: `llvm.spv.NAME`.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::Lowered;
+use super::super::types::{Elem, Shape};
+use super::Intrinsic::{self, By, Ext, Integer};
+use crate::ir::Predicate;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, Scope};
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// A row for each intrinsic, without the types at its end.
+pub(super) const ROWS: &[(&str, Intrinsic)] = &[
+    (
+        "llvm.spv.thread.id",
+        Intrinsic::BuiltIn(BuiltIn::GlobalInvocationId),
+    ),
+    (
+        "llvm.spv.thread.id.in.group",
+        Intrinsic::BuiltIn(BuiltIn::LocalInvocationId),
+    ),
+    (
+        "llvm.spv.flattened.thread.id.in.group",
+        Intrinsic::BuiltIn(BuiltIn::LocalInvocationIndex),
+    ),
+    (
+        "llvm.spv.group.id",
+        Intrinsic::BuiltIn(BuiltIn::WorkgroupId),
+    ),
+    (
+        "llvm.spv.num.workgroups",
+        Intrinsic::BuiltIn(BuiltIn::NumWorkgroups),
+    ),
+    (
+        "llvm.spv.workgroup.size",
+        Intrinsic::BuiltIn(BuiltIn::WorkgroupSize),
+    ),
+    (
+        "llvm.spv.global.size",
+        Intrinsic::BuiltIn(BuiltIn::GlobalSize),
+    ),
+    (
+        "llvm.spv.global.offset",
+        Intrinsic::BuiltIn(BuiltIn::GlobalOffset),
+    ),
+    (
+        "llvm.spv.subgroup.size",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupSize),
+    ),
+    (
+        "llvm.spv.subgroup.max.size",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupMaxSize),
+    ),
+    (
+        "llvm.spv.num.subgroups",
+        Intrinsic::BuiltIn(BuiltIn::NumSubgroups),
+    ),
+    (
+        "llvm.spv.subgroup.id",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupId),
+    ),
+    (
+        "llvm.spv.subgroup.local.invocation.id",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
+    ),
+    (
+        "llvm.spv.wave.get.lane.index",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupLocalInvocationId),
+    ),
+    (
+        "llvm.spv.wave.get.lane.count",
+        Intrinsic::BuiltIn(BuiltIn::SubgroupSize),
+    ),
+    ("llvm.spv.all", By(all)),
+    ("llvm.spv.any", By(any)),
+    ("llvm.spv.sclamp", Ext(std_::S_CLAMP, 3)),
+    ("llvm.spv.uclamp", Ext(std_::U_CLAMP, 3)),
+    ("llvm.spv.nclamp", Ext(std_::FCLAMP, 3)),
+    ("llvm.spv.smoothstep", Ext(std_::SMOOTHSTEP, 3)),
+    ("llvm.spv.step", Ext(std_::STEP, 2)),
+    ("llvm.spv.lerp", Ext(std_::MIX, 3)),
+    ("llvm.spv.cross", Ext(std_::CROSS, 2)),
+    ("llvm.spv.distance", Ext(std_::DISTANCE, 2)),
+    ("llvm.spv.length", Ext(std_::LENGTH, 1)),
+    ("llvm.spv.normalize", Ext(std_::NORMALIZE, 1)),
+    ("llvm.spv.degrees", Ext(std_::DEGREES, 1)),
+    ("llvm.spv.radians", Ext(std_::RADIANS, 1)),
+    ("llvm.spv.rsqrt", Ext(std_::RSQRT, 1)),
+    ("llvm.spv.sign", Ext(std_::SIGN, 1)),
+    ("llvm.spv.fdot", Intrinsic::Op(Op::Dot, 2)),
+    ("llvm.spv.wave.active.countbits", By(count_active)),
+    ("llvm.spv.wave.all", By(wave_all)),
+    ("llvm.spv.wave.any", By(wave_any)),
+    ("llvm.spv.wave.ballot", By(wave_ballot)),
+    ("llvm.spv.wave.is.first.lane", By(wave_elect)),
+    ("llvm.spv.wave.readlane", By(wave_read)),
+    ("llvm.spv.wave.reduce.sum", By(wave_sum)),
+    ("llvm.spv.wave.reduce.max", By(wave_signed_maximum)),
+    ("llvm.spv.wave.reduce.umax", By(wave_unsigned_maximum)),
+    ("llvm.spv.umin", Integer(std_::U_MIN, false)),
+    ("llvm.spv.umax", Integer(std_::U_MAX, false)),
+];
+
+fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.nonzero_lanes(Op::All, call).map(Some)
+}
+
+fn any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.nonzero_lanes(Op::Any, call).map(Some)
+}
+
+fn count_active(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ballot = body.ballot(call)?;
+    let scope = body.t.u32(Scope::Subgroup.0);
+    let ty = body.result_type(call.inst)?;
+    let reduce = GroupOperation::Reduce.0;
+    let words = [scope.word(), reduce, ballot.word()];
+    Ok(Some(body.t.b.value(
+        Op::GroupNonUniformBallotBitCount,
+        ty,
+        &words,
+    )))
+}
+
+fn wave_all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.non_uniform(Op::GroupNonUniformAll, call).map(Some)
+}
+
+fn wave_any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.non_uniform(Op::GroupNonUniformAny, call).map(Some)
+}
+
+fn wave_ballot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.ballot(call).map(Some)
+}
+
+fn wave_elect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.non_uniform(Op::GroupNonUniformElect, call).map(Some)
+}
+
+fn wave_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.non_uniform(Op::GroupNonUniformShuffle, call).map(Some)
+}
+
+fn wave_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+fn wave_signed_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformSMax];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+fn wave_unsigned_maximum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFMax, Op::GroupNonUniformUMax];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+impl Body<'_, '_> {
+    /// Whether all or any lanes are not zero.
+    fn nonzero_lanes(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(0)?)?;
+        let value = self.value(call.arg(0)?)?;
+        let truths = match shape.elem {
+            Elem::Bool => value,
+            Elem::Int => self.is_nonzero(shape, value),
+            Elem::Float | Elem::Brain => {
+                let zero = self.t.zero(shape);
+                self.holds(Predicate::FUne, shape, [value, zero])?
+            }
+        };
+        if shape.lanes == 1 {
+            return Ok(truths);
+        }
+        let bool = self.t.b.bool();
+        Ok(self.op(op, bool, [truths]))
+    }
+
+    fn ballot(&mut self, call: &Call<'_>) -> Lowered<Id> {
+        let scope = self.t.u32(Scope::Subgroup.0);
+        let predicate = self.value(call.arg(0)?)?;
+        let ty = self.t.shape_type(Shape::int(32, 4));
+        Ok(self.op(Op::GroupNonUniformBallot, ty, [scope, predicate]))
+    }
+
+    /// A reduction over the subgroup: by one instruction for floats, by another for integers.
+    fn wave_reduction(&mut self, ops: [Op; 2], call: &Call<'_>) -> Lowered<Id> {
+        let shape = self.shape_of(call.arg(0)?)?;
+        let value = self.value(call.arg(0)?)?;
+        let value = self.widened(shape, value);
+        let op = ops[usize::from(!shape.is_float())];
+        let scope = self.t.u32(Scope::Subgroup.0);
+        let ty = self.arithmetic_type(shape);
+        let words = [scope.word(), GroupOperation::Reduce.0, value.word()];
+        let id = self.t.b.value(op, ty, &words);
+        Ok(self.narrowed(shape, id))
+    }
+}
