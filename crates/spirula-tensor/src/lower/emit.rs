@@ -77,7 +77,7 @@ impl<'a> Emitter<'a> {
     /// not are made of.
     pub fn ready(&mut self, roots: &[Node], fixed: impl Fn(Node) -> bool) -> Vec<Node> {
         self.grow();
-        let (always, _) = self.always(roots);
+        let (always, _) = self.always(roots, &self.reads());
         let mut ready = Vec::new();
         let mut add = |node: Node| {
             let has_value = self.values[node.index()].is_some();
@@ -130,10 +130,11 @@ impl<'a> Emitter<'a> {
     /// The values of nodes.
     pub fn emit(&mut self, roots: &[Node]) -> Vec<Expr> {
         self.grow();
-        let (always, uses) = self.always(roots);
+        let reads = self.reads();
+        let (always, uses) = self.always(roots, &reads);
         for node in self.body.ids() {
             if always[node.index()] && self.values[node.index()].is_none() {
-                self.node(node, uses[node.index()]);
+                self.node(node, uses[node.index()], &reads);
             }
         }
         let value = |root: &Node| self.values[root.index()];
@@ -143,20 +144,19 @@ impl<'a> Emitter<'a> {
     }
 
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
-    fn always(&self, roots: &[Node]) -> (Vec<bool>, Vec<u32>) {
+    fn always(&self, roots: &[Node], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];
         let mut uses = vec![0; self.body.len()];
         for root in roots {
             always[root.index()] = true;
             uses[root.index()] += 1;
         }
-        let reads = self.reads();
         for node in self.body.ids().rev() {
             if !always[node.index()] || self.values[node.index()].is_some() {
                 continue;
             }
             let operands = self.body.operands(node);
-            let is_lazy = self.is_lazy(node, &reads);
+            let is_lazy = self.is_lazy(node, reads);
             for (at, operand) in operands.iter().enumerate() {
                 uses[operand.index()] += 1;
                 always[operand.index()] |= !is_lazy || at == 0;
@@ -186,19 +186,16 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    fn node(&mut self, node: Node, uses: u32) {
+    fn node(&mut self, node: Node, uses: u32, reads: &[bool]) {
         let data = self.body.node(node).clone();
         let value = match data {
             NodeData::Literal(literal) => self.b.literal(literal),
             NodeData::Element(value, position) => self.element(node, value, position.first()),
             NodeData::Size(value) => self.element(node, value, None),
-            NodeData::Apply(operator, operands) => {
-                let reads = self.reads();
-                match self.is_lazy(node, &reads) {
-                    true => self.branch(operator.to, &operands),
-                    false => return self.apply(node, operator, &operands, uses),
-                }
-            }
+            NodeData::Apply(operator, operands) => match self.is_lazy(node, reads) {
+                true => self.branch(operator.to, &operands),
+                false => return self.apply(node, operator, &operands, uses),
+            },
             // Counters, accumulators and arguments were given values before.
             NodeData::Index(_)
             | NodeData::Counter(_)

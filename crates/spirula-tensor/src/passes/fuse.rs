@@ -109,8 +109,12 @@ fn pays(
     let evaluations = consumer.axes.iter().try_fold(1u64, |product, axis| {
         product.checked_mul(axis.extent.known()?)
     });
+    let positions = consumer.body.ids().filter(
+        |node| matches!(consumer.body.node(*node), NodeData::Element(read, _) if *read == value),
+    );
+    let positions = positions.count() as u64;
     let again = match (evaluations, function.ty(value).elements()) {
-        (Some(evaluations), Some(elements)) => evaluations > elements,
+        (Some(evaluations), Some(elements)) => evaluations.saturating_mul(positions) > elements,
         _ => true,
     };
     !again || (cost <= CHEAP && !consumer.reductions.is_empty())

@@ -2,6 +2,7 @@
 
 mod dce;
 mod fuse;
+mod sort;
 mod uses;
 
 use crate::ir::Function;
@@ -19,6 +20,11 @@ pub struct Pass {
 
 /// All passes over functions, in the order of the pipeline.
 pub const PASSES: &[Pass] = &[
+    Pass {
+        name: "sort",
+        about: "Makes structured operations of sorts",
+        run: sort::run,
+    },
     Pass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",

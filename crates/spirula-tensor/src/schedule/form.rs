@@ -115,8 +115,7 @@ fn strategy(op: &Structured) -> Strategy {
 /// values for which there are atomic operations.
 fn is_concurrent(destination: &Destination) -> bool {
     match destination {
-        Destination::Point => true,
-        Destination::Scatter { combiner: None, .. } => false,
+        Destination::Point | Destination::Scatter { combiner: None, .. } => true,
         Destination::Scatter {
             combiner: Some(combiner),
             ..
