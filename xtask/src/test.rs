@@ -12,11 +12,15 @@ use std::time::Instant;
 /// Tests of the corpora that may fail or be unsupported, with reasons.
 const EXCEPTIONS: &str = "tests/exceptions.tsv";
 
-/// Corpus folders that `spirula test` runs, and on which device.
-const CORPORA: &[(&str, &str)] = &[
-    ("llvm-ir/kernels", "cpu"),
-    ("spirv/compute", "cpu"),
-    ("spirv/compute", "vulkan"),
+/// Corpus folders that `spirula test` runs, on which device, and a part of the names of those tests
+/// that are run of it.
+const CORPORA: &[(&str, &str, &str)] = &[
+    ("llvm-ir/kernels", "cpu", ""),
+    ("spirv/compute", "cpu", ""),
+    ("spirv/compute", "vulkan", ""),
+    // The applications take long.
+    ("futhark/imp", "cpu", "imp/tests/"),
+    ("futhark/imp", "vulkan", "imp/tests/"),
 ];
 
 /// What `spirula test --json` writes.
@@ -117,7 +121,7 @@ impl Run {
                 .push("the corpora: set SPIRULA_CORPUS to their folder".to_owned());
             return Ok(());
         }
-        for (folder, device) in CORPORA {
+        for (folder, device, part) in CORPORA {
             if *device == "vulkan" && !vulkan {
                 continue;
             }
@@ -125,17 +129,19 @@ impl Run {
             let path = path
                 .to_str()
                 .context("the corpus folder's name is no UTF-8")?;
-            self.corpus(path, device)?;
+            self.corpus(path, device, part)?;
         }
         Ok(())
     }
 
     /// Runs a folder of tests; what does not pass has to be among the exceptions.
-    fn corpus(&self, path: &str, device: &str) -> Result<()> {
+    fn corpus(&self, path: &str, device: &str, part: &str) -> Result<()> {
         let report = self.root.join("target/corpus.json");
         _ = fs::remove_file(&report);
         let json = report.to_str().context("the folder's name is no UTF-8")?;
-        let arguments = ["test", path, "--device", device, "--json", json];
+        let arguments = [
+            "test", path, "--device", device, "--filter", part, "--json", json,
+        ];
         let passed = self.step("target/release/spirula", &arguments);
         let report: Report = serde_json::from_str(&fs::read_to_string(&report)?)?;
         if passed.is_err() && report.tests.iter().all(|t| t.outcome == "passed") {

@@ -38,7 +38,7 @@ pub enum Input {
     /// Random values of these types.
     Random(String),
     /// What a script gives.
-    Script,
+    Script(Source),
 }
 
 /// What comes out of a case.
@@ -129,7 +129,7 @@ impl<'a> Block<'a> {
         let kind = self.tags.last().map(String::as_str);
         let input = match (kind, source) {
             (Some("random"), Source::Text(types)) => Input::Random(types),
-            (Some("script"), _) => Input::Script,
+            (Some("script"), script) => Input::Script(script),
             (_, source) => Input::Values(source),
         };
         let mut tags = std::mem::take(&mut self.tags);
@@ -259,7 +259,7 @@ entry f = 1
         assert_eq!(found[5].expect, Expect::Values(file("data/x.out")));
         assert_eq!(
             (&found[6].input, &found[6].expect),
-            (&Input::Script, &Expect::Anything)
+            (&Input::Script(text(" (1, {x = 2}) ")), &Expect::Anything)
         );
         assert_eq!(found[7].expect, Expect::Error("out of {bounds}".to_owned()));
         assert_eq!(found[8].input, Input::Values(text(" 5\n 6 ")));
