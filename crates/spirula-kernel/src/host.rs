@@ -20,9 +20,11 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
     let on_device = calls::on_device(program)?;
     let lowered: Vec<Result<Lowered, Diagnostic>> =
         program.kernel_ids().map(|k| lower(program, k)).collect();
+    let (kernels, kernel_ids) = distinct(&lowered);
     let mut host = Host {
         program,
         lowered: &lowered,
+        kernel_ids,
         slots: FxHashMap::default(),
         globals: FxHashMap::default(),
         function: out::Function::default(),
@@ -37,7 +39,7 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         host.globals.insert(*var, slot);
     }
     let mut result = out::Program {
-        kernels: lowered.iter().map(kernel).collect(),
+        kernels,
         parameters: program.parameters.clone(),
         limits: program.limits.clone(),
         messages: program
@@ -73,6 +75,30 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
 fn count(number: &mut u32) -> u32 {
     *number += 1;
     *number - 1
+}
+
+/// The kernels, equal ones once, and where each is: layers of a model repeat their kernels, which a
+/// device would otherwise compile again and again.
+fn distinct(lowered: &[Result<Lowered, Diagnostic>]) -> (Vec<out::Kernel>, Vec<usize>) {
+    let mut kernels: Vec<out::Kernel> = Vec::new();
+    let mut ids = Vec::new();
+    let mut known: FxHashMap<Vec<u32>, usize> = FxHashMap::default();
+    for lowered in lowered {
+        let kernel = kernel(lowered);
+        let equal = known
+            .get(&kernel.words)
+            .filter(|id| kernels[**id] == kernel);
+        let id = match equal {
+            Some(id) => *id,
+            None => {
+                known.insert(kernel.words.clone(), kernels.len());
+                kernels.push(kernel);
+                kernels.len() - 1
+            }
+        };
+        ids.push(id);
+    }
+    (kernels, ids)
 }
 
 fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
@@ -120,6 +146,8 @@ fn message(program: &Program, message: &crate::ir::MessageData) -> out::Message 
 struct Host<'a> {
     program: &'a Program,
     lowered: &'a [Result<Lowered, Diagnostic>],
+    /// Where the result has each kernel.
+    kernel_ids: Vec<usize>,
     /// Places of the variables of the current function.
     slots: FxHashMap<Var, Slot>,
     globals: FxHashMap<Var, Slot>,
@@ -468,7 +496,7 @@ impl Host<'_> {
             }
         }
         self.push(Step::Launch(Box::new(out::Launch {
-            kernel: kernel.index(),
+            kernel: self.kernel_ids[kernel.index()],
             groups,
             constants,
             scalars,

@@ -26,7 +26,7 @@ pub struct Program {
 }
 
 /// A kernel: a module for Vulkan with the entry point `main`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// Words of the module; empty for a kernel that could not be compiled.
     pub words: Vec<u32>,
