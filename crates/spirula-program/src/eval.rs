@@ -101,6 +101,11 @@ impl Operator {
 }
 
 fn to_f64(bits: u64, ty: Scalar) -> f64 {
+    match ty {
+        Scalar::F64 => return f64::from_bits(bits),
+        Scalar::F32 => return f32::from_bits(bits as u32).into(),
+        _ => {}
+    }
     let format = ty.format().unwrap_or(Format::F64);
     f64::from_bits(float_to_float(
         bits,
@@ -111,6 +116,9 @@ fn to_f64(bits: u64, ty: Scalar) -> f64 {
 }
 
 fn from_f32(value: f32, ty: Scalar) -> u64 {
+    if ty == Scalar::F32 {
+        return value.to_bits().into();
+    }
     let format = ty.format().unwrap_or(Format::F32);
     float_to_float(
         value.to_bits().into(),

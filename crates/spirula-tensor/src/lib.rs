@@ -6,9 +6,11 @@
 //! - [`passes`]: fusion and what goes with it.
 //! - [`schedule`]: dispatches, tiles, workgroup memory, workgroups and invocations.
 //! - [`compile()`]: all of it, to programs of `spirula-kernel`.
+//! - [`evaluate`]: running them by definition, to compare with.
 
 mod build;
 mod compile;
+mod eval;
 pub mod ir;
 mod lower;
 pub mod passes;
@@ -17,4 +19,5 @@ pub mod schedule;
 
 pub use build::Builder;
 pub use compile::{compile, stages};
+pub use eval::{EvalError, evaluate};
 pub use print::print;
