@@ -25,7 +25,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["spirula-source", "spirula-kernel", "spirula-program"],
     ),
     ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
-    ("spirula-stablehlo", &["spirula-source"]),
+    (
+        "spirula-stablehlo",
+        &["spirula-source", "spirula-program", "spirula-tensor"],
+    ),
     ("spirula-opt", &["spirula-source", "spirula-spirv"]),
     (
         "spirula-cpu",

@@ -210,7 +210,7 @@ impl Machine<'_> {
         self.spend((all as u64).saturating_mul(64))?;
         let mut results: Vec<Constant> = operands.iter().map(|o| (**o).clone()).collect();
         let mut less = Function1::new(&sort.comparator);
-        let lines = if count == 0 { 0 } else { all / count };
+        let lines = all.checked_div(count).unwrap_or(0);
         for line in 0..lines {
             let start = line / inner * inner * count + line % inner;
             let order = merge_sort((0..count).collect(), &mut |a, b| {

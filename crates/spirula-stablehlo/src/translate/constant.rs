@@ -1,0 +1,103 @@
+//! Constants.
+
+use super::element::Element;
+use super::error::Result;
+use super::translator::{Tensor, Translator, tensor_type};
+use crate::mlir::{ElementsRef, Op};
+use spirula_program::{Literal, Scalar};
+use spirula_tensor::ir::{Constant, TensorType, Value};
+
+/// The elements that an attribute has, as a tensor.
+pub(super) fn elements(t: &mut Translator<'_>, op: Op, name: &str) -> Result<Tensor> {
+    let module = t.module;
+    let found = module.elements(op, name);
+    let found = found.ok_or_else(|| t.unsupported(op, "constant without elements"))?;
+    let (element, shape) = tensor_type(module, module.place(op), found.ty)?;
+    let stored = element.stored();
+    let ty = TensorType {
+        element: stored.storage(),
+        shape,
+    };
+    let count = ty.elements().unwrap_or(0);
+    let parts = stored.parts();
+    let width = found.data.len()
+        / parts
+        / if found.splat {
+            1
+        } else {
+            count.max(1) as usize
+        };
+    let expected = if found.splat { 1 } else { count as usize } * parts * width;
+    let is_whole = (count == 0 || found.data.len() == expected) && width <= 8;
+    t.ensure(op, is_whole, "has elements of another type")?;
+    let mut tensors: Vec<Value> = Vec::new();
+    for part in 0..parts {
+        tensors.push(match found.splat || count == 0 {
+            true => {
+                let bits = bits(stored, &found, width, part);
+                t.builder.splat(Literal::new(ty.element, bits), &ty.shape)
+            }
+            false => {
+                let size = ty.element.size() as usize;
+                let mut bytes = Vec::with_capacity(count as usize * size);
+                for at in 0..count as usize {
+                    let bits = bits(stored, &found, width, at * parts + part);
+                    bytes.extend_from_slice(&bits.to_le_bytes()[..size]);
+                }
+                t.builder.constant(Constant {
+                    ty: ty.clone(),
+                    bytes,
+                })
+            }
+        });
+    }
+    Ok(Tensor::of(element, &tensors))
+}
+
+/// An element, as it is stored.
+fn bits(element: Element, elements: &ElementsRef<'_>, width: usize, at: usize) -> u64 {
+    let bytes = elements
+        .data
+        .get(at * width..(at + 1) * width)
+        .unwrap_or(&[]);
+    let bits = bytes
+        .iter()
+        .rev()
+        .fold(0, |bits, b| bits << 8 | u64::from(*b));
+    stored_bits(element, bits)
+}
+
+/// The low bits of an element as it is stored: with their sign, if the type has one.
+pub(super) fn stored_bits(element: Element, bits: u64) -> u64 {
+    match element {
+        Element::Int { width, signed } if width < 8 => {
+            let shift = 64 - width;
+            let extended = match signed {
+                true => (((bits << shift) as i64) >> shift) as u64,
+                false => bits << shift >> shift,
+            };
+            element.storage().truncate(extended)
+        }
+        _ => bits,
+    }
+}
+
+/// The value of a constant of one element.
+pub(super) fn scalar_bits(t: &Translator<'_>, op: Op, element: Element) -> Option<Vec<Literal>> {
+    let found = t.module.elements(op, "value")?;
+    let parts = element.parts();
+    let width = found.data.len() / parts;
+    let literal = |part| {
+        let bits = bits(element, &found, width, part);
+        Literal::new(element.storage(), bits)
+    };
+    let is_one = found.splat || t.module.types.elements(found.ty) == Some(1);
+    (is_one && width > 0 && width <= Scalar::I64.size() as usize)
+        .then(|| (0..parts).map(literal).collect())
+}
+
+/// `constant`
+pub(super) fn constant(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let tensor = elements(t, op, "value")?;
+    t.give_one(op, tensor)
+}

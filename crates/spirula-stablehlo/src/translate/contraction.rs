@@ -1,0 +1,249 @@
+//! Products: of matrices and tensors, convolutions.
+
+use super::error::Result;
+use super::reduction::{counts, windows};
+use super::scalar::Calc;
+use super::translator::Translator;
+use crate::mlir::Op;
+use spirula_program::Op as Scalar;
+use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured};
+
+/// Which dimensions of the operands of a product belong together.
+struct Pairs {
+    batch: [Vec<usize>; 2],
+    contracting: [Vec<usize>; 2],
+}
+
+/// `dot_general`
+pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let numbers = t.module.attribute(op, "dot_dimension_numbers");
+    let numbers = numbers.ok_or_else(|| t.invalid(op, "a product has no dimensions"))?;
+    let ranks = [0, 1].map(|at| t.operand(op, at).map(|operand| t.shape(&operand).len()));
+    let [l, r] = ranks;
+    let (l, r) = (l?, r?);
+    let of = |field: &str, rank| {
+        let found = t.module.field_integers(numbers, field);
+        t.dimensions(op, field, &found, rank)
+    };
+    let pairs = Pairs {
+        batch: [
+            of("lhs_batching_dimensions", l)?,
+            of("rhs_batching_dimensions", r)?,
+        ],
+        contracting: [
+            of("lhs_contracting_dimensions", l)?,
+            of("rhs_contracting_dimensions", r)?,
+        ],
+    };
+    product(t, op, &pairs)
+}
+
+/// `dot`: the last dimension of one with the first of the other.
+pub(super) fn dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let rank = t.shape(&operand).len();
+    t.ensure(op, rank > 0, "has an operand of rank 0")?;
+    let pairs = Pairs {
+        batch: [Vec::new(), Vec::new()],
+        contracting: [vec![rank - 1], vec![0]],
+    };
+    product(t, op, &pairs)
+}
+
+fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
+    let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (result, _) = t.result_type(op, 0)?;
+    let shapes = [t.shape(&l), t.shape(&r)];
+    let mut s = Structured::default();
+    let mut positions: [Vec<Option<Node>>; 2] =
+        [vec![None; shapes[0].len()], vec![None; shapes[1].len()]];
+    join(
+        t,
+        op,
+        &mut s,
+        &shapes,
+        &pairs.batch,
+        &mut positions,
+        AxisKind::Parallel,
+    )?;
+    for side in 0..2 {
+        for at in 0..shapes[side].len() {
+            if positions[side][at].is_none() && !pairs.contracting[side].contains(&at) {
+                positions[side][at] = Some(s.axis(shapes[side][at], AxisKind::Parallel));
+            }
+        }
+    }
+    join(
+        t,
+        op,
+        &mut s,
+        &shapes,
+        &pairs.contracting,
+        &mut positions,
+        AxisKind::Reduction,
+    )?;
+    let [l_at, r_at] = positions.map(|nodes| nodes.into_iter().flatten().collect::<Vec<Node>>());
+    let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
+    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), None, result)?;
+    let tensor = t.finish(s, &value);
+    t.give_one(op, tensor)
+}
+
+/// Adds an axis for each pair of dimensions.
+fn join(
+    t: &Translator<'_>,
+    op: Op,
+    s: &mut Structured,
+    shapes: &[Shape; 2],
+    pairs: &[Vec<usize>; 2],
+    positions: &mut [Vec<Option<Node>>; 2],
+    kind: AxisKind,
+) -> Result<()> {
+    let same = pairs[0].len() == pairs[1].len();
+    t.ensure(op, same, "has different numbers of dimensions")?;
+    for (l, r) in pairs[0].iter().zip(&pairs[1]) {
+        let valid = *l < shapes[0].len() && *r < shapes[1].len();
+        let fits = valid && shapes[0][*l] == shapes[1][*r];
+        let free = fits && positions[0][*l].is_none() && positions[1][*r].is_none();
+        t.ensure(op, free, "has operands of different sizes")?;
+        let index = s.axis(shapes[0][*l], kind);
+        positions[0][*l] = Some(index);
+        positions[1][*r] = Some(index);
+    }
+    Ok(())
+}
+
+/// Dimensions of one side of a convolution.
+struct Layout {
+    first: usize,
+    second: usize,
+    spatial: Vec<usize>,
+}
+
+fn layout(t: &Translator<'_>, op: Op, names: [&str; 3], rank: usize) -> Result<Layout> {
+    let numbers = t.module.attribute(op, "dimension_numbers");
+    let numbers = numbers.ok_or_else(|| t.invalid(op, "a convolution has no dimensions"))?;
+    let mut all = vec![
+        t.module.field_integer(numbers, names[0]),
+        t.module.field_integer(numbers, names[1]),
+    ];
+    all.extend(t.module.field_integers(numbers, names[2]));
+    let all = t.dimensions(op, "dimension_numbers", &all, rank)?;
+    t.ensure(op, all.len() == rank, "has dimensions of another rank")?;
+    Ok(Layout {
+        first: all[0],
+        second: all[1],
+        spatial: all[2..].to_vec(),
+    })
+}
+
+/// `convolution`
+pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (result, _) = t.result_type(op, 0)?;
+    let (input, kernel) = (t.sizes(op, &l)?, t.sizes(op, &r)?);
+    let rank = input.len();
+    t.ensure(
+        op,
+        rank >= 2 && kernel.len() == rank,
+        "has operands of wrong ranks",
+    )?;
+    let from = layout(
+        t,
+        op,
+        [
+            "input_batch_dimension",
+            "input_feature_dimension",
+            "input_spatial_dimensions",
+        ],
+        rank,
+    )?;
+    let by = layout(
+        t,
+        op,
+        [
+            "kernel_input_feature_dimension",
+            "kernel_output_feature_dimension",
+            "kernel_spatial_dimensions",
+        ],
+        rank,
+    )?;
+    let to = layout(
+        t,
+        op,
+        [
+            "output_batch_dimension",
+            "output_feature_dimension",
+            "output_spatial_dimensions",
+        ],
+        rank,
+    )?;
+    let of = |sizes: &[u64], at: &[usize]| at.iter().map(|at| sizes[*at]).collect::<Vec<u64>>();
+    let spatial = (of(&input, &from.spatial), of(&kernel, &by.spatial));
+    let windows = windows(
+        t,
+        op,
+        &spatial.0,
+        &spatial.1,
+        ["lhs_dilation", "rhs_dilation"],
+    )?;
+    let reversal = t.integers_or(op, "window_reversal", windows.len(), 0)?;
+    let groups = |name| t.module.integer(op, name).unwrap_or(1).max(1) as u64;
+    let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
+    let (outputs, inputs) = (kernel[by.second], kernel[by.first]);
+    let fits = input[from.second] == inputs.saturating_mul(features)
+        && input[from.first] % batches == 0
+        && outputs % features == 0
+        && outputs % batches == 0;
+    t.ensure(op, fits, "has wrong numbers of features or groups")?;
+    let mut shape: Shape = std::iter::repeat_n(Dim::Static(0), rank).collect();
+    shape[to.first] = Dim::Static(input[from.first] / batches);
+    shape[to.second] = Dim::Static(outputs);
+    for (at, size) in to.spatial.iter().zip(counts(t, op, &windows)?) {
+        shape[*at] = size;
+    }
+    let mut s = Structured::parallel(&shape);
+    let point = s.point();
+    let mut l_at = point.clone();
+    let mut r_at = point.clone();
+    let offsets: Vec<Node> = windows
+        .iter()
+        .map(|window| s.axis(Dim::Static(window.size), AxisKind::Reduction))
+        .collect();
+    let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
+    let mut c = Calc::new(&mut s.body);
+    let mut guard = c.truth(true);
+    for (at, window) in windows.iter().enumerate() {
+        let (index, inside) = window.index(&mut c, point[to.spatial[at]], offsets[at]);
+        guard = c.and(guard, inside);
+        l_at[from.spatial[at]] = index;
+        let last = c.body.i64(window.size as i64 - 1);
+        r_at[by.spatial[at]] = match reversal[at] {
+            0 => offsets[at],
+            _ => c.sub(last, offsets[at]),
+        };
+    }
+    let group = |c: &mut Calc<'_>, count: u64, size: u64| {
+        let by = c.body.i64((outputs / count).max(1) as i64);
+        let group = c.op2(Scalar::SDiv, point[to.second], by);
+        let size = c.body.i64(size as i64);
+        c.mul(group, size)
+    };
+    let first = group(&mut c, features, inputs);
+    l_at[from.second] = if features > 1 {
+        c.add(first, feature)
+    } else {
+        feature
+    };
+    let first = group(&mut c, batches, input[from.first] / batches);
+    l_at[from.first] = match batches {
+        1 => point[to.first],
+        _ => c.add(first, point[to.first]),
+    };
+    r_at[by.first] = feature;
+    r_at[by.second] = point[to.second];
+    let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
+    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
+    let tensor = t.finish(s, &value);
+    t.give_one(op, tensor)
+}

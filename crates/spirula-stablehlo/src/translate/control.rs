@@ -1,0 +1,263 @@
+//! Calls, control flow, and operations on whole values.
+
+use super::check;
+use super::error::Result;
+use super::translator::{Item, Tensor, Translator};
+use crate::mlir::{Block as MlirBlock, Op};
+use spirula_program::{Literal, Op as Scalar};
+use spirula_tensor::ir::{Block, Value};
+
+/// `func.call`
+pub(super) fn call(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    call_by(t, op, "callee")
+}
+
+/// `composite`: its decomposition.
+pub(super) fn composite(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    call_by(t, op, "decomposition")
+}
+
+fn call_by(t: &mut Translator<'_>, op: Op, attribute: &str) -> Result<()> {
+    let module = t.module;
+    let callee = module.callee(op, attribute);
+    let callee = callee.ok_or_else(|| t.invalid(op, "a call names no function"))?;
+    let operands = module.operands(op).iter();
+    let arguments = operands
+        .map(|value| t.item(op, *value))
+        .collect::<Result<_>>()?;
+    let results = t.call(op, callee, arguments)?;
+    t.give_items(op, results)
+}
+
+/// `custom_call`: checks, and markers that say nothing about values.
+pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let target = t.module.text(op, "call_target_name").unwrap_or_default();
+    if let Some(name) = target.strip_prefix("check.") {
+        check::check(t, op, name)?;
+        return checked(t, op);
+    }
+    match target {
+        "Sharding"
+        | "SPMDFullToShardShape"
+        | "SPMDShardToFullShape"
+        | "annotate_device_placement" => identity(t, op),
+        _ => Err(t.unsupported(op, format!("custom_call @{target}"))),
+    }
+}
+
+/// The result of a check that has one: nobody may use what is only compared afterwards.
+fn checked(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    if t.module.results(op).len() == 0 {
+        return Ok(());
+    }
+    let value = t
+        .builder
+        .splat(Literal::new(spirula_program::Scalar::Bool, 1), &[]);
+    t.give_one(op, Tensor::new(super::element::Element::Bool, value))
+}
+
+/// `check.expect_…`
+pub(super) fn expect(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let name = t.module.name(op);
+    check::check(t, op, name.strip_prefix("check.").unwrap_or(name))
+}
+
+/// Operations whose results are their operands.
+pub(super) fn identity(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.module.operands(op).iter();
+    let items = operands
+        .map(|value| t.item(op, *value))
+        .collect::<Result<_>>()?;
+    t.give_items(op, items)
+}
+
+/// `tuple`
+pub(super) fn tuple(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.module.operands(op).iter();
+    let items = operands
+        .map(|value| t.item(op, *value))
+        .collect::<Result<_>>()?;
+    t.give_items(op, vec![Item::Tuple(items)])
+}
+
+/// `get_tuple_element`
+pub(super) fn get_tuple_element(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let at = usize::try_from(t.integer(op, "index")?).unwrap_or(usize::MAX);
+    let operand = t.module.operands(op).first().copied();
+    let item = match operand {
+        Some(value) => t.item(op, value)?,
+        None => Item::Token,
+    };
+    match item {
+        Item::Tuple(items) if at < items.len() => t.give_items(op, vec![items[at].clone()]),
+        _ => Err(t.invalid(op, "a tuple has no such element")),
+    }
+}
+
+/// `after_all` and `create_token`
+pub(super) fn token(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    t.give_items(op, vec![Item::Token])
+}
+
+/// `replica_id` and `partition_id`: there is one of each.
+pub(super) fn first_id(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (element, shape) = t.result_type(op, 0)?;
+    let zero = t.builder.splat(Literal::new(element.storage(), 0), &shape);
+    t.give_one(op, Tensor::new(element, zero))
+}
+
+/// All parts of tensors, in order.
+fn parts(items: &[Item]) -> Vec<Value> {
+    let of = |item: &Item| match item {
+        Item::Tensor(tensor) => tensor.parts.to_vec(),
+        Item::Tuple(items) => parts(items),
+        Item::Token => Vec::new(),
+    };
+    items.iter().flat_map(of).collect()
+}
+
+/// Items like others, of other parts.
+fn with_parts(items: &[Item], parts: &mut impl Iterator<Item = Value>) -> Vec<Item> {
+    let replaced = items.iter().map(|item| match item {
+        Item::Tensor(tensor) => Item::Tensor(Tensor {
+            element: tensor.element,
+            parts: tensor.parts.iter().filter_map(|_| parts.next()).collect(),
+        }),
+        Item::Tuple(items) => Item::Tuple(with_parts(items, parts)),
+        Item::Token => Item::Token,
+    });
+    replaced.collect()
+}
+
+/// `while`
+pub(super) fn repeat(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.module.operands(op).iter();
+    let initial: Vec<Item> = operands
+        .map(|value| t.item(op, *value))
+        .collect::<Result<_>>()?;
+    let values = parts(&initial);
+    let condition = loop_block(t, op, 0, &initial, &values)?;
+    t.ensure(
+        op,
+        t.builder.function().block(condition).results.len() == 1,
+        "has a wrong condition",
+    )?;
+    let body = loop_block(t, op, 1, &initial, &values)?;
+    let results = t.builder.repeat(&values, condition, body);
+    let items = with_parts(&initial, &mut results.into_iter());
+    t.give_items(op, items)
+}
+
+fn loop_block(
+    t: &mut Translator<'_>,
+    op: Op,
+    region: usize,
+    initial: &[Item],
+    values: &[Value],
+) -> Result<Block> {
+    let types: Vec<_> = values.iter().map(|v| t.builder.ty(*v).clone()).collect();
+    let block = t.region(op, region)?;
+    let parameters = t.builder.begin_block(&types);
+    let items = with_parts(initial, &mut parameters.into_iter());
+    let arguments = t.module.arguments(block);
+    t.ensure(
+        op,
+        arguments.len() == items.len(),
+        "has a region of another type",
+    )?;
+    for (argument, item) in arguments.zip(items) {
+        t.matches(op, t.module.type_of(argument), &item)?;
+        t.bind(argument, item);
+    }
+    let results = t.nested_block(block)?;
+    if region == 1 {
+        t.ensure(
+            op,
+            results.len() == initial.len(),
+            "has a region of another type",
+        )?;
+        let mut arguments = t.module.arguments(block).zip(&results);
+        arguments.try_for_each(|(like, item)| t.matches(op, t.module.type_of(like), item))?;
+    }
+    let results = parts(&results);
+    Ok(t.builder.end_block(&results))
+}
+
+/// `if`
+pub(super) fn choose(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let condition = t.operand(op, 0)?;
+    let is_truth = condition.element == super::element::Element::Bool;
+    t.ensure(
+        op,
+        is_truth && t.shape(&condition).is_empty(),
+        "has a wrong condition",
+    )?;
+    let (then, items) = branch(t, op, 0)?;
+    let (otherwise, other) = branch(t, op, 1)?;
+    t.ensure(
+        op,
+        items.len() == other.len(),
+        "has branches of different types",
+    )?;
+    let results = t.builder.choose(condition.part(), then, otherwise);
+    give_branches(t, op, &items, results)
+}
+
+fn give_branches(t: &mut Translator<'_>, op: Op, like: &[Item], results: Vec<Value>) -> Result<()> {
+    let items = with_parts(like, &mut results.into_iter());
+    t.give_items(op, items)
+}
+
+/// A branch as a block, and what it gives, which is of the types of the operation's results.
+fn branch(t: &mut Translator<'_>, op: Op, at: usize) -> Result<(Block, Vec<Item>)> {
+    let block: MlirBlock = t.region(op, at)?;
+    let _ = t.builder.begin_block(&[]);
+    let items = t.nested_block(block)?;
+    let results = t.module.results(op);
+    t.ensure(
+        op,
+        results.len() == items.len(),
+        "has a branch of another type",
+    )?;
+    for (result, item) in results.zip(&items) {
+        t.matches(op, t.module.type_of(result), item)?;
+    }
+    let results = parts(&items);
+    Ok((t.builder.end_block(&results), items))
+}
+
+/// `case`: a chain of `if`s; an index outside takes the last branch.
+pub(super) fn case(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let index = t.operand(op, 0)?;
+    t.ensure(
+        op,
+        t.shape(&index).is_empty() && !index.parts.is_empty(),
+        "has a wrong index",
+    )?;
+    let count = t.module.regions(op).len();
+    t.ensure(op, count > 0, "has no branches")?;
+    let mut opened = Vec::new();
+    let mut given = Vec::new();
+    for at in 0..count - 1 {
+        let condition = t.builder.elementwise(&[index.part()], |body, v| {
+            let number = Literal::new(body.ty(v[0]), at as u64);
+            let number = body.literal(number);
+            body.op(Scalar::Eq, &[v[0], number])
+        });
+        let (then, items) = branch(t, op, at)?;
+        given = items;
+        opened.push((condition, then));
+        let _ = t.builder.begin_block(&[]);
+    }
+    let block = t.region(op, count - 1)?;
+    let items = t.nested_block(block)?;
+    let mut results = parts(&items);
+    if opened.is_empty() {
+        given = items;
+    }
+    while let Some((condition, then)) = opened.pop() {
+        let otherwise = t.builder.end_block(&results);
+        results = t.builder.choose(condition, then, otherwise);
+    }
+    give_branches(t, op, &given, results)
+}

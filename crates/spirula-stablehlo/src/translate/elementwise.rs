@@ -1,0 +1,117 @@
+//! Operations that compute each element from one element of each operand.
+
+use super::element::Element;
+use super::error::Result;
+use super::scalar::{Calc, Call, Function, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::Op;
+use spirula_tensor::ir::{Node, Shape, Structured, Value};
+
+impl Translator<'_> {
+    /// An element of a tensor.
+    pub fn read(&self, s: &mut Structured, tensor: &Tensor, position: &[Node]) -> Val {
+        let ty = tensor.element.storage();
+        let parts = tensor.parts.iter();
+        Val {
+            element: tensor.element,
+            nodes: parts
+                .map(|part| s.body.element(*part, ty, position))
+                .collect(),
+        }
+    }
+
+    /// The element of a tensor of rank 0 as an index.
+    pub fn read_index(&self, s: &mut Structured, tensor: &Tensor, position: &[Node]) -> Node {
+        let value = self.read(s, tensor, position);
+        let is_signed = !tensor.element.is_unsigned();
+        Calc::new(&mut s.body).resize(spirula_program::Scalar::I64, is_signed, value.node())
+    }
+
+    /// A structured operation that gives one value at each point.
+    pub fn finish(&mut self, mut s: Structured, value: &Val) -> Tensor {
+        for node in &value.nodes {
+            s.give(*node);
+        }
+        let parts: Vec<Value> = self.builder.structured(s);
+        Tensor::of(value.element, &parts)
+    }
+
+    /// A value at each point of a shape.
+    pub fn map(
+        &mut self,
+        shape: &Shape,
+        compute: impl FnOnce(&mut Self, &mut Structured, &[Node]) -> Result<Val>,
+    ) -> Result<Tensor> {
+        let mut s = Structured::parallel(shape);
+        let point = s.point();
+        let value = compute(self, &mut s, &point)?;
+        Ok(self.finish(s, &value))
+    }
+
+    /// Elements of a tensor at positions computed from the index in a shape.
+    pub fn moved(
+        &mut self,
+        tensor: &Tensor,
+        shape: &Shape,
+        position: impl FnOnce(&mut Calc<'_>, &[Node]) -> Vec<Node>,
+    ) -> Result<Tensor> {
+        self.map(shape, |t, s, point| {
+            let position = position(&mut Calc::new(&mut s.body), point);
+            Ok(t.read(s, tensor, &position))
+        })
+    }
+}
+
+impl Call<'_> {
+    /// Operands have one type, but for those whose meaning is to bring types together.
+    pub(super) fn check_operands(&self, t: &Translator<'_>, operands: &[Val]) -> Result<()> {
+        let is_select = t.module.name(self.op).ends_with("select");
+        let (first, rest) = operands.split_at(usize::from(is_select).min(operands.len()));
+        let condition = first.iter().all(|val| val.element == Element::Bool);
+        let mut pairs = rest.windows(2);
+        let same = pairs.all(|pair| pair[0].element == pair[1].element);
+        t.ensure(
+            self.op,
+            condition && same,
+            "has operands of different types",
+        )
+    }
+}
+
+/// Translates an operation that a row of the scalar table computes.
+pub(super) fn elementwise(
+    t: &mut Translator<'_>,
+    op: Op,
+    arity: usize,
+    function: Function,
+) -> Result<()> {
+    let module = t.module;
+    let operands = t.operands(op)?;
+    t.ensure(op, operands.len() == arity, "has too few or many operands")?;
+    let (result, shape) = t.result_type(op, 0)?;
+    let tensor = t.map(&shape, |t, s, point| {
+        let mut values = Vec::new();
+        for operand in &operands {
+            let own = t.shape(operand);
+            let position = match own.is_empty() {
+                true => &[],
+                false => point,
+            };
+            t.ensure(
+                op,
+                own.is_empty() || own == shape,
+                "has operands of different shapes",
+            )?;
+            values.push(t.read(s, operand, position));
+        }
+        let call = Call { module, op, result };
+        call.check_operands(t, &values)?;
+        let value = function(&mut Calc::new(&mut s.body), &call, &values);
+        value.ok_or_else(|| {
+            let of = operands.first().map(|operand| operand.element.to_string());
+            let what = format!("{} of {}", module.name(op), of.unwrap_or_default());
+            t.unsupported(op, what)
+        })
+    })?;
+    t.give_one(op, tensor)
+}

@@ -1,0 +1,201 @@
+//! `gather` and `torch_index_select`.
+
+use super::element::Element;
+use super::error::Result;
+use super::movement::clamp;
+use super::scalar::Calc;
+use super::translator::{Tensor, Translator};
+use crate::mlir::{Attr, Op};
+use spirula_tensor::ir::{Dim, Node, Shape, Structured};
+
+/// How the dimensions of the operand, of the indices, and of the slices belong together; the names
+/// of gather, which scatter mirrors.
+pub(super) struct Numbers {
+    /// Dimensions of the slices in the result.
+    pub offset: Vec<usize>,
+    /// Dimensions of the operand that the slices do not have.
+    pub collapsed: Vec<usize>,
+    /// Dimensions of the operand that run along with dimensions of the indices.
+    pub batching: Vec<usize>,
+    /// Those dimensions of the indices.
+    pub indices_batching: Vec<usize>,
+    /// The dimension of the operand for each element of an index.
+    pub index_map: Vec<usize>,
+    /// The dimension of the indices that has an index's elements; the rank, if they have one.
+    pub vector: usize,
+}
+
+/// Names of the fields in the order of [`Numbers`].
+pub(super) const GATHER: [&str; 6] = [
+    "offset_dims",
+    "collapsed_slice_dims",
+    "operand_batching_dims",
+    "start_indices_batching_dims",
+    "start_index_map",
+    "index_vector_dim",
+];
+
+impl Numbers {
+    /// Reads and checks an attribute.
+    pub fn new(
+        t: &Translator<'_>,
+        op: Op,
+        attr: Attr,
+        names: [&str; 6],
+        (operand, indices, result): (usize, &[u64], usize),
+    ) -> Result<Numbers> {
+        let list = |at: usize, rank| {
+            let found = t.module.field_integers(attr, names[at]);
+            t.dimensions(op, names[at], &found, rank)
+        };
+        let rank = indices.len();
+        let vector = t.module.field_integer(attr, names[5]);
+        let vector = usize::try_from(vector).unwrap_or(usize::MAX);
+        t.ensure(op, vector <= rank, "has a wrong index_vector_dim")?;
+        let numbers = Numbers {
+            offset: list(0, result)?,
+            collapsed: list(1, operand)?,
+            batching: list(2, operand)?,
+            indices_batching: list(3, rank)?,
+            index_map: list(4, operand)?,
+            vector,
+        };
+        let components = indices.get(vector).copied().unwrap_or(1);
+        let batch_rank = rank - usize::from(vector < rank);
+        let overlaps = numbers
+            .collapsed
+            .iter()
+            .any(|at| numbers.batching.contains(at));
+        let fits = components == numbers.index_map.len() as u64
+            && numbers.batching.len() == numbers.indices_batching.len()
+            && !numbers.indices_batching.contains(&vector)
+            && !overlaps
+            && operand == numbers.offset.len() + numbers.collapsed.len() + numbers.batching.len()
+            && result == numbers.offset.len() + batch_rank;
+        t.ensure(op, fits, "has dimension numbers that do not fit")?;
+        Ok(numbers)
+    }
+
+    /// Dimensions of the operand that slices have, in order.
+    pub fn kept(&self, rank: usize) -> Vec<usize> {
+        let dropped = |at: &usize| self.collapsed.contains(at) || self.batching.contains(at);
+        (0..rank).filter(|at| !dropped(at)).collect()
+    }
+
+    /// The indices of the point of a result that do not belong to the slice.
+    pub fn batch(&self, point: &[Node]) -> Vec<Node> {
+        let all = point.iter().enumerate();
+        all.filter(|(at, _)| !self.offset.contains(at))
+            .map(|(_, node)| *node)
+            .collect()
+    }
+
+    /// The position of an element of an index.
+    fn index_position(
+        &self,
+        s: &mut Structured,
+        batch: &[Node],
+        rank: usize,
+        at: usize,
+    ) -> Vec<Node> {
+        let mut position = batch.to_vec();
+        if self.vector < rank {
+            position.insert(self.vector, s.body.i64(at as i64));
+        }
+        position
+    }
+
+    /// Where the slice of a batch begins in the operand: an index for each of its dimensions; each
+    /// element of an index goes through `adjust` with its dimension.
+    pub fn start(
+        &self,
+        t: &Translator<'_>,
+        s: &mut Structured,
+        indices: &Tensor,
+        (batch, rank): (&[Node], usize),
+        mut adjust: impl FnMut(&mut Calc<'_>, Node, usize) -> Node,
+    ) -> Vec<Node> {
+        let mut start = vec![s.body.i64(0); rank];
+        let indices_rank = t.shape(indices).len();
+        for (at, dimension) in self.index_map.iter().enumerate() {
+            let position = self.index_position(s, batch, indices_rank, at);
+            let index = t.read_index(s, indices, &position);
+            start[*dimension] = adjust(&mut Calc::new(&mut s.body), index, *dimension);
+        }
+        for (dimension, at) in self.batching.iter().zip(&self.indices_batching) {
+            let at = at - usize::from(self.vector < *at);
+            start[*dimension] = batch[at];
+        }
+        start
+    }
+}
+
+/// `gather`
+pub(super) fn gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let slice = t.integers(op, "slice_sizes")?;
+    gather_by(t, op, &slice)
+}
+
+/// `dynamic_gather` with known slice sizes.
+pub(super) fn dynamic_gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let sizes = t.module.operands(op).get(2).copied();
+    let attr = sizes.and_then(|value| t.module.defining_op(value));
+    let slice = attr.and_then(|constant| t.module.integers(constant, "value"));
+    let slice = slice.ok_or_else(|| t.dynamic(op))?;
+    gather_by(t, op, &slice)
+}
+
+fn gather_by(t: &mut Translator<'_>, op: Op, slice: &[i64]) -> Result<()> {
+    let (operand, indices) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (_, result) = t.result_type(op, 0)?;
+    let attr = t.module.attribute(op, "dimension_numbers");
+    let attr = attr.ok_or_else(|| t.invalid(op, "gather has no dimension numbers"))?;
+    let (sizes, index_sizes) = (t.sizes(op, &operand)?, t.sizes(op, &indices)?);
+    let is_index = matches!(indices.element, Element::Int { .. });
+    t.ensure(op, is_index, "has indices that are no integers")?;
+    let rank = sizes.len();
+    let ranks = (rank, &index_sizes[..], result.len());
+    let numbers = Numbers::new(t, op, attr, GATHER, ranks)?;
+    t.ensure(op, slice.len() == rank, "has too few or many sizes")?;
+    let mut greatest = Vec::new();
+    for (size, slice) in sizes.iter().zip(slice) {
+        let rest = u64::try_from(*slice)
+            .ok()
+            .and_then(|slice| size.checked_sub(slice));
+        t.ensure(op, rest.is_some(), "has slices larger than its operand")?;
+        greatest.extend(rest);
+    }
+    let kept = numbers.kept(rank);
+    let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result.len());
+    let tensor = t.map(&shape, |t, s, point| {
+        let batch = numbers.batch(point);
+        let mut position = numbers.start(t, s, &indices, (&batch, rank), |c, index, at| {
+            clamp(c, index, greatest[at])
+        });
+        let mut c = Calc::new(&mut s.body);
+        for (from, to) in numbers.offset.iter().zip(&kept) {
+            position[*to] = c.add(position[*to], point[*from]);
+        }
+        Ok(t.read(s, &operand, &position))
+    })?;
+    t.give_one(op, tensor)
+}
+
+fn gather_shape(
+    numbers: &Numbers,
+    kept: &[usize],
+    slice: &[i64],
+    indices: &[u64],
+    rank: usize,
+) -> Shape {
+    let mut batch = indices.to_vec();
+    if numbers.vector < batch.len() {
+        batch.remove(numbers.vector);
+    }
+    let mut batch = batch.into_iter();
+    let size = |at: usize| match numbers.offset.iter().position(|offset| *offset == at) {
+        Some(offset) => slice[kept[offset]] as u64,
+        None => batch.next().unwrap_or(0),
+    };
+    (0..rank).map(size).map(Dim::Static).collect()
+}

@@ -1,0 +1,33 @@
+//! Translation into the tensor IR.
+//!
+//! [`translate()`] makes one function of the entry point, what it calls put in place. An operation
+//! is a row of a table: those that compute element by element are functions of scalars
+//! (`scalar/`), which serve maps and the regions of reductions alike; the others (`table`) make
+//! structured operations. Types that the tensor IR lacks are taken apart here ([`Element`]):
+//! a complex tensor is two tensors, which parameters and results have interleaved in a last
+//! dimension of 2; floats of other formats are stored as their bits and computed with as `f32`.
+//!
+//! What a module asks for that is not known is an [`Error::Unsupported`] with its name.
+
+mod check;
+mod constant;
+mod contraction;
+mod control;
+mod element;
+mod elementwise;
+mod entry;
+mod error;
+mod gather;
+mod movement;
+mod reduction;
+mod region;
+mod scalar;
+mod scatter;
+mod sort;
+mod table;
+mod translator;
+
+pub use check::{Check, Likeness};
+pub use element::Element;
+pub use entry::{Interface, Translated, translate};
+pub use error::{Error, Result};

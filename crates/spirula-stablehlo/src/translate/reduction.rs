@@ -1,0 +1,491 @@
+//! Reductions: of dimensions, of windows, and the scatter that reverses those of windows.
+
+use super::element::{Element, native};
+use super::error::Result;
+use super::movement::{choose, dilated};
+use super::region;
+use super::scalar::{Calc, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::{Block, Float, Op};
+use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
+use spirula_tensor::ir::{
+    AxisKind, Body, Combiner, Destination, Dim, Node, Reduction, Shape, Structured, Yield,
+};
+
+/// The format that is folded as `f32`: that of all values, if it has 16 bits or less.
+fn wide(elements: &[Element]) -> Option<Float> {
+    let Some(Element::Float(float)) = elements.first().copied() else {
+        return None;
+    };
+    let same = elements
+        .iter()
+        .all(|element| *element == Element::Float(float));
+    (same && float.width() <= 16).then_some(float)
+}
+
+/// Folds values by a region from initial values; the accumulators, of the region's types.
+fn fold(
+    t: &mut Translator<'_>,
+    op: Op,
+    s: &mut Structured,
+    block: Block,
+    (initial, values): (&[Val], &[Val]),
+) -> Result<Vec<Val>> {
+    let mut types = Vec::new();
+    for argument in t.module.arguments(block) {
+        types.push(t.tensor_type(op, t.module.type_of(argument))?.0);
+    }
+    let count = values.len();
+    t.ensure(
+        op,
+        types.len() == 2 * count && count > 0,
+        "has a region of another type",
+    )?;
+    let wide = wide(&types);
+    let inner: Vec<Element> = types.iter().map(|e| region::widened(*e, wide)).collect();
+    let (combiner, results) = region::combiner(t, op, block, &inner, wide)?;
+    let found = results.iter().map(|val| val.element);
+    t.ensure(
+        op,
+        found.eq(inner[..count].iter().copied()),
+        "has a region of another type",
+    )?;
+    let mut convert = |vals: &[Val], to: &[Element]| -> Result<Vec<Node>> {
+        let mut nodes = Vec::new();
+        for (val, to) in vals.iter().zip(to) {
+            let converted = Calc::new(&mut s.body).convert(val, *to);
+            let converted = converted.ok_or_else(|| t.unsupported(op, "type in a reduction"))?;
+            nodes.extend(converted.nodes);
+        }
+        Ok(nodes)
+    };
+    let initial = convert(initial, &inner[..count])?;
+    let values = convert(values, &inner[count..])?;
+    let mut nodes = s
+        .fold(Reduction {
+            initial,
+            values,
+            combiner,
+        })
+        .into_iter();
+    let mut folded = Vec::new();
+    for (inner, outer) in inner.iter().zip(&types[..count]) {
+        let val = Val {
+            element: *inner,
+            nodes: nodes.by_ref().take(inner.parts()).collect(),
+        };
+        let narrow = Calc::new(&mut s.body).convert(&val, *outer);
+        folded.extend(narrow);
+    }
+    Ok(folded)
+}
+
+/// Results of several accumulators at each point.
+fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Tensor> {
+    for node in results.iter().flat_map(|val| &val.nodes) {
+        s.give(*node);
+    }
+    let mut parts = t.builder.structured(s).into_iter();
+    let tensors = results.iter().map(|val| Tensor {
+        element: val.element,
+        parts: parts.by_ref().take(val.nodes.len()).collect(),
+    });
+    tensors.collect()
+}
+
+/// Inputs of one shape and as many initial values of rank 0.
+fn inputs(t: &Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, Shape)> {
+    let mut operands = t.operands(op)?;
+    let count = operands.len() / 2;
+    t.ensure(
+        op,
+        operands.len() == 2 * count && count > 0,
+        "has a wrong number of operands",
+    )?;
+    let initial = operands.split_off(count);
+    let shape = t.shape(&operands[0]);
+    let same = operands.iter().all(|operand| t.shape(operand) == shape);
+    let scalars = initial.iter().all(|value| t.shape(value).is_empty());
+    t.ensure(op, same && scalars, "has operands of different shapes")?;
+    Ok((operands, initial, shape))
+}
+
+/// `reduce`
+pub(super) fn reduce(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (operands, initial, shape) = inputs(t, op)?;
+    let dimensions = t.integers(op, "dimensions")?;
+    let dimensions = t.dimensions(op, "dimensions", &dimensions, shape.len())?;
+    let block = t.region(op, 0)?;
+    let mut s = Structured::default();
+    let position = s.reduced_position(&shape, &dimensions);
+    let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let values: Vec<Val> = operands
+        .iter()
+        .map(|v| t.read(&mut s, v, &position))
+        .collect();
+    let results = fold(t, op, &mut s, block, (&initial, &values))?;
+    let results = finish(t, s, &results);
+    t.give(op, results)
+}
+
+/// How a window lies over one dimension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Elements of the dimension.
+    pub input: u64,
+    /// Elements of the window.
+    pub size: u64,
+    /// From one window to the next.
+    pub stride: i64,
+    /// In front of the dimension.
+    pub low: i64,
+    /// Behind it.
+    pub high: i64,
+    /// From one element of the dimension to the next.
+    pub base_dilation: i64,
+    /// From one element of the window to the next.
+    pub dilation: i64,
+}
+
+impl Window {
+    /// Number of windows; none where numbers are out of range.
+    pub fn count(&self) -> Option<u64> {
+        const LIMIT: i64 = 1 << 31;
+        let positive = [self.stride, self.base_dilation, self.dilation];
+        let sizes = [self.input as i64, self.size as i64];
+        let in_range = positive.iter().all(|n| (1..LIMIT).contains(n))
+            && sizes.iter().all(|n| (0..LIMIT).contains(n))
+            && self.low.abs() < LIMIT
+            && self.high.abs() < LIMIT;
+        if !in_range {
+            return None;
+        }
+        let spread = |size: i64, by: i64| if size == 0 { 0 } else { (size - 1) * by + 1 };
+        let padded = self.low + spread(sizes[0], self.base_dilation) + self.high;
+        let window = spread(sizes[1], self.dilation);
+        match padded < window {
+            true => Some(0),
+            false => Some(((padded - window) / self.stride + 1) as u64),
+        }
+    }
+
+    /// The index that an element of a window has in the dimension, and whether there is one.
+    pub fn index(&self, c: &mut Calc<'_>, window: Node, element: Node) -> (Node, Node) {
+        let (stride, dilation) = (c.body.i64(self.stride), c.body.i64(self.dilation));
+        let start = c.mul(window, stride);
+        let offset = c.mul(element, dilation);
+        let position = c.add(start, offset);
+        let low = c.body.i64(-self.low);
+        let position = c.add(position, low);
+        dilated(c, position, self.base_dilation, self.input)
+    }
+}
+
+/// Windows over all dimensions, from the attributes that pooling and convolutions share.
+pub(super) fn windows(
+    t: &Translator<'_>,
+    op: Op,
+    input: &[u64],
+    sizes: &[u64],
+    dilations: [&str; 2],
+) -> Result<Vec<Window>> {
+    let rank = input.len();
+    let strides = t.integers_or(op, "window_strides", rank, 1)?;
+    let base = t.integers_or(op, dilations[0], rank, 1)?;
+    let window = t.integers_or(op, dilations[1], rank, 1)?;
+    let padding = t.integers_or(op, "padding", 2 * rank, 0)?;
+    let windows = (0..rank).map(|at| Window {
+        input: input[at],
+        size: sizes[at],
+        stride: strides[at],
+        low: padding[2 * at],
+        high: padding[2 * at + 1],
+        base_dilation: base[at],
+        dilation: window[at],
+    });
+    Ok(windows.collect())
+}
+
+/// Sizes of the window dimensions.
+fn window_sizes(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<u64>> {
+    let sizes = t.integers_or(op, "window_dimensions", rank, 1)?;
+    t.ensure(
+        op,
+        sizes.iter().all(|size| *size > 0),
+        "has an empty window",
+    )?;
+    Ok(sizes.into_iter().map(|size| size as u64).collect())
+}
+
+/// Sizes of a tensor of windows.
+pub(super) fn counts(t: &Translator<'_>, op: Op, windows: &[Window]) -> Result<Shape> {
+    let counts = windows.iter().map(|window| window.count().map(Dim::Static));
+    let counts: Option<Shape> = counts.collect();
+    counts.ok_or_else(|| t.invalid(op, "a window is out of range"))
+}
+
+/// Axes for the elements of windows; those of one element need none.
+fn window_axes(s: &mut Structured, windows: &[Window]) -> Vec<Node> {
+    let index = |window: &Window| match window.size {
+        1 => s.body.i64(0),
+        size => s.axis(Dim::Static(size), AxisKind::Reduction),
+    };
+    windows.iter().map(index).collect()
+}
+
+/// `reduce_window`
+pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (operands, initial, _) = inputs(t, op)?;
+    let input = t.sizes(op, &operands[0])?;
+    let sizes = window_sizes(t, op, input.len())?;
+    let windows = windows(
+        t,
+        op,
+        &input,
+        &sizes,
+        ["base_dilations", "window_dilations"],
+    )?;
+    let block = t.region(op, 0)?;
+    let mut s = Structured::parallel(&counts(t, op, &windows)?);
+    let point = s.point();
+    let offsets = window_axes(&mut s, &windows);
+    let (position, inside) = within(&mut s, &windows, &point, &offsets);
+    let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
+    let mut values = Vec::new();
+    for (operand, initial) in operands.iter().zip(&initial) {
+        let value = t.read(&mut s, operand, &position);
+        values.push(choose(&mut s, inside, &value, initial));
+    }
+    let results = fold(t, op, &mut s, block, (&initial, &values))?;
+    let results = finish(t, s, &results);
+    t.give(op, results)
+}
+
+/// The position of an element of a window, and whether there is one.
+fn within(
+    s: &mut Structured,
+    windows: &[Window],
+    point: &[Node],
+    offsets: &[Node],
+) -> (Vec<Node>, Node) {
+    let mut c = Calc::new(&mut s.body);
+    let mut inside = c.truth(true);
+    let mut position = Vec::new();
+    for (window, (index, offset)) in windows.iter().zip(point.iter().zip(offsets)) {
+        let (index, is_inside) = window.index(&mut c, *index, *offset);
+        position.push(index);
+        inside = c.and(inside, is_inside);
+    }
+    (position, inside)
+}
+
+/// `select_and_scatter`: of each window the element that the selection prefers is found; then the
+/// sources are scattered to those positions.
+pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.operands(op)?;
+    t.ensure(op, operands.len() == 3, "has a wrong number of operands")?;
+    let [operand, source, initial] = [0, 1, 2].map(|at| operands[at].clone());
+    let input = t.sizes(op, &operand)?;
+    let sizes = window_sizes(t, op, input.len())?;
+    let windows = windows(t, op, &input, &sizes, ["", ""])?;
+    let shape = counts(t, op, &windows)?;
+    let fits = shape == t.shape(&source) && t.shape(&initial).is_empty();
+    t.ensure(op, fits, "has a source of another shape")?;
+    let mut s = Structured::parallel(&shape);
+    let point = s.point();
+    let offsets = window_axes(&mut s, &windows);
+    let (position, inside) = within(&mut s, &windows, &point, &offsets);
+    let mut c = Calc::new(&mut s.body);
+    let none = c.body.i64(-1);
+    let mut flat = c.body.i64(0);
+    for (index, size) in position.iter().zip(&input) {
+        let size = c.body.i64(*size as i64);
+        flat = c.mul(flat, size);
+        flat = c.add(flat, *index);
+    }
+    let flat = c.cond(inside, flat, none);
+    let value = t.read(&mut s, &operand, &position);
+    let zero = Val {
+        element: value.element,
+        nodes: value
+            .nodes
+            .iter()
+            .map(|_| s.body.literal(Literal::new(value.element.storage(), 0)))
+            .collect(),
+    };
+    let value = choose(&mut s, inside, &value, &zero);
+    let combiner = preferred(t, op, operand.element)?;
+    let mut initials = zero.nodes.to_vec();
+    initials.push(none);
+    let mut values = value.nodes.to_vec();
+    values.push(flat);
+    let chosen = s.fold(Reduction {
+        initial: initials,
+        values,
+        combiner,
+    });
+    s.give(chosen[chosen.len() - 1]);
+    let positions = t.builder.structured(s)[0];
+    let positions = Tensor::new(Element::I64, positions);
+    scatter_to(t, op, &positions, &source, &initial, &input)
+}
+
+/// Of two candidates, each a value and a position, the one that the selection prefers. The one that
+/// comes first is asked first, whatever the order of the fold; position -1 is no candidate.
+fn preferred(t: &mut Translator<'_>, op: Op, element: Element) -> Result<Combiner> {
+    let block = t.region(op, 0)?;
+    let count = element.parts();
+    let mut body = Body::default();
+    let mut arguments = Vec::new();
+    for side in 0..2 {
+        let first = side * (count + 1);
+        let nodes = (0..count).map(|at| body.argument((first + at) as u32, element.storage()));
+        let val = Val {
+            element,
+            nodes: nodes.collect(),
+        };
+        let at = body.argument((first + count) as u32, Ty::I64);
+        arguments.push((val, at));
+    }
+    let (a, a_at) = arguments[0].clone();
+    let (b, b_at) = arguments[1].clone();
+    let mut c = Calc::new(&mut body);
+    let (zero, is_first) = (c.body.i64(0), c.le(a_at, b_at));
+    let pick = |c: &mut Calc<'_>, condition, a: &Val, b: &Val| {
+        let parts = a.nodes.iter().zip(&b.nodes);
+        let nodes = parts.map(|(a, b)| c.cond(condition, *a, *b)).collect();
+        Val { element, nodes }
+    };
+    let first = pick(&mut c, is_first, &a, &b);
+    let second = pick(&mut c, is_first, &b, &a);
+    let keeps = region::scalars(t, &mut body, block, vec![first, second], None)?;
+    t.ensure(
+        op,
+        keeps.len() == 1 && keeps[0].element == Element::Bool,
+        "has a wrong selection",
+    )?;
+    let mut c = Calc::new(&mut body);
+    let differs = c.op2(Scalar::Eq, keeps[0].node(), is_first);
+    let (a_none, b_none) = (c.lt(a_at, zero), c.lt(b_at, zero));
+    let truth = c.truth(true);
+    let takes_a = c.cond(b_none, truth, differs);
+    let a_some = c.not(a_none);
+    let takes_a = c.and(a_some, takes_a);
+    let mut results = pick(&mut c, takes_a, &a, &b).nodes.to_vec();
+    results.push(c.cond(takes_a, a_at, b_at));
+    Ok(Combiner { body, results })
+}
+
+/// Sources combined at flat positions of a tensor of an initial value.
+fn scatter_to(
+    t: &mut Translator<'_>,
+    op: Op,
+    positions: &Tensor,
+    source: &Tensor,
+    initial: &Tensor,
+    sizes: &[u64],
+) -> Result<()> {
+    let element = source.element;
+    t.ensure(
+        op,
+        initial.element == element,
+        "has an initial value of another type",
+    )?;
+    let count = sizes.iter().product::<u64>();
+    let flat: Shape = [Dim::Static(count)].into_iter().collect();
+    let base = t.broadcast(op, initial, &flat, &[])?;
+    let block = t.region(op, 1)?;
+    let combiners = super::scatter::part_combiners(t, op, block, element)?;
+    let mut s = Structured::parallel(&t.shape(source));
+    let point = s.point();
+    let position = t.read(&mut s, positions, &point).node();
+    let value = t.read(&mut s, source, &point);
+    for (at, combiner) in combiners.into_iter().enumerate() {
+        s.yields.push(Yield {
+            value: value.nodes[at],
+            destination: Destination::Scatter {
+                base: base.parts[at],
+                indices: vec![position],
+                combiner,
+            },
+        });
+    }
+    let parts = t.builder.structured(s);
+    let scattered = Tensor::of(element, &parts);
+    let shape = sizes.iter().map(|size| Dim::Static(*size)).collect();
+    let result = t.reshaped(op, &scattered, shape)?;
+    t.give_one(op, result)
+}
+
+/// The type that sums of products are kept in.
+pub(super) fn accumulator(l: Element, r: Element, result: Element) -> Element {
+    let widest = |float: Float| match native(float) {
+        Some(Ty::F64) => Float::F64,
+        _ => Float::F32,
+    };
+    let all = [l, r, result];
+    let has_f64 = all.iter().any(|e| e.part() == Element::Float(Float::F64));
+    match result {
+        Element::Float(_) if has_f64 => Element::Float(Float::F64),
+        Element::Float(float) => Element::Float(widest(float)),
+        Element::Int { signed, .. } => {
+            let width = |e: &Element| match e.stored() {
+                Element::Int { width, .. } => width,
+                _ => 0,
+            };
+            let width = all.iter().map(width).max().unwrap_or(32);
+            Element::Int { width, signed }
+        }
+        other => other,
+    }
+}
+
+impl Translator<'_> {
+    /// The sum of products over the reduced axes, as a result's type.
+    pub fn sum_of_products(
+        &self,
+        op: Op,
+        s: &mut Structured,
+        (l, r): (&Val, &Val),
+        guard: Option<Node>,
+        result: Element,
+    ) -> Result<Val> {
+        let sum = accumulator(l.element, r.element, result);
+        let error = || self.unsupported(op, format!("product of {}", l.element));
+        let mut c = Calc::new(&mut s.body);
+        let l = c.convert(l, sum).ok_or_else(error)?;
+        let r = c.convert(r, sum).ok_or_else(error)?;
+        let ty = sum.storage();
+        let zero = c.bits(ty, 0);
+        let (mut products, add) = match sum {
+            Element::Bool => (vec![c.and(l.node(), r.node())], Scalar::LogOr),
+            Element::Complex(_) => {
+                let ([a, b], [x, y]) = (l.complex(), r.complex());
+                let (ax, by) = (c.mul(a, x), c.mul(b, y));
+                let (ay, bx) = (c.mul(a, y), c.mul(b, x));
+                (vec![c.sub(ax, by), c.add(ay, bx)], Scalar::FAdd)
+            }
+            Element::Float(_) => (vec![c.mul(l.node(), r.node())], Scalar::FAdd),
+            _ => (vec![c.mul(l.node(), r.node())], Scalar::Add),
+        };
+        if let Some(guard) = guard {
+            for product in &mut products {
+                *product = c.cond(guard, *product, zero);
+            }
+        }
+        let mut nodes = Vec::new();
+        for product in products {
+            nodes.extend(s.fold(Reduction {
+                initial: vec![zero],
+                values: vec![product],
+                combiner: Combiner::of(add, ty),
+            }));
+        }
+        let val = Val {
+            element: sum,
+            nodes: nodes.into(),
+        };
+        let mut c = Calc::new(&mut s.body);
+        c.convert(&val, result).ok_or_else(error)
+    }
+}

@@ -1,0 +1,206 @@
+//! Writing expressions over nodes of a body.
+
+use spirula_program::{Literal, Op, Scalar};
+use spirula_tensor::ir::{Body, Node};
+
+/// Makes nodes; operations on numbers follow from the type of their first operand.
+pub struct Calc<'a> {
+    /// Where the nodes are made.
+    pub body: &'a mut Body,
+}
+
+impl<'a> Calc<'a> {
+    /// Makes nodes in a body.
+    pub fn new(body: &'a mut Body) -> Self {
+        Calc { body }
+    }
+
+    /// The type of a node.
+    pub fn ty(&self, node: Node) -> Scalar {
+        self.body.ty(node)
+    }
+
+    fn is_float(&self, node: Node) -> bool {
+        self.ty(node).is_float()
+    }
+
+    /// A number of a type, rounded to it.
+    pub fn number(&mut self, ty: Scalar, value: f64) -> Node {
+        let bits = match ty {
+            Scalar::F64 => value.to_bits(),
+            Scalar::F32 => (value as f32).to_bits().into(),
+            Scalar::F16 => crate::mlir::Float::F16.format().encode(value),
+            _ => value as i64 as u64,
+        };
+        self.body.literal(Literal::new(ty, bits))
+    }
+
+    /// A number of the type that a node has.
+    pub fn like(&mut self, node: Node, value: f64) -> Node {
+        self.number(self.ty(node), value)
+    }
+
+    /// An integer of a type by its bits.
+    pub fn bits(&mut self, ty: Scalar, bits: u64) -> Node {
+        self.body.literal(Literal::new(ty, bits))
+    }
+
+    /// A truth value.
+    pub fn truth(&mut self, value: bool) -> Node {
+        self.bits(Scalar::Bool, value.into())
+    }
+
+    /// An operator on one operand.
+    pub fn op1(&mut self, op: Op, a: Node) -> Node {
+        self.body.op(op, &[a])
+    }
+
+    /// An operator on two operands.
+    pub fn op2(&mut self, op: Op, a: Node, b: Node) -> Node {
+        self.body.op(op, &[a, b])
+    }
+
+    fn either(&mut self, float: Op, int: Op, a: Node, b: Node) -> Node {
+        let op = if self.is_float(a) { float } else { int };
+        self.op2(op, a, b)
+    }
+
+    /// Sum.
+    pub fn add(&mut self, a: Node, b: Node) -> Node {
+        self.either(Op::FAdd, Op::Add, a, b)
+    }
+
+    /// Difference.
+    pub fn sub(&mut self, a: Node, b: Node) -> Node {
+        self.either(Op::FSub, Op::Sub, a, b)
+    }
+
+    /// Product.
+    pub fn mul(&mut self, a: Node, b: Node) -> Node {
+        self.either(Op::FMul, Op::Mul, a, b)
+    }
+
+    /// Quotient of floats.
+    pub fn div(&mut self, a: Node, b: Node) -> Node {
+        self.op2(Op::FDiv, a, b)
+    }
+
+    /// Negative.
+    pub fn neg(&mut self, a: Node) -> Node {
+        let op = if self.is_float(a) { Op::FNeg } else { Op::Neg };
+        self.op1(op, a)
+    }
+
+    /// Absolute value of a float.
+    pub fn abs(&mut self, a: Node) -> Node {
+        self.op1(Op::FAbs, a)
+    }
+
+    /// Whether one is below the other, with sign.
+    pub fn lt(&mut self, a: Node, b: Node) -> Node {
+        self.either(Op::FLt, Op::SLt, a, b)
+    }
+
+    /// Whether one is at most the other, with sign.
+    pub fn le(&mut self, a: Node, b: Node) -> Node {
+        self.either(Op::FLe, Op::SLe, a, b)
+    }
+
+    /// Whether they are equal.
+    pub fn eq(&mut self, a: Node, b: Node) -> Node {
+        self.op2(Op::Eq, a, b)
+    }
+
+    /// Whether a node is below a constant.
+    pub fn below(&mut self, a: Node, value: f64) -> Node {
+        let value = self.like(a, value);
+        self.lt(a, value)
+    }
+
+    /// Whether both hold.
+    pub fn and(&mut self, a: Node, b: Node) -> Node {
+        let known = |body: &Body, node| body.as_literal(node).map(|l| l.bits);
+        match (known(self.body, a), known(self.body, b)) {
+            (Some(1), _) => b,
+            (_, Some(1)) => a,
+            (Some(0), _) => a,
+            (_, Some(0)) => b,
+            _ => self.op2(Op::LogAnd, a, b),
+        }
+    }
+
+    /// Whether one of them holds.
+    pub fn or(&mut self, a: Node, b: Node) -> Node {
+        self.op2(Op::LogOr, a, b)
+    }
+
+    /// Whether it does not hold.
+    pub fn not(&mut self, a: Node) -> Node {
+        self.op1(Op::Not, a)
+    }
+
+    /// One of two.
+    pub fn cond(&mut self, condition: Node, then: Node, otherwise: Node) -> Node {
+        self.body.op(Op::Cond, &[condition, then, otherwise])
+    }
+
+    /// A node plus a constant.
+    pub fn plus(&mut self, a: Node, value: f64) -> Node {
+        let value = self.like(a, value);
+        self.add(a, value)
+    }
+
+    /// A node times a constant.
+    pub fn times(&mut self, a: Node, value: f64) -> Node {
+        let value = self.like(a, value);
+        self.mul(a, value)
+    }
+
+    /// Square.
+    pub fn square(&mut self, a: Node) -> Node {
+        self.mul(a, a)
+    }
+
+    /// `1 / a`
+    pub fn reciprocal(&mut self, a: Node) -> Node {
+        let one = self.like(a, 1.0);
+        self.div(one, a)
+    }
+
+    /// A value with the sign of another.
+    pub fn copy_sign(&mut self, size: Node, sign: Node) -> Node {
+        self.op2(Op::CopySign, size, sign)
+    }
+
+    /// A polynomial, highest coefficient first.
+    pub fn polynomial(&mut self, x: Node, coefficients: &[f64]) -> Node {
+        let mut sum = self.like(x, coefficients.first().copied().unwrap_or(0.0));
+        for coefficient in coefficients.iter().skip(1) {
+            sum = self.mul(sum, x);
+            sum = self.plus(sum, *coefficient);
+        }
+        sum
+    }
+
+    /// The same bits as another type.
+    pub fn cast_bits(&mut self, to: Scalar, a: Node) -> Node {
+        self.body.convert(Op::Bits, to, a)
+    }
+
+    /// An integer of another width; with fewer bits it is cut.
+    pub fn resize(&mut self, to: Scalar, signed: bool, a: Node) -> Node {
+        let op = if signed { Op::SExt } else { Op::ZExt };
+        self.body.convert(op, to, a)
+    }
+
+    /// A float of another width.
+    pub fn resize_float(&mut self, to: Scalar, a: Node) -> Node {
+        self.body.convert(Op::FConv, to, a)
+    }
+
+    /// An integer operation with a constant.
+    pub fn with(&mut self, op: Op, a: Node, bits: u64) -> Node {
+        let bits = self.bits(self.ty(a), bits);
+        self.op2(op, a, bits)
+    }
+}

@@ -1,0 +1,98 @@
+//! Comparisons.
+
+use super::calc::Calc;
+use super::value::Val;
+use crate::translate::element::Element;
+use spirula_program::{Op, Scalar};
+use spirula_tensor::ir::Node;
+
+impl Calc<'_> {
+    /// `compare`: a direction such as `LT`, and whether floats are compared by their total order.
+    pub fn compare(&mut self, direction: &str, total: bool, v: &[Val]) -> Option<Val> {
+        let [a, b] = v else { return None };
+        let (a, b) = match direction {
+            "GT" | "GE" => (b, a),
+            _ => (a, b),
+        };
+        let result = match direction {
+            "EQ" => self.equal(total, a, b),
+            "NE" => {
+                let equal = self.equal(total, a, b);
+                self.not(equal)
+            }
+            "LT" | "GT" => self.ordered(total, false, a, b)?,
+            "LE" | "GE" => self.ordered(total, true, a, b)?,
+            _ => return None,
+        };
+        Some(Val::truth(result))
+    }
+
+    fn equal(&mut self, total: bool, a: &Val, b: &Val) -> Node {
+        let mut parts = a.nodes.iter().zip(&b.nodes).map(|(a, b)| (*a, *b));
+        let mut all = None;
+        for (x, y) in parts.by_ref() {
+            let equal = match a.element.part() {
+                Element::Float(_) if total => {
+                    let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
+                    self.eq(x, y)
+                }
+                Element::Float(float) => {
+                    let (x, y) = (self.decode(float, x), self.decode(float, y));
+                    self.eq(x, y)
+                }
+                _ => self.eq(x, y),
+            };
+            all = Some(match all {
+                None => equal,
+                Some(before) => self.and(before, equal),
+            });
+        }
+        all.unwrap_or_else(|| self.truth(true))
+    }
+
+    fn ordered(&mut self, total: bool, or_equal: bool, a: &Val, b: &Val) -> Option<Node> {
+        let (x, y) = (a.node(), b.node());
+        Some(match a.element {
+            Element::Bool => self.op2(if or_equal { Op::BLe } else { Op::BLt }, x, y),
+            Element::Int { signed: false, .. } => {
+                self.op2(if or_equal { Op::ULe } else { Op::ULt }, x, y)
+            }
+            Element::Int { .. } => self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y),
+            Element::Float(_) if total => {
+                let (x, y) = (self.rank(a.element, x), self.rank(b.element, y));
+                self.op2(if or_equal { Op::SLe } else { Op::SLt }, x, y)
+            }
+            Element::Float(float) => {
+                let (x, y) = (self.decode(float, x), self.decode(float, y));
+                self.op2(if or_equal { Op::FLe } else { Op::FLt }, x, y)
+            }
+            // By real parts, then by imaginary parts.
+            Element::Complex(_) => {
+                let ([a, b], [c, d]) = (a.complex(), b.complex());
+                let first = self.op2(Op::FLt, a, c);
+                let equal = self.eq(a, c);
+                let second = self.op2(if or_equal { Op::FLe } else { Op::FLt }, b, d);
+                let second = self.and(equal, second);
+                self.or(first, second)
+            }
+            Element::Quantized { .. } => return None,
+        })
+    }
+
+    /// An integer whose order is the total order of floats: those with a sign below, the larger
+    /// the lower.
+    fn rank(&mut self, element: Element, stored: Node) -> Node {
+        let Element::Float(float) = element.part() else {
+            return stored;
+        };
+        let wide = self.decode_wide(float, stored);
+        let ty = match self.ty(wide) {
+            Scalar::F64 => Scalar::I64,
+            _ => Scalar::I32,
+        };
+        let bits = self.cast_bits(ty, wide);
+        let sign = self.with(Op::AShr, bits, u64::from(ty.width() - 1));
+        let rest = self.with(Op::And, sign, (1 << (ty.width() - 1)) - 1);
+        self.op2(Op::Xor, bits, rest)
+    }
+}

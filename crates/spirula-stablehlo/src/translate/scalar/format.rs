@@ -1,0 +1,307 @@
+//! Numbers in the formats that the tensor IR lacks: from their bits and back.
+//!
+//! Such a number is computed with as an `f32`, which has every value of these formats; afterwards
+//! it is rounded to nearest, ties to even.
+
+use super::calc::Calc;
+use crate::mlir::{Float, FloatFormat, Specials};
+use crate::translate::element::{Element, native};
+use spirula_program::{Op, Scalar};
+use spirula_tensor::ir::Node;
+
+impl Calc<'_> {
+    /// A stored real number as one that can be computed with: of the IR's type, or `f32`.
+    pub fn decode(&mut self, float: Float, stored: Node) -> Node {
+        match float {
+            _ if native(float).is_some() => stored,
+            Float::BF16 => {
+                let wide = self.resize(Scalar::I32, false, stored);
+                let bits = self.with(Op::Shl, wide, 16);
+                self.cast_bits(Scalar::F32, bits)
+            }
+            _ => self.decode_small(float.format(), stored),
+        }
+    }
+
+    /// The same as at least an `f32`.
+    pub fn decode_wide(&mut self, float: Float, stored: Node) -> Node {
+        let value = self.decode(float, stored);
+        match self.ty(value) {
+            Scalar::F16 => self.resize_float(Scalar::F32, value),
+            _ => value,
+        }
+    }
+
+    /// A number of any of the IR's types, rounded to a format, as it is stored.
+    pub fn encode(&mut self, float: Float, value: Node) -> Node {
+        if let Some(ty) = native(float) {
+            return self.resize_float(ty, value);
+        }
+        let value = match self.ty(value) {
+            Scalar::F64 => self.round_to_odd(value),
+            Scalar::F16 => self.resize_float(Scalar::F32, value),
+            _ => value,
+        };
+        match float {
+            Float::BF16 => self.encode_bf16(value),
+            _ => self.encode_small(float.format(), value),
+        }
+    }
+
+    fn encode_bf16(&mut self, value: Node) -> Node {
+        let bits = self.cast_bits(Scalar::I32, value);
+        let odd = self.with(Op::LShr, bits, 16);
+        let odd = self.with(Op::And, odd, 1);
+        let rounded = self.add(bits, odd);
+        let rounded = self.with(Op::Add, rounded, 0x7fff);
+        let quiet = self.with(Op::Or, bits, 0x40_0000);
+        let is_nan = self.op1(Op::IsNan, value);
+        let chosen = self.cond(is_nan, quiet, rounded);
+        let high = self.with(Op::LShr, chosen, 16);
+        self.resize(Scalar::I16, false, high)
+    }
+
+    /// An `f64` as an `f32` from which rounding to fewer bits gives what rounding the `f64` gives:
+    /// what is not exact has an odd last bit (Boldo and Melquiond, 2008).
+    fn round_to_odd(&mut self, value: Node) -> Node {
+        let near = self.resize_float(Scalar::F32, value);
+        let back = self.resize_float(Scalar::F64, near);
+        let (size, back_size) = (self.abs(value), self.abs(back));
+        let is_above = self.lt(size, back_size);
+        let is_below = self.lt(back_size, size);
+        let is_inexact = self.or(is_above, is_below);
+        let bits = self.cast_bits(Scalar::I32, near);
+        let lower = self.with(Op::Sub, bits, 1);
+        let truncated = self.cond(is_above, lower, bits);
+        let odd = self.with(Op::Or, truncated, 1);
+        let chosen = self.cond(is_inexact, odd, bits);
+        self.cast_bits(Scalar::F32, chosen)
+    }
+
+    fn decode_small(&mut self, format: &FloatFormat, stored: Node) -> Node {
+        let shift = u64::from(23 - format.mantissa);
+        let width = self.ty(stored);
+        let all = u64::MAX >> (64 - format.width);
+        let bits = self.resize(Scalar::I32, false, stored);
+        let bits = self.with(Op::And, bits, all);
+        if format.specials == Specials::ExponentOnly {
+            return self.decode_exponent(bits);
+        }
+        debug_assert!(width.is_int());
+        let sign = 1 << (format.width - 1);
+        let size = self.with(Op::And, bits, sign - 1);
+        let shifted = self.with(Op::Shl, size, shift);
+        let normal = self.with(Op::Add, shifted, ((127 - format.bias) as u64) << 23);
+        let normal = self.cast_bits(Scalar::F32, normal);
+        let small = self.body.convert(Op::UToF, Scalar::F32, size);
+        let unit = 2f64.powi(1 - format.bias - format.mantissa as i32);
+        let small = self.times(small, unit);
+        let first_normal = self.bits(Scalar::I32, 1 << format.mantissa);
+        let is_small = self.lt(size, first_normal);
+        let mut value = self.cond(is_small, small, normal);
+        let nan = self.number(Scalar::F32, f64::NAN);
+        if format.specials == Specials::Ieee {
+            let infinity = self.bits(Scalar::I32, infinity(format));
+            let infinite = self.number(Scalar::F32, f64::INFINITY);
+            let is_infinite = self.eq(size, infinity);
+            value = self.cond(is_infinite, infinite, value);
+            let is_nan = self.lt(infinity, size);
+            value = self.cond(is_nan, nan, value);
+        }
+        let is_negative = self.with(Op::And, bits, sign);
+        let zero = self.bits(Scalar::I32, 0);
+        let is_positive = self.eq(is_negative, zero);
+        let negative = self.neg(value);
+        value = self.cond(is_positive, value, negative);
+        let nan_bits = match format.specials {
+            Specials::NanAllOnes => Some((size, sign - 1)),
+            Specials::NanNegativeZero => Some((bits, sign)),
+            _ => None,
+        };
+        if let Some((tested, expected)) = nan_bits {
+            let expected = self.bits(Scalar::I32, expected);
+            let is_nan = self.eq(tested, expected);
+            value = self.cond(is_nan, nan, value);
+        }
+        value
+    }
+
+    /// `f8E8M0FNU`: a power of two.
+    fn decode_exponent(&mut self, bits: Node) -> Node {
+        let shifted = self.with(Op::Shl, bits, 23);
+        // 2^-127 is no normal f32.
+        let smallest = self.bits(Scalar::I32, 0x40_0000);
+        let (zero, top) = (self.bits(Scalar::I32, 0), self.bits(Scalar::I32, 255));
+        let is_smallest = self.eq(bits, zero);
+        let value = self.cond(is_smallest, smallest, shifted);
+        let nan = self.bits(Scalar::I32, 0x7fc0_0000);
+        let is_nan = self.eq(bits, top);
+        let value = self.cond(is_nan, nan, value);
+        self.cast_bits(Scalar::F32, value)
+    }
+
+    fn encode_small(&mut self, format: &FloatFormat, value: Node) -> Node {
+        let bits = self.cast_bits(Scalar::I32, value);
+        let size = self.with(Op::And, bits, 0x7fff_ffff);
+        let is_nan = self.op1(Op::IsNan, value);
+        let result = match format.specials {
+            Specials::ExponentOnly => self.encode_exponent(size),
+            _ => self.encode_signed(format, value, bits, size),
+        };
+        let nan = self.bits(Scalar::I32, format.encode(f64::NAN));
+        let result = self.cond(is_nan, nan, result);
+        self.resize(Scalar::I8, false, result)
+    }
+
+    fn encode_exponent(&mut self, size: Node) -> Node {
+        let odd = self.with(Op::LShr, size, 23);
+        let odd = self.with(Op::And, odd, 1);
+        let rounded = self.add(size, odd);
+        let rounded = self.with(Op::Add, rounded, (1 << 22) - 1);
+        let normal = self.with(Op::LShr, rounded, 23);
+        // Below 2^-126 there is one more number, 2^-127; the middle goes to it.
+        let (least, middle) = (1 << 23, 0x60_0000);
+        let (least, middle) = (
+            self.bits(Scalar::I32, least),
+            self.bits(Scalar::I32, middle),
+        );
+        let is_above = self.lt(middle, size);
+        let small = self.body.convert(Op::FromBool, Scalar::I32, is_above);
+        let is_small = self.lt(size, least);
+        self.cond(is_small, small, normal)
+    }
+
+    fn encode_signed(&mut self, format: &FloatFormat, value: Node, bits: Node, size: Node) -> Node {
+        let shift = u64::from(23 - format.mantissa);
+        // Normal: the exponent is moved, the significand rounded.
+        let moved = self.with(Op::Sub, size, ((127 - format.bias) as u64) << 23);
+        let odd = self.with(Op::LShr, moved, shift);
+        let odd = self.with(Op::And, odd, 1);
+        let rounded = self.add(moved, odd);
+        let rounded = self.with(Op::Add, rounded, (1 << (shift - 1)) - 1);
+        let normal = self.with(Op::AShr, rounded, shift);
+        // Below: added to a number whose last bit has the weight of the format's last bit.
+        let magic = 2f64.powi(23 + 1 - format.bias - format.mantissa as i32);
+        let absolute = self.abs(value);
+        let aligned = self.plus(absolute, magic);
+        let aligned = self.cast_bits(Scalar::I32, aligned);
+        let small = self.with(Op::Sub, aligned, (magic as f32).to_bits().into());
+        let is_small = self.below(absolute, 2f64.powi(1 - format.bias));
+        let found = self.cond(is_small, small, normal);
+        let largest = self.bits(Scalar::I32, largest(format));
+        let overflow = self.bits(Scalar::I32, format.encode(f64::INFINITY));
+        let is_above = self.lt(largest, found);
+        let magnitude = self.cond(is_above, overflow, found);
+        let sign = self.with(Op::LShr, bits, u64::from(32 - format.width));
+        let sign = self.with(Op::And, sign, 1 << (format.width - 1));
+        let signed = self.op2(Op::Or, magnitude, sign);
+        if format.specials != Specials::NanNegativeZero {
+            return signed;
+        }
+        let zero = self.bits(Scalar::I32, 0);
+        let is_zero = self.eq(magnitude, zero);
+        self.cond(is_zero, zero, signed)
+    }
+
+    /// An integer brought into the range of its type, for those below 8 bits.
+    pub fn wrap(&mut self, element: Element, value: Node) -> Node {
+        let Element::Int { width, signed } = element else {
+            return value;
+        };
+        let rest = self.ty(value).width().saturating_sub(width);
+        match (rest, signed) {
+            (0, _) => value,
+            (rest, true) => {
+                let up = self.with(Op::Shl, value, rest.into());
+                self.with(Op::AShr, up, rest.into())
+            }
+            (_, false) => self.with(Op::And, value, (1 << width) - 1),
+        }
+    }
+}
+
+fn infinity(format: &FloatFormat) -> u64 {
+    ((1 << format.exponent) - 1) << format.mantissa
+}
+
+/// Bits of the largest finite number.
+fn largest(format: &FloatFormat) -> u64 {
+    let all = (1 << (format.width - 1)) - 1;
+    match format.specials {
+        Specials::Ieee => infinity(format) - 1,
+        Specials::NanAllOnes => all - 1,
+        _ => all,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mlir::FLOATS;
+    use spirula_tensor::ir::Body;
+
+    /// Formats that are stored as bits.
+    fn stored() -> impl Iterator<Item = Float> {
+        let names = FLOATS.iter().filter(|f| f.width <= 16 && f.name != "f16");
+        names.filter_map(|f| Float::named(f.name))
+    }
+
+    #[test]
+    fn every_number_is_decoded_and_encoded() {
+        for float in stored() {
+            let format = float.format();
+            for bits in 0..1u64 << format.width {
+                let mut body = Body::default();
+                let mut calc = Calc::new(&mut body);
+                let ty = Element::Float(float).storage();
+                let node = calc.bits(ty, bits);
+                let value = calc.decode(float, node);
+                let found = calc
+                    .body
+                    .as_literal(value)
+                    .map(|l| f32::from_bits(l.bits as u32));
+                let (found, expected) = (found.expect("folded"), format.decode(bits) as f32);
+                let same = found.to_bits() == expected.to_bits();
+                assert!(
+                    same || found.is_nan() && expected.is_nan(),
+                    "{float:?} {bits:#x}"
+                );
+                let back = calc.encode(float, value);
+                let back = calc.body.as_literal(back).map(|l| l.bits);
+                if !expected.is_nan() {
+                    assert_eq!(back, Some(bits), "{float:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_even() {
+        let mut state = 1u64;
+        for float in stored() {
+            for round in 0..4000 {
+                state = state
+                    .wrapping_mul(6364136223846793005)
+                    .wrapping_add(1442695040888963407);
+                let random = state >> 11;
+                // Between two neighbours, on the middle of both, or anywhere.
+                let near = float.format().decode(random & ((1 << float.width()) - 1));
+                let value = match round % 3 {
+                    0 => near * 1.0625,
+                    1 => near * (1.0 + 2f64.powi(-40)) * (1.0 + 0.5 / 8.0),
+                    _ => f64::from(f32::from_bits(random as u32)),
+                };
+                if value.is_nan() {
+                    continue;
+                }
+                let mut body = Body::default();
+                let mut calc = Calc::new(&mut body);
+                let node = calc.number(Scalar::F64, value);
+                let found = calc.encode(float, node);
+                let found = calc.body.as_literal(found).map(|l| l.bits);
+                let expected = float.format().encode(value);
+                assert_eq!(found, Some(expected), "{float:?} {value:e}");
+            }
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Functions of real numbers that are no operators.
+
+use super::calc::Calc;
+use spirula_program::{Op, Scalar};
+use spirula_tensor::ir::Node;
+
+impl Calc<'_> {
+    /// `e^x - 1` without cancellation near 0 (Kahan's correction by the logarithm).
+    pub fn expm1(&mut self, x: Node) -> Node {
+        let exp = self.op1(Op::Exp, x);
+        let less = self.plus(exp, -1.0);
+        let log = self.op1(Op::Log, exp);
+        let ratio = self.div(x, log);
+        let corrected = self.mul(less, ratio);
+        let one = self.like(x, 1.0);
+        let is_one = self.eq(exp, one);
+        let size = self.abs(x);
+        let is_far = self.below(size, 1.0);
+        let is_far = self.not(is_far);
+        let value = self.cond(is_far, less, corrected);
+        self.cond(is_one, x, value)
+    }
+
+    /// `1 / (1 + e^-x)`
+    pub fn logistic(&mut self, x: Node) -> Node {
+        let negative = self.neg(x);
+        let exp = self.op1(Op::Exp, negative);
+        let sum = self.plus(exp, 1.0);
+        self.reciprocal(sum)
+    }
+
+    /// The greater one; a NaN where one is.
+    pub fn maximum(&mut self, a: Node, b: Node) -> Node {
+        self.extreme(Op::FMax, a, b)
+    }
+
+    /// The lesser one; a NaN where one is.
+    pub fn minimum(&mut self, a: Node, b: Node) -> Node {
+        self.extreme(Op::FMin, a, b)
+    }
+
+    fn extreme(&mut self, op: Op, a: Node, b: Node) -> Node {
+        let value = self.op2(op, a, b);
+        let (a_nan, b_nan) = (self.op1(Op::IsNan, a), self.op1(Op::IsNan, b));
+        let value = self.cond(b_nan, b, value);
+        self.cond(a_nan, a, value)
+    }
+
+    /// -1, 0 or 1; zeros and NaN are themselves.
+    pub fn sign(&mut self, x: Node) -> Node {
+        let one = self.like(x, 1.0);
+        let signed = self.copy_sign(one, x);
+        let size = self.abs(x);
+        let zero = self.like(x, 0.0);
+        let is_number = self.lt(zero, size);
+        self.cond(is_number, signed, x)
+    }
+
+    /// Rounded to the nearest integer, halves away from zero.
+    pub fn round_away(&mut self, x: Node) -> Node {
+        let size = self.abs(x);
+        let floor = self.op1(Op::Floor, size);
+        let rest = self.sub(size, floor);
+        let half = self.like(x, 0.5);
+        let is_up = self.le(half, rest);
+        let up = self.plus(floor, 1.0);
+        let rounded = self.cond(is_up, up, floor);
+        self.copy_sign(rounded, x)
+    }
+
+    /// Whether it is neither infinite nor NaN.
+    pub fn is_finite(&mut self, x: Node) -> Node {
+        let size = self.abs(x);
+        self.below(size, f64::INFINITY)
+    }
+
+    /// Inverse of the error function: an approximation by polynomials (M. Giles, "Approximating
+    /// the erfinv function", 2010), and for `f64` two steps of Halley's method.
+    pub fn erf_inv(&mut self, x: Node) -> Node {
+        let (one_less, one_more) = {
+            let negative = self.neg(x);
+            (self.plus(negative, 1.0), self.plus(x, 1.0))
+        };
+        let product = self.mul(one_less, one_more);
+        let log = self.op1(Op::Log, product);
+        let w = self.neg(log);
+        let near = self.plus(w, -2.5);
+        let near = self.polynomial(near, &ERF_INV_NEAR);
+        let root = self.op1(Op::Sqrt, w);
+        let far = self.plus(root, -3.0);
+        let far = self.polynomial(far, &ERF_INV_FAR);
+        let is_near = self.below(w, 5.0);
+        let factor = self.cond(is_near, near, far);
+        let mut y = self.mul(factor, x);
+        if self.ty(x) == Scalar::F64 {
+            for _ in 0..2 {
+                y = self.erf_inv_step(x, y);
+            }
+        }
+        let size = self.abs(x);
+        let one = self.like(x, 1.0);
+        let is_end = self.eq(size, one);
+        let infinity = self.like(x, f64::INFINITY);
+        let end = self.copy_sign(infinity, x);
+        self.cond(is_end, end, y)
+    }
+
+    /// Halley's method on `erf(y) - x`, through `erfc` where `x` is near 1.
+    fn erf_inv_step(&mut self, x: Node, y: Node) -> Node {
+        let (size, y_size) = (self.abs(x), self.abs(y));
+        let erf = self.op1(Op::Erf, y_size);
+        let near = self.sub(erf, size);
+        let erfc = self.op1(Op::Erfc, y_size);
+        let negative = self.neg(size);
+        let rest = self.plus(negative, 1.0);
+        let far = self.sub(rest, erfc);
+        let is_near = self.below(size, 0.5);
+        let error = self.cond(is_near, near, far);
+        let square = self.square(y_size);
+        let negative = self.neg(square);
+        let exp = self.op1(Op::Exp, negative);
+        let slope = self.times(exp, std::f64::consts::FRAC_2_SQRT_PI);
+        let newton = self.div(error, slope);
+        let bend = self.mul(y_size, newton);
+        let bend = self.plus(bend, 1.0);
+        let step = self.div(newton, bend);
+        let next = self.sub(y_size, step);
+        self.copy_sign(next, x)
+    }
+
+    /// The derivative of the logarithm of the gamma function: reflected to the right half, moved
+    /// up by the recurrence, then the asymptotic series (Abramowitz and Stegun, 6.3).
+    pub fn digamma(&mut self, x: Node) -> Node {
+        let half = self.like(x, 0.5);
+        let is_left = self.lt(x, half);
+        let negative = self.neg(x);
+        let mirrored = self.plus(negative, 1.0);
+        let start = self.cond(is_left, mirrored, x);
+        let mut y = start;
+        let mut sum = self.like(x, 0.0);
+        for _ in 0..10 {
+            let is_small = self.below(y, 10.0);
+            let inverse = self.reciprocal(y);
+            let lower = self.sub(sum, inverse);
+            sum = self.cond(is_small, lower, sum);
+            let up = self.plus(y, 1.0);
+            y = self.cond(is_small, up, y);
+        }
+        let inverse = self.reciprocal(y);
+        let square = self.square(inverse);
+        let series = self.polynomial(square, &DIGAMMA_SERIES);
+        let series = self.mul(series, square);
+        let log = self.op1(Op::Log, y);
+        let half_inverse = self.times(inverse, 0.5);
+        let value = self.sub(log, half_inverse);
+        let value = self.sub(value, series);
+        let right = self.add(value, sum);
+        // psi(x) = psi(1 - x) - pi / tan(pi x)
+        let floor = self.op1(Op::Floor, x);
+        let fraction = self.sub(x, floor);
+        let angle = self.times(fraction, std::f64::consts::PI);
+        let (sine, cosine) = (self.op1(Op::Sin, angle), self.op1(Op::Cos, angle));
+        let cotangent = self.div(cosine, sine);
+        let reflected = self.times(cotangent, std::f64::consts::PI);
+        let left = self.sub(right, reflected);
+        let value = self.cond(is_left, left, right);
+        let zero = self.like(x, 0.0);
+        let is_integer = self.eq(fraction, zero);
+        let is_pole = self.and(is_left, is_integer);
+        let nan = self.like(x, f64::NAN);
+        self.cond(is_pole, nan, value)
+    }
+
+    /// Hurwitz' zeta function by the sum of Euler and Maclaurin, as for `x > 1` and `q > 0`.
+    pub fn zeta(&mut self, x: Node, q: Node) -> Node {
+        let negative = self.neg(x);
+        let mut sum = self.op2(Op::FPow, q, negative);
+        let mut a = q;
+        for _ in 0..10 {
+            a = self.plus(a, 1.0);
+            let term = self.op2(Op::FPow, a, negative);
+            sum = self.add(sum, term);
+        }
+        let power = self.op2(Op::FPow, a, negative);
+        let less = self.plus(x, -1.0);
+        let tail = self.mul(power, a);
+        let tail = self.div(tail, less);
+        sum = self.add(sum, tail);
+        let half = self.times(power, 0.5);
+        sum = self.sub(sum, half);
+        // B_2k / (2k)! x (x + 1) … (x + 2k - 2) a^(-x - 2k + 1)
+        let inverse = self.reciprocal(a);
+        let square = self.square(inverse);
+        let mut factor = self.mul(x, inverse);
+        for (k, bernoulli) in ZETA_SERIES.iter().enumerate() {
+            let term = self.times(factor, *bernoulli);
+            let term = self.mul(term, power);
+            sum = self.add(sum, term);
+            let k = k as f64;
+            let (first, second) = (self.plus(x, 2.0 * k + 1.0), self.plus(x, 2.0 * k + 2.0));
+            factor = self.mul(factor, first);
+            factor = self.mul(factor, second);
+            factor = self.mul(factor, square);
+        }
+        self.zeta_ends(x, q, sum)
+    }
+
+    fn zeta_ends(&mut self, x: Node, q: Node, value: Node) -> Node {
+        let zero = self.like(x, 0.0);
+        let one = self.like(x, 1.0);
+        let (nan, infinity) = (self.like(x, f64::NAN), self.like(x, f64::INFINITY));
+        let floor = self.op1(Op::Floor, q);
+        let is_whole = self.eq(floor, q);
+        let is_left = self.le(q, zero);
+        let at_pole = self.cond(is_whole, infinity, nan);
+        let value = self.cond(is_left, at_pole, value);
+        let is_below = self.lt(x, one);
+        let value = self.cond(is_below, nan, value);
+        let is_one = self.eq(x, one);
+        self.cond(is_one, infinity, value)
+    }
+
+    /// The derivative of this order of the digamma function.
+    pub fn polygamma(&mut self, n: Node, x: Node) -> Node {
+        let order = self.plus(n, 1.0);
+        let zeta = self.zeta(order, x);
+        let log = self.op1(Op::LGamma, order);
+        let factorial = self.op1(Op::Exp, log);
+        let size = self.mul(factorial, zeta);
+        let half = self.times(n, 0.5);
+        let floor = self.op1(Op::Floor, half);
+        let is_even = self.eq(half, floor);
+        let negative = self.neg(size);
+        let value = self.cond(is_even, negative, size);
+        let digamma = self.digamma(x);
+        let zero = self.like(n, 0.0);
+        let is_first = self.eq(n, zero);
+        let value = self.cond(is_first, digamma, value);
+        let whole = self.op1(Op::Floor, n);
+        let is_whole = self.eq(whole, n);
+        let is_positive = self.le(zero, n);
+        let is_order = self.and(is_whole, is_positive);
+        let nan = self.like(n, f64::NAN);
+        self.cond(is_order, value, nan)
+    }
+}
+
+/// For `w = -log(1 - x²)` below 5, in `w - 2.5`.
+const ERF_INV_NEAR: [f64; 9] = [
+    2.81022636e-08,
+    3.43273939e-07,
+    -3.5233877e-06,
+    -4.39150654e-06,
+    0.00021858087,
+    -0.00125372503,
+    -0.00417768164,
+    0.246640727,
+    1.50140941,
+];
+
+/// For `w` from 5 on, in `sqrt(w) - 3`.
+const ERF_INV_FAR: [f64; 9] = [
+    -0.000200214257,
+    0.000100950558,
+    0.00134934322,
+    -0.00367342844,
+    0.00573950773,
+    -0.0076224613,
+    0.00943887047,
+    1.00167406,
+    2.83297682,
+];
+
+/// `B_2k / 2k` from k = 8 down to 1.
+const DIGAMMA_SERIES: [f64; 8] = [
+    -3617.0 / 510.0 / 16.0,
+    7.0 / 6.0 / 14.0,
+    -691.0 / 2730.0 / 12.0,
+    5.0 / 66.0 / 10.0,
+    -1.0 / 30.0 / 8.0,
+    1.0 / 42.0 / 6.0,
+    -1.0 / 30.0 / 4.0,
+    1.0 / 6.0 / 2.0,
+];
+
+/// `B_2k / (2k)!` from k = 1 on.
+const ZETA_SERIES: [f64; 9] = [
+    1.0 / 6.0 / 2.0,
+    -1.0 / 30.0 / 24.0,
+    1.0 / 42.0 / 720.0,
+    -1.0 / 30.0 / 40320.0,
+    5.0 / 66.0 / 3628800.0,
+    -691.0 / 2730.0 / 479001600.0,
+    7.0 / 6.0 / 87178291200.0,
+    -3617.0 / 510.0 / 20922789888000.0,
+    43867.0 / 798.0 / 6402373705728000.0,
+];

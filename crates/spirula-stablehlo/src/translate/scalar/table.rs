@@ -1,0 +1,331 @@
+//! The operations that compute one element from one element of each operand.
+
+use super::calc::Calc;
+use super::complex;
+use super::value::Val;
+use crate::mlir::{Module, Op as Mlir};
+use crate::translate::element::{Element, native};
+use smallvec::smallvec;
+use spirula_program::Op;
+
+/// What an operation says besides its operands.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// The module.
+    pub module: &'a Module,
+    /// The operation.
+    pub op: Mlir,
+    /// Element type of its result.
+    pub result: Element,
+}
+
+/// Computes an element; nothing where the operation does not exist for the operands' types.
+pub type Function = fn(&mut Calc<'_>, &Call<'_>, &[Val]) -> Option<Val>;
+
+/// Number of operands and function of an operation by its name, without its dialect if that is
+/// StableHLO.
+pub fn function(name: &str) -> Option<(usize, Function)> {
+    let row = ROWS.iter().find(|(row, ..)| *row == name);
+    row.map(|(_, arity, function)| (*arity, *function))
+}
+
+static ROWS: &[(&str, usize, Function)] = &[
+    ("add", 2, |c, _, v| {
+        c.complex2(v, complex::add)
+            .or_else(|| c.basic(v, Some(Op::LogOr), Op::Add, Op::FAdd))
+    }),
+    ("subtract", 2, |c, _, v| {
+        c.complex2(v, complex::sub)
+            .or_else(|| c.basic(v, None, Op::Sub, Op::FSub))
+    }),
+    ("multiply", 2, |c, _, v| {
+        c.complex2(v, complex::mul)
+            .or_else(|| c.basic(v, Some(Op::LogAnd), Op::Mul, Op::FMul))
+    }),
+    ("divide", 2, |c, _, v| {
+        c.complex2(v, complex::div)
+            .or_else(|| c.integer(v, Calc::int_div))
+            .or_else(|| c.basic(v, None, Op::SQuot, Op::FDiv))
+    }),
+    ("remainder", 2, |c, _, v| {
+        c.integer(v, Calc::int_rem)
+            .or_else(|| c.basic(v, None, Op::SRem, Op::FMod))
+    }),
+    ("power", 2, |c, _, v| {
+        c.complex2(v, complex::pow)
+            .or_else(|| c.integer(v, Calc::int_pow))
+            .or_else(|| c.real2(v, |c, a, b| c.op2(Op::FPow, a, b)))
+    }),
+    ("atan2", 2, |c, _, v| {
+        c.complex2(v, complex::atan2)
+            .or_else(|| c.real2(v, |c, a, b| c.op2(Op::Atan2, a, b)))
+    }),
+    ("maximum", 2, |c, _, v| extreme(c, v, true)),
+    ("minimum", 2, |c, _, v| extreme(c, v, false)),
+    ("clamp", 3, |c, _, v| {
+        let [low, value, high] = v else { return None };
+        let value = extreme(c, &[low.clone(), value.clone()], true)?;
+        extreme(c, &[value, high.clone()], false)
+    }),
+    ("and", 2, |c, _, v| {
+        c.basic(v, Some(Op::LogAnd), Op::And, Op::FAdd)
+    }),
+    ("or", 2, |c, _, v| {
+        c.basic(v, Some(Op::LogOr), Op::Or, Op::FAdd)
+    }),
+    ("xor", 2, |c, _, v| match v {
+        [a, b] if a.element == Element::Bool => {
+            let equal = c.eq(a.node(), b.node());
+            Some(Val::truth(c.not(equal)))
+        }
+        _ => c.integer(v, |c, _, v| c.op2(Op::Xor, v[0], v[1])),
+    }),
+    ("not", 1, |c, _, v| {
+        c.basic(v, Some(Op::Not), Op::Complement, Op::FNeg)
+    }),
+    ("shift_left", 2, |c, _, v| {
+        c.integer(v, |c, e, v| c.int_shift(Op::Shl, e, v))
+    }),
+    ("shift_right_logical", 2, |c, _, v| {
+        c.integer(v, |c, e, v| c.int_shift(Op::LShr, e, v))
+    }),
+    ("shift_right_arithmetic", 2, |c, _, v| {
+        c.integer(v, |c, e, v| c.int_shift(Op::AShr, e, v))
+    }),
+    ("popcnt", 1, |c, _, v| c.integer(v, Calc::int_popcount)),
+    ("count_leading_zeros", 1, |c, _, v| {
+        c.integer(v, Calc::int_clz)
+    }),
+    ("chlo.mulhi", 2, |c, _, v| {
+        c.integer(v, |c, e, v| match e {
+            Element::Int { signed: false, .. } => c.op2(Op::UMulHi, v[0], v[1]),
+            _ => c.op2(Op::SMulHi, v[0], v[1]),
+        })
+    }),
+    ("negate", 1, |c, _, v| match v {
+        [a] if matches!(a.element, Element::Complex(_)) => c.function(v, Calc::neg, complex::neg),
+        _ => c.basic(v, None, Op::Neg, Op::FNeg),
+    }),
+    ("abs", 1, |c, call, v| match v {
+        [a] if matches!(a.element, Element::Complex(_)) => {
+            let size = complex::abs(c, a.complex());
+            Some(Val::new(call.result, size))
+        }
+        [a] if a.element.is_unsigned() => Some(a.clone()),
+        _ => c.basic(v, None, Op::Abs, Op::FAbs),
+    }),
+    ("sign", 1, |c, _, v| {
+        c.integer(v, Calc::int_sign)
+            .or_else(|| c.function(v, Calc::sign, complex::sign))
+    }),
+    ("ceil", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Ceil, x))),
+    ("floor", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Floor, x))),
+    ("round_nearest_even", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(Op::Round, x))
+    }),
+    ("round_nearest_afz", 1, |c, _, v| {
+        c.real(v, Calc::round_away)
+    }),
+    ("sqrt", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Sqrt, x), complex::sqrt)
+    }),
+    ("rsqrt", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Rsqrt, x), complex::rsqrt)
+    }),
+    ("cbrt", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Cbrt, x), complex::cbrt)
+    }),
+    ("exponential", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Exp, x), complex::exp)
+    }),
+    ("exponential_minus_one", 1, |c, _, v| {
+        c.function(v, Calc::expm1, complex::expm1)
+    }),
+    ("log", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Log, x), complex::log)
+    }),
+    ("log_plus_one", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Log1p, x), complex::log1p)
+    }),
+    ("logistic", 1, |c, _, v| {
+        c.function(v, Calc::logistic, complex::logistic)
+    }),
+    ("sine", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Sin, x), complex::sin)
+    }),
+    ("cosine", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Cos, x), complex::cos)
+    }),
+    ("tan", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Tan, x), complex::tan)
+    }),
+    ("tanh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Tanh, x), complex::tanh)
+    }),
+    ("chlo.tan", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Tan, x), complex::tan)
+    }),
+    ("chlo.sinh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Sinh, x), complex::sinh)
+    }),
+    ("chlo.cosh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Cosh, x), complex::cosh)
+    }),
+    ("chlo.asin", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Asin, x), complex::asin)
+    }),
+    ("chlo.acos", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Acos, x), complex::acos)
+    }),
+    ("chlo.atan", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Atan, x), complex::atan)
+    }),
+    ("chlo.asinh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Asinh, x), complex::asinh)
+    }),
+    ("chlo.acosh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Acosh, x), complex::acosh)
+    }),
+    ("chlo.atanh", 1, |c, _, v| {
+        c.function(v, |c, x| c.op1(Op::Atanh, x), complex::atanh)
+    }),
+    ("chlo.square", 1, |c, _, v| {
+        c.function(v, Calc::square, complex::square)
+    }),
+    ("chlo.conj", 1, |c, _, v| {
+        c.function(v, |_, x| x, |c, [a, b]| [a, c.neg(b)])
+    }),
+    ("chlo.erf", 1, |c, _, v| c.real(v, |c, x| c.op1(Op::Erf, x))),
+    ("chlo.erfc", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(Op::Erfc, x))
+    }),
+    ("chlo.erf_inv", 1, |c, _, v| c.real(v, Calc::erf_inv)),
+    ("chlo.lgamma", 1, |c, _, v| {
+        c.real(v, |c, x| c.op1(Op::LGamma, x))
+    }),
+    ("chlo.digamma", 1, |c, _, v| c.real(v, Calc::digamma)),
+    ("chlo.zeta", 2, |c, _, v| c.real2(v, Calc::zeta)),
+    ("chlo.polygamma", 2, |c, _, v| c.real2(v, Calc::polygamma)),
+    ("chlo.bessel_i1e", 1, |c, _, v| c.real(v, Calc::bessel_i1e)),
+    ("chlo.next_after", 2, |c, _, v| next_after(c, v)),
+    ("is_finite", 1, |c, _, v| match v {
+        [a] => match a.element {
+            Element::Float(float) => {
+                let value = c.decode(float, a.node());
+                Some(Val::truth(c.is_finite(value)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }),
+    ("chlo.is_inf", 1, |c, _, v| infinite(c, v, None)),
+    ("chlo.is_pos_inf", 1, |c, _, v| infinite(c, v, Some(1.0))),
+    ("chlo.is_neg_inf", 1, |c, _, v| infinite(c, v, Some(-1.0))),
+    ("select", 3, |c, _, v| {
+        let [condition, a, b] = v else { return None };
+        let parts = a.nodes.iter().zip(&b.nodes);
+        let nodes = parts.map(|(a, b)| c.cond(condition.node(), *a, *b));
+        Some(Val {
+            element: a.element,
+            nodes: nodes.collect(),
+        })
+    }),
+    ("compare", 2, |c, call, v| {
+        let direction = call.module.keyword(call.op, "comparison_direction")?;
+        let kind = call.module.keyword(call.op, "compare_type");
+        c.compare(direction, kind == Some("TOTALORDER"), v)
+    }),
+    ("convert", 1, |c, call, v| {
+        c.convert(v.first()?, call.result)
+    }),
+    ("complex", 2, |_, call, v| {
+        let [re, im] = v else { return None };
+        Some(Val {
+            element: call.result,
+            nodes: smallvec![re.node(), im.node()],
+        })
+    }),
+    ("real", 1, |_, call, v| {
+        Some(Val::new(call.result, v.first()?.node()))
+    }),
+    ("imag", 1, |c, call, v| match v.first()?.element {
+        Element::Complex(_) => Some(Val::new(call.result, v[0].complex()[1])),
+        _ => {
+            let zero = c.bits(call.result.storage(), 0);
+            Some(Val::new(call.result, zero))
+        }
+    }),
+    ("reduce_precision", 1, |c, call, v| {
+        let bits = |name| u32::try_from(call.module.integer(call.op, name)?).ok();
+        c.reduce_precision(v.first()?, bits("exponent_bits")?, bits("mantissa_bits")?)
+    }),
+];
+
+fn extreme(c: &mut Calc<'_>, v: &[Val], greater: bool) -> Option<Val> {
+    let [a, b] = v else { return None };
+    if let Element::Complex(_) = a.element {
+        let direction = if greater { "GE" } else { "LE" };
+        let chosen = c.compare(direction, false, v)?.node();
+        let parts = a.nodes.iter().zip(&b.nodes);
+        let nodes = parts.map(|(a, b)| c.cond(chosen, *a, *b)).collect();
+        return Some(Val {
+            element: a.element,
+            nodes,
+        });
+    }
+    let truth = if greater { Op::LogOr } else { Op::LogAnd };
+    match (a.element, greater) {
+        (Element::Bool, _) => c.basic(v, Some(truth), Op::SMax, Op::FMax),
+        (Element::Int { .. }, _) => c.integer(v, |c, e, v| c.int_extreme(e, greater, v)),
+        (_, true) => c.real2(v, Calc::maximum),
+        (_, false) => c.real2(v, Calc::minimum),
+    }
+}
+
+fn infinite(c: &mut Calc<'_>, v: &[Val], sign: Option<f64>) -> Option<Val> {
+    let Element::Float(float) = v.first()?.element else {
+        return None;
+    };
+    let mut value = c.decode(float, v[0].node());
+    if sign.is_none() {
+        value = c.abs(value);
+    }
+    let infinity = c.like(value, f64::INFINITY * sign.unwrap_or(1.0));
+    Some(Val::truth(c.eq(value, infinity)))
+}
+
+/// The next number of the type in the direction of another, by the order of bits.
+fn next_after(c: &mut Calc<'_>, v: &[Val]) -> Option<Val> {
+    let [a, b] = v else { return None };
+    let Element::Float(float) = a.element else {
+        return None;
+    };
+    let ty = Element::Int {
+        width: float.width(),
+        signed: true,
+    };
+    let ty = ty.storage();
+    let (x, y) = (c.decode(float, a.node()), c.decode(float, b.node()));
+    let (x_nan, y_nan) = (c.op1(Op::IsNan, x), c.op1(Op::IsNan, y));
+    let is_nan = c.or(x_nan, y_nan);
+    let bits = [a, b].map(|v| c.cast_bits(ty, v.node()));
+    let sign = 1u64 << (float.width() - 1);
+    let size = bits.map(|bits| c.with(Op::And, bits, sign - 1));
+    let signs = bits.map(|bits| c.with(Op::And, bits, sign));
+    let equal = c.eq(x, y);
+    let zero = c.bits(ty, 0);
+    let x_zero = c.eq(size[0], zero);
+    let away = c.with(Op::Or, signs[1], 1);
+    let same_sign = c.eq(signs[0], signs[1]);
+    let other_sign = c.not(same_sign);
+    let is_larger = c.op2(Op::ULt, size[1], size[0]);
+    let shrinks = c.or(other_sign, is_larger);
+    let (lower, upper) = (c.with(Op::Sub, bits[0], 1), c.with(Op::Add, bits[0], 1));
+    let moved = c.cond(shrinks, lower, upper);
+    let moved = c.cond(x_zero, away, moved);
+    let moved = c.cond(equal, bits[1], moved);
+    let nan = c.bits(ty, float.format().encode(f64::NAN));
+    let result = c.cond(is_nan, nan, moved);
+    let stored = native(float).map_or(result, |ty| c.cast_bits(ty, result));
+    Some(Val::new(a.element, stored))
+}

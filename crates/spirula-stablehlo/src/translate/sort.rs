@@ -1,0 +1,116 @@
+//! `sort` and `top_k`.
+
+use super::element::Element;
+use super::error::Result;
+use super::region;
+use super::scalar::{Calc, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::Op;
+use spirula_tensor::ir::{Body, Combiner, Dim, Sort};
+
+/// `sort`
+pub(super) fn sort(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.operands(op)?;
+    t.ensure(op, !operands.is_empty(), "has no operands")?;
+    let shape = t.shape(&operands[0]);
+    let same = operands.iter().all(|operand| t.shape(operand) == shape);
+    t.ensure(op, same, "has operands of different shapes")?;
+    let rank = shape.len() as i64;
+    let dimension = t.module.integer(op, "dimension").unwrap_or(-1);
+    let dimension = if dimension < 0 {
+        dimension + rank
+    } else {
+        dimension
+    };
+    t.ensure(
+        op,
+        (0..rank).contains(&dimension),
+        "sorts along no dimension",
+    )?;
+    let block = t.region(op, 0)?;
+    let mut body = Body::default();
+    let arguments = pairs(&mut body, &operands);
+    let results = region::scalars(t, &mut body, block, arguments, None)?;
+    let is_test = matches!(&results[..], [val] if val.element == Element::Bool);
+    t.ensure(op, is_test, "has a wrong comparator")?;
+    let sort = Sort {
+        operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
+        dimension: dimension as usize,
+        is_stable: t.module.boolean(op, "is_stable").unwrap_or(false),
+        comparator: Combiner {
+            results: vec![results[0].node()],
+            body,
+        },
+    };
+    let results = sorted(t, sort, &operands);
+    t.give(op, results)
+}
+
+/// The two elements of each operand, as the arguments of the IR's comparators lie.
+fn pairs(body: &mut Body, operands: &[Tensor]) -> Vec<Val> {
+    let mut first = 0;
+    let mut arguments = Vec::new();
+    for operand in operands {
+        let element = operand.element;
+        for side in 0..2 {
+            let parts = 0..element.parts() as u32;
+            let argument = |part| body.argument(first + 2 * part + side, element.storage());
+            arguments.push(Val {
+                element,
+                nodes: parts.map(argument).collect(),
+            });
+        }
+        first += 2 * element.parts() as u32;
+    }
+    arguments
+}
+
+fn sorted(t: &mut Translator<'_>, sort: Sort, like: &[Tensor]) -> Vec<Tensor> {
+    let mut parts = t.builder.sort(sort).into_iter();
+    let results = like.iter().map(|operand| Tensor {
+        element: operand.element,
+        parts: parts.by_ref().take(operand.parts.len()).collect(),
+    });
+    results.collect()
+}
+
+/// `chlo.top_k`: the greatest elements of the last dimension and their indices, equal ones in
+/// order, NaN above all numbers.
+pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let sizes = t.sizes(op, &operand)?;
+    let k = t.integer(op, "k")?;
+    let rank = sizes.len();
+    let fits = rank > 0 && 0 <= k && k as u64 <= sizes[rank - 1];
+    t.ensure(op, fits, "takes more than there is")?;
+    let mut shape = t.shape(&operand);
+    let (index, _) = t.result_type(op, 1)?;
+    let indices = t.map(&shape, |t, s, point| {
+        let value = Val::new(Element::I64, point[rank - 1]);
+        let value = Calc::new(&mut s.body).convert(&value, index);
+        value.ok_or_else(|| t.unsupported(op, "type of indices"))
+    })?;
+    let operands = [operand, indices];
+    let mut body = Body::default();
+    let arguments = pairs(&mut body, &operands);
+    let mut c = Calc::new(&mut body);
+    let total = matches!(operands[0].element, Element::Float(_));
+    let greater = c.compare("GT", total, &arguments[..2]);
+    let greater = greater.ok_or_else(|| t.unsupported(op, "type of top_k"))?;
+    let sort = Sort {
+        operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
+        dimension: rank - 1,
+        is_stable: true,
+        comparator: Combiner {
+            results: vec![greater.node()],
+            body,
+        },
+    };
+    let sorted = sorted(t, sort, &operands);
+    shape[rank - 1] = Dim::Static(k as u64);
+    let mut results = Vec::new();
+    for tensor in sorted {
+        results.push(t.moved(&tensor, &shape, |_, point| point.to_vec())?);
+    }
+    t.give(op, results)
+}
