@@ -53,6 +53,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-opt",
             "spirula-program",
             "spirula-runtime",
+            "spirula-stablehlo",
+            "spirula-tensor",
         ],
     ),
     (

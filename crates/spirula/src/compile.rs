@@ -1,6 +1,5 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
-use crate::check::Check;
 use crate::detect::{InputKind, detect};
 use spirula_kernel::ir;
 use spirula_program::Program;
@@ -8,6 +7,7 @@ use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::text;
+use spirula_stablehlo::mlir;
 use std::fmt;
 
 /// How an input is compiled.
@@ -28,6 +28,8 @@ pub enum Input {
     Spirv(InputKind, Module),
     /// It is LLVM IR.
     Llvm(InputKind, Box<spirula_llvm::ir::Module>),
+    /// It is a module of StableHLO.
+    StableHlo(InputKind, Box<mlir::Module>),
     /// It is a checked program in the imperative IR.
     Kernels(InputKind, Box<ir::Program>),
 }
@@ -48,8 +50,6 @@ pub struct Compiled {
     pub output: Output,
     /// What the input was.
     pub input: InputKind,
-    /// What a program compares by itself, in order.
-    pub checks: Vec<Check>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -126,6 +126,10 @@ pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
             let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
             Ok(Input::Llvm(kind, Box::new(module)))
         }
+        InputKind::Mlir => {
+            let module = mlir::parse(bytes).map_err(CompileError::read)?;
+            Ok(Input::StableHlo(kind, Box::new(module)))
+        }
         InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
         InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
     }
@@ -141,7 +145,8 @@ impl Input {
     /// What it is.
     pub fn kind(&self) -> InputKind {
         match self {
-            Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Kernels(kind, _) => *kind,
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) => *kind,
+            Input::StableHlo(kind, _) | Input::Kernels(kind, _) => *kind,
         }
     }
 
@@ -152,6 +157,10 @@ impl Input {
     pub fn into_kernels(self) -> Result<ir::Program, CompileError> {
         match self {
             Input::Kernels(_, program) => Ok(*program),
+            Input::StableHlo(..) => {
+                let error = Diagnostic::error(Place::Unknown, "StableHLO is not compiled yet");
+                Err(CompileError::translate(error))
+            }
             Input::Spirv(kind, _) | Input::Llvm(kind, _) => {
                 let message = format!("{} has no form as a program of kernels", kind.name());
                 let error = Diagnostic::error(Place::Unknown, message);
@@ -183,8 +192,8 @@ impl Input {
                 let module = spirula_llvm::translate(&module, &translation);
                 Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)
             }
-            Input::Kernels(_, program) => {
-                let program = spirula_kernel::compile(&program);
+            kernels @ (Input::Kernels(..) | Input::StableHlo(..)) => {
+                let program = spirula_kernel::compile(&kernels.into_kernels()?);
                 let program = program.map_err(CompileError::translate)?;
                 if let Some(target) = options.target {
                     check_versions(&program, target)?;
@@ -195,7 +204,6 @@ impl Input {
         Ok(Compiled {
             output,
             input,
-            checks: Vec::new(),
             diagnostics: Vec::new(),
         })
     }

@@ -17,6 +17,8 @@ pub enum InputKind {
     LlvmBitcode,
     /// LLVM IR as text.
     LlvmText,
+    /// MLIR as text, of which StableHLO is accepted.
+    Mlir,
     /// The text form of the imperative IR.
     Kernels,
     /// The imperative form that Futhark's compiler prints.
@@ -31,6 +33,7 @@ impl InputKind {
             InputKind::SpirvText => "SPIR-V assembly",
             InputKind::LlvmBitcode => "LLVM bitcode",
             InputKind::LlvmText => "LLVM IR",
+            InputKind::Mlir => "MLIR",
             InputKind::Kernels => "kernel text",
             InputKind::Futhark => "Futhark's printed form",
         }
@@ -69,7 +72,7 @@ const FOREIGN: &[(&[u8], &str, &str)] = &[
     (
         b"ML\xefR",
         "MLIR bytecode",
-        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
+        "print it as text first, with stablehlo-translate --deserialize",
     ),
     (
         b"DXBC",
@@ -112,6 +115,17 @@ const LLVM_LINES: &[&str] = &[
     "^",
 ];
 
+/// Beginnings of lines that only MLIR has.
+const MLIR_LINES: &[&str] = &[
+    "module {",
+    "module @",
+    "module attributes",
+    "builtin.module",
+    "func.func",
+    "\"builtin.module\"",
+    "\"func.func\"",
+];
+
 /// Beginnings of lines that only the imperative IR's text form has.
 const KERNEL_LINES: &[&str] = &[
     "function @",
@@ -136,7 +150,6 @@ const FOREIGN_LINES: &[(&str, &str, &str)] = &[
     ("typedef ", "C source", FROM_C),
     ("static ", "C source", FROM_C),
     ("void ", "C source", FROM_C),
-    ("//", "C source", FROM_C),
     ("/*", "C source", FROM_C),
     (
         "@compute",
@@ -152,21 +165,6 @@ const FOREIGN_LINES: &[(&str, &str, &str)] = &[
         ".version",
         "PTX",
         "compile the source for a SPIR-V target instead",
-    ),
-    (
-        "module",
-        "MLIR",
-        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
-    ),
-    (
-        "func.func",
-        "MLIR",
-        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
-    ),
-    (
-        "\"builtin.module\"",
-        "MLIR",
-        "translate it to LLVM IR first, with mlir-translate --mlir-to-llvmir",
     ),
 ];
 
@@ -205,8 +203,8 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
     detect_text(text)
 }
 
-const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitcode or text), kernel \
-                        text and Futhark's printed form";
+const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitcode or text), \
+                        StableHLO as MLIR text, kernel text and Futhark's printed form";
 
 fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
     Diagnostic::error(place, format!("the input is {name}, which is not accepted"))
@@ -236,7 +234,10 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
         if line.starts_with("; ModuleID") {
             comment = Some(InputKind::LlvmText);
         }
-        if line.is_empty() || line.starts_with(';') {
+        if line.starts_with("//") {
+            comment = comment.or(Some(InputKind::Mlir));
+        }
+        if line.is_empty() || line.starts_with(';') || line.starts_with("//") {
             continue;
         }
         if is_spirv_line(line) {
@@ -248,15 +249,15 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
         if KERNEL_LINES.iter().any(|begin| line.starts_with(begin)) {
             return Ok(InputKind::Kernels);
         }
+        if is_mlir_line(line) {
+            return Ok(InputKind::Mlir);
+        }
         let foreign = FOREIGN_LINES
             .iter()
             .find(|(begin, ..)| line.starts_with(begin));
-        match foreign {
-            Some(_) if line.starts_with("module asm") => return Ok(InputKind::LlvmText),
-            Some((_, name, hint)) => {
-                return Err(refusal(Place::text(start, start + line.len()), name, hint));
-            }
-            None => {}
+        if let Some((_, name, hint)) = foreign {
+            let place = Place::text(start, start + line.len());
+            return Err(refusal(place, name, hint));
         }
         if is_llvm_line(line) {
             return Ok(InputKind::LlvmText);
@@ -269,6 +270,18 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
         )
         .with_hint(ACCEPTED)
     })
+}
+
+/// A line that begins a module, a function, or an alias of an attribute or a type.
+fn is_mlir_line(line: &str) -> bool {
+    let is_alias = || {
+        let (name, value) = line.split_once('=')?;
+        let rest = name.trim_end().strip_prefix(['#', '!'])?;
+        // Metadata of LLVM IR has numbers, or braces behind the mark.
+        let is_name = rest.starts_with(|c: char| c.is_ascii_alphabetic());
+        (is_name && !value.trim_start().starts_with('!')).then_some(())
+    };
+    MLIR_LINES.iter().any(|begin| line.starts_with(begin)) || is_alias().is_some()
 }
 
 /// `OpName …` or `%id = OpName …`.
@@ -319,6 +332,12 @@ mod tests {
                 InputKind::LlvmText,
             ),
             (b"module asm \"x\"\ndeclare void @f()", InputKind::LlvmText),
+            (b"// RUN: x\n\nmodule @m {\n}", InputKind::Mlir),
+            (b"#loc = loc(unknown)\n", InputKind::Mlir),
+            (b"!t = tensor<2xf32>\n", InputKind::Mlir),
+            (b"\"builtin.module\"() ({\n", InputKind::Mlir),
+            (b"// nothing\n", InputKind::Mlir),
+            (b"!llvm.ident = !{!0}\n", InputKind::LlvmText),
             (b"; sums\nglobal %x: i32\n", InputKind::Kernels),
             (b"function @f() -> () {\n}\n", InputKind::Kernels),
             (b"types {\n}\nConstants:\n", InputKind::Futhark),
@@ -335,9 +354,8 @@ mod tests {
             (b"\x7fELF\x02", "an ELF object"),
             (b"\x03\x02", "ends after 2 of 4 bytes"),
             (b"__kernel void f() {}", "OpenCL C"),
-            (b"// x\nkernel void f() {}", "C source"),
+            (b"// x\nkernel void f() {}", "OpenCL C"),
             (b"#version 450", "GLSL"),
-            (b"module {\n}", "MLIR"),
             (b"ML\xefR", "MLIR bytecode"),
             (b"\x00\x01\x02\x03", "binary"),
             (b"\xffabc\xfe", "binary"),

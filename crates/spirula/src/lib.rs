@@ -3,7 +3,6 @@
 //! - [`compile`]: from the bytes of any accepted input to a module, or to a program of kernels and
 //!   the host's part that launches them; [`read`] and [`Input::compile`] are its two halves.
 //! - [`detect`]: what an input is, by its content.
-//! - [`Check`]: a comparison that a program asks for of its own values.
 //!
 //! ```
 //! let source = b"OpCapability Kernel\nOpCapability Addresses\nOpMemoryModel Physical64 OpenCL\n";
@@ -15,10 +14,8 @@
 //!
 //! Nothing here reads files, prints, or knows a device: see `spirula-runtime` for running what comes out.
 
-mod check;
 mod compile;
 mod detect;
 
-pub use check::{Check, CheckKind};
 pub use compile::{CompileError, CompileOptions, Compiled, Input, Output, Stage, compile, read};
 pub use detect::{InputKind, detect};

@@ -10,3 +10,4 @@ mod help;
 mod optimise;
 mod programs;
 mod run;
+mod stablehlo;

@@ -25,21 +25,20 @@ pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
     let Argument { dtype, shape, .. } = argument;
     let mut sizes = shape.iter();
     let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
-    let bytes = count.checked_mul(dtype.size())?;
-    if bytes > LARGEST {
+    let count = count.checked_mul(dtype.parts())?;
+    let size = count.checked_mul(dtype.size())?;
+    if size > LARGEST {
         return None;
     }
     let mut stream = Stream(seed ^ ((number as u64 + 1) << 40));
-    let mut parts = vec![Vec::with_capacity(bytes); dtype.parts()];
+    let mut bytes = Vec::with_capacity(size);
     for _ in 0..count {
-        for part in &mut parts {
-            dtype.encode(element(argument, stream.next())?, part);
-        }
+        dtype.encode(element(argument, stream.next())?, &mut bytes);
     }
     Some(Tensor {
         dtype: *dtype,
         shape: shape.clone(),
-        parts,
+        bytes,
     })
 }
 

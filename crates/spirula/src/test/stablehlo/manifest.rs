@@ -2,7 +2,7 @@
 
 use super::super::Outcome;
 use super::super::session::{number, read};
-use super::compare::{Rule, compare, largest, means};
+use super::compare::{compare, largest, means};
 use super::inputs::{Argument, make};
 use super::tensor::{DType, Tensor};
 use serde::Deserialize;
@@ -84,7 +84,9 @@ impl Manifest {
     pub fn check(&self, given: Vec<Value>) -> Result<(), Outcome> {
         let mut given = given.into_iter();
         for (number, expected) in self.results.iter().enumerate() {
-            let got = Tensor::of_values(dtype(&expected.dtype)?, &mut given)?;
+            let value = given.next();
+            let value = value.ok_or_else(|| Outcome::failed("there are fewer results"))?;
+            let got = Tensor::of_value(dtype(&expected.dtype)?, value)?;
             self.check_result(&format!("result {number}"), &got, expected)?;
         }
         match given.count() {
@@ -116,8 +118,7 @@ impl Manifest {
             _ => return Err(Outcome::failed("the manifest names no file of a result")),
         };
         let scale = want.absmax.unwrap_or_else(|| largest(&expected));
-        let rule = Rule::Within(want.tol * scale);
-        compare(title, &got, &expected, rule, want.mismatch)
+        compare(title, &got, &expected, want.tol * scale, want.mismatch)
     }
 }
 
@@ -223,12 +224,12 @@ mod tests {
                 if manifest.results.iter().any(|r| r.file.is_none()) {
                     continue;
                 }
-                let stored = manifest.results.iter().flat_map(|result| {
+                let stored = manifest.results.iter().map(|result| {
                     let name = result.file.as_deref().unwrap_or_default();
                     let bytes = fs::read(manifest.folder.join(name)).expect("a stored result");
                     let dtype = dtype(&result.dtype).unwrap();
                     let stored = Tensor::of_npy(dtype, &bytes).unwrap();
-                    stored.reshaped(&result.shape).unwrap().into_values()
+                    stored.reshaped(&result.shape).unwrap().into_value()
                 });
                 let mut stored: Vec<Value> = stored.collect();
                 assert_eq!(manifest.check(stored.clone()), Ok(()), "{}", path.display());

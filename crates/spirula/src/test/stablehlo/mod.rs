@@ -3,7 +3,7 @@
 //! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir`, beside it
 //! or in `../models`) is called with the arguments and compared with the results that it names. Of
 //! other modules each public function without parameters is a test, section by section (`// -----`
-//! between them); it holds checks of its own. A module without either must be read and compiled.
+//! between them); it holds checks of its own. A module without either must be read.
 
 mod compare;
 mod inputs;
@@ -13,14 +13,13 @@ mod tensor;
 
 use super::session::{self, read};
 use super::{Loaded, Outcome, Suite};
-use compare::{Rule, compare};
 use manifest::Manifest;
-use spirula::{Check, CheckKind, CompileOptions, Output};
+use spirula::{CompileOptions, Output};
 use spirula_program::{Program, RunError, Session, Value};
 use spirula_runtime::DeviceMachine;
 use std::fs;
 use std::path::{Path, PathBuf};
-use tensor::{DType, Tensor};
+use tensor::Tensor;
 
 /// Ends of the names of modules: text and bytecode.
 const EXTENSIONS: &[&str] = &["mlir", "mlirbc"];
@@ -44,8 +43,8 @@ enum What {
     Manifest(PathBuf),
     /// Runs a function of a section, which checks by itself.
     Function(usize, String),
-    /// Compiles all sections.
-    Compile,
+    /// Reads all sections.
+    Read,
 }
 
 /// Loads a folder that has modules, with all folders below it.
@@ -104,7 +103,7 @@ fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, What)>, String> {
         Err(_) => Vec::new(),
     };
     Ok(match functions.as_slice() {
-        [] => vec![(name.to_owned(), What::Compile)],
+        [] => vec![(name.to_owned(), What::Read)],
         [(section, only)] => {
             let what = What::Function(*section, only.clone());
             vec![(name.to_owned(), what)]
@@ -140,39 +139,38 @@ impl Suite for Folder {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
         let bytes = read(&test.module)?;
+        if let Err(error) = spirula::detect(&bytes) {
+            return Err(Outcome::unsupported(error.message));
+        }
         match &test.what {
             What::Manifest(path) => {
                 let manifest = Manifest::read(path)?;
-                let (program, _) = compiled(&bytes, None)?;
+                let program = compiled(&bytes, None)?;
                 let arguments = manifest.arguments()?.into_iter();
-                let values: Vec<Value> = arguments.flat_map(Tensor::into_values).collect();
+                let values: Vec<Value> = arguments.map(Tensor::into_value).collect();
                 manifest.check(call(&program, &values, session)?)
             }
             What::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
-                let (program, checks) = compiled(section, Some(function))?;
-                check(&checks, call(&program, &[], session)?)
+                let program = compiled(section, Some(function))?;
+                call(&program, &[], session).map(|_| ())
             }
-            What::Compile => {
-                let compile = |section| compiled(section, None).map(|_| ());
-                sections::all(&bytes).into_iter().try_for_each(compile)
+            What::Read => {
+                let read = |section| spirula::read(section).map(|_| ());
+                Ok(sections::all(&bytes).into_iter().try_for_each(read)?)
             }
         }
     }
 }
 
-/// The program that a function of a module becomes, by default `main`, and what it checks itself.
-fn compiled(bytes: &[u8], function: Option<&str>) -> Result<(Program, Vec<Check>), Outcome> {
-    if spirula::detect(bytes).is_err() {
-        return Err(Outcome::unsupported("MLIR"));
-    }
+/// The program that a function of a module becomes, by default `main`.
+fn compiled(bytes: &[u8], function: Option<&str>) -> Result<Program, Outcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
         ..CompileOptions::default()
     };
-    let compiled = spirula::compile(bytes, &options)?;
-    match compiled.output {
-        Output::Program(program) => Ok((*program, compiled.checks)),
+    match spirula::compile(bytes, &options)?.output {
+        Output::Program(program) => Ok(*program),
         Output::Module(_) => Err(Outcome::failed("it is a module, not a program")),
     }
 }
@@ -195,45 +193,4 @@ fn call(
     })?;
     let without = || Outcome::failed("a result has no external form");
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
-}
-
-/// Holds what a function gave to compare against its own checks: the last results.
-fn check(checks: &[Check], given: Vec<Value>) -> Result<(), Outcome> {
-    let mut tensors = Vec::new();
-    for check in checks {
-        let dtype = DType::by_name(&check.element);
-        let unknown = || Outcome::unsupported(format!("tensors of {}", check.element));
-        tensors.push(dtype.ok_or_else(unknown)?);
-    }
-    let operands = |check: &Check| if check.kind == CheckKind::True { 1 } else { 2 };
-    let sizes = checks.iter().zip(&tensors);
-    let extra: usize = sizes.map(|(c, dtype)| operands(c) * dtype.parts()).sum();
-    let own = given.len().checked_sub(extra);
-    let own = own.ok_or_else(|| Outcome::failed("there are fewer results than checks"))?;
-    let mut rest = given.into_iter().skip(own);
-    for (number, (check, dtype)) in checks.iter().zip(tensors).enumerate() {
-        let title = format!("check {number}");
-        let got = Tensor::of_values(dtype, &mut rest)?;
-        let (want, rule) = match check.kind {
-            CheckKind::True => {
-                let ones = vec![vec![1; got.parts[0].len()]];
-                let want = Tensor {
-                    parts: ones,
-                    ..got.clone()
-                };
-                (want, Rule::Within(0.0))
-            }
-            kind => {
-                let want = Tensor::of_values(dtype, &mut rest)?;
-                let rule = match kind {
-                    CheckKind::Near(most) => Rule::Within(most),
-                    CheckKind::Close(steps) => Rule::Steps(steps),
-                    CheckKind::Equal | CheckKind::True => Rule::Within(0.0),
-                };
-                (want, rule)
-            }
-        };
-        compare(&title, &got, &want, rule, 0.0)?;
-    }
-    Ok(())
 }

@@ -1,23 +1,11 @@
 //! Files of several modules, and the functions in them that are tests.
 
-/// The line between modules.
-const SEPARATOR: &str = "// -----";
+use spirula_stablehlo::mlir;
 
-/// The modules of a file.
+/// The modules of a file, those that have no line but comments left out.
 pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
-    let Ok(text) = std::str::from_utf8(bytes) else {
-        return vec![bytes];
-    };
-    let mut sections = Vec::new();
-    let (mut start, mut at) = (0, 0);
-    for line in text.split_inclusive('\n') {
-        if line.trim_end() == SEPARATOR {
-            sections.push(&bytes[start..at]);
-            start = at + line.len();
-        }
-        at += line.len();
-    }
-    sections.push(&bytes[start..]);
+    let ranges = mlir::sections(bytes).into_iter();
+    let mut sections: Vec<&[u8]> = ranges.map(|range| &bytes[range]).collect();
     sections.retain(|section| !is_blank(section));
     sections
 }

@@ -1,7 +1,8 @@
 //! Tensors of every type that test manifests name, and how programs hold them.
 //!
-//! Programs have fewer types: a complex number is two tensors, its real part first; a float of a
-//! format that programs lack is an integer of its bits; an integer of fewer than 8 bits is one of 8.
+//! Programs have fewer types: a complex number is two real ones in a last dimension of 2; a float of
+//! a format that programs lack is an integer of its bits; an integer of fewer than 8 bits is one of
+//! 8 bits.
 
 use super::super::Outcome;
 use spirula_program::{Scalar, Value};
@@ -14,11 +15,11 @@ pub struct DType(usize);
 /// What the elements of a type are.
 struct Row {
     name: &'static str,
-    /// The elements of each part.
+    /// The elements, or the parts of complex ones.
     element: Element,
     /// As what a program holds them.
     storage: Scalar,
-    /// Tensors that hold it.
+    /// Parts of an element.
     parts: usize,
 }
 
@@ -71,7 +72,7 @@ impl DType {
         self.row().name
     }
 
-    /// Tensors that hold it.
+    /// Parts of an element: 2 of a complex number.
     pub fn parts(self) -> usize {
         self.row().parts
     }
@@ -89,12 +90,12 @@ impl DType {
         }
     }
 
-    /// Bytes of an element of a part.
+    /// Bytes of a part of an element.
     pub fn size(self) -> usize {
         self.row().element.size()
     }
 
-    /// Appends an element of a part.
+    /// Appends a part of an element.
     pub fn encode(self, number: Number, out: &mut Vec<u8>) {
         match self.name() {
             F8 => out.push(f8_from(number.to_f64())),
@@ -102,7 +103,7 @@ impl DType {
         }
     }
 
-    /// An element of a part by its bytes.
+    /// A part of an element by its bytes.
     pub fn decode(self, bytes: &[u8]) -> Number {
         match self.name() {
             F8 => Number::Float(f8_to_f64(bytes[0])),
@@ -118,8 +119,8 @@ pub struct Tensor {
     pub dtype: DType,
     /// Sizes of its dimensions.
     pub shape: Vec<usize>,
-    /// The bytes of each part, elements in row-major order.
-    pub parts: Vec<Vec<u8>>,
+    /// Its elements in row-major order, the parts of each side by side.
+    pub bytes: Vec<u8>,
 }
 
 impl Tensor {
@@ -135,57 +136,40 @@ impl Tensor {
             let (found, name) = (array.shape_text(), dtype.name());
             return Err(Outcome::failed(format!("{found} is no {name}")));
         }
-        let mut parts = vec![Vec::new(); dtype.parts()];
-        match dtype.parts() {
-            1 => parts[0] = array.into_bytes(),
-            _ => {
-                for (number, element) in array.bytes().chunks_exact(dtype.size()).enumerate() {
-                    parts[number % 2].extend_from_slice(element);
-                }
-            }
+        Ok(Tensor {
+            dtype,
+            shape,
+            bytes: array.into_bytes(),
+        })
+    }
+
+    /// The tensor that a value of a program is.
+    pub fn of_value(dtype: DType, value: Value) -> Result<Tensor, Outcome> {
+        let mut shape: Vec<usize> = value.shape.iter().map(|size| *size as usize).collect();
+        let is_pair = dtype.parts() == 1 || shape.pop() == Some(2);
+        if value.element != dtype.row().storage || !is_pair {
+            let (found, name) = (value.type_name(), dtype.name());
+            let text = format!("a result is {found} of rank {}", value.shape.len());
+            return Err(Outcome::failed(format!("{text}, expected {name}")));
         }
         Ok(Tensor {
             dtype,
             shape,
-            parts,
+            bytes: value.bytes,
         })
     }
 
-    /// The tensor that values of a program are, taken from the front.
-    pub fn of_values(
-        dtype: DType,
-        values: &mut impl Iterator<Item = Value>,
-    ) -> Result<Tensor, Outcome> {
-        let mut tensor = Tensor {
-            dtype,
-            shape: Vec::new(),
-            parts: Vec::new(),
-        };
-        for _ in 0..dtype.parts() {
-            let value = values.next();
-            let value = value.ok_or_else(|| Outcome::failed("there are fewer results"))?;
-            if value.element != dtype.row().storage {
-                let (found, name) = (value.type_name(), dtype.name());
-                return Err(Outcome::failed(format!(
-                    "a result is {found}, expected {name}"
-                )));
-            }
-            tensor.shape = value.shape.iter().map(|size| *size as usize).collect();
-            tensor.parts.push(value.bytes);
-        }
-        Ok(tensor)
-    }
-
-    /// The values that a program takes for it.
-    pub fn into_values(self) -> impl Iterator<Item = Value> {
+    /// The value that a program takes for it.
+    pub fn into_value(self) -> Value {
         let row = self.dtype.row();
-        let shape: Vec<u64> = self.shape.iter().map(|size| *size as u64).collect();
-        self.parts.into_iter().map(move |bytes| Value {
+        let pair = (row.parts == 2).then_some(2);
+        let sizes = self.shape.iter().map(|size| *size as u64);
+        Value {
             element: row.storage,
-            unsigned: row.element.class() == Class::Unsigned,
-            shape: shape.clone(),
-            bytes,
-        })
+            unsigned: row.storage.is_int() && row.element.class() == Class::Unsigned,
+            shape: sizes.chain(pair).collect(),
+            bytes: self.bytes,
+        }
     }
 
     /// The same elements in another shape.
@@ -201,9 +185,9 @@ impl Tensor {
         Ok(self)
     }
 
-    /// The elements of a part.
-    pub fn numbers(&self, part: usize) -> impl ExactSizeIterator<Item = Number> + '_ {
-        let chunks = self.parts[part].chunks_exact(self.dtype.size());
+    /// The parts of all elements.
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = Number> + '_ {
+        let chunks = self.bytes.chunks_exact(self.dtype.size());
         chunks.map(|chunk| self.dtype.decode(chunk))
     }
 
@@ -215,25 +199,18 @@ impl Tensor {
 
     /// The elements at these places, as a tensor of one dimension.
     pub fn sample(&self, places: &Array) -> Result<Tensor, Outcome> {
-        let size = self.dtype.size();
-        let pick = |part: &Vec<u8>| {
-            let mut out = Vec::new();
-            for place in places.numbers() {
-                let place = usize::try_from(place.to_int()).unwrap_or(usize::MAX);
-                let bytes = part.chunks_exact(size).nth(place);
-                let outside = || Outcome::failed(format!("there is no element {place}"));
-                out.extend_from_slice(bytes.ok_or_else(outside)?);
-            }
-            Ok(out)
-        };
+        let size = self.dtype.size() * self.dtype.parts();
+        let mut bytes = Vec::new();
+        for place in places.numbers() {
+            let place = usize::try_from(place.to_int()).unwrap_or(usize::MAX);
+            let element = self.bytes.chunks_exact(size).nth(place);
+            let outside = || Outcome::failed(format!("there is no element {place}"));
+            bytes.extend_from_slice(element.ok_or_else(outside)?);
+        }
         Ok(Tensor {
             dtype: self.dtype,
             shape: vec![places.count()],
-            parts: self
-                .parts
-                .iter()
-                .map(pick)
-                .collect::<Result<_, Outcome>>()?,
+            bytes,
         })
     }
 }
@@ -293,17 +270,21 @@ mod tests {
     }
 
     #[test]
-    fn complex_numbers_are_two_values() {
-        let dtype = DType::by_name("c64").unwrap();
-        let tensor = Tensor {
-            dtype,
-            shape: vec![2],
-            parts: vec![vec![1; 8], vec![2; 8]],
-        };
-        let mut values = tensor.clone().into_values().collect::<Vec<_>>().into_iter();
-        assert_eq!(values.len(), 2);
-        assert_eq!(Tensor::of_values(dtype, &mut values).unwrap(), tensor);
-        assert!(Tensor::of_values(dtype, &mut values).is_err());
+    fn values_of_programs() {
+        let shapes = [("c64", vec![3, 2]), ("bf16", vec![3]), ("u4", vec![3])];
+        for (name, outside) in shapes {
+            let dtype = DType::by_name(name).unwrap();
+            let tensor = Tensor {
+                dtype,
+                shape: vec![3],
+                bytes: vec![1; 3 * dtype.parts() * dtype.size()],
+            };
+            let value = tensor.clone().into_value();
+            assert_eq!(value.shape, outside);
+            assert_eq!(Tensor::of_value(dtype, value.clone()).unwrap(), tensor);
+            let other = DType::by_name("f64").unwrap();
+            assert!(Tensor::of_value(other, value).is_err());
+        }
     }
 
     #[test]
