@@ -161,6 +161,11 @@ impl Structured {
         self.parallel_shape().count()
     }
 
+    /// Whether there is no point at which anything is given.
+    pub fn is_empty(&self) -> bool {
+        self.parallel_shape().any(|extent| extent == Dim::Static(0))
+    }
+
     /// Whether nothing is folded and every result is written at its point.
     pub fn is_map(&self) -> bool {
         let at_point = |y: &Yield| matches!(y.destination, Destination::Point);

@@ -213,7 +213,11 @@ impl<'a> Host<'a> {
         match kind {
             OpKind::Constant(constant) => self.constant(constant, results[0]),
             OpKind::Structured(op) => match self.dispatches.get(&results[0]) {
-                Some(dispatch) => self.launch(op, dispatch, results),
+                Some(dispatch) => {
+                    self.allocate_results(op, results);
+                    self.launch(dispatch);
+                }
+                None if op.is_empty() => self.allocate_results(op, results),
                 None => self.scalars(op, results),
             },
             OpKind::Reshape(source) => self.alias(results[0], *source),
@@ -317,8 +321,8 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// A kernel with memory for its results.
-    fn launch(&mut self, op: &Structured, dispatch: &Dispatch, results: &[Value]) {
+    /// Memory for results, with what is scattered into.
+    fn allocate_results(&mut self, op: &Structured, results: &[Value]) {
         for (result, written) in results.iter().zip(&op.yields) {
             let to = self.allocate(*result);
             if let Destination::Scatter { base, .. } = written.destination {
@@ -327,9 +331,9 @@ impl<'a> Host<'a> {
                 self.copy(to, from, ty.element, ty.elements().unwrap_or(0));
             }
         }
-        if dispatch.loops.iter().any(|l| l.extent == 0) {
-            return;
-        }
+    }
+
+    fn launch(&mut self, dispatch: &Dispatch) {
         let data = kernel::lower(&mut self.b, self.function, dispatch, &self.sources);
         let id = self.b.kernel(data);
         self.b.push(StmtKind::Launch(id));

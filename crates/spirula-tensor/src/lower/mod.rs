@@ -42,7 +42,7 @@ fn form(
         };
         let structured: &Structured = structured;
         let on_device = op.results.iter().any(|v| !is_host[v.index()]);
-        if on_device {
+        if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
             dispatches.push(schedule::form(&name, op, structured)?);
         }
