@@ -329,6 +329,9 @@ impl Translator<'_> {
 
 /// An index brought between 0 and the greatest that it may be.
 pub(super) fn clamp(c: &mut Calc<'_>, index: Node, greatest: u64) -> Node {
+    if greatest == 0 {
+        return c.body.i64(0);
+    }
     let (zero, greatest) = (c.body.i64(0), c.body.i64(greatest as i64));
     let index = c.op2(Scalar::SMax, index, zero);
     c.op2(Scalar::SMin, index, greatest)
