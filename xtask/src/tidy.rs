@@ -41,6 +41,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-spirv",
             "spirula-cpu",
             "spirula-program",
+            "spirula-scalar",
         ],
     ),
     (

@@ -1,7 +1,8 @@
 //! Element types: their names, sizes, and the way between bytes, numbers and decimal text.
 
 use super::DataError;
-use half::{bf16, f16};
+use spirula_scalar::convert::float_to_float;
+use spirula_scalar::{Format, Rounding};
 use std::fmt;
 use std::str::FromStr;
 
@@ -128,12 +129,8 @@ impl Element {
     pub fn encode(self, number: Number, out: &mut Vec<u8>) {
         match self {
             Element::Bool => out.push(u8::from(number.to_f64() != 0.0)),
-            Element::F16 => {
-                out.extend_from_slice(&f16::from_f64(number.to_f64()).to_le_bytes());
-            }
-            Element::BF16 => {
-                out.extend_from_slice(&bf16::from_f64(number.to_f64()).to_le_bytes());
-            }
+            Element::F16 => encode_half(number, Format::F16, out),
+            Element::BF16 => encode_half(number, Format::BF16, out),
             Element::F32 => {
                 let single = match number {
                     Number::Int(n) => n as f32,
@@ -161,8 +158,8 @@ impl Element {
             Element::I32 => Number::Int((bits as i32).into()),
             Element::I64 => Number::Int((bits as i64).into()),
             Element::U8 | Element::U16 | Element::U32 | Element::U64 => Number::Int(bits.into()),
-            Element::F16 => Number::Float(f16::from_bits(bits as u16).to_f64()),
-            Element::BF16 => Number::Float(bf16::from_bits(bits as u16).to_f64()),
+            Element::F16 => decode_half(bits, Format::F16),
+            Element::BF16 => decode_half(bits, Format::BF16),
             Element::F32 => Number::Float(f32::from_bits(bits as u32).into()),
             Element::F64 => Number::Float(f64::from_bits(bits)),
         }
@@ -266,9 +263,36 @@ impl FromStr for Element {
     }
 }
 
+/// A number in a format of 16 bits, rounded once, ties to even.
+fn encode_half(number: Number, format: Format, out: &mut Vec<u8>) {
+    let bits = number.to_f64().to_bits();
+    let half = float_to_float(bits, Format::F64, format, Rounding::NearestEven);
+    out.extend_from_slice(&(half as u16).to_le_bytes());
+}
+
+fn decode_half(bits: u64, format: Format) -> Number {
+    let wide = float_to_float(bits, format, Format::F64, Rounding::NearestEven);
+    Number::Float(f64::from_bits(wide))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Digits far below those that are kept decide between what would be a tie without them.
+    #[test]
+    fn halves_are_rounded_once() {
+        let bits = |element: Element, x: f64| {
+            let mut out = Vec::new();
+            element.encode(Number::Float(x), &mut out);
+            u16::from_le_bytes([out[0], out[1]])
+        };
+        let above_tie = 1.0 + 2f64.powi(-8) + 2f64.powi(-40);
+        assert_eq!(bits(Element::BF16, above_tie), 0x3f81);
+        assert_eq!(bits(Element::BF16, 1.0 + 2f64.powi(-8)), 0x3f80);
+        let above_tie = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
+        assert_eq!(bits(Element::F16, above_tie), 0x3c01);
+    }
 
     #[test]
     fn rows_stand_in_the_order_of_the_enum() {
