@@ -2,6 +2,7 @@
 
 use spirula_source::{Diagnostic, Source, render};
 use spirula_stablehlo::mlir::{Module, Numbering, parse, sections};
+use spirula_stablehlo::verify;
 use spirula_testing::{corpus, files};
 use std::path::Path;
 
@@ -19,7 +20,7 @@ fn shown(path: &Path, bytes: &[u8], error: &Diagnostic) -> String {
     render(error, Source { name, bytes }, false)
 }
 
-/// All texts of a folder are read, and what is printed of them is read as the same.
+/// All texts of a folder are read and valid, and what is printed of them is read as the same.
 fn reads(folder: &str) {
     let Some(folder) = corpus(&format!("stablehlo/{folder}")) else {
         return;
@@ -30,6 +31,9 @@ fn reads(folder: &str) {
     for path in &texts {
         match read(path) {
             Ok(modules) => modules.iter().for_each(|module| {
+                if let Some(fault) = verify(module).first() {
+                    faults.push(shown(path, &[], fault));
+                }
                 let printed = module.show(Numbering::Unique);
                 match parse(printed.as_bytes()) {
                     Ok(again) if again.show(Numbering::Unique) == printed => {}
@@ -92,6 +96,9 @@ fn syntax_is_the_same_in_every_form() {
         let expected = std::fs::read_to_string(folder.join(format!("{program}.generic.mlir")));
         match read(path) {
             Ok(modules) => {
+                if let Some(fault) = verify(&modules[0]).first() {
+                    faults.push(shown(path, &[], fault));
+                }
                 let printed = modules[0].show(Numbering::Unique);
                 if let Ok(expected) = expected
                     && expected.trim_end() != printed.trim_end()

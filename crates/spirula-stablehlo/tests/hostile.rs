@@ -2,13 +2,17 @@
 
 use spirula_source::Place;
 use spirula_stablehlo::mlir::{Numbering, parse};
+use spirula_stablehlo::verify;
 use spirula_testing::{corpus, files};
 use std::path::PathBuf;
 
-/// Reads, and prints what was read.
+/// Reads, verifies and prints what was read.
 fn survives(bytes: &[u8]) {
     match parse(bytes) {
-        Ok(module) => drop(module.show(Numbering::Scoped)),
+        Ok(module) => {
+            verify(&module);
+            module.show(Numbering::Scoped);
+        }
         Err(error) => assert_ne!(error.place, Place::Unknown, "{error}"),
     }
 }

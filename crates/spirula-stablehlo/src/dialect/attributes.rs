@@ -65,17 +65,33 @@ pub(super) const fn always(field: Field) -> Field {
     }
 }
 
-/// Attributes that are words.
-const KEYWORDS: &[&str] = &[
-    "comparison_direction",
-    "comparison_type",
-    "fft_type",
-    "precision",
-    "result_accuracy_mode",
-    "rng_algorithm",
-    "rng_distribution",
-    "transpose",
+/// Attributes that are words, with the words.
+const KEYWORDS: &[(&str, &[&str])] = &[
+    (
+        "comparison_direction",
+        &["EQ", "NE", "GE", "GT", "LE", "LT"],
+    ),
+    (
+        "comparison_type",
+        &["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"],
+    ),
+    ("fft_type", &["FFT", "IFFT", "RFFT", "IRFFT"]),
+    ("precision", &["DEFAULT", "HIGH", "HIGHEST"]),
+    ("result_accuracy_mode", &["DEFAULT", "HIGHEST", "TOLERANCE"]),
+    ("rng_algorithm", &["DEFAULT", "THREE_FRY", "PHILOX"]),
+    ("rng_distribution", &["UNIFORM", "NORMAL"]),
+    (
+        "transpose",
+        &["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"],
+    ),
 ];
+
+/// The words that an attribute (`precision`) may be.
+pub(crate) fn words(mnemonic: &str) -> &'static [&'static str] {
+    let mut rows = KEYWORDS.iter();
+    rows.find(|(row, _)| *row == mnemonic)
+        .map_or(&[], |(_, words)| words)
+}
 
 /// Attributes with fields, in the order in which they are printed.
 const FIELDS: &[(&str, &[Field])] = &[
@@ -167,7 +183,7 @@ fn mnemonic(name: &str) -> Option<&str> {
 /// How an attribute (`stablehlo.gather`) is built; `None` for one that is kept as text.
 pub(crate) fn structure(name: &str) -> Option<Structure> {
     let mnemonic = mnemonic(name)?;
-    if KEYWORDS.contains(&mnemonic) {
+    if !words(mnemonic).is_empty() {
         return Some(Structure::Keyword);
     }
     if mnemonic == "conv" {

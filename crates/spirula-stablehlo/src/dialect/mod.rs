@@ -1,6 +1,6 @@
 //! The dialects that programs come in: `builtin`, `func`, `stablehlo`, `chlo`, `check`.
 //!
-//! An operation is a row of [`operations`]: its attributes, its custom form. Attributes and their
+//! An operation is a row of [`table`]: its attributes, its custom form. Attributes and their
 //! fields are rows of [`attributes`]. Operations and attributes of `mhlo` that StableHLO shares
 //! are read as StableHLO's.
 
@@ -8,9 +8,10 @@ mod attributes;
 mod custom;
 mod dimension_numbers;
 mod operations;
+mod table;
 
 pub(crate) use attributes::{
-    Field, FieldKind, Structure, is_known_attribute, normalise, shared_name, structure,
+    Field, FieldKind, Structure, is_known_attribute, normalise, shared_name, structure, words,
 };
 pub(crate) use dimension_numbers::show as show_dimension_numbers;
 pub(crate) use operations::{Form, Operation, Types, full_operation_name, operation};

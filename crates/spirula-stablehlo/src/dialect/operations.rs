@@ -1,8 +1,11 @@
-//! Operations, one row each; operations that differ in nothing but their names share one.
+//! What is known of operations: one row each; operations that differ in nothing but their names
+//! share one.
 
 use super::attributes::Kind;
-use super::custom;
+use super::table::TABLES;
 use crate::mlir::text::{Draft, Parser, Result};
+use crate::verify::check::{Check, Classes, Outcome};
+use crate::verify::rules::Rule;
 use rustc_hash::FxHashMap;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -19,6 +22,11 @@ pub(crate) struct Operation {
     pub form: Form,
     /// Whether its regions see no values from outside.
     pub isolated: bool,
+    /// Numbers of operands, results and regions, what is missing being 0: `2`, `1+` (one or
+    /// more), `1?` (one or none), `*` (any).
+    pub signature: &'static str,
+    /// What the verifier checks beyond that.
+    pub rule: Rule,
 }
 
 /// How an operation is written if not generically.
@@ -71,7 +79,7 @@ impl Operation {
     }
 }
 
-const fn row(
+pub(super) const fn row(
     dialect: &'static str,
     names: &'static [&'static str],
     attributes: &'static str,
@@ -82,593 +90,59 @@ const fn row(
         attributes,
         form,
         isolated: false,
+        signature: "* * *",
+        rule: Rule::None,
     }
 }
 
-const fn isolated(operation: Operation) -> Operation {
+/// Numbers of operands, results and regions, and a rule that is a function.
+pub(super) const fn checked(
+    signature: &'static str,
+    rule: fn(&Check<'_>) -> Outcome,
+    operation: Operation,
+) -> Operation {
+    Operation {
+        signature,
+        rule: Rule::Function(rule),
+        ..operation
+    }
+}
+
+/// Numbers of operands, results and regions without a further rule.
+pub(super) const fn counted(signature: &'static str, operation: Operation) -> Operation {
+    Operation {
+        signature,
+        ..operation
+    }
+}
+
+/// Operations of StableHLO on elements of these classes.
+pub(super) const fn elementwise(
+    signature: &'static str,
+    names: &'static [&'static str],
+    classes: Classes,
+) -> Operation {
+    Operation {
+        signature,
+        rule: Rule::Elementwise(classes),
+        ..row("stablehlo", names, "", same("%*"))
+    }
+}
+
+pub(super) const fn isolated(operation: Operation) -> Operation {
     Operation {
         isolated: true,
         ..operation
     }
 }
 
-const fn functional(format: &'static str) -> Form {
+pub(super) const fn functional(format: &'static str) -> Form {
     Form::Format(format, Types::Functional)
 }
 
-const fn same(format: &'static str) -> Form {
+pub(super) const fn same(format: &'static str) -> Form {
     Form::Format(format, Types::Same)
 }
-
-/// Attributes that calls of collectives share.
-const WINDOW: &str = "window_dimensions:i64s window_strides:i64s? base_dilations:i64s? \
-    window_dilations:i64s? padding:elements?";
-const CONVOLUTION: &str = "window_strides:i64s? padding:elements? lhs_dilation:i64s? \
-    rhs_dilation:i64s? window_reversal:bools? dimension_numbers:conv feature_group_count:i64 \
-    batch_group_count:i64 precision_config:precisions?";
-
-/// All operations.
-const OPERATIONS: &[Operation] = &[
-    isolated(row(
-        "builtin",
-        &["module"],
-        "sym_name:string? sym_visibility:string?",
-        Form::Custom(custom::module),
-    )),
-    isolated(row(
-        "func",
-        &["func"],
-        "sym_name:string function_type:type sym_visibility:string? arg_attrs:any? res_attrs:any? \
-         no_inline:unit?",
-        Form::Custom(custom::function),
-    )),
-    row(
-        "func",
-        &["call"],
-        "callee:symbol arg_attrs:any? res_attrs:any? no_inline:unit?",
-        functional("<callee:symbol> (%*)"),
-    ),
-    row("func", &["return"], "", Form::Format("%*", Types::Operands)),
-    row(
-        "stablehlo",
-        &[
-            "abs",
-            "and",
-            "atan2",
-            "ceil",
-            "count_leading_zeros",
-            "divide",
-            "floor",
-            "imag",
-            "is_finite",
-            "maximum",
-            "minimum",
-            "multiply",
-            "negate",
-            "not",
-            "or",
-            "popcnt",
-            "power",
-            "real",
-            "remainder",
-            "round_nearest_afz",
-            "round_nearest_even",
-            "shift_left",
-            "shift_right_arithmetic",
-            "shift_right_logical",
-            "sign",
-            "subtract",
-            "xor",
-            "add",
-            "uniform_quantize",
-            "uniform_dequantize",
-            "clamp",
-            "convert",
-            "after_all",
-        ],
-        "",
-        same("%*"),
-    ),
-    row(
-        "stablehlo",
-        &[
-            "cbrt",
-            "cosine",
-            "exponential",
-            "exponential_minus_one",
-            "log",
-            "log_plus_one",
-            "logistic",
-            "rsqrt",
-            "sine",
-            "sqrt",
-            "tan",
-            "tanh",
-        ],
-        "result_accuracy:any?",
-        same("%*"),
-    ),
-    row(
-        "stablehlo",
-        &[
-            "bitcast_convert",
-            "dynamic_pad",
-            "dynamic_reshape",
-            "dynamic_update_slice",
-            "real_dynamic_slice",
-            "reshape",
-        ],
-        "",
-        functional("%*"),
-    ),
-    row(
-        "stablehlo",
-        &["create_token", "partition_id", "replica_id"],
-        "",
-        same(""),
-    ),
-    row(
-        "stablehlo",
-        &["complex"],
-        "",
-        Form::Format("%*", Types::Complex),
-    ),
-    row(
-        "stablehlo",
-        &["select"],
-        "",
-        Form::Format("%*", Types::Select),
-    ),
-    row(
-        "stablehlo",
-        &["tuple"],
-        "",
-        Form::Format("%*", Types::Tuple),
-    ),
-    row(
-        "stablehlo",
-        &["optimization_barrier"],
-        "",
-        Form::Format("%*", Types::Pairwise),
-    ),
-    row(
-        "stablehlo",
-        &["return"],
-        "",
-        Form::Format("%*", Types::Operands),
-    ),
-    row(
-        "stablehlo",
-        &["constant"],
-        "value:elements",
-        Form::Custom(custom::constant),
-    ),
-    row(
-        "stablehlo",
-        &["compare"],
-        "comparison_direction:comparison_direction compare_type:comparison_type?",
-        functional(
-            "<comparison_direction:stablehlo.comparison_direction>, %, % \
-             {, <compare_type:stablehlo.comparison_type>}",
-        ),
-    ),
-    row(
-        "stablehlo",
-        &["iota"],
-        "iota_dimension:i64",
-        same("dim = <iota_dimension:i64>"),
-    ),
-    row(
-        "stablehlo",
-        &["dynamic_iota"],
-        "iota_dimension:i64",
-        functional("%, dim = <iota_dimension:i64>"),
-    ),
-    row(
-        "stablehlo",
-        &["broadcast"],
-        "broadcast_sizes:i64s",
-        functional("%, sizes = <broadcast_sizes:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["broadcast_in_dim"],
-        "broadcast_dimensions:i64s",
-        functional("%, dims = <broadcast_dimensions:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["dynamic_broadcast_in_dim"],
-        "broadcast_dimensions:i64s known_expanding_dimensions:i64s? \
-         known_nonexpanding_dimensions:i64s?",
-        functional("%, %, dims = <broadcast_dimensions:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["transpose"],
-        "permutation:i64s",
-        functional("%, dims = <permutation:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["reverse"],
-        "dimensions:i64s",
-        same("%, dims = <dimensions:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["concatenate"],
-        "dimension:i64",
-        functional("%*, dim = <dimension:i64>"),
-    ),
-    row(
-        "stablehlo",
-        &["slice"],
-        "start_indices:i64s limit_indices:i64s strides:i64s",
-        Form::Custom(custom::slice),
-    ),
-    row(
-        "stablehlo",
-        &["dynamic_slice"],
-        "slice_sizes:i64s",
-        functional("%*, sizes = <slice_sizes:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["pad"],
-        "edge_padding_low:i64s edge_padding_high:i64s interior_padding:i64s",
-        functional(
-            "%, %, low = <edge_padding_low:i64s>, high = <edge_padding_high:i64s>, \
-             interior = <interior_padding:i64s>",
-        ),
-    ),
-    row(
-        "stablehlo",
-        &["get_dimension_size"],
-        "dimension:i64",
-        functional("%, dim = <dimension:i64>"),
-    ),
-    row(
-        "stablehlo",
-        &["set_dimension_size"],
-        "dimension:i64",
-        functional("%, %, dim = <dimension:i64>"),
-    ),
-    row(
-        "stablehlo",
-        &["get_tuple_element"],
-        "index:i32",
-        functional("% [<index:i32>]"),
-    ),
-    row(
-        "stablehlo",
-        &["reduce_precision"],
-        "exponent_bits:i32 mantissa_bits:i32",
-        Form::Custom(custom::reduce_precision),
-    ),
-    row(
-        "stablehlo",
-        &["cholesky"],
-        "lower:bool?",
-        same("% {, lower = <lower:any>}"),
-    ),
-    row(
-        "stablehlo",
-        &["triangular_solve"],
-        "left_side:bool lower:bool unit_diagonal:bool transpose_a:transpose",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["fft"],
-        "fft_type:fft_type fft_length:i64s",
-        functional("%, type = <fft_type:stablehlo.fft_type>, length = <fft_length:i64s>"),
-    ),
-    row(
-        "stablehlo",
-        &["dot"],
-        "precision_config:precisions?",
-        functional("%, % {, precision = <precision_config:precisions>}"),
-    ),
-    row(
-        "stablehlo",
-        &["dot_general"],
-        "dot_dimension_numbers:dot precision_config:precisions? algorithm:any?",
-        Form::Custom(custom::dot_general),
-    ),
-    row(
-        "stablehlo",
-        &["convolution", "dynamic_conv"],
-        CONVOLUTION,
-        Form::Custom(custom::convolution),
-    ),
-    row(
-        "stablehlo",
-        &["custom_call"],
-        "call_target_name:string has_side_effect:bool? backend_config:any? api_version:i32? \
-         called_computations:any? operand_layouts:any? result_layouts:any? \
-         output_operand_aliases:any?",
-        functional("<call_target_name:name> (%*)"),
-    ),
-    row(
-        "stablehlo",
-        &["composite"],
-        "name:string composite_attributes:any? decomposition:symbol version:i32?",
-        functional("<name:string> %*"),
-    ),
-    row(
-        "stablehlo",
-        &["rng"],
-        "rng_distribution:rng_distribution",
-        functional("%*, distribution = <rng_distribution:stablehlo.rng_distribution>"),
-    ),
-    row(
-        "stablehlo",
-        &["rng_bit_generator"],
-        "rng_algorithm:rng_algorithm",
-        functional("%, algorithm = <rng_algorithm:stablehlo.rng_algorithm>"),
-    ),
-    row(
-        "stablehlo",
-        &["reduce"],
-        "dimensions:i64s",
-        Form::Custom(custom::reduce),
-    ),
-    row(
-        "stablehlo",
-        &["while"],
-        "",
-        Form::Custom(custom::while_loop),
-    ),
-    row("stablehlo", &["case", "if"], "", Form::Generic),
-    row("stablehlo", &["map"], "dimensions:i64s", Form::Generic),
-    row(
-        "stablehlo",
-        &["sort"],
-        "dimension:i64? is_stable:bool?",
-        Form::Generic,
-    ),
-    row("stablehlo", &["reduce_window"], WINDOW, Form::Generic),
-    row(
-        "stablehlo",
-        &["select_and_scatter"],
-        "window_dimensions:i64s? window_strides:i64s? padding:elements?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["gather"],
-        "dimension_numbers:gather slice_sizes:i64s indices_are_sorted:bool?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["dynamic_gather"],
-        "dimension_numbers:gather indices_are_sorted:bool?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["scatter"],
-        "scatter_dimension_numbers:scatter indices_are_sorted:bool? unique_indices:bool?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["torch_index_select"],
-        "dim:i64 batch_dims:i64",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["einsum", "unary_einsum"],
-        "einsum_config:string",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &[
-            "batch_norm_inference",
-            "batch_norm_training",
-            "batch_norm_grad",
-        ],
-        "epsilon:float feature_index:i64",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["all_gather"],
-        "all_gather_dim:i64 replica_groups:any channel_handle:channel_handle? \
-         use_global_device_ids:unit?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["all_reduce"],
-        "replica_groups:any channel_handle:channel_handle? use_global_device_ids:unit?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["reduce_scatter"],
-        "scatter_dimension:i64 replica_groups:any channel_handle:channel_handle? \
-         use_global_device_ids:unit?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["all_to_all"],
-        "split_dimension:i64 concat_dimension:i64 split_count:i64 replica_groups:any \
-         channel_handle:channel_handle?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["collective_permute"],
-        "source_target_pairs:elements channel_handle:channel_handle?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["collective_broadcast", "cross-replica-sum"],
-        "replica_groups:any channel_handle:channel_handle?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["infeed"],
-        "infeed_config:string? layout:any?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["outfeed"],
-        "outfeed_config:string?",
-        Form::Generic,
-    ),
-    row(
-        "stablehlo",
-        &["send", "recv"],
-        "channel_handle:channel_handle is_host_transfer:bool? source_target_pairs:any?",
-        Form::Generic,
-    ),
-    row(
-        "chlo",
-        &[
-            "acos",
-            "acosh",
-            "asin",
-            "asinh",
-            "atan",
-            "atanh",
-            "bessel_i1e",
-            "conj",
-            "cosh",
-            "digamma",
-            "erf",
-            "erf_inv",
-            "erfc",
-            "is_inf",
-            "is_neg_inf",
-            "is_pos_inf",
-            "lgamma",
-            "sinh",
-            "square",
-            "tan",
-            "next_after",
-            "polygamma",
-            "zeta",
-            "mulhi",
-            "broadcast_select",
-        ],
-        "",
-        same("%*"),
-    ),
-    row(
-        "chlo",
-        &[
-            "broadcast_add",
-            "broadcast_and",
-            "broadcast_atan2",
-            "broadcast_complex",
-            "broadcast_divide",
-            "broadcast_maximum",
-            "broadcast_minimum",
-            "broadcast_multiply",
-            "broadcast_next_after",
-            "broadcast_or",
-            "broadcast_polygamma",
-            "broadcast_power",
-            "broadcast_remainder",
-            "broadcast_shift_left",
-            "broadcast_shift_right_arithmetic",
-            "broadcast_shift_right_logical",
-            "broadcast_subtract",
-            "broadcast_xor",
-            "broadcast_zeta",
-        ],
-        "broadcast_dimensions:i64s?",
-        same("%*"),
-    ),
-    row(
-        "chlo",
-        &["broadcast_compare"],
-        "broadcast_dimensions:i64s? comparison_direction:comparison_direction \
-         compare_type:comparison_type?",
-        same("%*"),
-    ),
-    row(
-        "chlo",
-        &["constant"],
-        "value:elements",
-        Form::Custom(custom::constant),
-    ),
-    row("chlo", &["constant_like"], "value:any", same("%*")),
-    row("chlo", &["top_k"], "k:i64", functional("(%, k = <k:i64>)")),
-    row(
-        "chlo",
-        &["scan"],
-        "dimension:i64 is_reverse:bool? is_associative:any? operandSegmentSizes:any? \
-         resultSegmentSizes:any?",
-        Form::Custom(custom::scan),
-    ),
-    row(
-        "chlo",
-        &["ragged_dot"],
-        "ragged_dot_dimension_numbers:ragged_dot precision_config:precisions?",
-        Form::Generic,
-    ),
-    row("chlo", &["dynamic_reshape"], "", functional("%*")),
-    row(
-        "check",
-        &["expect_eq_const", "expect_almost_eq_const"],
-        "value:elements tolerance:float? min_ulp_difference:i64? max_ulp_difference:i64?",
-        Form::Custom(custom::expect_const),
-    ),
-    row(
-        "check",
-        &["expect_eq", "expect_almost_eq"],
-        "tolerance:float?",
-        Form::Format("%, % {, tolerance = <tolerance:any>}", Types::Operands),
-    ),
-    row(
-        "check",
-        &["expect_close"],
-        "max_ulp_difference:i64? min_ulp_difference:i64?",
-        Form::Format(
-            "%, % {, max_ulp_difference = <max_ulp_difference:any>} \
-             {, min_ulp_difference = <min_ulp_difference:any>}",
-            Types::Operands,
-        ),
-    ),
-    row(
-        "check",
-        &["expect_serialized_eq"],
-        "probe_id:string iteration:i32?",
-        Form::Format(
-            "%, probe_id = <probe_id:string> {, iter = <iteration:i32>}",
-            Types::Operands,
-        ),
-    ),
-    row(
-        "interpreter",
-        &["run_parallel"],
-        "programs:any infeed:any?",
-        Form::Generic,
-    ),
-    row(
-        "interpreter",
-        &["probe"],
-        "probe_id:string",
-        same("%, probe_id = <probe_id:string>"),
-    ),
-    row(
-        "interpreter",
-        &["print"],
-        "",
-        Form::Format("%", Types::Operands),
-    ),
-];
 
 /// Short names: operations whose dialect the custom form leaves out.
 const SHORT: &[(&str, &str)] = &[
@@ -684,7 +158,7 @@ static BY_NAME: LazyLock<FxHashMap<String, &'static Operation>> = LazyLock::new(
         let name = move |name: &&str| (format!("{dialect}.{name}"), operation);
         names.iter().map(name)
     };
-    OPERATIONS.iter().flat_map(names).collect()
+    TABLES.iter().copied().flatten().flat_map(names).collect()
 });
 
 /// What is known of an operation.

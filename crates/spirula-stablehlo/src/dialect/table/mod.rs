@@ -1,0 +1,22 @@
+//! All operations, by subject.
+
+mod chlo;
+mod distributed;
+mod elementwise;
+mod movement;
+mod program;
+mod structured;
+mod testing;
+
+use super::operations::Operation;
+
+/// The tables.
+pub(super) const TABLES: &[&[Operation]] = &[
+    program::OPERATIONS,
+    elementwise::OPERATIONS,
+    movement::OPERATIONS,
+    structured::OPERATIONS,
+    distributed::OPERATIONS,
+    chlo::OPERATIONS,
+    testing::OPERATIONS,
+];

@@ -1,0 +1,76 @@
+//! Modules, functions, calls and control flow.
+
+use crate::dialect::custom;
+use crate::dialect::operations::{
+    Form, Operation, Types, checked, counted, functional, isolated, row,
+};
+use crate::verify::rules::control;
+
+pub(super) const OPERATIONS: &[Operation] = &[
+    counted(
+        "0 0 1",
+        isolated(row(
+            "builtin",
+            &["module"],
+            "sym_name:string? sym_visibility:string?",
+            Form::Custom(custom::module),
+        )),
+    ),
+    counted(
+        "0 0 1",
+        isolated(row(
+            "func",
+            &["func"],
+            "sym_name:string function_type:type sym_visibility:string? arg_attrs:any? res_attrs:any? \
+         no_inline:unit?",
+            Form::Custom(custom::function),
+        )),
+    ),
+    row(
+        "func",
+        &["call"],
+        "callee:symbol arg_attrs:any? res_attrs:any? no_inline:unit?",
+        functional("<callee:symbol> (%*)"),
+    ),
+    row("func", &["return"], "", Form::Format("%*", Types::Operands)),
+    row(
+        "stablehlo",
+        &["return"],
+        "",
+        Form::Format("%*", Types::Operands),
+    ),
+    row(
+        "stablehlo",
+        &["custom_call"],
+        "call_target_name:string has_side_effect:bool? backend_config:any? api_version:i32? \
+         called_computations:any? operand_layouts:any? result_layouts:any? \
+         output_operand_aliases:any?",
+        functional("<call_target_name:name> (%*)"),
+    ),
+    row(
+        "stablehlo",
+        &["composite"],
+        "name:string composite_attributes:any? decomposition:symbol version:i32?",
+        functional("<name:string> %*"),
+    ),
+    checked(
+        "* * 2",
+        control::while_loop,
+        row(
+            "stablehlo",
+            &["while"],
+            "",
+            Form::Custom(custom::while_loop),
+        ),
+    ),
+    checked(
+        "1 * 1+",
+        control::case,
+        row("stablehlo", &["case"], "", Form::Generic),
+    ),
+    checked(
+        "1 * 2",
+        control::if_else,
+        row("stablehlo", &["if"], "", Form::Generic),
+    ),
+];

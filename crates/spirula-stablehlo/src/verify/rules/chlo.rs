@@ -1,0 +1,67 @@
+//! Operations of the `chlo` dialect, and those of tests.
+
+use super::classes;
+use crate::mlir::Dim;
+use crate::verify::check::{Check, Classes, Outcome, fault};
+
+/// Operations with implicit broadcasting: the elements agree.
+pub(crate) fn broadcast(check: &Check<'_>) -> Outcome {
+    for &ty in &check.operands {
+        check.demand(ty, classes::ANY)?;
+        check.demand_same_element(ty, check.operands[0])?;
+    }
+    Ok(())
+}
+
+/// `top_k`: the last dimension becomes `k`.
+pub(crate) fn top_k(check: &Check<'_>) -> Outcome {
+    let operand = check.operands[0];
+    let Some(shape) = check.shape(operand) else {
+        return Ok(());
+    };
+    let k = check.module.integer(check.op, "k").unwrap_or(-1);
+    let (Some((&last, outer)), Ok(k)) = (shape.split_last(), u64::try_from(k)) else {
+        return fault(format!("`k` is {k}, the operand {}", check.show(operand)));
+    };
+    if last.is_some_and(|last| last < k) {
+        return fault(format!(
+            "the last dimension of {} has less than {k}",
+            check.show(operand)
+        ));
+    }
+    let mut result: Vec<Dim> = outer.to_vec();
+    result.push(Some(k));
+    check.demand_result(0, &result, operand)?;
+    check.demand_result(1, &result, check.results[1])
+}
+
+/// `scan`: inputs and carries; the region takes and returns slices of them.
+pub(crate) fn scan(check: &Check<'_>) -> Outcome {
+    let (arguments, returned) = check.region_types(0)?;
+    if arguments.len() != check.operands.len() || returned.len() != check.results.len() {
+        return fault("the region takes a slice of each operand and returns one of each result");
+    }
+    let Some(shape) = check.operands.first().and_then(|&ty| check.shape(ty)) else {
+        return Ok(());
+    };
+    check.dimension("dimension", shape.len()).map(|_| ())
+}
+
+/// `ragged_dot`
+pub(crate) fn ragged_dot(check: &Check<'_>) -> Outcome {
+    check.demand(check.operands[2], Classes::INTEGER)?;
+    check.demand_same_element(check.operands[0], check.operands[1])
+}
+
+/// `expect_eq` and its like: both have one type.
+pub(crate) fn expect(check: &Check<'_>) -> Outcome {
+    check.demand_compatible(check.operands[0], check.operands[1])
+}
+
+/// `expect_eq_const` and its like: the elements have the type of the operand.
+pub(crate) fn expect_const(check: &Check<'_>) -> Outcome {
+    match check.module.elements(check.op, "value") {
+        Some(value) => check.demand_compatible(value.ty, check.operands[0]),
+        None => fault("`value` has no elements"),
+    }
+}

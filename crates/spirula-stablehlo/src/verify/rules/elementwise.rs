@@ -1,0 +1,223 @@
+//! Operations that look at one element of each operand.
+
+use crate::mlir::{Float, Type, TypeKind};
+use crate::verify::check::{Check, Classes, Outcome, fault};
+
+/// Operands and results have one shape, and one type of elements of the classes.
+pub(crate) fn same(check: &Check<'_>, classes: Classes) -> Outcome {
+    for ty in check.all_types() {
+        check.demand(ty, classes)?;
+        check.demand_same_shape(ty, check.results[0])?;
+        check.demand_same_element(ty, check.results[0])?;
+    }
+    Ok(())
+}
+
+/// All types have the shape of the result.
+fn one_shape(check: &Check<'_>) -> Outcome {
+    let mut all = check.all_types();
+    all.try_for_each(|ty| {
+        check.demand(ty, Classes::ANY)?;
+        check.demand_same_shape(ty, check.results[0])
+    })
+}
+
+/// The type of the parts of complex elements; of other elements, themselves.
+fn real_element(check: &Check<'_>, ty: Type) -> Type {
+    let element = check.element(ty);
+    match *check.module.types.kind(element) {
+        TypeKind::Complex(part) => part,
+        _ => element,
+    }
+}
+
+/// `abs`: of complex numbers, the result is real.
+pub(crate) fn abs(check: &Check<'_>) -> Outcome {
+    let classes = Classes::SIGNED.or(Classes::FLOAT).or(Classes::COMPLEX);
+    check.demand(check.operands[0], classes.or(Classes::QUANTIZED))?;
+    real_part(check)
+}
+
+/// `real`, `imag`
+pub(crate) fn real_part(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand_same_element(real_element(check, check.operands[0]), check.results[0])
+}
+
+/// `complex`
+pub(crate) fn complex(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand(check.results[0], Classes::COMPLEX)?;
+    let part = real_element(check, check.results[0]);
+    let floats = [Float::F32, Float::F64];
+    let allowed = |float| *check.module.types.kind(part) == TypeKind::Float(float);
+    if !floats.into_iter().any(allowed) {
+        return fault("complex numbers have parts of f32 or f64");
+    }
+    let mut operands = check.operands.iter();
+    operands.try_for_each(|&ty| check.demand_same_element(ty, part))
+}
+
+/// `is_finite`, and `is_inf` and its like
+pub(crate) fn is_finite(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand(check.operands[0], Classes::FLOAT.or(Classes::QUANTIZED))?;
+    check.demand(check.results[0], Classes::BOOL)
+}
+
+/// `compare`
+pub(crate) fn compare(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand_same_element(check.operands[0], check.operands[1])?;
+    check.demand(check.results[0], Classes::BOOL)?;
+    let kinds: &[(&str, Classes)] = &[
+        ("SIGNED", Classes::SIGNED.or(Classes::BOOL)),
+        ("UNSIGNED", Classes::UNSIGNED.or(Classes::BOOL)),
+        (
+            "FLOAT",
+            Classes::FLOAT.or(Classes::COMPLEX).or(Classes::QUANTIZED),
+        ),
+        ("TOTALORDER", Classes::FLOAT),
+    ];
+    let Some(kind) = check.module.keyword(check.op, "compare_type") else {
+        return Ok(());
+    };
+    let mut rows = kinds.iter();
+    match rows.find(|(name, _)| *name == kind) {
+        Some(&(_, classes)) => check.demand(check.operands[0], classes),
+        None => Ok(()),
+    }
+}
+
+/// `select`: the condition is one for all elements, or one for each.
+pub(crate) fn select(check: &Check<'_>) -> Outcome {
+    let [condition, on_true, on_false] = check.operands[..] else {
+        return Ok(());
+    };
+    check.demand(condition, Classes::BOOL)?;
+    for ty in [on_true, on_false] {
+        check.demand_compatible(ty, check.results[0])?;
+    }
+    match check.shape(condition) {
+        Some([]) | None => Ok(()),
+        Some(_) => check.demand_same_shape(condition, check.results[0]),
+    }
+}
+
+/// `clamp`: the bounds are one for all elements, or one for each.
+pub(crate) fn clamp(check: &Check<'_>) -> Outcome {
+    let [min, operand, max] = check.operands[..] else {
+        return Ok(());
+    };
+    check.demand_compatible(operand, check.results[0])?;
+    for bound in [min, max] {
+        check.demand_same_element(bound, operand)?;
+        if check.shape(bound).is_some_and(|shape| !shape.is_empty()) {
+            check.demand_same_shape(bound, operand)?;
+        }
+    }
+    Ok(())
+}
+
+/// `convert`
+pub(crate) fn convert(check: &Check<'_>) -> Outcome {
+    one_shape(check)
+}
+
+/// `uniform_quantize`
+pub(crate) fn quantize(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand(check.operands[0], Classes::FLOAT.or(Classes::QUANTIZED))?;
+    check.demand(check.results[0], Classes::QUANTIZED)
+}
+
+/// `uniform_dequantize`
+pub(crate) fn dequantize(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    check.demand(check.operands[0], Classes::QUANTIZED)?;
+    check.demand(check.results[0], Classes::FLOAT)
+}
+
+/// `reduce_precision`
+pub(crate) fn reduce_precision(check: &Check<'_>) -> Outcome {
+    same(check, Classes::FLOAT.or(Classes::QUANTIZED))?;
+    let bits = |name| check.module.integer(check.op, name).unwrap_or(0);
+    match (bits("exponent_bits"), bits("mantissa_bits")) {
+        (1.., 0..) => Ok(()),
+        _ => fault("the exponent has at least one bit, the mantissa at least none"),
+    }
+}
+
+/// `bitcast_convert`: a smaller element makes a new last dimension, a larger one takes it.
+pub(crate) fn bitcast_convert(check: &Check<'_>) -> Outcome {
+    let (from, to) = (check.operands[0], check.results[0]);
+    let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
+        return Ok(());
+    };
+    let bits = |ty| bit_width(check, check.element(ty));
+    let (Some(narrow), Some(wide)) = (bits(from), bits(to)) else {
+        return fault("the elements have no bits");
+    };
+    let (mut source, mut target) = (source.to_vec(), target.to_vec());
+    let (longer, ratio) = match narrow.cmp(&wide) {
+        std::cmp::Ordering::Equal => (None, 1),
+        std::cmp::Ordering::Less => (source.pop(), wide / narrow),
+        std::cmp::Ordering::Greater => (target.pop(), narrow / wide),
+    };
+    let fits = match longer {
+        _ if narrow == wide => true,
+        Some(size) => size.is_none_or(|size| size == ratio),
+        None => false,
+    };
+    if fits && crate::verify::check::agree(&source, &target) {
+        return Ok(());
+    }
+    let (from, to) = (check.show(from), check.show(to));
+    fault(format!("{from} and {to} have different bits"))
+}
+
+fn bit_width(check: &Check<'_>, element: Type) -> Option<u64> {
+    Some(match check.module.types.kind(element) {
+        TypeKind::Integer { width, .. } => u64::from(*width),
+        TypeKind::Index => 64,
+        TypeKind::Float(float) => u64::from(float.width()),
+        TypeKind::Complex(part) => 2 * bit_width(check, *part)?,
+        TypeKind::Quantized(quantized) => bit_width(check, quantized.storage)?,
+        _ => return None,
+    })
+}
+
+/// `constant`: elements and result agree; elements of a quantised result are what it stores.
+pub(crate) fn constant(check: &Check<'_>) -> Outcome {
+    let Some(value) = check.module.elements(check.op, "value") else {
+        return fault("`value` has no elements");
+    };
+    let result = check.results[0];
+    let stored = match check.module.types.kind(check.element(result)) {
+        TypeKind::Quantized(quantized) => quantized.storage,
+        _ => check.element(result),
+    };
+    let fits = check.shape(result) == check.shape(value.ty) && check.element(value.ty) == stored;
+    if fits {
+        return Ok(());
+    }
+    let (value, result) = (check.show(value.ty), check.show(result));
+    fault(format!(
+        "elements of type {value} are no constant of {result}"
+    ))
+}
+
+/// `optimization_barrier`: results are the operands.
+pub(crate) fn barrier(check: &Check<'_>) -> Outcome {
+    check.demand_all_compatible("results", &check.results, &check.operands)
+}
+
+/// `map`: the region takes one element of each operand.
+pub(crate) fn map(check: &Check<'_>) -> Outcome {
+    one_shape(check)?;
+    let (arguments, returned) = check.region_types(0)?;
+    if arguments.len() != check.operands.len() || returned.len() != 1 {
+        return fault("the region takes an element of each operand and returns one");
+    }
+    check.demand_same_element(returned[0], check.results[0])
+}

@@ -1,0 +1,228 @@
+//! Operations that read or write at computed places.
+
+use super::movement::slice_sizes;
+use crate::mlir::{Attr, Dim, Type};
+use crate::verify::check::{Check, Classes, Outcome, agree, fault};
+
+/// What gather and scatter call differently.
+struct Numbers {
+    window: Vec<usize>,
+    collapsed: Vec<usize>,
+    operand_batching: Vec<usize>,
+    index_batching: Vec<usize>,
+    start_map: Vec<usize>,
+    /// May be the rank of the indices: then each is one number.
+    vector: usize,
+}
+
+/// Names of the fields in the order of [`Numbers`].
+type Names = [&'static str; 5];
+
+const GATHER: Names = [
+    "offset_dims",
+    "collapsed_slice_dims",
+    "operand_batching_dims",
+    "start_indices_batching_dims",
+    "start_index_map",
+];
+
+const SCATTER: Names = [
+    "update_window_dims",
+    "inserted_window_dims",
+    "input_batching_dims",
+    "scatter_indices_batching_dims",
+    "scatter_dims_to_operand_dims",
+];
+
+impl Numbers {
+    /// Reads and checks what does not depend on sizes. `outer` is the rank of the result or of
+    /// the updates.
+    fn read(
+        check: &Check<'_>,
+        attr: Attr,
+        names: Names,
+        operand: &[Dim],
+        indices: &[Dim],
+        outer: usize,
+    ) -> Outcome<Numbers> {
+        let axes = |at: usize, rank: usize| {
+            let values = check.module.field_integers(attr, names[at]);
+            check.axes(names[at], &values, rank)
+        };
+        let vector = check.module.field_integer(attr, "index_vector_dim");
+        let numbers = Numbers {
+            window: axes(0, outer)?,
+            collapsed: axes(1, operand.len())?,
+            operand_batching: axes(2, operand.len())?,
+            index_batching: axes(3, indices.len())?,
+            start_map: axes(4, operand.len())?,
+            vector: match usize::try_from(vector) {
+                Ok(at) if at <= indices.len() => at,
+                _ => {
+                    return fault(format!(
+                        "`index_vector_dim` has {vector}, which is no dimension"
+                    ));
+                }
+            },
+        };
+        let absent = numbers.collapsed.len() + numbers.operand_batching.len();
+        if numbers.window.len() + absent != operand.len() {
+            let message = format!(
+                "`{}`, `{}` and `{}` together name {} dimensions of {}",
+                names[0],
+                names[1],
+                names[2],
+                numbers.window.len() + absent,
+                operand.len()
+            );
+            return fault(message);
+        }
+        if numbers.operand_batching.len() != numbers.index_batching.len() {
+            return fault(format!(
+                "`{}` and `{}` differ in length",
+                names[2], names[3]
+            ));
+        }
+        if !numbers.window.is_sorted() {
+            return fault(format!("`{}` should be increasing", names[0]));
+        }
+        let components = match indices.get(numbers.vector) {
+            Some(&size) => size,
+            None => Some(1),
+        };
+        let wanted = numbers.start_map.len() as u64;
+        if components.is_some_and(|found| found != wanted) {
+            let found = components.unwrap_or(0);
+            return fault(format!(
+                "an index has {found} numbers, `{}` has {wanted}",
+                names[4]
+            ));
+        }
+        Ok(numbers)
+    }
+
+    /// Sizes of the indices without the dimension of their numbers.
+    fn batch(&self, indices: &[Dim]) -> Vec<Dim> {
+        let mut batch = indices.to_vec();
+        if self.vector < batch.len() {
+            batch.remove(self.vector);
+        }
+        batch
+    }
+
+    /// Sizes of windows in a result: those of all dimensions of the operand but the absent.
+    fn present(&self, sizes: &[Dim]) -> Vec<Dim> {
+        let absent =
+            |axis: &usize| self.collapsed.contains(axis) || self.operand_batching.contains(axis);
+        let axes = (0..sizes.len()).filter(|axis| !absent(axis));
+        axes.map(|axis| sizes[axis]).collect()
+    }
+
+    /// Window dimensions where they stand in a result of this rank, the others from the batch.
+    fn compose(&self, rank: usize, window: &[Dim], batch: &[Dim]) -> Vec<Dim> {
+        let (mut window, mut batch) = (window.iter(), batch.iter());
+        let one = |axis: usize| {
+            let from = match self.window.contains(&axis) {
+                true => window.next(),
+                false => batch.next(),
+            };
+            from.copied().flatten()
+        };
+        (0..rank).map(one).collect()
+    }
+}
+
+/// `gather`, `dynamic_gather`
+pub(crate) fn gather(check: &Check<'_>) -> Outcome {
+    let (operand, indices) = (check.operands[0], check.operands[1]);
+    check.demand(indices, Classes::INTEGER)?;
+    let shapes = (
+        check.shape(operand),
+        check.shape(indices),
+        check.shape(check.results[0]),
+    );
+    let (Some(shape), Some(index_shape), Some(result)) = shapes else {
+        return Ok(());
+    };
+    let attr = check.attribute("dimension_numbers")?;
+    let numbers = Numbers::read(check, attr, GATHER, shape, index_shape, result.len())?;
+    let sizes = match check.operands.get(2) {
+        Some(&sizes) => constant_sizes(check, sizes, shape.len())?,
+        None => slice_sizes(&check.integers_for("slice_sizes", shape.len(), 0)?, shape)?,
+    };
+    let absent = numbers.collapsed.iter().chain(&numbers.operand_batching);
+    for &axis in absent {
+        if sizes[axis].is_some_and(|size| size > 1) {
+            return fault(format!(
+                "dimension {axis} is left out of the result, but its slice has more than 1"
+            ));
+        }
+    }
+    let batch = numbers.batch(index_shape);
+    let window = numbers.present(&sizes);
+    if batch.len() + window.len() != result.len() {
+        let (batch, window, found) = (batch.len(), window.len(), result.len());
+        return fault(format!(
+            "{batch} dimensions of indices and {window} of slices do not make the {found} of the result"
+        ));
+    }
+    let result = numbers.compose(result.len(), &window, &batch);
+    check.demand_result(0, &result, operand)
+}
+
+/// Sizes that are an operand: known only if it is a constant.
+fn constant_sizes(check: &Check<'_>, sizes: Type, rank: usize) -> Outcome<Vec<Dim>> {
+    check.demand(sizes, Classes::INTEGER)?;
+    check.demand_rank(sizes, 1)?;
+    Ok(vec![None; rank])
+}
+
+/// `scatter`: any number of operands, one tensor of indices, as many updates.
+pub(crate) fn scatter(check: &Check<'_>) -> Outcome {
+    let count = check.operands.len() / 2;
+    if check.operands.len() != 2 * count + 1 || count != check.results.len() {
+        return fault("a scatter has inputs, indices and as many updates as inputs and results");
+    }
+    check.demand_all_compatible("results", &check.results, &check.operands[..count])?;
+    let indices = check.operands[count];
+    check.demand(indices, Classes::INTEGER)?;
+    let (arguments, returned) = check.region_types(0)?;
+    if arguments.len() != 2 * count || returned.len() != count {
+        return fault(
+            "the region takes an element of each input and update, and returns as many as inputs",
+        );
+    }
+    let attr = check.attribute("scatter_dimension_numbers")?;
+    for at in 0..count {
+        let (input, updates) = (check.operands[at], check.operands[count + 1 + at]);
+        check.demand_same_element(input, updates)?;
+        let shapes = (
+            check.shape(input),
+            check.shape(indices),
+            check.shape(updates),
+        );
+        let (Some(shape), Some(index_shape), Some(update)) = shapes else {
+            return Ok(());
+        };
+        let numbers = Numbers::read(check, attr, SCATTER, shape, index_shape, update.len())?;
+        let batch = numbers.batch(index_shape);
+        let most = numbers.present(shape);
+        if batch.len() + most.len() != update.len() {
+            let (batch, window, found) = (batch.len(), most.len(), update.len());
+            return fault(format!(
+                "{batch} dimensions of indices and {window} of windows do not make the {found} of the updates"
+            ));
+        }
+        let most = numbers.compose(update.len(), &most, &vec![None; batch.len()]);
+        let exact = numbers.compose(update.len(), &vec![None; most.len()], &batch);
+        let small = |(size, most): (&Dim, &Dim)| size.is_none() || most.is_none() || size <= most;
+        if !agree(update, &exact) || !update.iter().zip(&most).all(small) {
+            let (input, updates, indices) =
+                (check.show(input), check.show(updates), check.show(indices));
+            return fault(format!(
+                "updates {updates} do not fit into {input} at {indices}"
+            ));
+        }
+    }
+    Ok(())
+}

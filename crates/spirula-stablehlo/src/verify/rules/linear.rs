@@ -1,0 +1,142 @@
+//! Linear algebra, Fourier transforms, normalisation, random numbers.
+
+use super::classes;
+use crate::mlir::Dim;
+use crate::verify::check::{Check, Classes, Outcome, fault};
+
+/// `cholesky`: batches of square matrices.
+pub(crate) fn cholesky(check: &Check<'_>) -> Outcome {
+    check.demand(check.operands[0], classes::FLOAT.or(Classes::COMPLEX))?;
+    check.demand_compatible(check.operands[0], check.results[0])?;
+    square(check, check.operands[0])
+}
+
+fn square(check: &Check<'_>, ty: crate::mlir::Type) -> Outcome {
+    match check.shape(ty) {
+        None => Ok(()),
+        Some([.., a, b]) if a.is_none() || b.is_none() || a == b => Ok(()),
+        Some(_) => fault(format!("{} has no square matrices", check.show(ty))),
+    }
+}
+
+/// `triangular_solve`
+pub(crate) fn triangular_solve(check: &Check<'_>) -> Outcome {
+    let (a, b) = (check.operands[0], check.operands[1]);
+    check.demand(a, classes::FLOAT.or(Classes::COMPLEX))?;
+    check.demand_same_element(a, b)?;
+    check.demand_compatible(b, check.results[0])?;
+    square(check, a)?;
+    let (Some(left), Some(right)) = (check.shape(a), check.shape(b)) else {
+        return Ok(());
+    };
+    check.demand_rank(b, left.len())?;
+    let rank = left.len();
+    let side = match check.module.boolean(check.op, "left_side") {
+        Some(true) => rank - 2,
+        _ => rank - 1,
+    };
+    let mut expected = right.to_vec();
+    expected[side] = left[rank - 1];
+    expected[..rank - 2].clone_from_slice(&left[..rank - 2]);
+    match crate::verify::check::agree(&expected, right) {
+        true => Ok(()),
+        false => fault(format!(
+            "{} does not solve {}",
+            check.show(a),
+            check.show(b)
+        )),
+    }
+}
+
+/// `fft`: the last dimensions have the lengths, real ones half of the last.
+pub(crate) fn fft(check: &Check<'_>) -> Outcome {
+    let lengths = check.integers("fft_length")?;
+    let kind = check.module.keyword(check.op, "fft_type").unwrap_or("");
+    let (operand, result) = (check.operands[0], check.results[0]);
+    let (from, to) = match kind {
+        "RFFT" => (Classes::FLOAT, Classes::COMPLEX),
+        "IRFFT" => (Classes::COMPLEX, Classes::FLOAT),
+        _ => (Classes::COMPLEX, Classes::COMPLEX),
+    };
+    check.demand(operand, from)?;
+    check.demand(result, to)?;
+    let Some(shape) = check.shape(operand) else {
+        return Ok(());
+    };
+    if !(1..=3).contains(&lengths.len()) || lengths.len() > shape.len() {
+        return fault(format!("`fft_length` has {} numbers", lengths.len()));
+    }
+    let first = shape.len() - lengths.len();
+    let (mut input, mut output) = (shape.to_vec(), shape.to_vec());
+    for (at, &length) in lengths.iter().enumerate() {
+        let Ok(length) = u64::try_from(length) else {
+            return fault(format!("a transform has the length {length}"));
+        };
+        let half = match (at + 1 == lengths.len(), length) {
+            (false, length) => length,
+            (true, 0) => 0,
+            (true, length) => length / 2 + 1,
+        };
+        let (before, after) = match kind {
+            "RFFT" => (length, half),
+            "IRFFT" => (half, length),
+            _ => (length, length),
+        };
+        (input[first + at], output[first + at]) = (Some(before), Some(after));
+    }
+    // A tensor without elements may have any sizes.
+    if !crate::verify::check::agree(&input, shape) && !shape.contains(&Some(0)) {
+        let operand = check.show(operand);
+        return fault(format!(
+            "{operand} does not have the lengths that `fft_length` says"
+        ));
+    }
+    match shape.contains(&Some(0)) {
+        true => Ok(()),
+        false => check.demand_result(0, &output, result),
+    }
+}
+
+/// `batch_norm_…`: one number of each kind for each feature.
+pub(crate) fn batch_norm(check: &Check<'_>) -> Outcome {
+    let operand = check.operands[0];
+    check.demand(operand, classes::FLOAT.or(Classes::QUANTIZED))?;
+    check.demand_compatible(operand, check.results[0])?;
+    let Some(shape) = check.shape(operand) else {
+        return Ok(());
+    };
+    let axis = check.dimension("feature_index", shape.len())?;
+    let features: [Dim; 1] = [shape[axis]];
+    for ty in check.all_types() {
+        let is_whole = check.compatible(ty, operand);
+        let is_feature = check
+            .shape(ty)
+            .is_none_or(|s| crate::verify::check::agree(s, &features));
+        if !is_whole && !is_feature {
+            let ty = check.show(ty);
+            return fault(format!("{ty} has not one number for each feature"));
+        }
+    }
+    Ok(())
+}
+
+/// `rng`
+pub(crate) fn rng(check: &Check<'_>) -> Outcome {
+    let [a, b, shape] = check.operands[..] else {
+        return Ok(());
+    };
+    for ty in [a, b] {
+        check.demand_rank(ty, 0)?;
+        check.demand_same_element(ty, check.results[0])?;
+    }
+    check.demand(shape, Classes::INTEGER)?;
+    check.demand_rank(shape, 1)
+}
+
+/// `rng_bit_generator`
+pub(crate) fn rng_bit_generator(check: &Check<'_>) -> Outcome {
+    check.demand(check.operands[0], Classes::UNSIGNED.or(Classes::SIGNED))?;
+    check.demand_rank(check.operands[0], 1)?;
+    check.demand_compatible(check.operands[0], check.results[0])?;
+    check.demand(check.results[1], Classes::INTEGER.or(Classes::FLOAT))
+}

@@ -1,0 +1,342 @@
+//! Operations that move elements.
+
+use crate::mlir::{Dim, Type, TypeKind};
+use crate::verify::check::{Check, Classes, Outcome, agree, count, fault};
+
+/// `iota`: the dimension is one of the result's.
+pub(crate) fn iota(check: &Check<'_>) -> Outcome {
+    let numbers = Classes::INTEGER.or(Classes::FLOAT).or(Classes::COMPLEX);
+    check.demand(check.results[0], numbers.or(Classes::QUANTIZED))?;
+    match check.shape(check.results[0]) {
+        Some(shape) => check.dimension("iota_dimension", shape.len()).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// An operand with sizes has one for each dimension of the result.
+fn demand_sizes(check: &Check<'_>, sizes: Type) -> Outcome {
+    check.demand(sizes, Classes::INTEGER)?;
+    check.demand_rank(sizes, 1)?;
+    match (check.shape(sizes), check.shape(check.results[0])) {
+        (Some(&[Some(count)]), Some(shape)) if count != shape.len() as u64 => fault(format!(
+            "{count} sizes stand where the result has {}",
+            shape.len()
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// `dynamic_iota`
+pub(crate) fn dynamic_iota(check: &Check<'_>) -> Outcome {
+    demand_sizes(check, check.operands[0])?;
+    iota(check)
+}
+
+/// `dynamic_reshape`
+pub(crate) fn dynamic_reshape(check: &Check<'_>) -> Outcome {
+    demand_sizes(check, check.operands[1])?;
+    reshape(check)
+}
+
+/// `reshape`: the number of elements stays.
+pub(crate) fn reshape(check: &Check<'_>) -> Outcome {
+    let (from, to) = (check.operands[0], check.results[0]);
+    check.demand(to, Classes::ANY)?;
+    check.demand_same_element(from, to)?;
+    let elements = |ty| check.shape(ty).and_then(count);
+    match (elements(from), elements(to)) {
+        (Some(before), Some(after)) if before != after => {
+            let (from, to) = (check.show(from), check.show(to));
+            fault(format!("{from} has {before} elements, {to} has {after}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `broadcast`: new dimensions in front.
+pub(crate) fn broadcast(check: &Check<'_>) -> Outcome {
+    let Some(shape) = check.shape(check.operands[0]) else {
+        return Ok(());
+    };
+    let sizes = check.integers("broadcast_sizes")?;
+    let new = sizes.iter().map(|&size| u64::try_from(size).ok());
+    let result: Vec<Dim> = new.chain(shape.iter().copied()).collect();
+    check.demand_result(0, &result, check.operands[0])
+}
+
+/// `broadcast_in_dim`: each dimension of the operand goes to one of the result, and has its
+/// size or 1.
+pub(crate) fn broadcast_in_dim(check: &Check<'_>) -> Outcome {
+    let (from, to) = (check.operands[0], check.results[0]);
+    check.demand_same_element(from, to)?;
+    let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
+        return Ok(());
+    };
+    let dims = check.integers("broadcast_dimensions")?;
+    if dims.len() != source.len() {
+        let message = "`broadcast_dimensions` has one number for each dimension of the operand";
+        return fault(message);
+    }
+    let axes = check.axes("broadcast_dimensions", &dims, target.len())?;
+    for (size, &axis) in source.iter().zip(&axes) {
+        let fits =
+            matches!(size, None | Some(1)) || target[axis].is_none() || *size == target[axis];
+        if !fits {
+            let (from, to) = (check.show(from), check.show(to));
+            return fault(format!(
+                "{from} does not stretch to dimension {axis} of {to}"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// `dynamic_broadcast_in_dim`
+pub(crate) fn dynamic_broadcast_in_dim(check: &Check<'_>) -> Outcome {
+    demand_sizes(check, check.operands[1])?;
+    broadcast_in_dim(check)
+}
+
+/// `transpose`
+pub(crate) fn transpose(check: &Check<'_>) -> Outcome {
+    let Some(shape) = check.shape(check.operands[0]) else {
+        return Ok(());
+    };
+    let permutation = check.integers("permutation")?;
+    if permutation.len() != shape.len() {
+        let length = permutation.len();
+        return fault(format!(
+            "`permutation` has {length} numbers, not {}",
+            shape.len()
+        ));
+    }
+    let axes = check.axes("permutation", &permutation, shape.len())?;
+    let result: Vec<Dim> = axes.iter().map(|&axis| shape[axis]).collect();
+    check.demand_result(0, &result, check.operands[0])
+}
+
+/// `reverse`
+pub(crate) fn reverse(check: &Check<'_>) -> Outcome {
+    check.demand_compatible(check.operands[0], check.results[0])?;
+    let dims = check.integers("dimensions")?;
+    match check.shape(check.operands[0]) {
+        Some(shape) => check.axes("dimensions", &dims, shape.len()).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// `concatenate`
+pub(crate) fn concatenate(check: &Check<'_>) -> Outcome {
+    let first = check.operands[0];
+    let Some(shape) = check.shape(first) else {
+        return Ok(());
+    };
+    let axis = check.dimension("dimension", shape.len())?;
+    let mut result = shape.to_vec();
+    result[axis] = Some(0);
+    for &operand in &check.operands {
+        check.demand_same_element(operand, first)?;
+        let Some(shape) = check.shape(operand) else {
+            return Ok(());
+        };
+        let mut expected = shape.to_vec();
+        if expected.len() == result.len() {
+            expected[axis] = result[axis];
+        }
+        if !agree(&expected, &result) {
+            let (operand, first) = (check.show(operand), check.show(first));
+            return fault(format!("{operand} does not continue {first}"));
+        }
+        let sum = |a: u64, b: u64| a.checked_add(b);
+        result[axis] = result[axis].zip(shape[axis]).and_then(|(a, b)| sum(a, b));
+        for (known, size) in result
+            .iter_mut()
+            .zip(shape)
+            .enumerate()
+            .filter(|(at, _)| *at != axis)
+            .map(|(_, pair)| pair)
+        {
+            *known = known.or(*size);
+        }
+    }
+    check.demand_result(0, &result, first)
+}
+
+/// `slice`: starts, limits and strides within the operand.
+pub(crate) fn slice(check: &Check<'_>) -> Outcome {
+    let Some(shape) = check.shape(check.operands[0]) else {
+        return Ok(());
+    };
+    let rank = shape.len();
+    let starts = check.integers_for("start_indices", rank, 0)?;
+    let limits = check.integers_for("limit_indices", rank, 0)?;
+    let strides = check.integers_for("strides", rank, 1)?;
+    let mut result = Vec::with_capacity(rank);
+    for (axis, &size) in shape.iter().enumerate() {
+        let (start, limit, stride) = (starts[axis], limits[axis], strides[axis]);
+        let inside = size.is_none_or(|size| i128::from(limit) <= i128::from(size));
+        if !(0 <= start && start <= limit && stride > 0 && inside) {
+            let size = size.map_or("?".to_owned(), |size| size.to_string());
+            return fault(format!(
+                "[{start}:{limit}:{stride}] is no range of dimension {axis}, which has size {size}"
+            ));
+        }
+        result.push(Some((limit - start) as u64).map(|length| length.div_ceil(stride as u64)));
+    }
+    check.demand_result(0, &result, check.operands[0])
+}
+
+/// Indices are integers, one tensor without dimensions for each dimension of the operand.
+fn demand_indices(check: &Check<'_>, indices: &[Type], rank: usize) -> Outcome {
+    if indices.len() != rank {
+        let found = indices.len();
+        return fault(format!(
+            "{found} indices stand where the operand has {rank} dimensions"
+        ));
+    }
+    indices.iter().try_for_each(|&index| {
+        check.demand(index, Classes::INTEGER)?;
+        check.demand_rank(index, 0)
+    })
+}
+
+/// `dynamic_slice`
+pub(crate) fn dynamic_slice(check: &Check<'_>) -> Outcome {
+    let Some(shape) = check.shape(check.operands[0]) else {
+        return Ok(());
+    };
+    demand_indices(check, &check.operands[1..], shape.len())?;
+    let sizes = check.integers_for("slice_sizes", shape.len(), 0)?;
+    let result = slice_sizes(&sizes, shape)?;
+    check.demand_result(0, &result, check.operands[0])
+}
+
+/// Sizes of a slice, each at most that of its dimension.
+pub(crate) fn slice_sizes(sizes: &[i64], shape: &[Dim]) -> Outcome<Vec<Dim>> {
+    let mut result = Vec::with_capacity(sizes.len());
+    for (&size, &of) in sizes.iter().zip(shape) {
+        match u64::try_from(size) {
+            Ok(size) if of.is_none_or(|of| size <= of) => result.push(Some(size)),
+            _ => {
+                let of = of.map_or("?".to_owned(), |of| of.to_string());
+                return fault(format!(
+                    "a slice of {size} does not fit into a dimension of {of}"
+                ));
+            }
+        }
+    }
+    Ok(result)
+}
+
+/// `dynamic_update_slice`
+pub(crate) fn dynamic_update_slice(check: &Check<'_>) -> Outcome {
+    let (operand, update) = (check.operands[0], check.operands[1]);
+    check.demand_same_element(operand, update)?;
+    check.demand_compatible(operand, check.results[0])?;
+    let (Some(shape), Some(part)) = (check.shape(operand), check.shape(update)) else {
+        return Ok(());
+    };
+    demand_indices(check, &check.operands[2..], shape.len())?;
+    let fits = |(part, whole): (&Dim, &Dim)| part.is_none() || whole.is_none() || part <= whole;
+    if part.len() == shape.len() && part.iter().zip(shape).all(fits) {
+        return Ok(());
+    }
+    let (operand, update) = (check.show(operand), check.show(update));
+    fault(format!("{update} is no part of {operand}"))
+}
+
+/// `real_dynamic_slice`, `dynamic_pad`: lists of numbers, one for each dimension.
+pub(crate) fn dynamic_lists(check: &Check<'_>) -> Outcome {
+    let operand = check.operands[0];
+    check.demand_same_element(operand, check.results[0])?;
+    let Some(shape) = check.shape(operand) else {
+        return Ok(());
+    };
+    check.demand_rank(check.results[0], shape.len())?;
+    let lists = check.operands.len() - 3..check.operands.len();
+    check.operands[lists].iter().try_for_each(|&list| {
+        check.demand(list, Classes::INTEGER)?;
+        check.demand_rank(list, 1)?;
+        match check.shape(list) {
+            Some(&[Some(count)]) if count != shape.len() as u64 => fault(format!(
+                "{count} numbers stand where the operand has {}",
+                shape.len()
+            )),
+            _ => Ok(()),
+        }
+    })
+}
+
+/// `pad`: sizes of the result follow from the padding.
+pub(crate) fn pad(check: &Check<'_>) -> Outcome {
+    let operand = check.operands[0];
+    check.demand_same_element(operand, check.operands[1])?;
+    check.demand_rank(check.operands[1], 0)?;
+    let Some(shape) = check.shape(operand) else {
+        return Ok(());
+    };
+    let rank = shape.len();
+    let low = check.integers_for("edge_padding_low", rank, 0)?;
+    let high = check.integers_for("edge_padding_high", rank, 0)?;
+    let interior = check.integers_for("interior_padding", rank, 0)?;
+    let mut result = Vec::with_capacity(rank);
+    for (axis, &size) in shape.iter().enumerate() {
+        if interior[axis] < 0 {
+            return fault("interior padding is not negative");
+        }
+        let padded = size.map(|size| {
+            let size = i128::from(size);
+            let inside = (size - 1).max(0) * i128::from(interior[axis]);
+            size + inside + i128::from(low[axis]) + i128::from(high[axis])
+        });
+        match padded {
+            Some(size) => match u64::try_from(size) {
+                Ok(size) => result.push(Some(size)),
+                Err(_) => return fault(format!("dimension {axis} gets the size {size}")),
+            },
+            None => result.push(None),
+        }
+    }
+    check.demand_result(0, &result, operand)
+}
+
+/// `get_dimension_size`
+pub(crate) fn get_dimension_size(check: &Check<'_>) -> Outcome {
+    check.demand(check.results[0], Classes::SIGNED)?;
+    check.demand_rank(check.results[0], 0)?;
+    match check.shape(check.operands[0]) {
+        Some(shape) => check.dimension("dimension", shape.len()).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// `set_dimension_size`
+pub(crate) fn set_dimension_size(check: &Check<'_>) -> Outcome {
+    check.demand_same_element(check.operands[0], check.results[0])?;
+    check.demand_rank(check.operands[1], 0)?;
+    match check.shape(check.operands[0]) {
+        Some(shape) => check.dimension("dimension", shape.len()).map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// Members of a type that has to be a tuple.
+fn members<'m>(check: &Check<'m>, ty: Type) -> Outcome<&'m [Type]> {
+    match check.module.types.kind(ty) {
+        TypeKind::Tuple(members) => Ok(members),
+        _ => fault(format!("{} is no tuple", check.show(ty))),
+    }
+}
+
+/// `tuple`
+pub(crate) fn tuple(check: &Check<'_>) -> Outcome {
+    let members = members(check, check.results[0])?;
+    check.demand_all_compatible("operands", &check.operands, members)
+}
+
+/// `get_tuple_element`
+pub(crate) fn get_tuple_element(check: &Check<'_>) -> Outcome {
+    let members = members(check, check.operands[0])?;
+    let at = check.dimension("index", members.len())?;
+    check.demand_compatible(check.results[0], members[at])
+}

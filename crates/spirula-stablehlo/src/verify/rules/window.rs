@@ -1,0 +1,203 @@
+//! Reductions, windows, sorting.
+
+use crate::mlir::{Dim, Type};
+use crate::verify::check::{Check, Classes, Outcome, agree, fault};
+
+/// Inputs and as many initial values; the region takes an accumulator and an element of each.
+fn inputs<'c>(check: &'c Check<'_>) -> Outcome<&'c [Type]> {
+    let count = check.operands.len() / 2;
+    if check.operands.len() != 2 * count || count == 0 || count != check.results.len() {
+        return fault("there are as many initial values and results as inputs");
+    }
+    let (inputs, initial) = check.operands.split_at(count);
+    for (&input, &initial) in inputs.iter().zip(initial) {
+        check.demand_same_shape(input, inputs[0])?;
+        check.demand_same_element(input, initial)?;
+        check.demand_rank(initial, 0)?;
+    }
+    reducer(check, 0, count)?;
+    Ok(inputs)
+}
+
+/// A region that takes two values of each of `count` kinds and returns one.
+fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome {
+    let (arguments, returned) = check.region_types(region)?;
+    if arguments.len() != 2 * count || returned.len() != count {
+        let (takes, gives) = (arguments.len(), returned.len());
+        return fault(format!(
+            "the region takes {takes} values and returns {gives}, not {} and {count}",
+            2 * count
+        ));
+    }
+    for (at, &ty) in arguments.iter().enumerate() {
+        check.demand_rank(ty, 0)?;
+        check.demand_compatible(ty, returned[at % count])?;
+    }
+    Ok(())
+}
+
+/// `reduce`
+pub(crate) fn reduce(check: &Check<'_>) -> Outcome {
+    let inputs = inputs(check)?;
+    let Some(shape) = check.shape(inputs[0]) else {
+        return Ok(());
+    };
+    let dims = check.integers("dimensions")?;
+    let axes = check.axes("dimensions", &dims, shape.len())?;
+    let kept = (0..shape.len()).filter(|axis| !axes.contains(axis));
+    let result: Vec<Dim> = kept.map(|axis| shape[axis]).collect();
+    let (_, returned) = check.region_types(0)?;
+    (0..inputs.len()).try_for_each(|at| check.demand_result(at, &result, returned[at]))
+}
+
+/// Padding of each dimension: low and high.
+pub(crate) fn padding(check: &Check<'_>, rank: usize) -> Outcome<Vec<(i64, i64)>> {
+    let Some(attr) = check.module.attribute(check.op, "padding") else {
+        return Ok(vec![(0, 0); rank]);
+    };
+    let values = check.module.as_integers(attr).unwrap_or_default();
+    match values.len() == 2 * rank {
+        true => Ok(values.chunks(2).map(|pair| (pair[0], pair[1])).collect()),
+        false => fault(format!(
+            "`padding` has two numbers for each of {rank} dimensions"
+        )),
+    }
+}
+
+/// How often a window fits, in each dimension.
+pub(crate) fn output_sizes(
+    base: &[Dim],
+    window: &[Dim],
+    padding: &[Option<(i64, i64)>],
+    strides: &[i64],
+    base_dilation: &[i64],
+    window_dilation: &[i64],
+) -> Outcome<Vec<Dim>> {
+    let mut sizes = Vec::with_capacity(base.len());
+    for axis in 0..base.len() {
+        let (stride, base_dilation, window_dilation) =
+            (strides[axis], base_dilation[axis], window_dilation[axis]);
+        if stride < 1 || base_dilation < 1 || window_dilation < 1 {
+            return fault("strides and dilations are at least 1");
+        }
+        let dilated = |size: u64, by: i64| match size {
+            0 => 0,
+            size => (i128::from(size) - 1) * i128::from(by) + 1,
+        };
+        sizes.push(match (base[axis], window[axis], padding[axis]) {
+            (Some(base), Some(window), Some((low, high))) => {
+                let padded = dilated(base, base_dilation) + i128::from(low) + i128::from(high);
+                let window = dilated(window, window_dilation);
+                if padded < 0 {
+                    return fault(format!(
+                        "padding takes more of dimension {axis} than it has"
+                    ));
+                }
+                let room = padded - window;
+                let count = if padded == 0 || room < 0 {
+                    0
+                } else {
+                    room / i128::from(stride) + 1
+                };
+                u64::try_from(count).ok()
+            }
+            _ => None,
+        });
+    }
+    Ok(sizes)
+}
+
+/// Sizes of a window, each at least one.
+fn window_sizes(check: &Check<'_>, rank: usize) -> Outcome<Vec<Dim>> {
+    let sizes = check.integers_for("window_dimensions", rank, 1)?;
+    match sizes.iter().find(|&&size| size < 1) {
+        Some(size) => fault(format!("a window has the size {size}")),
+        None => Ok(sizes.iter().map(|&size| Some(size as u64)).collect()),
+    }
+}
+
+/// `reduce_window`
+pub(crate) fn reduce_window(check: &Check<'_>) -> Outcome {
+    let inputs = inputs(check)?;
+    let Some(shape) = check.shape(inputs[0]) else {
+        return Ok(());
+    };
+    let rank = shape.len();
+    let padding: Vec<_> = padding(check, rank)?.into_iter().map(Some).collect();
+    let sizes = output_sizes(
+        shape,
+        &window_sizes(check, rank)?,
+        &padding,
+        &check.integers_for("window_strides", rank, 1)?,
+        &check.integers_for("base_dilations", rank, 1)?,
+        &check.integers_for("window_dilations", rank, 1)?,
+    )?;
+    let (_, returned) = check.region_types(0)?;
+    (0..inputs.len()).try_for_each(|at| check.demand_result(at, &sizes, returned[at]))
+}
+
+/// `select_and_scatter`: the source has an element for each window.
+pub(crate) fn select_and_scatter(check: &Check<'_>) -> Outcome {
+    let [operand, source, initial] = check.operands[..] else {
+        return Ok(());
+    };
+    check.demand_same_element(operand, source)?;
+    check.demand_same_element(operand, initial)?;
+    check.demand_rank(initial, 0)?;
+    check.demand_same_shape(operand, check.results[0])?;
+    let (arguments, returned) = check.region_types(0)?;
+    if arguments.len() != 2 || returned.len() != 1 || !check.is_bool(returned[0]) {
+        return fault("the first region takes two elements and returns a truth value");
+    }
+    reducer(check, 1, 1)?;
+    let (Some(shape), Some(found)) = (check.shape(operand), check.shape(source)) else {
+        return Ok(());
+    };
+    let rank = shape.len();
+    let padding: Vec<_> = padding(check, rank)?.into_iter().map(Some).collect();
+    let ones = vec![1; rank];
+    let window = window_sizes(check, rank)?;
+    let strides = check.integers_for("window_strides", rank, 1)?;
+    let sizes = output_sizes(shape, &window, &padding, &strides, &ones, &ones)?;
+    match agree(found, &sizes) {
+        true => Ok(()),
+        false => fault(format!(
+            "{} has not one element for each window",
+            check.show(source)
+        )),
+    }
+}
+
+/// `sort`
+pub(crate) fn sort(check: &Check<'_>) -> Outcome {
+    check.demand_all_compatible("results", &check.results, &check.operands)?;
+    let count = check.operands.len();
+    for &operand in &check.operands {
+        check.demand_same_shape(operand, check.operands[0])?;
+    }
+    if let Some(shape) = check.shape(check.operands[0]) {
+        let rank = shape.len() as i64;
+        let at = check.module.integer(check.op, "dimension").unwrap_or(-1);
+        if !(-rank..rank).contains(&at) && rank > 0 {
+            return fault(format!(
+                "`dimension` has {at}, which is no dimension of {rank}"
+            ));
+        }
+    }
+    let (arguments, returned) = check.region_types(0)?;
+    if arguments.len() != 2 * count {
+        return fault(format!(
+            "the region takes {} values, not {}",
+            arguments.len(),
+            2 * count
+        ));
+    }
+    for (at, &ty) in arguments.iter().enumerate() {
+        check.demand_rank(ty, 0)?;
+        check.demand_same_element(ty, check.operands[at / 2])?;
+    }
+    match returned.as_slice() {
+        &[order] => check.demand(order, Classes::BOOL),
+        _ => fault("the region returns one truth value"),
+    }
+}
