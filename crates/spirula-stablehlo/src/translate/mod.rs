@@ -9,6 +9,7 @@
 //!
 //! What a module asks for that is not known is an [`Error::Unsupported`] with its name.
 
+mod bits;
 mod check;
 mod constant;
 mod contraction;
@@ -17,8 +18,11 @@ mod element;
 mod elementwise;
 mod entry;
 mod error;
+mod fourier;
 mod gather;
+mod linear;
 mod movement;
+mod normalization;
 mod reduction;
 mod region;
 mod scalar;

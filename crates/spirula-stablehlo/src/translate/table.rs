@@ -4,7 +4,8 @@
 use super::error::Result;
 use super::translator::Translator;
 use super::{
-    constant, contraction, control, elementwise, gather, movement, reduction, scalar, scatter, sort,
+    bits, constant, contraction, control, elementwise, fourier, gather, linear, movement,
+    normalization, reduction, scalar, scatter, sort,
 };
 use crate::mlir::Op;
 
@@ -33,6 +34,13 @@ static ROWS: &[(&str, Translate)] = &[
     ("gather", gather::gather),
     ("dynamic_gather", gather::dynamic_gather),
     ("scatter", scatter::scatter),
+    ("bitcast_convert", bits::bitcast_convert),
+    ("batch_norm_inference", normalization::inference),
+    ("batch_norm_training", normalization::training),
+    ("batch_norm_grad", normalization::gradient),
+    ("cholesky", linear::cholesky),
+    ("triangular_solve", linear::triangular_solve),
+    ("fft", fourier::fft),
     ("sort", sort::sort),
     ("chlo.top_k", sort::top_k),
     ("func.call", control::call),

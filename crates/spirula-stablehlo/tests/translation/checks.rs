@@ -84,12 +84,12 @@ fn folder(folder: &str, every: bool, least: usize) {
 
 #[test]
 fn testdata_is_right() {
-    folder("testdata", false, 1390);
+    folder("testdata", false, 1411);
 }
 
 #[test]
 fn interpreter_tests_are_right() {
-    folder("interpret", true, 253);
+    folder("interpret", true, 257);
 }
 
 #[test]

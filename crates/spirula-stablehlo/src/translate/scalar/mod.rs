@@ -17,5 +17,6 @@ mod table;
 mod value;
 
 pub use calc::Calc;
+pub use complex::{div as complex_quotient, mul as complex_product};
 pub use table::{Call, Function, function};
 pub use value::Val;

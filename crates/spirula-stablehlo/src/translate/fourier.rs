@@ -1,0 +1,307 @@
+//! `fft`: discrete Fourier transforms, each length taken apart into its factors (Cooley and Tukey,
+//! "An algorithm for the machine calculation of complex Fourier series", 1965).
+//!
+//! For `n = a b`, with `j = j1 b + j2` and `k = k1 + a k2`, a transform of length `a` over `j1`
+//! times `w_n^(j2 k1)` is followed by one of length `b` over `j2`. Each is a product with a constant
+//! matrix.
+
+use super::element::{Element, native};
+use super::error::Result;
+use super::scalar::{Calc, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::Op;
+use spirula_program::Op as Scalar;
+use spirula_program::Scalar as Ty;
+use spirula_tensor::ir::{AxisKind, Constant, Dim, Shape, Structured, TensorType};
+
+/// Largest factor that is looked for.
+const RADIX: u64 = 16;
+/// Longest transform that is not taken apart whose matrix is a constant.
+const MATRIX: u64 = 64;
+/// Longest transform.
+const LONGEST: u64 = 1 << 24;
+
+/// `fft`
+pub(super) fn fft(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let kind = t.module.keyword(op, "fft_type").unwrap_or("FFT");
+    let lengths = t.integers(op, "fft_length")?;
+    let (result, _) = t.result_type(op, 0)?;
+    let rank = t.shape(&operand).len();
+    let is_known = (1..=rank).contains(&lengths.len())
+        && lengths.iter().all(|n| (0..=LONGEST as i64).contains(n));
+    t.ensure(op, is_known, "has wrong lengths")?;
+    let float = match (operand.element.part(), result.part()) {
+        (Element::Float(float), Element::Float(other)) if float == other => float,
+        _ => return Err(t.unsupported(op, format!("fft of {}", operand.element))),
+    };
+    let first = rank - lengths.len();
+    let last = rank - 1;
+    let length = *lengths.last().unwrap_or(&1) as u64;
+    let complex = Element::Complex(float);
+    let others: Vec<usize> = (first..last).rev().collect();
+    let mut tensor = t.converted(op, &operand, complex)?;
+    let result = match kind {
+        "IRFFT" => {
+            for axis in others {
+                tensor = transform(t, op, &tensor, axis, Direction::Inverse)?;
+            }
+            tensor = mirrored(t, op, &tensor, length)?;
+            let whole = transform(t, op, &tensor, last, Direction::Inverse)?;
+            Tensor::new(Element::Float(float), whole.part())
+        }
+        _ => {
+            let direction = match kind {
+                "IFFT" => Direction::Inverse,
+                _ => Direction::Forward,
+            };
+            tensor = transform(t, op, &tensor, last, direction)?;
+            if kind == "RFFT" {
+                let mut shape = t.shape(&tensor);
+                shape[last] = Dim::Static(if length == 0 { 0 } else { length / 2 + 1 });
+                tensor = t.moved(&tensor, &shape, |_, point| point.to_vec())?;
+            }
+            for axis in others {
+                tensor = transform(t, op, &tensor, axis, direction)?;
+            }
+            tensor
+        }
+    };
+    t.give_one(op, result)
+}
+
+/// The whole of what is symmetric but for conjugation, from its first half.
+fn mirrored(t: &mut Translator<'_>, op: Op, tensor: &Tensor, length: u64) -> Result<Tensor> {
+    let mut shape = t.shape(tensor);
+    let last = shape.len() - 1;
+    let half = if length == 0 { 0 } else { length / 2 + 1 };
+    t.ensure(
+        op,
+        shape[last] == Dim::Static(half),
+        "has an operand of another length",
+    )?;
+    shape[last] = Dim::Static(length);
+    t.map(&shape, |t, s, point| {
+        let mut c = Calc::new(&mut s.body);
+        let (half, whole) = (c.body.i64(half as i64), c.body.i64(length as i64));
+        let is_given = c.lt(point[last], half);
+        let other = c.sub(whole, point[last]);
+        let mut position = point.to_vec();
+        position[last] = c.cond(is_given, point[last], other);
+        let mut val = t.read(s, tensor, &position);
+        let mut c = Calc::new(&mut s.body);
+        let negative = c.neg(val.nodes[1]);
+        val.nodes[1] = c.cond(is_given, val.nodes[1], negative);
+        // What stands for itself is real.
+        let (zero, nothing) = (c.body.i64(0), c.bits(tensor.element.storage(), 0));
+        let is_first = c.eq(point[last], zero);
+        val.nodes[1] = c.cond(is_first, nothing, val.nodes[1]);
+        if length.is_multiple_of(2) {
+            let middle = c.body.i64(length as i64 / 2);
+            let is_middle = c.eq(point[last], middle);
+            val.nodes[1] = c.cond(is_middle, nothing, val.nodes[1]);
+        }
+        Ok(val)
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Inverse,
+}
+
+/// A transform along a dimension.
+fn transform(
+    t: &mut Translator<'_>,
+    op: Op,
+    tensor: &Tensor,
+    axis: usize,
+    direction: Direction,
+) -> Result<Tensor> {
+    let shape = t.shape(tensor);
+    let sizes = t.sizes(op, tensor)?;
+    let n = sizes[axis];
+    if n <= 1 || sizes.contains(&0) {
+        return Ok(tensor.clone());
+    }
+    let outer: u64 = sizes[..axis].iter().product();
+    let inner: u64 = sizes[axis + 1..].iter().product();
+    let flat = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    let flat = t.reshaped(op, tensor, flat)?;
+    let scale = match direction {
+        Direction::Forward => 1.0,
+        Direction::Inverse => 1.0 / n as f64,
+    };
+    let done = stage(t, op, &flat, [outer, n, inner], (direction, scale))?;
+    t.reshaped(op, &done, shape)
+}
+
+/// A transform along the middle one of three dimensions, times a factor.
+fn stage(
+    t: &mut Translator<'_>,
+    op: Op,
+    tensor: &Tensor,
+    [outer, n, inner]: [u64; 3],
+    (direction, scale): (Direction, f64),
+) -> Result<Tensor> {
+    let a = factor(n);
+    let b = n / a;
+    let matrix = matrix(t, tensor.element, a, direction);
+    let twiddle = (b > 1).then(|| twiddles(t, tensor.element, [a, b], direction));
+    let mut s = Structured::parallel(&[outer, a, b, inner].map(Dim::Static));
+    let point = s.point();
+    let [o, k1, j2, i] = [0, 1, 2, 3].map(|at| point[at]);
+    let j1 = s.axis(Dim::Static(a), AxisKind::Reduction);
+    let mut c = Calc::new(&mut s.body);
+    let (by, modulus) = (c.body.i64(b as i64), c.body.i64(a as i64));
+    let j = c.mul(j1, by);
+    let j = c.add(j, j2);
+    let turn = c.mul(j1, k1);
+    let turn = c.op2(Scalar::SMod, turn, modulus);
+    let element = t.read(&mut s, tensor, &[o, j, i]);
+    let position = if a <= MATRIX {
+        vec![j1, k1]
+    } else {
+        vec![turn]
+    };
+    let root = t.read(&mut s, &matrix, &position);
+    let mut value = t.sum_of_products(op, &mut s, (&element, &root), None, tensor.element)?;
+    if let Some(twiddle) = &twiddle {
+        let root = t.read(&mut s, twiddle, &[k1, j2]);
+        value = Calc::new(&mut s.body).product(&value, &root);
+    } else if scale != 1.0 {
+        let mut c = Calc::new(&mut s.body);
+        for node in &mut value.nodes {
+            *node = c.times(*node, scale);
+        }
+    }
+    let done = t.finish(s, &value);
+    if b == 1 {
+        let shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+        return t.reshaped(op, &done, shape);
+    }
+    let shape = [outer * a, b, inner].map(Dim::Static).into_iter().collect();
+    let rest = t.reshaped(op, &done, shape)?;
+    let rest = stage(t, op, &rest, [outer * a, b, inner], (direction, scale))?;
+    let shape: Shape = [outer, n, inner].map(Dim::Static).into_iter().collect();
+    t.moved(&rest, &shape, |c, point| {
+        let by = c.body.i64(a as i64);
+        let (k1, k2) = (
+            c.op2(Scalar::SMod, point[1], by),
+            c.op2(Scalar::SDiv, point[1], by),
+        );
+        let row = c.mul(point[0], by);
+        vec![c.add(row, k1), k2, point[2]]
+    })
+}
+
+/// The factor that is transformed first: the largest up to [`RADIX`], or the least.
+fn factor(n: u64) -> u64 {
+    let small = (2..=RADIX).rev().find(|a| n.is_multiple_of(*a));
+    let large = || {
+        (RADIX + 1..)
+            .take_while(|a| a * a <= n)
+            .find(|a| n.is_multiple_of(*a))
+    };
+    small.or_else(large).unwrap_or(n)
+}
+
+/// Roots of unity `w^turn` for `w = e^(∓2πi/n)`, as a constant.
+fn roots(
+    t: &mut Translator<'_>,
+    element: Element,
+    (shape, n): (&[u64], u64),
+    direction: Direction,
+    turns: impl Iterator<Item = u64> + Clone,
+) -> Tensor {
+    let sign = match direction {
+        Direction::Forward => -1.0,
+        Direction::Inverse => 1.0,
+    };
+    let Element::Complex(float) = element else {
+        return Tensor::of(element, &[]);
+    };
+    let part = |t: &mut Translator<'_>, of: fn(f64) -> f64, sign: f64| {
+        let bytes = turns.clone().flat_map(|turn| {
+            let value = sign * of(turn as f64 / n as f64);
+            let bits = match native(float) {
+                Some(Ty::F64) => value.to_bits().to_le_bytes().to_vec(),
+                _ => (value as f32).to_le_bytes().to_vec(),
+            };
+            bits.into_iter()
+        });
+        let bytes = bytes.collect();
+        t.builder.constant(Constant {
+            ty: TensorType::new(element.storage(), shape),
+            bytes,
+        })
+    };
+    let parts = [part(t, cosine, 1.0), part(t, sine, sign)];
+    Tensor::of(element, &parts)
+}
+
+/// Sine of a number of turns between 0 and 1, exact at eighths.
+fn sine(turns: f64) -> f64 {
+    match turns {
+        _ if turns > 0.5 => -sine(1.0 - turns),
+        _ if turns > 0.25 => sine(0.5 - turns),
+        _ if turns > 0.125 => libm::cos((0.25 - turns) * std::f64::consts::TAU),
+        _ => libm::sin(turns * std::f64::consts::TAU),
+    }
+}
+
+fn cosine(turns: f64) -> f64 {
+    let quarter = turns + 0.25;
+    sine(if quarter > 1.0 {
+        quarter - 1.0
+    } else {
+        quarter
+    })
+}
+
+/// `w_a^(j k)` as a matrix, or for long transforms the list of all `w_a^i`.
+fn matrix(t: &mut Translator<'_>, element: Element, a: u64, direction: Direction) -> Tensor {
+    if a > MATRIX {
+        return roots(t, element, (&[a], a), direction, 0..a);
+    }
+    let turns = (0..a).flat_map(move |j| (0..a).map(move |k| j * k % a));
+    roots(t, element, (&[a, a], a), direction, turns)
+}
+
+/// `w_n^(k1 j2)` for `n = a b`.
+fn twiddles(
+    t: &mut Translator<'_>,
+    element: Element,
+    [a, b]: [u64; 2],
+    direction: Direction,
+) -> Tensor {
+    let n = a * b;
+    let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
+    roots(t, element, (&[a, b], n), direction, turns)
+}
+
+impl Calc<'_> {
+    /// Product of two complex values.
+    fn product(&mut self, a: &Val, b: &Val) -> Val {
+        let nodes = super::scalar::complex_product(self, a.complex(), b.complex());
+        Val {
+            element: a.element,
+            nodes: nodes.into(),
+        }
+    }
+
+    /// Quotient of two real or complex values.
+    pub(super) fn quotient(&mut self, a: &Val, b: &Val) -> Val {
+        let nodes = match a.element {
+            Element::Complex(_) => {
+                super::scalar::complex_quotient(self, a.complex(), b.complex()).into()
+            }
+            _ => std::iter::once(self.div(a.node(), b.node())).collect(),
+        };
+        Val {
+            element: a.element,
+            nodes,
+        }
+    }
+}

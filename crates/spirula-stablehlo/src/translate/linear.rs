@@ -1,0 +1,345 @@
+//! `cholesky` and `triangular_solve`: loops over the columns or rows of matrices.
+
+use super::element::{Element, native};
+use super::error::Result;
+use super::scalar::{Calc, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::{Float, Op};
+use smallvec::SmallVec;
+use spirula_program::{Literal, Op as Scalar};
+use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured, TensorType, Value};
+
+/// The type that a factorisation is computed in.
+fn computed(t: &Translator<'_>, op: Op, element: Element) -> Result<Element> {
+    match element {
+        Element::Complex(_) => Ok(element),
+        Element::Float(float) if float.width() >= 32 && native(float).is_some() => Ok(element),
+        Element::Float(_) => Ok(Element::Float(Float::F32)),
+        _ => Err(t.unsupported(op, format!("factorisation of {element}"))),
+    }
+}
+
+impl Translator<'_> {
+    /// A tensor with each element as another type.
+    pub fn converted(&mut self, op: Op, tensor: &Tensor, to: Element) -> Result<Tensor> {
+        if tensor.element == to {
+            return Ok(tensor.clone());
+        }
+        let shape = self.shape(tensor);
+        self.map(&shape, |t, s, point| {
+            let value = t.read(s, tensor, point);
+            let converted = Calc::new(&mut s.body).convert(&value, to);
+            converted.ok_or_else(|| {
+                let what = format!("conversion of {} to {to}", tensor.element);
+                t.unsupported(op, what)
+            })
+        })
+    }
+
+    /// A tensor that begins as zeros and is made anew in each of `count` rounds from itself and
+    /// the number of the round, a tensor of rank 0.
+    pub fn rounds(
+        &mut self,
+        element: Element,
+        shape: &Shape,
+        count: u64,
+        step: impl FnOnce(&mut Self, &Tensor, Value) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let zero = Literal::new(element.storage(), 0);
+        let mut initial = vec![self.builder.splat(Literal::i64(0), &[])];
+        for _ in 0..element.parts() {
+            initial.push(self.builder.splat(zero, shape));
+        }
+        let types: Vec<TensorType> = initial
+            .iter()
+            .map(|v| self.builder.ty(*v).clone())
+            .collect();
+        let state = self.builder.begin_block(&types);
+        let goes_on = self.builder.elementwise(&state[..1], |body, v| {
+            let count = body.i64(count as i64);
+            body.op(Scalar::SLt, &[v[0], count])
+        });
+        let condition = self.builder.end_block(&[goes_on]);
+        let state = self.builder.begin_block(&types);
+        let next = self.builder.elementwise(&state[..1], |body, v| {
+            let one = body.i64(1);
+            body.op(Scalar::Add, &[v[0], one])
+        });
+        let tensor = Tensor::of(element, &state[1..]);
+        let tensor = step(self, &tensor, state[0])?;
+        let mut results: SmallVec<[Value; 4]> = SmallVec::new();
+        results.push(next);
+        results.extend(tensor.parts.iter().copied());
+        let body = self.builder.end_block(&results);
+        let results = self.builder.repeat(&initial, condition, body);
+        Ok(Tensor::of(element, &results[1..]))
+    }
+}
+
+/// Batch dimensions and the sizes of the matrices.
+fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, u64, u64)> {
+    let sizes = t.sizes(op, tensor)?;
+    let rank = sizes.len();
+    t.ensure(op, rank >= 2, "has no matrices")?;
+    let batch = sizes[..rank - 2]
+        .iter()
+        .map(|size| Dim::Static(*size))
+        .collect();
+    Ok((batch, sizes[rank - 2], sizes[rank - 1]))
+}
+
+/// A position in a batch of matrices.
+fn at(batch: &[Node], row: Node, column: Node) -> Vec<Node> {
+    let mut position = batch.to_vec();
+    position.extend([row, column]);
+    position
+}
+
+fn conjugate(c: &mut Calc<'_>, val: &Val) -> Val {
+    let mut val = val.clone();
+    if let [_, im] = &mut val.nodes[..] {
+        *im = c.neg(*im);
+    }
+    val
+}
+
+fn minus(c: &mut Calc<'_>, a: &Val, b: &Val) -> Val {
+    let parts = a.nodes.iter().zip(&b.nodes);
+    Val {
+        element: a.element,
+        nodes: parts.map(|(a, b)| c.sub(*a, *b)).collect(),
+    }
+}
+
+fn pick(c: &mut Calc<'_>, condition: Node, a: &Val, b: &Val) -> Val {
+    let parts = a.nodes.iter().zip(&b.nodes);
+    Val {
+        element: a.element,
+        nodes: parts.map(|(a, b)| c.cond(condition, *a, *b)).collect(),
+    }
+}
+
+fn zero(c: &mut Calc<'_>, element: Element) -> Val {
+    let zero = c.bits(element.storage(), 0);
+    Val {
+        element,
+        nodes: std::iter::repeat_n(zero, element.parts()).collect(),
+    }
+}
+
+/// `cholesky`: the columns of the lower factor one after the other; an upper one is its conjugate
+/// transpose.
+pub(super) fn cholesky(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let (batch, n, columns) = matrices(t, op, &operand)?;
+    t.ensure(op, n == columns, "has matrices that are not square")?;
+    let lower = t.module.boolean(op, "lower").unwrap_or(false);
+    let element = computed(t, op, operand.element)?;
+    let a = t.converted(op, &operand, element)?;
+    let shape = t.shape(&a);
+    let factor = t.rounds(element, &shape, n, |t, l, column| {
+        let sums = column_sums(t, op, (&a, l), (&batch, n, lower), column)?;
+        t.map(&shape, |t, s, point| {
+            let (outer, row, at_column) = split(point);
+            let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
+            let mut diagonal = outer.to_vec();
+            diagonal.push(j);
+            let pivot = t.read(s, &sums, &diagonal);
+            let mut own = outer.to_vec();
+            own.push(row);
+            let sum = t.read(s, &sums, &own);
+            let old = t.read(s, l, point);
+            let mut c = Calc::new(&mut s.body);
+            let root = c.op1(Scalar::Sqrt, pivot.node());
+            let nodes = sum.nodes.iter().map(|node| c.div(*node, root)).collect();
+            let below = Val { element, nodes };
+            let mut corner = zero(&mut c, element);
+            let nothing = corner.clone();
+            corner.nodes[0] = root;
+            let (is_above, is_corner) = (c.lt(row, j), c.eq(row, j));
+            let new = pick(&mut c, is_corner, &corner, &below);
+            let new = pick(&mut c, is_above, &nothing, &new);
+            let is_column = c.eq(at_column, j);
+            Ok(pick(&mut c, is_column, &new, &old))
+        })
+    })?;
+    let factor = match lower {
+        true => factor,
+        false => t.map(&shape, |t, s, point| {
+            let (outer, row, column) = split(point);
+            let val = t.read(s, &factor, &at(outer, column, row));
+            Ok(conjugate(&mut Calc::new(&mut s.body), &val))
+        })?,
+    };
+    let result = t.converted(op, &factor, operand.element)?;
+    t.give_one(op, result)
+}
+
+fn split(point: &[Node]) -> (&[Node], Node, Node) {
+    let rank = point.len();
+    (&point[..rank - 2], point[rank - 2], point[rank - 1])
+}
+
+/// A column of the matrix less what the columns of the factor so far give.
+fn column_sums(
+    t: &mut Translator<'_>,
+    op: Op,
+    (a, l): (&Tensor, &Tensor),
+    (batch, n, lower): (&Shape, u64, bool),
+    column: Value,
+) -> Result<Tensor> {
+    let mut s = Structured::parallel(batch);
+    let outer = s.point();
+    let row = s.axis(Dim::Static(n), AxisKind::Parallel);
+    let k = s.axis(Dim::Static(n), AxisKind::Reduction);
+    let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
+    let left = t.read(&mut s, l, &at(&outer, row, k));
+    let right = t.read(&mut s, l, &at(&outer, j, k));
+    let right = conjugate(&mut Calc::new(&mut s.body), &right);
+    let sum = t.sum_of_products(op, &mut s, (&left, &right), None, a.element)?;
+    let position = if lower {
+        at(&outer, row, j)
+    } else {
+        at(&outer, j, row)
+    };
+    let mut own = t.read(&mut s, a, &position);
+    let mut c = Calc::new(&mut s.body);
+    if !lower {
+        own = conjugate(&mut c, &own);
+    }
+    let value = minus(&mut c, &own, &sum);
+    Ok(t.finish(s, &value))
+}
+
+/// How the matrix of a triangular system is read: as one on the left, its triangle below.
+struct System {
+    batch: Shape,
+    n: u64,
+    /// Whether its rows are columns of the operand.
+    flipped: bool,
+    conjugated: bool,
+    /// Whether the last row is solved first.
+    backwards: bool,
+    left: bool,
+    unit: bool,
+}
+
+/// `triangular_solve`: the rows of the unknown one after the other.
+pub(super) fn triangular_solve(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (a, b) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let (batch, n, columns) = matrices(t, op, &a)?;
+    let (other_batch, rows, others) = matrices(t, op, &b)?;
+    let is_set = |name| t.module.boolean(op, name).unwrap_or(false);
+    let (left, lower, unit) = (
+        is_set("left_side"),
+        is_set("lower"),
+        is_set("unit_diagonal"),
+    );
+    let fits = n == columns && n == if left { rows } else { others };
+    let same = batch == other_batch && a.element == b.element;
+    t.ensure(op, fits && same, "has matrices that do not fit")?;
+    let transpose = t
+        .module
+        .keyword(op, "transpose_a")
+        .unwrap_or("NO_TRANSPOSE");
+    let is_transposed = matches!(transpose, "TRANSPOSE" | "ADJOINT");
+    // x A = b is Aᵀ xᵀ = bᵀ.
+    let flipped = is_transposed == left;
+    let system = System {
+        batch,
+        n,
+        flipped,
+        conjugated: transpose == "ADJOINT",
+        backwards: lower == flipped,
+        left,
+        unit,
+    };
+    let element = computed(t, op, a.element)?;
+    let (wide_a, wide_b) = (t.converted(op, &a, element)?, t.converted(op, &b, element)?);
+    let shape = t.shape(&b);
+    let solved = t.rounds(element, &shape, n, |t, x, round| {
+        let row = row_of(t, op, &system, [&wide_a, &wide_b, x], round)?;
+        t.map(&shape, |t, s, point| {
+            let (outer, first, second) = split(point);
+            let (own, other) = if left {
+                (first, second)
+            } else {
+                (second, first)
+            };
+            let i = solved_row(s, &system, round);
+            let mut position = outer.to_vec();
+            position.push(other);
+            let (new, old) = (t.read(s, &row, &position), t.read(s, x, point));
+            let mut c = Calc::new(&mut s.body);
+            let is_row = c.eq(own, i);
+            Ok(pick(&mut c, is_row, &new, &old))
+        })
+    })?;
+    let result = t.converted(op, &solved, b.element)?;
+    t.give_one(op, result)
+}
+
+/// The row that a round solves.
+fn solved_row(s: &mut Structured, system: &System, round: Value) -> Node {
+    let round = s.body.element(round, spirula_program::Scalar::I64, &[]);
+    let mut c = Calc::new(&mut s.body);
+    match system.backwards {
+        true => {
+            let last = c.body.i64(system.n as i64 - 1);
+            c.sub(last, round)
+        }
+        false => round,
+    }
+}
+
+/// The unknowns of a row, from those that are solved.
+fn row_of(
+    t: &mut Translator<'_>,
+    op: Op,
+    system: &System,
+    [a, b, x]: [&Tensor; 3],
+    round: Value,
+) -> Result<Tensor> {
+    let others = t.shape(b)[system.batch.len() + usize::from(system.left)];
+    let mut s = Structured::parallel(&system.batch);
+    let outer = s.point();
+    let other = s.axis(others, AxisKind::Parallel);
+    let k = s.axis(Dim::Static(system.n), AxisKind::Reduction);
+    let i = solved_row(&mut s, system, round);
+    let matrix = |t: &Translator<'_>, s: &mut Structured, row, column| {
+        let position = match system.flipped {
+            true => at(&outer, column, row),
+            false => at(&outer, row, column),
+        };
+        let val = t.read(s, a, &position);
+        match system.conjugated {
+            true => conjugate(&mut Calc::new(&mut s.body), &val),
+            false => val,
+        }
+    };
+    let unknown = |t: &Translator<'_>, s: &mut Structured, of: &Tensor, row| {
+        let position = match system.left {
+            true => at(&outer, row, other),
+            false => at(&outer, other, row),
+        };
+        t.read(s, of, &position)
+    };
+    let factor = matrix(t, &mut s, i, k);
+    let known = unknown(t, &mut s, x, k);
+    // The other triangle may hold anything.
+    let mut c = Calc::new(&mut s.body);
+    let is_solved = match system.backwards {
+        true => c.lt(i, k),
+        false => c.lt(k, i),
+    };
+    let sum = t.sum_of_products(op, &mut s, (&factor, &known), Some(is_solved), a.element)?;
+    let own = unknown(t, &mut s, b, i);
+    let pivot = matrix(t, &mut s, i, i);
+    let mut c = Calc::new(&mut s.body);
+    let rest = minus(&mut c, &own, &sum);
+    let value = match system.unit {
+        true => rest,
+        false => c.quotient(&rest, &pivot),
+    };
+    Ok(t.finish(s, &value))
+}
