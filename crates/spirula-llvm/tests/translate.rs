@@ -1,6 +1,6 @@
 //! LLVM IR to SPIR-V: files with the disassembly expected of them beside, and the corpora.
 
-use spirula_llvm::{Options, read, translate};
+use spirula_llvm::{Extensions, Options, read, translate};
 use spirula_source::Diagnostic;
 use spirula_spirv::text::{PrintOptions, print};
 use spirula_testing::{Expected, Validator, corpus, files};
@@ -51,6 +51,77 @@ fn files_give_what_stands_beside_them() {
         expected.compare(&path.with_extension("spvasm"), &text);
     }
     expected.finish();
+}
+
+/// What a text becomes under options: its extensions, or what was refused.
+fn extensions(text: &str, options: &Options) -> Result<Vec<String>, String> {
+    let module = read(text.as_bytes()).expect("the text is sound");
+    let module = translate(&module, options).map_err(|all| lines(&all))?;
+    let printed = print(&words(&module.to_bytes()), &PrintOptions::default());
+    let printed = printed.expect("the module can be printed");
+    let named = printed
+        .lines()
+        .filter_map(|line| line.split_once("OpExtension "));
+    Ok(named
+        .map(|(_, name)| name.trim_matches('"').to_owned())
+        .collect())
+}
+
+#[test]
+fn extensions_can_be_forbidden() {
+    let hint = "target triple = \"spir64\"
+        declare i32 @llvm.expect.i32(i32, i32)
+        define spir_func i32 @f(i32 %a) {
+          %b = call i32 @llvm.expect.i32(i32 %a, i32 7)
+          ret i32 %b
+        }";
+    let needed = "target triple = \"spir64\"
+        define spir_func void @f(i64 %n) {
+          %a = alloca i32, i64 %n, align 4
+          store i32 1, ptr %a, align 4
+          ret void
+        }";
+    let all = Options::default();
+    let none = Options {
+        extensions: Extensions::Only(Vec::new()),
+        ..Options::default()
+    };
+    assert_eq!(
+        extensions(hint, &all),
+        Ok(vec!["SPV_KHR_expect_assume".to_owned()])
+    );
+    assert_eq!(extensions(hint, &none), Ok(Vec::new()));
+    assert_eq!(
+        extensions(needed, &all),
+        Ok(vec!["SPV_INTEL_variable_length_array".to_owned()])
+    );
+    let refused = extensions(needed, &none).expect_err("the extension is not allowed");
+    assert!(
+        refused.contains("SPV_INTEL_variable_length_array"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn versions_rise_where_nothing_else_is_asked_for() {
+    let text = "target triple = \"spir64\"
+        declare spir_func i32 @_Z31sub_group_non_uniform_broadcastij(i32, i32)
+        define spir_func i32 @f(i32 %a, i32 %n) {
+          %b = call spir_func i32 @_Z31sub_group_non_uniform_broadcastij(i32 %a, i32 %n)
+          ret i32 %b
+        }";
+    let module = read(text.as_bytes()).expect("the text is sound");
+    let version = |options: &Options| {
+        let module = translate(&module, options).map_err(|all| lines(&all));
+        module.map(|module| module.version.to_string())
+    };
+    assert_eq!(version(&Options::default()), Ok("1.5".to_owned()));
+    let fixed = Options {
+        target: "spv1.4".parse().ok(),
+        ..Options::default()
+    };
+    let refused = version(&fixed).expect_err("SPIR-V 1.4 does not have it");
+    assert!(refused.contains("needs SPIR-V 1.5"), "{refused}");
 }
 
 #[test]

@@ -186,8 +186,9 @@ impl Input {
             }
             Input::Llvm(_, module) => {
                 let translation = spirula_llvm::Options {
-                    target: options.target.unwrap_or_default(),
+                    target: options.target,
                     triple: options.triple.clone(),
+                    ..spirula_llvm::Options::default()
                 };
                 let module = spirula_llvm::translate(&module, &translation);
                 Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)

@@ -73,6 +73,7 @@ const ROWS: &[(Op, Row)] = &[
     (Op::ConvertUToPtr, With(pointer::convert)),
     (Op::CopyObject, With(pointer::same)),
     (Op::CopyLogical, With(composite::copy_logical)),
+    (Op::ArithmeticFenceEXT, With(pointer::same)),
     (Op::ExpectKHR, With(pointer::same)),
     (Op::FreezeKHR, With(pointer::same)),
     // Functions and control flow.

@@ -101,7 +101,14 @@ impl<'t, 'm> Body<'t, 'm> {
             {
                 return;
             }
-            _ => self.lower(inst),
+            _ => {
+                let before = self.cache_controls(inst);
+                let made = self.lower(inst);
+                for (local, id) in before {
+                    self.replace(local, id);
+                }
+                made
+            }
         };
         let settled = match made {
             Ok(Some(id)) => self.settle(inst, id).map(Some),
@@ -113,6 +120,7 @@ impl<'t, 'm> Body<'t, 'm> {
                 self.set(inst, id);
                 if id.word() >= before {
                     self.name(inst, id);
+                    self.instruction_decorations(inst, id);
                 }
             }
             Ok(None) => {}
@@ -165,6 +173,11 @@ impl<'t, 'm> Body<'t, 'm> {
     /// What a local became, if it was translated.
     pub(super) fn known(&self, local: usize) -> Option<Id> {
         self.values[local]
+    }
+
+    /// Changes what a local became.
+    pub(super) fn replace(&mut self, local: usize, id: Id) {
+        self.values[local] = Some(id);
     }
 
     /// Sets what an instruction results in.

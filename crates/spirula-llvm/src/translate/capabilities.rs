@@ -1,6 +1,8 @@
 //! The capabilities and extensions that a finished module has to declare, by the grammar's rows.
 
+use super::extensions::Extensions;
 use super::translator::Translator;
+use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::grammar::{Category, Kind, Op, Version};
@@ -14,6 +16,7 @@ const PREFERRED: &[Capability] = &[
     Capability::Groups,
     Capability::SubgroupDispatch,
     Capability::Linkage,
+    Capability::BitInstructions,
 ];
 
 /// What a module needs.
@@ -21,6 +24,11 @@ struct Needs<'m> {
     builder: &'m Builder,
     module: &'m Module,
     version: Version,
+    /// Whether the version may rise.
+    rises: bool,
+    allowed: &'m Extensions,
+    /// What is needed and cannot be had.
+    missing: Vec<String>,
     /// In the order in which they were needed; none twice.
     capabilities: Vec<Capability>,
     extensions: Vec<&'static str>,
@@ -39,7 +47,10 @@ impl Translator<'_> {
         let mut needs = Needs {
             builder: &self.b,
             module,
-            version: self.options.target.version,
+            version: self.version,
+            rises: self.options.target.is_none(),
+            allowed: &self.options.extensions,
+            missing: Vec::new(),
             capabilities: vec![Capability::Addresses, Capability::Kernel],
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),
@@ -58,6 +69,12 @@ impl Translator<'_> {
             needs.capability(Capability::Linkage);
         }
         let (capabilities, extensions) = (needs.capabilities, needs.extensions);
+        let (version, missing) = (needs.version, needs.missing);
+        self.version = version;
+        for message in missing {
+            self.diagnostics
+                .push(Diagnostic::error(Place::Unknown, message));
+        }
         for capability in capabilities {
             self.b.capability(capability);
         }
@@ -76,36 +93,47 @@ impl Needs<'_> {
         let Some(row) = Kind::Capability.info().enumerant(capability.0) else {
             return;
         };
-        if row.version > self.version {
-            self.any_extension(row.extensions);
+        self.since(row.name, row.version, row.extensions);
+    }
+
+    /// Sees to it that something of a version or extension may be used.
+    fn since(&mut self, name: &str, version: Version, extensions: &'static [&'static str]) {
+        if version <= self.version {
+            return;
+        }
+        if !extensions.is_empty() {
+            self.any_extension(name, extensions);
+        } else if version != Version::NEVER {
+            self.at_least(name, version);
         }
     }
 
-    /// Whether a capability is declared, or implied by one that is.
+    fn at_least(&mut self, name: &str, version: Version) {
+        if version > self.version && self.rises {
+            self.version = version;
+        } else if version > self.version {
+            self.missing.push(format!(
+                "{name} needs SPIR-V {version}, and the target has {}",
+                self.version
+            ));
+        }
+    }
+
+    /// Whether a capability is declared. Those that others imply are declared, too.
     fn has(&self, wanted: Capability) -> bool {
-        let mut pending = self.capabilities.clone();
-        let mut at = 0;
-        while let Some(&capability) = pending.get(at) {
-            if capability == wanted {
-                return true;
-            }
-            if let Some(row) = Kind::Capability.info().enumerant(capability.0) {
-                for implied in row.capabilities {
-                    if !pending.contains(implied) {
-                        pending.push(*implied);
-                    }
-                }
-            }
-            at += 1;
-        }
-        false
+        self.capabilities.contains(&wanted)
     }
 
-    fn any_extension(&mut self, extensions: &'static [&'static str]) {
-        if let Some(first) = extensions.first()
-            && !extensions.iter().any(|e| self.extensions.contains(e))
-        {
-            self.extensions.push(first);
+    fn any_extension(&mut self, name: &str, extensions: &'static [&'static str]) {
+        if extensions.iter().any(|e| self.extensions.contains(e)) {
+            return;
+        }
+        match extensions.iter().find(|e| self.allowed.allows(e)) {
+            Some(extension) => self.extensions.push(extension),
+            None => self.missing.push(format!(
+                "{name} needs the extension {}, which is not allowed",
+                extensions.join(" or ")
+            )),
         }
     }
 
@@ -202,9 +230,7 @@ impl Needs<'_> {
         }
         let Some(row) = op.info() else { return };
         self.any(row.capabilities);
-        if row.version > self.version {
-            self.any_extension(row.extensions);
-        }
+        self.since(row.name, row.version, row.extensions);
         self.by_type(inst);
         let plain = |kind: Kind| {
             let category = kind.info().category;
@@ -215,7 +241,9 @@ impl Needs<'_> {
             .operands
             .iter()
             .all(|o| plain(o.kind) || o.kind == Kind::MemoryAccess);
-        let varies = row.name.starts_with("OpAtomic") || row.name.contains("Dot");
+        let varies = row.name.starts_with("OpAtomic")
+            || row.name.contains("Dot")
+            || op == Op::GroupNonUniformBroadcast;
         if simple && op != Op::SpecConstantOp && op != Op::ExtInst {
             self.seen[usize::from(op.0)] = !varies;
             return;
@@ -256,14 +284,17 @@ impl Needs<'_> {
         self.capability(capability);
     }
 
+    fn is_constant(&self, id: Id) -> bool {
+        let mut globals = self.module.section(spirula_spirv::ir::Section::Globals);
+        globals.any(|inst| inst.result() == Some(id))
+    }
+
     fn enumerant(&mut self, kind: Kind, value: u32) {
         let Some(row) = kind.info().enumerant(value) else {
             return;
         };
         self.any(row.capabilities);
-        if row.version > self.version {
-            self.any_extension(row.extensions);
-        }
+        self.since(row.name, row.version, row.extensions);
     }
 
     /// Atomic accesses need a capability by their width.
@@ -276,6 +307,10 @@ impl Needs<'_> {
         ) {
             self.dot_product(inst);
         }
+        // The item may be one found out since SPIR-V 1.5.
+        if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id(2)) {
+            self.at_least(row.name, Version::new(1, 5));
+        }
         if !row.name.starts_with("OpAtomic") {
             return;
         }
@@ -284,6 +319,9 @@ impl Needs<'_> {
             _ => inst.result_type(),
         };
         let width = ty.map_or(0, |ty| self.widths[ty]);
+        if ty.is_some_and(|ty| self.vectors[ty].is_some()) {
+            return self.capability(Capability::AtomicFloat16VectorNV);
+        }
         match (op, width) {
             (Op::AtomicFAddEXT, 64) => self.capability(Capability::AtomicFloat64AddEXT),
             (Op::AtomicFAddEXT, 16) => self.capability(Capability::AtomicFloat16AddEXT),

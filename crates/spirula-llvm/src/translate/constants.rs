@@ -213,8 +213,9 @@ impl Translator<'_> {
             ConstKind::Int(value) if shape.elem == Elem::Bool => {
                 Ok(self.b.constant_bool(*value != 0))
             }
-            ConstKind::Int(value) => Ok(self.b.constant_bits(id, shape.width, *value)),
-            ConstKind::Float(bits) => Ok(self.b.constant_bits(id, shape.width, *bits)),
+            ConstKind::Int(bits) | ConstKind::Float(bits) => {
+                Ok(self.scalar_constant(id, shape.width, *bits))
+            }
             ConstKind::Zero => Ok(self.zero(shape)),
             ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(id)),
             ConstKind::Data(_) => {
@@ -227,7 +228,7 @@ impl Translator<'_> {
                 let scalar = self.shape_type(shape.scalar());
                 let lanes = bits
                     .iter()
-                    .map(|bits| self.b.constant_bits(scalar, shape.width, *bits))
+                    .map(|bits| self.scalar_constant(scalar, shape.width, *bits))
                     .collect();
                 Ok(self.lanes(shape, lanes))
             }
@@ -240,6 +241,27 @@ impl Translator<'_> {
             }
             _ => Err(self.no_type(ty)),
         }
+    }
+
+    /// A number by its bits; zero as the null of its type, as it is for all other types.
+    pub(super) fn scalar_constant(&mut self, ty: Id, width: u32, bits: u64) -> Id {
+        match bits {
+            0 => self.b.constant_null(ty),
+            _ => self.b.constant_bits(ty, width, bits),
+        }
+    }
+
+    /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.
+    pub(super) fn index_constant(&mut self, constant: Const) -> Option<Id> {
+        let ConstKind::Int(bits) = *self.module.consts.kind(constant) else {
+            return None;
+        };
+        let shape = self.shape(self.module.consts.ty(constant))?;
+        if shape.elem != Elem::Int || shape.is_odd() {
+            return None;
+        }
+        let ty = self.shape_type(shape);
+        Some(self.b.constant_bits(ty, shape.width, bits))
     }
 
     /// Zero of a shape.
@@ -259,9 +281,7 @@ impl Translator<'_> {
         let ty = self.shape_type(shape.scalar());
         let lane = match shape.elem {
             Elem::Bool => self.b.constant_bool(bits != 0),
-            _ => self
-                .b
-                .constant_bits(ty, shape.width, bits & mask(shape.width)),
+            _ => self.scalar_constant(ty, shape.width, bits & mask(shape.width)),
         };
         let lanes = vec![lane; shape.lanes as usize];
         self.lanes(shape, lanes)
@@ -364,7 +384,7 @@ impl Translator<'_> {
         let scalar = self.shape_type(shape);
         let members: Vec<Id> = bits
             .iter()
-            .map(|bits| self.b.constant_bits(scalar, shape.width, *bits))
+            .map(|bits| self.scalar_constant(scalar, shape.width, *bits))
             .collect();
         Ok(self.composite(ty, &members))
     }
@@ -473,7 +493,11 @@ impl Translator<'_> {
             usize::from(expr.operands.len() > 2 && self.module.consts.is_zero(expr.operands[1]));
         let mut words = vec![base.word()];
         for &index in &expr.operands[1 + skip..] {
-            words.push(self.constant(index)?.word());
+            let id = match self.index_constant(index) {
+                Some(id) => id,
+                None => self.constant(index)?,
+            };
+            words.push(id.word());
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
@@ -514,24 +538,35 @@ pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Vec<(O
         matches!(
             class,
             Class::Function | Class::CrossWorkgroup | Class::Workgroup | Class::CodeSectionINTEL
-        ) || part(class)
+        )
     };
-    Ok(match (from, to) {
-        _ if from == to => Vec::new(),
-        // Built-in variables stay where they are.
-        (Class::Input, _) => Vec::new(),
-        (_, Class::CrossWorkgroup) if part(from) => vec![(Op::PtrCastToCrossWorkgroupINTEL, to)],
-        (Class::CrossWorkgroup, _) if part(to) => vec![(Op::CrossWorkgroupCastToPtrINTEL, to)],
-        (_, Class::Generic) if specific(from) => vec![(Op::PtrCastToGeneric, to)],
-        (Class::Generic, _) if specific(to) => vec![(Op::GenericCastToPtr, to)],
-        _ if specific(from) && specific(to) => vec![
-            (Op::PtrCastToGeneric, Class::Generic),
-            (Op::GenericCastToPtr, to),
-        ],
-        _ => {
-            return Err(refuse(format!(
-                "no cast leads from a pointer to {from} to one to {to}"
-            )));
-        }
-    })
+    let known = |class| specific(class) || part(class) || class == Class::Generic;
+    // Built-in variables stay where they are.
+    if from == to || from == Class::Input {
+        return Ok(Vec::new());
+    }
+    if !known(from) || !known(to) {
+        return Err(refuse(format!(
+            "no cast leads from a pointer to {from} to one to {to}"
+        )));
+    }
+    let mut steps = Vec::new();
+    let mut at = from;
+    // What is a part of global memory is seen as that first, and from there last.
+    if part(at) {
+        at = Class::CrossWorkgroup;
+        steps.push((Op::PtrCastToCrossWorkgroupINTEL, at));
+    }
+    let goal = if part(to) { Class::CrossWorkgroup } else { to };
+    if at != goal && at != Class::Generic {
+        at = Class::Generic;
+        steps.push((Op::PtrCastToGeneric, at));
+    }
+    if at != goal {
+        steps.push((Op::GenericCastToPtr, goal));
+    }
+    if part(to) {
+        steps.push((Op::CrossWorkgroupCastToPtrINTEL, to));
+    }
+    Ok(steps)
 }

@@ -172,6 +172,7 @@ impl<'m> Translator<'m> {
             self.parameter_attributes(id, set);
             params.push(id);
         }
+        self.function_decorations(func, signature.id, &params);
         params
     }
 
@@ -245,7 +246,7 @@ impl<'m> Translator<'m> {
     /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
     /// then on all that it can reach.
     fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
-        let all = self.options.target.version >= spirula_spirv::grammar::Version::new(1, 4);
+        let all = self.version >= spirula_spirv::grammar::Version::new(1, 4);
         let stamp = entry.index() as u32;
         let mut interface = Vec::new();
         let mut pending = vec![entry];

@@ -26,7 +26,10 @@ impl Translator<'_> {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let name = self.module.str(data.name);
-            if !matches!(data.kind, GlobalKind::Variable(_)) || name.starts_with("llvm.") {
+            let variable = matches!(data.kind, GlobalKind::Variable(_));
+            // Texts of annotations are read where they are used.
+            let about = self.module.str(data.section) == "llvm.metadata";
+            if !variable || about || name.starts_with("llvm.") {
                 continue;
             }
             if let Err(Refusal::Because(reason)) = self.global_variable(global) {
@@ -96,6 +99,11 @@ impl Translator<'_> {
                 None => LinkageType::Import,
             };
             self.b.linkage(id, name, linkage);
+        }
+        let stated = self.module.strings.find("spirv.Decorations");
+        let node = stated.and_then(|kind| data.metadata.iter().find(|m| m.0 == kind));
+        if let Some(&(_, node)) = node {
+            self.stated_decorations(id, node);
         }
         self.variables.set(id, true);
         Ok(id)

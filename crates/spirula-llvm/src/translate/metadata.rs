@@ -3,17 +3,35 @@
 use super::refusal::refuse;
 use super::translator::Translator;
 use super::types::push_string;
-use crate::ir::{Func, Metadata};
+use crate::ir::{Const, ConstKind, Func, Metadata};
 use spirula_source::Place;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{ExecutionMode, SourceLanguage};
+use spirula_spirv::grammar::{Category, Kind, Op};
 use spirula_spirv::ir::Section;
 
 /// Metadata whose three numbers are an execution mode's.
 const SIZES: &[(&str, ExecutionMode)] = &[
     ("reqd_work_group_size", ExecutionMode::LocalSize),
     ("work_group_size_hint", ExecutionMode::LocalSizeHint),
+    ("max_work_group_size", ExecutionMode::MaxWorkgroupSizeINTEL),
+];
+
+/// Metadata whose number is an execution mode's.
+const NUMBERS: &[(&str, ExecutionMode)] = &[
+    ("intel_reqd_sub_group_size", ExecutionMode::SubgroupSize),
+    ("max_global_work_dim", ExecutionMode::MaxWorkDimINTEL),
+    ("num_simd_work_items", ExecutionMode::NumSIMDWorkitemsINTEL),
+    (
+        "scheduler_target_fmax_mhz",
+        ExecutionMode::SchedulerTargetFmaxMhzINTEL,
+    ),
+];
+
+/// Execution modes that may not stand beside the defaults of floating point.
+const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
+    ExecutionMode::ContractionOff,
+    ExecutionMode::SignedZeroInfNanPreserve,
 ];
 
 /// Bytes of a string beyond which it is left out.
@@ -35,8 +53,10 @@ impl Translator<'_> {
     /// Declares the execution modes of an entry point.
     pub(super) fn execution_modes(&mut self, func: Func, entry: Id) {
         // Clang writes a contraction that is allowed as a call of `llvm.fmuladd`; no other is.
-        self.b
-            .execution_mode(entry, ExecutionMode::ContractionOff, &[]);
+        if !self.stated_modes(func, entry) {
+            self.b
+                .execution_mode(entry, ExecutionMode::ContractionOff, &[]);
+        }
         for (name, mode) in SIZES {
             if let Some(node) = self.module.function_metadata(func, name) {
                 let mut numbers = self.numbers(node);
@@ -49,13 +69,12 @@ impl Translator<'_> {
                 self.b.execution_mode(entry, *mode, &numbers);
             }
         }
-        if let Some(node) = self
-            .module
-            .function_metadata(func, "intel_reqd_sub_group_size")
-            && let [size, ..] = self.numbers(node)[..]
-        {
-            self.b
-                .execution_mode(entry, ExecutionMode::SubgroupSize, &[size]);
+        for (name, mode) in NUMBERS {
+            if let Some(node) = self.module.function_metadata(func, name)
+                && let [size, ..] = self.numbers(node)[..]
+            {
+                self.b.execution_mode(entry, *mode, &[size]);
+            }
         }
         if let Some(node) = self.module.function_metadata(func, "vec_type_hint")
             && let Some(hint) = self.vector_hint(node)
@@ -64,6 +83,75 @@ impl Translator<'_> {
                 .execution_mode(entry, ExecutionMode::VecTypeHint, &[hint]);
         }
         self.argument_types(func);
+    }
+
+    /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the
+    /// defaults of floating point are among them, which say what may be contracted.
+    fn stated_modes(&mut self, func: Func, entry: Id) -> bool {
+        let module = self.module;
+        let metadata = &module.metadata;
+        let stated = module.named("spirv.ExecutionMode");
+        let defaults = stated.iter().any(|&node| {
+            let operands: Vec<Metadata> =
+                metadata.operands(node).iter().flatten().copied().collect();
+            let constant = |n: usize| operands.get(n).and_then(|m| metadata.as_constant(*m));
+            let mode = constant(1).and_then(|c| module.consts.as_u64(c));
+            mode == Some(u64::from(ExecutionMode::FPFastMathDefault.0))
+                && constant(0).and_then(|c| self.callee_of(c)) == Some(func)
+        });
+        for &node in stated {
+            let operands = metadata.operands(node).iter().flatten();
+            let constants: Vec<Const> = operands.filter_map(|m| metadata.as_constant(*m)).collect();
+            let [function, mode, ref operands @ ..] = constants[..] else {
+                continue;
+            };
+            let Some(number) = module.consts.as_u64(mode).map(|n| n as u32) else {
+                continue;
+            };
+            let row = Kind::ExecutionMode.info().enumerant(number);
+            let (Some(row), true) = (row, self.callee_of(function) == Some(func)) else {
+                continue;
+            };
+            let said = defaults && SAID_BY_DEFAULTS.contains(&ExecutionMode(number));
+            if row.parameters.len() > operands.len() || said {
+                continue;
+            }
+            let ids = row
+                .parameters
+                .iter()
+                .any(|p| p.kind.info().category == Category::Id);
+            let words: Option<Vec<u32>> = match ids {
+                true => operands.iter().map(|c| self.mode_operand(*c)).collect(),
+                false => operands
+                    .iter()
+                    .map(|c| module.consts.as_u64(*c).map(|n| n as u32))
+                    .collect(),
+            };
+            let Some(words) = words else { continue };
+            if ids {
+                let mut all = vec![entry.word(), number];
+                all.extend(words);
+                self.b
+                    .push(Section::ExecutionModes, Op::ExecutionModeId, &all);
+            } else {
+                self.b.execution_mode(entry, ExecutionMode(number), &words);
+            }
+        }
+        defaults
+    }
+
+    /// An operand of an execution mode that is an id: a constant, or the type of one that is not
+    /// defined.
+    fn mode_operand(&mut self, constant: Const) -> Option<u32> {
+        let undefined = matches!(
+            self.module.consts.kind(constant),
+            ConstKind::Undef | ConstKind::Poison
+        );
+        let id = match undefined {
+            true => self.register_type(self.module.consts.ty(constant)),
+            false => self.constant(constant),
+        };
+        id.ok().map(Id::word)
     }
 
     /// The numbers of a node's operands that are integer constants.

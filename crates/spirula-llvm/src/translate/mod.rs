@@ -9,13 +9,13 @@
 //! | `translator` | the state of a translation, and its order |
 //! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
 //! | `handles` | opaque types of OpenCL as today's IR has them |
-//! | `functions`, `metadata` | signatures, entry points, execution modes, attributes |
+//! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
 //! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
-//! | `capabilities` | what the finished module has to declare |
+//! | `capabilities`, `extensions` | what the finished module has to declare, and may |
 //!
 //! Invariants: every local is translated before its uses, as blocks are taken in reverse
 //! post-order; a pointer has the type that its class has, from its definition on; constants stand
@@ -28,6 +28,8 @@ mod body;
 mod builtins;
 mod capabilities;
 mod constants;
+mod decorations;
+mod extensions;
 mod functions;
 mod globals;
 mod handles;
@@ -40,4 +42,5 @@ mod refusal;
 mod translator;
 mod types;
 
+pub use extensions::Extensions;
 pub use translator::{Options, translate};

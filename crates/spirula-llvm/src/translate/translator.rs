@@ -2,14 +2,17 @@
 
 use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
+use super::extensions::Extensions;
 use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
 use super::types::TypeTable;
 use crate::infer::Pointees;
 use crate::ir::{Func, Module};
+use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
+use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::{AddressingModel, MemoryModel};
 use spirula_spirv::ir as spirv;
 use spirula_spirv::target::Target;
@@ -19,10 +22,13 @@ use std::rc::Rc;
 /// How a module is translated.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What the module is for.
-    pub target: Target,
+    /// What the module is for. Without a target it is for any consumer, and of the first version
+    /// of SPIR-V from 1.4 on that has what it needs.
+    pub target: Option<Target>,
     /// A target triple to take instead of the module's own.
     pub triple: Option<String>,
+    /// The extensions that the module may use.
+    pub extensions: Extensions,
 }
 
 /// Translates a module to SPIR-V for OpenCL environments.
@@ -37,7 +43,8 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
     let mut translator = Translator {
         module,
         options,
-        b: Builder::new(options.target.version),
+        b: Builder::new(options.target.unwrap_or_default().version),
+        version: options.target.unwrap_or_default().version,
         pointees,
         pointer_bits,
         types: TypeTable::new(module.types.len()),
@@ -52,6 +59,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         uses: vec![Uses::default(); module.functions.len()],
         called: vec![false; module.functions.len()],
         marked: vec![0; module.consts.len()],
+        decorated: FxHashSet::default(),
         diagnostics: Vec::new(),
     };
     translator.check_names();
@@ -59,7 +67,9 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         translator.run();
     }
     if translator.diagnostics.is_empty() {
-        Ok(translator.b.finish())
+        let mut module = translator.b.finish();
+        module.version = translator.version;
+        Ok(module)
     } else {
         Err(translator.diagnostics)
     }
@@ -79,6 +89,8 @@ pub(super) struct Translator<'m> {
     pub(super) module: &'m Module,
     pub(super) options: &'m Options,
     pub(super) b: Builder,
+    /// Version of SPIR-V; it may rise at the end where the options leave it open.
+    pub(super) version: Version,
     pub(super) pointees: Pointees,
     /// Width of pointers and of `size_t`.
     pub(super) pointer_bits: u32,
@@ -99,6 +111,8 @@ pub(super) struct Translator<'m> {
     pub(super) called: Vec<bool>,
     /// By constant: one more than the last function whose uses it was added to.
     pub(super) marked: Vec<u32>,
+    /// Decorations that the module stated so far: id, decoration.
+    pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -117,6 +131,7 @@ impl Translator<'_> {
                 self.define_function(func);
             }
         }
+        self.global_annotations();
         self.entry_points();
         self.declare_capabilities();
     }
@@ -133,6 +148,11 @@ impl Translator<'_> {
         }
     }
 
+    /// Whether the module may use an extension.
+    pub(super) fn may_use(&self, extension: &str) -> bool {
+        self.options.extensions.allows(extension)
+    }
+
     /// Names an id, with a name that is cut where it is very long; not with an empty one.
     pub(super) fn name(&mut self, id: Id, name: &str) {
         self.b.name(id, shortened(name));
@@ -140,7 +160,8 @@ impl Translator<'_> {
 
     /// A constant of 32 bits, whose value is remembered.
     pub(super) fn u32(&mut self, value: u32) -> Id {
-        let id = self.b.constant_u32(value);
+        let ty = self.b.int(32, false);
+        let id = self.scalar_constant(ty, 32, u64::from(value));
         self.small.set(id, Some(value));
         id
     }

@@ -6,7 +6,7 @@ use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
+use spirula_spirv::grammar::enumerants::Scope;
 
 /// What a group function does.
 #[derive(Clone, Copy)]
@@ -15,8 +15,6 @@ pub(in crate::translate) enum GroupKind {
     Vote(Op),
     /// The value of one of them.
     Broadcast,
-    /// A reduction or scan: instructions for floats, signed and unsigned integers.
-    Arithmetic(GroupOperation, [Op; 3]),
 }
 
 impl Body<'_, '_> {
@@ -40,17 +38,6 @@ impl Body<'_, '_> {
                 let ty = self.call_type(call)?;
                 Ok(self.op(Op::GroupBroadcast, ty, [scope, value, from]))
             }
-            GroupKind::Arithmetic(operation, ops) => {
-                let op = match (call.is_float(), call.is_signed()) {
-                    (true, _) => ops[0],
-                    (_, true) => ops[1],
-                    _ => ops[2],
-                };
-                let value = self.value(call.arg(0)?)?;
-                let ty = self.call_type(call)?;
-                let words = [scope.word(), operation.0, value.word()];
-                Ok(self.t.b.value(op, ty, &words))
-            }
         }
     }
 
@@ -69,8 +56,11 @@ impl Body<'_, '_> {
     }
 
     /// An argument as a truth value.
-    fn predicate(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
+    pub(super) fn predicate(&mut self, call: &Call<'_>, index: usize) -> Lowered<Id> {
         let value = call.arg(index)?;
+        if let Some(known) = self.t.module.as_u64(value) {
+            return Ok(self.t.b.constant_bool(known != 0));
+        }
         let shape = self.shape_of(value)?;
         let id = self.value(value)?;
         Ok(match shape.elem {

@@ -239,7 +239,7 @@ impl Body<'_, '_> {
 
     /// How the components of a texel become wider, for integers: since SPIR-V 1.4.
     fn extension_of(&self, name: &str) -> ImageOperands {
-        if self.t.options.target.version < Version::new(1, 4) {
+        if self.t.version < Version::new(1, 4) {
             return ImageOperands::default();
         }
         match name

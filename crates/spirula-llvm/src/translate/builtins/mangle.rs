@@ -62,17 +62,16 @@ pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
         substitutions: Vec::new(),
     };
     let name = parser.source_name()?;
-    let mut params = Vec::new();
-    while !parser.rest.is_empty() {
-        if parser.eat("z") {
-            continue;
-        }
-        let param = parser.ty(0)?;
-        if param.base != Base::Void || param.pointer {
-            params.push(param);
-        }
+    match parser.params() {
+        Some(params) => Some(Demangled { name, params }),
+        // What such a function does its name says; types that are beyond the subset (those of
+        // templates among them) may be taken from the call.
+        None if name.starts_with("__spirv_") => Some(Demangled {
+            name,
+            params: Vec::new(),
+        }),
+        None => None,
     }
-    Some(Demangled { name, params })
 }
 
 struct Parser<'a> {
@@ -81,6 +80,21 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
+    /// All parameter types to the end of the name.
+    fn params(&mut self) -> Option<Vec<Param<'a>>> {
+        let mut params = Vec::new();
+        while !self.rest.is_empty() {
+            if self.eat("z") {
+                continue;
+            }
+            let param = self.ty(0)?;
+            if param.base != Base::Void || param.pointer {
+                params.push(param);
+            }
+        }
+        Some(params)
+    }
+
     fn eat(&mut self, prefix: &str) -> bool {
         match self.rest.strip_prefix(prefix) {
             Some(rest) => {
@@ -282,6 +296,18 @@ mod tests {
         assert_eq!(
             show("_Z17wait_group_eventsiPU3AS49ocl_event"),
             "wait_group_events(Int(32, true)x1, Named(\"ocl_event\")x1*)"
+        );
+    }
+
+    #[test]
+    fn templates_of_spirv_functions_keep_their_name() {
+        assert_eq!(
+            show("_Z16__spirv_IsFiniteIDv4_aDv4_fET_T0_"),
+            "__spirv_IsFinite()"
+        );
+        assert_eq!(
+            show("_Z26__spirv_CompositeConstructFloat"),
+            "__spirv_CompositeConstruct()"
         );
     }
 

@@ -15,6 +15,7 @@ mod memory;
 mod numeric;
 mod pipe;
 mod spirv;
+mod subgroup;
 mod sync;
 mod table;
 mod workitem;

@@ -30,6 +30,29 @@ pub(super) fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id
     body.signs(Op::All, call).map(Some)
 }
 
+/// `bit_reverse(x)`
+pub(super) fn bit_reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.bit_field(Op::BitReverse, call)
+}
+
+/// `bitfield_insert(base, insert, offset, count)`
+pub(super) fn bit_insert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.bit_field(Op::BitFieldInsert, call)
+}
+
+/// `bitfield_extract_signed(base, offset, count)`
+pub(super) fn bit_extract_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    body.bit_field(Op::BitFieldSExtract, call)
+}
+
+/// `bitfield_extract_unsigned(base, offset, count)`
+pub(super) fn bit_extract_unsigned(
+    body: &mut Body<'_, '_>,
+    call: &Call<'_>,
+) -> Lowered<Option<Id>> {
+    body.bit_field(Op::BitFieldUExtract, call)
+}
+
 /// Types by their names in OpenCL C.
 const NAMES: &[(&str, Base<'static>)] = &[
     ("uchar", Base::Int(8, false)),
@@ -148,7 +171,11 @@ impl Body<'_, '_> {
                 false => self.extended_operand(result, call, index)?.word(),
             });
         }
-        Ok(self.t.b.value(Op::ExtInst, ty, &words))
+        let id = self.t.b.value(Op::ExtInst, ty, &words);
+        if result.is_some_and(|shape| shape.is_float()) {
+            self.fast_math(call.inst, id);
+        }
+        Ok(id)
     }
 
     /// An operand of an extended instruction; a scalar is spread where the result has lanes.

@@ -58,6 +58,7 @@ impl Body<'_, '_> {
             Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
             Some(Op::GenericCastToPtr) => self.generic_cast(call).map(Some),
             Some(Op::SpecConstant) => self.spec_constant(call).map(Some),
+            Some(Op::AbortKHR) => self.abort(call).map(|()| None),
             Some(Op::SpecConstantComposite) => self.spec_composite(call).map(Some),
             // The same since ever, and the only one of the two from SPIR-V 1.6 on.
             Some(Op::LessOrGreater) => {
@@ -81,7 +82,7 @@ impl Body<'_, '_> {
         if !CALLABLE.contains(&row.class) {
             return Err(refuse("the instruction does not stand for a function"));
         }
-        if row.last_version < self.t.options.target.version {
+        if row.last_version < self.t.version {
             return Err(refuse("the target has no such instruction any more"));
         }
         let skip = match row.result {
@@ -208,6 +209,10 @@ impl Body<'_, '_> {
         if op == Op::GroupAsyncCopy && matches!(position, 3 | 4) {
             return self.size_argument(call, index);
         }
+        if op == Op::CooperativeMatrixLengthKHR {
+            let ty = self.type_of(call.args[index]);
+            return self.t.register_type(ty);
+        }
         let id = self.argument(call, index)?;
         let votes = matches!(
             op,
@@ -216,7 +221,10 @@ impl Body<'_, '_> {
         let shape = self.t.shape(self.type_of(call.args[index]));
         match shape {
             Some(shape) if shape.elem == Elem::Int && votes && index > 0 => {
-                Ok(self.is_nonzero(shape, id))
+                match self.t.module.as_u64(call.args[index]) {
+                    Some(known) => Ok(self.t.b.constant_bool(known != 0)),
+                    None => Ok(self.is_nonzero(shape, id)),
+                }
             }
             _ => Ok(id),
         }
@@ -237,6 +245,19 @@ impl Body<'_, '_> {
             Op::Load => self.t.memory_type(self.function.inst(call.inst).ty),
             _ => self.call_type(call),
         }
+    }
+
+    /// `AbortKHR(message)`: it ends its block, so that what follows cannot be reached.
+    fn abort(&mut self, call: &Call<'_>) -> Lowered<()> {
+        let message = self.value(call.arg(0)?)?;
+        let Some(ty) = self.t.b.type_of(message) else {
+            return Err(refuse("the message has no type"));
+        };
+        let words = [ty, message].map(Id::word);
+        self.t.b.effect(Op::AbortKHR, &words);
+        let after = self.t.b.fresh_id();
+        self.begin(after);
+        Ok(())
     }
 
     /// `GenericCastToPtr_ToSPACE(pointer, space)`
@@ -305,7 +326,15 @@ impl Body<'_, '_> {
             let id = self.t.b.value(op, memory, words);
             return self.loaded(ty, id);
         }
-        let ty = self.call_type(call)?;
+        let ty = match op {
+            // Whatever the module says that the result is of.
+            Op::SampledImage => {
+                let image = Id::new(words[0]).and_then(|id| self.t.b.type_of(id));
+                let image = image.ok_or_else(|| refuse("the first argument is no image"))?;
+                self.t.b.ty(Op::TypeSampledImage, &[image.word()])
+            }
+            _ => self.call_type(call)?,
+        };
         Ok(self.t.b.value(op, ty, words))
     }
 }

@@ -5,12 +5,12 @@
 
 use super::atomics::{AtomicKind, Order};
 use super::group::GroupKind;
-use super::{Call, enqueue, image, memory, numeric, sync};
+use super::{Call, enqueue, image, memory, numeric, subgroup, sync};
 use crate::translate::body::Body;
 use crate::translate::refusal::Lowered;
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, Scope};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
 use spirula_spirv::grammar::{ExtInst, ExtInstSet, Op};
 use std::sync::OnceLock;
@@ -49,17 +49,6 @@ use Lower::{Atomic, By, Group, Instruction, Kinds, NonUniform, Relational, Signe
 
 const WORKGROUP: Option<Scope> = Some(Scope::Workgroup);
 const SUBGROUP: Option<Scope> = Some(Scope::Subgroup);
-const INCLUSIVE: GroupOperation = GroupOperation::InclusiveScan;
-const EXCLUSIVE: GroupOperation = GroupOperation::ExclusiveScan;
-
-const fn reduce(op: GroupOperation, ops: [Op; 3]) -> GroupKind {
-    GroupKind::Arithmetic(op, ops)
-}
-
-const ADD: [Op; 3] = [Op::GroupFAdd, Op::GroupIAdd, Op::GroupIAdd];
-const MIN: [Op; 3] = [Op::GroupFMin, Op::GroupSMin, Op::GroupUMin];
-const MAX: [Op; 3] = [Op::GroupFMax, Op::GroupSMax, Op::GroupUMax];
-
 /// Every builtin function that needs a row.
 pub(super) const ROWS: &[(&str, Lower)] = &[
     // Work items.
@@ -125,6 +114,13 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     ("min", Kinds([std_::FMIN_COMMON, std_::S_MIN, std_::U_MIN])),
     ("clamp", Kinds([std_::FCLAMP, std_::S_CLAMP, std_::U_CLAMP])),
     ("dot", By(numeric::dot)),
+    ("bit_reverse", By(numeric::bit_reverse)),
+    ("bitfield_insert", By(numeric::bit_insert)),
+    ("bitfield_extract_signed", By(numeric::bit_extract_signed)),
+    (
+        "bitfield_extract_unsigned",
+        By(numeric::bit_extract_unsigned),
+    ),
     // Relations.
     ("isequal", Relational(Op::FOrdEqual)),
     ("isnotequal", Relational(Op::FUnordNotEqual)),
@@ -284,42 +280,6 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
         Group(GroupKind::Broadcast, Scope::Workgroup),
     ),
     (
-        "work_group_reduce_add",
-        Group(reduce(GroupOperation::Reduce, ADD), Scope::Workgroup),
-    ),
-    (
-        "work_group_reduce_min",
-        Group(reduce(GroupOperation::Reduce, MIN), Scope::Workgroup),
-    ),
-    (
-        "work_group_reduce_max",
-        Group(reduce(GroupOperation::Reduce, MAX), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_inclusive_add",
-        Group(reduce(INCLUSIVE, ADD), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_inclusive_min",
-        Group(reduce(INCLUSIVE, MIN), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_inclusive_max",
-        Group(reduce(INCLUSIVE, MAX), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_exclusive_add",
-        Group(reduce(EXCLUSIVE, ADD), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_exclusive_min",
-        Group(reduce(EXCLUSIVE, MIN), Scope::Workgroup),
-    ),
-    (
-        "work_group_scan_exclusive_max",
-        Group(reduce(EXCLUSIVE, MAX), Scope::Workgroup),
-    ),
-    (
         "sub_group_all",
         Group(GroupKind::Vote(Op::GroupAll), Scope::Subgroup),
     ),
@@ -330,42 +290,6 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     (
         "sub_group_broadcast",
         Group(GroupKind::Broadcast, Scope::Subgroup),
-    ),
-    (
-        "sub_group_reduce_add",
-        Group(reduce(GroupOperation::Reduce, ADD), Scope::Subgroup),
-    ),
-    (
-        "sub_group_reduce_min",
-        Group(reduce(GroupOperation::Reduce, MIN), Scope::Subgroup),
-    ),
-    (
-        "sub_group_reduce_max",
-        Group(reduce(GroupOperation::Reduce, MAX), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_inclusive_add",
-        Group(reduce(INCLUSIVE, ADD), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_inclusive_min",
-        Group(reduce(INCLUSIVE, MIN), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_inclusive_max",
-        Group(reduce(INCLUSIVE, MAX), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_exclusive_add",
-        Group(reduce(EXCLUSIVE, ADD), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_exclusive_min",
-        Group(reduce(EXCLUSIVE, MIN), Scope::Subgroup),
-    ),
-    (
-        "sub_group_scan_exclusive_max",
-        Group(reduce(EXCLUSIVE, MAX), Scope::Subgroup),
     ),
     ("sub_group_elect", NonUniform(Op::GroupNonUniformElect)),
     (
@@ -383,6 +307,28 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     (
         "sub_group_broadcast_first",
         NonUniform(Op::GroupNonUniformBroadcastFirst),
+    ),
+    ("sub_group_non_uniform_all_equal", By(subgroup::all_equal)),
+    ("sub_group_rotate", NonUniform(Op::GroupNonUniformRotateKHR)),
+    (
+        "sub_group_clustered_rotate",
+        NonUniform(Op::GroupNonUniformRotateKHR),
+    ),
+    (
+        "intel_sub_group_shuffle",
+        Instruction(Op::SubgroupShuffleINTEL, None),
+    ),
+    (
+        "intel_sub_group_shuffle_down",
+        Instruction(Op::SubgroupShuffleDownINTEL, None),
+    ),
+    (
+        "intel_sub_group_shuffle_up",
+        Instruction(Op::SubgroupShuffleUpINTEL, None),
+    ),
+    (
+        "intel_sub_group_shuffle_xor",
+        Instruction(Op::SubgroupShuffleXorINTEL, None),
     ),
     ("sub_group_ballot", NonUniform(Op::GroupNonUniformBallot)),
     (
@@ -548,6 +494,20 @@ const FAMILIES: &[(&str, Handler)] = &[
     ("convert_", numeric::convert),
     ("vload", memory::vector_load),
     ("vstore", memory::vector_store),
+    ("sub_group_non_uniform_reduce_", subgroup::reduction),
+    ("sub_group_non_uniform_scan_", subgroup::reduction),
+    ("sub_group_clustered_reduce_", subgroup::reduction),
+    ("sub_group_reduce_", subgroup::reduction),
+    ("sub_group_scan_", subgroup::reduction),
+    ("work_group_reduce_", subgroup::reduction),
+    ("work_group_scan_", subgroup::reduction),
+    ("sub_group_ballot_", subgroup::ballot),
+    ("intel_sub_group_block_read", subgroup::block_read),
+    ("intel_sub_group_block_write", subgroup::block_write),
+    ("intel_sub_group_media_block_read", subgroup::media_read),
+    ("intel_sub_group_media_block_write", subgroup::media_write),
+    ("intel_convert_bfloat16", subgroup::brain_bits),
+    ("intel_convert_as_bfloat16", subgroup::brain_bits),
 ];
 
 /// Names that Clang does not mangle.

@@ -162,7 +162,7 @@ impl Body<'_, '_> {
     fn no_wrap(&mut self, inst: Inst, op: Op, id: Id) {
         let flags = self.function.inst(inst).flags;
         let wraps = matches!(op, Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical);
-        if !wraps || self.t.options.target.version < Version::new(1, 4) {
+        if !wraps || self.t.version < Version::new(1, 4) {
             return;
         }
         if flags.has(Flags::NSW) {

@@ -70,9 +70,17 @@ fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemant
 impl Body<'_, '_> {
     fn atomic_shape(&self, ty: Type) -> Lowered<Shape> {
         let shape = self.t.need_shape(ty)?;
-        if !shape.is_exact() || shape.lanes != 1 || (shape.elem == Elem::Int && shape.width < 32) {
+        if shape.elem == Elem::Brain {
             return Err(refuse(
-                "an atomic access is of 32 or 64 bits in SPIR-V, and this one is not",
+                "atomic operations on bfloat have no counterpart in SPIR-V",
+            ));
+        }
+        // Halves may be added and compared two or four at a time, with an extension.
+        let halves = shape.elem == Elem::Float && shape.width == 16;
+        let lanes = shape.lanes == 1 || (halves && matches!(shape.lanes, 2 | 4));
+        if !shape.is_exact() || !lanes || shape.width < 16 {
+            return Err(refuse(
+                "an atomic access is of 16, 32 or 64 bits in SPIR-V, and this one is not",
             ));
         }
         Ok(shape)

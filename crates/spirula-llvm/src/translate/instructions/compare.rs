@@ -47,7 +47,11 @@ impl Body<'_, '_> {
             Predicate::FTrue => return Ok(self.t.splat(result, 1)),
             _ => {}
         }
-        let (left, right) = (self.value(operands[0])?, self.value(operands[1])?);
+        let left = self.value(operands[0])?;
+        if let Some(id) = self.same_address(predicate, left, operands[1])? {
+            return Ok(id);
+        }
+        let right = self.value(operands[1])?;
         if self.is_pointer(operands[0]) {
             let size = Shape::int(self.t.pointer_bits, 1);
             let left = self.pointer_bits_as(left, size)?;
@@ -55,7 +59,36 @@ impl Body<'_, '_> {
             return self.compare_numbers(predicate, size, left, right);
         }
         let shape = self.shape_of(operands[0])?;
-        self.compare_numbers(predicate, shape, left, right)
+        let id = self.compare_numbers(predicate, shape, left, right)?;
+        self.fast_math(inst, id);
+        Ok(id)
+    }
+
+    /// Whether two pointers to the same storage class are equal, or not: since SPIR-V 1.4.
+    fn same_address(
+        &mut self,
+        predicate: Predicate,
+        left: Id,
+        right: Value,
+    ) -> Lowered<Option<Id>> {
+        let op = match predicate {
+            Predicate::Eq => Op::PtrEqual,
+            Predicate::Ne => Op::PtrNotEqual,
+            _ => return Ok(None),
+        };
+        let class = |body: &Self, id| body.t.b.type_of(id).and_then(|ty| body.t.pointee_of(ty));
+        let Some((from, pointee)) = class(self, left) else {
+            return Ok(None);
+        };
+        if self.t.version < Version::new(1, 4) {
+            return Ok(None);
+        }
+        let right = self.pointer(right, pointee)?;
+        if class(self, right).is_none_or(|(to, _)| to != from) {
+            return Ok(None);
+        }
+        let bool = self.t.b.bool();
+        Ok(Some(self.op(op, bool, [left, right])))
     }
 
     /// Compares numbers of a shape.
@@ -117,7 +150,7 @@ impl Body<'_, '_> {
         let yes = self.value_as(*yes, ty)?;
         let no = self.value_as(*no, ty)?;
         let result = self.function.inst(inst).ty;
-        let old = self.t.options.target.version < Version::new(1, 4);
+        let old = self.t.version < Version::new(1, 4);
         match self.t.shape(result) {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
                 condition = self.broadcast(shape.as_bool(), condition);

@@ -440,6 +440,9 @@ impl Body<'_, '_> {
 
     /// An index, which counts as signed.
     fn index(&mut self, value: Value) -> Lowered<Id> {
+        if let Some(id) = value.as_const().and_then(|c| self.t.index_constant(c)) {
+            return Ok(id);
+        }
         let shape = self.shape_of(value)?;
         if shape.lanes != 1 {
             return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));

@@ -24,7 +24,7 @@ const HALVES: &[(u32, u64)] = &[
 pub(super) fn count(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let (shape, value) = body.integer_argument(call, 0)?;
     let ty = body.t.shape_type(shape);
-    Ok(Some(body.ext(std_::POPCOUNT, ty, &[value])))
+    Ok(Some(body.op(Op::BitCount, ty, [value])))
 }
 
 /// `llvm.ctlz`
@@ -57,7 +57,17 @@ pub(super) fn swap_bytes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// `llvm.bitreverse`
 pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.swap_groups(call, 1).map(Some)
+    if !body.t.may_use("SPV_KHR_bit_instructions") {
+        return body.swap_groups(call, 1).map(Some);
+    }
+    let (shape, value) = body.integer_argument(call, 0)?;
+    let ty = body.t.shape_type(shape);
+    let reversed = body.op(Op::BitReverse, ty, [value]);
+    if !shape.is_odd() {
+        return Ok(Some(reversed));
+    }
+    let by = body.t.splat(shape, u64::from(shape.width - shape.bits));
+    Ok(Some(body.op(Op::ShiftRightLogical, ty, [reversed, by])))
 }
 
 /// `llvm.fshl`

@@ -60,15 +60,11 @@ pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 pub(super) fn add_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.with_overflow(call, Op::IAdd, |body, shape, [left, _], sum| {
-        body.holds(Predicate::Ult, shape, [sum, left])
-    })
+    body.with_carry(call, Op::IAddCarry, Op::IAdd)
 }
 
 pub(super) fn subtract_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.with_overflow(call, Op::ISub, |body, shape, [left, right], _| {
-        body.holds(Predicate::Ult, shape, [left, right])
-    })
+    body.with_carry(call, Op::ISubBorrow, Op::ISub)
 }
 
 /// The sum overflows where both operands have the sign that it has not.
@@ -86,11 +82,7 @@ pub(super) fn subtract_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>)
 }
 
 pub(super) fn multiply_unsigned_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    body.with_overflow(call, Op::IMul, |body, shape, [left, right], _| {
-        let ty = body.t.shape_type(shape);
-        let high = body.ext(std_::U_MUL_HI, ty, &[left, right]);
-        Ok(body.is_nonzero(shape, high))
-    })
+    body.with_carry(call, Op::UMulExtended, Op::IMul)
 }
 
 pub(super) fn multiply_signed_overflow(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
@@ -153,12 +145,37 @@ impl Body<'_, '_> {
             let overflow = overflows(self, shape, [left, right], result)?;
             (result, overflow)
         };
+        self.flagged(call, shape, result, overflow).map(Some)
+    }
+
+    /// An operation that gives what does not fit as a second result, which is zero where all does.
+    fn with_carry(&mut self, call: &Call<'_>, extended: Op, narrow: Op) -> Made {
+        let shape = self.shape_of(call.arg(0)?)?;
+        if shape.is_odd() || shape.elem != Elem::Int {
+            return self.with_overflow(call, narrow, |body, _, _, _| {
+                Ok(body.t.b.constant_bool(false))
+            });
+        }
+        let operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        let ty = self.t.shape_type(shape);
+        let both = self.t.b.structure(&[ty, ty]);
+        let pair = self.op(extended, both, operands);
+        let [result, rest] = [0, 1].map(|n| {
+            let words = [pair.word(), n];
+            self.t.b.value(Op::CompositeExtract, ty, &words)
+        });
+        let overflow = self.is_nonzero(shape, rest);
+        self.flagged(call, shape, result, overflow).map(Some)
+    }
+
+    /// A result with a flag beside it.
+    fn flagged(&mut self, call: &Call<'_>, shape: Shape, result: Id, overflow: Id) -> Lowered<Id> {
         let flag = match shape.as_bool().packed() {
             Some(packed) => self.bitcast(shape.as_bool(), packed, overflow)?,
             None => self.truth_as(overflow, Shape::int(8, 1), false),
         };
         let both = self.result_type(call.inst)?;
-        Ok(Some(self.op(Op::CompositeConstruct, both, [result, flag])))
+        Ok(self.op(Op::CompositeConstruct, both, [result, flag]))
     }
 
     /// An operation on integers that are kept in wider ones, where it does not overflow.

@@ -4,6 +4,7 @@ mod bits;
 mod classes;
 mod constrained;
 mod float;
+mod hints;
 mod integer;
 mod memory;
 mod reduce;
@@ -47,9 +48,9 @@ use Intrinsic::{By, Ext, First, Ignored, Integer};
 /// Every intrinsic, by its name without the types at its end.
 const ROWS: &[(&str, Intrinsic)] = &[
     // Hints.
-    ("llvm.assume", Ignored),
-    ("llvm.lifetime.start", Ignored),
-    ("llvm.lifetime.end", Ignored),
+    ("llvm.assume", By(hints::assume)),
+    ("llvm.lifetime.start", By(hints::lifetime_start)),
+    ("llvm.lifetime.end", By(hints::lifetime_end)),
     ("llvm.invariant.end", Ignored),
     ("llvm.dbg.declare", Ignored),
     ("llvm.dbg.value", Ignored),
@@ -59,7 +60,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.sideeffect", Ignored),
     ("llvm.pseudoprobe", Ignored),
     ("llvm.experimental.noalias.scope.decl", Ignored),
-    ("llvm.var.annotation", Ignored),
+    ("llvm.var.annotation", By(hints::variable_annotation)),
     ("llvm.prefetch", Ignored),
     ("llvm.fake.use", Ignored),
     ("llvm.stackrestore", By(memory::restore_stack)),
@@ -67,14 +68,13 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.trap", Ignored),
     ("llvm.debugtrap", Ignored),
     ("llvm.ubsantrap", Ignored),
-    ("llvm.expect", First),
-    ("llvm.expect.with.probability", First),
+    ("llvm.expect", By(hints::expect)),
     ("llvm.launder.invariant.group", First),
     ("llvm.strip.invariant.group", First),
-    ("llvm.annotation", First),
-    ("llvm.ptr.annotation", First),
+    ("llvm.annotation", By(hints::annotation)),
+    ("llvm.ptr.annotation", By(hints::annotation)),
     ("llvm.ssa.copy", First),
-    ("llvm.arithmetic.fence", First),
+    ("llvm.arithmetic.fence", By(hints::arithmetic_fence)),
     ("llvm.invariant.start", By(memory::null)),
     ("llvm.stacksave", By(memory::save_stack)),
     ("llvm.objectsize", By(memory::object_size)),

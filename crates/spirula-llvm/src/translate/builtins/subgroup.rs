@@ -1,0 +1,350 @@
+//! Functions on groups whose names are built from parts: reductions, scans, and Intel's block
+//! accesses and shuffles.
+
+use super::Call;
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{GroupOperation, Scope};
+
+/// Which items take part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Items {
+    /// All of the group.
+    All,
+    /// Those of a sub-group that get here.
+    Present,
+    /// Those in the same cluster of a sub-group.
+    Cluster,
+}
+
+/// How names of reductions and scans begin.
+const BEGINNINGS: &[(&str, Items, Scope, GroupOperation)] = &[
+    (
+        "sub_group_non_uniform_reduce_",
+        Items::Present,
+        Scope::Subgroup,
+        GroupOperation::Reduce,
+    ),
+    (
+        "sub_group_non_uniform_scan_inclusive_",
+        Items::Present,
+        Scope::Subgroup,
+        GroupOperation::InclusiveScan,
+    ),
+    (
+        "sub_group_non_uniform_scan_exclusive_",
+        Items::Present,
+        Scope::Subgroup,
+        GroupOperation::ExclusiveScan,
+    ),
+    (
+        "sub_group_clustered_reduce_",
+        Items::Cluster,
+        Scope::Subgroup,
+        GroupOperation::ClusteredReduce,
+    ),
+    (
+        "sub_group_reduce_",
+        Items::All,
+        Scope::Subgroup,
+        GroupOperation::Reduce,
+    ),
+    (
+        "sub_group_scan_inclusive_",
+        Items::All,
+        Scope::Subgroup,
+        GroupOperation::InclusiveScan,
+    ),
+    (
+        "sub_group_scan_exclusive_",
+        Items::All,
+        Scope::Subgroup,
+        GroupOperation::ExclusiveScan,
+    ),
+    (
+        "work_group_reduce_",
+        Items::All,
+        Scope::Workgroup,
+        GroupOperation::Reduce,
+    ),
+    (
+        "work_group_scan_inclusive_",
+        Items::All,
+        Scope::Workgroup,
+        GroupOperation::InclusiveScan,
+    ),
+    (
+        "work_group_scan_exclusive_",
+        Items::All,
+        Scope::Workgroup,
+        GroupOperation::ExclusiveScan,
+    ),
+];
+
+/// Operations by the end of their names: instructions for floats, signed and unsigned integers;
+/// among items that are present, and among all.
+type Row = (&'static str, [Option<Op>; 3], [Option<Op>; 3]);
+
+const fn numbers(float: Op, signed: Op, unsigned: Op) -> [Option<Op>; 3] {
+    [Some(float), Some(signed), Some(unsigned)]
+}
+
+const fn integers(op: Op) -> [Option<Op>; 3] {
+    [None, Some(op), Some(op)]
+}
+
+const OPERATIONS: &[Row] = &[
+    (
+        "add",
+        numbers(
+            Op::GroupNonUniformFAdd,
+            Op::GroupNonUniformIAdd,
+            Op::GroupNonUniformIAdd,
+        ),
+        numbers(Op::GroupFAdd, Op::GroupIAdd, Op::GroupIAdd),
+    ),
+    (
+        "mul",
+        numbers(
+            Op::GroupNonUniformFMul,
+            Op::GroupNonUniformIMul,
+            Op::GroupNonUniformIMul,
+        ),
+        numbers(Op::GroupFMulKHR, Op::GroupIMulKHR, Op::GroupIMulKHR),
+    ),
+    (
+        "min",
+        numbers(
+            Op::GroupNonUniformFMin,
+            Op::GroupNonUniformSMin,
+            Op::GroupNonUniformUMin,
+        ),
+        numbers(Op::GroupFMin, Op::GroupSMin, Op::GroupUMin),
+    ),
+    (
+        "max",
+        numbers(
+            Op::GroupNonUniformFMax,
+            Op::GroupNonUniformSMax,
+            Op::GroupNonUniformUMax,
+        ),
+        numbers(Op::GroupFMax, Op::GroupSMax, Op::GroupUMax),
+    ),
+    (
+        "and",
+        integers(Op::GroupNonUniformBitwiseAnd),
+        integers(Op::GroupBitwiseAndKHR),
+    ),
+    (
+        "or",
+        integers(Op::GroupNonUniformBitwiseOr),
+        integers(Op::GroupBitwiseOrKHR),
+    ),
+    (
+        "xor",
+        integers(Op::GroupNonUniformBitwiseXor),
+        integers(Op::GroupBitwiseXorKHR),
+    ),
+    (
+        "logical_and",
+        integers(Op::GroupNonUniformLogicalAnd),
+        integers(Op::GroupLogicalAndKHR),
+    ),
+    (
+        "logical_or",
+        integers(Op::GroupNonUniformLogicalOr),
+        integers(Op::GroupLogicalOrKHR),
+    ),
+    (
+        "logical_xor",
+        integers(Op::GroupNonUniformLogicalXor),
+        integers(Op::GroupLogicalXorKHR),
+    ),
+];
+
+/// Reductions and scans.
+pub(super) fn reduction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let found = BEGINNINGS.iter().find_map(|row| {
+        let operation = call.name.strip_prefix(row.0)?;
+        let operation = OPERATIONS.iter().find(|row| row.0 == operation)?;
+        Some((row, operation))
+    });
+    let Some((&(_, items, scope, kind), &(name, present, all))) = found else {
+        return Err(refuse("there is no such group operation"));
+    };
+    let ops = if items == Items::All { all } else { present };
+    let op = match (call.is_float(), call.is_signed()) {
+        (true, _) => ops[0],
+        (_, true) => ops[1],
+        _ => ops[2],
+    };
+    let Some(op) = op else {
+        return Err(refuse("there is no such group operation on floats"));
+    };
+    let logical = name.starts_with("logical");
+    let value = match logical {
+        true => body.predicate(call, 0)?,
+        false => body.value(call.arg(0)?)?,
+    };
+    let scope = body.t.u32(scope.0);
+    let mut words = vec![scope.word(), kind.0, value.word()];
+    if items == Items::Cluster {
+        words.push(body.value(call.arg(1)?)?.word());
+    }
+    if logical {
+        let bool = body.t.b.bool();
+        let truth = body.t.b.value(op, bool, &words);
+        return body.as_result(truth, call).map(Some);
+    }
+    let ty = body.call_type(call)?;
+    Ok(Some(body.t.b.value(op, ty, &words)))
+}
+
+/// `sub_group_non_uniform_all_equal(x)`
+pub(super) fn all_equal(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let scope = body.t.u32(Scope::Subgroup.0);
+    let value = body.value(call.arg(0)?)?;
+    let bool = body.t.b.bool();
+    let vote = body.op(Op::GroupNonUniformAllEqual, bool, [scope, value]);
+    body.as_result(vote, call).map(Some)
+}
+
+/// How many bits of a ballot are set, and where: instruction and, for counts, which of them.
+const BALLOTS: &[(&str, Op, Option<GroupOperation>)] = &[
+    (
+        "bit_count",
+        Op::GroupNonUniformBallotBitCount,
+        Some(GroupOperation::Reduce),
+    ),
+    (
+        "inclusive_scan",
+        Op::GroupNonUniformBallotBitCount,
+        Some(GroupOperation::InclusiveScan),
+    ),
+    (
+        "exclusive_scan",
+        Op::GroupNonUniformBallotBitCount,
+        Some(GroupOperation::ExclusiveScan),
+    ),
+    ("find_lsb", Op::GroupNonUniformBallotFindLSB, None),
+    ("find_msb", Op::GroupNonUniformBallotFindMSB, None),
+];
+
+/// `sub_group_ballot_NAME(ballot)`
+pub(super) fn ballot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let name = call.name.strip_prefix("sub_group_ballot_").unwrap_or("");
+    let scope = body.t.u32(Scope::Subgroup.0);
+    if name == "bit_extract" {
+        let ballot = body.value(call.arg(0)?)?;
+        let index = body.value(call.arg(1)?)?;
+        let bool = body.t.b.bool();
+        let op = Op::GroupNonUniformBallotBitExtract;
+        let bit = body.op(op, bool, [scope, ballot, index]);
+        return body.as_result(bit, call).map(Some);
+    }
+    let Some(&(_, op, kind)) = BALLOTS.iter().find(|row| row.0 == name) else {
+        return Err(refuse("there is no such function on ballots"));
+    };
+    let ballot = body.value(call.arg(0)?)?;
+    let mut words = vec![scope.word()];
+    words.extend(kind.map(|kind| kind.0));
+    words.push(ballot.word());
+    let ty = body.call_type(call)?;
+    Ok(Some(body.t.b.value(op, ty, &words)))
+}
+
+/// `intel_sub_group_block_read[_us|_uc|_ul|_ui][N](pointer)` or `(image, coordinate)`
+pub(super) fn block_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let shape = body.result_shape(call.inst)?;
+    let ty = body.call_type(call)?;
+    if call.args.len() == 1 {
+        let element = body.t.shape_type(shape.scalar());
+        let pointer = body.pointer(call.arg(0)?, element)?;
+        return Ok(Some(body.op(Op::SubgroupBlockReadINTEL, ty, [pointer])));
+    }
+    let image = body.value(call.arg(0)?)?;
+    let coordinate = body.value(call.arg(1)?)?;
+    let op = Op::SubgroupImageBlockReadINTEL;
+    Ok(Some(body.op(op, ty, [image, coordinate])))
+}
+
+/// `intel_sub_group_block_write…(pointer, data)` or `(image, coordinate, data)`
+pub(super) fn block_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let last = call.args.len().saturating_sub(1);
+    let data = call.arg(last)?;
+    let shape = body.shape_of(data)?;
+    let data = body.value(data)?;
+    if last == 1 {
+        let element = body.t.shape_type(shape.scalar());
+        let pointer = body.pointer(call.arg(0)?, element)?;
+        let words = [pointer, data].map(Id::word);
+        body.t.b.effect(Op::SubgroupBlockWriteINTEL, &words);
+        return Ok(None);
+    }
+    let image = body.value(call.arg(0)?)?;
+    let coordinate = body.value(call.arg(1)?)?;
+    let words = [image, coordinate, data].map(Id::word);
+    body.t.b.effect(Op::SubgroupImageBlockWriteINTEL, &words);
+    Ok(None)
+}
+
+/// `intel_sub_group_media_block_read_…(coordinate, width, height, image)`
+pub(super) fn media_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let operands = body.media(call)?;
+    let ty = body.call_type(call)?;
+    let op = Op::SubgroupImageMediaBlockReadINTEL;
+    Ok(Some(body.op(op, ty, operands)))
+}
+
+/// `intel_sub_group_media_block_write_…(coordinate, width, height, data, image)`
+pub(super) fn media_write(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let operands = body.media(call)?;
+    let data = body.value(call.arg(3)?)?;
+    let mut words = operands.map(Id::word).to_vec();
+    words.push(data.word());
+    body.t
+        .b
+        .effect(Op::SubgroupImageMediaBlockWriteINTEL, &words);
+    Ok(None)
+}
+
+/// `intel_convert_bfloat16_as_ushort(x)`, `intel_convert_as_bfloat16_float(x)`: both forms are of
+/// other types than brain floats.
+pub(super) fn brain_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let to_bits = body.result_shape(call.inst)?.elem == Elem::Int;
+    let op = match to_bits {
+        true => Op::ConvertFToBF16INTEL,
+        false => Op::ConvertBF16ToFINTEL,
+    };
+    let value = body.value(call.arg(0)?)?;
+    let ty = body.call_type(call)?;
+    Ok(Some(body.op(op, ty, [value])))
+}
+
+impl Body<'_, '_> {
+    /// Image, coordinate, width and height of an access to a block of a picture.
+    fn media(&mut self, call: &Call<'_>) -> Lowered<[Id; 4]> {
+        let image = self.value(call.arg(call.args.len().saturating_sub(1))?)?;
+        let coordinate = self.value(call.arg(0)?)?;
+        let width = self.value(call.arg(1)?)?;
+        let height = self.value(call.arg(2)?)?;
+        Ok([image, coordinate, width, height])
+    }
+
+    /// Bits of integers: an instruction on the arguments.
+    pub(super) fn bit_field(&mut self, op: Op, call: &Call<'_>) -> Lowered<Option<Id>> {
+        let shape: Shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int || shape.is_odd() {
+            return Err(refuse("bit fields are of whole integers"));
+        }
+        let mut words = Vec::with_capacity(call.args.len());
+        for &argument in call.args {
+            words.push(self.value(argument)?.word());
+        }
+        let ty = self.call_type(call)?;
+        Ok(Some(self.t.b.value(op, ty, &words)))
+    }
+}

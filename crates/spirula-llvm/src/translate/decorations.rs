@@ -1,0 +1,387 @@
+//! Decorations that a module asks for: `!spirv.Decorations` of globals, functions and
+//! instructions, `!spirv.ParameterDecorations`, cache controls, and annotations of Clang.
+
+use super::body::Body;
+use super::translator::Translator;
+use super::types::push_string;
+use crate::ir::{Const, ConstKind, Flags, Func, GlobalKind, Inst, Metadata, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::{Category, Enumerant, Kind, Op};
+
+/// Names of decorations in annotations of Intel's compilers for FPGAs.
+const NAMED: &[(&str, Decoration)] = &[
+    ("memory", Decoration::MemoryINTEL),
+    ("numbanks", Decoration::NumbanksINTEL),
+    ("bankwidth", Decoration::BankwidthINTEL),
+    ("max_private_copies", Decoration::MaxPrivateCopiesINTEL),
+    ("singlepump", Decoration::SinglepumpINTEL),
+    ("doublepump", Decoration::DoublepumpINTEL),
+    ("max_replicates", Decoration::MaxReplicatesINTEL),
+    ("simple_dual_port", Decoration::SimpleDualPortINTEL),
+    ("merge", Decoration::MergeINTEL),
+    ("bank_bits", Decoration::BankBitsINTEL),
+    ("force_pow2_depth", Decoration::ForcePow2DepthINTEL),
+    ("register", Decoration::RegisterINTEL),
+];
+
+/// Decorations that are made of flags of instructions, too.
+const OF_FLAGS: &[Decoration] = &[
+    Decoration::NoSignedWrap,
+    Decoration::NoUnsignedWrap,
+    Decoration::FPFastMathMode,
+];
+
+/// Decorations of memory, which only pointers have.
+const OF_MEMORY: &[Decoration] = &[
+    Decoration::Restrict,
+    Decoration::Aliased,
+    Decoration::Volatile,
+    Decoration::Coherent,
+];
+
+/// Decorations that an id may have several of.
+const MANY: &[Decoration] = &[Decoration::UserSemantic, Decoration::FuncParamAttr];
+
+/// Decorations for FPGAs that the Khronos validator has no rule for and stops at.
+const UNCHECKED: &[Decoration] = &[Decoration::HostAccessINTEL, Decoration::InitModeINTEL];
+
+/// Bytes of an annotation beyond which it is left out.
+const MAX_TEXT: usize = 100_000;
+
+impl Translator<'_> {
+    /// The decorations that a node of metadata lists.
+    pub(super) fn stated_decorations(&mut self, id: Id, node: Metadata) {
+        for one in self.module.metadata.operands(node).to_vec() {
+            let Some((decoration, words)) = one.and_then(|one| self.stated(one)) else {
+                continue;
+            };
+            self.decorate_by_row(id, decoration, words);
+        }
+    }
+
+    /// The decorations that a node lists for a parameter, other than those of conversions.
+    fn parameter_decorations(&mut self, param: Id, node: Metadata) {
+        for one in self.module.metadata.operands(node).to_vec() {
+            if let Some((decoration, words)) = one.and_then(|one| self.stated(one))
+                && decoration != Decoration::FPRoundingMode
+            {
+                self.decorate_by_row(param, decoration, words);
+            }
+        }
+    }
+
+    /// A decoration as a node states it: its number, then its operands.
+    fn stated(&self, node: Metadata) -> Option<(Decoration, Vec<u32>)> {
+        let metadata = &self.module.metadata;
+        let mut operands = metadata.operands(node).iter();
+        let first = metadata.as_constant((*operands.next()?)?)?;
+        let number = u32::try_from(self.module.consts.as_u64(first)?).ok()?;
+        let mut words = Vec::new();
+        for operand in operands.flatten() {
+            match (metadata.as_constant(*operand), metadata.as_string(*operand)) {
+                (Some(constant), _) => words.push(self.module.consts.as_u64(constant)? as u32),
+                (_, Some(symbol)) => push_string(&mut words, self.module.str(symbol)),
+                _ => return None,
+            }
+        }
+        Some((Decoration(number), words))
+    }
+
+    /// Decorates an id; numbers become constants where the decoration has ids as operands.
+    pub(super) fn decorate_by_row(&mut self, id: Id, decoration: Decoration, words: Vec<u32>) {
+        let row = Kind::Decoration.info().enumerant(decoration.0);
+        let Some(row) = row else { return };
+        if !self.may_decorate(id, decoration, row, &words) {
+            return;
+        }
+        let ids = row
+            .parameters
+            .iter()
+            .any(|p| p.kind.info().category == Category::Id);
+        if !ids {
+            self.b.decorate(id, decoration, &words);
+            return;
+        }
+        let mut all = vec![id.word(), decoration.0];
+        all.extend(words.iter().map(|word| self.u32(*word).word()));
+        let section = spirula_spirv::ir::Section::Annotations;
+        self.b.push(section, Op::DecorateId, &all);
+    }
+
+    /// Whether a decoration can stand on an id: its operands are there, it is no second one where
+    /// one is all that is allowed, and the id is a pointer where it has to be.
+    fn may_decorate(
+        &mut self,
+        id: Id,
+        decoration: Decoration,
+        row: &Enumerant,
+        words: &[u32],
+    ) -> bool {
+        let texts = row.parameters.iter().any(|p| p.kind == Kind::LiteralString);
+        let (given, wanted) = (words.len(), row.parameters.len());
+        if given < wanted || (given > wanted && !texts) || UNCHECKED.contains(&decoration) {
+            return false;
+        }
+        let ty = self.b.type_of(id);
+        let pointer = ty.is_some_and(|ty| self.pointee_of(ty).is_some());
+        if OF_MEMORY.contains(&decoration) && !pointer {
+            return false;
+        }
+        MANY.contains(&decoration) || self.decorated.insert((id.word(), decoration.0))
+    }
+
+    /// The decorations of a function and of its parameters.
+    pub(super) fn function_decorations(&mut self, func: Func, id: Id, params: &[Id]) {
+        if let Some(node) = self.module.function_metadata(func, "spirv.Decorations") {
+            self.stated_decorations(id, node);
+        }
+        let node = self
+            .module
+            .function_metadata(func, "spirv.ParameterDecorations");
+        if let Some(node) = node {
+            let lists = self.module.metadata.operands(node).to_vec();
+            for (list, &param) in lists.into_iter().zip(params) {
+                if let Some(list) = list {
+                    self.parameter_decorations(param, list);
+                }
+            }
+        }
+        let node = self.module.function_metadata(func, "kernel_arg_type_qual");
+        if let Some(node) = node {
+            let texts = self.module.metadata.operands(node).to_vec();
+            for (text, &param) in texts.into_iter().zip(params) {
+                let text = text.and_then(|text| self.module.metadata.as_string(text));
+                let text = text.map_or("", |text| self.module.str(text));
+                if text.split(' ').any(|word| word == "volatile") {
+                    self.b.decorate(param, Decoration::Volatile, &[]);
+                }
+            }
+        }
+    }
+
+    /// The decorations that `llvm.global.annotations` asks for.
+    pub(super) fn global_annotations(&mut self) {
+        let module = self.module;
+        for data in &module.globals {
+            if module.str(data.name) != "llvm.global.annotations" {
+                continue;
+            }
+            let GlobalKind::Variable(variable) = data.kind else {
+                continue;
+            };
+            let Some(ConstKind::Aggregate(rows)) =
+                variable.initializer.map(|c| module.consts.kind(c))
+            else {
+                continue;
+            };
+            for &row in rows {
+                if let ConstKind::Aggregate(fields) = module.consts.kind(row)
+                    && let [target, text, ..] = fields[..]
+                {
+                    self.global_annotation(target, text);
+                }
+            }
+        }
+    }
+
+    fn global_annotation(&mut self, target: Const, text: Const) {
+        let Some(text) = self.text_behind(text) else {
+            return;
+        };
+        let Some(target) = self.stripped(target) else {
+            return;
+        };
+        let Some(global) = self.module.as_global(target) else {
+            return;
+        };
+        let id = match self.module.global(global).kind {
+            GlobalKind::Function(func) => self.signature(func).map(|signature| signature.id),
+            GlobalKind::Variable(_) => self.global_variable(global),
+            _ => return,
+        };
+        if let Ok(id) = id {
+            self.annotate(id, &text);
+        }
+    }
+
+    /// A constant pointer without the casts around it.
+    fn stripped(&self, constant: Const) -> Option<Const> {
+        let mut at = constant;
+        for _ in 0..16 {
+            match self.module.consts.kind(at) {
+                ConstKind::Expr(expr) => at = *expr.operands.first()?,
+                _ => return Some(at),
+            }
+        }
+        None
+    }
+
+    /// The text that a constant pointer leads to, without its terminator.
+    pub(super) fn text_behind(&self, pointer: Const) -> Option<String> {
+        let module = self.module;
+        let global = module.as_global(self.stripped(pointer)?)?;
+        let GlobalKind::Variable(variable) = module.global(global).kind else {
+            return None;
+        };
+        let ConstKind::Data(bytes) = module.consts.kind(variable.initializer?) else {
+            return None;
+        };
+        let text = bytes.split(|b| *b == 0).next()?;
+        (text.len() <= MAX_TEXT).then(|| String::from_utf8_lossy(text).into_owned())
+    }
+
+    /// Decorates an id by the text of an annotation: `{NUMBER:OPERANDS}…` with OPERANDS numbers or
+    /// texts in quotes, `{NAME:OPERANDS}…` with names of [`NAMED`]; other texts are for users.
+    pub(super) fn annotate(&mut self, id: Id, text: &str) {
+        let parts = annotation(text);
+        if parts.is_empty() {
+            let mut words = Vec::new();
+            push_string(&mut words, text);
+            self.b.decorate(id, Decoration::UserSemantic, &words);
+            return;
+        }
+        for (decoration, words) in parts {
+            self.decorate_by_row(id, decoration, words);
+        }
+    }
+}
+
+/// The decorations in the text of an annotation; none where it is of another form.
+fn annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(inner) = rest.strip_prefix('{') {
+        let Some((part, after)) = inner.split_once('}') else {
+            return Vec::new();
+        };
+        rest = after;
+        let (name, operands) = part.split_once(':').unwrap_or((part, ""));
+        let decoration = match name.parse() {
+            Ok(number) => Some(Decoration(number)),
+            Err(_) => NAMED.iter().find(|row| row.0 == name).map(|row| row.1),
+        };
+        if let Some(decoration) = decoration {
+            found.push((decoration, operand_words(operands)));
+        }
+    }
+    found
+}
+
+/// Operands separated by commas or colons: numbers, texts, texts in quotes.
+fn operand_words(operands: &str) -> Vec<u32> {
+    let mut words = Vec::new();
+    for operand in operands.split([',', ':']).filter(|o| !o.is_empty()) {
+        let bare = operand.trim_matches('"');
+        match bare.parse() {
+            Ok(number) => words.push(number),
+            Err(_) => push_string(&mut words, bare),
+        }
+    }
+    words
+}
+
+impl Body<'_, '_> {
+    /// Decorations that an instruction carries, other than those that its flags are.
+    pub(super) fn instruction_decorations(&mut self, inst: Inst, id: Id) {
+        if self.function.attachments.is_empty() {
+            return;
+        }
+        let Some(kind) = self.t.module.strings.find("spirv.Decorations") else {
+            return;
+        };
+        let Some(node) = self.function.attachment(inst, kind) else {
+            return;
+        };
+        let flags = self.function.inst(inst).flags;
+        let fast = !flags.only(Flags::FAST).is_empty();
+        for one in self.t.module.metadata.operands(node).to_vec() {
+            if let Some((decoration, words)) = one.and_then(|one| self.t.stated(one))
+                && !OF_FLAGS.contains(&decoration)
+                && !(fast && decoration == Decoration::NoContraction)
+            {
+                self.t.decorate_by_row(id, decoration, words);
+            }
+        }
+    }
+
+    /// Pointers of an instruction with cache controls: each stands for its operand from here on
+    /// to the end of the instruction. What they stood for before, by local.
+    pub(super) fn cache_controls(&mut self, inst: Inst) -> Vec<(usize, Id)> {
+        let kind = match self.function.attachments.is_empty() {
+            true => None,
+            false => self
+                .t
+                .module
+                .strings
+                .find("spirv.DecorationCacheControlINTEL"),
+        };
+        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        let mut before: Vec<(usize, Id)> = Vec::new();
+        let Some(node) = node else { return before };
+        for one in self.t.module.metadata.operands(node).to_vec() {
+            let Some((decoration, words)) = one.and_then(|one| self.t.stated(one)) else {
+                continue;
+            };
+            let [level, control, operand] = words[..] else {
+                continue;
+            };
+            let operands = match self.function.call(inst) {
+                Some(_) => self.function.arguments(inst),
+                None => self.function.operands(inst),
+            };
+            let local = operands.get(operand as usize).and_then(|v| v.as_local());
+            let Some((local, old)) = local.and_then(|l| Some((l, self.known(l)?))) else {
+                continue;
+            };
+            let fresh = match before.iter().any(|(l, _)| *l == local) {
+                true => old,
+                false => {
+                    let Some(ty) = self.t.b.type_of(old) else {
+                        continue;
+                    };
+                    if self.t.pointee_of(ty).is_none() {
+                        continue;
+                    }
+                    before.push((local, old));
+                    let zero = self.t.u32(0);
+                    self.op(Op::PtrAccessChain, ty, [old, zero])
+                }
+            };
+            self.replace(local, fresh);
+            let words = vec![level, control];
+            self.t.decorate_by_row(fresh, decoration, words);
+        }
+        before
+    }
+
+    /// `llvm.ptr.annotation`, `llvm.var.annotation`, `llvm.annotation`: the first argument with the
+    /// decorations that the text behind the second asks for.
+    pub(super) fn annotated(&mut self, value: Value, text: Value, id: Id) {
+        let text = text.as_const().and_then(|c| self.t.text_behind(c));
+        if let (Some(text), Some(_)) = (text, value.as_local()) {
+            self.t.annotate(id, &text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn annotations_are_numbers_names_or_for_users() {
+        assert_eq!(
+            annotation("{44:128}{19}"),
+            [(Decoration(44), vec![128]), (Decoration(19), vec![])]
+        );
+        assert_eq!(annotation("{44:\"128\"}"), [(Decoration(44), vec![128])]);
+        assert_eq!(annotation("{44,128}{19}"), [(Decoration(19), vec![])]);
+        assert_eq!(
+            annotation("{numbanks:4}{unheard:1}"),
+            [(Decoration::NumbanksINTEL, vec![4])]
+        );
+        assert!(annotation("any text").is_empty());
+        assert!(annotation("{44:128").is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! What only helps others: assumptions, expectations, lifetimes. Where the extension that has them
+//! may not be used they are left out.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::Lowered;
+use crate::ir::{Opcode, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.assume(condition)`
+pub(super) fn assume(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let condition = call.arg(0)?;
+    // Operand bundles say something else; their condition is a constant.
+    if condition.as_const().is_none() && body.t.may_use("SPV_KHR_expect_assume") {
+        let condition = body.value(condition)?;
+        body.t.b.effect(Op::AssumeTrueKHR, &[condition.word()]);
+    }
+    Ok(None)
+}
+
+/// `llvm.expect(value, expected)`, with and without a probability.
+pub(super) fn expect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let value = body.value(call.arg(0)?)?;
+    if !body.t.may_use("SPV_KHR_expect_assume") {
+        return Ok(Some(value));
+    }
+    let expected = body.value(call.arg(1)?)?;
+    let ty = body.result_type(call.inst)?;
+    Ok(Some(body.op(Op::ExpectKHR, ty, [value, expected])))
+}
+
+/// `llvm.arithmetic.fence(value)`
+pub(super) fn arithmetic_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let value = body.value(call.arg(0)?)?;
+    if !body.t.may_use("SPV_EXT_arithmetic_fence") {
+        return Ok(Some(value));
+    }
+    let ty = body.result_type(call.inst)?;
+    Ok(Some(body.op(Op::ArithmeticFenceEXT, ty, [value])))
+}
+
+/// `llvm.lifetime.start([size,] pointer)`
+pub(super) fn lifetime_start(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.lifetime(Op::LifetimeStart, call)
+}
+
+/// `llvm.lifetime.end([size,] pointer)`
+pub(super) fn lifetime_end(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.lifetime(Op::LifetimeStop, call)
+}
+
+/// `llvm.ptr.annotation`, `llvm.annotation`: `(value, text, …)`
+pub(super) fn annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let value = call.arg(0)?;
+    let id = body.value(value)?;
+    body.annotated(value, call.arg(1)?, id);
+    Ok(Some(id))
+}
+
+/// `llvm.var.annotation(variable, text, …)`
+pub(super) fn variable_annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    annotation(body, call).map(|_| None)
+}
+
+impl Body<'_, '_> {
+    /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero.
+    fn lifetime(&mut self, op: Op, call: &Call<'_>) -> Made {
+        let pointer = call.arg(call.args.len().saturating_sub(1))?;
+        let class = |id| {
+            let ty = self.t.b.type_of(id)?;
+            Some(self.t.pointee_of(ty)?.0)
+        };
+        let variable = self.variable_of(pointer);
+        if let Some(id) = variable.filter(|id| class(*id) == Some(StorageClass::Function)) {
+            self.t.b.effect(op, &[id.word(), 0]);
+        }
+        Ok(None)
+    }
+
+    /// The variable that an allocation became.
+    fn variable_of(&self, pointer: Value) -> Option<Id> {
+        let local = pointer.as_local()?;
+        let inst = self.function.inst(self.function.inst_of(local)?);
+        if inst.opcode != Opcode::Alloca {
+            return None;
+        }
+        let count = self.function.value_pool[inst.operands.range()].first()?;
+        self.t.module.as_u64(*count)?;
+        self.known(local)
+    }
+}
