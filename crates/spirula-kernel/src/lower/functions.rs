@@ -3,9 +3,8 @@
 //! Of `f64`: `exp`, `log`, `sin`, `cos`, `atan` by reduction to a small interval and a power series,
 //! a few units in the last place (`sin` and `cos` for arguments up to about 10⁵; beyond, the error
 //! grows with the argument); the others are made of these. `gamma` and `lgamma` are Lanczos'
-//! approximation with nine terms (C. Lanczos, 1964), 14 digits; `erf` and `erfc` are a rational
-//! Chebyshev fit with a relative error of 1.2·10⁻⁷ (W. Press et al., Numerical Recipes, 6.2). Those
-//! of `f16` are computed as `f32`.
+//! approximation with nine terms (C. Lanczos, 1964), 14 digits. Those of `f16`
+//! are computed as `f32`. The error function has a file of its own.
 
 use super::{Lower, refusal};
 use spirula_program::{Literal, Op, Operator, Scalar};
@@ -13,7 +12,7 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op as S;
 
-type Result1 = Result<Id, Diagnostic>;
+pub(super) type Result1 = Result<Id, Diagnostic>;
 
 /// 1/n! from n = 13 down to 0.
 const EXP: &[f64] = &[
@@ -85,19 +84,6 @@ const LANCZOS: [f64; 9] = [
     -0.138_571_095_265_720_12,
     9.984_369_578_019_572e-6,
     1.505_632_735_149_311_6e-7,
-];
-
-const ERFC: &[f64] = &[
-    0.17087277,
-    -0.82215223,
-    1.48851587,
-    -1.13520398,
-    0.27886807,
-    -0.18628806,
-    0.09678418,
-    0.37409196,
-    1.00002368,
-    -1.26551223,
 ];
 
 impl Lower<'_> {
@@ -186,22 +172,22 @@ impl Lower<'_> {
         Ok(self.f(S::FConvert, Scalar::F16, &[result]))
     }
 
-    fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
+    pub(super) fn f(&mut self, op: S, scalar: Scalar, args: &[Id]) -> Id {
         let ty = self.ty(scalar);
         self.value(op, ty, args)
     }
 
-    fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
+    pub(super) fn apply(&mut self, op: Op, scalar: Scalar, args: &[Id]) -> Result1 {
         self.operator(Operator::of(op, scalar), args)
     }
 
-    fn number_of(&mut self, scalar: Scalar, value: f64) -> Id {
+    pub(super) fn number_of(&mut self, scalar: Scalar, value: f64) -> Id {
         let bits = Operator::convert(Op::FConv, Scalar::F64, scalar).eval(&[value.to_bits()]);
         self.literal(Literal::new(scalar, bits))
     }
 
     /// A polynomial, the highest power first.
-    fn polynomial(&mut self, scalar: Scalar, x: Id, coefficients: &[f64]) -> Id {
+    pub(super) fn polynomial(&mut self, scalar: Scalar, x: Id, coefficients: &[f64]) -> Id {
         let mut sum = None;
         for coefficient in coefficients {
             let coefficient = self.number_of(scalar, *coefficient);
@@ -216,11 +202,11 @@ impl Lower<'_> {
         sum.unwrap_or(x)
     }
 
-    fn less(&mut self, a: Id, b: Id) -> Id {
+    pub(super) fn less(&mut self, a: Id, b: Id) -> Id {
         self.test(S::FOrdLessThan, &[a, b])
     }
 
-    fn pick(&mut self, scalar: Scalar, condition: Id, yes: Id, no: Id) -> Id {
+    pub(super) fn pick(&mut self, scalar: Scalar, condition: Id, yes: Id, no: Id) -> Id {
         let ty = self.ty(scalar);
         self.select(ty, condition, yes, no)
     }
@@ -545,26 +531,6 @@ impl Lower<'_> {
         let plain = self.test(S::LogicalOr, &[none, infinite]);
         let result = self.pick(s, plain, size, better);
         Ok(self.copy_sign(s, result, a))
-    }
-
-    fn erf(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let [zero, half, one, two] = [0.0, 0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
-        let size = self.apply(Op::FAbs, s, &[a])?;
-        let t = self.f(S::FMul, s, &[size, half]);
-        let t = self.f(S::FAdd, s, &[t, one]);
-        let t = self.f(S::FDiv, s, &[one, t]);
-        let p = self.polynomial(s, t, ERFC);
-        let square = self.f(S::FMul, s, &[size, size]);
-        let exponent = self.f(S::FSub, s, &[p, square]);
-        let e = self.apply(Op::Exp, s, &[exponent])?;
-        let erfc = self.f(S::FMul, s, &[t, e]);
-        if op == Op::Erf {
-            let erf = self.f(S::FSub, s, &[one, erfc]);
-            return Ok(self.copy_sign(s, erf, a));
-        }
-        let mirrored = self.f(S::FSub, s, &[two, erfc]);
-        let negative = self.less(a, zero);
-        Ok(self.pick(s, negative, mirrored, erfc))
     }
 
     fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {

@@ -14,6 +14,7 @@
 
 mod atomics;
 mod emit;
+mod erf;
 mod failure;
 mod functions;
 mod interface;

@@ -1,0 +1,189 @@
+//! The error function and its complement.
+//!
+//! Quotients of polynomials on four intervals, as in Sun Microsystems' fdlibm, `s_erf.c`, which gives
+//! their error as below 2⁻⁵⁷; with the device's `exp` the whole has a few units in the last place.
+
+use super::Lower;
+use super::functions::Result1;
+use spirula_program::{Op, Scalar};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op as S;
+
+/// erf x = x + x·P(x²)/Q(x²) up to 0.84375.
+const NEAR: Quotient = Quotient {
+    above: &[
+        -2.376_301_665_665_016_3e-5,
+        -0.005_770_270_296_489_442,
+        -0.028_481_749_575_598_51,
+        -0.325_042_107_247_001_5,
+        0.128_379_167_095_512_56,
+    ],
+    below: &[
+        -3.960_228_278_775_368e-6,
+        0.000_132_494_738_004_321_64,
+        0.005_081_306_281_875_766,
+        0.065_022_249_988_767_3,
+        0.397_917_223_959_155_35,
+        1.0,
+    ],
+};
+
+/// erf x = AT_ONE + P(x − 1)/Q(x − 1) up to 1.25.
+const MIDDLE: Quotient = Quotient {
+    above: &[
+        -0.002_166_375_594_868_791,
+        0.035_478_304_325_618_236,
+        -0.110_894_694_282_396_68,
+        0.318_346_619_901_161_75,
+        -0.372_207_876_035_701_3,
+        0.414_856_118_683_748_33,
+        -0.002_362_118_560_752_659_4,
+    ],
+    below: &[
+        0.011_984_499_846_799_107,
+        0.013_637_083_912_029_05,
+        0.126_171_219_808_761_64,
+        0.071_828_654_414_196_27,
+        0.540_397_917_702_171,
+        0.106_420_880_400_844_23,
+        1.0,
+    ],
+};
+
+const AT_ONE: f64 = 0.845_062_911_510_467_5;
+
+/// erfc x = exp(−x² − 0.5625 + P(1/x²)/Q(1/x²)) / x up to 1/0.35.
+const FAR: Quotient = Quotient {
+    above: &[
+        -9.814_329_344_169_145,
+        -81.287_435_506_306_6,
+        -184.605_092_906_711_04,
+        -162.396_669_462_573_47,
+        -62.375_332_450_326_006,
+        -10.558_626_225_323_291,
+        -0.693_858_572_707_181_8,
+        -0.009_864_944_034_847_148,
+    ],
+    below: &[
+        -0.060_424_415_214_858_1,
+        6.570_249_770_319_282,
+        108.635_005_541_779_44,
+        429.008_140_027_567_83,
+        645.387_271_733_267_9,
+        434.565_877_475_229_23,
+        137.657_754_143_519_04,
+        19.651_271_667_439_257,
+        1.0,
+    ],
+};
+
+/// The same beyond.
+const FARTHEST: Quotient = Quotient {
+    above: &[
+        -483.519_191_608_651_4,
+        -1_025.095_131_611_077_2,
+        -637.566_443_368_389_6,
+        -160.636_384_855_821_92,
+        -17.757_954_917_754_752,
+        -0.799_283_237_680_523,
+        -0.009_864_942_924_700_1,
+    ],
+    below: &[
+        -22.440_952_446_585_82,
+        474.528_541_206_955_37,
+        2_553.050_406_433_164_4,
+        3_199.858_219_508_595_5,
+        1_536.729_586_084_437,
+        325.792_512_996_573_9,
+        30.338_060_743_482_46,
+        1.0,
+    ],
+};
+
+/// A quotient of polynomials, their coefficients from the highest power down.
+struct Quotient {
+    above: &'static [f64],
+    below: &'static [f64],
+}
+
+impl Lower<'_> {
+    /// All four forms, of which one is taken: selections are cheaper than branches that differ.
+    pub(super) fn erf(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [zero, one, two] = [0.0, 1.0, 2.0].map(|n| self.number_of(s, n));
+        let size = self.apply(Op::FAbs, s, &[a])?;
+        let square = self.f(S::FMul, s, &[size, size]);
+        let near = self.quotient(s, square, &NEAR);
+        let near = self.f(S::FMul, s, &[size, near]);
+        let near = self.f(S::FAdd, s, &[size, near]);
+        let beyond = self.f(S::FSub, s, &[size, one]);
+        let middle = self.quotient(s, beyond, &MIDDLE);
+        let at_one = self.number_of(s, AT_ONE);
+        let middle = self.f(S::FAdd, s, &[at_one, middle]);
+        let tail = self.erfc_tail(s, size)?;
+        let is_near = self.below(s, size, 0.84375);
+        let is_tail = self.below(s, size, 1.25);
+        let small = self.pick(s, is_near, near, middle);
+        let is_number = self.test(S::FOrdEqual, &[a, a]);
+        let result = if op == Op::Erf {
+            let large = self.f(S::FSub, s, &[one, tail]);
+            let erf = self.pick(s, is_tail, small, large);
+            self.copy_sign(s, erf, a)
+        } else {
+            let small = self.f(S::FSub, s, &[one, small]);
+            let erfc = self.pick(s, is_tail, small, tail);
+            let mirrored = self.f(S::FSub, s, &[two, erfc]);
+            let negative = self.less(a, zero);
+            self.pick(s, negative, mirrored, erfc)
+        };
+        Ok(self.pick(s, is_number, result, a))
+    }
+
+    fn below(&mut self, s: Scalar, value: Id, limit: f64) -> Id {
+        let limit = self.number_of(s, limit);
+        self.less(value, limit)
+    }
+
+    fn quotient(&mut self, s: Scalar, x: Id, quotient: &Quotient) -> Id {
+        let above = self.polynomial(s, x, quotient.above);
+        let below = self.polynomial(s, x, quotient.below);
+        self.f(S::FDiv, s, &[above, below])
+    }
+
+    /// erfc of 1.25 and above; x² is taken apart so that its exponential keeps its digits.
+    fn erfc_tail(&mut self, s: Scalar, size: Id) -> Result1 {
+        let (one, least, most) = (
+            self.number_of(s, 1.0),
+            self.number_of(s, 1.25),
+            self.number_of(s, 30.0),
+        );
+        let x = self.apply(Op::FMin, s, &[size, most])?;
+        let x = self.apply(Op::FMax, s, &[x, least])?;
+        let square = self.f(S::FMul, s, &[x, x]);
+        let inverse = self.f(S::FDiv, s, &[one, square]);
+        let far = self.quotient(s, inverse, &FAR);
+        let farthest = self.quotient(s, inverse, &FARTHEST);
+        let is_far = self.below(s, x, 1.0 / 0.35);
+        let fit = self.pick(s, is_far, far, farthest);
+        let (bits, ty) = (self.uint(s.width()), self.ty(s));
+        // Half of the digits, so that the square is exact.
+        let mask = match s {
+            Scalar::F64 => 0xffff_ffff_0000_0000,
+            _ => 0xffff_f000,
+        };
+        let mask = self.number(s.width(), mask);
+        let high = self.bitcast(bits, x);
+        let high = self.value(S::BitwiseAnd, bits, &[high, mask]);
+        let high = self.bitcast(ty, high);
+        let offset = self.number_of(s, -0.5625);
+        let main = self.f(S::FMul, s, &[high, high]);
+        let main = self.f(S::FSub, s, &[offset, main]);
+        let main = self.apply(Op::Exp, s, &[main])?;
+        let difference = self.f(S::FSub, s, &[high, x]);
+        let sum = self.f(S::FAdd, s, &[high, x]);
+        let rest = self.f(S::FMul, s, &[difference, sum]);
+        let rest = self.f(S::FAdd, s, &[rest, fit]);
+        let rest = self.apply(Op::Exp, s, &[rest])?;
+        let product = self.f(S::FMul, s, &[main, rest]);
+        Ok(self.f(S::FDiv, s, &[product, x]))
+    }
+}

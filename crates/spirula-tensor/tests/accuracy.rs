@@ -1,0 +1,108 @@
+//! Functions of kernels against the table of scalar semantics: the stated accuracy holds.
+
+use spirula_program::{Op, Operator, Scalar, Session, Value as Data};
+use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_tensor::ir::TensorType;
+use spirula_tensor::{Builder, compile};
+
+/// Numbers tried for each function.
+const COUNT: usize = 2000;
+
+/// Function, lowest and highest argument, largest relative error of `f32` and of `f64`; beside
+/// results near 0 the error counts absolutely.
+const FUNCTIONS: &[(Op, f64, f64, f64, f64)] = &[
+    (Op::Exp, -80.0, 80.0, 1e-5, 1e-14),
+    (Op::Log, 1e-6, 1e6, 1e-6, 1e-14),
+    (Op::Log1p, -0.9, 50.0, 2e-6, 1e-14),
+    (Op::Sin, -30.0, 30.0, 1e-5, 1e-13),
+    (Op::Cos, -30.0, 30.0, 1e-5, 1e-13),
+    (Op::Tan, -1.5, 1.5, 1e-5, 1e-13),
+    (Op::Asin, -1.0, 1.0, 1e-5, 1e-13),
+    (Op::Acos, -1.0, 1.0, 1e-5, 1e-13),
+    (Op::Atan, -100.0, 100.0, 1e-5, 1e-14),
+    (Op::Sinh, -20.0, 20.0, 1e-5, 1e-13),
+    (Op::Cosh, -20.0, 20.0, 1e-5, 1e-13),
+    (Op::Tanh, -20.0, 20.0, 1e-5, 1e-13),
+    (Op::Asinh, -100.0, 100.0, 1e-5, 1e-13),
+    (Op::Acosh, 1.0, 100.0, 1e-4, 1e-12),
+    (Op::Atanh, -0.99, 0.99, 1e-5, 1e-13),
+    (Op::Sqrt, 0.0, 100.0, 1e-6, 1e-15),
+    (Op::Rsqrt, 0.01, 100.0, 1e-6, 1e-14),
+    (Op::Cbrt, -100.0, 100.0, 1e-6, 1e-14),
+    (Op::Erf, -6.0, 6.0, 1e-6, 1e-14),
+    (Op::Erfc, -6.0, 25.0, 1e-5, 1e-12),
+    (Op::Gamma, 0.1, 30.0, 1e-4, 1e-11),
+    (Op::LGamma, 0.1, 0.9, 1e-4, 1e-11),
+    (Op::LGamma, 2.5, 100.0, 1e-4, 1e-11),
+];
+
+fn bits(ty: Scalar, x: f64) -> u64 {
+    match ty {
+        Scalar::F32 => (x as f32).to_bits().into(),
+        _ => x.to_bits(),
+    }
+}
+
+fn number(ty: Scalar, bits: u64) -> f64 {
+    match ty {
+        Scalar::F32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(bits),
+    }
+}
+
+/// The function at evenly spread numbers, on the CPU device.
+fn results(op: Op, ty: Scalar, arguments: &[u64]) -> Vec<u64> {
+    let mut b = Builder::new("main");
+    let shape = [arguments.len() as u64];
+    let x = b.parameter("x", TensorType::new(ty, &shape), false);
+    let y = b.elementwise(&[x], |body, e| body.op(op, e));
+    b.result(y, false);
+    let program = compile(b.finish(), &mut |_, _| {}).expect("the function compiles");
+    let program = spirula_kernel::compile(&program).expect("the kernel is lowered");
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let machine = DeviceMachine::new(&mut device);
+    let mut session = Session::new(&program, machine).expect("the program begins");
+    let size = ty.size() as usize;
+    let input = Data {
+        element: ty,
+        unsigned: false,
+        shape: shape.to_vec(),
+        bytes: arguments
+            .iter()
+            .flat_map(|a| a.to_le_bytes()[..size].to_vec())
+            .collect(),
+    };
+    let results = session.call("main", &[input]).expect("the program runs");
+    let result = results[0].as_ref().expect("a result");
+    result.elements().collect()
+}
+
+#[test]
+fn functions_have_the_stated_accuracy() {
+    let mut worse = Vec::new();
+    for (op, low, high, narrow, wide) in FUNCTIONS {
+        for (ty, most) in [(Scalar::F32, narrow), (Scalar::F64, wide)] {
+            let step = (high - low) / (COUNT - 1) as f64;
+            let at = |n: usize| (low + step * n as f64).min(*high);
+            let arguments: Vec<u64> = (0..COUNT).map(|n| bits(ty, at(n))).collect();
+            let mut error: (f64, f64) = (0.0, 0.0);
+            for (argument, found) in arguments.iter().zip(results(*op, ty, &arguments)) {
+                let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
+                let found = number(ty, found);
+                let scale = expected
+                    .abs()
+                    .max(if ty == Scalar::F32 { 1e-6 } else { 1e-13 });
+                let relative = (found - expected).abs() / scale;
+                let is_worse = relative > error.0 || relative.is_nan();
+                if expected.is_finite() && is_worse {
+                    error = (relative, number(ty, *argument));
+                }
+            }
+            if error.0 > *most || error.0.is_nan() {
+                let name = op.row().name;
+                worse.push(format!("{name}.{ty}: {:.1e} at {}", error.0, error.1));
+            }
+        }
+    }
+    assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
