@@ -23,6 +23,8 @@ mod gather;
 mod linear;
 mod movement;
 mod normalization;
+mod quantized;
+mod random;
 mod reduction;
 mod region;
 mod scalar;

@@ -5,14 +5,15 @@ use super::error::Result;
 use super::translator::Translator;
 use super::{
     bits, constant, contraction, control, elementwise, fourier, gather, linear, movement,
-    normalization, reduction, scalar, scatter, sort,
+    normalization, quantized, random, reduction, scalar, scatter, sort,
 };
 use crate::mlir::Op;
 
 type Translate = fn(&mut Translator<'_>, Op) -> Result<()>;
 
-/// Names of StableHLO's operations stand without their dialect.
-static ROWS: &[(&str, Translate)] = &[
+/// Operations that take elements as they are stored. Names of StableHLO's operations stand without
+/// their dialect.
+static ON_ELEMENTS: &[(&str, Translate)] = &[
     ("constant", constant::constant),
     ("reshape", movement::reshape),
     ("broadcast_in_dim", movement::broadcast_in_dim),
@@ -25,24 +26,12 @@ static ROWS: &[(&str, Translate)] = &[
     ("concatenate", movement::concatenate),
     ("dynamic_slice", movement::dynamic_slice),
     ("dynamic_update_slice", movement::dynamic_update_slice),
-    ("reduce", reduction::reduce),
-    ("reduce_window", reduction::reduce_window),
-    ("select_and_scatter", reduction::select_and_scatter),
-    ("dot_general", contraction::dot_general),
-    ("dot", contraction::dot),
-    ("convolution", contraction::convolution),
     ("gather", gather::gather),
     ("dynamic_gather", gather::dynamic_gather),
     ("scatter", scatter::scatter),
     ("bitcast_convert", bits::bitcast_convert),
-    ("batch_norm_inference", normalization::inference),
-    ("batch_norm_training", normalization::training),
-    ("batch_norm_grad", normalization::gradient),
-    ("cholesky", linear::cholesky),
-    ("triangular_solve", linear::triangular_solve),
-    ("fft", fourier::fft),
+    ("rng_bit_generator", random::rng_bit_generator),
     ("sort", sort::sort),
-    ("chlo.top_k", sort::top_k),
     ("func.call", control::call),
     ("composite", control::composite),
     ("custom_call", control::custom_call),
@@ -61,6 +50,25 @@ static ROWS: &[(&str, Translate)] = &[
     ("check.expect_almost_eq", control::expect),
     ("check.expect_almost_eq_const", control::expect),
     ("check.expect_close", control::expect),
+    ("uniform_quantize", quantized::uniform_quantize),
+    ("uniform_dequantize", quantized::uniform_dequantize),
+];
+
+/// Operations that compute with the numbers that elements stand for.
+static ON_VALUES: &[(&str, Translate)] = &[
+    ("reduce", reduction::reduce),
+    ("reduce_window", reduction::reduce_window),
+    ("select_and_scatter", reduction::select_and_scatter),
+    ("dot_general", contraction::dot_general),
+    ("dot", contraction::dot),
+    ("convolution", contraction::convolution),
+    ("batch_norm_inference", normalization::inference),
+    ("batch_norm_training", normalization::training),
+    ("batch_norm_grad", normalization::gradient),
+    ("cholesky", linear::cholesky),
+    ("triangular_solve", linear::triangular_solve),
+    ("fft", fourier::fft),
+    ("chlo.top_k", sort::top_k),
 ];
 
 /// A name without its dialect, if that is StableHLO.
@@ -68,15 +76,25 @@ pub(super) fn plain_name(name: &str) -> &str {
     name.strip_prefix("stablehlo.").unwrap_or(name)
 }
 
+fn row(rows: &[(&str, Translate)], name: &str) -> Option<Translate> {
+    let row = rows.iter().find(|(row, _)| *row == name);
+    row.map(|(_, translate)| *translate)
+}
+
 /// Translates an operation.
 pub(super) fn operation(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let name = t.module.name(op);
     let plain = plain_name(name);
-    if let Some((_, translate)) = ROWS.iter().find(|(row, _)| *row == plain) {
+    if let Some(translate) = row(ON_ELEMENTS, plain) {
         return translate(t, op);
     }
+    if let Some(translate) = row(ON_VALUES, plain) {
+        return t.on_values(op, |t| translate(t, op));
+    }
     match scalar::function(plain) {
-        Some((arity, function)) => elementwise::elementwise(t, op, arity, function),
+        Some((arity, function)) => {
+            t.on_values(op, |t| elementwise::elementwise(t, op, arity, function))
+        }
         None => Err(t.unsupported(op, format!("operation {name}"))),
     }
 }

@@ -60,6 +60,9 @@ pub(super) struct Translator<'m> {
     operations: usize,
     depth: usize,
     nested: usize,
+    /// Operands of the operation that is translated on real numbers, and whether one is.
+    real: Vec<(Mlir, Tensor)>,
+    on_real: bool,
     /// What values of regions are within the body that is being made.
     pub scalars: Scalars,
     /// Checks so far, with the tensors that they compare.
@@ -76,6 +79,8 @@ impl<'m> Translator<'m> {
             operations: 0,
             depth: 0,
             nested: 0,
+            real: Vec::new(),
+            on_real: false,
             scalars: Scalars::new(module.value_count()),
             checks: Vec::new(),
         }
@@ -107,10 +112,42 @@ impl<'m> Translator<'m> {
 
     /// A tensor that a value is.
     pub fn tensor(&self, op: Op, value: Mlir) -> Result<Tensor> {
+        let real = self.real.iter().find(|(of, _)| *of == value);
+        if let Some((_, tensor)) = real {
+            return Ok(tensor.clone());
+        }
         match self.item(op, value)? {
             Item::Tensor(tensor) => Ok(tensor),
             _ => Err(self.invalid(op, "a tensor is expected as operand")),
         }
+    }
+
+    /// Translates an operation on the real numbers that its quantised operands stand for.
+    pub fn on_values(
+        &mut self,
+        op: Op,
+        translate: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let module = self.module;
+        let is_quantized = |value| {
+            let element = module.types.element(module.type_of(value));
+            matches!(module.types.kind(element), TypeKind::Quantized(_))
+        };
+        let operands = module.operands(op).iter().copied();
+        if !operands.chain(module.results(op)).any(is_quantized) {
+            return translate(self);
+        }
+        let mut real = Vec::new();
+        for value in module.operands(op) {
+            let tensor = self.tensor(op, *value)?;
+            real.push((*value, self.dequantized(op, &tensor)?));
+        }
+        self.real = real;
+        self.on_real = true;
+        let result = translate(self);
+        self.on_real = false;
+        self.real.clear();
+        result
     }
 
     /// An operand that is a tensor.
@@ -139,9 +176,20 @@ impl<'m> Translator<'m> {
         let values = self.module.results(op);
         let count = values.len();
         self.ensure(op, count == results.len(), "has another number of results")?;
-        for (value, tensor) in values.zip(results) {
+        for (value, mut tensor) in values.zip(results) {
             let ty = self.module.type_of(value);
-            let declared = self.tensor_type(op, ty)?;
+            let declared = tensor_type(self.module, self.module.place(op), ty)?;
+            let stored = (declared.0.stored(), tensor.element.stored());
+            match (declared.0, tensor.element) {
+                // The same integers may have their scales along another dimension.
+                (Element::Quantized { .. }, Element::Quantized { .. }) if stored.0 == stored.1 => {
+                    tensor.element = declared.0;
+                }
+                (Element::Quantized { .. }, Element::Float(_)) if self.on_real => {
+                    tensor = self.quantize(op, &tensor, declared.0)?;
+                }
+                _ => {}
+            }
             let found = &self.builder.ty(tensor.part()).shape;
             let same = declared.0 == tensor.element && declared.1 == *found;
             if !same {
@@ -163,7 +211,11 @@ impl<'m> Translator<'m> {
     /// Element type and shape of a type that is a tensor.
     pub fn tensor_type(&self, op: Op, ty: Type) -> Result<(Element, Shape)> {
         let place = self.module.place(op);
-        tensor_type(self.module, place, ty)
+        let (element, shape) = tensor_type(self.module, place, ty)?;
+        match self.on_real {
+            true => Ok((self.expressed(element), shape)),
+            false => Ok((element, shape)),
+        }
     }
 
     /// Element type and shape of a result.

@@ -207,7 +207,7 @@ fn worked_examples_are_right() {
 
 #[test]
 fn models_are_right() {
-    folder("models", 365);
+    folder("models", 367);
 }
 
 #[test]
