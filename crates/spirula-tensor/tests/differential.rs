@@ -38,7 +38,7 @@ impl Maker {
 
     fn step(&mut self, kind: u8, pick: u8) {
         let value = self.values[usize::from(pick) % self.values.len()];
-        let made = match kind % 13 {
+        let made = match kind % 14 {
             0 => self.binary(value, pick),
             1 => self.unary(value, pick),
             2 => self.broadcast(value, pick),
@@ -51,6 +51,7 @@ impl Maker {
             9 => self.concatenate(value),
             10 => self.gather(value),
             11 => self.scatter(value),
+            12 => self.convolve(value),
             _ => self.sort(value, pick),
         };
         let is_small = self.b.ty(made).elements().is_some_and(|n| n <= ELEMENTS);
@@ -176,6 +177,39 @@ impl Maker {
         let zero = op.body.literal(Literal::i32(0));
         let sums = op.fold(Reduction {
             initial: vec![zero],
+            values: vec![product],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sums[0]);
+        self.b.structured(op)[0]
+    }
+
+    /// Rows around each row, zeros beyond the ends, times rows of the same tensor.
+    fn convolve(&mut self, value: Value) -> Value {
+        let [rows, columns] = self.sizes(value)[..] else {
+            return value;
+        };
+        let mut op = Structured::default();
+        let i = op.axis(Dim::Static(rows), AxisKind::Parallel);
+        let c = op.axis(Dim::Static(5), AxisKind::Parallel);
+        let k = op.axis(Dim::Static(3), AxisKind::Reduction);
+        let d = op.axis(Dim::Static(columns), AxisKind::Reduction);
+        let body = &mut op.body;
+        let (zero, one, size) = (body.i64(0), body.i64(1), body.i64(rows as i64));
+        let row = body.op(Op::Add, &[i, k]);
+        let row = body.op(Op::Sub, &[row, one]);
+        let above = body.op(Op::SLe, &[zero, row]);
+        let below = body.op(Op::SLt, &[row, size]);
+        let inside = body.op(Op::LogAnd, &[above, below]);
+        let a = body.element(value, Scalar::I32, &[row, d]);
+        let nothing = body.literal(Literal::i32(0));
+        let a = body.op(Op::Cond, &[inside, a, nothing]);
+        let other = body.op(Op::Add, &[k, c]);
+        let other = body.op(Op::SMod, &[other, size]);
+        let b = body.element(value, Scalar::I32, &[other, d]);
+        let product = body.op(Op::Mul, &[a, b]);
+        let sums = op.fold(Reduction {
+            initial: vec![nothing],
             values: vec![product],
             combiner: Combiner::of(Op::Add, Scalar::I32),
         });

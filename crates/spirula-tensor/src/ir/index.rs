@@ -307,12 +307,13 @@ fn divide(body: &mut Body, op: Op, whole: Node, by: i64) -> Node {
     body.raw(Operator::of(op, Scalar::I64), &[whole, by])
 }
 
-/// Dividend and divisor of a quotient or remainder by a constant.
+/// Dividend and divisor of a quotient or remainder by a positive constant.
 fn divided(body: &Body, node: Node, op: Op) -> Option<(Node, i64)> {
     let (operator, operands) = body.applied(node)?;
     let [whole, by] = *operands else { return None };
     let by = body.as_literal(by)?.signed();
-    (operator == Operator::of(op, Scalar::I64)).then_some((whole, by))
+    let fits = operator == Operator::of(op, Scalar::I64) && by > 0;
+    fits.then_some((whole, by))
 }
 
 fn gcd(a: i64, b: i64) -> i64 {

@@ -110,7 +110,7 @@ impl Lower<'_> {
         }
         self.number_invocations();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
-            let sizes = staged.axes.iter().map(|axis| self.tile_size(*axis));
+            let sizes = staged.tiles.iter().map(|tile| self.tile_size(*tile));
             let count: i64 = sizes.product();
             let memory = self.shared(staged.ty, count);
             let value = self.staged_value(at);
@@ -124,8 +124,8 @@ impl Lower<'_> {
         self.e.body.counter(number, Dim::Static(extent))
     }
 
-    fn tile_size(&self, axis: usize) -> i64 {
-        self.dispatch.tiles[axis].map_or(1, |tile| tile.size as i64)
+    fn tile_size(&self, tile: usize) -> i64 {
+        self.dispatch.tiles[tile].size as i64
     }
 
     /// The value that stands for staged memory: numbered after those of the function.
@@ -266,14 +266,12 @@ impl Lower<'_> {
         let mut reads = Vec::new();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
             let mut flat = Affine::default();
-            for axis in &staged.axes {
+            for tile in &staged.tiles {
                 let mut next = Affine::default();
-                next.add(&flat, self.tile_size(*axis));
-                if let Some(tile) = self.dispatch.tiles[*axis] {
-                    let points = &self.dispatch.points;
-                    let local = template.import(points, &[tile.local], |_, _, _| None);
-                    next.add(&Affine::of(template, local[0]), 1);
-                }
+                next.add(&flat, self.tile_size(*tile));
+                let (points, tile) = (&self.dispatch.points, &self.dispatch.tiles[*tile]);
+                let local = template.import(points, &[tile.local], |_, _, _| None);
+                next.add(&Affine::of(template, local[0]), 1);
                 flat = next;
             }
             let flat = flat.node(template);
@@ -625,7 +623,7 @@ impl Lower<'_> {
     /// Computes a tile: each invocation every so-many-th element.
     fn stage(&mut self, at: usize) {
         let staged = &self.dispatch.staged[at];
-        let sizes: Vec<i64> = staged.axes.iter().map(|a| self.tile_size(*a)).collect();
+        let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
         let total: i64 = sizes.iter().product();
         let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
         let Some(local) = self.local else { return };
@@ -660,15 +658,16 @@ impl Lower<'_> {
         let mut indices = body.import(points, &dispatch.indices, |_, _, _| None);
         let position = crate::ir::unflatten(body, element, sizes);
         let mut inside = Vec::new();
-        for (axis, local) in staged.axes.iter().zip(position) {
-            let Some(tile) = dispatch.tiles[*axis] else {
-                continue;
-            };
+        for (tile, local) in staged.tiles.iter().zip(position) {
+            let tile = &dispatch.tiles[*tile];
             let base = body.import(points, &[tile.base], |_, _, _| None)[0];
-            let index = body.op(Op::Add, &[base, local]);
-            let extent = body.size(dispatch.op.axes[*axis].extent);
-            inside.push(body.op(Op::SLt, &[index, extent]));
-            indices[*axis] = index;
+            let flat = body.op(Op::Add, &[base, local]);
+            let total = body.i64(tile.total());
+            inside.push(body.op(Op::SLt, &[flat, total]));
+            let position = crate::ir::unflatten(body, flat, &tile.extents);
+            for (axis, index) in tile.axes.iter().zip(position) {
+                indices[*axis] = index;
+            }
         }
         let mut body = std::mem::take(&mut self.e.body);
         let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];

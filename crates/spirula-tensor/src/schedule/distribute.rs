@@ -121,8 +121,7 @@ impl Dispatch {
     /// Puts other nodes in the place of loops' counters.
     fn substitute(&mut self, loops: &[u32], by: &[Node]) {
         let mut roots = self.indices.clone();
-        let tiles = self.tiles.iter().flatten();
-        roots.extend(tiles.flat_map(|t| [t.base, t.local]));
+        roots.extend(self.tiles.iter().flat_map(|t| [t.base, t.local]));
         roots.extend(self.guards.iter().chain(&self.fold_guards));
         let from = std::mem::take(&mut self.points);
         let copies = self.points.import(&from, by, |_, _, _| None);
@@ -140,7 +139,7 @@ impl Dispatch {
             }
         };
         self.indices.iter_mut().for_each(&mut replace);
-        for tile in self.tiles.iter_mut().flatten() {
+        for tile in &mut self.tiles {
             replace(&mut tile.base);
             replace(&mut tile.local);
         }

@@ -44,8 +44,10 @@ pub struct Dispatch {
     pub points: Body,
     /// The index along each axis, nodes of `points`.
     pub indices: Vec<Node>,
-    /// Tiles of the axes that were tiled.
-    pub tiles: Vec<Option<Tile>>,
+    /// The axes that were tiled, together where they are tiled as one.
+    pub tiles: Vec<Tile>,
+    /// The loop over the tiles of the reduced axes.
+    pub step_loop: Option<u32>,
     /// Truth values over counters without which a point of the parallel axes is outside.
     pub guards: Vec<Node>,
     /// The same for the reduced axes.
@@ -93,15 +95,26 @@ pub enum Run {
     Invocation(u8),
 }
 
-/// The split of an axis: its index is `base + local`.
-#[derive(Clone, Copy, Debug)]
+/// Axes that are tiled as one: their place in row-major order is `base + local`.
+#[derive(Clone, Debug)]
 pub struct Tile {
+    /// The axes.
+    pub axes: Vec<usize>,
+    /// Sizes of the axes.
+    pub extents: Vec<i64>,
     /// Where the tile begins; a node of `points`.
     pub base: Node,
     /// The place within the tile; a node of `points`.
     pub local: Node,
     /// Size.
     pub size: u64,
+}
+
+impl Tile {
+    /// Places in all tiles together.
+    pub fn total(&self) -> i64 {
+        self.extents.iter().product()
+    }
 }
 
 /// A node that a workgroup computes once for a tile.
@@ -111,10 +124,9 @@ pub struct Staged {
     pub node: Node,
     /// Its type.
     pub ty: Scalar,
-    /// The tiled axes that it depends on, the one that varies fastest in memory last.
-    pub axes: Vec<usize>,
-    /// The innermost loop around the step.
-    pub within: u32,
+    /// The tiles that it depends on by their numbers, the one whose places lie next to each other in
+    /// memory last.
+    pub tiles: Vec<usize>,
 }
 
 /// What a dispatch does.

@@ -13,7 +13,7 @@
 //! }
 //! ```
 
-use super::{Dispatch, Run, Step};
+use super::{Dispatch, Run, Step, Tile};
 use crate::print::{Names, axes, lines, list};
 use std::fmt::Write;
 
@@ -40,12 +40,10 @@ pub fn print(dispatch: &Dispatch) -> String {
     }
     let body = Names::new(&dispatch.op.body, &[]);
     for (at, staged) in dispatch.staged.iter().enumerate() {
-        let sizes = list(&staged.axes, |axis| {
-            dispatch.tiles[*axis]
-                .map_or(1, |tile| tile.size)
-                .to_string()
-        });
-        let of = list(&staged.axes, |axis| format!("d{axis}"));
+        let tiles = staged.tiles.iter().map(|at| &dispatch.tiles[*at]);
+        let tiles: Vec<&Tile> = tiles.collect();
+        let sizes = list(&tiles, |tile| tile.size.to_string());
+        let of = list(&tiles, |tile| list(&tile.axes, |axis| format!("d{axis}")));
         let _ = writeln!(
             text,
             "  s{at}: workgroup {}[{sizes}] = {} at {of}",

@@ -17,17 +17,18 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     let Some(contraction) = contraction(&dispatch.op) else {
         return;
     };
-    let outer = step_loop(dispatch, contraction.step);
-    let Some(outer) = outer else { return };
+    let Some(outer) = dispatch.step_loop else {
+        return;
+    };
     for factor in contraction.factors {
         let axes = axes_of(&dispatch.op, factor);
-        let tiled = (0..axes.len()).filter(|at| axes[*at] && dispatch.tiles[*at].is_some());
-        let axes = fastest_last(dispatch, factor, tiled.collect());
+        let depends = |at: &usize| dispatch.tiles[*at].axes.iter().any(|axis| axes[*axis]);
+        let tiles = (0..dispatch.tiles.len()).filter(depends).collect();
+        let tiles = fastest_last(dispatch, factor, tiles);
         dispatch.staged.push(Staged {
             node: factor,
             ty: dispatch.op.body.ty(factor),
-            axes,
-            within: outer,
+            tiles,
         });
     }
     let steps = std::mem::take(&mut dispatch.steps);
@@ -35,27 +36,6 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     dispatch.steps = insert(steps, outer, count);
     // Zeros outside of the operands make sums right without a guard.
     dispatch.fold_guards.clear();
-}
-
-/// The loop over the tiles of an axis.
-fn step_loop(dispatch: &Dispatch, axis: usize) -> Option<u32> {
-    let tile = dispatch.tiles[axis]?;
-    let base = Affine::of(&dispatch.points, tile.base);
-    match base.terms.first() {
-        Some((node, _)) => match dispatch.points.node(*node) {
-            NodeData::Counter(number) => Some(*number),
-            _ => None,
-        },
-        // A single round has no counter: its loop is the one before that over its places.
-        None => {
-            let local = Affine::of(&dispatch.points, tile.local);
-            let (node, _) = local.terms.first()?;
-            match dispatch.points.node(*node) {
-                NodeData::Counter(number) => number.checked_sub(1),
-                _ => None,
-            }
-        }
-    }
 }
 
 /// Puts stages and barriers at the beginning and a barrier at the end of a loop.
@@ -74,8 +54,8 @@ fn insert(steps: Vec<Step>, at: u32, count: usize) -> Vec<Step> {
     each.collect()
 }
 
-/// The axes with the one last along which a factor's elements lie next to each other.
-fn fastest_last(dispatch: &Dispatch, factor: Node, mut axes: Vec<usize>) -> Vec<usize> {
+/// The tiles with the one last along which a factor's elements lie next to each other.
+fn fastest_last(dispatch: &Dispatch, factor: Node, mut tiles: Vec<usize>) -> Vec<usize> {
     let body = &dispatch.op.body;
     let needed = body.reachable(&[factor]);
     let contiguous = body.ids().filter(|n| needed[n.index()]).find_map(|node| {
@@ -86,9 +66,13 @@ fn fastest_last(dispatch: &Dispatch, factor: Node, mut axes: Vec<usize>) -> Vec<
         let unit = last.terms.iter().find(|(_, factor)| *factor == 1)?;
         body.as_index(unit.0)
     });
-    if let Some(at) = axes.iter().position(|a| Some(*a as u32) == contiguous) {
-        let fastest = axes.remove(at);
-        axes.push(fastest);
+    let has = |tile: &usize| {
+        let axes = &dispatch.tiles[*tile].axes;
+        contiguous.is_some_and(|axis| axes.contains(&(axis as usize)))
+    };
+    if let Some(at) = tiles.iter().position(has) {
+        let fastest = tiles.remove(at);
+        tiles.push(fastest);
     }
-    axes
+    tiles
 }

@@ -6,19 +6,19 @@
 //! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
 
 use super::{Dispatch, Run, Step, Strategy, Tile, nest};
-use crate::ir::{Affine, AxisKind, Node, NodeData, Structured, unflatten};
+use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
 use spirula_program::Op;
 
-/// The axes of a contraction that are tiled.
+/// The axes of a contraction.
 pub(crate) struct Contraction {
     /// The factors, nodes of the body.
     pub factors: [Node; 2],
-    /// A parallel axis that only the first factor has.
-    pub row: Option<usize>,
-    /// A parallel axis that only the second factor has.
-    pub column: Option<usize>,
-    /// A reduced axis that both have.
-    pub step: usize,
+    /// Parallel axes that only the first factor has.
+    pub rows: Vec<usize>,
+    /// Parallel axes that only the second factor has.
+    pub columns: Vec<usize>,
+    /// Reduced axes that both have.
+    pub steps: Vec<usize>,
 }
 
 /// Fewer points of a fold than this are not worth tiles.
@@ -41,30 +41,31 @@ pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
         return None;
     }
     let (first, second) = (axes_of(op, a), axes_of(op, b));
-    let is = |axis: usize, kind| op.axes[axis].kind == kind;
-    let only = |has: &[bool], lacks: &[bool]| {
-        let mut axes = (0..op.axes.len()).rev();
-        axes.find(|at| has[*at] && !lacks[*at] && is(*at, AxisKind::Parallel))
+    let axes = |kind, in_first: bool, in_second: bool| -> Vec<usize> {
+        let has = |at: &usize| {
+            op.axes[*at].kind == kind && first[*at] == in_first && second[*at] == in_second
+        };
+        (0..op.axes.len()).filter(has).collect()
     };
-    let (mut row, mut column) = (only(&first, &second), only(&second, &first));
-    let mut factors = [a, b];
-    let swap = matches!((row, column), (Some(r), Some(c)) if r > c);
-    if swap {
-        std::mem::swap(&mut row, &mut column);
-        factors = [b, a];
+    let mut contraction = Contraction {
+        factors: [a, b],
+        rows: axes(AxisKind::Parallel, true, false),
+        columns: axes(AxisKind::Parallel, false, true),
+        steps: axes(AxisKind::Reduction, true, true),
+    };
+    // Columns are what lies next to each other in the result.
+    if contraction.rows.last() > contraction.columns.last() {
+        let Contraction { rows, columns, .. } = &mut contraction;
+        std::mem::swap(rows, columns);
+        contraction.factors = [b, a];
     }
-    let both = |at: &usize| first[*at] && second[*at] && is(*at, AxisKind::Reduction);
-    let step = (0..op.axes.len())
-        .filter(both)
-        .max_by_key(|at| op.axes[*at].extent.known().unwrap_or(0))?;
-    let long = op.axes[step].extent.known()? >= LEAST;
-    let wide = row.or(column).is_some();
-    (long && wide).then_some(Contraction {
-        factors,
-        row,
-        column,
-        step,
-    })
+    let mut sizes = contraction
+        .steps
+        .iter()
+        .map(|at| op.axes[*at].extent.known());
+    let length = sizes.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+    let is_wide = !contraction.rows.is_empty() || !contraction.columns.is_empty();
+    (length >= LEAST && is_wide).then_some(contraction)
 }
 
 /// The axes that a node depends on.
@@ -130,41 +131,32 @@ fn step_size(extent: u64) -> u64 {
 
 fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    let extent = |axis: Option<usize>| axis.map_or(1, |at| extents[at]);
-    let (rows, columns) = (extent(contraction.row), extent(contraction.column));
+    let total = |axes: &[usize]| axes.iter().map(|at| extents[*at]).product::<u64>();
+    let (rows, columns) = (total(&contraction.rows), total(&contraction.columns));
     let across = Split::of(columns, if rows == 1 { 64 } else { 8 });
-    let down = Split::of(
-        rows,
-        (64 / across.invocations).min(if columns == 1 { 64 } else { 8 }),
-    );
+    let most = if columns == 1 { 64 } else { 8 };
+    let down = Split::of(rows, (64 / across.invocations).min(most));
     dispatch.loops.clear();
-    dispatch.points = crate::ir::Body::default();
+    dispatch.points = Body::default();
     let batch = batch(dispatch, contraction, &extents);
-    let row = contraction
-        .row
-        .map(|axis| split(dispatch, axis, extents[axis], &down));
-    let column = contraction
-        .column
-        .map(|axis| split(dispatch, axis, extents[axis], &across));
+    let rows = split(dispatch, &contraction.rows, &extents, &down);
+    let columns = split(dispatch, &contraction.columns, &extents, &across);
     let others = other_folds(dispatch, contraction, &extents);
-    let size = step_size(extents[contraction.step]);
-    let [outer, inner] = split_step(dispatch, contraction.step, extents[contraction.step], size);
+    let [outer, inner] = split_steps(dispatch, &contraction.steps, &extents);
 
     let chosen = |at: usize| -> Vec<u32> {
-        [&row, &column]
-            .into_iter()
-            .flatten()
-            .map(|l: &[u32; 3]| l[at])
-            .collect()
+        let split = [&rows, &columns].into_iter().flatten();
+        split.map(|loops: &[u32; 3]| loops[at]).collect()
     };
     let (tiles, invocations, points) = (chosen(0), chosen(1), chosen(2));
     for number in &points {
         dispatch.loops[*number as usize].run = Run::Unrolled;
     }
     let over_tile: Vec<u32> = invocations.iter().chain(&points).copied().collect();
-    let mut around = invocations.clone();
+    let mut around = invocations;
     around.push(inner);
     around.extend(&points);
+    dispatch.step_loop = Some(outer);
     let mut folds = others;
     folds.push(outer);
     let mut steps = nest(&over_tile, vec![Step::Initialise]);
@@ -177,9 +169,9 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
 
 /// One loop for all parallel axes that are not tiled.
 fn batch(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) -> Option<u32> {
-    let tiled = [contraction.row, contraction.column];
     let is_batch = |at: &usize| {
-        dispatch.op.axes[*at].kind == AxisKind::Parallel && !tiled.contains(&Some(*at))
+        let is_tiled = contraction.rows.contains(at) || contraction.columns.contains(at);
+        dispatch.op.axes[*at].kind == AxisKind::Parallel && !is_tiled
     };
     let axes: Vec<usize> = (0..extents.len()).filter(is_batch).collect();
     if axes.is_empty() {
@@ -195,25 +187,51 @@ fn batch(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) ->
     Some(number)
 }
 
-/// Loops of a tiled parallel axis: over tiles, over invocations, over an invocation's points, which
-/// lie as far apart as there are invocations.
-fn split(dispatch: &mut Dispatch, axis: usize, extent: u64, split: &Split) -> [u32; 3] {
-    let outer = dispatch.add_loop(extent.div_ceil(split.size()), Run::Parallel);
+/// Loops of parallel axes that are tiled as one: over tiles, over invocations, over an invocation's
+/// points, which lie as far apart as there are invocations.
+fn split(
+    dispatch: &mut Dispatch,
+    axes: &[usize],
+    extents: &[u64],
+    split: &Split,
+) -> Option<[u32; 3]> {
+    if axes.is_empty() {
+        return None;
+    }
+    let total: u64 = axes.iter().map(|at| extents[*at]).product();
+    let outer = dispatch.add_loop(total.div_ceil(split.size()), Run::Parallel);
     let middle = dispatch.add_loop(split.invocations, Run::Parallel);
     let inner = dispatch.add_loop(split.points, Run::Parallel);
     let base = scaled(dispatch, &[(outer, split.size())]);
     let local = scaled(dispatch, &[(inner, split.invocations), (middle, 1)]);
-    place(dispatch, axis, extent, base, local, split.size());
-    [outer, middle, inner]
+    let tile = tile_of(axes, extents, base, local, split.size());
+    let guard = place(dispatch, tile);
+    dispatch.guards.extend(guard);
+    Some([outer, middle, inner])
 }
 
-fn split_step(dispatch: &mut Dispatch, axis: usize, extent: u64, size: u64) -> [u32; 2] {
-    let outer = dispatch.add_loop(extent.div_ceil(size), Run::Sequential);
+/// Loops of the reduced axes: over tiles, over the places of one.
+fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> [u32; 2] {
+    let total: u64 = axes.iter().map(|at| extents[*at]).product();
+    let size = step_size(total);
+    let outer = dispatch.add_loop(total.div_ceil(size), Run::Sequential);
     let inner = dispatch.add_loop(size, Run::Sequential);
     let base = scaled(dispatch, &[(outer, size)]);
     let local = scaled(dispatch, &[(inner, 1)]);
-    place(dispatch, axis, extent, base, local, size);
+    let tile = tile_of(axes, extents, base, local, size);
+    let guard = place(dispatch, tile);
+    dispatch.fold_guards.extend(guard);
     [outer, inner]
+}
+
+fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) -> Tile {
+    Tile {
+        axes: axes.to_vec(),
+        extents: axes.iter().map(|at| extents[*at] as i64).collect(),
+        base,
+        local,
+        size,
+    }
 }
 
 /// Sum of counters times factors.
@@ -226,21 +244,19 @@ fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
     sum.node(&mut dispatch.points)
 }
 
-/// Notes the split of an axis, with a guard where the last tile is not full.
-fn place(dispatch: &mut Dispatch, axis: usize, extent: u64, base: Node, local: Node, size: u64) {
+/// Notes a tile; gives a guard where the last one is not full.
+fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
     let points = &mut dispatch.points;
-    let index = points.op(Op::Add, &[base, local]);
-    let limit = points.i64(extent as i64);
-    let guard = points.op(Op::SLt, &[index, limit]);
-    let is_needed = points.as_literal(guard).is_none();
-    dispatch.indices[axis] = index;
-    dispatch.tiles[axis] = Some(Tile { base, local, size });
-    if is_needed {
-        match dispatch.op.axes[axis].kind {
-            AxisKind::Parallel => dispatch.guards.push(guard),
-            AxisKind::Reduction => dispatch.fold_guards.push(guard),
-        }
+    let flat = points.op(Op::Add, &[tile.base, tile.local]);
+    let limit = points.i64(tile.total());
+    let guard = points.op(Op::SLt, &[flat, limit]);
+    let position = unflatten(points, flat, &tile.extents);
+    for (axis, index) in tile.axes.iter().zip(position) {
+        dispatch.indices[*axis] = index;
     }
+    dispatch.tiles.push(tile);
+    let is_known = dispatch.points.as_literal(guard).is_some();
+    (!is_known).then_some(guard)
 }
 
 /// Sequential loops for the reduced axes that are not tiled.
@@ -248,7 +264,7 @@ fn other_folds(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u6
     let mut numbers = Vec::new();
     for (axis, extent) in extents.iter().enumerate() {
         let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;
-        if is_fold && axis != contraction.step {
+        if is_fold && !contraction.steps.contains(&axis) {
             let number = dispatch.add_loop(*extent, Run::Sequential);
             dispatch.indices[axis] = dispatch.counter(number);
             numbers.push(number);
