@@ -6,7 +6,7 @@ mod tidy;
 mod tools;
 
 use clap::{Parser, Subcommand};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
@@ -23,6 +23,8 @@ enum Task {
         /// Folder with `spirv.core.grammar.json` and the `extinst.*.grammar.json` files
         folder: PathBuf,
     },
+    /// Check the rules of the house that no compiler checks
+    Tidy,
     /// Run everything that must hold before a change lands
     Test,
 }
@@ -30,7 +32,8 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Grammar { folder } => grammar::generate(&folder),
-        Task::Test => test::run(),
+        Task::Tidy => root().and_then(|root| tidy::check(&root)),
+        Task::Test => root().and_then(test::run),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -39,4 +42,10 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The folder of the repository.
+fn root() -> anyhow::Result<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    Ok(folder.canonicalize()?)
 }

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
@@ -47,10 +47,7 @@ struct Run {
 /// Runs everything that must hold before a change lands. With `CI` set, a missing tool is a
 /// failure; otherwise it is said aloud at the end. The corpora, which are no part of the
 /// repository, are run where they are.
-pub fn run() -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .canonicalize()?;
+pub fn run(root: PathBuf) -> Result<()> {
     tidy::check(&root)?;
     let mut run = Run {
         root,

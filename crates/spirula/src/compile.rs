@@ -8,6 +8,7 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::text;
 use spirula_stablehlo::mlir;
+use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate};
 use std::fmt;
 
 /// How an input is compiled.
@@ -34,6 +35,26 @@ pub enum Input {
     Kernels(InputKind, Box<ir::Program>),
 }
 
+/// The imperative IR that an input passes through.
+#[derive(Debug)]
+pub struct Kernels {
+    /// The program.
+    pub program: ir::Program,
+    /// Its entry point in the types of StableHLO, where it comes from there.
+    pub tensors: Option<Tensors>,
+}
+
+/// What an entry point takes, gives and checks, in the types of StableHLO.
+#[derive(Clone, Debug, Default)]
+pub struct Tensors {
+    /// Its parameters.
+    pub parameters: Vec<Interface>,
+    /// Its results; those that only checks compare come behind them.
+    pub results: Vec<Interface>,
+    /// What has to hold of its results.
+    pub checks: Vec<Check>,
+}
+
 /// What a compilation gives.
 #[derive(Debug)]
 pub enum Output {
@@ -50,9 +71,20 @@ pub struct Compiled {
     pub output: Output,
     /// What the input was.
     pub input: InputKind,
+    /// The entry point in the types of StableHLO, where the input is of it.
+    pub tensors: Option<Tensors>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
 }
+
+/// What is told of each stage: its name, and a function for the text of what it left.
+pub type Watch<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+
+/// The function that becomes the entry point where none is named.
+const MAIN: &str = "main";
+
+/// The first stage of StableHLO.
+const TRANSLATE: (&str, &str) = ("translate", "Makes structured operations of StableHLO's");
 
 /// The part of a compilation that refused its input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,16 +182,39 @@ impl Input {
         }
     }
 
-    /// The imperative IR that programs pass through.
+    /// The imperative IR that programs pass through. `watch` is given the name of each stage on the
+    /// way there (see [`stages`]) and a function for the text of what it left.
     ///
     /// # Errors
-    /// When the input becomes a module without it.
-    pub fn into_kernels(self) -> Result<ir::Program, CompileError> {
+    /// When the input becomes a module without it, or needs something that is missing.
+    pub fn into_kernels(
+        self,
+        options: &CompileOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Kernels, CompileError> {
         match self {
-            Input::Kernels(_, program) => Ok(*program),
-            Input::StableHlo(..) => {
-                let error = Diagnostic::error(Place::Unknown, "StableHLO is not compiled yet");
-                Err(CompileError::translate(error))
+            Input::Kernels(_, program) => Ok(Kernels {
+                program: *program,
+                tensors: None,
+            }),
+            Input::StableHlo(_, module) => {
+                let entry = options.function.as_deref().unwrap_or(MAIN);
+                let Translated {
+                    function,
+                    parameters,
+                    results,
+                    checks,
+                } = translate(&module, entry).map_err(untranslated)?;
+                watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
+                let program = spirula_tensor::compile(function, watch);
+                Ok(Kernels {
+                    program: program.map_err(CompileError::translate)?,
+                    tensors: Some(Tensors {
+                        parameters,
+                        results,
+                        checks,
+                    }),
+                })
             }
             Input::Spirv(kind, _) | Input::Llvm(kind, _) => {
                 let message = format!("{} has no form as a program of kernels", kind.name());
@@ -176,7 +231,20 @@ impl Input {
     /// # Errors
     /// When it needs something that SPIR-V, the target or Spirula lacks.
     pub fn compile(self, options: &CompileOptions) -> Result<Compiled, CompileError> {
+        self.compile_watched(options, &mut |_, _| {})
+    }
+
+    /// The same, watched as [`Input::into_kernels`] is.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn compile_watched(
+        self,
+        options: &CompileOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Compiled, CompileError> {
         let input = self.kind();
+        let mut tensors = None;
         let output = match self {
             Input::Spirv(_, module) => {
                 if let Some(target) = options.target {
@@ -193,8 +261,10 @@ impl Input {
                 let module = spirula_llvm::translate(&module, &translation);
                 Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)
             }
-            kernels @ (Input::Kernels(..) | Input::StableHlo(..)) => {
-                let program = spirula_kernel::compile(&kernels.into_kernels()?);
+            input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
+                let kernels = input.into_kernels(options, watch)?;
+                tensors = kernels.tensors;
+                let program = spirula_kernel::compile(&kernels.program);
                 let program = program.map_err(CompileError::translate)?;
                 if let Some(target) = options.target {
                     check_versions(&program, target)?;
@@ -205,8 +275,23 @@ impl Input {
         Ok(Compiled {
             output,
             input,
+            tensors,
             diagnostics: Vec::new(),
         })
+    }
+}
+
+/// Names of the stages that StableHLO passes through, in their order, with what they do.
+pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    [TRANSLATE].into_iter().chain(spirula_tensor::stages())
+}
+
+fn untranslated(error: translate::Error) -> CompileError {
+    match error {
+        translate::Error::Unsupported { what, place } => {
+            CompileError::translate(Diagnostic::error(place, format!("{what} is not supported")))
+        }
+        translate::Error::Invalid(diagnostic) => CompileError::read(diagnostic),
     }
 }
 

@@ -17,5 +17,8 @@
 mod compile;
 mod detect;
 
-pub use compile::{CompileError, CompileOptions, Compiled, Input, Output, Stage, compile, read};
+pub use compile::{
+    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Stage, Tensors, Watch, compile,
+    read, stages,
+};
 pub use detect::{InputKind, detect};

@@ -2,6 +2,7 @@
 
 use super::passes::PrintAfter;
 use super::sizes::Sizes;
+use super::stages;
 use super::tuning::TuningParameter;
 use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};
@@ -46,8 +47,8 @@ pub enum Command {
 /// Input of most commands.
 #[derive(ClapArgs)]
 pub struct From {
-    /// SPIR-V (binary or assembly), LLVM IR (bitcode or text), Futhark's printed form or kernel
-    /// text, told apart by content, also compressed with gzip; `-` is standard input
+    /// SPIR-V (binary or assembly), LLVM IR (bitcode or text), StableHLO, Futhark's printed form or
+    /// kernel text, told apart by content, also compressed with gzip; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
 }
@@ -65,6 +66,7 @@ pub struct How {
 
 /// Arguments of `compile`.
 #[derive(ClapArgs)]
+#[command(after_long_help = stages::help())]
 pub struct Compile {
     #[command(flatten)]
     pub from: From,
@@ -79,6 +81,12 @@ pub struct Compile {
     /// Only this kernel of a program, by its number (see spirula info)
     #[arg(long, value_name = "N")]
     pub kernel: Option<usize>,
+    /// Function of a StableHLO module that is compiled; by default `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Print what a stage of StableHLO leaves on standard error, or that of `all`
+    #[arg(long, value_name = "STAGE")]
+    pub print_after: Option<stages::PrintAfter>,
     #[command(flatten)]
     pub how: How,
 }
@@ -185,6 +193,9 @@ pub struct As {
 pub struct Info {
     #[command(flatten)]
     pub from: From,
+    /// Function of a StableHLO module that is shown; by default `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
     #[command(flatten)]
     pub how: How,
 }
@@ -337,6 +348,7 @@ Examples:
   spirula run saxpy.ll --arg f32=2 --arg 1024xf32=iota --arg 1024xf32=fill(1) --global 1024
   spirula run blur.spv --groups 64,64 --arg 0,0:1024x1024xf32=@in.npy \\
       --arg 0,1:1024x1024xf32 --push u32=1024 --image 0,1=out.png
+  spirula run model.mlir --arg @x.npy --arg 32x16xf32=random --output y.npy
   spirula run sum.imp --param thread_block_size=64 < values.txt
   spirula run sum.bc --entry sum --arg x:4096xi32=@x.npy --arg local=256xi32 --arg 16xi32 \\
       --global 4096 --local 256 --check 2=expected.npy

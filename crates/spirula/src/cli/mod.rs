@@ -6,6 +6,7 @@ pub mod files;
 pub mod passes;
 pub mod progress;
 pub mod sizes;
+pub mod stages;
 pub mod tuning;
 
 pub use failure::{Failure, Outcome, finish};

@@ -14,12 +14,16 @@ use std::path::{Path, PathBuf};
 pub fn run(args: &Compile) -> Outcome {
     let input = files::read(&args.from.path)?;
     let form = match args.emit.unwrap_or_else(|| emit(&args.output)) {
-        Emit::Kernel => return kernels(input, &args.output),
+        Emit::Kernel => return kernels(args, input),
         Emit::Spv => Form::Spv,
         Emit::Spvasm => Form::Spvasm,
     };
     let progress = Progress::spinner("compiling");
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+    let options = options(&args.how, args.entry.as_deref());
+    let compiled = spirula::read(&input.bytes).and_then(|read| {
+        read.compile_watched(&options, &mut |stage, text| show(args, stage, text))
+    });
+    let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => return Err(Failure::compile(input, error)),
     };
@@ -37,10 +41,24 @@ pub fn run(args: &Compile) -> Outcome {
     }
 }
 
+/// Prints what a stage left, if that is asked for.
+fn show(args: &Compile, stage: &str, text: &dyn Fn() -> String) {
+    if args
+        .print_after
+        .as_ref()
+        .is_some_and(|after| after.is(stage))
+    {
+        eprintln!("// After {stage}\n{}", text().trim_end());
+    }
+}
+
 /// Writes the imperative IR that the input passes through.
-fn kernels(input: Input, output: &Path) -> Outcome {
-    match spirula::read(&input.bytes).and_then(spirula::Input::into_kernels) {
-        Ok(program) => files::write_text(output, &spirula_kernel::print(&program)),
+fn kernels(args: &Compile, input: Input) -> Outcome {
+    let options = options(&args.how, args.entry.as_deref());
+    let kernels = spirula::read(&input.bytes)
+        .and_then(|read| read.into_kernels(&options, &mut |stage, text| show(args, stage, text)));
+    match kernels {
+        Ok(kernels) => files::write_text(&args.output, &spirula_kernel::print(&kernels.program)),
         Err(error) => Err(Failure::compile(input, error)),
     }
 }
@@ -56,12 +74,13 @@ pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -
     }
 }
 
-/// The options of a compilation from those of the command line.
-pub fn options(how: &How) -> CompileOptions {
+/// The options of a compilation from those of the command line; `entry` is the function of a
+/// StableHLO module.
+pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
         triple: how.triple.clone(),
-        function: None,
+        function: entry.map(str::to_owned),
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// Optimises the input and writes the module.
 pub fn run(args: &Opt) -> Outcome {
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
         Ok(compiled) => compiled,
         Err(error) => return Err(Failure::compile(input, error)),
     };

@@ -36,7 +36,11 @@ impl From<CompileError> for Outcome {
     fn from(error: CompileError) -> Self {
         match error.stage {
             Stage::Read => Outcome::failed(error),
-            Stage::Translate => Outcome::unsupported(error),
+            // Without the place, so that those who miss the same are counted together.
+            Stage::Translate => match error.diagnostics.first() {
+                Some(first) => Outcome::unsupported(&first.message),
+                None => Outcome::unsupported(error),
+            },
         }
     }
 }

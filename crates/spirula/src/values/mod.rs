@@ -4,12 +4,13 @@
 //! - [`summary`]: an array in a few lines.
 //! - [`compare`]: where and by how much two arrays differ.
 //! - [`image`]: an array as a picture.
-//! - [`program`]: between arrays and the values of programs.
+//! - [`program`], [`tensor`]: between arrays and the values of programs, of StableHLO's too.
 
 pub mod compare;
 pub mod image;
 pub mod program;
 mod spec;
 pub mod summary;
+pub mod tensor;
 
 pub use spec::{ArgSpec, Contents, Place, ValueSpec, hex};

@@ -12,6 +12,12 @@ const FOLDERS: &[(&str, &str, u32)] = &[
     ("futhark/imp", "imp/tests/memory", 15),
     ("futhark/imp", "imp/tests/primitive", 3),
     ("futhark/imp", "imp/tests/s", 10),
+    ("stablehlo/seeds", "", 4),
+    ("stablehlo/syntax", "", 65),
+    ("stablehlo/torch", "", 10),
+    ("stablehlo/testdata", "testdata/a", 100),
+    ("stablehlo/models", "models/elt", 20),
+    ("stablehlo/models", "models/reduce", 10),
 ];
 
 #[test]

@@ -8,8 +8,10 @@ fn help_of_every_command() {
         "compile", "opt", "dis", "as", "devices", "info", "run", "test",
     ] {
         let help = spirula(&[command, "--help"]).ok().text();
-        // The list of passes grows by itself.
-        let help = help.split("\nPasses:\n").next().unwrap_or_default();
+        // The lists of passes and stages grow by themselves.
+        let lists = ["\nPasses:\n", "\nStages:\n"];
+        let begin = lists.iter().filter_map(|list| help.find(list)).min();
+        let help = &help[..begin.unwrap_or(help.len())];
         insta::assert_snapshot!(command, help);
     }
     insta::assert_snapshot!("spirula", spirula(&["--help"]).ok().text());

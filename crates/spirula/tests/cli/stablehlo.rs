@@ -1,6 +1,94 @@
-//! Folders of StableHLO modules.
+//! StableHLO: running modules, and folders of tests of them.
 
-use crate::harness::{Scratch, spirula};
+use crate::harness::{Scratch, own, spirula, spirula_with};
+
+#[test]
+fn modules_take_and_give_tensors() {
+    let scratch = Scratch::new();
+    let (scale, saved) = (own("scale.mlir"), scratch.text("out.npy"));
+    let base = [
+        "run",
+        &scale,
+        "--arg",
+        "2x3xf32=iota",
+        "--arg",
+        "by:2xf32=1 2",
+    ];
+    let run = |more: &[&str]| spirula(&[&base[..4], more].concat());
+    let text = run(&["--arg", "2xf32=1 2", "--output", &format!("0={saved}")])
+        .ok()
+        .text();
+    let want = "result 0: 2x3xf32, 0 to 10\n  0 1 2\n  6 8 10\n\
+                result 1: 2x3xbool, false to true\n  false false false\n  true true true\n";
+    assert_eq!(text, want);
+    run(&["--arg", "2xf32=1 2", "--check", &format!("0={saved}")]).ok();
+    run(&["--arg", "2xf32=1 3", "--check", &format!("0={saved}")]).fails(1, "result 0 differs");
+    run(&["--arg", "2xf64=1 2"]).fails(1, "it takes 2xf32, f64 is given");
+    run(&["--arg", "3xf32=1"]).fails(1, "3");
+    run(&[]).fails(1, "main takes 2 arguments, 1 are given");
+    let text = spirula_with(&["run", &scale], b"[[1f32,2,3],[4,5,6]] [2f32, 1]")
+        .ok()
+        .text();
+    assert!(
+        text.starts_with("result 0: 2x3xf32, 2 to 6\n  2 4 6\n  4 5 6\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn types_that_programs_lack() {
+    let scale = own("scale.mlir");
+    let args = ["run", &scale, "--entry", "twice", "--arg", "4xbf16=iota"];
+    let text = spirula(&args).ok().text();
+    assert_eq!(text, "result 0: 4xbf16, 0 to 6\n  0 2 4 6\n");
+    let args = ["run", &scale, "--entry", "twice", "--arg", "4xi16=iota"];
+    spirula(&args).fails(1, "it takes 4xbf16, i16 is given");
+    let text = spirula(&["info", &scale, "--entry", "twice"]).ok().text();
+    assert!(
+        text.contains("entry point twice\n  argument 0 arg0: 4xbf16\n"),
+        "{text}"
+    );
+    spirula(&["info", &scale, "--entry", "thrice"]).fails(1, "there is no function @thrice");
+}
+
+#[test]
+fn stages_are_shown() {
+    let scale = own("scale.mlir");
+    let all = spirula(&[
+        "compile",
+        &scale,
+        "--emit",
+        "kernel",
+        "--print-after",
+        "all",
+    ])
+    .ok();
+    let headings = all.err.lines().filter(|l| l.starts_with("// After "));
+    assert!(headings.count() > 3, "{}", all.err);
+    assert!(all.text().contains("entry \"main\""), "{}", all.text());
+    let one = spirula(&[
+        "compile",
+        &scale,
+        "--kernel",
+        "0",
+        "--print-after",
+        "translate",
+    ])
+    .ok();
+    assert_eq!(one.err.matches("// After ").count(), 1);
+    assert_eq!(one.out[..4], [3, 2, 0x23, 7]);
+    spirula(&["compile", &scale, "--print-after", "x"]).fails(2, "no stage is named x");
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place() {
+    let text = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  \
+                %0 = other.thing %x : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}\n";
+    let generic = text.replace("other.thing %x", "\"other.thing\"(%x)");
+    spirula_with(&["compile", "-"], generic.as_bytes())
+        .fails(1, "other.thing is not supported")
+        .fails(1, "<stdin>:2:");
+}
 
 const READ: &str =
     "func.func private @f(%x: tensor<?xf32>) -> tensor<?xf32> {\n  return %x : tensor<?xf32>\n}\n";
@@ -29,4 +117,62 @@ fn bytecode_is_told_apart() {
     let told = lines(&scratch.text("m"));
     let missing = "UNSUPPORTED 1: the input is MLIR bytecode, which is not accepted: m/a.mlirbc";
     assert_eq!(told, [missing, "0 passed, 0 failed, 1 unsupported"]);
+}
+
+#[test]
+fn functions_check_themselves() {
+    let scratch = Scratch::new();
+    let check = |value: &str| {
+        format!(
+            "func.func @f() {{\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n  \
+             %1 = stablehlo.add %0, %0 : tensor<2xf32>\n  \
+             check.expect_eq_const %1, dense<{value}> : tensor<2xf32>\n  return\n}}\n"
+        )
+    };
+    let (right, wrong) = (check("[2.0, 4.0]"), check("[2.0, 5.0]"));
+    scratch.file("m/checks.mlir", format!("{right}// -----\n{wrong}"));
+    scratch.file("m/one.mlir", right);
+    let told = lines(&scratch.text("m"));
+    let failed = "FAILED m/checks.mlir:1:f: check 0: element 1 of 2xf32 is 4.0, expected 5.0";
+    assert_eq!(told, [failed, "2 passed, 1 failed, 0 unsupported"]);
+}
+
+#[test]
+fn manifests_name_arguments_and_results() {
+    let scratch = Scratch::new();
+    let result = |name: &str, values: &str| {
+        let path = scratch.text(name);
+        let array = format!("2x3xf32={values}");
+        let copy = [
+            "run",
+            &own("scale.mlir"),
+            "--arg",
+            &array,
+            "--arg",
+            "2xf32=1",
+            "--out",
+        ];
+        spirula(&[&copy[..], &[&format!("0={path}")]].concat()).ok();
+    };
+    // What SplitMix64 makes of the seed lies in [2, 2.001).
+    std::fs::create_dir(scratch.path("m")).unwrap();
+    result("m/a.out0.npy", "2");
+    result("m/b.out0.npy", "3");
+    let module = "func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {\n  return %x : tensor<2x3xf32>\n}\n";
+    for name in ["a", "b"] {
+        scratch.file(&format!("m/{name}.mlir"), module);
+        let manifest = format!(
+            r#"{{"name": "{name}", "entry": "main", "seed": "0x12",
+                "args": [{{"dtype": "f32", "shape": [2, 3], "lo": 2.0, "hi": 2.001}}],
+                "results": [{{"dtype": "f32", "shape": [2, 3], "absmax": 2.0, "tol": 0.01,
+                              "file": "{name}.out0.npy"}}]}}"#
+        );
+        scratch.file(&format!("m/{name}.json"), manifest);
+    }
+    let told = lines(&scratch.text("m"));
+    assert!(
+        told[0].starts_with("FAILED m/b.mlir: result 0: 6 of 6 numbers differ"),
+        "{told:?}"
+    );
+    assert_eq!(told[1..], ["1 passed, 1 failed, 0 unsupported"]);
 }

@@ -20,9 +20,9 @@ use stages::Stages;
 pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
+    let options = options(&args.how, args.entry.as_deref());
     let read = stages.time("read", || spirula::read(&input.bytes));
-    let compiled =
-        read.and_then(|read| stages.time("translate", || read.compile(&options(&args.how))));
+    let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
     let compiled = match compiled {
         Ok(compiled) => compiled,
         Err(error) => return Err(Failure::compile(input, error)),
@@ -33,7 +33,7 @@ pub fn run(args: &Run) -> Outcome {
             "--param and --binary are for programs, the input is a module".to_owned(),
         )),
         Output::Module(module) => kernel::run(args, input, &module, stages),
-        Output::Program(program) => program::run(args, &program, stages),
+        Output::Program(program) => program::run(args, &program, compiled.tensors.as_ref(), stages),
     }
 }
 

@@ -9,6 +9,8 @@ use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
+use crate::values::tensor;
+use spirula::Tensors;
 use spirula_program::program::Entry;
 use spirula_program::{Program, Session, Value};
 use spirula_runtime::{Device, DeviceMachine};
@@ -23,7 +25,12 @@ const COPIES: u64 = 2;
 const MAIN: &str = "main";
 
 /// Runs an entry point and deals with what it gives.
-pub fn run(args: &Run, program: &Program, mut stages: Stages) -> Outcome {
+pub fn run(
+    args: &Run,
+    program: &Program,
+    tensors: Option<&Tensors>,
+    mut stages: Stages,
+) -> Outcome {
     refuse_sizes(args)?;
     let entry = find_entry(program, args.entry.as_deref())?;
     check_parameters(args, program)?;
@@ -31,16 +38,20 @@ pub fn run(args: &Run, program: &Program, mut stages: Stages) -> Outcome {
     let mut device = super::open(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
     let values = stages.time("make arguments", || match args.arg.is_empty() {
-        true => read_values(args, entry),
-        false => make_values(args, entry, limit),
+        true => read_values(args, entry, tensors),
+        false => make_values(args, entry, tensors, limit),
     })?;
     let progress = Progress::spinner("running");
     let called = call(args, program, entry, &values, &mut device);
     drop(progress);
     stages.device(device.profile());
     let given = called?;
-    print(&given, args.binary)?;
-    let outcome = results::deal(&computed(&given)?, &wanted, args, &mut stages);
+    let computed = computed(&given, tensors)?;
+    match tensors {
+        Some(_) if !args.binary => results::show(&computed, args)?,
+        _ => print(&given, args.binary)?,
+    }
+    let outcome = results::deal(&computed, &wanted, args, &mut stages);
     if args.profile {
         eprint!("{stages}");
     }
@@ -95,14 +106,18 @@ fn check_parameters(args: &Run, program: &Program) -> Outcome {
 }
 
 /// The values on standard input, which an entry point without parameters does not look at.
-fn read_values(args: &Run, entry: &Entry) -> Result<Vec<Value>, Failure> {
+fn read_values(
+    args: &Run,
+    entry: &Entry,
+    tensors: Option<&Tensors>,
+) -> Result<Vec<Value>, Failure> {
     if entry.parameters.is_empty() {
         return Ok(Vec::new());
     }
     let is_taken = files::is_standard(&args.from.path);
     if is_taken || stdin().is_terminal() {
         let text = format!("{} takes arguments", entry.name);
-        let takes = describe_program_entry(entry);
+        let takes = describe_program_entry(entry, tensors);
         let how = "give each with --arg, or all of them as text on standard input";
         return Err(Failure::hinted(text, format!("{takes}  {how}")));
     }
@@ -121,15 +136,24 @@ fn read_values(args: &Run, entry: &Entry) -> Result<Vec<Value>, Failure> {
     let (wanted, found) = (entry.parameters.len(), values.len());
     if wanted != found {
         let text = format!("{} takes {wanted} values, {found} are given", entry.name);
-        return Err(Failure::hinted(text, describe_program_entry(entry)));
+        return Err(Failure::hinted(
+            text,
+            describe_program_entry(entry, tensors),
+        ));
     }
     Ok(values)
 }
 
 /// The values of `--arg`.
-fn make_values(args: &Run, entry: &Entry, mut limit: u64) -> Result<Vec<Value>, Failure> {
+fn make_values(
+    args: &Run,
+    entry: &Entry,
+    tensors: Option<&Tensors>,
+    mut limit: u64,
+) -> Result<Vec<Value>, Failure> {
     let slots = bind::slots(&entry.name, bind::parameters(entry), &args.arg);
-    let slots = slots.map_err(|text| Failure::hinted(text, describe_program_entry(entry)))?;
+    let slots =
+        slots.map_err(|text| Failure::hinted(text, describe_program_entry(entry, tensors)))?;
     let mut values = Vec::new();
     for Slot { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
@@ -143,10 +167,11 @@ fn make_values(args: &Run, entry: &Entry, mut limit: u64) -> Result<Vec<Value>, 
         })?;
         limit = limit.saturating_sub(array.bytes().len() as u64);
         let ty = array.element();
-        let value = of_array(array);
-        values.push(
-            value.ok_or_else(|| Failure::message(format!("{title}: programs have no {ty}")))?,
-        );
+        let value = match tensors.and_then(|t| t.parameters.get(label.number)) {
+            Some(parameter) => tensor::to_value(array, parameter),
+            None => of_array(array).ok_or_else(|| format!("programs have no {ty}")),
+        };
+        values.push(value.map_err(|text| Failure::message(format!("{title}: {text}")))?);
     }
     Ok(values)
 }
@@ -187,11 +212,15 @@ fn print(given: &[Option<Value>], binary: bool) -> Outcome {
 }
 
 /// Results that have a form outside of the program, as arrays.
-fn computed(given: &[Option<Value>]) -> Result<Vec<Computed>, Failure> {
+fn computed(given: &[Option<Value>], tensors: Option<&Tensors>) -> Result<Vec<Computed>, Failure> {
     let results = given.iter().enumerate();
     let results = results.filter_map(|(number, value)| Some((number, value.as_ref()?)));
     let one = |(number, value): (usize, &Value)| {
-        let array = to_array(value).map_err(|e| Failure::message(e.to_string()))?;
+        let array = match tensors.and_then(|t| t.results.get(number)) {
+            Some(result) => tensor::to_array(value, result),
+            None => to_array(value).map_err(|e| e.to_string()),
+        };
+        let array = array.map_err(Failure::message)?;
         Ok(Computed {
             label: Label {
                 role: "result",

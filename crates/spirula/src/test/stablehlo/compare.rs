@@ -2,7 +2,8 @@
 
 use super::super::Outcome;
 use super::tensor::Tensor;
-use spirula_runtime::data::{Class, Number};
+use spirula_runtime::data::Number;
+use spirula_stablehlo::translate::Element;
 
 /// Compares two tensors. Floats may differ by `within`; integers are equal, NaN equals NaN, an
 /// infinity itself. At most the share `mismatch` of the elements may differ more. `title` is what
@@ -14,7 +15,7 @@ pub fn compare(
     within: f64,
     mismatch: f64,
 ) -> Result<(), Outcome> {
-    let is_same = got.dtype == want.dtype && got.shape == want.shape;
+    let is_same = got.element == want.element && got.shape == want.shape;
     if !is_same || got.bytes.len() != want.bytes.len() {
         let (got, want) = (got.title(), want.title());
         return Err(Outcome::failed(format!("{title}: {got}, expected {want}")));
@@ -50,7 +51,8 @@ fn is_equal(got: Number, want: Number, within: f64) -> bool {
     }
 }
 
-fn text(number: Number) -> String {
+/// A number as messages show it.
+pub fn text(number: Number) -> String {
     match number {
         Number::Int(n) => n.to_string(),
         Number::Float(x) => format!("{x:?}"),
@@ -65,7 +67,7 @@ pub fn largest(tensor: &Tensor) -> f64 {
 
 /// Mean of the elements, and that of their absolute values; none of complex numbers.
 pub fn means(tensor: &Tensor) -> Option<(f64, f64)> {
-    if tensor.dtype.parts() != 1 || tensor.dtype.class() == Class::Bool {
+    if tensor.element.parts() != 1 || tensor.element == Element::Bool {
         return None;
     }
     let numbers = || tensor.numbers().map(Number::to_f64);
@@ -78,21 +80,21 @@ pub fn means(tensor: &Tensor) -> Option<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tensor::DType;
+    use super::super::tensor::{element_named, encode};
     use super::*;
 
     fn tensor(name: &str, numbers: &[f64]) -> Tensor {
-        let dtype = DType::by_name(name).unwrap();
+        let element = element_named(name).unwrap();
         let mut bytes = Vec::new();
         for x in numbers {
-            match dtype.is_float() {
-                true => dtype.encode(Number::Float(*x), &mut bytes),
-                false => dtype.encode(Number::Int(*x as i128), &mut bytes),
+            match element.part() {
+                Element::Float(_) => encode(element, Number::Float(*x), &mut bytes),
+                _ => encode(element, Number::Int(*x as i128), &mut bytes),
             }
         }
         Tensor {
-            dtype,
-            shape: vec![numbers.len() / dtype.parts()],
+            element,
+            shape: vec![numbers.len() / element.parts()],
             bytes,
         }
     }

@@ -1,13 +1,14 @@
 //! Inputs made from a seed by SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
 //! number generators", 2014).
 
-use super::tensor::{DType, Tensor};
-use spirula_runtime::data::{Class, Number};
+use super::tensor::{Tensor, encode, size};
+use spirula_runtime::data::Number;
+use spirula_stablehlo::translate::Element;
 
 /// What an argument is.
 pub struct Argument {
     /// Type of its elements.
-    pub dtype: DType,
+    pub element: Element,
     /// Sizes of its dimensions.
     pub shape: Vec<usize>,
     /// Smallest value.
@@ -22,21 +23,21 @@ const LARGEST: usize = 1 << 33;
 /// Argument number `number` of a program with this seed; `None` where it is beyond memory, or has
 /// no values.
 pub fn make(argument: &Argument, seed: u64, number: usize) -> Option<Tensor> {
-    let Argument { dtype, shape, .. } = argument;
+    let Argument { element, shape, .. } = argument;
     let mut sizes = shape.iter();
     let count = sizes.try_fold(1_usize, |count, size| count.checked_mul(*size))?;
-    let count = count.checked_mul(dtype.parts())?;
-    let size = count.checked_mul(dtype.size())?;
-    if size > LARGEST {
+    let count = count.checked_mul(element.parts())?;
+    let bytes = count.checked_mul(size(*element))?;
+    if bytes > LARGEST {
         return None;
     }
     let mut stream = Stream(seed ^ ((number as u64 + 1) << 40));
-    let mut bytes = Vec::with_capacity(size);
+    let mut bytes = Vec::with_capacity(bytes);
     for _ in 0..count {
-        dtype.encode(element(argument, stream.next())?, &mut bytes);
+        encode(*element, number_of(argument, stream.next())?, &mut bytes);
     }
     Some(Tensor {
-        dtype: *dtype,
+        element: *element,
         shape: shape.clone(),
         bytes,
     })
@@ -56,18 +57,18 @@ impl Stream {
 }
 
 /// An element, or a part of a complex one, from an output of the generator.
-fn element(argument: &Argument, z: u64) -> Option<Number> {
+fn number_of(argument: &Argument, z: u64) -> Option<Number> {
     let coarse = (z >> 40) as f64 / f64::from(1 << 24);
-    Some(match argument.dtype.class() {
-        Class::Float => {
+    Some(match argument.element.part() {
+        Element::Float(float) => {
             let fine = (z >> 11) as f64 / (1_u64 << 53) as f64;
-            let is_wide = argument.dtype.size() == 8;
+            let is_wide = float.width() == 64;
             let u = if is_wide { fine } else { coarse };
             let (low, high) = (argument.low.to_f64(), argument.high.to_f64());
             Number::Float(low + (high - low) * u)
         }
-        Class::Bool => Number::Int((coarse >= 0.5).into()),
-        Class::Signed | Class::Unsigned => {
+        Element::Bool => Number::Int((coarse >= 0.5).into()),
+        _ => {
             let (low, high) = (argument.low.to_int(), argument.high.to_int());
             let range = high.checked_sub(low).filter(|range| *range > 0)?;
             Number::Int(low + i128::from(z >> 11) % range)
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn what_cannot_be_made() {
         let argument = |shape, high| Argument {
-            dtype: DType::by_name("i32").unwrap(),
+            element: Element::I32,
             shape,
             low: Number::Int(0),
             high: Number::Int(high),

@@ -4,11 +4,12 @@ use super::super::Outcome;
 use super::super::session::{number, read};
 use super::compare::{compare, largest, means};
 use super::inputs::{Argument, make};
-use super::tensor::{DType, Tensor};
+use super::tensor::{Tensor, element_named};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use spirula_program::Value;
-use spirula_runtime::data::{Element, Number, read_npy};
+use spirula_runtime::data::{Element as Stored, Number, read_npy};
+use spirula_stablehlo::translate::Element;
 use std::path::{Path, PathBuf};
 
 /// A manifest.
@@ -86,7 +87,7 @@ impl Manifest {
         for (number, expected) in self.results.iter().enumerate() {
             let value = given.next();
             let value = value.ok_or_else(|| Outcome::failed("there are fewer results"))?;
-            let got = Tensor::of_value(dtype(&expected.dtype)?, value)?;
+            let got = Tensor::of_value(element(&expected.dtype)?, value)?;
             self.check_result(&format!("result {number}"), &got, expected)?;
         }
         match given.count() {
@@ -106,13 +107,13 @@ impl Manifest {
         let (got, expected) = match (&want.file, &want.index_file, &want.value_file) {
             (Some(name), ..) => {
                 // Some files hold scalars as arrays of one element.
-                let stored = Tensor::of_npy(got.dtype, &file(name)?)?;
+                let stored = Tensor::of_npy(got.element, &file(name)?)?;
                 (got.clone(), stored.reshaped(&want.shape)?)
             }
             (None, Some(places), Some(values)) => {
                 check_means(title, got, want)?;
                 let places = read_npy(&file(places)?).map_err(Outcome::failed)?;
-                let values = Tensor::of_npy(got.dtype, &file(values)?)?;
+                let values = Tensor::of_npy(got.element, &file(values)?)?;
                 (got.sample(&places)?, values)
             }
             _ => return Err(Outcome::failed("the manifest names no file of a result")),
@@ -147,33 +148,34 @@ fn check_means(title: &str, got: &Tensor, want: &Expected) -> Result<(), Outcome
 }
 
 fn argument(arg: &Arg) -> Result<Argument, Outcome> {
-    let dtype = dtype(&arg.dtype)?;
+    let element = element(&arg.dtype)?;
     Ok(Argument {
-        dtype,
+        element,
         shape: arg.shape.clone(),
-        low: bound(dtype, &arg.lo)?,
-        high: bound(dtype, &arg.hi)?,
+        low: bound(element, &arg.lo)?,
+        high: bound(element, &arg.hi)?,
     })
 }
 
 /// A bound; that above may lie beyond the type.
-fn bound(dtype: DType, value: &Json) -> Result<Number, Outcome> {
+fn bound(element: Element, value: &Json) -> Result<Number, Outcome> {
     let text = value.to_string();
+    let is_float = matches!(element.part(), Element::Float(_));
     match text.parse::<i128>() {
-        Ok(whole) if !dtype.is_float() => Ok(Number::Int(whole)),
-        _ if dtype.is_float() => number(Element::F64, value),
+        Ok(whole) if !is_float => Ok(Number::Int(whole)),
+        _ if is_float => number(Stored::F64, value),
         _ => {
             let real: Option<f64> = text.parse().ok();
             let whole = real.filter(|x| x.fract() == 0.0).map(|x| x as i128);
-            let bad = || Outcome::failed(format!("{text} is no {}", dtype.name()));
+            let bad = || Outcome::failed(format!("{text} is no {element}"));
             whole.map(Number::Int).ok_or_else(bad)
         }
     }
 }
 
-fn dtype(name: &str) -> Result<DType, Outcome> {
+fn element(name: &str) -> Result<Element, Outcome> {
     let unknown = || Outcome::unsupported(format!("tensors of {name}"));
-    DType::by_name(name).ok_or_else(unknown)
+    element_named(name).ok_or_else(unknown)
 }
 
 #[cfg(test)]
@@ -203,7 +205,7 @@ mod tests {
                 for (number, made) in manifest.arguments().unwrap().into_iter().enumerate() {
                     let stored = path.with_extension(format!("in{number}.npy"));
                     let stored = fs::read(stored).expect("all arguments are stored");
-                    let stored = Tensor::of_npy(made.dtype, &stored).unwrap();
+                    let stored = Tensor::of_npy(made.element, &stored).unwrap();
                     assert_eq!(made, stored, "{} {number}", path.display());
                     compared += 1;
                 }
@@ -227,8 +229,8 @@ mod tests {
                 let stored = manifest.results.iter().map(|result| {
                     let name = result.file.as_deref().unwrap_or_default();
                     let bytes = fs::read(manifest.folder.join(name)).expect("a stored result");
-                    let dtype = dtype(&result.dtype).unwrap();
-                    let stored = Tensor::of_npy(dtype, &bytes).unwrap();
+                    let element = element(&result.dtype).unwrap();
+                    let stored = Tensor::of_npy(element, &bytes).unwrap();
                     stored.reshaped(&result.shape).unwrap().into_value()
                 });
                 let mut stored: Vec<Value> = stored.collect();

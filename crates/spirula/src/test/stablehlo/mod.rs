@@ -1,8 +1,8 @@
 //! Folders of StableHLO modules.
 //!
-//! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir`, beside it
-//! or in `../models`) is called with the arguments and compared with the results that it names. Of
-//! other modules each public function without parameters is a test, section by section (`// -----`
+//! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir` beside it,
+//! for `NAME.mlirbc` also in `../models`) is called with the arguments and compared with the results
+//! that it names. Of other modules each public function without parameters is a test, section by section (`// -----`
 //! between them); it holds checks of its own. A module without either must be read.
 
 mod compare;
@@ -14,17 +14,21 @@ mod tensor;
 use super::session::{self, read};
 use super::{Loaded, Outcome, Suite};
 use manifest::Manifest;
-use spirula::{CompileOptions, Output};
+use spirula::{CompileOptions, Output, Tensors};
 use spirula_program::{Program, RunError, Session, Value};
 use spirula_runtime::DeviceMachine;
+use spirula_stablehlo::translate::Check;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tensor::Tensor;
 
-/// Ends of the names of modules: text and bytecode.
-const EXTENSIONS: &[&str] = &["mlir", "mlirbc"];
+/// End of the names of modules in bytecode.
+const BYTECODE: &str = "mlirbc";
 
-/// Where manifests may lie that are not beside their module.
+/// Ends of the names of modules.
+const EXTENSIONS: &[&str] = &["mlir", BYTECODE];
+
+/// Where manifests of bytecode may lie, seen from its folder.
 const MODELS: &str = "../models";
 
 struct Folder {
@@ -98,10 +102,7 @@ fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, What)>, String> {
         return Ok(vec![(name.to_owned(), What::Manifest(manifest))]);
     }
     let bytes = fs::read(module).map_err(|e| format!("cannot read {}: {e}", module.display()))?;
-    let functions = match std::str::from_utf8(&bytes) {
-        Ok(text) => sections::functions(text),
-        Err(_) => Vec::new(),
-    };
+    let functions = sections::functions(&bytes);
     Ok(match functions.as_slice() {
         [] => vec![(name.to_owned(), What::Read)],
         [(section, only)] => {
@@ -122,12 +123,16 @@ fn manifest_of(module: &Path) -> Option<PathBuf> {
     let stem = module.file_stem()?.to_str()?;
     let program = stem.split('.').next()?;
     let beside = module.parent()?;
-    let places = [
-        beside.join(format!("{stem}.json")),
-        beside.join(format!("{program}.json")),
-        beside.join(MODELS).join(format!("{program}.json")),
-    ];
-    places.into_iter().find(|path| path.is_file())
+    let is_bytecode = module.extension().is_some_and(|e| e == BYTECODE);
+    let models = is_bytecode.then(|| beside.join(MODELS));
+    let mut places = [
+        Some(beside.join(format!("{stem}.json"))),
+        Some(beside.join(format!("{program}.json"))),
+        models.map(|models| models.join(format!("{program}.json"))),
+    ]
+    .into_iter()
+    .flatten();
+    places.find(|path| path.is_file())
 }
 
 impl Suite for Folder {
@@ -145,15 +150,15 @@ impl Suite for Folder {
         match &test.what {
             What::Manifest(path) => {
                 let manifest = Manifest::read(path)?;
-                let program = compiled(&bytes, None)?;
+                let (program, _) = compiled(&bytes, None)?;
                 let arguments = manifest.arguments()?.into_iter();
                 let values: Vec<Value> = arguments.map(Tensor::into_value).collect();
                 manifest.check(call(&program, &values, session)?)
             }
             What::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
-                let program = compiled(section, Some(function))?;
-                call(&program, &[], session).map(|_| ())
+                let (program, tensors) = compiled(section, Some(function))?;
+                check(&tensors.checks, &call(&program, &[], session)?)
             }
             What::Read => {
                 let read = |section| spirula::read(section).map(|_| ());
@@ -164,13 +169,14 @@ impl Suite for Folder {
 }
 
 /// The program that a function of a module becomes, by default `main`.
-fn compiled(bytes: &[u8], function: Option<&str>) -> Result<Program, Outcome> {
+fn compiled(bytes: &[u8], function: Option<&str>) -> Result<(Program, Tensors), Outcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
         ..CompileOptions::default()
     };
-    match spirula::compile(bytes, &options)?.output {
-        Output::Program(program) => Ok(*program),
+    let compiled = spirula::compile(bytes, &options)?;
+    match compiled.output {
+        Output::Program(program) => Ok((*program, compiled.tensors.unwrap_or_default())),
         Output::Module(_) => Err(Outcome::failed("it is a module, not a program")),
     }
 }
@@ -193,4 +199,31 @@ fn call(
     })?;
     let without = || Outcome::failed("a result has no external form");
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
+}
+
+/// Compares the results that a function itself says have to be alike.
+fn check(checks: &[Check], given: &[Value]) -> Result<(), Outcome> {
+    for (number, check) in checks.iter().enumerate() {
+        let (Some(found), Some(expected)) = (given.get(check.found), given.get(check.expected))
+        else {
+            return Err(Outcome::failed("there are fewer results than checks name"));
+        };
+        if found.shape != expected.shape || found.bytes.len() != expected.bytes.len() {
+            return Err(Outcome::failed(format!(
+                "check {number}: the shapes differ"
+            )));
+        }
+        if let Some(at) = check.first_difference(found.elements(), expected.elements()) {
+            let tensor = |value: &Value| Tensor::of_value(check.element, value.clone());
+            let (found, expected) = (tensor(found)?, tensor(expected)?);
+            let text = |tensor: &Tensor| tensor.numbers().nth(at).map(compare::text);
+            return Err(Outcome::failed(format!(
+                "check {number}: element {at} of {} is {}, expected {}",
+                found.title(),
+                text(&found).unwrap_or_default(),
+                text(&expected).unwrap_or_default(),
+            )));
+        }
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Files of several modules, and the functions in them that are tests.
 
-use spirula_stablehlo::mlir;
+use spirula_stablehlo::mlir::{self, Module, Op};
 
 /// The modules of a file, those that have no line but comments left out.
 pub fn all(bytes: &[u8]) -> Vec<&[u8]> {
@@ -23,24 +23,29 @@ fn is_blank(section: &[u8]) -> bool {
     })
 }
 
-/// Functions without parameters that are not private, with the number of their section.
-pub fn functions(text: &str) -> Vec<(usize, String)> {
+/// Functions of the outermost modules that take nothing and are not private, with the number of
+/// their section; none when any section cannot be read.
+pub fn functions(bytes: &[u8]) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    for (number, section) in all(text.as_bytes()).into_iter().enumerate() {
-        let section = String::from_utf8_lossy(section);
-        let names = section.lines().filter_map(function);
-        found.extend(names.map(|name| (number, name)));
+    for (number, section) in all(bytes).into_iter().enumerate() {
+        let Ok(module) = mlir::parse(section) else {
+            return Vec::new();
+        };
+        let tests = module
+            .functions()
+            .iter()
+            .filter(|op| is_test(&module, **op));
+        let names = tests.filter_map(|op| module.text(*op, "sym_name"));
+        found.extend(names.map(|name| (number, name.to_owned())));
     }
     found
 }
 
-/// The name of the function that a line begins, if it is a test.
-fn function(line: &str) -> Option<String> {
-    let rest = line.trim_start().strip_prefix("func.func ")?.trim_start();
-    let rest = rest.strip_prefix("public ").unwrap_or(rest).trim_start();
-    let (name, parameters) = rest.strip_prefix('@')?.split_once('(')?;
-    let is_test = parameters.trim_start().starts_with(')');
-    is_test.then(|| name.trim().trim_matches('"').to_owned())
+fn is_test(module: &Module, function: Op) -> bool {
+    let is_private = module.text(function, "sym_visibility") == Some("private");
+    let body = module.regions(function).next();
+    let entry = body.and_then(|region| module.blocks(region).first());
+    !is_private && entry.is_some_and(|block| module.arguments(*block).len() == 0)
 }
 
 #[cfg(test)]
@@ -49,12 +54,16 @@ mod tests {
 
     #[test]
     fn sections_and_functions() {
-        let text = "// RUN: x\n\n// -----\n\nfunc.func @a() {\n}\nfunc.func private @b() {\n}\n\
-                    // -----\n  func.func public @c() -> tensor<i1> {\nfunc.func @d(%x: i1) {\n";
-        let found = functions(text);
-        assert_eq!(found, [(0, "a".to_owned()), (1, "c".to_owned())]);
-        assert!(section(text.as_bytes(), 1).starts_with(b"  func.func public"));
+        let text = "// RUN: x\n\n// -----\n\nfunc.func @a() {\n  return\n}\n\
+                    func.func private @b() {\n  return\n}\n// -----\n\
+                    module {\n  func.func public @c() {\n    return\n  }\n\
+                    module @inner {\n  func.func @e() {\n    return\n  }\n}\n\
+                    func.func @d(%x: i1) {\n  return\n}\n}\n";
+        let found = functions(text.as_bytes());
+        assert_eq!(found, [(0, "a".to_owned()), (1, "c".to_owned())], "{text}");
+        assert!(section(text.as_bytes(), 1).starts_with(b"module"));
         assert!(section(text.as_bytes(), 2).is_empty());
+        assert!(functions(format!("{text}// -----\nfunc.func").as_bytes()).is_empty());
         assert_eq!(all(b"\xff\xfe// -----\n").len(), 1);
     }
 }

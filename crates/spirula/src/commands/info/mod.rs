@@ -1,12 +1,14 @@
 //! `spirula info`.
 
-use super::compile::options;
+mod program;
+
+pub use program::describe_program_entry;
+
 use crate::cli::args::Info;
 use crate::cli::{Failure, Outcome, files};
-use crate::values::program::type_text;
+use crate::commands::compile::options;
+use program::describe_program;
 use spirula::Output;
-use spirula_program::Program;
-use spirula_program::program::Entry;
 use spirula_runtime::types::TypeNames;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Decorations, Definitions};
@@ -20,59 +22,23 @@ use std::path::Path;
 /// Shows what a module or program offers.
 pub fn run(args: &Info) -> Outcome {
     let input = files::read(&args.from.path)?;
-    let compiled = match spirula::compile(&input.bytes, &options(&args.how)) {
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how, args.entry.as_deref()))
+    {
         Ok(compiled) => compiled,
         Err(error) => return Err(Failure::compile(input, error)),
     };
     let head = format!("{}: {}", input.name, compiled.input.name());
     let text = match compiled.output {
-        Output::Program(program) => format!("{head}\n{}", describe_program(&program)),
+        Output::Program(program) => format!(
+            "{head}\n{}",
+            describe_program(&program, compiled.tensors.as_ref())
+        ),
         Output::Module(module) => match describe(&module) {
             Ok(text) => format!("{head}, version {}\n{text}", module.version),
             Err(error) => return Err(Failure::diagnostics(input, vec![error])),
         },
     };
     files::write_text(Path::new("-"), &text)
-}
-
-/// Entry points, kernels and tuning parameters.
-fn describe_program(program: &Program) -> String {
-    let mut out: String = program.entries.iter().map(describe_program_entry).collect();
-    for (number, kernel) in program.kernels.iter().enumerate() {
-        // Writing to a string does not fail.
-        let _ = match &kernel.refusal {
-            Some(why) => writeln!(out, "kernel {number}: not compiled, {why}"),
-            None => {
-                let buffers = kernel.bound.iter().filter(|bound| **bound).count();
-                let (words, scalars) = (kernel.words.len(), kernel.scalars.len());
-                let fails = if kernel.can_fail { ", may fail" } else { "" };
-                writeln!(
-                    out,
-                    "kernel {number}: words {words}, buffers {buffers}, scalars {scalars}{fails}"
-                )
-            }
-        };
-    }
-    for parameter in &program.parameters {
-        let (name, class) = (&parameter.name, &parameter.class);
-        let _ = writeln!(out, "tuning parameter {name}: {class}");
-    }
-    out
-}
-
-/// An entry point of a program with what it takes and gives, as text.
-pub fn describe_program_entry(entry: &Entry) -> String {
-    let mut out = format!("entry point {}\n", entry.name);
-    // Writing to a string does not fail.
-    for (number, parameter) in entry.parameters.iter().enumerate() {
-        let ty = type_text(parameter.value.as_ref());
-        let _ = writeln!(out, "  argument {number} {}: {ty}", parameter.name);
-    }
-    for (number, result) in entry.results.iter().enumerate() {
-        let ty = type_text(result.value.as_ref());
-        let _ = writeln!(out, "  result {number}: {ty}");
-    }
-    out
 }
 
 fn describe(module: &Module) -> Result<String, Diagnostic> {

@@ -1,0 +1,45 @@
+//! Stages of a compilation on the command line.
+
+use std::str::FromStr;
+
+/// After which stages of StableHLO the result is printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PrintAfter {
+    /// Each.
+    All,
+    /// The one with this name.
+    Stage(String),
+}
+
+impl PrintAfter {
+    /// Whether a stage is meant.
+    pub fn is(&self, stage: &str) -> bool {
+        match self {
+            PrintAfter::All => true,
+            PrintAfter::Stage(name) => name == stage,
+        }
+    }
+}
+
+impl FromStr for PrintAfter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(PrintAfter::All),
+            name if spirula::stages().any(|(stage, _)| stage == name) => {
+                Ok(PrintAfter::Stage(name.to_owned()))
+            }
+            name => Err(format!("no stage is named {name}")),
+        }
+    }
+}
+
+/// The stages, for the long help.
+pub fn help() -> String {
+    let mut text = "Stages:\n".to_owned();
+    for (name, about) in spirula::stages() {
+        text += &format!("  {name:14}{about}\n");
+    }
+    text
+}

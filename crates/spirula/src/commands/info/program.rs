@@ -1,0 +1,58 @@
+//! What programs offer.
+
+use crate::values::program::type_text;
+use crate::values::tensor;
+use spirula::Tensors;
+use spirula_program::Program;
+use spirula_program::program::{Entry, EntryValue};
+use spirula_stablehlo::translate::Interface;
+use std::fmt::Write;
+
+/// Entry points, kernels and tuning parameters.
+pub fn describe_program(program: &Program, tensors: Option<&Tensors>) -> String {
+    let entries = program.entries.iter();
+    let mut out: String = entries
+        .map(|e| describe_program_entry(e, tensors))
+        .collect();
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        // Writing to a string does not fail.
+        let _ = match &kernel.refusal {
+            Some(why) => writeln!(out, "kernel {number}: not compiled, {why}"),
+            None => {
+                let buffers = kernel.bound.iter().filter(|bound| **bound).count();
+                let (words, scalars) = (kernel.words.len(), kernel.scalars.len());
+                let fails = if kernel.can_fail { ", may fail" } else { "" };
+                writeln!(
+                    out,
+                    "kernel {number}: words {words}, buffers {buffers}, scalars {scalars}{fails}"
+                )
+            }
+        };
+    }
+    for parameter in &program.parameters {
+        let (name, class) = (&parameter.name, &parameter.class);
+        let _ = writeln!(out, "tuning parameter {name}: {class}");
+    }
+    out
+}
+
+/// An entry point of a program with what it takes and gives, as text.
+pub fn describe_program_entry(entry: &Entry, tensors: Option<&Tensors>) -> String {
+    let ty = |value: Option<&EntryValue>, tensor: Option<&Interface>| match tensor {
+        Some(tensor) => tensor::title(tensor),
+        None => type_text(value),
+    };
+    let mut out = format!("entry point {}\n", entry.name);
+    // Writing to a string does not fail.
+    for (number, parameter) in entry.parameters.iter().enumerate() {
+        let tensor = tensors.and_then(|t| t.parameters.get(number));
+        let ty = ty(parameter.value.as_ref(), tensor);
+        let _ = writeln!(out, "  argument {number} {}: {ty}", parameter.name);
+    }
+    for (number, result) in entry.results.iter().enumerate() {
+        let tensor = tensors.and_then(|t| t.results.get(number));
+        let ty = ty(result.value.as_ref(), tensor);
+        let _ = writeln!(out, "  result {number}: {ty}");
+    }
+    out
+}
