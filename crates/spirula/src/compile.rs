@@ -160,6 +160,10 @@ pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
         }
         InputKind::Mlir => {
             let module = mlir::parse(bytes).map_err(CompileError::read)?;
+            let faults = spirula_stablehlo::verify(&module);
+            if !faults.is_empty() {
+                return Err(CompileError::all(Stage::Read, faults));
+            }
             Ok(Input::StableHlo(kind, Box::new(module)))
         }
         InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),

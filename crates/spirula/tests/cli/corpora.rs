@@ -15,7 +15,7 @@ const FOLDERS: &[(&str, &str, u32)] = &[
     ("stablehlo/seeds", "", 4),
     ("stablehlo/syntax", "", 65),
     ("stablehlo/torch", "", 10),
-    ("stablehlo/testdata", "testdata/a", 100),
+    ("stablehlo/testdata", "testdata/a", 70),
     ("stablehlo/models", "models/elt", 20),
     ("stablehlo/models", "models/reduce", 10),
 ];

@@ -133,7 +133,8 @@ fn functions_check_themselves() {
     scratch.file("m/checks.mlir", format!("{right}// -----\n{wrong}"));
     scratch.file("m/one.mlir", right);
     let told = lines(&scratch.text("m"));
-    let failed = "FAILED m/checks.mlir:1:f: check 0: element 1 of 2xf32 is 4.0, expected 5.0";
+    let failed = "FAILED m/checks.mlir:1:f: check 0: 1 of 2 numbers differ; first at 1: got 4.0, \
+                  want 5.0; largest difference 1.000e0";
     assert_eq!(told, [failed, "2 passed, 1 failed, 0 unsupported"]);
 }
 

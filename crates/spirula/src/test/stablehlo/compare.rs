@@ -5,14 +5,22 @@ use super::tensor::Tensor;
 use spirula_runtime::data::Number;
 use spirula_stablehlo::translate::Element;
 
-/// Compares two tensors. Floats may differ by `within`; integers are equal, NaN equals NaN, an
-/// infinity itself. At most the share `mismatch` of the elements may differ more. `title` is what
+/// When two elements count as equal. Integers are equal; NaN equals NaN, an infinity itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Floats differ by no more than this.
+    Within(f64),
+    /// One float is reached from the other by no more steps of its format than this.
+    Steps(u64),
+}
+
+/// Compares two tensors; at most the share `mismatch` of the elements may differ. `title` is what
 /// the first is called.
 pub fn compare(
     title: &str,
     got: &Tensor,
     want: &Tensor,
-    within: f64,
+    rule: Rule,
     mismatch: f64,
 ) -> Result<(), Outcome> {
     let is_same = got.element == want.element && got.shape == want.shape;
@@ -22,7 +30,7 @@ pub fn compare(
     }
     let (mut different, mut first, mut largest) = (0_usize, None, 0.0_f64);
     for (at, (g, w)) in got.numbers().zip(want.numbers()).enumerate() {
-        if is_equal(g, w, within) {
+        if is_equal(g, w, rule, got.element) {
             continue;
         }
         different += 1;
@@ -41,18 +49,35 @@ pub fn compare(
     )))
 }
 
-fn is_equal(got: Number, want: Number, within: f64) -> bool {
-    match (got, want) {
-        (Number::Float(g), Number::Float(w)) => {
-            let is_near = g.is_finite() && w.is_finite() && (g - w).abs() <= within;
-            is_near || g == w || (g.is_nan() && w.is_nan())
-        }
-        _ => got == want,
+fn is_equal(got: Number, want: Number, rule: Rule, element: Element) -> bool {
+    let (g, w) = match (got, want) {
+        (Number::Float(g), Number::Float(w)) => (g, w),
+        _ => return got == want,
+    };
+    if g == w || (g.is_nan() && w.is_nan()) {
+        return true;
     }
+    let are_finite = g.is_finite() && w.is_finite();
+    are_finite
+        && match rule {
+            Rule::Within(most) => (g - w).abs() <= most,
+            Rule::Steps(most) => {
+                let steps = place(g, element).abs_diff(place(w, element));
+                steps <= most.into()
+            }
+        }
 }
 
-/// A number as messages show it.
-pub fn text(number: Number) -> String {
+/// Where a float stands in the order of those of its format; both zeros stand at 0.
+fn place(x: f64, element: Element) -> i128 {
+    let Element::Float(float) = element.part() else {
+        return 0;
+    };
+    let magnitude = i128::from(float.format().encode(x.abs()));
+    if x < 0.0 { -magnitude } else { magnitude }
+}
+
+fn text(number: Number) -> String {
     match number {
         Number::Int(n) => n.to_string(),
         Number::Float(x) => format!("{x:?}"),
@@ -99,14 +124,15 @@ mod tests {
         }
     }
 
-    fn agree(name: &str, got: &[f64], want: &[f64], within: f64, mismatch: f64) -> bool {
+    fn agree(name: &str, got: &[f64], want: &[f64], rule: Rule, mismatch: f64) -> bool {
         let (got, want) = (tensor(name, got), tensor(name, want));
-        compare("x", &got, &want, within, mismatch).is_ok()
+        compare("x", &got, &want, rule, mismatch).is_ok()
     }
 
     #[test]
     fn differences_within_and_beyond() {
-        let within = |got: &[f64], want: &[f64]| agree("f32", got, want, 0.5, 0.0);
+        let near = Rule::Within(0.5);
+        let within = |got: &[f64], want: &[f64]| agree("f32", got, want, near, 0.0);
         assert!(within(&[1.0, 2.0], &[1.5, 1.5]));
         assert!(!within(&[1.0, 2.0], &[1.75, 2.0]));
         let (inf, nan) = (f64::INFINITY, f64::NAN);
@@ -114,10 +140,25 @@ mod tests {
         assert!(!within(&[inf], &[1.0]));
         assert!(!within(&[inf], &[-inf]));
         assert!(!within(&[1.0], &[nan]));
-        assert!(agree("f32", &[1.0, 9.0], &[1.0, 2.0], 0.5, 0.5));
-        assert!(!agree("i32", &[1.0], &[2.0], 9.0, 0.0));
-        assert!(!agree("c64", &[1.0, 1.0], &[1.0, 2.0], 0.5, 0.0));
-        assert!(agree("c64", &[1.0, 1.0], &[1.0, 2.0], 0.5, 0.5));
+        assert!(agree("f32", &[1.0, 9.0], &[1.0, 2.0], near, 0.5));
+        assert!(!agree("i32", &[1.0], &[2.0], Rule::Within(9.0), 0.0));
+        assert!(!agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.0));
+        assert!(agree("c64", &[1.0, 1.0], &[1.0, 2.0], near, 0.5));
+    }
+
+    #[test]
+    fn steps_between_floats() {
+        let at = |bits: u32| f64::from(f32::from_bits(bits));
+        let one = 1.0_f32.to_bits();
+        let steps = |got: f64, want: f64| agree("f32", &[got], &[want], Rule::Steps(3), 0.0);
+        assert!(steps(at(one + 3), 1.0));
+        assert!(steps(at(one - 3), 1.0));
+        assert!(!steps(at(one + 4), 1.0));
+        assert!(steps(-0.0, 0.0));
+        assert!(steps(-at(1), at(2)));
+        assert!(!steps(-at(2), at(2)));
+        assert!(agree("bf16", &[1.0], &[1.0234375], Rule::Steps(3), 0.0));
+        assert!(!agree("bf16", &[1.0], &[1.03125], Rule::Steps(3), 0.0));
     }
 
     #[test]
@@ -126,7 +167,7 @@ mod tests {
             tensor("c64", &[1.0, 2.0, 3.0, 4.0]),
             tensor("c64", &[1.0, 2.0, 3.5, 4.0]),
         );
-        let told = compare("result 0", &got, &want, 0.0, 0.0).unwrap_err();
+        let told = compare("result 0", &got, &want, Rule::Within(0.0), 0.0).unwrap_err();
         let text = "result 0: 1 of 4 numbers differ; first at 2: got 3.0, want 3.5; largest \
                     difference 5.000e-1";
         assert_eq!(told, Outcome::failed(text));

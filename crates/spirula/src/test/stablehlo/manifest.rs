@@ -2,7 +2,7 @@
 
 use super::super::Outcome;
 use super::super::session::{number, read};
-use super::compare::{compare, largest, means};
+use super::compare::{Rule, compare, largest, means};
 use super::inputs::{Argument, make};
 use super::tensor::{Tensor, element_named};
 use serde::Deserialize;
@@ -119,7 +119,8 @@ impl Manifest {
             _ => return Err(Outcome::failed("the manifest names no file of a result")),
         };
         let scale = want.absmax.unwrap_or_else(|| largest(&expected));
-        compare(title, &got, &expected, want.tol * scale, want.mismatch)
+        let rule = Rule::Within(want.tol * scale);
+        compare(title, &got, &expected, rule, want.mismatch)
     }
 }
 

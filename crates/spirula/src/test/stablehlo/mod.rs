@@ -13,11 +13,12 @@ mod tensor;
 
 use super::session::{self, read};
 use super::{Loaded, Outcome, Suite};
+use compare::{Rule, compare};
 use manifest::Manifest;
 use spirula::{CompileOptions, Output, Tensors};
 use spirula_program::{Program, RunError, Session, Value};
 use spirula_runtime::DeviceMachine;
-use spirula_stablehlo::translate::Check;
+use spirula_stablehlo::translate::{Check, Likeness};
 use std::fs;
 use std::path::{Path, PathBuf};
 use tensor::Tensor;
@@ -208,22 +209,14 @@ fn check(checks: &[Check], given: &[Value]) -> Result<(), Outcome> {
         else {
             return Err(Outcome::failed("there are fewer results than checks name"));
         };
-        if found.shape != expected.shape || found.bytes.len() != expected.bytes.len() {
-            return Err(Outcome::failed(format!(
-                "check {number}: the shapes differ"
-            )));
-        }
-        if let Some(at) = check.first_difference(found.elements(), expected.elements()) {
-            let tensor = |value: &Value| Tensor::of_value(check.element, value.clone());
-            let (found, expected) = (tensor(found)?, tensor(expected)?);
-            let text = |tensor: &Tensor| tensor.numbers().nth(at).map(compare::text);
-            return Err(Outcome::failed(format!(
-                "check {number}: element {at} of {} is {}, expected {}",
-                found.title(),
-                text(&found).unwrap_or_default(),
-                text(&expected).unwrap_or_default(),
-            )));
-        }
+        let tensor = |value: &Value| Tensor::of_value(check.element, value.clone());
+        let rule = match check.likeness {
+            Likeness::Equal => Rule::Within(0.0),
+            Likeness::Within(most) => Rule::Within(most),
+            Likeness::Ulps(most) => Rule::Steps(most),
+        };
+        let title = format!("check {number}");
+        compare(&title, &tensor(found)?, &tensor(expected)?, rule, 0.0)?;
     }
     Ok(())
 }
