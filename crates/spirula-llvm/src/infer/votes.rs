@@ -37,14 +37,14 @@ fn storable(module: &Module, ty: Type, depth: u32) -> bool {
         return false;
     }
     match module.types.kind(ty) {
-        TypeKind::Int(width) => *width <= 64,
+        TypeKind::Int(_) => true,
         TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => true,
         TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
         TypeKind::Vector {
             element,
-            len,
             scalable: false,
-        } => *len <= 16 && storable(module, *element, depth + 1),
+            ..
+        } => storable(module, *element, depth + 1),
         TypeKind::Array { element, .. } => storable(module, *element, depth + 1),
         TypeKind::Struct {
             fields: Some(fields),

@@ -163,7 +163,8 @@ impl Needs<'_> {
                     8 => self.capability(Capability::Int8),
                     16 => self.capability(Capability::Int16),
                     64 => self.capability(Capability::Int64),
-                    _ => {}
+                    32 => {}
+                    _ => self.capability(Capability::ArbitraryPrecisionIntegersALTERA),
                 },
                 // Those of another encoding than IEEE's have it as an operand.
                 Op::TypeFloat if inst.operands().len() > 1 => {}

@@ -18,6 +18,7 @@ use spirula_spirv::{Id, IdMap};
 
 /// Nesting of constants beyond which they are refused.
 const MAX_DEPTH: u32 = 255;
+
 /// Members of a constant beyond which its instruction would be too long.
 const MAX_MEMBERS: usize = 65_532;
 
@@ -217,6 +218,9 @@ impl Translator<'_> {
                 Ok(self.scalar_constant(id, shape.width, *bits))
             }
             ConstKind::Zero => Ok(self.zero(shape)),
+            ConstKind::Wide(words) if shape.width > 64 => {
+                Ok(self.wide_constant(id, shape.width, words))
+            }
             ConstKind::Undef | ConstKind::Poison => Ok(self.b.undef(id)),
             ConstKind::Data(_) => {
                 let bits: Vec<u64> = module
@@ -247,8 +251,25 @@ impl Translator<'_> {
     pub(super) fn scalar_constant(&mut self, ty: Id, width: u32, bits: u64) -> Id {
         match bits {
             0 => self.b.constant_null(ty),
+            // All bits of a wider integer.
+            u64::MAX if width > 64 => {
+                let words = vec![u64::MAX; width.div_ceil(64) as usize];
+                self.wide_constant(ty, width, &words)
+            }
+            _ if width > 64 => self.wide_constant(ty, width, &[bits]),
             _ => self.b.constant_bits(ty, width, bits),
         }
+    }
+
+    /// An integer of more than 64 bits, least significant word first.
+    fn wide_constant(&mut self, ty: Id, width: u32, words: &[u64]) -> Id {
+        let halves = words.iter().flat_map(|w| [*w as u32, (*w >> 32) as u32]);
+        let count = width.div_ceil(32) as usize;
+        let mut words: Vec<u32> = halves.chain(std::iter::repeat(0)).take(count).collect();
+        if let (Some(last), rest @ 1..) = (words.last_mut(), width % 32) {
+            *last &= (1 << rest) - 1;
+        }
+        self.b.constant(Op::Constant, ty, &words)
     }
 
     /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.

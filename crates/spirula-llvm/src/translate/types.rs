@@ -18,8 +18,8 @@ use spirula_spirv::{Id, IdMap};
 /// Nesting of aggregates that SPIR-V guarantees (specification, section 2.17).
 const MAX_DEPTH: u32 = 255;
 
-/// Members of a structure beyond which its instruction would be too long.
-const MAX_MEMBERS: usize = 65_000;
+/// Members of a structure that SPIR-V guarantees (specification, section 2.17).
+const MAX_MEMBERS: usize = 16_383;
 
 /// What the lanes of a [`Shape`] are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +103,7 @@ impl Shape {
 
     /// The integer that truth values are packed into in memory; none for what is kept as it is.
     pub(super) fn packed(self) -> Option<Shape> {
-        let many = self.elem == Elem::Bool && self.lanes > 1;
+        let many = self.elem == Elem::Bool && self.lanes > 1 && self.lanes <= 64;
         many.then(|| Shape {
             bits: self.lanes,
             ..Shape::int(self.lanes.next_power_of_two().max(8), 1)
@@ -121,12 +121,25 @@ impl Shape {
     }
 }
 
-/// The lanes that SPIR-V has for a vector of so many.
+/// Lanes of a vector beyond which it is refused.
+const MAX_LANES: u32 = 4096;
+
+/// Bits of an integer beyond which it is refused.
+const MAX_BITS: u32 = 4096;
+
+/// Extensions that have integers of any width.
+const ANY_WIDTH: [&str; 2] = [
+    "SPV_ALTERA_arbitrary_precision_integers",
+    "SPV_INTEL_arbitrary_precision_integers",
+];
+
+/// The lanes that SPIR-V has for a vector of so many; above 16 with an extension.
 pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
     match lanes {
         1..=4 => Some(lanes),
         5..=8 => Some(8),
         9..=16 => Some(16),
+        17..=MAX_LANES => Some(lanes),
         _ => None,
     }
 }
@@ -172,6 +185,9 @@ impl Translator<'_> {
         let (elem, bits, width) = match *self.module.types.kind(element) {
             TypeKind::Int(1) => (Elem::Bool, 1, 0),
             TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, bits.next_power_of_two().max(8)),
+            TypeKind::Int(bits) if bits <= MAX_BITS && self.may_be_of_any_width() => {
+                (Elem::Int, bits, bits)
+            }
             TypeKind::Half => (Elem::Float, 16, 16),
             TypeKind::BFloat => (Elem::Brain, 16, 16),
             TypeKind::Float => (Elem::Float, 32, 32),
@@ -183,8 +199,16 @@ impl Translator<'_> {
             bits,
             width,
             lanes,
-            padded: padded_lanes(lanes)?,
+            padded: padded_lanes(lanes).filter(|lanes| self.may_have_lanes(*lanes))?,
         })
+    }
+
+    fn may_be_of_any_width(&self) -> bool {
+        ANY_WIDTH.iter().any(|name| self.may_use(name))
+    }
+
+    fn may_have_lanes(&self, lanes: u32) -> bool {
+        lanes <= 16 || self.may_use("SPV_EXT_long_vector")
     }
 
     /// The shape of a type that has to have one.
@@ -209,7 +233,14 @@ impl Translator<'_> {
         if shape.padded == 1 {
             return scalar;
         }
-        let id = self.b.vector(scalar, shape.padded);
+        let id = match shape.padded {
+            0..=16 => self.b.vector(scalar, shape.padded),
+            lanes => {
+                let lanes = self.u32(lanes);
+                let words = [scalar.word(), lanes.word()];
+                self.b.ty(Op::TypeVectorIdEXT, &words)
+            }
+        };
         self.types.first_member.set(id, Some(scalar));
         id
     }
@@ -316,6 +347,9 @@ impl Translator<'_> {
                 padded: 1,
                 ..
             }) => self.byte(),
+            Some(shape) if shape.elem == Elem::Bool && shape.packed().is_none() => {
+                return Err(refuse("vectors of more than 64 truth values in memory"));
+            }
             Some(shape) => self.shape_type(shape.packed().unwrap_or(shape)),
             None => self.aggregate_type(ty, depth)?,
         };
@@ -405,7 +439,9 @@ impl Translator<'_> {
             TypeKind::Vector { element, .. } if types.is_pointer_like(*element) => {
                 "vectors of pointers have no counterpart in SPIR-V".to_owned()
             }
-            TypeKind::Vector { element, len, .. } => match padded_lanes(*len) {
+            TypeKind::Vector { element, len, .. } => match padded_lanes(*len)
+                .filter(|lanes| self.may_have_lanes(*lanes))
+            {
                 None => format!("vectors of {len} lanes are longer than SPIR-V allows"),
                 Some(_) => return self.no_type(*element),
             },

@@ -3,8 +3,8 @@ target triple = "spir64-unknown-unknown"
 
 @chosen = ifunc void (), ptr @several
 
-define spir_func i128 @wide(i128 %a) {
-  ret i128 %a
+define spir_func fp128 @wide(fp128 %a) {
+  ret fp128 %a
 }
 
 define spir_func void @several(i64 %n, ptr %f, i32 %x, ptr addrspace(1) %p) {

@@ -63,3 +63,23 @@ define spir_func float @single(<1 x float> %v) {
   %y = bitcast <1 x float> %w to float
   ret float %y
 }
+
+define spir_func i128 @wide(i128 %a, <4 x i32> %v) {
+  %sum = add i128 %a, 340282366920938463463374607431768211455
+  %other = bitcast <4 x i32> %v to i128
+  %both = xor i128 %sum, %other
+  switch i128 %both, label %rest [
+    i128 36893488147419103232, label %two
+  ]
+two:
+  ret i128 18446744073709551616
+rest:
+  %less = icmp slt i128 %both, 0
+  %small = sext i1 %less to i128
+  ret i128 %small
+}
+
+define spir_func <20 x i32> @long(<20 x i32> %a, <20 x i32> %b) {
+  %product = mul <20 x i32> %a, %b
+  ret <20 x i32> %product
+}

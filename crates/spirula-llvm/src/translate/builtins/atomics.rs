@@ -37,7 +37,8 @@ impl AtomicKind {
         Some(Op::AtomicIAdd),
         Some(Op::AtomicIAdd),
     ]);
-    pub(super) const SUB: Self = integer(Op::AtomicISub, Op::AtomicISub);
+    const SUBTRACTION: [Option<Op>; 3] = [None, Some(Op::AtomicISub), Some(Op::AtomicISub)];
+    pub(super) const SUB: Self = AtomicKind::Update(Self::SUBTRACTION);
     pub(super) const AND: Self = integer(Op::AtomicAnd, Op::AtomicAnd);
     pub(super) const OR: Self = integer(Op::AtomicOr, Op::AtomicOr);
     pub(super) const XOR: Self = integer(Op::AtomicXor, Op::AtomicXor);
@@ -103,10 +104,18 @@ impl Body<'_, '_> {
                     (_, true) => ops[1],
                     _ => ops[2],
                 };
+                let mut value = self.atomic_value(&site, call, 1)?;
+                // Floats are subtracted by adding.
+                let op = match (op, ops == AtomicKind::SUBTRACTION) {
+                    (None, true) => {
+                        value = self.op(Op::FNegate, ty, [value]);
+                        Some(Op::AtomicFAddEXT)
+                    }
+                    _ => op,
+                };
                 let Some(op) = op else {
                     return Err(refuse("there is no such atomic operation on floats"));
                 };
-                let value = self.atomic_value(&site, call, 1)?;
                 let id = self.op(op, ty, [pointer, scope, semantics, value]);
                 Ok(Some(id))
             }

@@ -1,6 +1,6 @@
 //! Terminators.
 
-use crate::ir::Inst;
+use crate::ir::{ConstKind, Inst, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
@@ -58,13 +58,12 @@ impl Body<'_, '_> {
         let default = self.label(targets[0]);
         let mut words = vec![selector.word(), default.word()];
         for (case, &target) in operands[1..].iter().zip(&targets[1..]) {
-            let Some(value) = self.t.module.as_u64(*case) else {
+            let Some(number) = self.case_words(*case) else {
                 return Err(refuse("a case that is no number"));
             };
-            words.push(value as u32);
-            if shape.width > 32 {
-                words.push((value >> 32) as u32);
-            }
+            let count = shape.width.div_ceil(32) as usize;
+            let number = number.into_iter().chain(std::iter::repeat(0));
+            words.extend(number.take(count));
             words.push(self.label(target).word());
         }
         if words.len() > MAX_WORDS {
@@ -75,6 +74,18 @@ impl Body<'_, '_> {
         }
         self.t.b.effect(Op::Switch, &words);
         Ok(())
+    }
+
+    /// The words of a case, least significant first.
+    fn case_words(&self, case: Value) -> Option<Vec<u32>> {
+        let constants = &self.t.module.consts;
+        let words = match constants.kind(case.as_const()?) {
+            ConstKind::Int(value) => vec![*value],
+            ConstKind::Wide(words) => words.to_vec(),
+            _ => return None,
+        };
+        let halves = words.iter().flat_map(|w| [*w as u32, (*w >> 32) as u32]);
+        Some(halves.collect())
     }
 
     fn switch_on_bool(&mut self, inst: Inst) -> Lowered<()> {

@@ -28,11 +28,13 @@ pub(super) fn is_class(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Opti
         return Err(refuse("the classes have to be a constant"));
     };
     let shape = body.shape_of(call.arg(0)?)?;
-    if shape.elem != Elem::Float {
+    if !shape.is_float() {
         return Err(refuse("the operand is no float"));
     }
     let value = body.value(call.arg(0)?)?;
     let found = match covered(classes) {
+        // The instructions are for floats that there is arithmetic on.
+        _ if shape.elem == Elem::Brain => body.in_ranges(shape, value, classes)?,
         Some(ops) => body.asked(shape, value, &ops),
         None => match covered(ALL & !classes) {
             Some(ops) => {
@@ -59,13 +61,18 @@ fn covered(classes: u64) -> Option<Vec<Op>> {
     (rest == 0).then_some(ops)
 }
 
-/// The representations of each class of floats of a width, by the bit of the class.
-fn ranges(width: u32) -> [Range; 10] {
-    let fraction = match width {
-        16 => 10,
-        32 => 23,
+/// The bits of the fraction of a float.
+fn fraction_bits(shape: Shape) -> u32 {
+    match (shape.elem, shape.width) {
+        (Elem::Brain, _) => 7,
+        (_, 16) => 10,
+        (_, 32) => 23,
         _ => 52,
-    };
+    }
+}
+
+/// The representations of each class of floats of a width, by the bit of the class.
+fn ranges(width: u32, fraction: u32) -> [Range; 10] {
     let sign = 1u64 << (width - 1);
     let infinity = (sign - 1) & !((1 << fraction) - 1);
     let (quiet, normal) = (infinity | 1 << (fraction - 1), 1 << fraction);
@@ -110,7 +117,7 @@ impl Body<'_, '_> {
         let magnitude = self.t.splat(int, (1 << (shape.width - 1)) - 1);
         let magnitude = self.op(Op::BitwiseAnd, ty, [bits, magnitude]);
         let mut found = self.t.zero(int.as_bool());
-        for (class, (from, to)) in ranges(shape.width).into_iter().enumerate() {
+        for (class, (from, to)) in ranges(shape.width, fraction_bits(shape)).into_iter().enumerate() {
             if classes >> class & 1 == 0 {
                 continue;
             }
@@ -131,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_representation_has_one_class() {
-        let all = ranges(16);
+        let all = ranges(16, 10);
         for bits in 0..=u64::from(u16::MAX) {
             let magnitude = bits & 0x7fff;
             let found = all.iter().enumerate().filter(|(class, range)| {

@@ -65,7 +65,7 @@ fn ends(shape: Shape, signed: bool) -> [u64; 2] {
 impl Body<'_, '_> {
     fn saturated_conversion(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int {
+        if shape.elem != Elem::Int || shape.width > 64 {
             return Err(refuse(format!("the result is of {} bits", shape.bits)));
         }
         let from = self.shape_of(call.arg(0)?)?;
@@ -94,7 +94,7 @@ impl Body<'_, '_> {
 
     fn saturated(&mut self, number: u32, signed: bool, call: &Call<'_>) -> Lowered<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int {
+        if shape.elem != Elem::Int || shape.width > 64 {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
@@ -112,7 +112,7 @@ impl Body<'_, '_> {
 
     fn saturated_shift(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
         let shape = self.result_shape(call.inst)?;
-        if shape.elem != Elem::Int {
+        if shape.elem != Elem::Int || shape.width > 64 {
             return Err(refuse(format!("the operands are of {} bits", shape.bits)));
         }
         let value = self.value(call.arg(0)?)?;
