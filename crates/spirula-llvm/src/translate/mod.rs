@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `translator` | the state of a translation, and its order |
 //! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
+//! | `assembly` | inline assembly |
 //! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `body` | blocks, phis and access to values within one function |
@@ -24,6 +25,7 @@
 //!
 //! Cost: linear in the size of the module, and for entry points in the functions that they reach.
 
+mod assembly;
 mod body;
 mod builtins;
 mod capabilities;

@@ -1,5 +1,6 @@
 //! The state of a translation, and its order.
 
+use super::assembly::Assembly;
 use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
 use super::extensions::Extensions;
@@ -60,6 +61,8 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         called: vec![false; module.functions.len()],
         marked: vec![0; module.consts.len()],
         decorated: FxHashSet::default(),
+        assemblies: vec![None; module.inline_asm.len()],
+        assembly_target: None,
         diagnostics: Vec::new(),
     };
     translator.check_names();
@@ -111,6 +114,9 @@ pub(super) struct Translator<'m> {
     pub(super) called: Vec<bool>,
     /// By constant: one more than the last function whose uses it was added to.
     pub(super) marked: Vec<u32>,
+    /// By number: inline assembly made so far.
+    pub(super) assemblies: Vec<Option<Assembly>>,
+    pub(super) assembly_target: Option<Id>,
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<Diagnostic>,

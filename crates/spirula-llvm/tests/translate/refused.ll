@@ -8,7 +8,6 @@ define spir_func fp128 @wide(fp128 %a) {
 }
 
 define spir_func void @several(i64 %n, ptr %f, i32 %x, ptr addrspace(1) %p) {
-  call void asm sideeffect "nop", ""()
   %y = va_arg ptr %f, i32
   %z = call i32 @llvm.unheard.of.i32(i32 %y)
   %v = getelementptr i32, ptr %f, <2 x i64> zeroinitializer

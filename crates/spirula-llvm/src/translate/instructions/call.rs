@@ -1,7 +1,6 @@
 //! Calls.
 
-use crate::ir::Inst;
-use crate::ir::{Func, Type};
+use crate::ir::{ConstKind, Func, Inst, Type};
 use crate::translate::body::Body;
 use crate::translate::builtins::{Call, Callee};
 use crate::translate::refusal::{Lowered, refuse};
@@ -15,15 +14,9 @@ impl Body<'_, '_> {
             .callee(inst)
             .and_then(|value| value.as_const());
         let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
-            let inline = callee.is_some_and(|constant| {
-                matches!(
-                    self.t.module.consts.kind(constant),
-                    crate::ir::ConstKind::InlineAsm(_)
-                )
-            });
-            return match inline {
-                true => Err(refuse("inline assembly has no counterpart in SPIR-V")),
-                false => self.call_pointer(inst),
+            return match callee.map(|constant| self.t.module.consts.kind(constant)) {
+                Some(ConstKind::InlineAsm(number)) => self.call_assembly(inst, *number),
+                _ => self.call_pointer(inst),
             };
         };
         let target = self.t.callee(func);
@@ -64,6 +57,17 @@ impl Body<'_, '_> {
             Callee::Spirv(demangled) => demangled.name == "__spirv_SpecConstant",
             _ => false,
         }
+    }
+
+    fn call_assembly(&mut self, inst: Inst, number: u32) -> Lowered<Option<Id>> {
+        let assembly = self.t.assembly(number)?;
+        let mut words = vec![assembly.id.word()];
+        let arguments = self.function.arguments(inst);
+        for (&argument, &ty) in arguments.iter().zip(&assembly.params) {
+            words.push(self.value_as(argument, ty)?.word());
+        }
+        let id = self.t.b.value(Op::AsmCallINTEL, assembly.result, &words);
+        Ok((self.function.inst(inst).ty != Type::VOID).then_some(id))
     }
 
     /// A call through a pointer: of the extension SPV_INTEL_function_pointers.

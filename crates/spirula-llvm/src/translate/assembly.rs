@@ -1,0 +1,76 @@
+//! Inline assembly: of the extension SPV_INTEL_inline_assembly.
+
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use super::types::push_string;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::Section;
+
+/// Bytes of assembly beyond which an instruction would be too long.
+const MAX_TEXT: usize = 100_000;
+
+/// Assembly that was made, with the types of its operands.
+#[derive(Clone, Debug)]
+pub(super) struct Assembly {
+    pub(super) id: Id,
+    pub(super) result: Id,
+    pub(super) params: Vec<Id>,
+}
+
+impl Translator<'_> {
+    /// The assembly of a number in the module, made at its first use.
+    pub(super) fn assembly(&mut self, number: u32) -> Lowered<Assembly> {
+        let module = self.module;
+        if let Some(Some(made)) = self.assemblies.get(number as usize) {
+            return Ok(made.clone());
+        }
+        let Some(asm) = module.inline_asm.get(number as usize) else {
+            return Err(refuse("there is no such inline assembly"));
+        };
+        if asm.text.len() + asm.constraints.len() > MAX_TEXT {
+            return Err(refuse("the inline assembly is too long"));
+        }
+        let Some((result, params, false)) = module.types.signature(asm.function_type) else {
+            return Err(refuse("inline assembly of any number of operands"));
+        };
+        let result = self.register_type(result)?;
+        let mut types = Vec::with_capacity(params.len());
+        for &param in params {
+            types.push(self.register_type(param)?);
+        }
+        let ty = self.b.function_type(result, &types);
+        let target = self.assembly_target();
+        let id = self.b.fresh_id();
+        let mut words = [result, id, ty, target].map(Id::word).to_vec();
+        push_string(&mut words, &asm.text);
+        push_string(&mut words, &asm.constraints);
+        self.b.push(Section::Globals, Op::AsmINTEL, &words);
+        self.b.set_type_of(id, result);
+        if asm.side_effect {
+            self.b.decorate(id, Decoration::SideEffectsINTEL, &[]);
+        }
+        let made = Assembly {
+            id,
+            result,
+            params: types,
+        };
+        self.assemblies[number as usize] = Some(made.clone());
+        Ok(made)
+    }
+
+    /// What the assembly is for: the module's triple.
+    fn assembly_target(&mut self) -> Id {
+        if let Some(id) = self.assembly_target {
+            return id;
+        }
+        let triple = self.options.triple.as_deref();
+        let id = self.b.fresh_id();
+        let mut words = vec![id.word()];
+        push_string(&mut words, triple.unwrap_or(&self.module.triple));
+        self.b.push(Section::Globals, Op::AsmTargetINTEL, &words);
+        self.assembly_target = Some(id);
+        id
+    }
+}
