@@ -1,6 +1,7 @@
 //! The body of one function: blocks, phis, and access to values.
 
 use super::constants::space_cast;
+use super::debug::Located;
 use super::functions::Signature;
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
@@ -39,6 +40,12 @@ pub(super) struct Body<'t, 'm> {
     current: Id,
     /// Casts made in the block being written: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
+    /// Whether debug information is kept.
+    pub(super) debugs: bool,
+    /// Where the instruction before came from.
+    pub(super) located: Located,
+    /// The first debug record that was not looked at so far.
+    pub(super) next_record: usize,
 }
 
 impl<'t, 'm> Body<'t, 'm> {
@@ -66,6 +73,9 @@ impl<'t, 'm> Body<'t, 'm> {
             rounds: vec![0; function.blocks.len()],
             round: 0,
             casts: Vec::new(),
+            debugs: t.has_debug(),
+            located: Located::default(),
+            next_record: 0,
             t,
         }
     }
@@ -90,6 +100,7 @@ impl<'t, 'm> Body<'t, 'm> {
     }
 
     fn instruction(&mut self, block: Block, inst: Inst) {
+        self.locate(inst);
         let before = self.t.b.module().bound();
         let opcode = self.function.inst(inst).opcode;
         let made = match opcode {
@@ -393,6 +404,7 @@ impl<'t, 'm> Body<'t, 'm> {
         self.t.b.begin_block(label);
         self.current = label;
         self.casts.clear();
+        self.located = Located::default();
     }
 
     /// Label of the block being written.

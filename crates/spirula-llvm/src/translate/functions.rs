@@ -125,6 +125,7 @@ impl<'m> Translator<'m> {
             let name = self.module.function_name(func);
             self.b.linkage(signature.id, name, LinkageType::Export);
         }
+        self.debug_function(func);
         Body::new(self, func, signature, &params).translate();
         self.b.end_function();
     }

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | `translator` | the state of a translation, and its order |
 //! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
+//! | `debug` | debug information |
 //! | `assembly` | inline assembly |
 //! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
@@ -30,6 +31,7 @@ mod body;
 mod builtins;
 mod capabilities;
 mod constants;
+mod debug;
 mod decorations;
 mod extensions;
 mod functions;

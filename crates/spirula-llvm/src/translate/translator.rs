@@ -3,6 +3,7 @@
 use super::assembly::Assembly;
 use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
+use super::debug::Debug;
 use super::extensions::Extensions;
 use super::functions::Signature;
 use super::globals::GlobalState;
@@ -10,7 +11,7 @@ use super::handles::upgraded;
 use super::types::TypeTable;
 use crate::infer::Pointees;
 use crate::ir::{Func, Module};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Version;
@@ -21,7 +22,7 @@ use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
 /// How a module is translated.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// What the module is for. Without a target it is for any consumer, and of the first version
     /// of SPIR-V from 1.4 on that has what it needs.
@@ -30,6 +31,19 @@ pub struct Options {
     pub triple: Option<String>,
     /// The extensions that the module may use.
     pub extensions: Extensions,
+    /// Whether debug information is kept.
+    pub debug: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            target: None,
+            triple: None,
+            extensions: Extensions::All,
+            debug: true,
+        }
+    }
 }
 
 /// Translates a module to SPIR-V for OpenCL environments.
@@ -63,6 +77,8 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         decorated: FxHashSet::default(),
         assemblies: vec![None; module.inline_asm.len()],
         assembly_target: None,
+        debug: Debug::new(module),
+        texts: FxHashMap::default(),
         diagnostics: Vec::new(),
     };
     translator.check_names();
@@ -117,6 +133,9 @@ pub(super) struct Translator<'m> {
     /// By number: inline assembly made so far.
     pub(super) assemblies: Vec<Option<Assembly>>,
     pub(super) assembly_target: Option<Id>,
+    pub(super) debug: Debug,
+    /// Strings of debug information made so far.
+    pub(super) texts: FxHashMap<String, Id>,
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -131,6 +150,7 @@ impl Translator<'_> {
         self.b.memory_model(addressing, MemoryModel::OpenCL);
         self.source_language();
         self.global_variables();
+        self.debug_units();
         self.function_declarations();
         for func in self.module.function_ids() {
             if !self.module.function(func).is_declaration() {

@@ -439,12 +439,12 @@ impl Translator<'_> {
             TypeKind::Vector { element, .. } if types.is_pointer_like(*element) => {
                 "vectors of pointers have no counterpart in SPIR-V".to_owned()
             }
-            TypeKind::Vector { element, len, .. } => match padded_lanes(*len)
-                .filter(|lanes| self.may_have_lanes(*lanes))
-            {
-                None => format!("vectors of {len} lanes are longer than SPIR-V allows"),
-                Some(_) => return self.no_type(*element),
-            },
+            TypeKind::Vector { element, len, .. } => {
+                match padded_lanes(*len).filter(|lanes| self.may_have_lanes(*lanes)) {
+                    None => format!("vectors of {len} lanes are longer than SPIR-V allows"),
+                    Some(_) => return self.no_type(*element),
+                }
+            }
             kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
         })
     }

@@ -117,7 +117,10 @@ impl Body<'_, '_> {
         let magnitude = self.t.splat(int, (1 << (shape.width - 1)) - 1);
         let magnitude = self.op(Op::BitwiseAnd, ty, [bits, magnitude]);
         let mut found = self.t.zero(int.as_bool());
-        for (class, (from, to)) in ranges(shape.width, fraction_bits(shape)).into_iter().enumerate() {
+        for (class, (from, to)) in ranges(shape.width, fraction_bits(shape))
+            .into_iter()
+            .enumerate()
+        {
             if classes >> class & 1 == 0 {
                 continue;
             }

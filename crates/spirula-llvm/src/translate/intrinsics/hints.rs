@@ -66,6 +66,16 @@ pub(super) fn variable_annotation(body: &mut Body<'_, '_>, call: &Call<'_>) -> M
     annotation(body, call).map(|_| None)
 }
 
+/// `llvm.dbg.declare(address, variable, expression)`
+pub(super) fn debug_declare(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.debug_call(true, call.args)
+}
+
+/// `llvm.dbg.value(value, variable, expression)`
+pub(super) fn debug_value(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.debug_call(false, call.args)
+}
+
 impl Body<'_, '_> {
     /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero.
     fn lifetime(&mut self, op: Op, call: &Call<'_>) -> Made {

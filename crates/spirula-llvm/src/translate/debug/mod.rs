@@ -1,0 +1,220 @@
+//! Debug information as OpenCL.DebugInfo.100 has it (Khronos, "OpenCL Extended Debug Information",
+//! revision 2): sources, types, functions, blocks and variables at module level, then scopes,
+//! lines and places of variables within functions.
+//!
+//! Each node of metadata becomes one instruction at its first use. A composite stands before its
+//! members, which it names ahead; everything else stands behind what it names. What SPIR-V has
+//! nothing for becomes `DebugInfoNone`.
+
+mod names;
+mod nodes;
+mod places;
+
+pub(super) use places::Located;
+
+use super::translator::Translator;
+use super::types::push_string;
+use crate::ir::{Field, Func, Metadata, Module};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Category, ExtInstSet, Op};
+use spirula_spirv::ir::Section;
+
+/// The extended instruction set.
+const SET: &str = "OpenCL.DebugInfo.100";
+
+/// Bytes of a string beyond which it is cut.
+const MAX_TEXT: usize = 4096;
+
+/// Nesting of nodes beyond which there is nothing told of them.
+const MAX_DEPTH: u32 = 100;
+
+/// The debug information made so far.
+#[derive(Default)]
+pub(super) struct Debug {
+    set: Option<Id>,
+    /// By node: its instruction.
+    nodes: Vec<Option<Id>>,
+    none: Option<Id>,
+    depth: u32,
+    /// By node: the function that it is the subprogram of.
+    functions: Vec<Option<Func>>,
+}
+
+impl Debug {
+    /// Nothing made so far.
+    pub(super) fn new(module: &Module) -> Debug {
+        let mut functions = vec![None; module.metadata.len()];
+        for func in module.function_ids() {
+            let defined = !module.function(func).is_declaration();
+            if let (true, Some(node)) = (defined, module.function_metadata(func, "dbg")) {
+                functions[node.index()] = Some(func);
+            }
+        }
+        Debug {
+            nodes: vec![None; module.metadata.len()],
+            functions,
+            ..Debug::default()
+        }
+    }
+}
+
+/// An operand: an id, or a number, which is a constant where the instruction has an id.
+#[derive(Clone, Copy)]
+enum Arg {
+    Id(Id),
+    Number(u32),
+}
+
+impl Translator<'_> {
+    /// Whether debug information is to be kept.
+    pub(super) fn has_debug(&self) -> bool {
+        self.options.debug && !self.module.named("llvm.dbg.cu").is_empty()
+    }
+
+    /// Makes the compilation units and global variables.
+    pub(super) fn debug_units(&mut self) {
+        if !self.has_debug() {
+            return;
+        }
+        for &unit in self.module.named("llvm.dbg.cu") {
+            self.debug_node(Some(unit));
+        }
+        self.debug_globals();
+    }
+
+    fn debug_set(&mut self) -> Id {
+        match self.debug.set {
+            Some(id) => id,
+            None => {
+                let id = self.b.import(SET);
+                self.debug.set = Some(id);
+                id
+            }
+        }
+    }
+
+    /// The number of an instruction and its operands as words.
+    fn debug_words(&mut self, name: &str, arguments: &[Arg]) -> Vec<u32> {
+        let set = ExtInstSet::by_name(SET);
+        let row = set.and_then(|set| set.instruction_by_name(name));
+        let Some(row) = row else { return Vec::new() };
+        let mut words = vec![self.debug_set().word(), row.number];
+        for (index, argument) in arguments.iter().enumerate() {
+            let operand = row.operands.get(index).or(row.operands.last());
+            let literal = operand.is_some_and(|o| {
+                !matches!(o.kind.info().category, Category::Id | Category::Composite)
+            });
+            words.push(match *argument {
+                Arg::Id(id) => id.word(),
+                Arg::Number(number) if literal => number,
+                Arg::Number(number) => self.b.constant_u32(number).word(),
+            });
+        }
+        words
+    }
+
+    /// An instruction at module level.
+    fn debug_global(&mut self, name: &str, arguments: &[Arg]) -> Id {
+        let id = self.b.fresh_id();
+        self.debug_define(id, name, arguments);
+        id
+    }
+
+    /// An instruction at module level under an id that was named ahead.
+    fn debug_define(&mut self, id: Id, name: &str, arguments: &[Arg]) {
+        let void = self.b.void();
+        let mut words = vec![void.word(), id.word()];
+        words.extend(self.debug_words(name, arguments));
+        self.b.push(Section::Globals, Op::ExtInst, &words);
+    }
+
+    /// What stands for nothing.
+    fn debug_none(&mut self) -> Id {
+        match self.debug.none {
+            Some(id) => id,
+            None => {
+                let id = self.debug_global("DebugInfoNone", &[]);
+                self.debug.none = Some(id);
+                id
+            }
+        }
+    }
+
+    /// A string.
+    fn debug_text(&mut self, text: &str) -> Id {
+        let end = (0..=text.len().min(MAX_TEXT))
+            .rev()
+            .find(|at| text.is_char_boundary(*at));
+        let text = &text[..end.unwrap_or(0)];
+        if let Some(id) = self.texts.get(text) {
+            return *id;
+        }
+        let id = self.b.fresh_id();
+        let mut words = vec![id.word()];
+        push_string(&mut words, text);
+        self.b.push(Section::Sources, Op::String, &words);
+        self.texts.insert(text.to_owned(), id);
+        id
+    }
+
+    fn field(&self, node: Metadata, name: &str) -> Option<Field> {
+        let name = self.module.strings.find(name)?;
+        self.module.metadata.field(node, name)
+    }
+
+    fn node_field(&self, node: Metadata, name: &str) -> Option<Metadata> {
+        match self.field(node, name)? {
+            Field::Node(node) => node,
+            _ => None,
+        }
+    }
+
+    fn number_field(&self, node: Metadata, name: &str) -> u32 {
+        match self.field(node, name) {
+            Some(Field::Int(number)) => u32::try_from(number).unwrap_or(0),
+            // A size may be a constant, or unknown, since LLVM 21.
+            Some(Field::Node(Some(node))) => {
+                let constant = self.module.metadata.as_constant(node);
+                let number = constant.and_then(|c| self.module.consts.as_u64(c));
+                number.and_then(|n| u32::try_from(n).ok()).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+
+    fn text_field(&self, node: Metadata, name: &str) -> String {
+        let text = self.node_field(node, name);
+        let text = text.and_then(|m| self.module.metadata.as_string(m));
+        text.map_or("", |s| self.module.str(s)).to_owned()
+    }
+
+    /// What a table has for a field that is a word or a number.
+    fn row_field(&self, node: Metadata, name: &str, rows: &[(&str, u64, u32)]) -> Option<u32> {
+        let row = match self.field(node, name)? {
+            Field::Word(word) => {
+                let word = self.module.str(word);
+                rows.iter().find(|row| row.0 == word)
+            }
+            Field::Int(number) => rows.iter().find(|row| i128::from(row.1) == number),
+            Field::Node(_) => None,
+        };
+        row.map(|row| row.2)
+    }
+
+    /// The flags of a field: words joined by bars, or bits of a number.
+    fn flag_field(&self, node: Metadata, name: &str, rows: &[(&str, u64, u32)]) -> u32 {
+        match self.field(node, name) {
+            Some(Field::Word(word)) => {
+                let words = self.module.str(word).split('|').map(str::trim);
+                words
+                    .filter_map(|word| rows.iter().find(|row| row.0 == word))
+                    .fold(0, |all, row| all | row.2)
+            }
+            Some(Field::Int(bits)) => rows
+                .iter()
+                .filter(|row| bits & i128::from(row.1) != 0)
+                .fold(0, |all, row| all | row.2),
+            _ => 0,
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Scopes, lines and the places of variables within functions.
+
+use crate::ir::{DebugRecordKind, Inst, Metadata, MetadataKind, Opcode, Value, ValueKind};
+use crate::translate::body::Body;
+use crate::translate::refusal::Lowered;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Where the instruction before stood: its scope with what it was put into, and its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::translate) struct Located {
+    scope: Option<(Id, Option<Id>)>,
+    line: Option<(Id, u32, u32)>,
+}
+
+impl Body<'_, '_> {
+    /// Says where an instruction comes from, where that is somewhere else than before; and where
+    /// variables are that records speak of.
+    pub(in crate::translate) fn locate(&mut self, inst: Inst) {
+        if !self.debugs || matches!(self.opcode(inst), Opcode::Phi | Opcode::Alloca) {
+            return;
+        }
+        self.records(inst);
+        let kind = self.t.module.strings.find("dbg");
+        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        self.locate_at(node);
+    }
+
+    fn opcode(&self, inst: Inst) -> Opcode {
+        self.function.inst(inst).opcode
+    }
+
+    fn locate_at(&mut self, node: Option<Metadata>) {
+        let Some(node) = node else {
+            if self.located.line.take().is_some() {
+                self.t.b.effect(Op::NoLine, &[]);
+            }
+            if self.located.scope.take().is_some() {
+                self.debug_effect("DebugNoScope", &[]);
+            }
+            return;
+        };
+        let scope = self.t.node_field(node, "scope");
+        let inlined = self.t.node_field(node, "inlinedAt");
+        let id = self.t.debug_scope(scope);
+        let inlined = inlined.map(|node| self.t.debug_node(Some(node)));
+        let known = self.t.debug.none != Some(id);
+        if known && self.located.scope != Some((id, inlined)) {
+            self.located.scope = Some((id, inlined));
+            let mut arguments = vec![super::Arg::Id(id)];
+            arguments.extend(inlined.map(super::Arg::Id));
+            self.debug_effect("DebugScope", &arguments);
+        }
+        let path = self.source_path(scope);
+        let path = self.t.debug_text(&path);
+        let line = self.t.number_field(node, "line");
+        let column = self.t.number_field(node, "column");
+        if self.located.line != Some((path, line, column)) {
+            self.located.line = Some((path, line, column));
+            self.t.b.effect(Op::Line, &[path.word(), line, column]);
+        }
+    }
+
+    /// The path of the file that a scope is in.
+    fn source_path(&self, scope: Option<Metadata>) -> String {
+        let mut at = scope;
+        for _ in 0..super::MAX_DEPTH {
+            let Some(node) = at else { break };
+            if let Some(file) = self.t.node_field(node, "file") {
+                let directory = self.t.text_field(file, "directory");
+                let name = self.t.text_field(file, "filename");
+                return match name.starts_with('/') || directory.is_empty() {
+                    true => name,
+                    false => format!("{directory}/{name}"),
+                };
+            }
+            at = self.t.node_field(node, "scope");
+        }
+        String::new()
+    }
+
+    fn debug_effect(&mut self, name: &str, arguments: &[super::Arg]) {
+        let words = self.t.debug_words(name, arguments);
+        let void = self.t.b.void();
+        self.t.b.value(Op::ExtInst, void, &words);
+    }
+
+    /// The records that stand before an instruction.
+    fn records(&mut self, inst: Inst) {
+        let records = &self.function.debug_records;
+        while let Some(record) = records.get(self.next_record)
+            && record.before <= inst
+        {
+            self.next_record += 1;
+            let declares = match record.kind {
+                DebugRecordKind::Declare => true,
+                DebugRecordKind::Value | DebugRecordKind::Assign => false,
+                _ => continue,
+            };
+            if let [Some(value), Some(variable), Some(expression), ..] = record.arguments[..] {
+                self.variable_place(declares, value, variable, expression);
+            }
+        }
+    }
+
+    /// `llvm.dbg.declare` and `llvm.dbg.value`, which stood where records stand today.
+    pub(in crate::translate) fn debug_call(
+        &mut self,
+        declares: bool,
+        arguments: &[Value],
+    ) -> Lowered<Option<Id>> {
+        let node = |value: Value| match value.kind() {
+            ValueKind::Metadata(node) => Some(node),
+            _ => None,
+        };
+        let nodes: Vec<Metadata> = arguments.iter().filter_map(|v| node(*v)).collect();
+        if let (true, [value, variable, expression, ..]) = (self.debugs, &nodes[..]) {
+            self.variable_place(declares, *value, *variable, *expression);
+        }
+        Ok(None)
+    }
+
+    fn variable_place(
+        &mut self,
+        declares: bool,
+        value: Metadata,
+        variable: Metadata,
+        expression: Metadata,
+    ) {
+        let metadata = &self.t.module.metadata;
+        let value = match metadata.kind(value) {
+            MetadataKind::Local(value) => value,
+            MetadataKind::Constant(constant) => Value::constant(constant),
+            _ => return,
+        };
+        if declares && !self.is_place(value) {
+            return;
+        }
+        let known = match value.as_local() {
+            Some(local) => self.known(local),
+            None => self.value(value).ok(),
+        };
+        let (Some(id), Some(expression)) = (known, self.expression(expression)) else {
+            return;
+        };
+        let variable = self.t.debug_node(Some(variable));
+        let name = if declares {
+            "DebugDeclare"
+        } else {
+            "DebugValue"
+        };
+        let arguments = [variable, id, expression].map(super::Arg::Id);
+        self.debug_effect(name, &arguments);
+    }
+
+    /// Whether a value became a variable of the function, or is a parameter.
+    fn is_place(&self, value: Value) -> bool {
+        let Some(inst) = value.as_local().map(|local| self.function.inst_of(local)) else {
+            return false;
+        };
+        let Some(inst) = inst.map(|inst| self.function.inst(inst)) else {
+            return true;
+        };
+        let count = self.function.value_pool[inst.operands.range()].first();
+        let fixed = count.is_some_and(|count| self.t.module.as_u64(*count).is_some());
+        inst.opcode == Opcode::Alloca
+            && fixed
+            && self.t.module.types.address_space(inst.ty) == Some(0)
+    }
+
+    fn expression(&mut self, node: Metadata) -> Option<Id> {
+        let id = self.t.debug_node(Some(node));
+        (self.t.debug.none != Some(id)).then_some(id)
+    }
+}
