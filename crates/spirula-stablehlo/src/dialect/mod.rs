@@ -13,5 +13,5 @@ mod table;
 pub(crate) use attributes::{
     Field, FieldKind, Structure, is_known_attribute, normalise, shared_name, structure, words,
 };
-pub(crate) use dimension_numbers::show as show_dimension_numbers;
+pub(crate) use dimension_numbers::{FIELDS as CONVOLUTION_FIELDS, show as show_dimension_numbers};
 pub(crate) use operations::{Form, Operation, Types, full_operation_name, operation};

@@ -5,7 +5,7 @@
 //! bytes, complex numbers are real part, imaginary part. If all elements are equal, one of them
 //! is stored: so a constant of a million zeros costs as much as one zero.
 
-use super::types::Type;
+use super::types::{Type, TypeKind, Types};
 
 /// Constant elements of a shaped type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +42,56 @@ impl Elements {
     }
 }
 
+impl Types {
+    /// Elements of a type from the bytes that MLIR keeps, in which `i1` is a bit: those of all
+    /// elements, or of one that stands for all.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub(crate) fn elements_of_bytes(&self, ty: Type, bytes: Vec<u8>) -> Result<Elements, String> {
+        let element = self.element(ty);
+        let (Some(count), Some(width)) = (self.elements(ty), self.element_bytes(element)) else {
+            return Err("the type has no elements of a fixed number and size".to_owned());
+        };
+        let length = bytes.len() as u64;
+        if let TypeKind::Integer { width: 1, .. } = self.kind(element) {
+            return match bytes.as_slice() {
+                // One byte of equal bits stands for all elements.
+                [all @ (0 | 0xFF)] if count > 0 => Ok(Elements::splat(ty, &[all & 1])),
+                _ if length == count.div_ceil(8) => {
+                    Ok(Elements::new(ty, 1, unpack_bits(&bytes, count as usize)))
+                }
+                _ => Err(format!(
+                    "{length} bytes stand where {} should",
+                    count.div_ceil(8)
+                )),
+            };
+        }
+        let needed = count.saturating_mul(width as u64);
+        match length {
+            _ if length == needed => Ok(Elements::new(ty, width, self.clean(element, bytes))),
+            _ if length == width as u64 && count > 0 => {
+                Ok(Elements::splat(ty, &self.clean(element, bytes)))
+            }
+            _ => Err(format!("{length} bytes stand where {needed} should")),
+        }
+    }
+
+    /// Clears the bits above those of an element narrower than its byte.
+    fn clean(&self, element: Type, mut bytes: Vec<u8>) -> Vec<u8> {
+        let width = match *self.kind(element) {
+            TypeKind::Integer { width, .. } => width,
+            TypeKind::Float(float) => float.width(),
+            _ => 8,
+        };
+        if width < 8 {
+            let mask = (1 << width) - 1;
+            bytes.iter_mut().for_each(|byte| *byte &= mask);
+        }
+        bytes
+    }
+}
+
 /// Whether there are elements and all are equal.
 fn is_splat(data: &[u8], width: usize) -> bool {
     if data.is_empty() || width == 0 {
@@ -53,7 +103,7 @@ fn is_splat(data: &[u8], width: usize) -> bool {
 }
 
 /// Puts bits of `i1` elements, eight to a byte from the lowest, into bytes.
-pub(crate) fn unpack_bits(packed: &[u8], count: usize) -> Vec<u8> {
+fn unpack_bits(packed: &[u8], count: usize) -> Vec<u8> {
     (0..count)
         .map(|at| packed[at / 8] >> (at % 8) & 1)
         .collect()

@@ -6,7 +6,7 @@
 mod access;
 mod affine;
 mod attribute;
-mod elements;
+pub(crate) mod elements;
 mod float;
 mod id;
 mod interner;
@@ -20,7 +20,6 @@ pub use access::ElementsRef;
 pub use affine::{Affine, AffineMap, AffineOp, IntegerSet};
 pub use attribute::{Attr, AttributeKind, Attributes, DialectBody, Named};
 pub use elements::Elements;
-pub(crate) use elements::unpack_bits;
 pub use float::{FLOATS, Float, FloatFormat, Specials};
 pub use id::{Block, Op, Region, Value};
 pub use interner::Symbol;

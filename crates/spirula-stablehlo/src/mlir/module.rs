@@ -8,7 +8,7 @@
 //! that the generic form gives them, and those that belong to the operation by its definition
 //! are its properties.
 
-use super::attribute::{Attributes, Named};
+use super::attribute::{Attr, AttributeKind, Attributes, Named};
 use super::id::{Block, Op, Region, Span, Value, append};
 use super::interner::{Strings, Symbol};
 use super::location::{Loc, Locations};
@@ -399,6 +399,24 @@ impl Module {
         self.ops[op.index()].successors = append(&mut self.successors, successors);
     }
 
+    /// An integer attribute.
+    pub(crate) fn integer_attribute(&mut self, value: i64, width: u32) -> Attr {
+        let ty = self.types.integer(width);
+        self.attributes.intern(AttributeKind::Integer {
+            value: value.into(),
+            ty,
+        })
+    }
+
+    /// `array<i64: …>`
+    pub(crate) fn integers_attribute(&mut self, values: &[i64]) -> Attr {
+        let element = self.types.integer(64);
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        let data = bytes.collect();
+        self.attributes
+            .intern(AttributeKind::DenseArray { element, data })
+    }
+
     pub(crate) fn set_location(&mut self, op: Op, loc: Loc) {
         self.ops[op.index()].loc = loc;
     }
@@ -406,6 +424,46 @@ impl Module {
     /// Orders by the text of the names.
     pub(crate) fn sort_named(&self, named: &mut [Named]) {
         named.sort_by(|a, b| self.str(a.0).cmp(self.str(b.0)));
+    }
+
+    pub(crate) fn set_name(&mut self, op: Op, name: Symbol) {
+        self.ops[op.index()].name = name;
+    }
+
+    pub(crate) fn reserve_value(&mut self, ty: Type, definition: Definition) -> Value {
+        let value = Value::new(self.values.len());
+        self.values.push(ValueData { ty, definition });
+        value
+    }
+
+    /// Puts values in the places of their placeholders.
+    pub(crate) fn replace_operands(&mut self, replaced: &[(Value, Value)]) {
+        if replaced.is_empty() {
+            return;
+        }
+        let mut new = vec![None; self.values.len()];
+        for &(placeholder, value) in replaced {
+            new[placeholder.index()] = Some(value);
+        }
+        for operand in &mut self.operands {
+            *operand = new[operand.index()].unwrap_or(*operand);
+        }
+    }
+
+    /// Makes a single module the root; anything else is put into the module that was made before
+    /// reading.
+    pub(crate) fn adopt(&mut self, ops: &[Op]) {
+        if let &[op] = ops
+            && self.name(op) == "builtin.module"
+        {
+            self.root = op;
+            return;
+        }
+        let root = self.root;
+        let region = Region::new(self.reserve_regions(root, 1).range().start);
+        let block = self.reserve_block(region);
+        self.set_blocks(region, &[block]);
+        self.set_ops(block, ops);
     }
 
     /// Finds what is looked up by name, once everything is read.

@@ -136,8 +136,12 @@ impl Printer<'_> {
 
     fn write_quantized(&mut self, quantized: &Quantized) {
         self.out.push_str("!quant.uniform<");
-        self.write_type(quantized.storage);
         if let TypeKind::Integer { width, sign } = *self.module.types.kind(quantized.storage) {
+            let letter = match sign {
+                Signedness::Unsigned => 'u',
+                _ => 'i',
+            };
+            self.out.push_str(&format!("{letter}{width}"));
             let whole = match sign {
                 Signedness::Unsigned => (0, (1i64 << width) - 1),
                 _ => (-1i64 << (width - 1), (1i64 << (width - 1)) - 1),

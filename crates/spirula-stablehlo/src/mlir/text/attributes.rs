@@ -81,22 +81,12 @@ impl<'a> Parser<'a> {
 
     /// An integer attribute.
     pub fn integer_attribute(&mut self, value: i64, width: u32) -> Attr {
-        let ty = self.module.types.integer(width);
-        self.module.attributes.intern(AttributeKind::Integer {
-            value: value.into(),
-            ty,
-        })
+        self.module.integer_attribute(value, width)
     }
 
     /// `array<i64: …>`
     pub fn integers_attribute(&mut self, values: &[i64]) -> Attr {
-        let element = self.module.types.integer(64);
-        let data = values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        let kind = AttributeKind::DenseArray { element, data };
-        self.module.attributes.intern(kind)
+        self.module.integers_attribute(values)
     }
 
     /// `#dialect<name WORD>`

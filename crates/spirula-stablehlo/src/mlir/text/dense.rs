@@ -7,7 +7,7 @@
 use super::cursor::Result;
 use super::number::{Scalar, Written};
 use super::parser::Parser;
-use crate::mlir::{AttributeKind, Elements, Type, TypeKind, unpack_bits};
+use crate::mlir::{AttributeKind, Elements, Type, TypeKind};
 
 /// What the elements of one tensor have in common.
 struct Layout {
@@ -73,7 +73,7 @@ impl Parser<'_> {
                     return self.cursor.error("the elements are missing");
                 }
             }
-            b'"' => return self.hexadecimal_elements(ty, layout),
+            b'"' => return self.hexadecimal_elements(ty),
             b'[' => self.nested_elements(layout, 0, &mut data)?,
             _ => {
                 self.dense_element(layout, &mut data)?;
@@ -142,48 +142,14 @@ impl Parser<'_> {
     }
 
     /// `"0x…"`: the elements' bytes, or those of one element that stands for all.
-    fn hexadecimal_elements(&mut self, ty: Type, layout: &Layout) -> Result<Elements> {
+    fn hexadecimal_elements(&mut self, ty: Type) -> Result<Elements> {
         let start = self.cursor.start();
         let bytes = self.hexadecimal_string()?;
         let place = self.cursor.since(start);
-        let width = layout.scalar.bytes() * layout.parts;
-        let Some(count) = self.module.types.elements(ty) else {
-            return self
-                .cursor
-                .error_at(place, "the type has too many elements");
-        };
-        let is_bool = matches!(layout.scalar, Scalar::Integer { width: 1, .. });
-        let needed = match is_bool && layout.parts == 1 {
-            true => count.div_ceil(8),
-            false => count.saturating_mul(width as u64),
-        };
-        if is_bool && layout.parts == 1 {
-            return match bytes.as_slice() {
-                // One byte of equal bits stands for all elements.
-                [all @ (0 | 0xFF)] if count > 0 => Ok(Elements::splat(ty, &[all & 1])),
-                _ if bytes.len() as u64 == needed => {
-                    Ok(Elements::new(ty, 1, unpack_bits(&bytes, count as usize)))
-                }
-                _ => self.wrong_length(place, bytes.len(), needed),
-            };
+        match self.module.types.elements_of_bytes(ty, bytes) {
+            Ok(elements) => Ok(elements),
+            Err(message) => self.cursor.error_at(place, message),
         }
-        match bytes.len() as u64 {
-            length if length == needed => Ok(Elements::new(ty, width, clean(bytes, layout.scalar))),
-            length if length == width as u64 && count > 0 => {
-                Ok(Elements::splat(ty, &clean(bytes, layout.scalar)))
-            }
-            length => self.wrong_length(place, length as usize, needed),
-        }
-    }
-
-    fn wrong_length<T>(
-        &self,
-        place: spirula_source::Place,
-        found: usize,
-        needed: u64,
-    ) -> Result<T> {
-        let message = format!("{found} bytes stand where the type has {needed}");
-        self.cursor.error_at(place, message)
     }
 
     /// The bytes of a string `"0x…"`.
@@ -220,17 +186,4 @@ impl Parser<'_> {
             _ => self.cursor.error("elements have the type of a tensor"),
         }
     }
-}
-
-/// Clears the bits above those of a type narrower than its bytes.
-fn clean(mut bytes: Vec<u8>, scalar: Scalar) -> Vec<u8> {
-    let width = match scalar {
-        Scalar::Integer { width, .. } => width,
-        Scalar::Float(float) => float.width(),
-    };
-    if width < 8 {
-        let mask = (1 << width) - 1;
-        bytes.iter_mut().for_each(|byte| *byte &= mask);
-    }
-    bytes
 }

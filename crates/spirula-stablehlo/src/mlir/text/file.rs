@@ -2,7 +2,7 @@
 
 use super::cursor::Result;
 use super::parser::Parser;
-use crate::mlir::{Module, Op, Region, Resource};
+use crate::mlir::{Module, Resource};
 use spirula_source::{Diagnostic, Place};
 use std::ops::Range;
 
@@ -54,25 +54,9 @@ impl Parser<'_> {
         }
         self.leave_scope(mark)?;
         self.replace_placeholders();
-        self.make_root(&ops);
+        self.module.adopt(&ops);
         self.module.finish();
         Ok(())
-    }
-
-    /// A single module is the root; anything else is put into the module that was made before
-    /// reading.
-    fn make_root(&mut self, ops: &[Op]) {
-        if let &[op] = ops
-            && self.module.name(op) == "builtin.module"
-        {
-            self.module.root = op;
-            return;
-        }
-        let root = self.module.root;
-        let region = Region::new(self.module.reserve_regions(root, 1).range().start);
-        let block = self.module.reserve_block(region);
-        self.module.set_blocks(region, &[block]);
-        self.module.set_ops(block, ops);
     }
 
     /// `{-# dialect_resources: {…}, external_resources: {…} #-}`, the beginning of which was

@@ -6,7 +6,6 @@
 
 use super::cursor::Result;
 use super::parser::Parser;
-use crate::mlir::module::ValueData;
 use crate::mlir::{Block, Definition, Type, Value};
 use rustc_hash::FxHashMap;
 use spirula_source::Place;
@@ -113,12 +112,9 @@ impl<'a> Parser<'a> {
         if let Some(&binding) = self.scope.names.get(written.name) {
             return self.bound(binding, written, ty);
         }
-        let placeholder = Value::new(self.module.values.len());
-        self.module.values.push(ValueData {
-            ty,
-            // Nobody sees it: an unresolved placeholder is an error.
-            definition: Definition::Argument(Block::new(0), 0),
-        });
+        // Nobody sees the definition: an unresolved placeholder is an error.
+        let definition = Definition::Argument(Block::new(0), 0);
+        let placeholder = self.module.reserve_value(ty, definition);
         self.scope.pending.push(Pending {
             written,
             placeholder,
@@ -184,15 +180,6 @@ impl<'a> Parser<'a> {
 
     /// Puts the values in the places of their placeholders.
     pub fn replace_placeholders(&mut self) {
-        if self.scope.replaced.is_empty() {
-            return;
-        }
-        let mut new = vec![None; self.module.values.len()];
-        for &(placeholder, value) in &self.scope.replaced {
-            new[placeholder.index()] = Some(value);
-        }
-        for operand in &mut self.module.operands {
-            *operand = new[operand.index()].unwrap_or(*operand);
-        }
+        self.module.replace_operands(&self.scope.replaced);
     }
 }

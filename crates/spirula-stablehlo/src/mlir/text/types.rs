@@ -253,7 +253,7 @@ impl Parser<'_> {
     /// What stands behind `!quant.uniform`.
     fn quantized(&mut self) -> Result<Type> {
         self.cursor.expect("<")?;
-        let storage = self.parse_type()?;
+        let storage = self.storage_type()?;
         let (mut min, mut max) = self.storage_range(storage)?;
         if self.cursor.eat("<") {
             min = self.cursor.signed()?;
@@ -292,6 +292,19 @@ impl Parser<'_> {
                 axis,
                 parameters: parameters.into(),
             }))))
+    }
+
+    /// `i8` or `u8`, the latter for `ui8`.
+    fn storage_type(&mut self) -> Result<Type> {
+        let word = self.cursor.peek_word();
+        let unsigned = word.strip_prefix('u').map(|digits| format!("ui{digits}"));
+        match unsigned.and_then(|name| self.scalar(&name)) {
+            Some(ty) => {
+                self.cursor.word();
+                Ok(ty)
+            }
+            None => self.parse_type(),
+        }
     }
 
     /// Least and greatest value of an integer type of at most 32 bits.

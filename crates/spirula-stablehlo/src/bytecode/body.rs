@@ -1,0 +1,338 @@
+//! Operations, regions and blocks.
+//!
+//! Values are numbered from the region around that is isolated from above; a region takes the
+//! numbers behind those of the regions around it, and gives them back at its end.
+
+use super::cursor::{Cursor, Result};
+use super::entries::Reader;
+use super::vhlo;
+use crate::dialect;
+use crate::mlir::{AttributeKind, Block, Definition, Named, Op, Region, Type, Value};
+
+/// What the mask of an operation says it has.
+mod has {
+    pub const ATTRIBUTES: u8 = 1;
+    pub const RESULTS: u8 = 2;
+    pub const OPERANDS: u8 = 4;
+    pub const SUCCESSORS: u8 = 8;
+    pub const REGIONS: u8 = 16;
+    pub const USE_LISTS: u8 = 32;
+    pub const PROPERTIES: u8 = 64;
+}
+
+/// Values that operations may refer to.
+#[derive(Default)]
+struct Scope {
+    values: Vec<Option<Value>>,
+    /// The number of the next value of the innermost region.
+    next: usize,
+}
+
+/// What the reading of operations needs besides the tables.
+struct Body<'r, 'a> {
+    reader: &'r mut Reader<'a>,
+    scope: Scope,
+    /// Blocks of the innermost region.
+    blocks: Vec<Block>,
+    /// Placeholders of uses before definitions, and what they stand for.
+    replaced: Vec<(Value, Value)>,
+}
+
+impl<'a> Reader<'a> {
+    /// All operations.
+    pub fn body(&mut self, mut data: Cursor<'a>) -> Result<()> {
+        let mut body = Body {
+            reader: self,
+            scope: Scope::default(),
+            blocks: Vec::new(),
+            replaced: Vec::new(),
+        };
+        let (count, _) = data.flagged()?;
+        let count = data.checked(count)?;
+        let ops: Result<Vec<Op>> = (0..count).map(|_| body.operation(&mut data)).collect();
+        let replaced = std::mem::take(&mut body.replaced);
+        self.module.adopt(&ops?);
+        self.module.replace_operands(&replaced);
+        self.module.finish();
+        Ok(())
+    }
+}
+
+impl<'a> Body<'_, 'a> {
+    fn operation(&mut self, data: &mut Cursor<'a>) -> Result<Op> {
+        let start = *data;
+        self.reader.enter(data)?;
+        let number = data.number()?;
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(&written) = self.reader.op_names.get(at) else {
+            return start.error(format!("there is no operation {number}"));
+        };
+        let op = self.reader.module.reserve_op(written.name, start.place());
+        let mask = data.byte()?;
+        let loc = self.reader.location(data)?;
+        self.reader.module.set_location(op, loc);
+        let mut discardable = Vec::new();
+        if mask & has::ATTRIBUTES != 0 {
+            discardable = self.dictionary(data)?;
+        }
+        let mut properties = Vec::new();
+        if mask & has::PROPERTIES != 0 {
+            properties = match written.registered {
+                true => self.properties(op, data)?,
+                false => self.dictionary(data)?,
+            };
+        }
+        self.name_and_attributes(op, properties, discardable, &start)?;
+        self.results_and_operands(op, mask, data)?;
+        if mask & has::REGIONS != 0 {
+            self.regions(op, data)?;
+        }
+        vhlo::finish(&mut self.reader.module, op);
+        self.reader.leave();
+        Ok(op)
+    }
+
+    fn dictionary(&mut self, data: &mut Cursor<'a>) -> Result<Vec<Named>> {
+        let attr = self.reader.attribute(data)?;
+        match self.reader.module.attributes.kind(attr) {
+            AttributeKind::Dictionary(named) => Ok(named.to_vec()),
+            _ => data.error("attributes of an operation are no dictionary"),
+        }
+    }
+
+    /// Properties, ordered by the names that the operation's definition has; those that may be
+    /// missing have a flag. What stands behind says how operands are grouped, which the types say too.
+    fn properties(&mut self, op: Op, data: &mut Cursor<'a>) -> Result<Vec<Named>> {
+        let number = data.number()?;
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(&part) = self.reader.properties.get(at) else {
+            return data.error(format!("there are no properties {number}"));
+        };
+        let mut part = part;
+        let name = self.reader.module.name(op).to_owned();
+        let definition = match name.strip_prefix("vhlo.") {
+            Some(name) => vhlo::attributes(name),
+            None => dialect::operation(&name).map(|known| known.attributes.to_owned()),
+        };
+        let Some(definition) = definition else {
+            return data.error(format!("the operation `{name}` is not known"));
+        };
+        let mut named = Vec::new();
+        let rows = definition.split_ascii_whitespace();
+        let mut rows: Vec<(&str, &str)> = rows
+            .map(|row| row.split_once(':').unwrap_or((row, "")))
+            .collect();
+        rows.sort_unstable();
+        for (name, kind) in rows {
+            let attr = match kind.ends_with('?') {
+                true => self.reader.optional_attribute(&mut part)?,
+                false => Some(self.reader.attribute(&mut part)?),
+            };
+            if let Some(attr) = attr {
+                named.push((self.reader.module.intern(name), attr));
+            }
+        }
+        Ok(named)
+    }
+
+    /// Gives the operation its name and attributes, of StableHLO if they were of `vhlo`.
+    fn name_and_attributes(
+        &mut self,
+        op: Op,
+        mut properties: Vec<Named>,
+        mut discardable: Vec<Named>,
+        start: &Cursor<'a>,
+    ) -> Result<()> {
+        let module = &mut self.reader.module;
+        let name = module.name(op).to_owned();
+        if let Some(versioned) = name.strip_prefix("vhlo.") {
+            let converted = vhlo::convert(module, versioned, &mut properties);
+            match converted {
+                Some(name) => module.set_name(op, name),
+                None => return start.error(format!("the operation `{name}` is not known")),
+            }
+        }
+        if let Some(known) = dialect::operation(module.name(op)) {
+            for (name, attr) in &mut properties {
+                if let Some(kind) = known.attribute(module.str(*name)) {
+                    *attr = dialect::normalise(module, kind, *attr);
+                }
+            }
+        }
+        module.set_attributes(op, &mut properties, &mut discardable);
+        Ok(())
+    }
+
+    fn results_and_operands(&mut self, op: Op, mask: u8, data: &mut Cursor<'a>) -> Result<()> {
+        let mut results = Vec::new();
+        if mask & has::RESULTS != 0 {
+            let count = data.count()?;
+            for _ in 0..count {
+                results.push(self.reader.ty(data)?);
+            }
+        }
+        if mask & has::OPERANDS != 0 {
+            let count = data.count()?;
+            let operands: Result<Vec<Value>> = (0..count).map(|_| self.operand(data)).collect();
+            self.reader.module.set_operands(op, &operands?);
+        }
+        if mask & has::SUCCESSORS != 0 {
+            let count = data.count()?;
+            let successors: Result<Vec<Block>> = (0..count).map(|_| self.successor(data)).collect();
+            self.reader.module.set_successors(op, &successors?);
+        }
+        if mask & has::USE_LISTS != 0 {
+            skip_use_lists(results.len(), data)?;
+        }
+        self.reader.module.set_results(op, &results);
+        let values: Vec<Value> = self.reader.module.results(op).collect();
+        self.define(&values, data)
+    }
+
+    fn operand(&mut self, data: &mut Cursor<'a>) -> Result<Value> {
+        let number = data.number()?;
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        match self.scope.values.get(at) {
+            Some(&Some(value)) => Ok(value),
+            Some(None) => {
+                let ty = self.reader.module.types.intern(crate::mlir::TypeKind::None);
+                let definition = Definition::Argument(Block::new(0), 0);
+                let value = self.reader.module.reserve_value(ty, definition);
+                self.scope.values[at] = Some(value);
+                Ok(value)
+            }
+            None => data.error(format!("there is no value {number}")),
+        }
+    }
+
+    fn successor(&mut self, data: &mut Cursor<'a>) -> Result<Block> {
+        let number = data.number()?;
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        match self.blocks.get(at) {
+            Some(&block) => Ok(block),
+            None => data.error(format!("there is no block {number}")),
+        }
+    }
+
+    /// Gives values the next numbers of the innermost region.
+    fn define(&mut self, values: &[Value], data: &Cursor<'a>) -> Result<()> {
+        for &value in values {
+            let Some(slot) = self.scope.values.get_mut(self.scope.next) else {
+                return data.error("a region has more values than it says");
+            };
+            if let Some(placeholder) = slot.replace(value) {
+                self.replaced.push((placeholder, value));
+            }
+            self.scope.next += 1;
+        }
+        Ok(())
+    }
+
+    fn regions(&mut self, op: Op, data: &mut Cursor<'a>) -> Result<()> {
+        let (count, isolated) = data.flagged()?;
+        let count = data.checked(count)?;
+        let mut inner = *data;
+        let in_section = isolated && self.reader.version >= 2;
+        if in_section {
+            (_, inner) = data.section()?;
+        }
+        let outer = isolated.then(|| std::mem::take(&mut self.scope));
+        let blocks = std::mem::take(&mut self.blocks);
+        let span = self.reader.module.reserve_regions(op, count);
+        for at in span.range() {
+            self.region(Region::new(at), &mut inner)?;
+        }
+        self.blocks = blocks;
+        if let Some(outer) = outer {
+            self.scope = outer;
+        }
+        if !in_section {
+            *data = inner;
+        }
+        Ok(())
+    }
+
+    fn region(&mut self, region: Region, data: &mut Cursor<'a>) -> Result<()> {
+        let count = data.count()?;
+        if count == 0 {
+            return Ok(());
+        }
+        let values = data.number()?;
+        let values = data.checked(values)?;
+        let (start, next) = (self.scope.values.len(), self.scope.next);
+        self.scope.values.resize(start + values, None);
+        self.scope.next = start;
+        let module = &mut self.reader.module;
+        self.blocks = (0..count).map(|_| module.reserve_block(region)).collect();
+        module.set_blocks(region, &self.blocks);
+        for at in 0..count {
+            self.block(self.blocks[at], data)?;
+        }
+        // A number that was used and is of no value yet never will be.
+        if self.scope.next != self.scope.values.len() {
+            return data.error("a region has fewer values than it says");
+        }
+        self.scope.values.truncate(start);
+        self.scope.next = next;
+        Ok(())
+    }
+
+    fn block(&mut self, block: Block, data: &mut Cursor<'a>) -> Result<()> {
+        let (count, has_arguments) = data.flagged()?;
+        let count = data.checked(count)?;
+        if has_arguments {
+            let types = self.arguments(data)?;
+            self.reader.module.set_arguments(block, &types);
+            let values: Vec<Value> = self.reader.module.arguments(block).collect();
+            self.define(&values, data)?;
+            if self.reader.version >= 3 && data.byte()? != 0 {
+                skip_use_lists(types.len(), data)?;
+            }
+        }
+        let mut ops = Vec::with_capacity(count);
+        for _ in 0..count {
+            let blocks = self.blocks.clone();
+            ops.push(self.operation(data)?);
+            self.blocks = blocks;
+        }
+        self.reader.module.set_ops(block, &ops);
+        Ok(())
+    }
+
+    fn arguments(&mut self, data: &mut Cursor<'a>) -> Result<Vec<Type>> {
+        let count = data.count()?;
+        let mut types = Vec::with_capacity(count);
+        for _ in 0..count {
+            let has_location = if self.reader.version >= 4 {
+                let (number, has_location) = data.flagged()?;
+                types.push(self.reader.type_number(data, number)?);
+                has_location
+            } else {
+                types.push(self.reader.ty(data)?);
+                true
+            };
+            if has_location {
+                self.reader.location(data)?;
+            }
+        }
+        Ok(types)
+    }
+}
+
+/// Skips the order of uses, which a module does not keep.
+fn skip_use_lists(values: usize, data: &mut Cursor<'_>) -> Result<()> {
+    let lists = match values {
+        0 | 1 => 1,
+        _ => data.count()?,
+    };
+    for _ in 0..lists {
+        if values > 1 {
+            data.number()?;
+        }
+        let (count, _) = data.flagged()?;
+        for _ in 0..data.checked(count)? {
+            data.number()?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,21 @@
+//! MLIR bytecode, and StableHLO's portable artifacts, which are bytecode of the versioned
+//! dialect `vhlo`.
+//!
+//! The format is described in MLIR's documentation, "MLIR Bytecode Format". Attributes and types
+//! are read when something refers to them. Operations of `vhlo` become StableHLO's as they are
+//! read ([`vhlo`]), so that a module looks as if it had been read from text.
+
+mod attributes;
+mod body;
+mod cursor;
+mod entries;
+mod file;
+mod types;
+mod vhlo;
+
+pub use file::parse;
+
+/// Whether bytes begin as bytecode does.
+pub fn is_bytecode(bytes: &[u8]) -> bool {
+    bytes.starts_with(file::MAGIC)
+}

@@ -1,0 +1,233 @@
+//! Encodings of types: of `builtin` (BuiltinDialectBytecode.td of MLIR), `stablehlo` and `vhlo`
+//! (VhloBytecode.cpp of StableHLO). Types of `vhlo` are those that they are versions of.
+
+use super::cursor::{Cursor, Result};
+use super::entries::Reader;
+use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind};
+
+/// A number that says "dynamic" among the sizes of a shape.
+const DYNAMIC: i64 = i64::MIN;
+
+/// Types of `vhlo` that are a number alone, with their names.
+const VHLO_SCALARS: &[(u64, &str)] = &[
+    (0, "i1"),
+    (2, "bf16"),
+    (3, "f16"),
+    (4, "f32"),
+    (5, "f64"),
+    (6, "f8E4M3FN"),
+    (7, "f8E5M2"),
+    (9, "index"),
+    (10, "i4"),
+    (11, "i8"),
+    (12, "i16"),
+    (13, "i32"),
+    (14, "i64"),
+    (15, "ui4"),
+    (16, "ui8"),
+    (17, "ui16"),
+    (18, "ui32"),
+    (19, "ui64"),
+    (27, "f8E4M3FNUZ"),
+    (28, "f8E5M2FNUZ"),
+    (29, "f8E4M3B11FNUZ"),
+    (31, "i2"),
+    (32, "ui2"),
+    (33, "none"),
+    (34, "tf32"),
+    (35, "f8E4M3"),
+    (36, "f8E3M4"),
+    (37, "f4E2M1FN"),
+    (38, "f6E2M3FN"),
+    (39, "f6E3M2FN"),
+    (40, "f8E8M0FNU"),
+];
+
+impl<'a> Reader<'a> {
+    /// A type in the encoding of its dialect.
+    pub fn custom_type(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Type> {
+        let code = data.number()?;
+        let kind = match dialect {
+            "builtin" => self.builtin_type(code, data)?,
+            "vhlo" => self.vhlo_type(code, data)?,
+            "stablehlo" if code == 0 => self.token(),
+            _ => return data.error(format!("type {code} of `{dialect}` is not known")),
+        };
+        Ok(self.module.types.intern(kind))
+    }
+
+    fn token(&mut self) -> TypeKind {
+        TypeKind::Dialect {
+            name: self.module.intern("stablehlo.token"),
+            body: self.module.intern(""),
+        }
+    }
+
+    fn builtin_type(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        Ok(match code {
+            0 => self.integer_type(data)?,
+            1 => TypeKind::Index,
+            2 => self.function_type(data)?,
+            3 => TypeKind::Float(Float::BF16),
+            4 => TypeKind::Float(Float::F16),
+            5 => TypeKind::Float(Float::F32),
+            6 => TypeKind::Float(Float::F64),
+            9 => TypeKind::Complex(self.ty(data)?),
+            12 => TypeKind::None,
+            13 => self.tensor(data, false)?,
+            14 => self.tensor(data, true)?,
+            15 => TypeKind::Tuple(self.types_list(data)?),
+            18 => TypeKind::UnrankedTensor(self.ty(data)?),
+            19 => self.vector(data)?,
+            _ => return data.error(format!("type {code} of `builtin` is not supported")),
+        })
+    }
+
+    fn vhlo_type(&mut self, code: u64, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        let mut scalars = VHLO_SCALARS.iter();
+        if let Some((_, name)) = scalars.find(|(row, _)| *row == code) {
+            return Ok(scalar(name));
+        }
+        Ok(match code {
+            1 => TypeKind::Complex(self.ty(data)?),
+            8 => self.function_type(data)?,
+            20 => self.tensor(data, false)?,
+            21 => self.tensor(data, true)?,
+            22 => self.token(),
+            23 => TypeKind::Tuple(self.types_list(data)?),
+            24 => self.quantized(data)?,
+            25 => TypeKind::UnrankedTensor(self.ty(data)?),
+            30 => self.quantized_per_axis(data)?,
+            _ => return data.error(format!("type {code} of `vhlo` is not supported")),
+        })
+    }
+
+    fn integer_type(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        let number = data.number()?;
+        let sign = match number & 3 {
+            0 => Signedness::Signless,
+            1 => Signedness::Signed,
+            2 => Signedness::Unsigned,
+            _ => return data.error("an integer type has an unknown sign"),
+        };
+        match number >> 2 {
+            width @ 1..0x0100_0000 => Ok(TypeKind::Integer {
+                width: width as u32,
+                sign,
+            }),
+            width => data.error(format!("there are no integers of {width} bits")),
+        }
+    }
+
+    fn function_type(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        Ok(TypeKind::Function {
+            inputs: self.types_list(data)?,
+            results: self.types_list(data)?,
+        })
+    }
+
+    fn shape(&mut self, data: &mut Cursor<'a>) -> Result<Box<[Dim]>> {
+        let sizes = data.signed_list()?;
+        let one = |size: i64| match (size, u64::try_from(size)) {
+            (DYNAMIC, _) => Ok(None),
+            (_, Ok(size)) => Ok(Some(size)),
+            _ => data.error(format!("a dimension has the size {size}")),
+        };
+        sizes.into_iter().map(one).collect()
+    }
+
+    fn tensor(&mut self, data: &mut Cursor<'a>, encoded: bool) -> Result<TypeKind> {
+        let encoding = match encoded {
+            true => Some(self.attribute(data)?),
+            false => None,
+        };
+        Ok(TypeKind::Tensor {
+            shape: self.shape(data)?,
+            element: self.ty(data)?,
+            encoding,
+        })
+    }
+
+    fn vector(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        let shape: Option<Box<[u64]>> = self.shape(data)?.iter().copied().collect();
+        let Some(shape) = shape else {
+            return data.error("a vector has a dimension of unknown size");
+        };
+        Ok(TypeKind::Vector {
+            scalable: vec![false; shape.len()].into(),
+            shape,
+            element: self.ty(data)?,
+        })
+    }
+
+    /// The type of what a quantised type stores: at most 32 bits.
+    fn storage_type(&mut self, data: &mut Cursor<'a>) -> Result<Type> {
+        let ty = self.ty(data)?;
+        match self.module.types.kind(ty) {
+            TypeKind::Integer { width: ..=32, .. } => Ok(ty),
+            _ => data.error("quantised values are stored as integers of at most 32 bits"),
+        }
+    }
+
+    fn double(&mut self, data: &mut Cursor<'a>) -> Result<u64> {
+        data.signed().map(|bits| bits as u64)
+    }
+
+    fn quantized(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        data.number()?;
+        let storage = self.storage_type(data)?;
+        let expressed = self.ty(data)?;
+        let scale = self.double(data)?;
+        let zero = data.signed()?;
+        Ok(TypeKind::Quantized(Box::new(Quantized {
+            storage,
+            min: data.signed()?,
+            max: data.signed()?,
+            expressed,
+            axis: Granularity::Tensor,
+            parameters: [(scale, zero)].into(),
+        })))
+    }
+
+    fn quantized_per_axis(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
+        data.number()?;
+        let storage = self.storage_type(data)?;
+        let expressed = self.ty(data)?;
+        let axis = data.number()?;
+        let (min, max) = (data.signed()?, data.signed()?);
+        let count = data.count()?;
+        let scales: Vec<u64> = (0..count)
+            .map(|_| self.double(data))
+            .collect::<Result<_>>()?;
+        let zeros = data.signed_list()?;
+        if zeros.len() != scales.len() {
+            return data.error("scales and zero points differ in number");
+        }
+        Ok(TypeKind::Quantized(Box::new(Quantized {
+            storage,
+            min,
+            max,
+            expressed,
+            axis: Granularity::Axis(axis),
+            parameters: scales.into_iter().zip(zeros).collect(),
+        })))
+    }
+}
+
+/// A type that is a word.
+fn scalar(name: &str) -> TypeKind {
+    let integer = |sign, digits: &str| TypeKind::Integer {
+        width: digits.parse().unwrap_or(1),
+        sign,
+    };
+    match (Float::named(name), name) {
+        (Some(float), _) => TypeKind::Float(float),
+        (_, "index") => TypeKind::Index,
+        (_, "none") => TypeKind::None,
+        _ => match (name.strip_prefix("ui"), name.strip_prefix('i')) {
+            (Some(digits), _) => integer(Signedness::Unsigned, digits),
+            (_, Some(digits)) => integer(Signedness::Signless, digits),
+            _ => TypeKind::None,
+        },
+    }
+}

@@ -1,0 +1,298 @@
+//! The versioned dialect: which attributes its operations have, and what they are in StableHLO.
+//!
+//! An operation `name_vN` is version N of StableHLO's operation `name`; a new version comes with
+//! new attributes. All attributes are there: those that StableHLO leaves out have the value that
+//! says so. Dimension numbers are attributes of their own. See VhloOps.td of StableHLO, and
+//! VhloLegalizeToStablehlo.cpp for what is left out.
+
+use crate::dialect::{self, FieldKind, Structure};
+use crate::mlir::{Attr, AttributeKind, DialectBody, Module, Named, Op, Symbol, TypeKind};
+
+const COLLECTIVE: &str = "replica_groups channel_id use_global_device_ids";
+const CONVOLUTION: &str = "window_strides padding lhs_dilation rhs_dilation window_reversal \
+    input_batch_dimension input_feature_dimension input_spatial_dimensions \
+    kernel_input_feature_dimension kernel_output_feature_dimension kernel_spatial_dimensions \
+    output_batch_dimension output_feature_dimension output_spatial_dimensions \
+    feature_group_count batch_group_count precision_config";
+const DOT: &str = "lhs_batching_dimensions rhs_batching_dimensions lhs_contracting_dimensions \
+    rhs_contracting_dimensions precision_config";
+const GATHER: &str = "offset_dims collapsed_slice_dims start_index_map index_vector_dim \
+    indices_are_sorted";
+const SCATTER: &str = "update_window_dims inserted_window_dims scatter_dims_to_operand_dims \
+    index_vector_dim indices_are_sorted unique_indices";
+
+/// Attributes of operations whose attributes differ from StableHLO's: name, first version with
+/// them, those of all versions from there, more of them.
+const ATTRIBUTES: &[(&str, u32, &str, &str)] = &[
+    (
+        "func",
+        1,
+        "sym_name function_type sym_visibility arg_attrs res_attrs",
+        "",
+    ),
+    ("call", 1, "callee", ""),
+    ("dot_general", 1, DOT, ""),
+    (
+        "dot_general",
+        2,
+        DOT,
+        "lhs_precision_type rhs_precision_type accumulation_type lhs_component_count \
+         rhs_component_count num_primitive_operations allow_imprecise_accumulation",
+    ),
+    ("convolution", 1, CONVOLUTION, ""),
+    ("dynamic_conv", 1, CONVOLUTION, ""),
+    ("gather", 1, GATHER, "slice_sizes"),
+    (
+        "gather",
+        2,
+        GATHER,
+        "slice_sizes operand_batching_dims start_indices_batching_dims",
+    ),
+    ("dynamic_gather", 1, GATHER, ""),
+    (
+        "dynamic_gather",
+        2,
+        GATHER,
+        "operand_batching_dims start_indices_batching_dims",
+    ),
+    ("scatter", 1, SCATTER, ""),
+    (
+        "scatter",
+        2,
+        SCATTER,
+        "input_batching_dims scatter_indices_batching_dims",
+    ),
+    ("all_gather", 1, COLLECTIVE, "all_gather_dim"),
+    ("all_reduce", 1, COLLECTIVE, ""),
+    ("reduce_scatter", 1, COLLECTIVE, "scatter_dimension"),
+    (
+        "all_to_all",
+        1,
+        "replica_groups channel_id",
+        "split_dimension concat_dimension split_count",
+    ),
+    ("collective_broadcast", 1, "replica_groups channel_id", ""),
+    (
+        "collective_permute",
+        1,
+        "source_target_pairs channel_id",
+        "",
+    ),
+    ("send", 1, "channel_id channel_type is_host_transfer", ""),
+    (
+        "send",
+        2,
+        "channel_id channel_type is_host_transfer",
+        "source_target_pairs",
+    ),
+    ("recv", 1, "channel_id channel_type is_host_transfer", ""),
+    (
+        "recv",
+        2,
+        "channel_id channel_type is_host_transfer",
+        "source_target_pairs",
+    ),
+];
+
+/// Attributes that are fields of one attribute: operation, that attribute, its structure.
+const GROUPS: &[(&str, &str, &str)] = &[
+    ("dot_general", "dot_dimension_numbers", "stablehlo.dot"),
+    ("convolution", "dimension_numbers", "stablehlo.conv"),
+    ("dynamic_conv", "dimension_numbers", "stablehlo.conv"),
+    ("gather", "dimension_numbers", "stablehlo.gather"),
+    ("dynamic_gather", "dimension_numbers", "stablehlo.gather"),
+    ("scatter", "scatter_dimension_numbers", "stablehlo.scatter"),
+    ("dot_general", "algorithm", "stablehlo.dot_algorithm"),
+];
+
+/// Attributes that are names of functions.
+const SYMBOLS: &[&str] = &["callee", "decomposition"];
+
+/// `name_v2` as the name and 2.
+fn split(name: &str) -> Option<(&str, u32)> {
+    let (base, version) = name.rsplit_once("_v")?;
+    Some((base, version.parse().ok()?))
+}
+
+/// The operation that one is a version of.
+fn base_name(base: &str) -> String {
+    match base {
+        "func" | "call" => format!("func.{base}"),
+        _ => format!("stablehlo.{base}"),
+    }
+}
+
+/// The attributes of an operation of the versioned dialect.
+pub(super) fn attributes(name: &str) -> Option<String> {
+    let (base, version) = split(name)?;
+    let rows = ATTRIBUTES.iter();
+    let rows = rows.filter(|(row, first, ..)| *row == base && *first <= version);
+    if let Some((_, _, attributes, more)) = rows.max_by_key(|(_, first, ..)| *first) {
+        return Some(format!("{attributes} {more}"));
+    }
+    let known = dialect::operation(&base_name(base))?;
+    let names = known.attributes.split_ascii_whitespace();
+    let names = names.map(|row| row.split(':').next().unwrap_or(row));
+    // The accuracy of results came with the second versions.
+    let names = names.filter(|name| version > 1 || *name != "result_accuracy");
+    Some(names.collect::<Vec<_>>().join(" "))
+}
+
+/// Makes attributes those of StableHLO; returns the name of the operation there.
+pub(super) fn convert(
+    module: &mut Module,
+    name: &str,
+    properties: &mut Vec<Named>,
+) -> Option<Symbol> {
+    let (base, _) = split(name)?;
+    let full = base_name(base);
+    let known = dialect::operation(&full)?;
+    for (_, group, structure) in GROUPS.iter().filter(|(row, ..)| *row == base) {
+        gather_fields(module, properties, group, structure);
+    }
+    channel(module, properties);
+    for (key, attr) in properties.iter_mut() {
+        if SYMBOLS.contains(&module.str(*key)) {
+            *attr = symbol_ref(module, *attr);
+        }
+    }
+    properties.retain(|&(key, attr)| !says_nothing(module, known, key, attr));
+    for (key, attr) in properties.iter_mut() {
+        if module.str(*key) == "use_global_device_ids" {
+            *attr = module.attributes.intern(AttributeKind::Unit);
+        }
+    }
+    Some(module.intern(&full))
+}
+
+/// What an operation's regions have to know of it: `return` is that of what it stands in.
+pub(super) fn finish(module: &mut Module, op: Op) {
+    if module.name(op) != "func.func" {
+        return;
+    }
+    let regions = module.regions(op);
+    let blocks: Vec<_> = regions
+        .flat_map(|region| module.blocks(region).to_vec())
+        .collect();
+    let name = module.intern("func.return");
+    for block in blocks {
+        if let Some(&last) = module.ops(block).last()
+            && module.name(last) == "stablehlo.return"
+        {
+            module.set_name(last, name);
+        }
+    }
+}
+
+fn remove(module: &Module, named: &mut Vec<Named>, name: &str) -> Option<Attr> {
+    let at = named.iter().position(|&(key, _)| module.str(key) == name)?;
+    Some(named.remove(at).1)
+}
+
+/// Puts attributes that are fields into the attribute that has them; none is made of an
+/// algorithm without types.
+fn gather_fields(module: &mut Module, properties: &mut Vec<Named>, group: &str, structure: &str) {
+    let fields = match dialect::structure(structure) {
+        Some(Structure::Fields(fields)) => fields,
+        _ => dialect::CONVOLUTION_FIELDS,
+    };
+    let mut named = Vec::new();
+    let mut is_none = group == "algorithm";
+    for field in fields {
+        let Some(attr) = remove(module, properties, field.name) else {
+            continue;
+        };
+        if let AttributeKind::Type(ty) = *module.attributes.kind(attr) {
+            is_none = *module.types.kind(ty) == TypeKind::None;
+        }
+        let attr = match field.kind {
+            FieldKind::Integers => {
+                let values = module.as_integers(attr).unwrap_or_default();
+                if values.is_empty() && !field.always {
+                    continue;
+                }
+                module.integers_attribute(&values)
+            }
+            FieldKind::Integer => {
+                let value = module.as_integer(attr).unwrap_or_default();
+                if value == 0 && !field.always {
+                    continue;
+                }
+                module.integer_attribute(value, 64)
+            }
+            FieldKind::Attribute => attr,
+        };
+        named.push((module.intern(field.name), attr));
+    }
+    if is_none {
+        return;
+    }
+    let name = module.intern(structure);
+    let body = DialectBody::Fields(named.into());
+    let attr = module
+        .attributes
+        .intern(AttributeKind::Dialect { name, body });
+    properties.push((module.intern(group), attr));
+}
+
+/// A channel's number and maybe its type as one attribute; number 0 is none.
+fn channel(module: &mut Module, properties: &mut Vec<Named>) {
+    let Some(handle) = remove(module, properties, "channel_id") else {
+        return;
+    };
+    let ty = remove(module, properties, "channel_type");
+    let value = |attr: Option<Attr>| attr.and_then(|attr| module.as_integer(attr)).unwrap_or(0);
+    let (handle, ty) = (value(Some(handle)), value(ty));
+    if handle == 0 && ty == 0 {
+        return;
+    }
+    let mut named = Vec::new();
+    for (name, value) in [("handle", handle), ("type", ty)] {
+        named.push((module.intern(name), module.integer_attribute(value, 64)));
+    }
+    let name = module.intern("stablehlo.channel_handle");
+    let body = DialectBody::Fields(named.into());
+    let attr = module
+        .attributes
+        .intern(AttributeKind::Dialect { name, body });
+    properties.push((module.intern("channel_handle"), attr));
+}
+
+fn symbol_ref(module: &mut Module, attr: Attr) -> Attr {
+    match *module.attributes.kind(attr) {
+        AttributeKind::String(name) => {
+            let path = [name].into();
+            module.attributes.intern(AttributeKind::SymbolRef(path))
+        }
+        _ => attr,
+    }
+}
+
+/// Whether an attribute that may be missing says what its absence says.
+fn says_nothing(module: &Module, known: &dialect::Operation, key: Symbol, attr: Attr) -> bool {
+    let name = module.str(key);
+    let mut rows = known.attributes.split_ascii_whitespace();
+    let optional = rows.any(|row| {
+        let rest = row
+            .strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix(':'));
+        rest.is_some_and(|kind| kind.ends_with('?'))
+    });
+    if !optional {
+        return false;
+    }
+    match module.attributes.kind(attr) {
+        AttributeKind::Array(list) => list.is_empty(),
+        AttributeKind::Elements(elements) => elements.data.is_empty(),
+        AttributeKind::String(text) => module.str(*text).is_empty(),
+        AttributeKind::Integer { value: 0, .. } => {
+            matches!(name, "use_global_device_ids" | "has_side_effect")
+        }
+        AttributeKind::Dialect { .. } if name == "result_accuracy" => {
+            let mode = module.field(attr, "mode");
+            mode.and_then(|mode| module.as_keyword(mode)) == Some("DEFAULT")
+        }
+        AttributeKind::Dialect { .. } => module.as_keyword(attr) == Some("NOTYPE"),
+        _ => false,
+    }
+}
