@@ -311,7 +311,7 @@ pub struct Test {
     #[arg(long, value_name = "N", default_value = "2")]
     pub threads: std::num::NonZeroUsize,
     /// Seconds after which a test has failed
-    #[arg(long, value_name = "SECONDS", default_value_t = 120)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
 }
 

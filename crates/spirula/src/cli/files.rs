@@ -21,6 +21,9 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
+/// Largest contents of what gzip compressed, in bytes: a small file may stand for very much.
+const MOST_UNPACKED: u64 = 1 << 30;
+
 /// First bytes of what gzip compressed.
 const GZIP: &[u8] = b"\x1f\x8b";
 
@@ -46,7 +49,15 @@ pub fn read(path: &Path) -> Result<Input, Failure> {
 /// The contents of what gzip compressed, and everything else as it is.
 pub fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     match bytes.starts_with(GZIP) {
-        true => read_all(MultiGzDecoder::new(&bytes[..])),
+        true => {
+            let mut unpacked = Vec::new();
+            let decoder = MultiGzDecoder::new(&bytes[..]);
+            decoder.take(MOST_UNPACKED).read_to_end(&mut unpacked)?;
+            match unpacked.len() as u64 == MOST_UNPACKED {
+                true => Err(io::Error::other("its contents are larger than 1 GiB")),
+                false => Ok(unpacked),
+            }
+        }
         false => Ok(bytes),
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use spirula::{CompileError, Stage};
 use spirula_runtime::Error;
+use spirula_source::Diagnostic;
 
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +27,15 @@ impl Outcome {
     pub fn unsupported(reason: impl ToString) -> Self {
         Outcome::Unsupported(one_line(&reason.to_string()))
     }
+
+    /// Unsupported for the first of these faults: without its place, so that tests that miss the
+    /// same are counted together.
+    fn missing(faults: &[Diagnostic], error: &impl ToString) -> Self {
+        match faults.first() {
+            Some(first) => Outcome::unsupported(&first.message),
+            None => Outcome::unsupported(error.to_string()),
+        }
+    }
 }
 
 fn one_line(text: &str) -> String {
@@ -36,11 +46,7 @@ impl From<CompileError> for Outcome {
     fn from(error: CompileError) -> Self {
         match error.stage {
             Stage::Read => Outcome::failed(error),
-            // Without the place, so that those who miss the same are counted together.
-            Stage::Translate => match error.diagnostics.first() {
-                Some(first) => Outcome::unsupported(&first.message),
-                None => Outcome::unsupported(error),
-            },
+            Stage::Translate => Outcome::missing(&error.diagnostics, &error),
         }
     }
 }
@@ -48,7 +54,7 @@ impl From<CompileError> for Outcome {
 impl From<Error> for Outcome {
     fn from(error: Error) -> Self {
         match error {
-            Error::Unsupported(_) => Outcome::unsupported(error),
+            Error::Unsupported(ref faults) => Outcome::missing(faults, &error),
             other => Outcome::failed(other),
         }
     }
