@@ -1,6 +1,7 @@
 //! Tasks of the repository, run as `cargo xtask TASK`.
 
 mod grammar;
+mod mutants;
 mod test;
 mod tidy;
 mod tools;
@@ -25,6 +26,8 @@ enum Task {
     },
     /// Check the rules of the house that no compiler checks
     Tidy,
+    /// Compare the verifier with Khronos' on damaged modules
+    Mutants(mutants::Args),
     /// Run everything that must hold before a change lands
     Test,
 }
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Grammar { folder } => grammar::generate(&folder),
         Task::Tidy => root().and_then(|root| tidy::check(&root)),
+        Task::Mutants(args) => mutants::run(&args),
         Task::Test => root().and_then(test::run),
     };
     match done {

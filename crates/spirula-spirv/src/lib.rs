@@ -11,6 +11,7 @@
 //!   loops, constructs, calls.
 //! - [`ssa`]: variables of functions to values and phis.
 //! - [`reflect`]: what an entry point takes.
+//! - [`verify`]: whether a module keeps the rules.
 //! - [`target`]: what a module may assume of the environment that it is for.
 
 pub mod analysis;
@@ -23,5 +24,6 @@ pub mod reflect;
 pub mod ssa;
 pub mod target;
 pub mod text;
+pub mod verify;
 
 pub use id::{Id, IdMap};

@@ -3,7 +3,7 @@
 use super::Definitions;
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, InstRef, Labels, Module, switch_cases};
+use crate::ir::{Block, Func, Inst, InstRef, Labels, Module, switch_cases};
 use spirula_source::Diagnostic;
 
 /// Edges between a function's blocks, and an order in which to walk them.
@@ -34,6 +34,30 @@ impl Cfg {
         definitions: &Definitions,
         func: Func,
     ) -> Result<Cfg, Diagnostic> {
+        Cfg::of_targets(module, func, |terminator, visit| {
+            branch_targets(module, definitions, terminator)
+                .into_iter()
+                .for_each(visit);
+        })
+        .map_err(|(inst, target)| {
+            let terminator = module.inst(inst);
+            let message = format!(
+                "{} to {target}, which is no label of this function",
+                terminator.op()
+            );
+            Diagnostic::error(terminator.place(), message)
+        })
+    }
+
+    /// The same where `targets` visits the labels that a terminator goes to.
+    ///
+    /// # Errors
+    /// A terminator with the id that is no label of the function.
+    pub(crate) fn of_targets(
+        module: &Module,
+        func: Func,
+        targets_of: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
+    ) -> Result<Cfg, (Inst, Id)> {
         let blocks = module.function(func).blocks.clone();
         let labels = Labels::of(module, func);
         let mut first = Vec::with_capacity(blocks.len() + 1);
@@ -41,15 +65,13 @@ impl Cfg {
         for block in &blocks {
             first.push(targets.len() as u32);
             let terminator = module.terminator(*block);
-            for target in branch_targets(module, definitions, terminator) {
-                let Some(at) = labels.position(target) else {
-                    let message = format!(
-                        "{} to {target}, which is no label of this function",
-                        terminator.op()
-                    );
-                    return Err(Diagnostic::error(terminator.place(), message));
-                };
-                targets.push(at);
+            let mut wrong = None;
+            targets_of(terminator, &mut |target| match labels.position(target) {
+                Some(at) => targets.push(at),
+                None => wrong = Some(target),
+            });
+            if let Some(target) = wrong {
+                return Err((terminator.handle(), target));
             }
         }
         first.push(targets.len() as u32);

@@ -35,7 +35,7 @@ impl Dominators {
 
     /// Whether the block can be reached from the entry.
     pub fn is_reachable(&self, block: u32) -> bool {
-        self.tree.begin[block as usize] != u32::MAX
+        self.tree.is_reached(block)
     }
 
     /// The blocks whose immediate dominator is this one, in reverse post-order.
@@ -64,7 +64,7 @@ impl fmt::Display for Dominators {
 
 /// A dominator tree of any graph, numbered depth-first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(crate) struct Tree {
     /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
     parent: Vec<u32>,
     /// Begin of each node's children in `children`.
@@ -152,6 +152,11 @@ impl Tree {
             tree.end[node as usize] = last.map_or(own, |c| tree.end[*c as usize]);
         }
         tree
+    }
+
+    /// Whether a node can be reached from the root.
+    pub fn is_reached(&self, node: u32) -> bool {
+        self.begin[node as usize] != u32::MAX
     }
 
     fn range(&self, node: u32) -> std::ops::Range<usize> {

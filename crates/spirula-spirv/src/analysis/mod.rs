@@ -17,6 +17,7 @@ pub use cfg::Cfg;
 pub use constructs::{Construct, Constructs};
 pub use definitions::Definitions;
 pub use dominators::Dominators;
+pub(crate) use dominators::Tree;
 pub use frontiers::Frontiers;
 pub use layout::{Layouts, MemberLayout, TypeLayout};
 pub use loops::{Loop, Loops};

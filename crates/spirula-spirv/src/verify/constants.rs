@@ -1,0 +1,237 @@
+//! Rule 9: constants fit their types.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::StorageClass;
+use crate::ir::InstRef;
+
+/// Checks a constant.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = inst.words()[0];
+    let shape = cx.shape(ty);
+    match inst.op() {
+        Op::ConstantTrue | Op::ConstantFalse | Op::SpecConstantTrue | Op::SpecConstantFalse => {
+            ensure(Rule::Constants, shape.op == Op::TypeBool, || {
+                format!("its type is {}, not bool", cx.describe(ty))
+            })
+        }
+        Op::Constant | Op::SpecConstant => scalar(cx, inst),
+        Op::ConstantComposite | Op::SpecConstantComposite => composite(cx, inst),
+        Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => Ok(()),
+        Op::ConstantNull => ensure(Rule::Constants, is_nullable(cx, ty, 0), || {
+            format!("{} has no null", cx.describe(ty))
+        }),
+        Op::ConstantSampler => ensure(Rule::Constants, shape.op == Op::TypeSampler, || {
+            "its type is no sampler".to_owned()
+        }),
+        Op::SpecConstantOp => operation(cx, inst),
+        _ => Ok(()),
+    }
+}
+
+fn scalar(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = inst.words()[0];
+    let shape = cx.shape(ty);
+    ensure(
+        Rule::Constants,
+        matches!(shape.op, Op::TypeInt | Op::TypeFloat),
+        || format!("its type is {}, not a number", cx.describe(ty)),
+    )?;
+    let words = inst.operands();
+    ensure(
+        Rule::Constants,
+        words.len() as u32 == shape.width.div_ceil(32).max(1),
+        || format!("{} words do not make a {}", words.len(), cx.describe(ty)),
+    )?;
+    if shape.width < 32 && shape.width > 0 {
+        let high = words[0] >> shape.width;
+        let negative = shape.signed && words[0] >> (shape.width - 1) & 1 == 1;
+        let wanted = if negative { u32::MAX >> shape.width } else { 0 };
+        ensure(Rule::Constants, high == wanted, || {
+            format!("the bits above the {} of its type are not extended", shape.width)
+        })?;
+    }
+    Ok(())
+}
+
+fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = inst.words()[0];
+    let parts = inst.operands();
+    for part in parts {
+        let op = cx.op(*part);
+        ensure(
+            Rule::Constants,
+            cx.is_constant(*part) || op == Op::Undef,
+            || format!("%{part} is no constant"),
+        )?;
+    }
+    let count = |wanted: usize| {
+        ensure(Rule::Constants, parts.len() == wanted, || {
+            format!("{} constituents; {} has {wanted}", parts.len(), cx.describe(ty))
+        })
+    };
+    let shape = cx.shape(ty);
+    let each = |wanted: &dyn Fn(usize) -> u32| {
+        for (n, part) in parts.iter().enumerate() {
+            let (found, wanted) = (cx.ty(*part), wanted(n));
+            ensure(Rule::Constants, found == wanted, || {
+                format!(
+                    "constituent {n} is of {}, not of {}",
+                    cx.describe(found),
+                    cx.describe(wanted)
+                )
+            })?;
+        }
+        Ok(())
+    };
+    match shape.op {
+        Op::TypeVector | Op::TypeMatrix => {
+            count(shape.count as usize)?;
+            each(&|_| shape.part)
+        }
+        Op::TypeArray => {
+            let length = cx.inst(ty).map_or(0, |t| t.word(1));
+            if let Some(length) = cx.constant(length) {
+                count(usize::try_from(length).unwrap_or(usize::MAX))?;
+            }
+            each(&|_| shape.part)
+        }
+        Op::TypeStruct => {
+            let members = cx.members(ty);
+            count(members.len())?;
+            each(&|n| members[n])
+        }
+        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => {
+            count(1)?;
+            each(&|_| shape.part)
+        }
+        Op::TypeVectorIdEXT => Ok(()),
+        _ => Err(fault(
+            Rule::Constants,
+            format!("its type is {}, which is no composite", cx.describe(ty)),
+        )),
+    }
+}
+
+fn is_nullable(cx: &Cx<'_>, ty: u32, depth: u32) -> bool {
+    let shape = cx.shape(ty);
+    match shape.op {
+        Op::TypeBool
+        | Op::TypeInt
+        | Op::TypeFloat
+        | Op::TypeEvent
+        | Op::TypeDeviceEvent
+        | Op::TypeReserveId
+        | Op::TypeQueue
+        | Op::TypeVector
+        | Op::TypeVectorIdEXT
+        | Op::TypeMatrix
+        | Op::TypeCooperativeMatrixKHR
+        | Op::TypeCooperativeMatrixNV => true,
+        Op::TypePointer | Op::TypeUntypedPointerKHR => {
+            shape.class != StorageClass::PhysicalStorageBuffer || !cx.is_vulkan()
+        }
+        Op::TypeArray => depth < 256 && is_nullable(cx, shape.part, depth + 1),
+        Op::TypeStruct => {
+            depth < 256
+                && cx
+                    .members(ty)
+                    .iter()
+                    .all(|m| is_nullable(cx, *m, depth + 1))
+        }
+        _ => false,
+    }
+}
+
+/// Operations on constants: the opcodes that the specification lists, those of kernels with that
+/// capability only.
+fn operation(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let op = Op(inst.word(0) as u16);
+    let everywhere = matches!(
+        op,
+        Op::SConvert
+            | Op::UConvert
+            | Op::FConvert
+            | Op::SNegate
+            | Op::Not
+            | Op::IAdd
+            | Op::ISub
+            | Op::IMul
+            | Op::UDiv
+            | Op::SDiv
+            | Op::UMod
+            | Op::SRem
+            | Op::SMod
+            | Op::ShiftRightLogical
+            | Op::ShiftRightArithmetic
+            | Op::ShiftLeftLogical
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::BitwiseAnd
+            | Op::VectorShuffle
+            | Op::CompositeExtract
+            | Op::CompositeInsert
+            | Op::LogicalOr
+            | Op::LogicalAnd
+            | Op::LogicalNot
+            | Op::LogicalEqual
+            | Op::LogicalNotEqual
+            | Op::Select
+            | Op::IEqual
+            | Op::INotEqual
+            | Op::ULessThan
+            | Op::SLessThan
+            | Op::UGreaterThan
+            | Op::SGreaterThan
+            | Op::ULessThanEqual
+            | Op::SLessThanEqual
+            | Op::UGreaterThanEqual
+            | Op::SGreaterThanEqual
+            | Op::QuantizeToF16
+            | Op::CooperativeMatrixLengthKHR
+            | Op::CooperativeMatrixLengthNV
+    );
+    let in_kernels = matches!(
+        op,
+        Op::ConvertFToS
+            | Op::ConvertSToF
+            | Op::ConvertFToU
+            | Op::ConvertUToF
+            | Op::ConvertPtrToU
+            | Op::ConvertUToPtr
+            | Op::GenericCastToPtr
+            | Op::PtrCastToGeneric
+            | Op::Bitcast
+            | Op::FNegate
+            | Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FDiv
+            | Op::FRem
+            | Op::FMod
+            | Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+    );
+    if !everywhere && !in_kernels {
+        return Err(fault(
+            Rule::Constants,
+            format!("{op} is no operation on constants"),
+        ));
+    }
+    if in_kernels && !cx.is_kernel {
+        return Err(fault(
+            Rule::Capabilities,
+            format!("{op} on constants needs the capability Kernel"),
+        ));
+    }
+    if op == Op::QuantizeToF16 && !cx.is_shader {
+        return Err(fault(
+            Rule::Capabilities,
+            "OpQuantizeToF16 on constants needs the capability Shader",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,367 @@
+//! What the rules look up: definitions and types of a module in flat tables, and what it declares.
+
+use super::Options;
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::Decorations;
+use crate::grammar::enumerants::{
+    AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
+};
+use crate::grammar::{Class, Kind, Op, Version, literal_string};
+use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use crate::target::Environment;
+use spirula_source::Diagnostic;
+
+/// A breach of a rule by the instruction that is looked at.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub rule: Rule,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl Fault {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The fault as a diagnostic about an instruction.
+    pub fn about(self, inst: InstRef<'_>) -> Diagnostic {
+        let name = match inst.result() {
+            Some(id) => format!("{id} = {}", inst.op()),
+            None => inst.op().to_string(),
+        };
+        let message = format!("{name}: {}", self.message);
+        let found = Diagnostic::error(inst.place(), message).with_note(self.rule.to_string());
+        match self.hint {
+            Some(hint) => found.with_hint(hint),
+            None => found,
+        }
+    }
+}
+
+pub(super) type Check = Result<(), Fault>;
+
+/// A fault of a rule.
+pub(super) fn fault(rule: Rule, message: impl Into<String>) -> Fault {
+    Fault {
+        rule,
+        message: message.into(),
+        hint: None,
+    }
+}
+
+/// `Ok` where the condition holds, else a fault.
+pub(super) fn ensure(rule: Rule, holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds {
+        Ok(())
+    } else {
+        Err(fault(rule, message()))
+    }
+}
+
+/// What a type is, as far as rules ask.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub op: Op,
+    /// Bits of integers and floats.
+    pub width: u32,
+    pub signed: bool,
+    /// Components of a vector, columns of a matrix.
+    pub count: u32,
+    /// Component, column, element or pointee; 0 for none.
+    pub part: u32,
+    /// Storage class of pointers.
+    pub class: StorageClass,
+}
+
+const NO_SHAPE: Shape = Shape {
+    op: Op::Nop,
+    width: 0,
+    signed: false,
+    count: 0,
+    part: 0,
+    class: StorageClass(u32::MAX),
+};
+
+/// Where an id is defined.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Def {
+    pub inst: Inst,
+    pub op: Op,
+    /// Result type, 0 for none.
+    pub ty: u32,
+    /// Index among shapes, for types.
+    shape: u32,
+    /// Position of the function among the module's, `u32::MAX` outside.
+    pub func: u32,
+    /// Position of the block in its function, `u32::MAX` outside of blocks.
+    pub block: u32,
+}
+
+/// A module under verification.
+pub(super) struct Cx<'m> {
+    pub module: &'m Module,
+    pub options: &'m Options,
+    pub version: Version,
+    pub ids: IdWords,
+    pub decorations: Decorations,
+    pub addressing: AddressingModel,
+    pub memory_model: MemoryModel,
+    /// Number of the definition of each id, and 1; 0 for none.
+    index: Vec<u32>,
+    defs: Vec<Def>,
+    shapes: Vec<Shape>,
+    /// Declared capabilities and those that they imply, one bit for each row of the grammar.
+    capabilities: Vec<u64>,
+    pub extensions: Vec<String>,
+    pub is_shader: bool,
+    pub is_kernel: bool,
+    /// Ids that `OpTypeForwardPointer` declares.
+    pub forward_pointers: Vec<u32>,
+}
+
+impl<'m> Cx<'m> {
+    pub fn new(module: &'m Module, options: &'m Options) -> Self {
+        let model = module.section(Section::MemoryModel).next();
+        let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
+        let mut cx = Cx {
+            module,
+            options,
+            version: module.version,
+            ids: IdWords::new(module),
+            decorations: Decorations::compute(module),
+            addressing: AddressingModel(model.0),
+            memory_model: MemoryModel(model.1),
+            index: vec![0; module.bound() as usize],
+            defs: Vec::with_capacity(module.inst_count() / 2),
+            shapes: vec![NO_SHAPE],
+            capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
+            extensions: Vec::new(),
+            is_shader: false,
+            is_kernel: false,
+            forward_pointers: Vec::new(),
+        };
+        for inst in module.section(Section::Capabilities) {
+            cx.declare(Capability(inst.word(0)));
+        }
+        for inst in module.section(Section::Extensions) {
+            let name = literal_string(inst.operands());
+            cx.extensions.push(name.into_owned());
+        }
+        cx.is_shader = cx.has(Capability::Shader);
+        cx.is_kernel = cx.has(Capability::Kernel);
+        cx
+    }
+
+    /// Takes note of a capability and those that it implies.
+    fn declare(&mut self, capability: Capability) {
+        let rows = Kind::Capability.info().enumerants;
+        let mut stack = vec![capability.0];
+        while let Some(value) = stack.pop() {
+            let Some(row) = Kind::Capability.info().enumerant(value) else {
+                continue;
+            };
+            let at = rows.partition_point(|r| r.value < value);
+            let bit = 1 << (at % 64);
+            if self.capabilities[at / 64] & bit == 0 {
+                self.capabilities[at / 64] |= bit;
+                stack.extend(row.capabilities.iter().map(|c| c.0));
+            }
+        }
+    }
+
+    /// Whether the module declares the capability, or one that implies it.
+    pub fn has(&self, capability: Capability) -> bool {
+        let rows = Kind::Capability.info().enumerants;
+        let at = rows.partition_point(|r| r.value < capability.0);
+        self.capabilities[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    pub fn has_any(&self, capabilities: &[Capability]) -> bool {
+        capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c))
+    }
+
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.iter().any(|e| e == name)
+    }
+
+    pub fn is_vulkan(&self) -> bool {
+        matches!(self.options.target.environment, Environment::Vulkan(..))
+    }
+
+    pub fn is_opencl(&self) -> bool {
+        matches!(self.options.target.environment, Environment::OpenCl(..))
+    }
+
+    pub fn is_logical(&self) -> bool {
+        self.addressing == AddressingModel::Logical
+    }
+
+    /// Whether pointers may be values in logical addressing.
+    pub fn variable_pointers(&self) -> bool {
+        self.has(Capability::VariablePointers)
+            || self.has(Capability::VariablePointersStorageBuffer)
+    }
+
+    /// Takes note of an instruction's result.
+    ///
+    /// # Errors
+    /// When the id is defined already.
+    pub fn define(&mut self, inst: InstRef<'m>, func: u32, block: u32) -> Check {
+        let Some(id) = inst.result() else {
+            return Ok(());
+        };
+        let Some(slot) = self.index.get_mut(id.index()) else {
+            return Err(fault(Rule::Encoding, format!("{id} is not below the bound")));
+        };
+        ensure(Rule::DefinedOnce, *slot == 0, || {
+            format!("{id} is defined already")
+        })?;
+        *slot = self.defs.len() as u32 + 1;
+        let is_type = inst
+            .op()
+            .info()
+            .is_some_and(|i| i.class == Class::TypeDeclaration);
+        let shape = if is_type {
+            let shape = self.shape_of(inst);
+            self.shapes.push(shape);
+            self.shapes.len() as u32 - 1
+        } else {
+            0
+        };
+        self.defs.push(Def {
+            inst: inst.handle(),
+            op: inst.op(),
+            ty: inst.result_type().map_or(0, Id::word),
+            shape,
+            func,
+            block,
+        });
+        Ok(())
+    }
+
+    fn shape_of(&self, inst: InstRef<'_>) -> Shape {
+        let word = |n: usize| inst.operands().get(n).copied().unwrap_or(0);
+        let mut shape = Shape {
+            op: inst.op(),
+            ..NO_SHAPE
+        };
+        match inst.op() {
+            Op::TypeInt => (shape.width, shape.signed) = (word(0), word(1) == 1),
+            // Formats other than IEEE's are counted by their number.
+            Op::TypeFloat => (shape.width, shape.count) = (word(0), inst.operands().len() as u32 - 1),
+            Op::TypeVector | Op::TypeMatrix => (shape.part, shape.count) = (word(0), word(1)),
+            Op::TypeArray
+            | Op::TypeRuntimeArray
+            | Op::TypeSampledImage
+            | Op::TypeImage
+            | Op::TypeFunction
+            | Op::TypeCooperativeMatrixKHR
+            | Op::TypeCooperativeMatrixNV
+            | Op::TypeVectorIdEXT => shape.part = word(0),
+            Op::TypePointer => {
+                (shape.class, shape.part) = (StorageClass(word(0)), word(1));
+            }
+            Op::TypeUntypedPointerKHR => shape.class = StorageClass(word(0)),
+            _ => {}
+        }
+        shape
+    }
+
+    /// The definition of an id.
+    pub fn def(&self, id: u32) -> Option<&Def> {
+        let at = self.index.get(id as usize)?.checked_sub(1)?;
+        self.defs.get(at as usize)
+    }
+
+    /// The opcode that defines an id; `OpNop` for none.
+    pub fn op(&self, id: u32) -> Op {
+        self.def(id).map_or(Op::Nop, |d| d.op)
+    }
+
+    /// The instruction that defines an id.
+    pub fn inst(&self, id: u32) -> Option<InstRef<'m>> {
+        self.def(id).map(|d| self.module.inst(d.inst))
+    }
+
+    /// The type of a value, 0 for none.
+    pub fn ty(&self, value: u32) -> u32 {
+        self.def(value).map_or(0, |d| d.ty)
+    }
+
+    /// What a type is; a shape of `OpNop` for what is no type.
+    pub fn shape(&self, ty: u32) -> Shape {
+        self.def(ty).map_or(NO_SHAPE, |d| self.shapes[d.shape as usize])
+    }
+
+    /// What a value's type is.
+    pub fn value_shape(&self, value: u32) -> Shape {
+        self.shape(self.ty(value))
+    }
+
+    pub fn is_type(&self, id: u32) -> bool {
+        self.def(id).is_some_and(|d| d.shape != 0)
+    }
+
+    pub fn is_constant(&self, id: u32) -> bool {
+        is_constant_op(self.op(id))
+    }
+
+    /// The value of an integer constant that no specialisation changes.
+    pub fn constant(&self, id: u32) -> Option<u64> {
+        let inst = self.inst(id)?;
+        match inst.op() {
+            Op::Constant => {
+                let high = inst.operands().get(1).copied().unwrap_or(0);
+                Some(u64::from(inst.word(0)) | u64::from(high) << 32)
+            }
+            Op::ConstantNull => Some(0),
+            _ => None,
+        }
+    }
+
+    /// Whether an id or one of its members has a decoration.
+    pub fn has_decoration(&self, id: u32, what: Decoration) -> bool {
+        let Some(id) = Id::new(id) else { return false };
+        self.decorations.get(self.module, id, what).is_some()
+    }
+
+    pub fn decoration(&self, id: u32, what: Decoration) -> Option<&'m [u32]> {
+        self.decorations.get(self.module, Id::new(id)?, what)
+    }
+
+    pub fn member_decoration(&self, id: u32, member: u32, what: Decoration) -> Option<&'m [u32]> {
+        self.decorations
+            .get_member(self.module, Id::new(id)?, member, what)
+    }
+
+    /// The members of a structure type.
+    pub fn members(&self, structure: u32) -> &'m [u32] {
+        match self.inst(structure) {
+            Some(inst) if inst.op() == Op::TypeStruct => inst.operands(),
+            _ => &[],
+        }
+    }
+
+    /// A type's name for messages.
+    pub fn describe(&self, ty: u32) -> String {
+        let shape = self.shape(ty);
+        match shape.op {
+            Op::TypeInt if shape.signed => format!("i{}", shape.width),
+            Op::TypeInt => format!("u{}", shape.width),
+            Op::TypeFloat => format!("f{}", shape.width),
+            Op::TypeBool => "bool".to_owned(),
+            Op::TypeVector => format!("vector of {} {}", shape.count, self.describe(shape.part)),
+            Op::Nop => "nothing".to_owned(),
+            op => format!("%{ty} ({op})"),
+        }
+    }
+}
+
+/// Whether an opcode makes a constant, `OpUndef` not counted.
+pub(super) fn is_constant_op(op: Op) -> bool {
+    op.info()
+        .is_some_and(|i| i.class == Class::ConstantCreation)
+}

@@ -1,0 +1,87 @@
+//! Rule 23: what a client interface takes.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{AddressingModel, Capability, MemoryModel, StorageClass};
+use crate::ir::Section;
+use crate::target::Environment;
+
+/// Whether the environment has a storage class.
+pub(super) fn takes_class(cx: &Cx<'_>, class: StorageClass) -> bool {
+    if !cx.is_vulkan() {
+        return true;
+    }
+    !matches!(
+        class,
+        StorageClass::CrossWorkgroup
+            | StorageClass::Generic
+            | StorageClass::AtomicCounter
+            | StorageClass::DeviceOnlyALTERA
+            | StorageClass::HostOnlyALTERA
+            | StorageClass::CodeSectionINTEL
+    )
+}
+
+/// Checks the memory model.
+pub(super) fn memory_model(cx: &Cx<'_>) -> Check {
+    let (addressing, model) = (cx.addressing, cx.memory_model);
+    if cx.has(Capability::VulkanMemoryModel) {
+        ensure(Rule::Environment, model == MemoryModel::Vulkan, || {
+            "the capability VulkanMemoryModel goes with that memory model only".to_owned()
+        })?;
+    }
+    if cx.is_vulkan() {
+        ensure(
+            Rule::Environment,
+            matches!(
+                addressing,
+                AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+            ),
+            || format!("Vulkan does not know the addressing model {addressing}"),
+        )?;
+    }
+    if cx.is_opencl() {
+        ensure(
+            Rule::Environment,
+            matches!(
+                addressing,
+                AddressingModel::Physical32 | AddressingModel::Physical64
+            ),
+            || format!("OpenCL does not know the addressing model {addressing}"),
+        )?;
+        ensure(Rule::Environment, model == MemoryModel::OpenCL, || {
+            format!("OpenCL does not know the memory model {model}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Checks what the module is as a whole: its version, and that it has something to offer.
+pub(super) fn module(cx: &Cx<'_>) -> Check {
+    let newest = cx.options.target.version;
+    ensure(Rule::Versions, cx.version <= newest, || {
+        format!(
+            "the module is of SPIR-V {}, the target environment takes {newest} at most",
+            cx.version
+        )
+    })?;
+    let entries = cx.module.section(Section::EntryPoints);
+    let has_entry = entries
+        .into_iter()
+        .any(|i| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL));
+    ensure(
+        Rule::EntryPoints,
+        has_entry || cx.has(Capability::Linkage) || cx.has(Capability::GraphARM),
+        || "the module has neither an entry point nor the capability Linkage".to_owned(),
+    )?;
+    if matches!(cx.options.target.environment, Environment::Vulkan(..))
+        && cx.has(Capability::Linkage)
+    {
+        return Err(fault(
+            Rule::Environment,
+            "Vulkan does not take modules that are linked",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,303 @@
+//! Rule 13: blocks, branches and phis.
+
+use super::context::{Check, Cx, Fault, ensure, fault};
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::{Cfg, Dominators};
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Capability, StorageClass};
+use crate::ir::{Block, Func, Inst, InstRef, switch_cases};
+
+/// A function's control flow.
+pub(super) struct Flow<'m> {
+    pub cx: &'m Cx<'m>,
+    pub cfg: Cfg,
+    pub dominators: Dominators,
+}
+
+/// Checks the order of a block's instructions and its terminator, before there is a graph.
+pub(super) fn block(cx: &Cx<'_>, func: Func, block: Block, is_entry: bool) -> Result<(), (Inst, Fault)> {
+    let mut phis = true;
+    let mut variables = is_entry;
+    let mut before = Op::Nop;
+    for inst in cx.module.body(block) {
+        let at = |check: Check| check.map_err(|f| (inst.handle(), f));
+        let op = inst.op();
+        match op {
+            Op::Phi => at(ensure(Rule::Blocks, phis && !is_entry, || {
+                "phis stand first in their block, and not in a function's first".to_owned()
+            }))?,
+            Op::Variable | Op::UntypedVariableKHR => {
+                at(ensure(Rule::Blocks, variables, || {
+                    "variables stand first in their function".to_owned()
+                }))?;
+            }
+            Op::Line | Op::NoLine | Op::ExtInst | Op::ExtInstWithForwardRefsKHR => {
+                if !matches!(op, Op::Line | Op::NoLine) && !super::ids::is_debug(cx, inst) {
+                    (phis, variables) = (false, false);
+                }
+            }
+            _ => (phis, variables) = (false, false),
+        }
+        if op != Op::Phi && !matches!(op, Op::Line | Op::NoLine) {
+            phis = false;
+        }
+        let is_merge = matches!(before, Op::LoopMerge | Op::SelectionMerge);
+        if is_merge {
+            at(follows_merge(before, op))?;
+        }
+        before = op;
+        if op.is_terminator() {
+            at(terminator(cx, func, inst))?;
+        } else if matches!(op, Op::LoopMerge | Op::SelectionMerge) {
+            at(merge(cx, block, inst))?;
+        }
+    }
+    Ok(())
+}
+
+fn follows_merge(merge: Op, op: Op) -> Check {
+    let fits = match merge {
+        Op::LoopMerge => matches!(op, Op::Branch | Op::BranchConditional),
+        _ => matches!(op, Op::BranchConditional | Op::Switch),
+    };
+    ensure(Rule::Blocks, fits, || format!("it follows {merge}, which it may not"))
+}
+
+fn label(cx: &Cx<'_>, id: u32, what: &str) -> Check {
+    ensure(Rule::Blocks, cx.op(id) == Op::Label, || {
+        format!("{what} %{id} is no label")
+    })
+}
+
+fn merge(cx: &Cx<'_>, block: Block, inst: InstRef<'_>) -> Check {
+    let own = cx.module.label(block).word();
+    label(cx, inst.word(0), "the merge block")?;
+    ensure(Rule::Structure, inst.word(0) != own, || {
+        "the merge block is the header itself".to_owned()
+    })?;
+    if inst.op() == Op::SelectionMerge {
+        return Ok(());
+    }
+    label(cx, inst.word(1), "the continue target")?;
+    ensure(Rule::Structure, inst.word(0) != inst.word(1), || {
+        "merge block and continue target are the same".to_owned()
+    })?;
+    let control = inst.word(2);
+    ensure(
+        Rule::Blocks,
+        control & 3 != 3 && !(control & 2 != 0 && control & (0x80 | 0x100) != 0),
+        || "the loop is to be unrolled and not to be".to_owned(),
+    )
+}
+
+fn terminator(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
+    match inst.op() {
+        Op::Branch => label(cx, inst.word(0), "the target"),
+        Op::BranchConditional => {
+            ensure(
+                Rule::Blocks,
+                matches!(inst.operands().len(), 3 | 5),
+                || "weights stand for both targets or for none".to_owned(),
+            )?;
+            ensure(
+                Rule::Values,
+                cx.value_shape(inst.word(0)).op == Op::TypeBool,
+                || "the condition is no boolean".to_owned(),
+            )?;
+            label(cx, inst.word(1), "the target")?;
+            label(cx, inst.word(2), "the target")?;
+            ensure(
+                Rule::Blocks,
+                cx.version < crate::grammar::Version::new(1, 6) || inst.word(1) != inst.word(2),
+                || "both targets are the same, which SPIR-V 1.6 does not allow".to_owned(),
+            )
+        }
+        Op::Switch => switch(cx, inst),
+        Op::Return => ensure(
+            Rule::Functions,
+            cx.op(result_of(cx, func)) == Op::TypeVoid,
+            || "the function returns a value".to_owned(),
+        ),
+        Op::ReturnValue => return_value(cx, func, inst),
+        _ => Ok(()),
+    }
+}
+
+fn result_of(cx: &Cx<'_>, func: Func) -> u32 {
+    cx.module.inst(cx.module.function(func).def).words()[0]
+}
+
+fn switch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    ensure(
+        Rule::Values,
+        cx.value_shape(inst.word(0)).op == Op::TypeInt,
+        || "the selector is no integer".to_owned(),
+    )?;
+    label(cx, inst.word(1), "the default target")?;
+    let words = cx.ids.switch_literal_words(inst);
+    for (_, target) in switch_cases(inst, words) {
+        label(cx, target.word(), "the target")?;
+    }
+    ensure(
+        Rule::Limits,
+        (inst.operands().len() - 2) / (words + 1) <= 16383,
+        || "there are more than 16383 cases".to_owned(),
+    )
+}
+
+fn return_value(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
+    let found = cx.ty(inst.word(0));
+    let shape = cx.shape(found);
+    ensure(Rule::Functions, found == result_of(cx, func), || {
+        format!(
+            "the value is of {}, the function's result of {}",
+            cx.describe(found),
+            cx.describe(result_of(cx, func))
+        )
+    })?;
+    ensure(Rule::Functions, shape.op != Op::TypeVoid, || {
+        "void has no values".to_owned()
+    })?;
+    ensure(
+        Rule::Functions,
+        !cx.is_logical()
+            || !matches!(shape.op, Op::TypePointer | Op::TypeUntypedPointerKHR)
+            || cx.variable_pointers(),
+        || "pointers are no results in logical addressing".to_owned(),
+    )
+}
+
+impl<'m> Flow<'m> {
+    /// The graph of a function whose branches go to labels.
+    ///
+    /// # Errors
+    /// When a branch goes to a label of another function or to the first block, or a block stands
+    /// before one that dominates it.
+    pub fn new(cx: &'m Cx<'m>, func: Func) -> Result<Flow<'m>, (Inst, Fault)> {
+        let blocks = cx.module.function(func).blocks.iter();
+        let cfg = Cfg::of_targets(cx.module, func, |terminator, visit| {
+            targets(cx, terminator, visit);
+        });
+        let cfg = cfg.map_err(|(inst, id)| {
+            let message = format!("its target {id} is no block of this function");
+            (inst, fault(Rule::Blocks, message))
+        })?;
+        let dominators = Dominators::compute(&cfg);
+        let flow = Flow { cx, cfg, dominators };
+        for (at, block) in blocks.enumerate() {
+            let last = cx.module.terminator(*block);
+            if flow.cfg.successors(at as u32).contains(&0) {
+                let message = "it goes to the first block of its function";
+                return Err((last.handle(), fault(Rule::Blocks, message)));
+            }
+            if let Some(above) = flow.dominators.immediate(at as u32)
+                && above > at as u32
+            {
+                let message = "the block stands before the block that dominates it";
+                let label = cx.module.block(*block).label;
+                return Err((label, fault(Rule::Blocks, message)));
+            }
+        }
+        Ok(flow)
+    }
+
+    /// Checks the phis of a block.
+    pub fn phis(&self, block: u32) -> Result<(), (Inst, Fault)> {
+        let cx = self.cx;
+        let phis = cx.module.body(self.cfg.block(block));
+        let mut predecessors = Vec::new();
+        for inst in phis.filter(|i| i.op() == Op::Phi) {
+            if predecessors.is_empty() {
+                predecessors.extend_from_slice(self.cfg.predecessors(block));
+                predecessors.sort_unstable();
+                predecessors.dedup();
+            }
+            self.phi(inst, &predecessors).map_err(|f| (inst.handle(), f))?;
+        }
+        Ok(())
+    }
+
+    fn phi(&self, inst: InstRef<'_>, predecessors: &[u32]) -> Check {
+        let cx = self.cx;
+        let result = inst.words()[0];
+        let shape = cx.shape(result);
+        ensure(Rule::Values, shape.op != Op::TypeVoid, || {
+            "void has no values".to_owned()
+        })?;
+        ensure(
+            Rule::Memory,
+            !matches!(shape.op, Op::TypePointer | Op::TypeUntypedPointerKHR)
+                || !cx.is_logical()
+                || cx.variable_pointers(),
+            || "phis of pointers need variable pointers".to_owned(),
+        )?;
+        let is_object = shape.op == Op::TypeSampledImage
+            || cx.is_shader && matches!(shape.op, Op::TypeImage | Op::TypeSampler);
+        ensure(
+            Rule::Values,
+            !is_object || cx.has(Capability::BindlessTextureNV),
+            || "phis do not choose between images or samplers".to_owned(),
+        )?;
+        let pairs = inst.operands();
+        ensure(Rule::Blocks, pairs.len().is_multiple_of(2), || {
+            "a value has no parent".to_owned()
+        })?;
+        ensure(
+            Rule::Blocks,
+            pairs.len() / 2 == predecessors.len(),
+            || format!("{} values for {} predecessors", pairs.len() / 2, predecessors.len()),
+        )?;
+        let mut seen: Vec<u32> = Vec::with_capacity(predecessors.len());
+        for pair in pairs.chunks_exact(2) {
+            let found = cx.ty(pair[0]);
+            ensure(Rule::Values, found == result, || {
+                format!("%{} is of {}, not of {}", pair[0], cx.describe(found), cx.describe(result))
+            })?;
+            let parent = Id::new(pair[1]).and_then(|l| self.cfg.position(l));
+            match parent {
+                Some(p) if predecessors.binary_search(&p).is_ok() => seen.push(p),
+                _ => {
+                    let message = format!("%{} is no predecessor", pair[1]);
+                    return Err(fault(Rule::Blocks, message));
+                }
+            }
+        }
+        seen.sort_unstable();
+        ensure(Rule::Blocks, seen.windows(2).all(|w| w[0] != w[1]), || {
+            "a predecessor stands twice".to_owned()
+        })
+    }
+}
+
+/// Visits the labels that a terminator goes to.
+fn targets(cx: &Cx<'_>, terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)) {
+    match terminator.op() {
+        Op::Branch => visit(terminator.id(0)),
+        Op::BranchConditional => {
+            visit(terminator.id(1));
+            visit(terminator.id(2));
+        }
+        Op::Switch => {
+            visit(terminator.id(1));
+            let words = cx.ids.switch_literal_words(terminator);
+            switch_cases(terminator, words).for_each(|(_, label)| visit(label));
+        }
+        _ => {}
+    }
+}
+
+/// Checks lifetime markers.
+pub(super) fn lifetime(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let pointer = cx.value_shape(inst.word(0));
+    ensure(
+        Rule::Memory,
+        pointer.op == Op::TypePointer && pointer.class == StorageClass::Function,
+        || "the operand is no pointer to a variable of a function".to_owned(),
+    )?;
+    ensure(
+        Rule::Memory,
+        inst.word(1) == 0 || cx.has(Capability::Addresses),
+        || "the size is not 0, which needs the capability Addresses".to_owned(),
+    )
+}

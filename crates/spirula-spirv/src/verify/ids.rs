@@ -1,0 +1,266 @@
+//! Rules 4 and 5: ids are defined before their uses and stand where their class may.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::grammar::{Class, ExtInstSet, Op};
+use crate::ir::InstRef;
+use crate::Id;
+
+/// What the walk over the module knows of ids so far.
+pub(super) struct Seen {
+    defined: Vec<u64>,
+    /// Ids that were used before their definition, with the instruction that did.
+    pub waiting: Vec<(Id, crate::ir::Inst)>,
+}
+
+impl Seen {
+    pub fn new(bound: u32) -> Self {
+        Seen {
+            defined: vec![0; bound as usize / 64 + 1],
+            waiting: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, id: Id) {
+        if let Some(bits) = self.defined.get_mut(id.index() / 64) {
+            *bits |= 1 << (id.index() % 64);
+        }
+    }
+
+    fn has(&self, id: Id) -> bool {
+        let bits = self.defined.get(id.index() / 64).copied().unwrap_or(0);
+        bits >> (id.index() % 64) & 1 == 1
+    }
+}
+
+/// Checks the ids that an instruction uses, those before it being in `seen`.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, seen: &mut Seen) -> Check {
+    let class = inst.op().info().map(|i| i.class);
+    let ty = inst.result_type();
+    if let Some(ty) = ty {
+        ensure(Rule::DefinedBefore, seen.has(ty), || {
+            format!("its type {ty} is not defined before")
+        })?;
+        ensure(Rule::OperandClass, cx.is_type(ty.word()), || {
+            format!("its result type {ty} is no type, but {}", cx.op(ty.word()))
+        })?;
+    }
+    let free = is_free(cx, inst, class);
+    let mut found = Ok(());
+    let from = usize::from(ty.is_some());
+    cx.ids.visit(inst, |at, id| {
+        if found.is_err() || at < from {
+            return;
+        }
+        found = operand(cx, inst, at, id, seen, free);
+    });
+    found
+}
+
+fn operand(
+    cx: &Cx<'_>,
+    inst: InstRef<'_>,
+    at: usize,
+    id: Id,
+    seen: &mut Seen,
+    free: bool,
+) -> Check {
+    if !seen.has(id) {
+        ensure(Rule::DefinedBefore, may_wait(cx, inst, at, id), || {
+            format!("{id} is not defined before")
+        })?;
+        seen.waiting.push((id, inst.handle()));
+        return Ok(());
+    }
+    if free {
+        return Ok(());
+    }
+    let op = inst.op();
+    if cx.is_type(id.word()) {
+        return ensure(Rule::OperandClass, takes_type(op), || {
+            format!("{id} is a type where a value is asked for")
+        });
+    }
+    if cx.ty(id.word()) == 0 {
+        return ensure(Rule::OperandClass, takes_untyped(op, at), || {
+            format!("{id} is no value, but {}", cx.op(id.word()))
+        });
+    }
+    ensure(
+        Rule::OperandClass,
+        cx.op(id.word()) != Op::ExtInst
+            || !is_non_semantic(cx, cx.inst(id.word()))
+            || is_non_semantic(cx, Some(inst)),
+        || format!("{id} is a non-semantic instruction, which has no value"),
+    )
+}
+
+/// Instructions that may name ids of any class.
+fn is_free(cx: &Cx<'_>, inst: InstRef<'_>, class: Option<Class>) -> bool {
+    matches!(
+        class,
+        None | Some(Class::Debug | Class::Annotation | Class::TypeDeclaration | Class::ModeSetting | Class::Graph)
+    ) || inst.op() == Op::ExtInstWithForwardRefsKHR
+        || inst.op() == Op::ExtInst && is_debug(cx, inst)
+}
+
+/// Whether an extended instruction is of a set that describes and does not compute.
+pub(super) fn is_debug(cx: &Cx<'_>, inst: InstRef<'_>) -> bool {
+    is_non_semantic(cx, Some(inst))
+        || cx
+            .ids
+            .set(inst)
+            .is_some_and(|s: &ExtInstSet| s.name.contains("DebugInfo"))
+}
+
+fn is_non_semantic(cx: &Cx<'_>, inst: Option<InstRef<'_>>) -> bool {
+    let Some(inst) = inst else { return false };
+    matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
+        && cx
+            .inst(inst.word(0))
+            .is_some_and(|set| set.string(0).starts_with("NonSemantic."))
+}
+
+/// Instructions other than types that have types among their operands.
+fn takes_type(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Function
+            | Op::SizeOf
+            | Op::UntypedVariableKHR
+            | Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR
+            | Op::UntypedArrayLengthKHR
+            | Op::CooperativeMatrixLengthKHR
+            | Op::CooperativeMatrixLengthNV
+            | Op::SpecConstantOp
+            | Op::ConstantSizeOfEXT
+            | Op::UntypedPrefetchKHR
+            | Op::UntypedImageTexelPointerEXT
+            | Op::AsmINTEL
+            | Op::UntypedGroupAsyncCopyKHR
+            | Op::UntypedVariableLengthArrayINTEL
+    ) || op.info().is_some_and(|i| i.class == Class::Graph)
+}
+
+/// Instructions that have labels, functions, strings or sets among their operands.
+fn takes_untyped(op: Op, at: usize) -> bool {
+    match op {
+        Op::Branch
+        | Op::BranchConditional
+        | Op::Switch
+        | Op::Phi
+        | Op::ExtInst
+        | Op::ExtInstWithForwardRefsKHR
+        | Op::LoopMerge
+        | Op::SelectionMerge
+        | Op::Line
+        | Op::SpecConstantOp
+        | Op::AsmINTEL
+        | Op::AsmCallINTEL
+        | Op::Load
+        | Op::Store
+        | Op::CopyMemory
+        | Op::CopyMemorySized
+        | Op::CooperativeMatrixLoadTensorNV => true,
+        // The function, which has a type in our tables, is checked with the call.
+        Op::FunctionCall => at == 2,
+        op => op
+            .info()
+            .is_some_and(|i| matches!(i.class, Class::Graph | Class::Reserved | Class::Tensor)),
+    }
+}
+
+/// Whether the operand at a word may be defined later (specification, section 2.16.1).
+fn may_wait(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
+    match inst.op() {
+        Op::EntryPoint
+        | Op::ExecutionMode
+        | Op::ExecutionModeId
+        | Op::Name
+        | Op::MemberName
+        | Op::Decorate
+        | Op::DecorateId
+        | Op::DecorateString
+        | Op::MemberDecorate
+        | Op::MemberDecorateString
+        | Op::MemberDecorateIdEXT
+        | Op::SelectionMerge
+        | Op::LoopMerge
+        | Op::Branch
+        | Op::TypeForwardPointer
+        | Op::ConditionalEntryPointINTEL
+        | Op::ExtInstWithForwardRefsKHR => true,
+        Op::GroupDecorate | Op::GroupMemberDecorate => at != 0,
+        Op::BranchConditional | Op::Switch => at != 0,
+        Op::FunctionCall | Op::GraphEntryPointARM => at == 2 || inst.op() != Op::FunctionCall,
+        Op::Phi => at > 1,
+        Op::EnqueueKernel => at == 8 + 2,
+        Op::GetKernelNDrangeSubGroupCount | Op::GetKernelNDrangeMaxSubGroupSize => at == 3,
+        Op::GetKernelWorkGroupSize | Op::GetKernelPreferredWorkGroupSizeMultiple => at == 2,
+        // Functions that are called for each element.
+        Op::CooperativeMatrixLoadTensorNV
+        | Op::CooperativeMatrixPerElementOpNV
+        | Op::CooperativeMatrixReduceNV => cx.op(id.word()) == Op::Function,
+        Op::ConstantFunctionPointerINTEL => true,
+        Op::TypeStruct | Op::TypeArray | Op::TypeRuntimeArray | Op::TypePointer => {
+            cx.forward_pointers.contains(&id.word())
+        }
+        Op::ExtInst => {
+            let set = cx.ids.set(inst).map_or("", |s| s.name);
+            set == "OpenCL.DebugInfo.100" || set == "DebugInfo"
+        }
+        _ => false,
+    }
+}
+
+/// Where in the block order each instruction of a function's blocks stands, to ask for dominance.
+pub(super) fn dominance(cx: &Cx<'_>, flow: &super::flow::Flow<'_>, func: u32) -> Vec<(crate::ir::Inst, super::context::Fault)> {
+    let mut faults = Vec::new();
+    for block in 0..flow.cfg.len() as u32 {
+        if !flow.dominators.is_reachable(block) {
+            continue;
+        }
+        for inst in cx.module.body(flow.cfg.block(block)) {
+            let mut wrong = None;
+            if inst.op() == Op::Phi {
+                for pair in inst.operands().chunks_exact(2) {
+                    let parent = Id::new(pair[1]).and_then(|l| flow.cfg.position(l));
+                    if let Some(parent) = parent
+                        && flow.dominators.is_reachable(parent)
+                        && !reaches(cx, flow, func, pair[0], parent)
+                    {
+                        wrong = Id::new(pair[0]);
+                    }
+                }
+            } else {
+                cx.ids.visit(inst, |_, id| {
+                    if !reaches(cx, flow, func, id.word(), block) {
+                        wrong = Some(id);
+                    }
+                });
+            }
+            if let Some(id) = wrong {
+                let message = format!("{id} is defined where it does not dominate this use");
+                faults.push((inst.handle(), fault(Rule::DefinedBefore, message)));
+            }
+        }
+    }
+    faults
+}
+
+/// Whether the definition of an id dominates a block.
+fn reaches(cx: &Cx<'_>, flow: &super::flow::Flow<'_>, func: u32, id: u32, block: u32) -> bool {
+    match cx.def(id) {
+        None => true,
+        Some(def) if def.func == u32::MAX => true,
+        // Functions are called from others.
+        Some(def) if def.op == Op::Function => true,
+        Some(def) if def.func != func => false,
+        Some(def) if def.block == u32::MAX || def.op == Op::Label => true,
+        Some(def) => flow.dominators.dominates(def.block, block),
+    }
+}
+

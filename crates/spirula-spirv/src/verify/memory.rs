@@ -1,0 +1,706 @@
+//! Rule 11: variables, pointers, loads and stores.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use super::values;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{
+    AddressingModel, Capability, Decoration, MemoryAccess, StorageClass,
+};
+use crate::ir::InstRef;
+
+/// Checks an instruction that is about memory.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+    match inst.op() {
+        Op::Variable => variable(cx, inst, in_function),
+        Op::Load => load(cx, inst),
+        Op::Store => store(cx, inst),
+        Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain => access_chain(cx, inst),
+        Op::ArrayLength => array_length(cx, inst),
+        Op::CopyMemory | Op::CopyMemorySized => copy(cx, inst),
+        Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => compare(cx, inst),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn is_pointer(op: Op) -> bool {
+    matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
+}
+
+/// The variable or other value that a pointer is made from.
+pub(super) fn base(cx: &Cx<'_>, mut pointer: u32) -> u32 {
+    // Each step goes to an earlier definition, phis are not followed.
+    for _ in 0..1 << 16 {
+        let Some(inst) = cx.inst(pointer) else { break };
+        match inst.op() {
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::ImageTexelPointer
+            | Op::CopyObject => pointer = inst.word(0),
+            Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR => pointer = inst.word(1),
+            _ => break,
+        }
+    }
+    pointer
+}
+
+/// Whether a type is, or contains, one that `is` names. Pointers are not followed.
+pub(super) fn contains(cx: &Cx<'_>, ty: u32, is: &dyn Fn(u32, &super::context::Shape) -> bool) -> bool {
+    let mut stack = vec![ty];
+    let mut steps = 0u32;
+    while let Some(ty) = stack.pop() {
+        let shape = cx.shape(ty);
+        if is(ty, &shape) {
+            return true;
+        }
+        steps += 1;
+        if steps > 1 << 16 {
+            return false;
+        }
+        match shape.op {
+            Op::TypeStruct => stack.extend_from_slice(cx.members(ty)),
+            Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => {
+                stack.push(shape.part);
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+fn variable(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+    let shape = cx.shape(inst.words()[0]);
+    let class = StorageClass(inst.word(0));
+    ensure(Rule::Memory, shape.op == Op::TypePointer, || {
+        "its type is no pointer".to_owned()
+    })?;
+    ensure(Rule::Memory, shape.class == class, || {
+        format!("it is of the class {class}, its pointer of {}", shape.class)
+    })?;
+    ensure(
+        Rule::Memory,
+        in_function == (class == StorageClass::Function),
+        || format!("a variable of the class {class} stands {} a function",
+            if in_function { "in" } else { "outside of" }),
+    )?;
+    ensure(
+        Rule::Memory,
+        class != StorageClass::Generic && class != StorageClass::PhysicalStorageBuffer,
+        || format!("there are no variables of the class {class}"),
+    )?;
+    ensure(
+        Rule::Environment,
+        super::environment::takes_class(cx, class),
+        || format!("the environment has no storage class {class}"),
+    )?;
+    initializer(cx, inst, class, shape.part)?;
+    booleans(cx, inst, class, shape.part)?;
+    pointer_inside(cx, class, shape.part)?;
+    if cx.is_vulkan() {
+        in_vulkan(cx, inst, class, shape.part)?;
+    }
+    matrices_of_groups(cx, class, shape.part)?;
+    if cx.is_shader {
+        super::storage::check(cx, class, shape.part)?;
+    }
+    Ok(())
+}
+
+fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let Some(&id) = inst.operands().get(1) else {
+        return Ok(());
+    };
+    let is_global = cx.op(id) == Op::Variable
+        && cx.inst(id).map(|v| v.word(0)) != Some(StorageClass::Function.0);
+    ensure(Rule::Memory, cx.is_constant(id) || is_global, || {
+        format!("its initialiser %{id} is no constant or global variable")
+    })?;
+    ensure(Rule::Memory, cx.ty(id) == pointee, || {
+        "its initialiser is of another type".to_owned()
+    })?;
+    if matches!(
+        class,
+        StorageClass::TaskPayloadWorkgroupEXT | StorageClass::Input | StorageClass::HitObjectAttributeNV
+    ) {
+        return Err(fault(
+            Rule::Memory,
+            format!("variables of the class {class} have no initialiser"),
+        ));
+    }
+    let taken = !cx.is_vulkan()
+        || match class {
+            StorageClass::Output | StorageClass::Private | StorageClass::Function => true,
+            StorageClass::Workgroup => cx.op(id) == Op::ConstantNull,
+            _ => false,
+        };
+    ensure(Rule::Environment, taken, || {
+        format!("Vulkan does not take this initialiser in the class {class}")
+    })
+}
+
+/// Booleans have no size: they stand where nobody outside sees them.
+fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let hidden = matches!(
+        class,
+        StorageClass::Workgroup
+            | StorageClass::CrossWorkgroup
+            | StorageClass::Private
+            | StorageClass::Function
+            | StorageClass::UniformConstant
+            | StorageClass::RayPayloadKHR
+            | StorageClass::IncomingRayPayloadKHR
+            | StorageClass::HitAttributeKHR
+            | StorageClass::CallableDataKHR
+            | StorageClass::IncomingCallableDataKHR
+            | StorageClass::TaskPayloadWorkgroupEXT
+            | StorageClass::HitObjectAttributeNV
+            | StorageClass::NodePayloadAMDX
+    );
+    if hidden {
+        return Ok(());
+    }
+    let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
+    if is_io && cx.has_decoration(inst.words()[1], Decoration::BuiltIn) {
+        return Ok(());
+    }
+    let found = has_boolean(cx, pointee, is_io, 0);
+    ensure(Rule::Memory, !found, || {
+        format!("a boolean cannot stand in the class {class}")
+    })
+}
+
+fn has_boolean(cx: &Cx<'_>, ty: u32, skip_built_in: bool, depth: u32) -> bool {
+    let shape = cx.shape(ty);
+    match shape.op {
+        Op::TypeBool => true,
+        Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
+            depth < 256 && has_boolean(cx, shape.part, skip_built_in, depth + 1)
+        }
+        Op::TypeStruct => {
+            let is_built_in = skip_built_in
+                && (0..cx.members(ty).len() as u32)
+                    .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
+            depth < 256
+                && !is_built_in
+                && cx
+                    .members(ty)
+                    .iter()
+                    .any(|m| has_boolean(cx, *m, skip_built_in, depth + 1))
+        }
+        _ => false,
+    }
+}
+
+/// Pointers in variables are for variable pointers in logical addressing.
+fn pointer_inside(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+    let logical = matches!(
+        cx.addressing,
+        AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+    );
+    let inner = cx.shape(pointee);
+    if !logical || !is_pointer(inner.op) || inner.class == StorageClass::PhysicalStorageBuffer {
+        return Ok(());
+    }
+    let taken = match inner.class {
+        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
+        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        _ => false,
+    } && matches!(class, StorageClass::Function | StorageClass::Private);
+    ensure(Rule::Memory, taken, || {
+        format!("it holds a pointer of the class {}, which it cannot", inner.class)
+    })
+}
+
+fn is_or_array_of(cx: &Cx<'_>, ty: u32, ops: &[Op]) -> bool {
+    let shape = cx.shape(ty);
+    ops.contains(&shape.op)
+        || matches!(shape.op, Op::TypeArray | Op::TypeRuntimeArray)
+            && ops.contains(&cx.op(shape.part))
+}
+
+fn in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let own = inst.words()[1];
+    let fits = match class {
+        StorageClass::PushConstant => cx.op(pointee) == Op::TypeStruct,
+        StorageClass::UniformConstant => is_or_array_of(
+            cx,
+            pointee,
+            &[
+                Op::TypeImage,
+                Op::TypeSampler,
+                Op::TypeSampledImage,
+                Op::TypeAccelerationStructureKHR,
+                Op::TypeTensorARM,
+            ],
+        ),
+        StorageClass::Uniform | StorageClass::StorageBuffer => {
+            is_or_array_of(cx, pointee, &[Op::TypeStruct])
+        }
+        _ => true,
+    };
+    ensure(Rule::Environment, fits, || {
+        format!("Vulkan has no variables of {} in the class {class}", cx.describe(pointee))
+    })?;
+    if !matches!(class, StorageClass::Input | StorageClass::Output) {
+        let members = 0..cx.members(pointee).len() as u32;
+        let invariant = cx.has_decoration(own, Decoration::Invariant)
+            || members
+                .into_iter()
+                .any(|n| cx.member_decoration(pointee, n, Decoration::Invariant).is_some());
+        ensure(Rule::Decorations, !invariant, || {
+            "only inputs and outputs are invariant".to_owned()
+        })?;
+    }
+    let op = cx.op(pointee);
+    if op == Op::TypeRuntimeArray {
+        ensure(
+            Rule::Environment,
+            cx.has(Capability::RuntimeDescriptorArray)
+                && matches!(
+                    class,
+                    StorageClass::StorageBuffer
+                        | StorageClass::Uniform
+                        | StorageClass::UniformConstant
+                ),
+            || "a runtime array is no variable of its own in Vulkan".to_owned(),
+        )?;
+    }
+    if op == Op::TypeStruct
+        && cx.members(pointee).iter().any(|m| cx.op(*m) == Op::TypeRuntimeArray)
+    {
+        let decorated = match class {
+            StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer => {
+                cx.has_decoration(pointee, Decoration::Block)
+            }
+            StorageClass::Uniform => cx.has_decoration(pointee, Decoration::BufferBlock),
+            _ => false,
+        };
+        ensure(Rule::Environment, decorated, || {
+            "structures with a runtime array are storage buffers in Vulkan".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+fn matrices_of_groups(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+    if matches!(class, StorageClass::Function | StorageClass::Private) {
+        return Ok(());
+    }
+    let found = contains(cx, pointee, &|_, shape| {
+        matches!(
+            shape.op,
+            Op::TypeCooperativeMatrixKHR
+                | Op::TypeCooperativeMatrixNV
+                | Op::TypeVectorIdEXT
+        )
+    });
+    ensure(Rule::Memory, !found, || {
+        format!("cooperative matrices cannot stand in the class {class}")
+    })
+}
+
+/// Whether an instruction makes a pointer that may be used in logical addressing.
+fn makes_logical_pointer(cx: &Cx<'_>, op: Op) -> bool {
+    match op {
+        Op::Variable
+        | Op::UntypedVariableKHR
+        | Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::UntypedAccessChainKHR
+        | Op::UntypedInBoundsAccessChainKHR
+        | Op::FunctionParameter
+        | Op::ImageTexelPointer
+        | Op::CopyObject
+        | Op::RawAccessChainNV
+        | Op::AllocateNodePayloadsAMDX
+        | Op::BufferPointerEXT => true,
+        Op::Select
+        | Op::Phi
+        | Op::FunctionCall
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::UntypedPtrAccessChainKHR
+        | Op::UntypedInBoundsPtrAccessChainKHR
+        | Op::Load
+        | Op::ConstantNull => cx.variable_pointers(),
+        _ => false,
+    }
+}
+
+/// The type of a pointer operand.
+fn pointer(cx: &Cx<'_>, id: u32) -> Result<super::context::Shape, super::context::Fault> {
+    ensure(
+        Rule::Memory,
+        !cx.is_logical() || makes_logical_pointer(cx, cx.op(id)),
+        || format!("%{id} is no logical pointer, but {}", cx.op(id)),
+    )?;
+    let shape = cx.value_shape(id);
+    ensure(Rule::Memory, is_pointer(shape.op), || {
+        format!("%{id} is of {}, not a pointer", cx.describe(cx.ty(id)))
+    })?;
+    Ok(shape)
+}
+
+fn is_small_composite(cx: &Cx<'_>, ty: u32) -> bool {
+    !matches!(
+        cx.op(ty),
+        Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeVector
+            | Op::TypeMatrix
+            | Op::TypePointer
+            | Op::TypeUntypedPointerKHR
+    ) && contains(cx, ty, &|inner, shape| {
+        matches!(shape.op, Op::TypeInt | Op::TypeFloat) && values::is_storage_only(cx, inner)
+    })
+}
+
+fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let result = inst.words()[0];
+    let shape = pointer(cx, inst.word(0))?;
+    ensure(
+        Rule::Memory,
+        shape.op == Op::TypeUntypedPointerKHR || shape.part == result,
+        || {
+            format!(
+                "the result is of {}, the pointer points to {}",
+                cx.describe(result),
+                cx.describe(shape.part)
+            )
+        },
+    )?;
+    let unsized_ = contains(cx, result, &|_, s| s.op == Op::TypeRuntimeArray);
+    ensure(Rule::Memory, !unsized_, || {
+        "a runtime array cannot be loaded".to_owned()
+    })?;
+    access(cx, inst, 1, [shape.class, StorageClass(u32::MAX)])?;
+    ensure(
+        Rule::Memory,
+        !cx.is_shader || !is_small_composite(cx, result),
+        || "composites of numbers that can only be stored cannot be loaded".to_owned(),
+    )
+}
+
+fn store(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let shape = pointer(cx, inst.word(0))?;
+    ensure(
+        Rule::Memory,
+        !matches!(
+            shape.class,
+            StorageClass::UniformConstant
+                | StorageClass::Input
+                | StorageClass::PushConstant
+                | StorageClass::ShaderRecordBufferKHR
+        ),
+        || format!("memory of the class {} is read-only", shape.class),
+    )?;
+    let object = cx.ty(inst.word(1));
+    ensure(
+        Rule::Memory,
+        !matches!(cx.op(object), Op::TypeVoid | Op::Nop),
+        || "the object has no value".to_owned(),
+    )?;
+    ensure(
+        Rule::Memory,
+        shape.op == Op::TypeUntypedPointerKHR || shape.part == object,
+        || {
+            format!(
+                "the object is of {}, the pointer points to {}",
+                cx.describe(object),
+                cx.describe(shape.part)
+            )
+        },
+    )?;
+    if cx.is_vulkan() && shape.class == StorageClass::Uniform {
+        let variable = cx.value_shape(base(cx, inst.word(0)));
+        let mut block = variable.part;
+        if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+            block = cx.shape(block).part;
+        }
+        ensure(
+            Rule::Memory,
+            !cx.has_decoration(block, Decoration::Block),
+            || "uniform blocks are read-only in Vulkan".to_owned(),
+        )?;
+    }
+    access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
+    let opaque = cx.is_vulkan()
+        && contains(cx, object, &|_, s| {
+            matches!(
+                s.op,
+                Op::TypeImage
+                    | Op::TypeSampler
+                    | Op::TypeSampledImage
+                    | Op::TypeAccelerationStructureKHR
+            )
+        });
+    ensure(Rule::Memory, !opaque, || {
+        "images, samplers and the like cannot be stored".to_owned()
+    })
+}
+
+/// Checks the memory access operands that begin at a word.
+fn access(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, classes: [StorageClass; 2]) -> Check {
+    let physical = classes.contains(&StorageClass::PhysicalStorageBuffer);
+    let Some(&mask) = inst.operands().get(at) else {
+        return ensure(Rule::Memory, !physical, || {
+            "accesses to physical storage buffers say how they are aligned".to_owned()
+        });
+    };
+    let mask = MemoryAccess(mask);
+    let (available, visible) = (MemoryAccess::MakePointerAvailable, MemoryAccess::MakePointerVisible);
+    let private = MemoryAccess::NonPrivatePointer;
+    ensure(
+        Rule::Memory,
+        !(mask.contains(available) && inst.op() == Op::Load)
+            && !(mask.contains(visible) && inst.op() == Op::Store),
+        || format!("{mask} is for accesses the other way"),
+    )?;
+    ensure(
+        Rule::Memory,
+        mask.contains(private) || !mask.contains(available) && !mask.contains(visible),
+        || "what is made available or visible is not private".to_owned(),
+    )?;
+    let mut next = at + 1;
+    if mask.contains(MemoryAccess::Aligned) {
+        let align = inst.operands().get(next).copied().unwrap_or(0);
+        next += 1;
+        ensure(Rule::Memory, align.is_power_of_two(), || {
+            format!("the alignment {align} is no power of two")
+        })?;
+    } else {
+        ensure(Rule::Memory, !physical, || {
+            "accesses to physical storage buffers say how they are aligned".to_owned()
+        })?;
+    }
+    for bit in [available, visible] {
+        if mask.contains(bit) {
+            let scope = inst.operands().get(next).copied().unwrap_or(0);
+            next += 1;
+            super::scopes::memory(cx, scope)?;
+        }
+    }
+    let shared = |class: StorageClass| {
+        matches!(
+            class,
+            StorageClass::Uniform
+                | StorageClass::Workgroup
+                | StorageClass::CrossWorkgroup
+                | StorageClass::Generic
+                | StorageClass::Image
+                | StorageClass::StorageBuffer
+                | StorageClass::PhysicalStorageBuffer
+        ) || class.0 == u32::MAX
+    };
+    ensure(
+        Rule::Memory,
+        !mask.contains(private) || classes.iter().all(|c| shared(*c)),
+        || "memory of this class is always private".to_owned(),
+    )
+}
+
+fn access_chain(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let result = cx.shape(inst.words()[0]);
+    ensure(Rule::Memory, result.op == Op::TypePointer, || {
+        "the result is no pointer".to_owned()
+    })?;
+    let base = cx.value_shape(inst.word(0));
+    ensure(
+        Rule::Memory,
+        base.op == Op::TypePointer
+            && (!cx.is_logical() || makes_logical_pointer(cx, cx.op(inst.word(0)))),
+        || format!("the base %{} is no pointer", inst.word(0)),
+    )?;
+    ensure(
+        Rule::Memory,
+        base.class == result.class,
+        || format!("the base is of the class {}, the result of {}", base.class, result.class),
+    )?;
+    let by_element = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+    let from = if by_element { 2 } else { 1 };
+    if by_element {
+        element(cx, inst, base)?;
+    }
+    let indices = inst.operands().get(from..).unwrap_or(&[]);
+    ensure(Rule::Limits, indices.len() <= 255, || {
+        format!("{} indices; there may be 255", indices.len())
+    })?;
+    let mut ty = base.part;
+    for index in indices {
+        ty = step(cx, ty, *index)?;
+    }
+    ensure(
+        Rule::Memory,
+        ty == result.part,
+        || {
+            format!(
+                "the indices lead to {}, the result points to {}",
+                cx.describe(ty),
+                cx.describe(result.part)
+            )
+        },
+    )
+}
+
+fn element(cx: &Cx<'_>, inst: InstRef<'_>, base: super::context::Shape) -> Check {
+    let index = inst.word(1);
+    ensure(
+        Rule::Memory,
+        cx.value_shape(index).op == Op::TypeInt,
+        || format!("the element %{index} is no integer"),
+    )?;
+    if cx.is_vulkan() {
+        let class_ok = match base.class {
+            StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+            StorageClass::StorageBuffer => cx.variable_pointers(),
+            class => class == StorageClass::PhysicalStorageBuffer,
+        };
+        ensure(Rule::Memory, class_ok, || {
+            format!("there are no elements of pointers of the class {}", base.class)
+        })?;
+    }
+    let strided = !matches!(
+        base.class,
+        StorageClass::Uniform
+            | StorageClass::StorageBuffer
+            | StorageClass::PhysicalStorageBuffer
+            | StorageClass::PushConstant
+    ) || cx.has_decoration(cx.ty(inst.word(0)), Decoration::ArrayStride)
+        || !cx.is_shader;
+    ensure(Rule::Memory, strided, || {
+        "the base's pointer type has no ArrayStride".to_owned()
+    })
+}
+
+/// The type of a part that an index leads to.
+fn step(cx: &Cx<'_>, ty: u32, index: u32) -> Result<u32, super::context::Fault> {
+    let shape = cx.shape(ty);
+    ensure(
+        Rule::Memory,
+        cx.value_shape(index).op == Op::TypeInt,
+        || format!("the index %{index} is no integer"),
+    )?;
+    match shape.op {
+        Op::TypeVector
+        | Op::TypeMatrix
+        | Op::TypeArray
+        | Op::TypeRuntimeArray
+        | Op::TypeCooperativeMatrixKHR
+        | Op::TypeCooperativeMatrixNV
+        | Op::TypeVectorIdEXT => Ok(shape.part),
+        Op::TypeNodePayloadArrayAMDX => {
+            Ok(cx.inst(ty).map_or(0, |t| t.word(0)))
+        }
+        Op::TypeStruct => {
+            ensure(Rule::Memory, matches!(cx.op(index), Op::Constant), || {
+                format!("the index %{index} into a structure is no constant")
+            })?;
+            let at = cx.constant(index).unwrap_or(u64::MAX);
+            let members = cx.members(ty);
+            usize::try_from(at)
+                .ok()
+                .and_then(|at| members.get(at))
+                .copied()
+                .ok_or_else(|| {
+                    fault(Rule::Memory, format!("member {at} of {}", members.len()))
+                })
+        }
+        _ => Err(fault(
+            Rule::Memory,
+            format!("{} has no parts to go to", cx.describe(ty)),
+        )),
+    }
+}
+
+fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let result = cx.shape(inst.words()[0]);
+    ensure(
+        Rule::Memory,
+        result.op == Op::TypeInt && result.width == 32 && !result.signed,
+        || "the result is no integer of 32 bits without sign".to_owned(),
+    )?;
+    let structure = cx.value_shape(inst.word(0)).part;
+    let members = cx.members(structure);
+    ensure(
+        Rule::Memory,
+        members.last().is_some_and(|m| cx.op(*m) == Op::TypeRuntimeArray),
+        || "the structure does not end in a runtime array".to_owned(),
+    )?;
+    ensure(
+        Rule::Memory,
+        inst.word(1) as usize + 1 == members.len(),
+        || "the member is not the last".to_owned(),
+    )
+}
+
+fn copy(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (target, source) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
+    ensure(
+        Rule::Memory,
+        is_pointer(target.op) && is_pointer(source.op),
+        || "target and source are not both pointers".to_owned(),
+    )?;
+    let classes = [target.class, source.class];
+    if inst.op() == Op::CopyMemory {
+        ensure(
+            Rule::Memory,
+            target.op != source.op
+                || target.part == source.part && cx.op(target.part) != Op::TypeVoid,
+            || "target and source point to different types".to_owned(),
+        )?;
+        return access(cx, inst, 2, classes);
+    }
+    let size = inst.word(2);
+    let shape = cx.value_shape(size);
+    ensure(Rule::Memory, shape.op == Op::TypeInt, || {
+        "the size is no integer".to_owned()
+    })?;
+    let value = cx.constant(size);
+    ensure(Rule::Memory, value != Some(0), || "the size is 0".to_owned())?;
+    let negative = shape.signed
+        && value.is_some_and(|v| v >> (shape.width.clamp(1, 64) - 1) & 1 == 1);
+    ensure(Rule::Memory, !negative, || "the size is negative".to_owned())?;
+    access(cx, inst, 3, classes)
+}
+
+fn compare(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (a, b) = (cx.ty(inst.word(0)), cx.ty(inst.word(1)));
+    ensure(
+        Rule::Memory,
+        a == b && is_pointer(cx.op(a)),
+        || "the operands are not pointers of one type".to_owned(),
+    )?;
+    let result = cx.op(inst.words()[0]);
+    let wanted = match inst.op() {
+        Op::PtrDiff => Op::TypeInt,
+        _ => Op::TypeBool,
+    };
+    ensure(Rule::Memory, result == wanted, || {
+        format!("the result is {result}, not {wanted}")
+    })?;
+    let class = cx.shape(a).class;
+    if cx.is_logical() {
+        ensure(
+            Rule::Memory,
+            match class {
+                StorageClass::StorageBuffer => cx.variable_pointers(),
+                StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+                _ => false,
+            },
+            || format!("pointers of the class {class} cannot be compared"),
+        )?;
+    }
+    ensure(
+        Rule::Memory,
+        class != StorageClass::PhysicalStorageBuffer,
+        || "pointers to physical storage buffers cannot be compared".to_owned(),
+    )
+}

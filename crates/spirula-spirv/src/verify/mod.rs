@@ -1,0 +1,239 @@
+//! The verifier: whether a module keeps the rules of the specification and of a client interface.
+//!
+//! [`Rule`] lists the rules with their numbers; each message names the instruction, its place and
+//! the rule. What has the form of a list stands in tables: capabilities, extensions and versions come
+//! from the grammar, types of operands from a table of signatures, environments from lists.
+//!
+//! ```
+//! use spirula_spirv::{text, verify};
+//!
+//! let module = text::parse("OpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+//!     OpEntryPoint GLCompute %main \"main\"\nOpExecutionMode %main LocalSize 1 1 1\n\
+//!     %void = OpTypeVoid\n%type = OpTypeFunction %void\n%main = OpFunction %void None %type\n\
+//!     %entry = OpLabel\nOpReturn\nOpFunctionEnd\n", &text::ParseOptions::default()).unwrap();
+//! let options = verify::Options::default();
+//! assert!(verify::words(module, &options).is_ok());
+//! ```
+//!
+//! Cost: linear in the module, but for nested constructs, whose blocks are walked once for each
+//! construct around them. A handful of tables keyed by id are as long as the module's bound.
+
+mod constants;
+mod context;
+mod declared;
+mod environment;
+mod flow;
+mod functions;
+mod ids;
+mod memory;
+mod order;
+mod rules;
+mod scopes;
+mod signatures;
+mod storage;
+mod structure;
+mod types;
+mod values;
+
+pub use rules::Rule;
+
+use crate::grammar::{Class, Op};
+use crate::ir::{Func, Inst, InstRef, Module};
+use crate::target::Target;
+use context::{Check, Cx, Fault};
+use spirula_source::Diagnostic;
+
+/// What a module is verified for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The environment whose rules hold besides those of the specification.
+    pub target: Target,
+    /// Whether blocks may have the scalar layout, as for `--scalar-block-layout` of Khronos'
+    /// validator.
+    pub scalar_block_layout: bool,
+}
+
+/// Most faults that are reported.
+const MOST: usize = 20;
+
+/// Reads a module from its words and verifies it.
+///
+/// # Errors
+/// The faults that were found, in the order of the module, 20 at most.
+pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    order::check(&words).map_err(|d| vec![d])?;
+    let module = Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
+    self::module(&module, options)?;
+    Ok(module)
+}
+
+/// Verifies a module. What only words can breach, the order of sections, is held by [`Module`].
+///
+/// # Errors
+/// The faults that were found, in the order of the module, 20 at most.
+pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>> {
+    let mut faults = Faults {
+        module,
+        found: Vec::new(),
+    };
+    let mut cx = Cx::new(module, options);
+    definitions(&mut cx, &mut faults);
+    faults.end()?;
+    operands(&cx, &mut faults);
+    faults.end()?;
+    instructions(&cx, &mut faults);
+    faults.end()?;
+    for (at, func) in module.functions().iter().enumerate() {
+        if let Err((inst, fault)) = control_flow(&cx, at as u32, *func, &mut faults) {
+            faults.push(inst, fault);
+        }
+    }
+    faults.end()
+}
+
+/// The faults found so far.
+struct Faults<'m> {
+    module: &'m Module,
+    found: Vec<Diagnostic>,
+}
+
+impl Faults<'_> {
+    fn push(&mut self, inst: Inst, fault: Fault) {
+        if self.found.len() < MOST {
+            self.found.push(fault.about(self.module.inst(inst)));
+        }
+    }
+
+    fn add(&mut self, inst: InstRef<'_>, check: Check) {
+        if let Err(fault) = check {
+            self.push(inst.handle(), fault);
+        }
+    }
+
+    /// Later rules rely on earlier ones: they are not looked at once something was found.
+    fn end(&mut self) -> Result<(), Vec<Diagnostic>> {
+        if self.found.is_empty() {
+            Ok(())
+        } else {
+            Err(std::mem::take(&mut self.found))
+        }
+    }
+}
+
+/// Every instruction with the function and block that it is in, in order.
+fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, u32, u32)) {
+    use crate::ir::Section;
+    const OUTSIDE: u32 = u32::MAX;
+    for section in Section::ALL.iter().filter(|s| **s != Section::Trailer) {
+        module
+            .section(*section)
+            .for_each(|i| visit(i, OUTSIDE, OUTSIDE));
+    }
+    for (at, func) in module.functions().iter().enumerate() {
+        let (at, function) = (at as u32, module.function(*func));
+        let mut outside = |i| visit(i, at, OUTSIDE);
+        module.insts(function.lead).for_each(&mut outside);
+        outside(module.inst(function.def));
+        module.insts(function.params).for_each(&mut outside);
+        for (n, block) in function.blocks.iter().enumerate() {
+            let block = module.block(*block);
+            let mut inside = |i| visit(i, at, n as u32);
+            module.insts(block.lead).for_each(&mut inside);
+            inside(module.inst(block.label));
+            module.insts(block.body).for_each(&mut inside);
+        }
+        let mut outside = |i| visit(i, at, OUTSIDE);
+        module.insts(function.tail).for_each(&mut outside);
+        outside(module.inst(function.end));
+    }
+    module
+        .section(Section::Trailer)
+        .for_each(|i| visit(i, OUTSIDE, OUTSIDE));
+}
+
+/// Rule 3.
+fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
+    each(cx.module, |inst, func, block| {
+        if inst.op() == Op::TypeForwardPointer {
+            cx.forward_pointers.push(inst.word(0));
+        }
+        let found = cx.define(inst, func, block);
+        faults.add(inst, found);
+    });
+}
+
+/// Rules 1 and 4 to 7.
+fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
+    let mut seen = ids::Seen::new(cx.module.bound());
+    each(cx.module, |inst, _, _| {
+        faults.add(inst, declared::check(cx, inst));
+        faults.add(inst, ids::check(cx, inst, &mut seen));
+        if let Some(id) = inst.result() {
+            seen.add(id);
+        }
+    });
+    for (id, inst) in std::mem::take(&mut seen.waiting) {
+        let user = cx.module.inst(inst);
+        let found = context::ensure(Rule::DefinedBefore, cx.def(id.word()).is_some(), || {
+            format!("{id} is not defined")
+        });
+        faults.add(user, found);
+    }
+}
+
+/// Rules that concern one instruction and the definitions of its operands.
+fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
+    let mut declared = types::Declared::default();
+    let whole = environment::module(cx).and_then(|()| environment::memory_model(cx));
+    if let Err(fault) = whole {
+        let message = fault.message.clone();
+        let found = Diagnostic::error(spirula_source::Place::Unknown, message);
+        faults.found.push(found.with_note(fault.rule.to_string()));
+    }
+    each(cx.module, |inst, func, block| {
+        let class = inst.op().info().map(|i| i.class);
+        let in_function = func != u32::MAX && block != u32::MAX;
+        let check = match class {
+            Some(Class::TypeDeclaration) => declared.check(cx, inst),
+            Some(Class::ConstantCreation) => constants::check(cx, inst),
+            Some(Class::Memory) => memory::check(cx, inst, in_function),
+            Some(Class::Barrier) => scopes::barrier(cx, inst),
+            Some(Class::Atomic) => scopes::atomic(cx, inst),
+            Some(Class::ControlFlow) => match inst.op() {
+                Op::LifetimeStart | Op::LifetimeStop => flow::lifetime(cx, inst),
+                _ => Ok(()),
+            },
+            _ if inst.op() == Op::FunctionCall => functions::call(cx, inst),
+            _ => values::check(cx, inst),
+        };
+        faults.add(inst, check);
+        let mut of_function = Ok(());
+        cx.ids.visit(inst, |_, id| {
+            if of_function.is_ok() {
+                of_function = functions::use_of_function(cx, inst, id);
+            }
+        });
+        faults.add(inst, of_function);
+    });
+}
+
+/// Rules 12 to 14 and dominance.
+fn control_flow(cx: &Cx<'_>, at: u32, func: Func, faults: &mut Faults<'_>) -> Result<(), (Inst, Fault)> {
+    if let Err(found) = functions::check(cx, func) {
+        faults.found.push(found);
+    }
+    for (n, block) in cx.module.function(func).blocks.iter().enumerate() {
+        flow::block(cx, func, *block, n == 0)?;
+    }
+    let flow = flow::Flow::new(cx, func)?;
+    for block in 0..flow.cfg.len() as u32 {
+        flow.phis(block)?;
+    }
+    for (inst, fault) in ids::dominance(cx, &flow, at) {
+        faults.push(inst, fault);
+    }
+    if cx.is_shader {
+        structure::check(&flow)?;
+    }
+    Ok(())
+}

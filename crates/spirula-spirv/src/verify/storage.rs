@@ -1,0 +1,98 @@
+//! Rule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
+//! with them.
+
+use super::context::{Check, Cx, ensure};
+use super::memory::contains;
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Capability, Decoration, StorageClass};
+
+/// What allows numbers of a width in each storage class.
+struct Row {
+    width: u32,
+    class: StorageClass,
+    capabilities: &'static [Capability],
+    /// Enough where the structure is a `BufferBlock`.
+    of_buffer_block: Option<Capability>,
+}
+
+const fn row(width: u32, class: StorageClass, capabilities: &'static [Capability]) -> Row {
+    Row {
+        width,
+        class,
+        capabilities,
+        of_buffer_block: None,
+    }
+}
+
+const ROWS: &[Row] = &[
+    row(16, StorageClass::StorageBuffer, &[Capability::StorageBuffer16BitAccess]),
+    row(16, StorageClass::PhysicalStorageBuffer, &[Capability::StorageBuffer16BitAccess]),
+    row(16, StorageClass::ShaderRecordBufferKHR, &[Capability::StorageBuffer16BitAccess]),
+    Row {
+        width: 16,
+        class: StorageClass::Uniform,
+        capabilities: &[Capability::UniformAndStorageBuffer16BitAccess],
+        of_buffer_block: Some(Capability::StorageBuffer16BitAccess),
+    },
+    row(16, StorageClass::PushConstant, &[Capability::StoragePushConstant16]),
+    row(16, StorageClass::Input, &[Capability::StorageInputOutput16]),
+    row(16, StorageClass::Output, &[Capability::StorageInputOutput16]),
+    row(
+        16,
+        StorageClass::Workgroup,
+        &[Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR],
+    ),
+    row(8, StorageClass::StorageBuffer, &[Capability::StorageBuffer8BitAccess]),
+    row(8, StorageClass::PhysicalStorageBuffer, &[Capability::StorageBuffer8BitAccess]),
+    row(8, StorageClass::ShaderRecordBufferKHR, &[Capability::StorageBuffer8BitAccess]),
+    Row {
+        width: 8,
+        class: StorageClass::Uniform,
+        capabilities: &[Capability::UniformAndStorageBuffer8BitAccess],
+        of_buffer_block: Some(Capability::StorageBuffer8BitAccess),
+    },
+    row(8, StorageClass::PushConstant, &[Capability::StoragePushConstant8]),
+    row(
+        8,
+        StorageClass::Workgroup,
+        &[Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR],
+    ),
+];
+
+/// Checks the type of a variable.
+pub(super) fn check(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+    let has = |op: Op, width: u32| {
+        contains(cx, pointee, &|_, shape| {
+            shape.op == op && shape.width == width && (op == Op::TypeInt || shape.count == 0)
+        })
+    };
+    let small = |width: u32| match width {
+        16 => {
+            !cx.has(Capability::Int16) && has(Op::TypeInt, 16)
+                || !cx.has(Capability::Float16) && has(Op::TypeFloat, 16)
+        }
+        _ => !cx.has(Capability::Int8) && has(Op::TypeInt, 8),
+    };
+    for width in [16, 8] {
+        if cx.op(pointee) != Op::TypePointer && small(width) {
+            ensure(Rule::Memory, is_stored(cx, width, class, pointee), || {
+                format!("numbers of {width} bits in the class {class} need a capability")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn is_stored(cx: &Cx<'_>, width: u32, class: StorageClass, pointee: u32) -> bool {
+    let found = ROWS.iter().find(|r| r.width == width && r.class == class);
+    let Some(row) = found else { return false };
+    let mut block = pointee;
+    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.shape(block).part;
+    }
+    cx.has_any(row.capabilities)
+        || row.of_buffer_block.is_some_and(|c| {
+            cx.has(c) && cx.has_decoration(block, Decoration::BufferBlock)
+        })
+}

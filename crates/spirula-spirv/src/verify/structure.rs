@@ -1,0 +1,593 @@
+//! Rule 14: structured control flow, for modules with the capability Shader.
+//!
+//! Dominance here is *structural*: over the graph whose edges are those of branches and those from
+//! headers to their merge blocks and continue targets (specification, section 2.11.1). A construct
+//! is the blocks that its header dominates and its merge block (for loops also its continue target)
+//! does not; it is left to few blocks only and entered through its header.
+
+use super::context::{Cx, Fault, fault};
+use super::flow::Flow;
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::Tree;
+use crate::grammar::Op;
+use crate::ir::{Inst, switch_cases};
+
+type Found = Result<(), (Inst, Fault)>;
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Selection,
+    Loop,
+    /// The continue construct of the loop with this header.
+    Continue(u32),
+}
+
+#[derive(Clone, Copy)]
+struct Construct {
+    kind: Kind,
+    header: u32,
+    /// Merge block; for continue constructs the block of the back edge.
+    exit: u32,
+}
+
+struct Structure<'f, 'm> {
+    flow: &'f Flow<'m>,
+    /// Merge block and continue target of each block, `NONE` without.
+    merges: Vec<(u32, u32)>,
+    /// Header of which each block is the merge block.
+    merged_by: Vec<u32>,
+    /// Blocks as successors in the structural graph.
+    edges: Edges,
+    tree: Tree,
+    post: Tree,
+    order: Vec<u32>,
+    /// Whether each block is in the construct that is looked at.
+    inside: Vec<u32>,
+}
+
+/// Lists of blocks by block.
+struct Edges {
+    first: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Edges {
+    fn of(&self, block: u32) -> &[u32] {
+        &self.list[self.first[block as usize] as usize..self.first[block as usize + 1] as usize]
+    }
+
+    fn collect(blocks: usize, mut each: impl FnMut(u32, &mut Vec<u32>)) -> Self {
+        let mut edges = Edges {
+            first: vec![0],
+            list: Vec::new(),
+        };
+        for block in 0..blocks as u32 {
+            each(block, &mut edges.list);
+            edges.first.push(edges.list.len() as u32);
+        }
+        edges
+    }
+
+    fn reversed(&self) -> Edges {
+        let blocks = self.first.len() - 1;
+        let mut first = vec![0u32; blocks + 1];
+        for target in &self.list {
+            first[*target as usize + 1] += 1;
+        }
+        for at in 0..blocks {
+            first[at + 1] += first[at];
+        }
+        let mut fill = first.clone();
+        let mut list = vec![0; self.list.len()];
+        for block in 0..blocks as u32 {
+            for target in self.of(block) {
+                let slot = &mut fill[*target as usize];
+                list[*slot as usize] = block;
+                *slot += 1;
+            }
+        }
+        Edges { first, list }
+    }
+
+    /// Blocks that can be reached from a root, in reverse post-order.
+    fn reverse_postorder(&self, root: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.first.len() - 1];
+        let mut order = Vec::new();
+        let mut stack = vec![(root, 0usize)];
+        seen[root as usize] = true;
+        while let Some((block, next)) = stack.last_mut() {
+            match self.of(*block).get(*next).copied() {
+                Some(target) => {
+                    *next += 1;
+                    if !std::mem::replace(&mut seen[target as usize], true) {
+                        stack.push((target, 0));
+                    }
+                }
+                None => {
+                    order.push(*block);
+                    stack.pop();
+                }
+            }
+        }
+        order.reverse();
+        order
+    }
+}
+
+/// Checks a function's constructs.
+pub(super) fn check(flow: &Flow<'_>) -> Found {
+    if flow.cfg.is_empty() {
+        return Ok(());
+    }
+    let mut structure = Structure::new(flow)?;
+    let back = structure.back_edges()?;
+    for construct in structure.constructs(&back) {
+        structure.construct(construct, &back)?;
+    }
+    structure.selections()
+}
+
+impl<'f, 'm> Structure<'f, 'm> {
+    fn new(flow: &'f Flow<'m>) -> Result<Self, (Inst, Fault)> {
+        let blocks = flow.cfg.len();
+        let module = flow.cx.module;
+        let mut merges = vec![(NONE, NONE); blocks];
+        let mut merged_by = vec![NONE; blocks];
+        for block in 0..blocks as u32 {
+            let Some(inst) = module.merge(flow.cfg.block(block)) else {
+                continue;
+            };
+            let own = |n: usize| {
+                let id = Id::new(inst.word(n)).and_then(|id| flow.cfg.position(id));
+                id.ok_or_else(|| {
+                    let message = format!("%{} is no block of this function", inst.word(n));
+                    (inst.handle(), fault(Rule::Structure, message))
+                })
+            };
+            let merge = own(0)?;
+            let continues = if inst.op() == Op::LoopMerge {
+                own(1)?
+            } else {
+                NONE
+            };
+            if std::mem::replace(&mut merged_by[merge as usize], block) != NONE {
+                let message = "its merge block is that of another header too";
+                return Err((inst.handle(), fault(Rule::Structure, message)));
+            }
+            merges[block as usize] = (merge, continues);
+        }
+        let edges = Edges::collect(blocks, |block, list| {
+            let (merge, continues) = merges[block as usize];
+            list.extend([merge, continues].iter().filter(|b| **b != NONE));
+            list.extend_from_slice(flow.cfg.successors(block));
+        });
+        let sources = edges.reversed();
+        let order = edges.reverse_postorder(0);
+        let tree = Tree::compute(blocks, &order, |block, visit| {
+            sources.of(block).iter().copied().for_each(visit);
+        });
+        // Post-dominators: the reversed graph with a root of its own behind all that end.
+        let exit = blocks as u32;
+        let reversed = Edges::collect(blocks + 1, |block, list| {
+            if block == exit {
+                list.extend((0..exit).filter(|b| edges.of(*b).is_empty()));
+            } else {
+                list.extend_from_slice(sources.of(block));
+            }
+        });
+        let post_order = reversed.reverse_postorder(exit);
+        let post = Tree::compute(blocks + 1, &post_order, |block, visit| {
+            let targets = edges.of(block);
+            if targets.is_empty() {
+                visit(exit);
+            }
+            targets.iter().copied().for_each(visit);
+        });
+        Ok(Structure {
+            flow,
+            merges,
+            merged_by,
+            edges,
+            tree,
+            post,
+            order,
+            inside: vec![NONE; blocks],
+        })
+    }
+
+    fn cx(&self) -> &'m Cx<'m> {
+        self.flow.cx
+    }
+
+    fn fault(&self, block: u32, message: impl Into<String>) -> (Inst, Fault) {
+        let block = self.flow.cfg.block(block);
+        let label = self.cx().module.block(block).label;
+        (label, fault(Rule::Structure, message.into()))
+    }
+
+    fn name(&self, block: u32) -> Id {
+        self.cx().module.label(self.flow.cfg.block(block))
+    }
+
+    fn is_reachable(&self, block: u32) -> bool {
+        self.tree.is_reached(block)
+    }
+
+    fn is_loop(&self, block: u32) -> bool {
+        self.merges[block as usize].1 != NONE
+    }
+
+    /// The block of the back edge to each loop header. A back edge is one to a block that is on the
+    /// path of the depth-first walk.
+    fn back_edges(&self) -> Result<Vec<u32>, (Inst, Fault)> {
+        let blocks = self.flow.cfg.len();
+        let mut latch = vec![NONE; blocks];
+        let mut on_path = vec![false; blocks];
+        let mut seen = vec![false; blocks];
+        let mut stack = vec![(0u32, 0usize)];
+        seen[0] = true;
+        on_path[0] = true;
+        while let Some((block, next)) = stack.last_mut() {
+            let block = *block;
+            let Some(target) = self.edges.of(block).get(*next).copied() else {
+                on_path[block as usize] = false;
+                stack.pop();
+                continue;
+            };
+            *next += 1;
+            if on_path[target as usize] && self.flow.cfg.successors(block).contains(&target) {
+                if !self.is_loop(target) {
+                    let message = format!(
+                        "it goes back to {}, which is no loop header",
+                        self.name(target)
+                    );
+                    return Err(self.fault(block, message));
+                }
+                let known = &mut latch[target as usize];
+                if *known != NONE && *known != block {
+                    return Err(self.fault(target, "the loop has more than one back edge"));
+                }
+                *known = block;
+            }
+            if !std::mem::replace(&mut seen[target as usize], true) {
+                on_path[target as usize] = true;
+                stack.push((target, 0));
+            }
+        }
+        for block in 0..blocks as u32 {
+            if self.is_loop(block) && self.is_reachable(block) && latch[block as usize] == NONE {
+                return Err(self.fault(block, "the loop has no back edge"));
+            }
+        }
+        Ok(latch)
+    }
+
+    fn constructs(&self, back: &[u32]) -> Vec<Construct> {
+        let mut found = Vec::new();
+        for header in 0..self.flow.cfg.len() as u32 {
+            let (merge, continues) = self.merges[header as usize];
+            if merge == NONE || !self.is_reachable(header) {
+                continue;
+            }
+            let kind = if continues == NONE {
+                Kind::Selection
+            } else {
+                Kind::Loop
+            };
+            found.push(Construct {
+                kind,
+                header,
+                exit: merge,
+            });
+            if continues != NONE {
+                found.push(Construct {
+                    kind: Kind::Continue(header),
+                    header: continues,
+                    exit: back[header as usize],
+                });
+            }
+        }
+        found
+    }
+
+    /// The blocks of a construct, marked in `inside` with the construct's header.
+    fn blocks(&mut self, c: Construct) -> Vec<u32> {
+        let mut found = Vec::new();
+        let mut stack = vec![c.header];
+        let continues = match c.kind {
+            Kind::Loop => self.merges[c.header as usize].1,
+            _ => NONE,
+        };
+        self.inside.fill(NONE);
+        while let Some(block) = stack.pop() {
+            if self.inside[block as usize] != NONE || !self.tree.is_above(c.header, block) {
+                continue;
+            }
+            let include = match c.kind {
+                Kind::Continue(_) => self.post.is_above(c.exit, block) || !self.tree.is_above(c.exit, block),
+                Kind::Selection => !self.tree.is_above(c.exit, block),
+                Kind::Loop => {
+                    !self.tree.is_above(c.exit, block) && !self.tree.is_above(continues, block)
+                }
+            };
+            if include {
+                self.inside[block as usize] = 0;
+                found.push(block);
+                stack.extend_from_slice(self.edges.of(block));
+            }
+        }
+        found
+    }
+
+    fn construct(&mut self, c: Construct, back: &[u32]) -> Found {
+        if !self.tree.is_above(c.header, c.exit) {
+            let what = match c.kind {
+                Kind::Continue(_) => "the continue target does not dominate the back edge's block",
+                _ => "the header does not dominate its merge block",
+            };
+            return Err(self.fault(c.header, format!("{what} {}", self.name(c.exit))));
+        }
+        if let Kind::Continue(_) = c.kind
+            && self.post.is_reached(c.header)
+            && !self.post.is_above(c.exit, c.header)
+        {
+            let message = format!(
+                "the continue target is not post-dominated by the back edge's block {}",
+                self.name(c.exit)
+            );
+            return Err(self.fault(c.header, message));
+        }
+        let blocks = self.blocks(c);
+        for &block in &blocks {
+            self.block(c, block)?;
+        }
+        if c.kind == Kind::Loop {
+            self.entries_of_continue(c, back)?;
+        }
+        let block = self.flow.cfg.block(c.header);
+        if c.kind == Kind::Selection && self.cx().module.terminator(block).op() == Op::Switch {
+            self.switch(c)?;
+        }
+        Ok(())
+    }
+
+    fn block(&self, c: Construct, block: u32) -> Found {
+        let is_inside = |b: u32| self.inside[b as usize] != NONE;
+        for &target in self.flow.cfg.successors(block) {
+            if !is_inside(target) && !self.is_exit(c, target) {
+                let message = format!(
+                    "it leaves the construct of {} to {}, which is no structured exit",
+                    self.name(c.header),
+                    self.name(target)
+                );
+                return Err(self.fault(block, message));
+            }
+        }
+        if block == c.header {
+            return Ok(());
+        }
+        for &source in self.flow.cfg.predecessors(block) {
+            if self.is_reachable(source) && !is_inside(source) {
+                let message = format!(
+                    "it enters the construct of {} at {}, not at its header",
+                    self.name(c.header),
+                    self.name(block)
+                );
+                return Err(self.fault(source, message));
+            }
+        }
+        let (merge, _) = self.merges[block as usize];
+        if merge != NONE && self.is_reachable(merge) && !is_inside(merge) {
+            let message = format!(
+                "it is in the construct of {}, but its merge block {} is not",
+                self.name(c.header),
+                self.name(merge)
+            );
+            return Err(self.fault(block, message));
+        }
+        Ok(())
+    }
+
+    fn entries_of_continue(&self, c: Construct, back: &[u32]) -> Found {
+        let continues = self.merges[c.header as usize].1;
+        if continues == c.header {
+            return Ok(());
+        }
+        for &source in self.flow.cfg.predecessors(continues) {
+            if self.is_reachable(source)
+                && self.inside[source as usize] == NONE
+                && back[continues as usize] != source
+            {
+                let message = format!(
+                    "it goes to the continue target {}, but is not in its loop",
+                    self.name(continues)
+                );
+                return Err(self.fault(source, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a construct may be left to a block (specification, section 2.11.2).
+    fn is_exit(&self, c: Construct, target: u32) -> bool {
+        match c.kind {
+            Kind::Loop => {
+                let (merge, continues) = self.merges[c.header as usize];
+                target == merge || target == continues
+            }
+            Kind::Continue(header) => target == header || target == self.merges[header as usize].0,
+            Kind::Selection => target == c.exit || self.is_outer_exit(c, target),
+        }
+    }
+
+    /// Merge block or continue target of the innermost loop around a selection, or merge block of
+    /// the innermost switch.
+    fn is_outer_exit(&self, c: Construct, target: u32) -> bool {
+        let module = self.cx().module;
+        let is_switch = |b: u32| module.terminator(self.flow.cfg.block(b)).op() == Op::Switch;
+        let own_switch = is_switch(c.header);
+        let mut seen_switch = false;
+        let mut block = self.around(c.header);
+        while let Some(b) = block {
+            let (merge, continues) = self.merges[b as usize];
+            let is_loop = continues != NONE;
+            if merge != NONE && (is_loop || !own_switch && is_switch(b)) {
+                if self.tree.is_above(merge, c.header) {
+                    block = self.around(b);
+                    continue;
+                }
+                if (!seen_switch || is_loop) && target == merge || is_loop && target == continues {
+                    return true;
+                }
+                seen_switch |= is_switch(b);
+                if is_loop {
+                    return false;
+                }
+            }
+            block = self.around(b);
+        }
+        false
+    }
+
+    /// The header that a block merges, or its dominator.
+    fn around(&self, block: u32) -> Option<u32> {
+        let header = self.merged_by[block as usize];
+        if header != NONE && self.tree.is_above(header, block) {
+            return Some(header);
+        }
+        self.tree.parent(block)
+    }
+
+    /// Cases follow each other in the order of their targets, each falls through to one at most.
+    fn switch(&self, c: Construct) -> Found {
+        let cx = self.cx();
+        let inst = cx.module.terminator(self.flow.cfg.block(c.header));
+        let words = cx.ids.switch_literal_words(inst);
+        let position = |id: Id| self.flow.cfg.position(id).unwrap_or(NONE);
+        let mut targets = vec![position(inst.id(1))];
+        targets.extend(switch_cases(inst, words).map(|(_, label)| position(label)));
+        let default_repeats = targets[1..].contains(&targets[0]);
+        let mut is_case = vec![false; self.flow.cfg.len()];
+        for target in targets.iter().filter(|t| **t != c.exit) {
+            is_case[*target as usize] = true;
+        }
+        let mut known: Vec<u32> = vec![NONE - 1; self.flow.cfg.len()];
+        let mut fallen = vec![0u32; self.flow.cfg.len()];
+        let mut of_default = NONE;
+        for (at, &target) in targets.iter().enumerate() {
+            if target == c.exit {
+                continue;
+            }
+            if known[target as usize] == NONE - 1 {
+                if self.is_reachable(target) && !self.tree.is_above(c.header, target) {
+                    let message = format!("the switch does not dominate its case {}", self.name(target));
+                    return Err(self.fault(c.header, message));
+                }
+                let to = self.fall_through(c, target, &is_case)?;
+                known[target as usize] = to;
+                if to != NONE {
+                    fallen[to as usize] += 1;
+                }
+            }
+            let mut to = known[target as usize];
+            if to == targets[0] && !default_repeats {
+                to = of_default;
+            }
+            if to == NONE {
+                continue;
+            }
+            if at == 0 {
+                of_default = to;
+                continue;
+            }
+            let mut last = at;
+            while targets.get(last + 1) == Some(&target) {
+                last += 1;
+            }
+            if targets.get(last + 1) != Some(&to) {
+                let message = format!(
+                    "the case {} falls through to {}, which is not the next",
+                    self.name(target),
+                    self.name(to)
+                );
+                return Err(self.fault(c.header, message));
+            }
+        }
+        match fallen.iter().position(|n| *n > 1) {
+            Some(block) => Err(self.fault(block as u32, "several cases fall through to it")),
+            None => Ok(()),
+        }
+    }
+
+    /// The other case that a case goes on to, `NONE` for none.
+    fn fall_through(&self, c: Construct, target: u32, is_case: &[bool]) -> Result<u32, (Inst, Fault)> {
+        let mut found = NONE;
+        let mut seen = vec![false; self.flow.cfg.len()];
+        let mut stack = vec![target];
+        while let Some(block) = stack.pop() {
+            if block == c.exit || std::mem::replace(&mut seen[block as usize], true) {
+                continue;
+            }
+            let is_own = self.is_reachable(target)
+                && self.is_reachable(block)
+                && self.tree.is_above(target, block);
+            if is_own {
+                stack.extend_from_slice(self.flow.cfg.successors(block));
+                continue;
+            }
+            if !is_case[block as usize] {
+                if self.is_exit(c, block) {
+                    continue;
+                }
+                let message = format!("the case goes to {}, which is no exit", self.name(block));
+                return Err(self.fault(target, message));
+            }
+            if found == NONE {
+                if target != block {
+                    found = block;
+                }
+            } else if found != block {
+                return Err(self.fault(target, "the case falls through to several others"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// A branch to two blocks that are new needs a merge instruction.
+    fn selections(&self) -> Found {
+        let mut seen = vec![false; self.flow.cfg.len()];
+        let module = self.cx().module;
+        for &block in &self.order {
+            let (merge, continues) = self.merges[block as usize];
+            for b in [merge, continues] {
+                if b != NONE {
+                    seen[b as usize] = true;
+                }
+            }
+            let terminator = module.terminator(self.flow.cfg.block(block));
+            if !matches!(terminator.op(), Op::BranchConditional | Op::Switch) {
+                continue;
+            }
+            let mut unseen = 0;
+            for target in self.flow.cfg.successors(block) {
+                unseen += u32::from(!std::mem::replace(&mut seen[*target as usize], true));
+            }
+            let (is_missing, what) = match terminator.op() {
+                Op::Switch => (merge == NONE, "a switch"),
+                _ => (
+                    (merge == NONE || continues != NONE) && unseen > 1,
+                    "a branch to two new blocks",
+                ),
+            };
+            if is_missing {
+                let found = fault(Rule::Structure, format!("{what} has no OpSelectionMerge"))
+                    .hint("declare where its paths come together again");
+                return Err((terminator.handle(), found));
+            }
+        }
+        Ok(())
+    }
+}

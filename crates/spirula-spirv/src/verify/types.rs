@@ -1,0 +1,472 @@
+//! Rules 8 and 22: declarations of types.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::grammar::enumerants::{Capability, Decoration, Dim, ImageFormat, StorageClass};
+use crate::grammar::{Class, Op};
+use crate::ir::InstRef;
+use rustc_hash::FxHashSet;
+
+/// Declarations of types that may stand once.
+#[derive(Default)]
+pub(super) struct Declared<'m> {
+    seen: FxHashSet<(Op, &'m [u32])>,
+    depths: Vec<(u32, u32)>,
+}
+
+/// Largest numbers of the universal limits (section 2.17).
+const MEMBERS: usize = 16383;
+const NESTING: u32 = 255;
+const PARAMETERS: usize = 255;
+
+impl<'m> Declared<'m> {
+    /// Checks a declaration.
+    pub fn check(&mut self, cx: &Cx<'_>, inst: InstRef<'m>) -> Check {
+        let class = inst.op().info().map(|i| i.class);
+        if class != Some(Class::TypeDeclaration) {
+            return Ok(());
+        }
+        shape(cx, inst)?;
+        if inst.op() == Op::TypeStruct {
+            self.nesting(cx, inst)?;
+        }
+        let may_repeat = matches!(
+            inst.op(),
+            Op::TypeArray
+                | Op::TypeRuntimeArray
+                | Op::TypeNodePayloadArrayAMDX
+                | Op::TypeStruct
+                | Op::TypePointer
+                | Op::TypeUntypedPointerKHR
+                | Op::TypeForwardPointer
+        );
+        ensure(
+            Rule::Types,
+            may_repeat || self.seen.insert((inst.op(), inst.operands())),
+            || "the same type is declared before".to_owned(),
+        )
+    }
+
+    fn nesting(&mut self, cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+        let members = inst.operands();
+        ensure(Rule::Limits, members.len() <= MEMBERS, || {
+            format!("{} members; there may be {MEMBERS}", members.len())
+        })?;
+        let below = members
+            .iter()
+            .filter(|m| cx.op(**m) == Op::TypeStruct)
+            .filter_map(|m| {
+                let at = self.depths.binary_search_by_key(m, |d| d.0).ok()?;
+                Some(self.depths[at].1)
+            });
+        let depth = below.max().unwrap_or(0) + 1;
+        let own = inst.words()[0];
+        let at = self.depths.partition_point(|d| d.0 < own);
+        self.depths.insert(at, (own, depth));
+        ensure(Rule::Limits, depth <= NESTING, || {
+            format!("structures nest {depth} deep; they may {NESTING}")
+        })
+    }
+}
+
+fn shape(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    match inst.op() {
+        Op::TypeInt => int(cx, inst),
+        Op::TypeFloat => float(cx, inst),
+        Op::TypeVector => vector(cx, inst),
+        Op::TypeMatrix => matrix(cx, inst),
+        Op::TypeArray => array(cx, inst),
+        Op::TypeRuntimeArray => element(cx, inst),
+        Op::TypeStruct => structure(cx, inst),
+        Op::TypePointer => pointer(cx, inst),
+        Op::TypeFunction => function(cx, inst),
+        Op::TypeImage => image(cx, inst),
+        Op::TypeSampledImage => sampled_image(cx, inst),
+        Op::TypeForwardPointer => forward_pointer(cx, inst),
+        _ => Ok(()),
+    }
+}
+
+fn int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let width = inst.word(0);
+    let allowed = match width {
+        32 => true,
+        8 => cx.has_any(&[
+            Capability::Int8,
+            Capability::StorageBuffer8BitAccess,
+            Capability::UniformAndStorageBuffer8BitAccess,
+            Capability::StoragePushConstant8,
+            Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR,
+            Capability::Kernel,
+        ]),
+        16 => cx.has_any(&[
+            Capability::Int16,
+            Capability::StorageBuffer16BitAccess,
+            Capability::UniformAndStorageBuffer16BitAccess,
+            Capability::StoragePushConstant16,
+            Capability::StorageInputOutput16,
+            Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR,
+            Capability::Kernel,
+        ]) || cx.has_extension("SPV_AMD_gpu_shader_int16"),
+        64 => cx.has(Capability::Int64),
+        4 => cx.has(Capability::Int4TypeINTEL),
+        1..=64 | 65.. => cx.has(Capability::ArbitraryPrecisionIntegersALTERA),
+        0 => false,
+    };
+    ensure(Rule::Types, allowed, || {
+        format!("integers of {width} bits need a capability that is not declared")
+    })?;
+    ensure(Rule::Types, inst.word(1) <= 1, || {
+        format!("the signedness {} is neither 0 nor 1", inst.word(1))
+    })?;
+    ensure(
+        Rule::Types,
+        inst.word(1) == 0 || !cx.is_kernel || cx.is_shader,
+        || "integers have no signedness in kernels".to_owned(),
+    )
+}
+
+fn float(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let width = inst.word(0);
+    if inst.operands().len() > 1 {
+        return Ok(());
+    }
+    let allowed = match width {
+        32 => true,
+        16 => {
+            cx.has_any(&[
+                Capability::Float16,
+                Capability::Float16Buffer,
+                Capability::StorageBuffer16BitAccess,
+                Capability::UniformAndStorageBuffer16BitAccess,
+                Capability::StoragePushConstant16,
+                Capability::StorageInputOutput16,
+                Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR,
+            ]) || cx.has_extension("SPV_AMD_gpu_shader_half_float")
+                || cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
+        }
+        64 => cx.has(Capability::Float64),
+        _ => false,
+    };
+    ensure(Rule::Types, allowed, || {
+        format!("floats of {width} bits need a capability that is not declared")
+    })
+}
+
+fn vector(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (part, count) = (inst.word(0), inst.word(1));
+    let op = cx.op(part);
+    ensure(
+        Rule::Types,
+        matches!(op, Op::TypeInt | Op::TypeFloat | Op::TypeBool)
+            || op == Op::TypePointer && cx.has(Capability::MaskedGatherScatterINTEL),
+        || format!("its components are {op}, which is no scalar"),
+    )?;
+    let allowed = match count {
+        2..=4 => true,
+        8 | 16 => cx.has(Capability::Vector16),
+        _ => false,
+    } || cx.has(Capability::LongVectorEXT);
+    ensure(Rule::Types, allowed, || {
+        format!("a vector cannot have {count} components here")
+    })
+}
+
+fn matrix(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let column = cx.shape(inst.word(0));
+    ensure(Rule::Types, column.op == Op::TypeVector, || {
+        format!("its columns are {}, which is no vector", column.op)
+    })?;
+    ensure(
+        Rule::Types,
+        cx.op(column.part) == Op::TypeFloat,
+        || "matrices are of floats only".to_owned(),
+    )?;
+    ensure(Rule::Types, (2..=4).contains(&inst.word(1)), || {
+        format!("a matrix cannot have {} columns", inst.word(1))
+    })
+}
+
+fn element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let part = inst.word(0);
+    let op = cx.op(part);
+    if op == Op::Nop {
+        return Ok(());
+    }
+    ensure(
+        Rule::Types,
+        cx.is_type(part) && op != Op::TypeVoid,
+        || format!("its elements are {op}, which has no values"),
+    )?;
+    ensure(
+        Rule::Types,
+        !(cx.is_vulkan() && op == Op::TypeRuntimeArray),
+        || "an array of runtime arrays is not allowed in Vulkan".to_owned(),
+    )?;
+    ensure(
+        Rule::Types,
+        op != Op::TypeFunction,
+        || "an array of functions has no size".to_owned(),
+    )
+}
+
+fn array(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    element(cx, inst)?;
+    let length = inst.word(1);
+    ensure(Rule::Types, cx.is_constant(length), || {
+        format!("its length %{length} is no constant")
+    })?;
+    let shape = cx.value_shape(length);
+    ensure(Rule::Types, shape.op == Op::TypeInt, || {
+        format!("its length %{length} is no integer")
+    })?;
+    let Some(value) = cx.constant(length) else {
+        return Ok(());
+    };
+    let positive = if shape.signed {
+        let shift = 64 - shape.width.clamp(1, 64);
+        ((value << shift) as i64) > 0
+    } else {
+        value > 0
+    };
+    ensure(Rule::Types, positive, || {
+        format!("its length is {value}; it is 1 at least")
+    })
+}
+
+fn structure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let own = inst.words()[0];
+    let last = inst.operands().len().saturating_sub(1);
+    for (n, member) in inst.operands().iter().enumerate() {
+        ensure(Rule::Types, *member != own, || {
+            "a structure cannot contain itself".to_owned()
+        })?;
+        let op = cx.op(*member);
+        if op == Op::Nop || cx.forward_pointers.contains(member) {
+            continue;
+        }
+        ensure(Rule::Types, cx.is_type(*member), || {
+            format!("member {n}, %{member}, is no type")
+        })?;
+        ensure(
+            Rule::Types,
+            !matches!(op, Op::TypeVoid | Op::TypeFunction),
+            || format!("member {n} is {op}, which has no values"),
+        )?;
+        ensure(
+            Rule::Types,
+            !(is_block(cx, *member) && is_block(cx, own)),
+            || format!("member {n} is a block within a block"),
+        )?;
+        if cx.is_vulkan() && op == Op::TypeRuntimeArray {
+            ensure(Rule::Types, n == last, || {
+                format!("member {n} is a runtime array, but not the last member")
+            })?;
+        }
+        if cx.is_vulkan()
+            && op == Op::TypeStruct
+            && let Some(inner) = cx.members(*member).last()
+            && cx.op(*inner) == Op::TypeRuntimeArray
+        {
+            return Err(fault(
+                Rule::Types,
+                format!("member {n} is a structure that ends in a runtime array"),
+            ));
+        }
+    }
+    built_in_members(cx, inst)
+}
+
+fn is_block(cx: &Cx<'_>, ty: u32) -> bool {
+    cx.has_decoration(ty, Decoration::Block) || cx.has_decoration(ty, Decoration::BufferBlock)
+}
+
+/// All members are built-in or none is.
+fn built_in_members(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let own = inst.words()[0];
+    let count = inst.operands().len() as u32;
+    let what = Decoration::BuiltIn;
+    let built_in = (0..count).filter(|n| cx.member_decoration(own, *n, what).is_some());
+    let built_in = built_in.count() as u32;
+    ensure(
+        Rule::Types,
+        built_in == 0 || built_in == count,
+        || format!("{built_in} of {count} members are built-in; all are or none"),
+    )
+}
+
+fn pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let pointee = inst.word(1);
+    let op = cx.op(pointee);
+    ensure(Rule::Types, op == Op::Nop || cx.is_type(pointee), || {
+        format!("it points to %{pointee}, which is no type")
+    })?;
+    let class = StorageClass(inst.word(0));
+    if op == Op::TypeImage && class == StorageClass::UniformConstant {
+        return Ok(());
+    }
+    ensure(
+        Rule::Types,
+        super::environment::takes_class(cx, class),
+        || format!("the storage class {class} is none of the target environment"),
+    )
+}
+
+fn function(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    ensure(Rule::Types, cx.is_type(inst.word(0)), || {
+        format!("its result %{} is no type", inst.word(0))
+    })?;
+    let params = &inst.operands()[1..];
+    for param in params {
+        ensure(
+            Rule::Types,
+            cx.is_type(*param) && cx.op(*param) != Op::TypeVoid,
+            || format!("its parameter %{param} has no values"),
+        )?;
+    }
+    ensure(Rule::Limits, params.len() <= PARAMETERS, || {
+        format!("{} parameters; there may be {PARAMETERS}", params.len())
+    })
+}
+
+fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let &[sampled_type, dim, depth, arrayed, ms, sampled, format, ..] = inst.operands() else {
+        return Ok(());
+    };
+    let part = cx.shape(sampled_type);
+    let say = |what: &str| fault(Rule::Images, what);
+    if cx.is_vulkan() {
+        let fits = match part.op {
+            Op::TypeInt => part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT),
+            Op::TypeFloat => {
+                part.width == 32
+                    || part.width == 16 && cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
+            }
+            Op::TypeVoid => false,
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "its sampled type is no number of 32 bits".to_owned()
+        })?;
+    } else if cx.is_opencl() {
+        ensure(Rule::Images, part.op == Op::TypeVoid, || {
+            "its sampled type is not void".to_owned()
+        })?;
+    } else {
+        let fits = match part.op {
+            Op::TypeInt | Op::TypeFloat => matches!(part.width, 16 | 32 | 64),
+            Op::TypeVoid => true,
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "its sampled type is neither void nor a number".to_owned()
+        })?;
+    }
+    for (value, limit, name) in [
+        (depth, 2, "depth"),
+        (arrayed, 1, "arrayed"),
+        (ms, 1, "multisampled"),
+        (sampled, 2, "sampled"),
+    ] {
+        ensure(Rule::Images, value <= limit, || {
+            format!("its operand {name} is {value}; it is {limit} at most")
+        })?;
+    }
+    let dim = Dim(dim);
+    if dim == Dim::SubpassData {
+        if sampled != 2 {
+            return Err(say("an image of subpass data has the operand sampled 2"));
+        }
+        if ImageFormat(format) != ImageFormat::Unknown {
+            return Err(say("an image of subpass data has no format"));
+        }
+    }
+    if cx.is_opencl() {
+        if ms != 0 || sampled != 0 || inst.operands().len() < 8 {
+            return Err(say("OpenCL's images are not sampled or multisampled and have an access qualifier"));
+        }
+        if arrayed == 1 && !matches!(dim, Dim::Dim1D | Dim::Dim2D) {
+            return Err(say("OpenCL has arrays of images of one and two dimensions only"));
+        }
+        if ImageFormat(format) != ImageFormat::Unknown {
+            return Err(say("OpenCL's images have no format"));
+        }
+    }
+    if cx.is_vulkan() {
+        if sampled == 0 {
+            return Err(say("Vulkan's images say whether they are sampled: 1 or 2"));
+        }
+        if dim == Dim::SubpassData && arrayed != 0 {
+            return Err(say("an image of subpass data is no array in Vulkan"));
+        }
+        if dim == Dim::Rect {
+            return Err(say("Vulkan has no images of the dimension Rect"));
+        }
+    }
+    if ms == 1 && cx.is_vulkan() && matches!(dim, Dim::Cube | Dim::Dim3D | Dim::Buffer) {
+        return Err(say("images of this dimension are not multisampled"));
+    }
+    image_capabilities(cx, dim, arrayed, ms, sampled)
+}
+
+fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32) -> Check {
+    let needed: &[Capability] = match (dim, sampled) {
+        (Dim::Dim1D, 2) => &[Capability::Image1D],
+        (Dim::Rect, 2) => &[Capability::ImageRect],
+        (Dim::Buffer, 2) => &[Capability::ImageBuffer],
+        (Dim::Cube, 2) if arrayed == 1 => &[Capability::ImageCubeArray],
+        (Dim::Cube, 1) if arrayed == 1 => &[Capability::SampledCubeArray],
+        _ => &[],
+    };
+    let all = cx.has_any(needed)
+        && (ms == 0
+            || sampled != 2
+            || dim == Dim::SubpassData
+            || cx.has(Capability::StorageImageMultisample)
+                && (arrayed == 0 || cx.has(Capability::ImageMSArray)));
+    ensure(Rule::Capabilities, all, || {
+        "images like this need a capability that is not declared".to_owned()
+    })
+}
+
+fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let image = cx.inst(inst.word(0));
+    let Some(image) = image.filter(|i| i.op() == Op::TypeImage) else {
+        return Err(fault(Rule::Images, format!("%{} is no image", inst.word(0))));
+    };
+    let sampled = image.word(5);
+    ensure(Rule::Images, sampled != 2, || {
+        "its image is not meant to be sampled".to_owned()
+    })?;
+    let dim = Dim(image.word(1));
+    ensure(Rule::Images, dim != Dim::SubpassData, || {
+        "its image is of subpass data".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        dim != Dim::Buffer || cx.version < crate::grammar::Version::new(1, 6),
+        || "its image is a buffer, which SPIR-V 1.6 does not sample".to_owned(),
+    )
+}
+
+fn forward_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let pointer = cx.shape(inst.word(0));
+    ensure(Rule::Types, pointer.op == Op::TypePointer, || {
+        format!("%{} is no pointer type", inst.word(0))
+    })?;
+    ensure(
+        Rule::Types,
+        pointer.class == StorageClass(inst.word(1)),
+        || "its storage class is not that of the pointer type".to_owned(),
+    )?;
+    ensure(
+        Rule::Types,
+        !cx.is_vulkan() || pointer.class == StorageClass::PhysicalStorageBuffer,
+        || "Vulkan has forward pointers of the class PhysicalStorageBuffer only".to_owned(),
+    )?;
+    ensure(
+        Rule::Types,
+        !cx.is_vulkan() || cx.op(pointer.part) == Op::TypeStruct,
+        || "a forward pointer points to a structure".to_owned(),
+    )
+}
