@@ -49,7 +49,11 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(folder) = &args.keep {
         fs::create_dir_all(folder)?;
     }
-    let total = if args.count == 0 { seeds.len() } else { args.count };
+    let total = if args.count == 0 {
+        seeds.len()
+    } else {
+        args.count
+    };
     let tally = Mutex::new(Tally::default());
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
@@ -69,7 +73,9 @@ pub fn run(args: &Args) -> Result<()> {
             });
         }
     });
-    let tally = tally.into_inner().map_err(|_| anyhow::anyhow!("a worker failed"))?;
+    let tally = tally
+        .into_inner()
+        .map_err(|_| anyhow::anyhow!("a worker failed"))?;
     print!("{}", tally.report());
     ensure!(tally.errors.is_empty(), "{}", tally.errors[0]);
     Ok(())
@@ -91,7 +97,10 @@ fn one(args: &Args, seeds: &[Seed], at: usize, worker: usize) -> Result<Outcome>
         let (kind, words) = mutate::mutant(&seed.words, &mut random);
         (seed, kind, words)
     };
-    let file = std::env::temp_dir().join(format!("spirula-mutant-{}-{worker}.spv", std::process::id()));
+    let file = std::env::temp_dir().join(format!(
+        "spirula-mutant-{}-{worker}.spv",
+        std::process::id()
+    ));
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     fs::write(&file, bytes)?;
     let theirs = verdict::theirs(&args.validator, &file, &seed.environment)?;
@@ -157,24 +166,44 @@ impl Tally {
             } else {
                 ("only ours", outcome.ours.generic())
             };
-            self.messages.entry(format!("{who}: {message}")).or_insert((0, at)).0 += 1;
+            self.messages
+                .entry(format!("{who}: {message}"))
+                .or_insert((0, at))
+                .0 += 1;
         }
     }
 
     fn report(&self) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
-        let _ = writeln!(out, "{:24} {:>7} {:>9} {:>9} {:>9}", "kind", "all", "refused", "by both", "disagree");
+        let _ = writeln!(
+            out,
+            "{:24} {:>7} {:>9} {:>9} {:>9}",
+            "kind", "all", "refused", "by both", "disagree"
+        );
         let mut sum = [0; 4];
         for (kind, row) in &self.kinds {
-            let _ = writeln!(out, "{kind:24} {:7} {:9} {:9} {:9}", row[0], row[1], row[2], row[3]);
+            let _ = writeln!(
+                out,
+                "{kind:24} {:7} {:9} {:9} {:9}",
+                row[0], row[1], row[2], row[3]
+            );
             for (sum, n) in sum.iter_mut().zip(row) {
                 *sum += n;
             }
         }
-        let _ = writeln!(out, "{:24} {:7} {:9} {:9} {:9}", "all", sum[0], sum[1], sum[2], sum[3]);
+        let _ = writeln!(
+            out,
+            "{:24} {:7} {:9} {:9} {:9}",
+            "all", sum[0], sum[1], sum[2], sum[3]
+        );
         let agree = sum[0] - sum[3];
-        let _ = writeln!(out, "same verdict: {agree} of {} ({:.2} %)", sum[0], 100.0 * agree as f64 / sum[0].max(1) as f64);
+        let _ = writeln!(
+            out,
+            "same verdict: {agree} of {} ({:.2} %)",
+            sum[0],
+            100.0 * agree as f64 / sum[0].max(1) as f64
+        );
         let mut messages: Vec<_> = self.messages.iter().collect();
         messages.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
         for (message, (count, example)) in messages {

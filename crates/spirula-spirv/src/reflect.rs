@@ -1,7 +1,7 @@
 //! What an entry point takes: parameters, bindings, push constants, specialisation constants.
 
 use crate::Id;
-use crate::analysis::{Decorations, Definitions, Layouts, Names};
+use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{
     BuiltIn, Decoration, ExecutionMode, ExecutionModel, FunctionParameterAttribute, StorageClass,
@@ -156,10 +156,12 @@ impl Interface {
     /// # Errors
     /// When there is no such entry point, or what it declares cannot be understood.
     pub fn of(module: &Module, name: &str) -> Result<Interface, Diagnostic> {
-        let point = module
+        let mut points = module
             .section(Section::EntryPoints)
-            .find(|p| p.string(2) == name);
-        let point = point.ok_or_else(|| no_entry_point(module, name))?;
+            .filter(|p| p.op() == Op::EntryPoint)
+            .enumerate();
+        let point = points.find(|(_, p)| p.string(2) == name);
+        let (number, point) = point.ok_or_else(|| no_entry_point(module, name))?;
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         // Lengths that are operations on specialisation constants shape no interface.
@@ -183,7 +185,8 @@ impl Interface {
             bindings: Vec::new(),
             push_constant_bytes: 0,
         };
-        reflector.resources(&mut interface);
+        let reach = Reach::compute(module);
+        reflector.resources(&mut interface, reach.variables(number));
         Ok(interface)
     }
 }
@@ -312,7 +315,8 @@ impl<'a> Reflector<'a> {
             })
     }
 
-    fn resources(&self, interface: &mut Interface) {
+    /// Of the variables that the entry point uses, what is bound and pushed.
+    fn resources(&self, interface: &mut Interface, used: &[Id]) {
         for inst in self
             .module
             .section(Section::Globals)
@@ -321,6 +325,9 @@ impl<'a> Reflector<'a> {
             let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
+            if used.binary_search(&variable).is_err() {
+                continue;
+            }
             let Some(pointee) = self.def(pointer).and_then(|p| p.get_id(1)) else {
                 continue;
             };

@@ -97,7 +97,9 @@ impl Parts {
 
     /// A random instruction that a condition holds for.
     fn some(&self, random: &mut Random, holds: impl Fn(&[u32]) -> bool) -> Option<usize> {
-        let fitting: Vec<usize> = (0..self.insts.len()).filter(|n| holds(&self.insts[*n])).collect();
+        let fitting: Vec<usize> = (0..self.insts.len())
+            .filter(|n| holds(&self.insts[*n]))
+            .collect();
         random.pick(&fitting)
     }
 
@@ -129,7 +131,10 @@ fn ty(inst: &[u32]) -> Option<u32> {
 /// Positions of an instruction's words that are of a kind.
 fn positions(inst: &[u32], holds: impl Fn(Kind) -> bool) -> Vec<usize> {
     let operands = Operands::new(op(inst), &inst[1..]).map_while(Result::ok);
-    operands.filter(|o| holds(o.kind)).map(|o| o.at + 1).collect()
+    operands
+        .filter(|o| holds(o.kind))
+        .map(|o| o.at + 1)
+        .collect()
 }
 
 fn is_used_id(kind: Kind) -> bool {
@@ -139,7 +144,10 @@ fn is_used_id(kind: Kind) -> bool {
 fn is_code(inst: &[u32]) -> bool {
     use spirula_spirv::grammar::Class;
     op(inst).info().is_some_and(|i| {
-        !matches!(i.class, Class::Debug | Class::Annotation | Class::ModeSetting)
+        !matches!(
+            i.class,
+            Class::Debug | Class::Annotation | Class::ModeSetting
+        )
     })
 }
 
@@ -149,14 +157,18 @@ fn operand_any(parts: &mut Parts, random: &mut Random) -> Option<()> {
 }
 
 fn replace_id(parts: &mut Parts, random: &mut Random, ids: &[u32]) -> Option<()> {
-    let at = parts.some(random, |i| is_code(i) && !positions(i, is_used_id).is_empty())?;
+    let at = parts.some(random, |i| {
+        is_code(i) && !positions(i, is_used_id).is_empty()
+    })?;
     let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
     parts.insts[at][word] = random.pick(ids)?;
     Some(())
 }
 
 fn operand_alike(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| is_code(i) && !positions(i, is_used_id).is_empty())?;
+    let at = parts.some(random, |i| {
+        is_code(i) && !positions(i, is_used_id).is_empty()
+    })?;
     let word = random.pick(&positions(&parts.insts[at], is_used_id))?;
     let old = parts.insts[at][word];
     let known = parts.insts.iter().find(|i| result(i) == Some(old))?;
@@ -168,7 +180,9 @@ fn operand_alike(parts: &mut Parts, random: &mut Random) -> Option<()> {
 
 fn is_type(inst: &[u32]) -> bool {
     use spirula_spirv::grammar::Class;
-    op(inst).info().is_some_and(|i| i.class == Class::TypeDeclaration)
+    op(inst)
+        .info()
+        .is_some_and(|i| i.class == Class::TypeDeclaration)
 }
 
 fn result_type(parts: &mut Parts, random: &mut Random) -> Option<()> {
@@ -201,8 +215,13 @@ fn change_value(inst: &mut [u32], word: usize, kind: Kind, random: &mut Random) 
 }
 
 fn is_value(kind: Kind) -> bool {
-    matches!(kind.info().category, Category::ValueEnum | Category::BitEnum)
-        || matches!(kind, Kind::LiteralInteger | Kind::LiteralContextDependentNumber)
+    matches!(
+        kind.info().category,
+        Category::ValueEnum | Category::BitEnum
+    ) || matches!(
+        kind,
+        Kind::LiteralInteger | Kind::LiteralContextDependentNumber
+    )
 }
 
 fn literal(parts: &mut Parts, random: &mut Random) -> Option<()> {
@@ -230,7 +249,10 @@ fn opcode(parts: &mut Parts, random: &mut Random) -> Option<()> {
                 && i.op != row.op
                 && i.result == row.result
                 && i.operands.len() == row.operands.len()
-                && i.operands.iter().zip(row.operands).all(|(a, b)| a.kind == b.kind)
+                && i.operands
+                    .iter()
+                    .zip(row.operands)
+                    .all(|(a, b)| a.kind == b.kind)
         })
         .map(|i| i.op)
         .collect();
@@ -271,7 +293,9 @@ fn relocate(parts: &mut Parts, random: &mut Random) -> Option<()> {
     let inst = parts.insts.remove(from);
     // Near its place half of the time, where it may still be valid.
     let to = if random.below(2) == 0 {
-        (from + random.below(8)).saturating_sub(4).min(parts.insts.len())
+        (from + random.below(8))
+            .saturating_sub(4)
+            .min(parts.insts.len())
     } else {
         random.below(parts.insts.len() + 1)
     };
@@ -281,7 +305,9 @@ fn relocate(parts: &mut Parts, random: &mut Random) -> Option<()> {
 
 /// Begin and end of the function around an instruction.
 fn function_around(parts: &Parts, at: usize) -> Option<std::ops::Range<usize>> {
-    let begin = (0..=at).rev().find(|n| op(&parts.insts[*n]) == Op::Function)?;
+    let begin = (0..=at)
+        .rev()
+        .find(|n| op(&parts.insts[*n]) == Op::Function)?;
     let end = (at..parts.insts.len()).find(|n| op(&parts.insts[*n]) == Op::FunctionEnd)?;
     Some(begin..end + 1)
 }
@@ -290,7 +316,12 @@ fn branch(parts: &mut Parts, random: &mut Random) -> Option<()> {
     let goes = |i: &[u32]| {
         matches!(
             op(i),
-            Op::Branch | Op::BranchConditional | Op::Switch | Op::LoopMerge | Op::SelectionMerge | Op::Phi
+            Op::Branch
+                | Op::BranchConditional
+                | Op::Switch
+                | Op::LoopMerge
+                | Op::SelectionMerge
+                | Op::Phi
         )
     };
     let at = parts.some(random, goes)?;
@@ -301,7 +332,9 @@ fn branch(parts: &mut Parts, random: &mut Random) -> Option<()> {
         .filter_map(|i| result(i))
         .collect();
     let inst = &mut parts.insts[at];
-    let places: Vec<usize> = (1..inst.len()).filter(|n| labels.contains(&inst[*n])).collect();
+    let places: Vec<usize> = (1..inst.len())
+        .filter(|n| labels.contains(&inst[*n]))
+        .collect();
     let word = random.pick(&places)?;
     inst[word] = random.pick(&labels)?;
     Some(())
@@ -325,7 +358,9 @@ fn blocks(parts: &mut Parts, random: &mut Random) -> Option<()> {
 }
 
 fn merge(parts: &mut Parts, random: &mut Random) -> Option<()> {
-    let at = parts.some(random, |i| matches!(op(i), Op::LoopMerge | Op::SelectionMerge))?;
+    let at = parts.some(random, |i| {
+        matches!(op(i), Op::LoopMerge | Op::SelectionMerge)
+    })?;
     parts.insts.remove(at);
     Some(())
 }
@@ -339,7 +374,9 @@ fn capability(parts: &mut Parts, random: &mut Random) -> Option<()> {
 fn decoration(parts: &mut Parts, random: &mut Random) -> Option<()> {
     use spirula_spirv::grammar::Class;
     let at = parts.some(random, |i| {
-        op(i).info().is_some_and(|r| matches!(r.class, Class::Annotation | Class::ModeSetting))
+        op(i)
+            .info()
+            .is_some_and(|r| matches!(r.class, Class::Annotation | Class::ModeSetting))
     })?;
     match random.below(3) {
         0 => {

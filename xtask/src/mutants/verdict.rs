@@ -70,7 +70,11 @@ pub fn theirs(validator: &Path, file: &Path, environment: &Environment) -> Resul
         let text = String::from_utf8_lossy(&output.stderr).into_owned()
             + &String::from_utf8_lossy(&output.stdout);
         let text = text.trim().trim_start_matches("error: ").to_owned();
-        if text.is_empty() { "no message".to_owned() } else { text }
+        if text.is_empty() {
+            "no message".to_owned()
+        } else {
+            text
+        }
     };
     Ok(Verdict { message })
 }
@@ -96,7 +100,9 @@ pub fn to_words(bytes: &[u8], version: Option<&str>) -> Result<Vec<u32>> {
     let source = std::str::from_utf8(bytes)?;
     let mut words = text::parse(source, &text::ParseOptions::default())
         .map_err(|faults| anyhow::anyhow!("{}", faults[0]))?;
-    let minor = version.and_then(|v| v.strip_prefix("1.")).and_then(|v| v.parse::<u8>().ok());
+    let minor = version
+        .and_then(|v| v.strip_prefix("1."))
+        .and_then(|v| v.parse::<u8>().ok());
     if let Some(minor) = minor {
         words[1] = spirula_spirv::grammar::Version::new(1, minor).word();
     }

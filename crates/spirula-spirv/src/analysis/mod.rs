@@ -10,6 +10,7 @@ mod layout;
 mod loops;
 mod names;
 mod post_dominators;
+mod reach;
 mod uses;
 
 pub use calls::CallGraph;
@@ -23,4 +24,5 @@ pub use layout::{Layouts, MemberLayout, TypeLayout};
 pub use loops::{Loop, Loops};
 pub use names::{Decorations, Names};
 pub use post_dominators::PostDominators;
+pub use reach::Reach;
 pub use uses::{DefUse, Use};

@@ -49,7 +49,10 @@ fn scalar(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         let negative = shape.signed && words[0] >> (shape.width - 1) & 1 == 1;
         let wanted = if negative { u32::MAX >> shape.width } else { 0 };
         ensure(Rule::Constants, high == wanted, || {
-            format!("the bits above the {} of its type are not extended", shape.width)
+            format!(
+                "the bits above the {} of its type are not extended",
+                shape.width
+            )
         })?;
     }
     Ok(())
@@ -65,10 +68,27 @@ fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             cx.is_constant(*part) || op == Op::Undef,
             || format!("%{part} is no constant"),
         )?;
+        let is_spec = matches!(
+            op,
+            Op::SpecConstant
+                | Op::SpecConstantTrue
+                | Op::SpecConstantFalse
+                | Op::SpecConstantComposite
+                | Op::SpecConstantOp
+        );
+        ensure(
+            Rule::Constants,
+            !is_spec || inst.op() != Op::ConstantComposite,
+            || format!("%{part} is a specialisation constant"),
+        )?;
     }
     let count = |wanted: usize| {
         ensure(Rule::Constants, parts.len() == wanted, || {
-            format!("{} constituents; {} has {wanted}", parts.len(), cx.describe(ty))
+            format!(
+                "{} constituents; {} has {wanted}",
+                parts.len(),
+                cx.describe(ty)
+            )
         })
     };
     let shape = cx.shape(ty);
@@ -227,6 +247,7 @@ fn operation(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             format!("{op} on constants needs the capability Kernel"),
         ));
     }
+    super::values::operation(cx, op, inst.words()[0], &inst.operands()[1..])?;
     if op == Op::QuantizeToF16 && !cx.is_shader {
         return Err(fault(
             Rule::Capabilities,

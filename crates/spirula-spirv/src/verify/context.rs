@@ -214,7 +214,10 @@ impl<'m> Cx<'m> {
             return Ok(());
         };
         let Some(slot) = self.index.get_mut(id.index()) else {
-            return Err(fault(Rule::Encoding, format!("{id} is not below the bound")));
+            return Err(fault(
+                Rule::Encoding,
+                format!("{id} is not below the bound"),
+            ));
         };
         ensure(Rule::DefinedOnce, *slot == 0, || {
             format!("{id} is defined already")
@@ -251,7 +254,9 @@ impl<'m> Cx<'m> {
         match inst.op() {
             Op::TypeInt => (shape.width, shape.signed) = (word(0), word(1) == 1),
             // Formats other than IEEE's are counted by their number.
-            Op::TypeFloat => (shape.width, shape.count) = (word(0), inst.operands().len() as u32 - 1),
+            Op::TypeFloat => {
+                (shape.width, shape.count) = (word(0), inst.operands().len() as u32 - 1)
+            }
             Op::TypeVector | Op::TypeMatrix => (shape.part, shape.count) = (word(0), word(1)),
             Op::TypeArray
             | Op::TypeRuntimeArray
@@ -293,7 +298,8 @@ impl<'m> Cx<'m> {
 
     /// What a type is; a shape of `OpNop` for what is no type.
     pub fn shape(&self, ty: u32) -> Shape {
-        self.def(ty).map_or(NO_SHAPE, |d| self.shapes[d.shape as usize])
+        self.def(ty)
+            .map_or(NO_SHAPE, |d| self.shapes[d.shape as usize])
     }
 
     /// What a value's type is.

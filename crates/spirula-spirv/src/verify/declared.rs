@@ -22,7 +22,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             row.version,
             row.last_version,
             row.extensions,
-            !row.capabilities.is_empty(),
+            !row.capabilities.is_empty() && row.extensions.is_empty(),
             || row.name.to_owned(),
         )?;
     }
@@ -101,7 +101,14 @@ fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
             ensure_any(cx, row.capabilities, name)?;
         }
     }
-    version(cx, row.version, row.last_version, row.extensions, false, name)
+    version(
+        cx,
+        row.version,
+        row.last_version,
+        row.extensions,
+        false,
+        name,
+    )
 }
 
 /// The capabilities that allow to name a rounding mode in Vulkan.
@@ -121,9 +128,7 @@ fn is_free(cx: &Cx<'_>, kind: Kind, word: u32) -> bool {
                 || word == BuiltIn::CullDistance.0
         }
         Kind::FPRoundingMode => cx.has_any(ROUNDING_IN_VULKAN),
-        Kind::Decoration if word == Decoration::FPRoundingMode.0 => {
-            cx.has_any(ROUNDING_IN_VULKAN)
-        }
+        Kind::Decoration if word == Decoration::FPRoundingMode.0 => cx.has_any(ROUNDING_IN_VULKAN),
         Kind::GroupOperation if word <= GroupOperation::ExclusiveScan.0 => {
             cx.has_extension("SPV_AMD_shader_ballot")
         }
@@ -166,7 +171,11 @@ fn version(
         if first == Version::NEVER {
             return Ok(());
         }
-        let message = format!("{} needs SPIR-V {first}, the module is of {}", name(), cx.version);
+        let message = format!(
+            "{} needs SPIR-V {first}, the module is of {}",
+            name(),
+            cx.version
+        );
         return Err(fault(Rule::Versions, message));
     }
     if extensions.iter().any(|e| cx.has_extension(e)) {
@@ -206,15 +215,24 @@ fn capability(cx: &Cx<'_>, capability: Capability, row: &Enumerant) -> Check {
         Environment::Universal => true,
         Environment::Vulkan(major, minor) => {
             let known = VULKAN.iter().filter(|(since, _)| *since <= (major, minor));
-            known.into_iter().any(|(_, list)| list.contains(&capability)) || by_extension()
+            known
+                .into_iter()
+                .any(|(_, list)| list.contains(&capability))
+                || by_extension()
         }
         Environment::OpenCl(major, minor) => {
             let known = OPENCL.iter().filter(|(since, _)| *since <= (major, minor));
-            known.into_iter().any(|(_, list)| list.contains(&capability)) || by_extension()
+            known
+                .into_iter()
+                .any(|(_, list)| list.contains(&capability))
+                || by_extension()
         }
     };
     ensure(Rule::Environment, taken, || {
-        format!("the capability {} is none that the target environment takes", row.name)
+        format!(
+            "the capability {} is none that the target environment takes",
+            row.name
+        )
     })
 }
 
@@ -377,10 +395,7 @@ const OPENCL: &[Since] = &[
     ),
     (
         (2, 2),
-        &[
-            Capability::SubgroupDispatch,
-            Capability::PipeStorage,
-        ],
+        &[Capability::SubgroupDispatch, Capability::PipeStorage],
     ),
     (
         (3, 0),

@@ -16,7 +16,12 @@ pub(super) struct Flow<'m> {
 }
 
 /// Checks the order of a block's instructions and its terminator, before there is a graph.
-pub(super) fn block(cx: &Cx<'_>, func: Func, block: Block, is_entry: bool) -> Result<(), (Inst, Fault)> {
+pub(super) fn block(
+    cx: &Cx<'_>,
+    func: Func,
+    block: Block,
+    is_entry: bool,
+) -> Result<(), (Inst, Fault)> {
     let mut phis = true;
     let mut variables = is_entry;
     let mut before = Op::Nop;
@@ -61,7 +66,9 @@ fn follows_merge(merge: Op, op: Op) -> Check {
         Op::LoopMerge => matches!(op, Op::Branch | Op::BranchConditional),
         _ => matches!(op, Op::BranchConditional | Op::Switch),
     };
-    ensure(Rule::Blocks, fits, || format!("it follows {merge}, which it may not"))
+    ensure(Rule::Blocks, fits, || {
+        format!("it follows {merge}, which it may not")
+    })
 }
 
 fn label(cx: &Cx<'_>, id: u32, what: &str) -> Check {
@@ -95,11 +102,9 @@ fn terminator(cx: &Cx<'_>, func: Func, inst: InstRef<'_>) -> Check {
     match inst.op() {
         Op::Branch => label(cx, inst.word(0), "the target"),
         Op::BranchConditional => {
-            ensure(
-                Rule::Blocks,
-                matches!(inst.operands().len(), 3 | 5),
-                || "weights stand for both targets or for none".to_owned(),
-            )?;
+            ensure(Rule::Blocks, matches!(inst.operands().len(), 3 | 5), || {
+                "weights stand for both targets or for none".to_owned()
+            })?;
             ensure(
                 Rule::Values,
                 cx.value_shape(inst.word(0)).op == Op::TypeBool,
@@ -184,7 +189,11 @@ impl<'m> Flow<'m> {
             (inst, fault(Rule::Blocks, message))
         })?;
         let dominators = Dominators::compute(&cfg);
-        let flow = Flow { cx, cfg, dominators };
+        let flow = Flow {
+            cx,
+            cfg,
+            dominators,
+        };
         for (at, block) in blocks.enumerate() {
             let last = cx.module.terminator(*block);
             if flow.cfg.successors(at as u32).contains(&0) {
@@ -213,7 +222,8 @@ impl<'m> Flow<'m> {
                 predecessors.sort_unstable();
                 predecessors.dedup();
             }
-            self.phi(inst, &predecessors).map_err(|f| (inst.handle(), f))?;
+            self.phi(inst, &predecessors)
+                .map_err(|f| (inst.handle(), f))?;
         }
         Ok(())
     }
@@ -243,16 +253,23 @@ impl<'m> Flow<'m> {
         ensure(Rule::Blocks, pairs.len().is_multiple_of(2), || {
             "a value has no parent".to_owned()
         })?;
-        ensure(
-            Rule::Blocks,
-            pairs.len() / 2 == predecessors.len(),
-            || format!("{} values for {} predecessors", pairs.len() / 2, predecessors.len()),
-        )?;
+        ensure(Rule::Blocks, pairs.len() / 2 == predecessors.len(), || {
+            format!(
+                "{} values for {} predecessors",
+                pairs.len() / 2,
+                predecessors.len()
+            )
+        })?;
         let mut seen: Vec<u32> = Vec::with_capacity(predecessors.len());
         for pair in pairs.chunks_exact(2) {
             let found = cx.ty(pair[0]);
             ensure(Rule::Values, found == result, || {
-                format!("%{} is of {}, not of {}", pair[0], cx.describe(found), cx.describe(result))
+                format!(
+                    "%{} is of {}, not of {}",
+                    pair[0],
+                    cx.describe(found),
+                    cx.describe(result)
+                )
             })?;
             let parent = Id::new(pair[1]).and_then(|l| self.cfg.position(l));
             match parent {

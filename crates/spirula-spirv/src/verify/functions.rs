@@ -15,9 +15,11 @@ pub(super) fn check(cx: &Cx<'_>, func: Func) -> Result<(), Diagnostic> {
     let ty = def.word(1);
     let shape = cx.shape(ty);
     let of_def = |check: Check| check.map_err(|f| f.about(def));
-    of_def(ensure(Rule::Functions, shape.op == Op::TypeFunction, || {
-        format!("its type %{ty} is no type of functions")
-    }))?;
+    of_def(ensure(
+        Rule::Functions,
+        shape.op == Op::TypeFunction,
+        || format!("its type %{ty} is no type of functions"),
+    ))?;
     of_def(ensure(
         Rule::Functions,
         shape.part == def.words()[0],
@@ -52,12 +54,19 @@ pub(super) fn call(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         function.words()[0] == inst.words()[0],
         || "the result is not that of the function".to_owned(),
     )?;
-    let Some(ty) = cx.inst(function.word(1)).filter(|i| i.op() == Op::TypeFunction) else {
+    let Some(ty) = cx
+        .inst(function.word(1))
+        .filter(|i| i.op() == Op::TypeFunction)
+    else {
         return Err(fault(Rule::Functions, "the function has no type"));
     };
     let (wanted, given) = (&ty.operands()[1..], &inst.operands()[1..]);
     ensure(Rule::Functions, wanted.len() == given.len(), || {
-        format!("{} arguments; the function has {} parameters", given.len(), wanted.len())
+        format!(
+            "{} arguments; the function has {} parameters",
+            given.len(),
+            wanted.len()
+        )
     })?;
     for (n, (wanted, given)) in wanted.iter().zip(given).enumerate() {
         let found = cx.ty(*given);
@@ -90,7 +99,10 @@ fn argument(cx: &Cx<'_>, n: usize, given: u32) -> Check {
         _ => false,
     };
     ensure(Rule::Functions, passes, || {
-        format!("argument {n} is a pointer of the class {}, which cannot be passed", shape.class)
+        format!(
+            "argument {n} is a pointer of the class {}, which cannot be passed",
+            shape.class
+        )
     })?;
     let op = cx.op(given);
     let whole = matches!(
@@ -104,7 +116,10 @@ fn argument(cx: &Cx<'_>, n: usize, given: u32) -> Check {
     };
     let is_object = shape.class == StorageClass::UniformConstant
         && op == Op::AccessChain
-        && matches!(cx.op(shape.part), Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage);
+        && matches!(
+            cx.op(shape.part),
+            Op::TypeImage | Op::TypeSampler | Op::TypeSampledImage
+        );
     ensure(Rule::Functions, whole || by_class || is_object, || {
         format!("argument {n} is a pointer into a variable, not a variable")
     })

@@ -2,9 +2,9 @@
 
 use super::context::{Check, Cx, ensure, fault};
 use super::rules::Rule;
+use crate::Id;
 use crate::grammar::{Class, ExtInstSet, Op};
 use crate::ir::InstRef;
-use crate::Id;
 
 /// What the walk over the module knows of ids so far.
 pub(super) struct Seen {
@@ -77,7 +77,12 @@ fn operand(
     }
     let op = inst.op();
     if cx.is_type(id.word()) {
-        return ensure(Rule::OperandClass, takes_type(op), || {
+        let of_operation = op != Op::SpecConstantOp
+            || matches!(
+                Op(inst.word(0) as u16),
+                Op::CooperativeMatrixLengthKHR | Op::CooperativeMatrixLengthNV
+            );
+        return ensure(Rule::OperandClass, takes_type(op) && of_operation, || {
             format!("{id} is a type where a value is asked for")
         });
     }
@@ -99,7 +104,13 @@ fn operand(
 fn is_free(cx: &Cx<'_>, inst: InstRef<'_>, class: Option<Class>) -> bool {
     matches!(
         class,
-        None | Some(Class::Debug | Class::Annotation | Class::TypeDeclaration | Class::ModeSetting | Class::Graph)
+        None | Some(
+            Class::Debug
+                | Class::Annotation
+                | Class::TypeDeclaration
+                | Class::ModeSetting
+                | Class::Graph
+        )
     ) || inst.op() == Op::ExtInstWithForwardRefsKHR
         || inst.op() == Op::ExtInst && is_debug(cx, inst)
 }
@@ -216,8 +227,12 @@ fn may_wait(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
     }
 }
 
-/// Where in the block order each instruction of a function's blocks stands, to ask for dominance.
-pub(super) fn dominance(cx: &Cx<'_>, flow: &super::flow::Flow<'_>, func: u32) -> Vec<(crate::ir::Inst, super::context::Fault)> {
+/// Definitions in blocks that do not dominate their uses.
+pub(super) fn dominance(
+    cx: &Cx<'_>,
+    flow: &super::flow::Flow<'_>,
+    func: u32,
+) -> Vec<(crate::ir::Inst, super::context::Fault)> {
     let mut faults = Vec::new();
     for block in 0..flow.cfg.len() as u32 {
         if !flow.dominators.is_reachable(block) {
@@ -263,4 +278,3 @@ fn reaches(cx: &Cx<'_>, flow: &super::flow::Flow<'_>, func: u32, id: u32, block:
         Some(def) => flow.dominators.dominates(def.block, block),
     }
 }
-

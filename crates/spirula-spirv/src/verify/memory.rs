@@ -4,15 +4,13 @@ use super::context::{Check, Cx, ensure, fault};
 use super::rules::Rule;
 use super::values;
 use crate::grammar::Op;
-use crate::grammar::enumerants::{
-    AddressingModel, Capability, Decoration, MemoryAccess, StorageClass,
-};
+use crate::grammar::enumerants::{Capability, Decoration, MemoryAccess, StorageClass};
 use crate::ir::InstRef;
 
 /// Checks an instruction that is about memory.
 pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
     match inst.op() {
-        Op::Variable => variable(cx, inst, in_function),
+        Op::Variable => super::variables::check(cx, inst, in_function),
         Op::Load => load(cx, inst),
         Op::Store => store(cx, inst),
         Op::AccessChain
@@ -53,7 +51,11 @@ pub(super) fn base(cx: &Cx<'_>, mut pointer: u32) -> u32 {
 }
 
 /// Whether a type is, or contains, one that `is` names. Pointers are not followed.
-pub(super) fn contains(cx: &Cx<'_>, ty: u32, is: &dyn Fn(u32, &super::context::Shape) -> bool) -> bool {
+pub(super) fn contains(
+    cx: &Cx<'_>,
+    ty: u32,
+    is: &dyn Fn(u32, &super::context::Shape) -> bool,
+) -> bool {
     let mut stack = vec![ty];
     let mut steps = 0u32;
     while let Some(ty) = stack.pop() {
@@ -74,237 +76,6 @@ pub(super) fn contains(cx: &Cx<'_>, ty: u32, is: &dyn Fn(u32, &super::context::S
         }
     }
     false
-}
-
-fn variable(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
-    let shape = cx.shape(inst.words()[0]);
-    let class = StorageClass(inst.word(0));
-    ensure(Rule::Memory, shape.op == Op::TypePointer, || {
-        "its type is no pointer".to_owned()
-    })?;
-    ensure(Rule::Memory, shape.class == class, || {
-        format!("it is of the class {class}, its pointer of {}", shape.class)
-    })?;
-    ensure(
-        Rule::Memory,
-        in_function == (class == StorageClass::Function),
-        || format!("a variable of the class {class} stands {} a function",
-            if in_function { "in" } else { "outside of" }),
-    )?;
-    ensure(
-        Rule::Memory,
-        class != StorageClass::Generic && class != StorageClass::PhysicalStorageBuffer,
-        || format!("there are no variables of the class {class}"),
-    )?;
-    ensure(
-        Rule::Environment,
-        super::environment::takes_class(cx, class),
-        || format!("the environment has no storage class {class}"),
-    )?;
-    initializer(cx, inst, class, shape.part)?;
-    booleans(cx, inst, class, shape.part)?;
-    pointer_inside(cx, class, shape.part)?;
-    if cx.is_vulkan() {
-        in_vulkan(cx, inst, class, shape.part)?;
-    }
-    matrices_of_groups(cx, class, shape.part)?;
-    if cx.is_shader {
-        super::storage::check(cx, class, shape.part)?;
-    }
-    Ok(())
-}
-
-fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
-    let Some(&id) = inst.operands().get(1) else {
-        return Ok(());
-    };
-    let is_global = cx.op(id) == Op::Variable
-        && cx.inst(id).map(|v| v.word(0)) != Some(StorageClass::Function.0);
-    ensure(Rule::Memory, cx.is_constant(id) || is_global, || {
-        format!("its initialiser %{id} is no constant or global variable")
-    })?;
-    ensure(Rule::Memory, cx.ty(id) == pointee, || {
-        "its initialiser is of another type".to_owned()
-    })?;
-    if matches!(
-        class,
-        StorageClass::TaskPayloadWorkgroupEXT | StorageClass::Input | StorageClass::HitObjectAttributeNV
-    ) {
-        return Err(fault(
-            Rule::Memory,
-            format!("variables of the class {class} have no initialiser"),
-        ));
-    }
-    let taken = !cx.is_vulkan()
-        || match class {
-            StorageClass::Output | StorageClass::Private | StorageClass::Function => true,
-            StorageClass::Workgroup => cx.op(id) == Op::ConstantNull,
-            _ => false,
-        };
-    ensure(Rule::Environment, taken, || {
-        format!("Vulkan does not take this initialiser in the class {class}")
-    })
-}
-
-/// Booleans have no size: they stand where nobody outside sees them.
-fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
-    let hidden = matches!(
-        class,
-        StorageClass::Workgroup
-            | StorageClass::CrossWorkgroup
-            | StorageClass::Private
-            | StorageClass::Function
-            | StorageClass::UniformConstant
-            | StorageClass::RayPayloadKHR
-            | StorageClass::IncomingRayPayloadKHR
-            | StorageClass::HitAttributeKHR
-            | StorageClass::CallableDataKHR
-            | StorageClass::IncomingCallableDataKHR
-            | StorageClass::TaskPayloadWorkgroupEXT
-            | StorageClass::HitObjectAttributeNV
-            | StorageClass::NodePayloadAMDX
-    );
-    if hidden {
-        return Ok(());
-    }
-    let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
-    if is_io && cx.has_decoration(inst.words()[1], Decoration::BuiltIn) {
-        return Ok(());
-    }
-    let found = has_boolean(cx, pointee, is_io, 0);
-    ensure(Rule::Memory, !found, || {
-        format!("a boolean cannot stand in the class {class}")
-    })
-}
-
-fn has_boolean(cx: &Cx<'_>, ty: u32, skip_built_in: bool, depth: u32) -> bool {
-    let shape = cx.shape(ty);
-    match shape.op {
-        Op::TypeBool => true,
-        Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
-            depth < 256 && has_boolean(cx, shape.part, skip_built_in, depth + 1)
-        }
-        Op::TypeStruct => {
-            let is_built_in = skip_built_in
-                && (0..cx.members(ty).len() as u32)
-                    .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
-            depth < 256
-                && !is_built_in
-                && cx
-                    .members(ty)
-                    .iter()
-                    .any(|m| has_boolean(cx, *m, skip_built_in, depth + 1))
-        }
-        _ => false,
-    }
-}
-
-/// Pointers in variables are for variable pointers in logical addressing.
-fn pointer_inside(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
-    let logical = matches!(
-        cx.addressing,
-        AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
-    );
-    let inner = cx.shape(pointee);
-    if !logical || !is_pointer(inner.op) || inner.class == StorageClass::PhysicalStorageBuffer {
-        return Ok(());
-    }
-    let taken = match inner.class {
-        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
-        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
-        _ => false,
-    } && matches!(class, StorageClass::Function | StorageClass::Private);
-    ensure(Rule::Memory, taken, || {
-        format!("it holds a pointer of the class {}, which it cannot", inner.class)
-    })
-}
-
-fn is_or_array_of(cx: &Cx<'_>, ty: u32, ops: &[Op]) -> bool {
-    let shape = cx.shape(ty);
-    ops.contains(&shape.op)
-        || matches!(shape.op, Op::TypeArray | Op::TypeRuntimeArray)
-            && ops.contains(&cx.op(shape.part))
-}
-
-fn in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
-    let own = inst.words()[1];
-    let fits = match class {
-        StorageClass::PushConstant => cx.op(pointee) == Op::TypeStruct,
-        StorageClass::UniformConstant => is_or_array_of(
-            cx,
-            pointee,
-            &[
-                Op::TypeImage,
-                Op::TypeSampler,
-                Op::TypeSampledImage,
-                Op::TypeAccelerationStructureKHR,
-                Op::TypeTensorARM,
-            ],
-        ),
-        StorageClass::Uniform | StorageClass::StorageBuffer => {
-            is_or_array_of(cx, pointee, &[Op::TypeStruct])
-        }
-        _ => true,
-    };
-    ensure(Rule::Environment, fits, || {
-        format!("Vulkan has no variables of {} in the class {class}", cx.describe(pointee))
-    })?;
-    if !matches!(class, StorageClass::Input | StorageClass::Output) {
-        let members = 0..cx.members(pointee).len() as u32;
-        let invariant = cx.has_decoration(own, Decoration::Invariant)
-            || members
-                .into_iter()
-                .any(|n| cx.member_decoration(pointee, n, Decoration::Invariant).is_some());
-        ensure(Rule::Decorations, !invariant, || {
-            "only inputs and outputs are invariant".to_owned()
-        })?;
-    }
-    let op = cx.op(pointee);
-    if op == Op::TypeRuntimeArray {
-        ensure(
-            Rule::Environment,
-            cx.has(Capability::RuntimeDescriptorArray)
-                && matches!(
-                    class,
-                    StorageClass::StorageBuffer
-                        | StorageClass::Uniform
-                        | StorageClass::UniformConstant
-                ),
-            || "a runtime array is no variable of its own in Vulkan".to_owned(),
-        )?;
-    }
-    if op == Op::TypeStruct
-        && cx.members(pointee).iter().any(|m| cx.op(*m) == Op::TypeRuntimeArray)
-    {
-        let decorated = match class {
-            StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer => {
-                cx.has_decoration(pointee, Decoration::Block)
-            }
-            StorageClass::Uniform => cx.has_decoration(pointee, Decoration::BufferBlock),
-            _ => false,
-        };
-        ensure(Rule::Environment, decorated, || {
-            "structures with a runtime array are storage buffers in Vulkan".to_owned()
-        })?;
-    }
-    Ok(())
-}
-
-fn matrices_of_groups(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
-    if matches!(class, StorageClass::Function | StorageClass::Private) {
-        return Ok(());
-    }
-    let found = contains(cx, pointee, &|_, shape| {
-        matches!(
-            shape.op,
-            Op::TypeCooperativeMatrixKHR
-                | Op::TypeCooperativeMatrixNV
-                | Op::TypeVectorIdEXT
-        )
-    });
-    ensure(Rule::Memory, !found, || {
-        format!("cooperative matrices cannot stand in the class {class}")
-    })
 }
 
 /// Whether an instruction makes a pointer that may be used in logical addressing.
@@ -456,12 +227,17 @@ fn access(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, classes: [StorageClass; 2])
         });
     };
     let mask = MemoryAccess(mask);
-    let (available, visible) = (MemoryAccess::MakePointerAvailable, MemoryAccess::MakePointerVisible);
+    let (available, visible) = (
+        MemoryAccess::MakePointerAvailable,
+        MemoryAccess::MakePointerVisible,
+    );
     let private = MemoryAccess::NonPrivatePointer;
     ensure(
         Rule::Memory,
-        !(mask.contains(available) && inst.op() == Op::Load)
-            && !(mask.contains(visible) && inst.op() == Op::Store),
+        !mask.contains(match inst.op() {
+            Op::Load => available,
+            _ => visible,
+        }) || !matches!(inst.op(), Op::Load | Op::Store),
         || format!("{mask} is for accesses the other way"),
     )?;
     ensure(
@@ -519,11 +295,12 @@ fn access_chain(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             && (!cx.is_logical() || makes_logical_pointer(cx, cx.op(inst.word(0)))),
         || format!("the base %{} is no pointer", inst.word(0)),
     )?;
-    ensure(
-        Rule::Memory,
-        base.class == result.class,
-        || format!("the base is of the class {}, the result of {}", base.class, result.class),
-    )?;
+    ensure(Rule::Memory, base.class == result.class, || {
+        format!(
+            "the base is of the class {}, the result of {}",
+            base.class, result.class
+        )
+    })?;
     let by_element = matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
     let from = if by_element { 2 } else { 1 };
     if by_element {
@@ -537,17 +314,13 @@ fn access_chain(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     for index in indices {
         ty = step(cx, ty, *index)?;
     }
-    ensure(
-        Rule::Memory,
-        ty == result.part,
-        || {
-            format!(
-                "the indices lead to {}, the result points to {}",
-                cx.describe(ty),
-                cx.describe(result.part)
-            )
-        },
-    )
+    ensure(Rule::Memory, ty == result.part, || {
+        format!(
+            "the indices lead to {}, the result points to {}",
+            cx.describe(ty),
+            cx.describe(result.part)
+        )
+    })
 }
 
 fn element(cx: &Cx<'_>, inst: InstRef<'_>, base: super::context::Shape) -> Check {
@@ -564,7 +337,10 @@ fn element(cx: &Cx<'_>, inst: InstRef<'_>, base: super::context::Shape) -> Check
             class => class == StorageClass::PhysicalStorageBuffer,
         };
         ensure(Rule::Memory, class_ok, || {
-            format!("there are no elements of pointers of the class {}", base.class)
+            format!(
+                "there are no elements of pointers of the class {}",
+                base.class
+            )
         })?;
     }
     let strided = !matches!(
@@ -596,9 +372,7 @@ fn step(cx: &Cx<'_>, ty: u32, index: u32) -> Result<u32, super::context::Fault> 
         | Op::TypeCooperativeMatrixKHR
         | Op::TypeCooperativeMatrixNV
         | Op::TypeVectorIdEXT => Ok(shape.part),
-        Op::TypeNodePayloadArrayAMDX => {
-            Ok(cx.inst(ty).map_or(0, |t| t.word(0)))
-        }
+        Op::TypeNodePayloadArrayAMDX => Ok(cx.inst(ty).map_or(0, |t| t.word(0))),
         Op::TypeStruct => {
             ensure(Rule::Memory, matches!(cx.op(index), Op::Constant), || {
                 format!("the index %{index} into a structure is no constant")
@@ -609,9 +383,7 @@ fn step(cx: &Cx<'_>, ty: u32, index: u32) -> Result<u32, super::context::Fault> 
                 .ok()
                 .and_then(|at| members.get(at))
                 .copied()
-                .ok_or_else(|| {
-                    fault(Rule::Memory, format!("member {at} of {}", members.len()))
-                })
+                .ok_or_else(|| fault(Rule::Memory, format!("member {at} of {}", members.len())))
         }
         _ => Err(fault(
             Rule::Memory,
@@ -631,7 +403,9 @@ fn array_length(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let members = cx.members(structure);
     ensure(
         Rule::Memory,
-        members.last().is_some_and(|m| cx.op(*m) == Op::TypeRuntimeArray),
+        members
+            .last()
+            .is_some_and(|m| cx.op(*m) == Op::TypeRuntimeArray),
         || "the structure does not end in a runtime array".to_owned(),
     )?;
     ensure(
@@ -664,20 +438,22 @@ fn copy(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         "the size is no integer".to_owned()
     })?;
     let value = cx.constant(size);
-    ensure(Rule::Memory, value != Some(0), || "the size is 0".to_owned())?;
-    let negative = shape.signed
-        && value.is_some_and(|v| v >> (shape.width.clamp(1, 64) - 1) & 1 == 1);
-    ensure(Rule::Memory, !negative, || "the size is negative".to_owned())?;
+    ensure(Rule::Memory, value != Some(0), || {
+        "the size is 0".to_owned()
+    })?;
+    let negative =
+        shape.signed && value.is_some_and(|v| v >> (shape.width.clamp(1, 64) - 1) & 1 == 1);
+    ensure(Rule::Memory, !negative, || {
+        "the size is negative".to_owned()
+    })?;
     access(cx, inst, 3, classes)
 }
 
 fn compare(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let (a, b) = (cx.ty(inst.word(0)), cx.ty(inst.word(1)));
-    ensure(
-        Rule::Memory,
-        a == b && is_pointer(cx.op(a)),
-        || "the operands are not pointers of one type".to_owned(),
-    )?;
+    ensure(Rule::Memory, a == b && is_pointer(cx.op(a)), || {
+        "the operands are not pointers of one type".to_owned()
+    })?;
     let result = cx.op(inst.words()[0]);
     let wanted = match inst.op() {
         Op::PtrDiff => Op::TypeInt,

@@ -18,13 +18,21 @@
 //! Cost: linear in the module, but for nested constructs, whose blocks are walked once for each
 //! construct around them. A handful of tables keyed by id are as long as the module's bound.
 
+mod annotations;
+mod builtins;
 mod constants;
 mod context;
 mod declared;
+mod entries;
 mod environment;
+mod extended;
 mod flow;
 mod functions;
+mod groups;
 mod ids;
+mod images;
+mod layouts;
+mod locations;
 mod memory;
 mod order;
 mod rules;
@@ -34,6 +42,7 @@ mod storage;
 mod structure;
 mod types;
 mod values;
+mod variables;
 
 pub use rules::Rule;
 
@@ -62,7 +71,8 @@ const MOST: usize = 20;
 /// The faults that were found, in the order of the module, 20 at most.
 pub fn words(words: Vec<u32>, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     order::check(&words).map_err(|d| vec![d])?;
-    let module = Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
+    let module =
+        Module::from_words(words).map_err(|d| vec![d.with_note(Rule::Encoding.to_string())])?;
     self::module(&module, options)?;
     Ok(module)
 }
@@ -82,6 +92,9 @@ pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>>
     operands(&cx, &mut faults);
     faults.end()?;
     instructions(&cx, &mut faults);
+    annotations::all(&cx, &mut faults.found);
+    faults.end()?;
+    entries::check(&cx, &mut faults.found);
     faults.end()?;
     for (at, func) in module.functions().iter().enumerate() {
         if let Err((inst, fault)) = control_flow(&cx, at as u32, *func, &mut faults) {
@@ -184,6 +197,7 @@ fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
 /// Rules that concern one instruction and the definitions of its operands.
 fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
     let mut declared = types::Declared::default();
+    let mut layouts = layouts::Checked::default();
     let whole = environment::module(cx).and_then(|()| environment::memory_model(cx));
     if let Err(fault) = whole {
         let message = fault.message.clone();
@@ -197,6 +211,16 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
             Some(Class::TypeDeclaration) => declared.check(cx, inst),
             Some(Class::ConstantCreation) => constants::check(cx, inst),
             Some(Class::Memory) => memory::check(cx, inst, in_function),
+            Some(Class::Annotation) => {
+                annotations::check(cx, inst).and_then(|()| builtins::types(cx, inst))
+            }
+            Some(Class::Debug) => annotations::check(cx, inst),
+            Some(Class::Image) => images::check(cx, inst),
+            Some(Class::Group | Class::NonUniform) => groups::check(cx, inst),
+            Some(Class::Extension) => match inst.op() {
+                Op::ExtInstImport => extended::import(cx, inst),
+                _ => extended::check(cx, inst),
+            },
             Some(Class::Barrier) => scopes::barrier(cx, inst),
             Some(Class::Atomic) => scopes::atomic(cx, inst),
             Some(Class::ControlFlow) => match inst.op() {
@@ -207,6 +231,14 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
             _ => values::check(cx, inst),
         };
         faults.add(inst, check);
+        if let Some(ty) = inst.result_type()
+            && cx.op(ty.word()) == Op::TypePointer
+        {
+            faults.add(inst, layouts::check(cx, inst, &mut layouts));
+        }
+        if inst.op() == Op::Variable {
+            faults.add(inst, annotations::linkage(cx, inst, false));
+        }
         let mut of_function = Ok(());
         cx.ids.visit(inst, |_, id| {
             if of_function.is_ok() {
@@ -218,11 +250,22 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
 }
 
 /// Rules 12 to 14 and dominance.
-fn control_flow(cx: &Cx<'_>, at: u32, func: Func, faults: &mut Faults<'_>) -> Result<(), (Inst, Fault)> {
+fn control_flow(
+    cx: &Cx<'_>,
+    at: u32,
+    func: Func,
+    faults: &mut Faults<'_>,
+) -> Result<(), (Inst, Fault)> {
     if let Err(found) = functions::check(cx, func) {
         faults.found.push(found);
     }
-    for (n, block) in cx.module.function(func).blocks.iter().enumerate() {
+    let function = cx.module.function(func);
+    let def = cx.module.inst(function.def);
+    faults.add(
+        def,
+        annotations::linkage(cx, def, !function.blocks.is_empty()),
+    );
+    for (n, block) in function.blocks.iter().enumerate() {
         flow::block(cx, func, *block, n == 0)?;
     }
     let flow = flow::Flow::new(cx, func)?;

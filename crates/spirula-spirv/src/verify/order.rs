@@ -25,7 +25,10 @@ pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
         if inst.op == Op::MemoryModel {
             models += 1;
             if models > 1 {
-                return Err(misplaced(&inst, "stands twice; a module has one memory model"));
+                return Err(misplaced(
+                    &inst,
+                    "stands twice; a module has one memory model",
+                ));
             }
         }
         if walk.seen {
@@ -98,8 +101,7 @@ impl Functions {
             Op::FunctionEnd => {
                 self.inside = false;
                 if !self.has_block && self.defined {
-                    let message =
-                        "ends a function without blocks behind one with blocks; declarations come first";
+                    let message = "ends a function without blocks behind one with blocks; declarations come first";
                     return Err(misplaced(inst, message));
                 }
                 self.defined |= self.has_block;

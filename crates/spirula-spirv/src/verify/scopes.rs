@@ -16,17 +16,14 @@ fn value(cx: &Cx<'_>, id: u32, what: &str) -> Result<Option<u32>, super::context
         shape.op == Op::TypeInt && shape.width == 32,
         || format!("the {what} %{id} is no integer of 32 bits"),
     )?;
-    if !cx.is_constant(id) {
-        let runs = cx.is_shader && !cx.has(Capability::CooperativeMatrixNV);
-        ensure(Rule::Atomics, !runs, || {
-            format!("the {what} %{id} is no constant")
-        })?;
-        return Ok(None);
-    }
-    if cx.is_shader && matches!(cx.op(id), Op::SpecConstant | Op::SpecConstantOp) && cx.is_vulkan() {
-        return Ok(None);
-    }
-    Ok(cx.constant(id).map(|v| v as u32))
+    let found = cx.constant(id);
+    let specialised = cx.has(Capability::CooperativeMatrixNV) && cx.is_constant(id);
+    ensure(
+        Rule::Atomics,
+        found.is_some() || !cx.is_shader || specialised,
+        || format!("the {what} %{id} is no constant that is known"),
+    )?;
+    Ok(found.map(|v| v as u32))
 }
 
 fn known(cx: &Cx<'_>, id: u32) -> Result<Option<Scope>, super::context::Fault> {
@@ -47,11 +44,9 @@ pub(super) fn memory(cx: &Cx<'_>, id: u32) -> Check {
         return Ok(());
     };
     if scope == Scope::QueueFamily {
-        ensure(
-            Rule::Atomics,
-            cx.has(Capability::VulkanMemoryModel),
-            || "the scope QueueFamily needs the Vulkan memory model".to_owned(),
-        )?;
+        ensure(Rule::Atomics, cx.has(Capability::VulkanMemoryModel), || {
+            "the scope QueueFamily needs the Vulkan memory model".to_owned()
+        })?;
     }
     if scope == Scope::Device && cx.has(Capability::VulkanMemoryModel) {
         ensure(
@@ -128,11 +123,9 @@ fn semantics(cx: &Cx<'_>, inst: InstRef<'_>, id: u32, failure: bool) -> Check {
         return Ok(());
     };
     let found = MemorySemantics(value);
-    ensure(
-        Rule::Atomics,
-        (value & ORDERS).count_ones() <= 1,
-        || format!("the semantics {found} have more than one order"),
-    )?;
+    ensure(Rule::Atomics, (value & ORDERS).count_ones() <= 1, || {
+        format!("the semantics {found} have more than one order")
+    })?;
     if cx.memory_model == MemoryModel::Vulkan
         && value & MemorySemantics::SequentiallyConsistent.0 != 0
     {
@@ -263,13 +256,15 @@ pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let is_store = matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear);
     let is_flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
     let pointer = cx.value_shape(inst.word(0));
-    ensure(
-        Rule::Atomics,
-        super::memory::is_pointer(pointer.op),
-        || "the operand is no pointer".to_owned(),
-    )?;
+    ensure(Rule::Atomics, super::memory::is_pointer(pointer.op), || {
+        "the operand is no pointer".to_owned()
+    })?;
     let data = if pointer.op == Op::TypeUntypedPointerKHR {
-        if is_store { cx.ty(*inst.operands().get(3).unwrap_or(&0)) } else { inst.words()[0] }
+        if is_store {
+            cx.ty(*inst.operands().get(3).unwrap_or(&0))
+        } else {
+            inst.words()[0]
+        }
     } else {
         pointer.part
     };
@@ -304,7 +299,11 @@ pub(super) fn atomic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         }
     } else if let (Some(value), false) = (inst.operands().get(3), is_flag) {
         ensure(Rule::Atomics, cx.ty(*value) == data, || {
-            format!("the value is of {}, not of {}", cx.describe(cx.ty(*value)), cx.describe(data))
+            format!(
+                "the value is of {}, not of {}",
+                cx.describe(cx.ty(*value)),
+                cx.describe(data)
+            )
         })?;
     }
     Ok(())
@@ -342,15 +341,22 @@ fn numbers(cx: &Cx<'_>, inst: InstRef<'_>, data: u32) -> Check {
     })?;
     if let Some(result) = inst.result_type() {
         ensure(Rule::Atomics, result.word() == data, || {
-            format!("the result is of {}, the pointer points to {}", cx.describe(result.word()), cx.describe(data))
+            format!(
+                "the result is of {}, the pointer points to {}",
+                cx.describe(result.word()),
+                cx.describe(data)
+            )
         })?;
     }
     if part.op == Op::TypeInt && part.width == 64 {
         let image = cx.op(inst.word(0)) == Op::ImageTexelPointer;
         ensure(
             Rule::Capabilities,
-            cx.has(if image { Capability::Int64ImageEXT } else { Capability::Int64Atomics })
-                || cx.has(Capability::Int64Atomics),
+            cx.has(if image {
+                Capability::Int64ImageEXT
+            } else {
+                Capability::Int64Atomics
+            }) || cx.has(Capability::Int64Atomics),
             || "atomics of 64 bits need the capability Int64Atomics".to_owned(),
         )?;
     }
@@ -389,7 +395,10 @@ fn class(cx: &Cx<'_>, class: StorageClass) -> Check {
     }
     ensure(
         Rule::Atomics,
-        shared || in_kernels || class == StorageClass::DeviceOnlyALTERA || class == StorageClass::HostOnlyALTERA,
+        shared
+            || in_kernels
+            || class == StorageClass::DeviceOnlyALTERA
+            || class == StorageClass::HostOnlyALTERA,
         || format!("there are no atomics on the class {class}"),
     )?;
     ensure(

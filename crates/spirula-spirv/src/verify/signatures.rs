@@ -7,7 +7,7 @@ use super::context::{Check, Cx, Shape, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
 
-/// What a type has to be. All but the last few take scalars and vectors alike.
+/// What a type has to be: of scalars or vectors where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Is {
     Float,
@@ -17,19 +17,14 @@ pub(super) enum Is {
     Bool,
     /// An integer or a float.
     Number,
-    FloatScalar,
-    IntScalar,
     BoolScalar,
     FloatVector,
-    BoolVector,
     /// A float of 16 or 32 bits.
     ShortFloat,
     /// A float of 32 bits.
     Float32,
     /// An integer of 32 bits.
     Int32,
-    /// A float of 16, 32 or 64 bits or an integer: anything that operands tell.
-    Any,
 }
 
 /// How an operand's type relates to the result's.
@@ -47,22 +42,16 @@ pub(super) enum Like {
     FloatCount,
     /// As many floats of another type.
     FloatOther,
-    /// As many booleans.
-    BoolCount,
     /// The type of the first operand.
     First,
     /// Integers as wide as those of the first operand, and as many as the result.
     IntFirst,
     /// A scalar of these.
     IntScalar,
-    /// An integer scalar of 32 bits.
-    Int32Scalar,
     /// A vector of booleans.
     BoolVector,
     /// The result's components.
     Component,
-    /// A vector of floats.
-    FloatVector,
     /// As many integers of 32 bits.
     Int32Count,
 }
@@ -86,10 +75,26 @@ const ROWS: &[Row] = &[
     (Op::SDiv, Is::Int, &[Like::IntSame, Like::IntSame]),
     (Op::SRem, Is::Int, &[Like::IntSame, Like::IntSame]),
     (Op::SMod, Is::Int, &[Like::IntSame, Like::IntSame]),
-    (Op::VectorTimesScalar, Is::FloatVector, &[Like::Result, Like::Component]),
-    (Op::ShiftLeftLogical, Is::Int, &[Like::IntSame, Like::IntCount]),
-    (Op::ShiftRightLogical, Is::Int, &[Like::IntSame, Like::IntCount]),
-    (Op::ShiftRightArithmetic, Is::Int, &[Like::IntSame, Like::IntCount]),
+    (
+        Op::VectorTimesScalar,
+        Is::FloatVector,
+        &[Like::Result, Like::Component],
+    ),
+    (
+        Op::ShiftLeftLogical,
+        Is::Int,
+        &[Like::IntSame, Like::IntCount],
+    ),
+    (
+        Op::ShiftRightLogical,
+        Is::Int,
+        &[Like::IntSame, Like::IntCount],
+    ),
+    (
+        Op::ShiftRightArithmetic,
+        Is::Int,
+        &[Like::IntSame, Like::IntCount],
+    ),
     (Op::BitwiseOr, Is::Int, &[Like::IntSame, Like::IntSame]),
     (Op::BitwiseXor, Is::Int, &[Like::IntSame, Like::IntSame]),
     (Op::BitwiseAnd, Is::Int, &[Like::IntSame, Like::IntSame]),
@@ -128,21 +133,57 @@ const ROWS: &[Row] = &[
     (Op::IsFinite, Is::Bool, &[Like::FloatCount]),
     (Op::IsNormal, Is::Bool, &[Like::FloatCount]),
     (Op::SignBitSet, Is::Bool, &[Like::FloatCount]),
-    (Op::LessOrGreater, Is::Bool, &[Like::FloatCount, Like::First]),
+    (
+        Op::LessOrGreater,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
     (Op::Ordered, Is::Bool, &[Like::FloatCount, Like::First]),
     (Op::Unordered, Is::Bool, &[Like::FloatCount, Like::First]),
     (Op::FOrdEqual, Is::Bool, &[Like::FloatCount, Like::First]),
     (Op::FUnordEqual, Is::Bool, &[Like::FloatCount, Like::First]),
     (Op::FOrdNotEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordNotEqual, Is::Bool, &[Like::FloatCount, Like::First]),
+    (
+        Op::FUnordNotEqual,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
     (Op::FOrdLessThan, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordLessThan, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FOrdGreaterThan, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordGreaterThan, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FOrdLessThanEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordLessThanEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FOrdGreaterThanEqual, Is::Bool, &[Like::FloatCount, Like::First]),
-    (Op::FUnordGreaterThanEqual, Is::Bool, &[Like::FloatCount, Like::First]),
+    (
+        Op::FUnordLessThan,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FOrdGreaterThan,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FUnordGreaterThan,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FOrdLessThanEqual,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FUnordLessThanEqual,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FOrdGreaterThanEqual,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
+    (
+        Op::FUnordGreaterThanEqual,
+        Is::Bool,
+        &[Like::FloatCount, Like::First],
+    ),
     (Op::LogicalEqual, Is::Bool, &[Like::Result, Like::Result]),
     (Op::LogicalNotEqual, Is::Bool, &[Like::Result, Like::Result]),
     (Op::LogicalOr, Is::Bool, &[Like::Result, Like::Result]),
@@ -150,14 +191,38 @@ const ROWS: &[Row] = &[
     (Op::LogicalNot, Is::Bool, &[Like::Result]),
     (Op::IEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
     (Op::INotEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::UGreaterThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::UGreaterThanEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::UGreaterThan,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
+    (
+        Op::UGreaterThanEqual,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
     (Op::ULessThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::ULessThanEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::SGreaterThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::SGreaterThanEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::ULessThanEqual,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
+    (
+        Op::SGreaterThan,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
+    (
+        Op::SGreaterThanEqual,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
     (Op::SLessThan, Is::Bool, &[Like::IntCount, Like::IntFirst]),
-    (Op::SLessThanEqual, Is::Bool, &[Like::IntCount, Like::IntFirst]),
+    (
+        Op::SLessThanEqual,
+        Is::Bool,
+        &[Like::IntCount, Like::IntFirst],
+    ),
     (Op::DPdx, Is::Float32, &[Like::Result]),
     (Op::DPdy, Is::Float32, &[Like::Result]),
     (Op::Fwidth, Is::Float32, &[Like::Result]),
@@ -207,13 +272,24 @@ pub(super) fn parts(cx: &Cx<'_>, ty: u32) -> Parts {
 }
 
 /// Checks a result and operands given by their types.
-pub(super) fn types(cx: &Cx<'_>, rule: Rule, result: u32, is: Is, likes: &[Like], operands: &[u32]) -> Check {
+pub(super) fn types(
+    cx: &Cx<'_>,
+    rule: Rule,
+    result: u32,
+    is: Is,
+    likes: &[Like],
+    operands: &[u32],
+) -> Check {
     let own = parts(cx, result);
     if cx.op(result) == Op::TypeVectorIdEXT {
         return Ok(());
     }
     if !is.takes(&own) {
-        let message = format!("the result is of {}, not of {}", cx.describe(result), is.name());
+        let message = format!(
+            "the result is of {}, not of {}",
+            cx.describe(result),
+            is.name()
+        );
         return Err(fault(rule, message));
     }
     let first = operands.first().copied().unwrap_or(0);
@@ -241,15 +317,11 @@ impl Is {
             Is::Unsigned => is(Op::TypeInt) && !part.signed,
             Is::Bool => is(Op::TypeBool),
             Is::Number => is(Op::TypeInt) || is(Op::TypeFloat),
-            Is::FloatScalar => is(Op::TypeFloat) && *count == 0,
-            Is::IntScalar => is(Op::TypeInt) && *count == 0,
             Is::BoolScalar => is(Op::TypeBool) && *count == 0,
             Is::FloatVector => is(Op::TypeFloat) && *count > 0,
-            Is::BoolVector => is(Op::TypeBool) && *count > 0,
             Is::ShortFloat => is(Op::TypeFloat) && part.width <= 32,
             Is::Float32 => is(Op::TypeFloat) && part.width == 32,
             Is::Int32 => is(Op::TypeInt) && part.width == 32,
-            Is::Any => true,
         }
     }
 
@@ -260,15 +332,11 @@ impl Is {
             Is::Unsigned => "integers without sign",
             Is::Bool => "booleans",
             Is::Number => "numbers",
-            Is::FloatScalar => "a float",
-            Is::IntScalar => "an integer",
             Is::BoolScalar => "a boolean",
             Is::FloatVector => "a vector of floats",
-            Is::BoolVector => "a vector of booleans",
             Is::ShortFloat => "floats of 16 or 32 bits",
             Is::Float32 => "floats of 32 bits",
             Is::Int32 => "integers of 32 bits",
-            Is::Any => "anything",
         }
     }
 }
@@ -289,13 +357,10 @@ impl Like {
             Like::IntOther => many(Op::TypeInt) && part.width != own.part.width,
             Like::FloatCount => many(Op::TypeFloat),
             Like::FloatOther => many(Op::TypeFloat) && ty != result,
-            Like::BoolCount => many(Op::TypeBool),
             Like::IntFirst => many(Op::TypeInt) && part.width == parts(cx, first).part.width,
             Like::IntScalar => scalar(Op::TypeInt),
-            Like::Int32Scalar => scalar(Op::TypeInt) && part.width == 32,
             Like::BoolVector => part.op == Op::TypeBool && count > 0,
             Like::Component => cx.shape(result).part == ty,
-            Like::FloatVector => part.op == Op::TypeFloat && count > 0,
             Like::Int32Count => many(Op::TypeInt) && part.width == 32,
         }
     }
@@ -309,13 +374,10 @@ impl Like {
             Like::IntOther => "as many integers of another width",
             Like::FloatCount => "as many floats",
             Like::FloatOther => "as many floats of another type",
-            Like::BoolCount => "as many booleans",
             Like::IntFirst => "as many integers as wide as the first operand's",
             Like::IntScalar => "an integer",
-            Like::Int32Scalar => "an integer of 32 bits",
             Like::BoolVector => "a vector of booleans",
             Like::Component => "the component type",
-            Like::FloatVector => "a vector of floats",
             Like::Int32Count => "as many integers of 32 bits",
         }
     }

@@ -26,33 +26,69 @@ const fn row(width: u32, class: StorageClass, capabilities: &'static [Capability
 }
 
 const ROWS: &[Row] = &[
-    row(16, StorageClass::StorageBuffer, &[Capability::StorageBuffer16BitAccess]),
-    row(16, StorageClass::PhysicalStorageBuffer, &[Capability::StorageBuffer16BitAccess]),
-    row(16, StorageClass::ShaderRecordBufferKHR, &[Capability::StorageBuffer16BitAccess]),
+    row(
+        16,
+        StorageClass::StorageBuffer,
+        &[Capability::StorageBuffer16BitAccess],
+    ),
+    row(
+        16,
+        StorageClass::PhysicalStorageBuffer,
+        &[Capability::StorageBuffer16BitAccess],
+    ),
+    row(
+        16,
+        StorageClass::ShaderRecordBufferKHR,
+        &[Capability::StorageBuffer16BitAccess],
+    ),
     Row {
         width: 16,
         class: StorageClass::Uniform,
         capabilities: &[Capability::UniformAndStorageBuffer16BitAccess],
         of_buffer_block: Some(Capability::StorageBuffer16BitAccess),
     },
-    row(16, StorageClass::PushConstant, &[Capability::StoragePushConstant16]),
+    row(
+        16,
+        StorageClass::PushConstant,
+        &[Capability::StoragePushConstant16],
+    ),
     row(16, StorageClass::Input, &[Capability::StorageInputOutput16]),
-    row(16, StorageClass::Output, &[Capability::StorageInputOutput16]),
+    row(
+        16,
+        StorageClass::Output,
+        &[Capability::StorageInputOutput16],
+    ),
     row(
         16,
         StorageClass::Workgroup,
         &[Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR],
     ),
-    row(8, StorageClass::StorageBuffer, &[Capability::StorageBuffer8BitAccess]),
-    row(8, StorageClass::PhysicalStorageBuffer, &[Capability::StorageBuffer8BitAccess]),
-    row(8, StorageClass::ShaderRecordBufferKHR, &[Capability::StorageBuffer8BitAccess]),
+    row(
+        8,
+        StorageClass::StorageBuffer,
+        &[Capability::StorageBuffer8BitAccess],
+    ),
+    row(
+        8,
+        StorageClass::PhysicalStorageBuffer,
+        &[Capability::StorageBuffer8BitAccess],
+    ),
+    row(
+        8,
+        StorageClass::ShaderRecordBufferKHR,
+        &[Capability::StorageBuffer8BitAccess],
+    ),
     Row {
         width: 8,
         class: StorageClass::Uniform,
         capabilities: &[Capability::UniformAndStorageBuffer8BitAccess],
         of_buffer_block: Some(Capability::StorageBuffer8BitAccess),
     },
-    row(8, StorageClass::PushConstant, &[Capability::StoragePushConstant8]),
+    row(
+        8,
+        StorageClass::PushConstant,
+        &[Capability::StoragePushConstant8],
+    ),
     row(
         8,
         StorageClass::Workgroup,
@@ -92,7 +128,7 @@ fn is_stored(cx: &Cx<'_>, width: u32, class: StorageClass, pointee: u32) -> bool
         block = cx.shape(block).part;
     }
     cx.has_any(row.capabilities)
-        || row.of_buffer_block.is_some_and(|c| {
-            cx.has(c) && cx.has_decoration(block, Decoration::BufferBlock)
-        })
+        || row
+            .of_buffer_block
+            .is_some_and(|c| cx.has(c) && cx.has_decoration(block, Decoration::BufferBlock))
 }

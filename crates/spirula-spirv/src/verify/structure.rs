@@ -307,7 +307,9 @@ impl<'f, 'm> Structure<'f, 'm> {
                 continue;
             }
             let include = match c.kind {
-                Kind::Continue(_) => self.post.is_above(c.exit, block) || !self.tree.is_above(c.exit, block),
+                Kind::Continue(_) => {
+                    self.post.is_above(c.exit, block) || !self.tree.is_above(c.exit, block)
+                }
                 Kind::Selection => !self.tree.is_above(c.exit, block),
                 Kind::Loop => {
                     !self.tree.is_above(c.exit, block) && !self.tree.is_above(continues, block)
@@ -483,7 +485,10 @@ impl<'f, 'm> Structure<'f, 'm> {
             }
             if known[target as usize] == NONE - 1 {
                 if self.is_reachable(target) && !self.tree.is_above(c.header, target) {
-                    let message = format!("the switch does not dominate its case {}", self.name(target));
+                    let message = format!(
+                        "the switch does not dominate its case {}",
+                        self.name(target)
+                    );
                     return Err(self.fault(c.header, message));
                 }
                 let to = self.fall_through(c, target, &is_case)?;
@@ -523,7 +528,12 @@ impl<'f, 'm> Structure<'f, 'm> {
     }
 
     /// The other case that a case goes on to, `NONE` for none.
-    fn fall_through(&self, c: Construct, target: u32, is_case: &[bool]) -> Result<u32, (Inst, Fault)> {
+    fn fall_through(
+        &self,
+        c: Construct,
+        target: u32,
+        is_case: &[bool],
+    ) -> Result<u32, (Inst, Fault)> {
         let mut found = NONE;
         let mut seen = vec![false; self.flow.cfg.len()];
         let mut stack = vec![target];

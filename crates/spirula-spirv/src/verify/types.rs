@@ -38,11 +38,18 @@ impl<'m> Declared<'m> {
                 | Op::TypeStruct
                 | Op::TypePointer
                 | Op::TypeUntypedPointerKHR
-                | Op::TypeForwardPointer
         );
         ensure(
             Rule::Types,
-            may_repeat || self.seen.insert((inst.op(), inst.operands())),
+            may_repeat
+                || self.seen.insert((
+                    inst.op(),
+                    if inst.op() == Op::TypeForwardPointer {
+                        inst.words()
+                    } else {
+                        inst.operands()
+                    },
+                )),
             || "the same type is declared before".to_owned(),
         )
     }
@@ -97,17 +104,17 @@ fn int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             Capability::UniformAndStorageBuffer8BitAccess,
             Capability::StoragePushConstant8,
             Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR,
-            Capability::Kernel,
         ]),
-        16 => cx.has_any(&[
-            Capability::Int16,
-            Capability::StorageBuffer16BitAccess,
-            Capability::UniformAndStorageBuffer16BitAccess,
-            Capability::StoragePushConstant16,
-            Capability::StorageInputOutput16,
-            Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR,
-            Capability::Kernel,
-        ]) || cx.has_extension("SPV_AMD_gpu_shader_int16"),
+        16 => {
+            cx.has_any(&[
+                Capability::Int16,
+                Capability::StorageBuffer16BitAccess,
+                Capability::UniformAndStorageBuffer16BitAccess,
+                Capability::StoragePushConstant16,
+                Capability::StorageInputOutput16,
+                Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR,
+            ]) || cx.has_extension("SPV_AMD_gpu_shader_int16")
+        }
         64 => cx.has(Capability::Int64),
         4 => cx.has(Capability::Int4TypeINTEL),
         1..=64 | 65.. => cx.has(Capability::ArbitraryPrecisionIntegersALTERA),
@@ -177,11 +184,9 @@ fn matrix(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     ensure(Rule::Types, column.op == Op::TypeVector, || {
         format!("its columns are {}, which is no vector", column.op)
     })?;
-    ensure(
-        Rule::Types,
-        cx.op(column.part) == Op::TypeFloat,
-        || "matrices are of floats only".to_owned(),
-    )?;
+    ensure(Rule::Types, cx.op(column.part) == Op::TypeFloat, || {
+        "matrices are of floats only".to_owned()
+    })?;
     ensure(Rule::Types, (2..=4).contains(&inst.word(1)), || {
         format!("a matrix cannot have {} columns", inst.word(1))
     })
@@ -193,21 +198,17 @@ fn element(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     if op == Op::Nop {
         return Ok(());
     }
-    ensure(
-        Rule::Types,
-        cx.is_type(part) && op != Op::TypeVoid,
-        || format!("its elements are {op}, which has no values"),
-    )?;
+    ensure(Rule::Types, cx.is_type(part) && op != Op::TypeVoid, || {
+        format!("its elements are {op}, which has no values")
+    })?;
     ensure(
         Rule::Types,
         !(cx.is_vulkan() && op == Op::TypeRuntimeArray),
         || "an array of runtime arrays is not allowed in Vulkan".to_owned(),
     )?;
-    ensure(
-        Rule::Types,
-        op != Op::TypeFunction,
-        || "an array of functions has no size".to_owned(),
-    )
+    ensure(Rule::Types, op != Op::TypeFunction, || {
+        "an array of functions has no size".to_owned()
+    })
 }
 
 fn array(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -274,6 +275,15 @@ fn structure(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             ));
         }
     }
+    let is_sized = !cx.is_vulkan()
+        || is_block(cx, own)
+        || inst
+            .operands()
+            .iter()
+            .all(|m| cx.op(*m) != Op::TypeRuntimeArray);
+    ensure(Rule::Types, is_sized, || {
+        "it has a runtime array, but is no block".to_owned()
+    })?;
     built_in_members(cx, inst)
 }
 
@@ -288,11 +298,9 @@ fn built_in_members(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let what = Decoration::BuiltIn;
     let built_in = (0..count).filter(|n| cx.member_decoration(own, *n, what).is_some());
     let built_in = built_in.count() as u32;
-    ensure(
-        Rule::Types,
-        built_in == 0 || built_in == count,
-        || format!("{built_in} of {count} members are built-in; all are or none"),
-    )
+    ensure(Rule::Types, built_in == 0 || built_in == count, || {
+        format!("{built_in} of {count} members are built-in; all are or none")
+    })
 }
 
 fn pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -337,7 +345,9 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let say = |what: &str| fault(Rule::Images, what);
     if cx.is_vulkan() {
         let fits = match part.op {
-            Op::TypeInt => part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT),
+            Op::TypeInt => {
+                part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT)
+            }
             Op::TypeFloat => {
                 part.width == 32
                     || part.width == 16 && cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
@@ -383,10 +393,14 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
     if cx.is_opencl() {
         if ms != 0 || sampled != 0 || inst.operands().len() < 8 {
-            return Err(say("OpenCL's images are not sampled or multisampled and have an access qualifier"));
+            return Err(say(
+                "OpenCL's images are not sampled or multisampled and have an access qualifier",
+            ));
         }
         if arrayed == 1 && !matches!(dim, Dim::Dim1D | Dim::Dim2D) {
-            return Err(say("OpenCL has arrays of images of one and two dimensions only"));
+            return Err(say(
+                "OpenCL has arrays of images of one and two dimensions only",
+            ));
         }
         if ImageFormat(format) != ImageFormat::Unknown {
             return Err(say("OpenCL's images have no format"));
@@ -413,9 +427,8 @@ fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32
     let needed: &[Capability] = match (dim, sampled) {
         (Dim::Dim1D, 2) => &[Capability::Image1D],
         (Dim::Rect, 2) => &[Capability::ImageRect],
-        (Dim::Buffer, 2) => &[Capability::ImageBuffer],
+        (Dim::Buffer, 2) if !cx.is_shader || cx.is_vulkan() => &[Capability::ImageBuffer],
         (Dim::Cube, 2) if arrayed == 1 => &[Capability::ImageCubeArray],
-        (Dim::Cube, 1) if arrayed == 1 => &[Capability::SampledCubeArray],
         _ => &[],
     };
     let all = cx.has_any(needed)
@@ -432,7 +445,10 @@ fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32
 fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let image = cx.inst(inst.word(0));
     let Some(image) = image.filter(|i| i.op() == Op::TypeImage) else {
-        return Err(fault(Rule::Images, format!("%{} is no image", inst.word(0))));
+        return Err(fault(
+            Rule::Images,
+            format!("%{} is no image", inst.word(0)),
+        ));
     };
     let sampled = image.word(5);
     ensure(Rule::Images, sampled != 2, || {

@@ -23,11 +23,9 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         return signatures::types(cx, Rule::Values, inst.words()[0], *is, likes, types);
     }
     match inst.op() {
-        Op::Undef => ensure(
-            Rule::Values,
-            cx.op(inst.words()[0]) != Op::TypeVoid,
-            || "void has no values".to_owned(),
-        ),
+        Op::Undef => ensure(Rule::Values, cx.op(inst.words()[0]) != Op::TypeVoid, || {
+            "void has no values".to_owned()
+        }),
         Op::Select => select(cx, inst),
         Op::Dot => dot(cx, inst),
         Op::MatrixTimesScalar
@@ -41,6 +39,14 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::VectorInsertDynamic => insert_dynamic(cx, inst),
         Op::VectorShuffle => shuffle(cx, inst),
         Op::CompositeConstruct => construct(cx, inst),
+        Op::CompositeConstructReplicateEXT => {
+            let wanted = cx.shape(inst.words()[0]).part;
+            ensure(
+                Rule::Values,
+                wanted == 0 || cx.ty(inst.word(0)) == wanted,
+                || "the value is not of the result's element type".to_owned(),
+            )
+        }
         Op::CompositeExtract => {
             let found = walk(cx, cx.ty(inst.word(0)), &inst.operands()[1..])?;
             same(cx, "the part", found, inst.words()[0])
@@ -58,14 +64,20 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit => {
             generic(cx, inst)
         }
-        Op::SDot
-        | Op::UDot
-        | Op::SUDot
-        | Op::SDotAccSat
-        | Op::UDotAccSat
-        | Op::SUDotAccSat => integer_dot(cx, inst),
+        Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
+            integer_dot(cx, inst)
+        }
         _ => Ok(()),
     }
+}
+
+/// Checks an operation on constants by the row of its opcode.
+pub(super) fn operation(cx: &Cx<'_>, op: Op, result: u32, operands: &[u32]) -> Check {
+    let Some((_, is, likes)) = signatures::row(op) else {
+        return Ok(());
+    };
+    let types: Vec<u32> = operands.iter().take(4).map(|id| cx.ty(*id)).collect();
+    signatures::types(cx, Rule::Values, result, *is, likes, &types)
 }
 
 /// Vulkan has the operations on bit fields for integers of 32 bits.
@@ -88,7 +100,11 @@ fn bits_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 
 fn same(cx: &Cx<'_>, what: &str, found: u32, wanted: u32) -> Check {
     ensure(Rule::Values, found == wanted, || {
-        format!("{what} is of {}, not of {}", cx.describe(found), cx.describe(wanted))
+        format!(
+            "{what} is of {}, not of {}",
+            cx.describe(found),
+            cx.describe(wanted)
+        )
     })
 }
 
@@ -229,11 +245,9 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         ));
     };
     let part = parts(cx, low).part;
-    ensure(
-        Rule::Values,
-        low == high && part.op == Op::TypeInt,
-        || "the result's members are not the same integers".to_owned(),
-    )?;
+    ensure(Rule::Values, low == high && part.op == Op::TypeInt, || {
+        "the result's members are not the same integers".to_owned()
+    })?;
     ensure(
         Rule::Values,
         inst.op() == Op::SMulExtended || !part.signed,
@@ -244,11 +258,9 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 }
 
 fn index(cx: &Cx<'_>, id: u32) -> Check {
-    ensure(
-        Rule::Values,
-        cx.value_shape(id).op == Op::TypeInt,
-        || "the index is no integer".to_owned(),
-    )
+    ensure(Rule::Values, cx.value_shape(id).op == Op::TypeInt, || {
+        "the index is no integer".to_owned()
+    })
 }
 
 fn extract_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -300,7 +312,8 @@ pub(super) fn is_storage_only(cx: &Cx<'_>, ty: u32) -> bool {
             !cx.has(Capability::Int16) && !cx.has_extension("SPV_AMD_gpu_shader_int16")
         }
         (Op::TypeFloat, 16) => {
-            !cx.has(Capability::Float16) && !cx.has_extension("SPV_AMD_gpu_shader_half_float")
+            !cx.has(Capability::Float16)
+                && !cx.has_extension("SPV_AMD_gpu_shader_half_float")
                 && !cx.has(Capability::BFloat16TypeKHR)
         }
         _ => false,
@@ -343,7 +356,11 @@ fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let given = inst.operands();
     let each = |wanted: &dyn Fn(usize) -> u32, count: usize| {
         ensure(Rule::Values, given.len() == count, || {
-            format!("{} constituents; {} has {count}", given.len(), cx.describe(result))
+            format!(
+                "{} constituents; {} has {count}",
+                given.len(),
+                cx.describe(result)
+            )
         })?;
         for (n, id) in given.iter().enumerate() {
             same(cx, &format!("constituent {n}"), cx.ty(*id), wanted(n))?;
@@ -391,9 +408,14 @@ fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 /// The type that literal indices lead to.
 fn walk(cx: &Cx<'_>, mut ty: u32, path: &[u32]) -> Result<u32, super::context::Fault> {
     if path.len() > 255 {
-        return Err(fault(Rule::Limits, format!("{} indices; there may be 255", path.len())));
+        return Err(fault(
+            Rule::Limits,
+            format!("{} indices; there may be 255", path.len()),
+        ));
     }
-    ensure(Rule::Values, !path.is_empty(), || "there are no indices".to_owned())?;
+    ensure(Rule::Values, !path.is_empty(), || {
+        "there are no indices".to_owned()
+    })?;
     for at in path {
         let shape = cx.shape(ty);
         let beyond = |count: u64| {
@@ -505,11 +527,13 @@ fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         0 => Some(p.part.width),
         n => n.checked_mul(p.part.width),
     };
-    ensure(
-        Rule::Values,
-        bits(&to) == bits(&from),
-        || format!("{} and {} differ in size", cx.describe(result), cx.describe(source)),
-    )
+    ensure(Rule::Values, bits(&to) == bits(&from), || {
+        format!(
+            "{} and {} differ in size",
+            cx.describe(result),
+            cx.describe(source)
+        )
+    })
 }
 
 fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -533,11 +557,9 @@ fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             pointer.class == StorageClass::PhysicalStorageBuffer,
             || "the pointer's storage class is not PhysicalStorageBuffer".to_owned(),
         )?;
-        ensure(
-            Rule::Values,
-            !cx.is_vulkan() || int.width == 64,
-            || "the integer is not of 64 bits".to_owned(),
-        )?;
+        ensure(Rule::Values, !cx.is_vulkan() || int.width == 64, || {
+            "the integer is not of 64 bits".to_owned()
+        })?;
     }
     Ok(())
 }
@@ -562,17 +584,13 @@ fn generic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             ),
         || "the other pointer is not of the class Workgroup, CrossWorkgroup or Function".to_owned(),
     )?;
-    ensure(
-        Rule::Values,
-        wide.part == narrow.part,
-        || "the pointers point to different types".to_owned(),
-    )?;
+    ensure(Rule::Values, wide.part == narrow.part, || {
+        "the pointers point to different types".to_owned()
+    })?;
     if inst.op() == Op::GenericCastToPtrExplicit {
-        ensure(
-            Rule::Values,
-            inst.word(1) == narrow.class.0,
-            || "the storage class is not that of the result".to_owned(),
-        )?;
+        ensure(Rule::Values, inst.word(1) == narrow.class.0, || {
+            "the storage class is not that of the result".to_owned()
+        })?;
     }
     Ok(())
 }
@@ -595,11 +613,9 @@ fn integer_dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         x.part.op == Op::TypeInt && y.part.op == Op::TypeInt && x.count == y.count,
         || "the operands are not as many integers".to_owned(),
     )?;
-    ensure(
-        Rule::Values,
-        x.part.width == y.part.width,
-        || "the operands are of different widths".to_owned(),
-    )?;
+    ensure(Rule::Values, x.part.width == y.part.width, || {
+        "the operands are of different widths".to_owned()
+    })?;
     let saturates = matches!(inst.op(), Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat);
     if saturates {
         same(cx, "the accumulator", cx.ty(inst.word(2)), inst.words()[0])?;

@@ -1,0 +1,122 @@
+//! What each entry point reaches: functions through calls, and the global variables that they use.
+
+use super::CallGraph;
+use crate::Id;
+use crate::grammar::Op;
+use crate::ir::{Func, IdWords, Module, Section};
+
+/// Functions and global variables by entry point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// For each entry point in the module's order its function, what that reaches, and the
+    /// variables that are used there, by increasing id.
+    entries: Vec<(Id, Vec<Func>, Vec<Id>)>,
+}
+
+impl Reach {
+    /// One pass over the module's functions, and one over the call graph for each entry point.
+    pub fn compute(module: &Module) -> Self {
+        Self::with(module, &CallGraph::compute(module), &IdWords::new(module))
+    }
+
+    pub(crate) fn with(module: &Module, calls: &CallGraph, ids: &IdWords) -> Self {
+        let variables = variables(module, ids);
+        let size = module.functions().iter().map(|f| f.index() + 1).max();
+        let mut used: Vec<Vec<Id>> = vec![Vec::new(); size.unwrap_or(0)];
+        for func in module.functions() {
+            let list = &mut used[func.index()];
+            for inst in module.function_insts(*func) {
+                ids.visit(inst, |_, id| {
+                    if let Ok(at) = variables.binary_search_by_key(&id, |v| v.0) {
+                        list.push(variables[at].1);
+                    }
+                });
+            }
+            list.sort_unstable();
+            list.dedup();
+        }
+        let mut by_id: Vec<(Id, Func)> = module
+            .functions()
+            .iter()
+            .map(|f| (module.function_id(*f), *f))
+            .collect();
+        by_id.sort_unstable();
+        let mut seen = vec![u32::MAX; used.len()];
+        let points = module.section(Section::EntryPoints);
+        let points = points.filter(|p| p.op() == Op::EntryPoint);
+        let entries = points.enumerate().map(|(n, point)| {
+            let function = point.id(1);
+            let start = by_id.binary_search_by_key(&function, |f| f.0);
+            let mut reached = Vec::new();
+            let mut stack: Vec<Func> = start.map(|at| by_id[at].1).into_iter().collect();
+            while let Some(func) = stack.pop() {
+                if std::mem::replace(&mut seen[func.index()], n as u32) != n as u32 {
+                    reached.push(func);
+                    stack.extend(calls.callees(func).iter().rev());
+                }
+            }
+            let mut variables: Vec<Id> = reached
+                .iter()
+                .flat_map(|f| used[f.index()].iter().copied())
+                .collect();
+            variables.sort_unstable();
+            variables.dedup();
+            (function, reached, variables)
+        });
+        Reach {
+            entries: entries.collect(),
+        }
+    }
+
+    /// The function of entry point `n`, in the module's order.
+    pub fn function(&self, n: usize) -> Id {
+        self.entries[n].0
+    }
+
+    /// Number of entry points.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether the module has no entry point.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The functions that entry point `n` may run, its own first.
+    pub fn functions(&self, n: usize) -> &[Func] {
+        &self.entries[n].1
+    }
+
+    /// Global variables that the functions of entry point `n` use, by increasing id.
+    pub fn variables(&self, n: usize) -> &[Id] {
+        &self.entries[n].2
+    }
+
+    /// Whether entry point `n` uses a global variable.
+    pub fn uses(&self, n: usize, variable: Id) -> bool {
+        self.entries[n].2.binary_search(&variable).is_ok()
+    }
+}
+
+/// Ids whose use is a use of a global variable, with that variable, by increasing id: variables
+/// themselves, and constants and initialisers made of them.
+fn variables(module: &Module, ids: &IdWords) -> Vec<(Id, Id)> {
+    let mut found: Vec<(Id, Id)> = Vec::new();
+    for inst in module.section(Section::Globals) {
+        let Some(id) = inst.result() else { continue };
+        if matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR) {
+            found.push((id, id));
+        } else if inst.op() == Op::SpecConstantOp {
+            let mut through = None;
+            ids.visit(inst, |_, used| {
+                if let Some(pair) = found.iter().find(|f| f.0 == used) {
+                    through = Some(pair.1);
+                }
+            });
+            found.extend(through.map(|variable| (id, variable)));
+        }
+    }
+    found.sort_unstable();
+    found
+}

@@ -1,0 +1,258 @@
+//! Rule 20: built-in variables, as Vulkan lists them ("Built-In Variables").
+
+use super::context::{Check, Cx, ensure};
+use super::rules::Rule;
+use crate::Id;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{BuiltIn as B, Decoration, ExecutionModel as Model, StorageClass};
+
+/// What type a built-in variable has. Integers may be signed or not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ty {
+    F32,
+    I32,
+    Bool,
+    F32s(u32),
+    I32s(u32),
+    F32Array,
+    I32Array,
+}
+
+const IN: u8 = 1;
+const OUT: u8 = 2;
+
+type Where = &'static [(Model, u8)];
+
+const COMPUTE: Where = &[
+    (Model::GLCompute, IN),
+    (Model::TaskNV, IN),
+    (Model::MeshNV, IN),
+    (Model::TaskEXT, IN),
+    (Model::MeshEXT, IN),
+];
+
+const VERTICES: Where = &[
+    (Model::Vertex, OUT),
+    (Model::TessellationControl, IN | OUT),
+    (Model::TessellationEvaluation, IN | OUT),
+    (Model::Geometry, IN | OUT),
+    (Model::MeshNV, OUT),
+    (Model::MeshEXT, OUT),
+];
+
+const DISTANCES: Where = &[
+    (Model::Vertex, OUT),
+    (Model::Fragment, IN),
+    (Model::TessellationControl, IN | OUT),
+    (Model::TessellationEvaluation, IN | OUT),
+    (Model::Geometry, IN | OUT),
+    (Model::MeshNV, OUT),
+    (Model::MeshEXT, OUT),
+];
+
+const LAYERS: Where = &[
+    (Model::Vertex, OUT),
+    (Model::TessellationEvaluation, OUT),
+    (Model::Geometry, OUT),
+    (Model::Fragment, IN),
+    (Model::MeshNV, OUT),
+    (Model::MeshEXT, OUT),
+];
+
+const FRAGMENT: Where = &[(Model::Fragment, IN)];
+const VERTEX: Where = &[(Model::Vertex, IN)];
+
+/// Rows without places are for every model as inputs.
+const ROWS: &[(B, Ty, Where)] = &[
+    (B::Position, Ty::F32s(4), VERTICES),
+    (B::PointSize, Ty::F32, VERTICES),
+    (B::ClipDistance, Ty::F32Array, DISTANCES),
+    (B::CullDistance, Ty::F32Array, DISTANCES),
+    (B::VertexIndex, Ty::I32, VERTEX),
+    (B::InstanceIndex, Ty::I32, VERTEX),
+    (B::BaseVertex, Ty::I32, VERTEX),
+    (B::BaseInstance, Ty::I32, VERTEX),
+    (
+        B::PrimitiveId,
+        Ty::I32,
+        &[
+            (Model::Fragment, IN),
+            (Model::TessellationControl, IN),
+            (Model::TessellationEvaluation, IN),
+            (Model::Geometry, IN | OUT),
+            (Model::MeshNV, OUT),
+            (Model::MeshEXT, OUT),
+            (Model::IntersectionKHR, IN),
+            (Model::AnyHitKHR, IN),
+            (Model::ClosestHitKHR, IN),
+        ],
+    ),
+    (
+        B::InvocationId,
+        Ty::I32,
+        &[(Model::TessellationControl, IN), (Model::Geometry, IN)],
+    ),
+    (B::Layer, Ty::I32, LAYERS),
+    (B::ViewportIndex, Ty::I32, LAYERS),
+    (
+        B::TessLevelOuter,
+        Ty::F32Array,
+        &[
+            (Model::TessellationControl, OUT),
+            (Model::TessellationEvaluation, IN),
+        ],
+    ),
+    (
+        B::TessLevelInner,
+        Ty::F32Array,
+        &[
+            (Model::TessellationControl, OUT),
+            (Model::TessellationEvaluation, IN),
+        ],
+    ),
+    (
+        B::TessCoord,
+        Ty::F32s(3),
+        &[(Model::TessellationEvaluation, IN)],
+    ),
+    (
+        B::PatchVertices,
+        Ty::I32,
+        &[
+            (Model::TessellationControl, IN),
+            (Model::TessellationEvaluation, IN),
+        ],
+    ),
+    (B::FragCoord, Ty::F32s(4), FRAGMENT),
+    (B::PointCoord, Ty::F32s(2), FRAGMENT),
+    (B::FrontFacing, Ty::Bool, FRAGMENT),
+    (B::SampleId, Ty::I32, FRAGMENT),
+    (B::SamplePosition, Ty::F32s(2), FRAGMENT),
+    (B::SampleMask, Ty::I32Array, &[(Model::Fragment, IN | OUT)]),
+    (B::FragDepth, Ty::F32, &[(Model::Fragment, OUT)]),
+    (B::HelperInvocation, Ty::Bool, FRAGMENT),
+    (B::NumWorkgroups, Ty::I32s(3), COMPUTE),
+    (B::WorkgroupId, Ty::I32s(3), COMPUTE),
+    (B::LocalInvocationId, Ty::I32s(3), COMPUTE),
+    (B::GlobalInvocationId, Ty::I32s(3), COMPUTE),
+    (B::LocalInvocationIndex, Ty::I32, COMPUTE),
+    (B::NumSubgroups, Ty::I32, COMPUTE),
+    (B::SubgroupId, Ty::I32, COMPUTE),
+    (B::SubgroupSize, Ty::I32, &[]),
+    (B::SubgroupLocalInvocationId, Ty::I32, &[]),
+    (B::SubgroupEqMask, Ty::I32s(4), &[]),
+    (B::SubgroupGeMask, Ty::I32s(4), &[]),
+    (B::SubgroupGtMask, Ty::I32s(4), &[]),
+    (B::SubgroupLeMask, Ty::I32s(4), &[]),
+    (B::SubgroupLtMask, Ty::I32s(4), &[]),
+    (B::DeviceIndex, Ty::I32, &[]),
+    (B::ViewIndex, Ty::I32, &[]),
+    (
+        B::DrawIndex,
+        Ty::I32,
+        &[
+            (Model::Vertex, IN),
+            (Model::TaskNV, IN),
+            (Model::MeshNV, IN),
+            (Model::TaskEXT, IN),
+            (Model::MeshEXT, IN),
+        ],
+    ),
+];
+
+/// Checks the types of built-in variables and of members of blocks, in Vulkan.
+pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
+    if !cx.is_vulkan() {
+        return Ok(());
+    }
+    let words = inst.operands();
+    let (target, member, what) = match inst.op() {
+        Op::Decorate if words.len() > 2 => (words[0], None, &words[1..]),
+        Op::MemberDecorate if words.len() > 3 => (words[0], Some(words[1]), &words[2..]),
+        _ => return Ok(()),
+    };
+    if Decoration(what[0]) != Decoration::BuiltIn {
+        return Ok(());
+    }
+    let built_in = B(what[1]);
+    let ty = match member {
+        Some(n) => cx.members(target).get(n as usize).copied().unwrap_or(0),
+        None if cx.is_constant(target) => cx.ty(target),
+        None => cx.value_shape(target).part,
+    };
+    if built_in == B::WorkgroupSize {
+        let count = cx.shape(ty).count;
+        let part = cx.shape(cx.shape(ty).part);
+        return ensure(
+            Rule::BuiltIns,
+            count == 3 && part.op == Op::TypeInt && part.width == 32,
+            || "WorkgroupSize is no vector of three integers of 32 bits".to_owned(),
+        );
+    }
+    let Some((_, wanted, _)) = ROWS.iter().find(|r| r.0 == built_in) else {
+        return Ok(());
+    };
+    let is = |ty: u32| is_type(cx, ty, *wanted);
+    // Inputs and outputs of some models have one more array around.
+    let inner = cx.shape(ty);
+    let per_vertex = matches!(inner.op, Op::TypeArray | Op::TypeRuntimeArray) && is(inner.part);
+    ensure(Rule::BuiltIns, is(ty) || per_vertex, || {
+        format!("{built_in} cannot be of {}", cx.describe(ty))
+    })
+}
+
+fn is_type(cx: &Cx<'_>, ty: u32, wanted: Ty) -> bool {
+    let shape = cx.shape(ty);
+    let f32 = |ty: u32| cx.op(ty) == Op::TypeFloat && cx.shape(ty).width == 32;
+    let i32 = |ty: u32| cx.op(ty) == Op::TypeInt && cx.shape(ty).width == 32;
+    match wanted {
+        Ty::F32 => f32(ty),
+        Ty::I32 => i32(ty),
+        Ty::Bool => shape.op == Op::TypeBool,
+        Ty::F32s(n) => shape.op == Op::TypeVector && shape.count == n && f32(shape.part),
+        Ty::I32s(n) => shape.op == Op::TypeVector && shape.count == n && i32(shape.part),
+        Ty::F32Array => shape.op == Op::TypeArray && f32(shape.part),
+        Ty::I32Array => shape.op == Op::TypeArray && i32(shape.part),
+    }
+}
+
+/// Checks that an execution model has the built-in variables of a variable that it uses.
+pub(super) fn used(cx: &Cx<'_>, variable: Id, model: Model) -> Check {
+    let shape = cx.value_shape(variable.word());
+    let direction = match shape.class {
+        StorageClass::Input => IN,
+        StorageClass::Output => OUT,
+        _ => 0,
+    };
+    let whole = cx.decoration(variable.word(), Decoration::BuiltIn);
+    if let Some([built_in, ..]) = whole {
+        return stands(B(*built_in), model, direction);
+    }
+    let mut block = shape.part;
+    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.shape(block).part;
+    }
+    for n in 0..cx.members(block).len() as u32 {
+        if let Some([built_in, ..]) = cx.member_decoration(block, n, Decoration::BuiltIn) {
+            stands(B(*built_in), model, direction)?;
+        }
+    }
+    Ok(())
+}
+
+fn stands(built_in: B, model: Model, direction: u8) -> Check {
+    let Some((_, _, places)) = ROWS.iter().find(|r| r.0 == built_in) else {
+        return Ok(());
+    };
+    let fits = if places.is_empty() {
+        direction == IN
+    } else {
+        places
+            .iter()
+            .any(|(m, d)| *m == model && d & direction != 0)
+    };
+    ensure(Rule::BuiltIns, fits, || {
+        let way = if direction == OUT { "output" } else { "input" };
+        format!("{model} has no {way} {built_in}")
+    })
+}

@@ -1,0 +1,616 @@
+//! Rule 17: entry points, their modes and interfaces, and which instructions their models run.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::{CallGraph, Reach};
+use crate::grammar::enumerants::{
+    BuiltIn, Capability, Decoration, ExecutionMode as Mode, ExecutionModel as Model, StorageClass,
+};
+use crate::grammar::{Class, Op, Version, literal_string};
+use crate::ir::{InstRef, Section};
+use crate::target::Environment;
+use rustc_hash::FxHashSet;
+use spirula_source::Diagnostic;
+
+/// The modes of the entry points of a function.
+struct Modes<'m> {
+    rows: Vec<(u32, Mode, InstRef<'m>)>,
+}
+
+impl Modes<'_> {
+    fn has(&self, function: u32, mode: Mode) -> bool {
+        self.rows.iter().any(|r| r.0 == function && r.1 == mode)
+    }
+
+    fn count(&self, function: u32, modes: &[Mode]) -> usize {
+        modes.iter().filter(|m| self.has(function, **m)).count()
+    }
+}
+
+/// Checks everything about entry points; `reach` is made here and given back for other rules.
+pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) -> Reach {
+    let modules_modes = cx.module.section(Section::ExecutionModes);
+    let modes = Modes {
+        rows: modules_modes
+            .map(|i| (i.word(0), Mode(i.word(1)), i))
+            .collect(),
+    };
+    let points: Vec<InstRef<'_>> = cx
+        .module
+        .section(Section::EntryPoints)
+        .filter(|p| p.op() == Op::EntryPoint)
+        .collect();
+    let mut names = FxHashSet::default();
+    for point in &points {
+        let mut add = |check: Check| {
+            if let Err(fault) = check {
+                faults.push(fault.about(*point));
+            }
+        };
+        let name = literal_string(&point.operands()[2..]);
+        add(ensure(
+            Rule::EntryPoints,
+            names.insert((point.word(0), name)),
+            || "another entry point has the same name and execution model".to_owned(),
+        ));
+        add(function(cx, *point));
+        add(modes_of(cx, *point, &modes));
+        add(interface(cx, *point));
+    }
+    let mut seen = FxHashSet::default();
+    for (function, mode, inst) in &modes.rows {
+        let models = points.iter().filter(|p| p.word(1) == *function);
+        let models: Vec<Model> = models.map(|p| Model(p.word(0))).collect();
+        let mut check = mode_fits(cx, *inst, *mode, &models);
+        if check.is_ok() && !repeats(*mode) {
+            check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
+                format!("the mode {mode} stands twice")
+            });
+        }
+        if let Err(fault) = check {
+            faults.push(fault.about(*inst));
+        }
+    }
+    let reach = Reach::with(cx.module, &CallGraph::compute(cx.module), &cx.ids);
+    if faults.is_empty() {
+        uses(cx, &points, &reach, &modes, faults);
+    }
+    reach
+}
+
+fn repeats(mode: Mode) -> bool {
+    matches!(
+        mode,
+        Mode::DenormPreserve
+            | Mode::DenormFlushToZero
+            | Mode::SignedZeroInfNanPreserve
+            | Mode::RoundingModeRTE
+            | Mode::RoundingModeRTZ
+            | Mode::FPFastMathDefault
+            | Mode::RoundingModeRTPINTEL
+            | Mode::RoundingModeRTNINTEL
+            | Mode::FloatingPointModeALTINTEL
+            | Mode::FloatingPointModeIEEEINTEL
+    )
+}
+
+fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+    let id = point.word(1);
+    let Some(def) = cx.inst(id).filter(|f| f.op() == Op::Function) else {
+        return Err(fault(Rule::EntryPoints, format!("%{id} is no function")));
+    };
+    ensure(
+        Rule::EntryPoints,
+        cx.op(def.words()[0]) == Op::TypeVoid,
+        || "its function returns a value".to_owned(),
+    )?;
+    let params = cx.inst(def.word(1)).map_or(0, |t| t.operands().len() - 1);
+    ensure(
+        Rule::EntryPoints,
+        params == 0 || Model(point.word(0)) == Model::Kernel,
+        || "its function has parameters, which only kernels have".to_owned(),
+    )?;
+    ensure(
+        Rule::EntryPoints,
+        cx.decoration(id, Decoration::LinkageAttributes).is_none(),
+        || "its function has LinkageAttributes".to_owned(),
+    )
+}
+
+/// The words of an entry point's interface, behind the name.
+fn interface_ids(point: InstRef<'_>) -> &[u32] {
+    let words = &point.operands()[2..];
+    let end = words
+        .iter()
+        .position(|w| w.to_le_bytes().contains(&0))
+        .map_or(words.len(), |at| at + 1);
+    &words[end..]
+}
+
+fn modes_of(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Check {
+    let (model, id) = (Model(point.word(0)), point.word(1));
+    let at_most = |list: &[Mode], limit: usize| {
+        ensure(Rule::EntryPoints, modes.count(id, list) <= limit, || {
+            let names: Vec<_> = list.iter().map(ToString::to_string).collect();
+            format!("it has more than one of the modes {}", names.join(", "))
+        })
+    };
+    let exactly = |list: &[Mode], wanted: usize| {
+        ensure(Rule::EntryPoints, modes.count(id, list) == wanted, || {
+            let names: Vec<_> = list.iter().map(ToString::to_string).collect();
+            format!(
+                "it does not have {wanted} of the modes {}",
+                names.join(", ")
+            )
+        })
+    };
+    if cx.is_shader {
+        match model {
+            Model::Fragment => {
+                exactly(&[Mode::OriginUpperLeft, Mode::OriginLowerLeft], 1)?;
+                at_most(
+                    &[Mode::DepthGreater, Mode::DepthLess, Mode::DepthUnchanged],
+                    1,
+                )?;
+                at_most(
+                    &[
+                        Mode::PixelInterlockOrderedEXT,
+                        Mode::PixelInterlockUnorderedEXT,
+                        Mode::SampleInterlockOrderedEXT,
+                        Mode::SampleInterlockUnorderedEXT,
+                        Mode::ShadingRateInterlockOrderedEXT,
+                        Mode::ShadingRateInterlockUnorderedEXT,
+                    ],
+                    1,
+                )?;
+            }
+            Model::TessellationControl | Model::TessellationEvaluation => {
+                at_most(
+                    &[
+                        Mode::SpacingEqual,
+                        Mode::SpacingFractionalEven,
+                        Mode::SpacingFractionalOdd,
+                    ],
+                    1,
+                )?;
+                at_most(&[Mode::Triangles, Mode::Quads, Mode::Isolines], 1)?;
+                at_most(&[Mode::VertexOrderCw, Mode::VertexOrderCcw], 1)?;
+            }
+            Model::Geometry => {
+                exactly(
+                    &[
+                        Mode::InputPoints,
+                        Mode::InputLines,
+                        Mode::InputLinesAdjacency,
+                        Mode::Triangles,
+                        Mode::InputTrianglesAdjacency,
+                    ],
+                    1,
+                )?;
+                exactly(
+                    &[
+                        Mode::OutputPoints,
+                        Mode::OutputLineStrip,
+                        Mode::OutputTriangleStrip,
+                    ],
+                    1,
+                )?;
+            }
+            Model::MeshEXT => {
+                exactly(
+                    &[
+                        Mode::OutputPoints,
+                        Mode::OutputLinesEXT,
+                        Mode::OutputTrianglesEXT,
+                    ],
+                    1,
+                )?;
+                exactly(&[Mode::OutputPrimitivesEXT, Mode::OutputVertices], 2)?;
+            }
+            _ => {}
+        }
+    }
+    if cx.is_vulkan() && model == Model::GLCompute {
+        let sized = modes.has(id, Mode::LocalSize)
+            || modes.has(id, Mode::LocalSizeId)
+            || has_workgroup_size(cx);
+        ensure(Rule::EntryPoints, sized, || {
+            "it does not say how large a workgroup is: LocalSize, LocalSizeId or WorkgroupSize"
+                .to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+fn has_workgroup_size(cx: &Cx<'_>) -> bool {
+    cx.module.section(Section::Annotations).any(|i| {
+        i.op() == Op::Decorate
+            && Decoration(i.word(1)) == Decoration::BuiltIn
+            && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
+    })
+}
+
+/// Modes and the models that take them; others are for all.
+const MODES: &[(&[Mode], &[Model])] = &[
+    (
+        &[
+            Mode::Invocations,
+            Mode::InputPoints,
+            Mode::InputLines,
+            Mode::InputLinesAdjacency,
+            Mode::InputTrianglesAdjacency,
+            Mode::OutputLineStrip,
+            Mode::OutputTriangleStrip,
+        ],
+        &[Model::Geometry],
+    ),
+    (
+        &[Mode::OutputPoints],
+        &[Model::Geometry, Model::MeshNV, Model::MeshEXT],
+    ),
+    (
+        &[
+            Mode::SpacingEqual,
+            Mode::SpacingFractionalEven,
+            Mode::SpacingFractionalOdd,
+            Mode::VertexOrderCw,
+            Mode::VertexOrderCcw,
+            Mode::PointMode,
+            Mode::Quads,
+            Mode::Isolines,
+        ],
+        &[Model::TessellationControl, Model::TessellationEvaluation],
+    ),
+    (
+        &[Mode::Triangles],
+        &[
+            Model::Geometry,
+            Model::TessellationControl,
+            Model::TessellationEvaluation,
+        ],
+    ),
+    (
+        &[Mode::OutputVertices],
+        &[
+            Model::Geometry,
+            Model::TessellationControl,
+            Model::TessellationEvaluation,
+            Model::MeshNV,
+            Model::MeshEXT,
+        ],
+    ),
+    (
+        &[
+            Mode::OutputLinesEXT,
+            Mode::OutputTrianglesEXT,
+            Mode::OutputPrimitivesEXT,
+        ],
+        &[Model::MeshEXT, Model::MeshNV],
+    ),
+    (
+        &[Mode::QuadDerivativesKHR],
+        &[Model::Fragment, Model::GLCompute],
+    ),
+    (
+        &[
+            Mode::PixelCenterInteger,
+            Mode::OriginUpperLeft,
+            Mode::OriginLowerLeft,
+            Mode::EarlyFragmentTests,
+            Mode::DepthReplacing,
+            Mode::DepthGreater,
+            Mode::DepthLess,
+            Mode::DepthUnchanged,
+            Mode::PixelInterlockOrderedEXT,
+            Mode::PixelInterlockUnorderedEXT,
+            Mode::SampleInterlockOrderedEXT,
+            Mode::SampleInterlockUnorderedEXT,
+            Mode::ShadingRateInterlockOrderedEXT,
+            Mode::ShadingRateInterlockUnorderedEXT,
+            Mode::EarlyAndLateFragmentTestsAMD,
+            Mode::RequireFullQuadsKHR,
+        ],
+        &[Model::Fragment],
+    ),
+    (
+        &[
+            Mode::LocalSizeHint,
+            Mode::VecTypeHint,
+            Mode::ContractionOff,
+            Mode::LocalSizeHintId,
+        ],
+        &[Model::Kernel],
+    ),
+    (
+        &[Mode::LocalSize, Mode::LocalSizeId],
+        &[
+            Model::Kernel,
+            Model::GLCompute,
+            Model::TaskNV,
+            Model::MeshNV,
+            Model::TaskEXT,
+            Model::MeshEXT,
+        ],
+    ),
+];
+
+fn mode_fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model]) -> Check {
+    ensure(Rule::EntryPoints, !models.is_empty(), || {
+        format!("%{} is the function of no entry point", inst.word(0))
+    })?;
+    let of_ids = matches!(
+        mode,
+        Mode::SubgroupsPerWorkgroupId
+            | Mode::LocalSizeHintId
+            | Mode::LocalSizeId
+            | Mode::FPFastMathDefault
+            | Mode::MaximumRegistersIdINTEL
+            | Mode::IsApiEntryAMDX
+            | Mode::MaxNodeRecursionAMDX
+            | Mode::StaticNumWorkgroupsAMDX
+            | Mode::MaxNumWorkgroupsAMDX
+            | Mode::ShaderIndexAMDX
+            | Mode::SharesInputWithAMDX
+    );
+    ensure(
+        Rule::EntryPoints,
+        of_ids == (inst.op() == Op::ExecutionModeId),
+        || format!("the mode {mode} does not stand with {}", inst.op()),
+    )?;
+    if of_ids && mode != Mode::FPFastMathDefault {
+        for id in &inst.operands()[2..] {
+            ensure(Rule::EntryPoints, cx.is_constant(*id), || {
+                format!("%{id} is no constant")
+            })?;
+        }
+    }
+    let row = MODES.iter().find(|(modes, _)| modes.contains(&mode));
+    if let Some((_, allowed)) = row {
+        ensure(
+            Rule::EntryPoints,
+            models.iter().all(|m| allowed.contains(m)),
+            || format!("the mode {mode} is not for its execution model"),
+        )?;
+    }
+    if let Environment::Vulkan(..) = cx.options.target.environment {
+        ensure(
+            Rule::Environment,
+            !matches!(mode, Mode::OriginLowerLeft | Mode::PixelCenterInteger),
+            || format!("Vulkan has no mode {mode}"),
+        )?;
+    }
+    if mode == Mode::LocalSizeId
+        && let Environment::Vulkan(major, minor) = cx.options.target.environment
+    {
+        ensure(Rule::Environment, (major, minor) >= (1, 3), || {
+            "LocalSizeId needs Vulkan 1.3".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
+    let ids = interface_ids(point);
+    let mut seen = FxHashSet::default();
+    let all = cx.version >= Version::new(1, 4);
+    let (mut inputs, mut outputs) = (0, 0);
+    let (mut blocks, mut aliased) = (0, 0);
+    for id in ids {
+        let op = cx.op(*id);
+        ensure(
+            Rule::EntryPoints,
+            matches!(op, Op::Variable | Op::UntypedVariableKHR),
+            || format!("%{id} of its interface is no variable, but {op}"),
+        )?;
+        let shape = cx.value_shape(*id);
+        let class = shape.class;
+        ensure(
+            Rule::EntryPoints,
+            all && class != StorageClass::Function
+                || matches!(class, StorageClass::Input | StorageClass::Output),
+            || format!("%{id} of its interface is of the class {class}"),
+        )?;
+        ensure(Rule::EntryPoints, !all || seen.insert(*id), || {
+            format!("%{id} stands in its interface twice")
+        })?;
+        let members = cx.members(shape.part).len() as u32;
+        let is_block = (0..members).any(|n| {
+            cx.member_decoration(shape.part, n, Decoration::BuiltIn)
+                .is_some()
+        });
+        if class == StorageClass::Workgroup && cx.has_decoration(shape.part, Decoration::Block) {
+            blocks += 1;
+            aliased += u32::from(cx.has_decoration(*id, Decoration::Aliased));
+        }
+        inputs += u32::from(is_block && class == StorageClass::Input);
+        outputs += u32::from(is_block && class == StorageClass::Output);
+        let built_in = is_block || cx.has_decoration(*id, Decoration::BuiltIn);
+        ensure(
+            Rule::BuiltIns,
+            !cx.is_vulkan()
+                || !built_in
+                || !(cx.has_decoration(*id, Decoration::Location)
+                    || cx.has_decoration(*id, Decoration::Component)),
+            || format!("%{id} is built-in and has a location"),
+        )?;
+    }
+    ensure(
+        Rule::EntryPoints,
+        blocks < 2 || blocks == aliased || cx.has(Capability::UntypedPointersKHR),
+        || "several blocks of workgroup memory in its interface are not all Aliased".to_owned(),
+    )?;
+    ensure(Rule::EntryPoints, inputs <= 1 && outputs <= 1, || {
+        "its interface has several structures of built-in variables".to_owned()
+    })
+}
+
+/// Instructions that only some execution models run.
+const LIMITED: &[(&[Op], &[Model])] = &[
+    (
+        &[
+            Op::Kill,
+            Op::TerminateInvocation,
+            Op::DemoteToHelperInvocation,
+            Op::IsHelperInvocationEXT,
+        ],
+        &[Model::Fragment],
+    ),
+    (
+        &[
+            Op::EmitVertex,
+            Op::EndPrimitive,
+            Op::EmitStreamVertex,
+            Op::EndStreamPrimitive,
+        ],
+        &[Model::Geometry],
+    ),
+    (
+        &[
+            Op::BeginInvocationInterlockEXT,
+            Op::EndInvocationInterlockEXT,
+        ],
+        &[Model::Fragment],
+    ),
+    (&[Op::EmitMeshTasksEXT], &[Model::TaskEXT]),
+    (&[Op::SetMeshOutputsEXT], &[Model::MeshEXT]),
+    (
+        &[Op::IgnoreIntersectionKHR, Op::TerminateRayKHR],
+        &[Model::AnyHitKHR],
+    ),
+    (&[Op::ReportIntersectionKHR], &[Model::IntersectionKHR]),
+    (
+        &[Op::TraceRayKHR],
+        &[
+            Model::RayGenerationKHR,
+            Model::ClosestHitKHR,
+            Model::MissKHR,
+        ],
+    ),
+];
+
+/// Rules about what entry points reach.
+fn uses(
+    cx: &Cx<'_>,
+    points: &[InstRef<'_>],
+    reach: &Reach,
+    modes: &Modes<'_>,
+    faults: &mut Vec<Diagnostic>,
+) {
+    for (n, point) in points.iter().enumerate() {
+        let model = Model(point.word(0));
+        let listed = interface_ids(*point);
+        for variable in reach.variables(n) {
+            if let Err(fault) = used(cx, *variable, model, listed) {
+                faults.push(fault.about(*point));
+            }
+        }
+        let mut pushes = reach
+            .variables(n)
+            .iter()
+            .filter(|v| cx.value_shape(v.word()).class == StorageClass::PushConstant);
+        if let Err(fault) = depth(cx, reach.variables(n), point.word(1), modes) {
+            faults.push(fault.about(*point));
+        }
+        if cx.is_vulkan() && pushes.nth(1).is_some() {
+            let found = fault(
+                Rule::Environment,
+                "it uses more than one block of push constants",
+            );
+            faults.push(found.about(*point));
+        }
+        if let Err(fault) = super::locations::check(cx, model, listed) {
+            faults.push(fault.about(*point));
+        }
+        if !cx.is_shader {
+            continue;
+        }
+        for func in reach.functions(n) {
+            for block in &cx.module.function(*func).blocks {
+                for inst in cx.module.body(*block) {
+                    if let Err(fault) = runs(cx, inst, model, point.word(1), modes) {
+                        faults.push(fault.about(inst));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who writes the depth says so.
+fn depth(cx: &Cx<'_>, variables: &[Id], function: u32, modes: &Modes<'_>) -> Check {
+    let writes = variables
+        .iter()
+        .any(|v| cx.decoration(v.word(), Decoration::BuiltIn) == Some(&[BuiltIn::FragDepth.0][..]));
+    ensure(
+        Rule::EntryPoints,
+        !cx.is_vulkan() || !writes || modes.has(function, Mode::DepthReplacing),
+        || "it writes FragDepth, but has no mode DepthReplacing".to_owned(),
+    )
+}
+
+fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &[u32]) -> Check {
+    let class = cx.value_shape(variable.word()).class;
+    let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
+    ensure(
+        Rule::EntryPoints,
+        !(is_io || cx.version >= Version::new(1, 4)) || listed.contains(&variable.word()),
+        || format!("it uses {variable}, which its interface does not list"),
+    )?;
+    if !cx.is_vulkan() {
+        return Ok(());
+    }
+    let taken = match class {
+        StorageClass::Output => !matches!(
+            model,
+            Model::GLCompute
+                | Model::RayGenerationKHR
+                | Model::IntersectionKHR
+                | Model::AnyHitKHR
+                | Model::ClosestHitKHR
+                | Model::MissKHR
+                | Model::CallableKHR
+        ),
+        StorageClass::Workgroup => matches!(
+            model,
+            Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
+        ),
+        _ => true,
+    };
+    ensure(Rule::Environment, taken, || {
+        format!("it uses {variable}; {model} has no variables of the class {class}")
+    })?;
+    super::builtins::used(cx, variable, model)
+}
+
+fn runs(cx: &Cx<'_>, inst: InstRef<'_>, model: Model, function: u32, modes: &Modes<'_>) -> Check {
+    let op = inst.op();
+    let row = LIMITED.iter().find(|(ops, _)| ops.contains(&op));
+    if let Some((_, models)) = row {
+        ensure(Rule::EntryPoints, models.contains(&model), || {
+            format!("an entry point of {model} reaches it, which does not run it")
+        })?;
+    }
+    if op == Op::ControlBarrier {
+        ensure(
+            Rule::EntryPoints,
+            super::scopes::barrier_models(cx, model),
+            || format!("an entry point of {model} reaches it, which needs SPIR-V 1.3"),
+        )?;
+    }
+    let derives =
+        op.info().is_some_and(|i| i.class == Class::Derivative) || super::images::is_implicit(op);
+    if derives && model != Model::Fragment {
+        let groups = [
+            Mode::DerivativeGroupQuadsKHR,
+            Mode::DerivativeGroupLinearKHR,
+        ];
+        let taken = matches!(
+            model,
+            Model::GLCompute | Model::TaskNV | Model::MeshNV | Model::TaskEXT | Model::MeshEXT
+        ) && groups.into_iter().any(|m| modes.has(function, m));
+        let message = || format!("an entry point of {model} reaches it, which has no derivatives");
+        ensure(Rule::EntryPoints, taken, message)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,697 @@
+//! Rule 18: image instructions.
+
+use super::context::{Check, Cx, Shape, ensure, fault};
+use super::rules::Rule;
+use super::signatures::parts;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
+use crate::ir::InstRef;
+
+/// An image type's operands.
+struct Image {
+    sampled_type: u32,
+    dim: Dim,
+    arrayed: bool,
+    multisampled: bool,
+    sampled: u32,
+    format: u32,
+}
+
+/// Whether an instruction picks the level of detail from derivatives.
+pub(super) fn is_implicit(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ImageSampleImplicitLod
+            | Op::ImageSampleDrefImplicitLod
+            | Op::ImageSampleProjImplicitLod
+            | Op::ImageSampleProjDrefImplicitLod
+            | Op::ImageSparseSampleImplicitLod
+            | Op::ImageSparseSampleDrefImplicitLod
+            | Op::ImageQueryLod
+    )
+}
+
+fn is_sparse(op: Op) -> bool {
+    (Op::ImageSparseSampleImplicitLod.0..=Op::ImageSparseDrefGather.0).contains(&op.0)
+        || op == Op::ImageSparseRead
+}
+
+fn image(cx: &Cx<'_>, ty: u32) -> Option<Image> {
+    let inst = cx.inst(ty).filter(|i| i.op() == Op::TypeImage)?;
+    let words = inst.operands();
+    Some(Image {
+        sampled_type: words[0],
+        dim: Dim(words[1]),
+        arrayed: words[3] == 1,
+        multisampled: words[4] == 1,
+        sampled: words[5],
+        format: words[6],
+    })
+}
+
+/// The image of a sampled image operand, or of an image operand where that is allowed.
+fn of_operand(cx: &Cx<'_>, value: u32, sampled: bool) -> Result<Image, super::context::Fault> {
+    let shape = cx.value_shape(value);
+    let ty = match (shape.op, sampled) {
+        (Op::TypeSampledImage, true) => shape.part,
+        (Op::TypeImage, false) => cx.ty(value),
+        _ => 0,
+    };
+    image(cx, ty).ok_or_else(|| {
+        let what = if sampled { "sampled image" } else { "image" };
+        fault(Rule::Images, format!("%{value} is no {what}"))
+    })
+}
+
+/// Checks an image instruction.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    match inst.op() {
+        Op::SampledImage => sampled_image(cx, inst),
+        Op::Image => {
+            let shape = cx.value_shape(inst.word(0));
+            ensure(
+                Rule::Images,
+                shape.op == Op::TypeSampledImage && shape.part == inst.words()[0],
+                || "the operand is no sampled image of the result's type".to_owned(),
+            )
+        }
+        Op::ImageTexelPointer => texel_pointer(cx, inst),
+        Op::ImageRead | Op::ImageSparseRead => read(cx, inst),
+        Op::ImageWrite => write(cx, inst),
+        Op::ImageFetch | Op::ImageSparseFetch => fetch(cx, inst),
+        Op::ImageSampleImplicitLod
+        | Op::ImageSampleExplicitLod
+        | Op::ImageSampleProjImplicitLod
+        | Op::ImageSampleProjExplicitLod
+        | Op::ImageSparseSampleImplicitLod
+        | Op::ImageSparseSampleExplicitLod => sample(cx, inst, false),
+        Op::ImageSampleDrefImplicitLod
+        | Op::ImageSampleDrefExplicitLod
+        | Op::ImageSampleProjDrefImplicitLod
+        | Op::ImageSampleProjDrefExplicitLod
+        | Op::ImageSparseSampleDrefImplicitLod
+        | Op::ImageSparseSampleDrefExplicitLod => sample(cx, inst, true),
+        Op::ImageGather
+        | Op::ImageDrefGather
+        | Op::ImageSparseGather
+        | Op::ImageSparseDrefGather => gather(cx, inst),
+        Op::ImageQuerySize | Op::ImageQuerySizeLod => query_size(cx, inst),
+        Op::ImageQueryLod => query_lod(cx, inst),
+        Op::ImageQueryLevels | Op::ImageQuerySamples => query_number(cx, inst),
+        _ => Ok(()),
+    }
+}
+
+fn sampled_image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let result = cx.shape(inst.words()[0]);
+    ensure(Rule::Images, result.op == Op::TypeSampledImage, || {
+        "the result is no sampled image".to_owned()
+    })?;
+    let found = of_operand(cx, inst.word(0), false)?;
+    ensure(
+        Rule::Images,
+        same_but_depth(cx, cx.ty(inst.word(0)), result.part),
+        || "the image is not of the result's image type".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        if cx.is_vulkan() {
+            found.sampled == 1
+        } else {
+            found.sampled != 2
+        },
+        || "the image is not meant to be sampled".to_owned(),
+    )?;
+    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+        "the image is of subpass data".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        cx.value_shape(inst.word(1)).op == Op::TypeSampler,
+        || format!("%{} is no sampler", inst.word(1)),
+    )
+}
+
+/// Whether two image types are the same but for the operand that says whether they hold depths.
+fn same_but_depth(cx: &Cx<'_>, a: u32, b: u32) -> bool {
+    let (Some(x), Some(y)) = (cx.inst(a), cx.inst(b)) else {
+        return false;
+    };
+    let (x, y) = (x.operands(), y.operands());
+    a == b
+        || x.len() == y.len()
+            && x.iter()
+                .zip(y)
+                .enumerate()
+                .all(|(n, (p, q))| n == 2 || p == q)
+}
+
+/// The texel type of an instruction's result, which sparse instructions put into a structure.
+fn texel(cx: &Cx<'_>, inst: InstRef<'_>) -> Result<u32, super::context::Fault> {
+    let result = inst.words()[0];
+    if !is_sparse(inst.op()) {
+        return Ok(result);
+    }
+    match cx.members(result) {
+        &[code, texel] if cx.op(code) == Op::TypeInt => Ok(texel),
+        _ => Err(fault(
+            Rule::Images,
+            "the result is no structure of a code and a texel",
+        )),
+    }
+}
+
+/// Coordinates that a dimension has, the array's layer not counted.
+fn coordinates(dim: Dim) -> u32 {
+    match dim {
+        Dim::Dim1D | Dim::Buffer => 1,
+        Dim::Dim3D | Dim::Cube => 3,
+        _ => 2,
+    }
+}
+
+fn coordinate(
+    cx: &Cx<'_>,
+    inst: InstRef<'_>,
+    found: &Image,
+    at: usize,
+    floats: bool,
+    projected: bool,
+) -> Check {
+    let own = parts(cx, cx.ty(inst.word(at)));
+    let allowed = match own.part.op {
+        Op::TypeFloat => floats,
+        Op::TypeInt => !floats || cx.is_kernel && inst.op() == Op::ImageSampleExplicitLod,
+        _ => false,
+    };
+    ensure(Rule::Images, allowed, || {
+        let what = if floats { "floats" } else { "integers" };
+        format!("the coordinate is not of {what}")
+    })?;
+    let mut needed = coordinates(found.dim) + u32::from(found.arrayed);
+    if projected {
+        needed = coordinates(found.dim) + 1;
+    }
+    ensure(Rule::Images, own.count.max(1) >= needed, || {
+        format!(
+            "the coordinate has {} components of {needed}",
+            own.count.max(1)
+        )
+    })?;
+    ensure(
+        Rule::Images,
+        !cx.is_vulkan() || !floats || own.part.width == 32,
+        || "the coordinate is not of 32 bits".to_owned(),
+    )
+}
+
+/// The result is a vector of four, of the image's sampled type.
+fn texel_fits(cx: &Cx<'_>, ty: u32, found: &Image, scalar: bool) -> Check {
+    let own = parts(cx, ty);
+    if scalar {
+        ensure(
+            Rule::Images,
+            own.count == 0 && matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
+            || "the result is no number".to_owned(),
+        )?;
+    } else {
+        ensure(
+            Rule::Images,
+            own.count == 4 && matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
+            || "the result is no vector of four numbers".to_owned(),
+        )?;
+    }
+    sampled_type_fits(cx, ty, found)
+}
+
+fn sampled_type_fits(cx: &Cx<'_>, ty: u32, found: &Image) -> Check {
+    let component = if cx.op(ty) == Op::TypeVector {
+        cx.shape(ty).part
+    } else {
+        ty
+    };
+    ensure(
+        Rule::Images,
+        cx.op(found.sampled_type) == Op::TypeVoid || component == found.sampled_type,
+        || {
+            format!(
+                "texels are of {}, the image's of {}",
+                cx.describe(component),
+                cx.describe(found.sampled_type)
+            )
+        },
+    )
+}
+
+fn sample(cx: &Cx<'_>, inst: InstRef<'_>, compares: bool) -> Check {
+    let ty = texel(cx, inst)?;
+    let found = of_operand(cx, inst.word(0), true)?;
+    texel_fits(cx, ty, &found, compares)?;
+    let projected = matches!(
+        inst.op(),
+        Op::ImageSampleProjImplicitLod
+            | Op::ImageSampleProjExplicitLod
+            | Op::ImageSampleProjDrefImplicitLod
+            | Op::ImageSampleProjDrefExplicitLod
+    );
+    ensure(Rule::Images, !found.multisampled, || {
+        "a multisampled image is not sampled so".to_owned()
+    })?;
+    if projected {
+        ensure(
+            Rule::Images,
+            matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Rect) && !found.arrayed,
+            || "images of this dimension are not projected".to_owned(),
+        )?;
+    }
+    coordinate(cx, inst, &found, 1, true, projected)?;
+    if compares {
+        reference(cx, inst.word(2))?;
+    }
+    operands(cx, inst, &found, if compares { 3 } else { 2 })
+}
+
+fn reference(cx: &Cx<'_>, id: u32) -> Check {
+    let shape = cx.value_shape(id);
+    ensure(
+        Rule::Images,
+        shape.op == Op::TypeFloat && shape.width == 32,
+        || "the depth is no float of 32 bits".to_owned(),
+    )
+}
+
+fn fetch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = texel(cx, inst)?;
+    let found = of_operand(cx, inst.word(0), false)?;
+    texel_fits(cx, ty, &found, false)?;
+    ensure(Rule::Images, found.dim != Dim::Cube, || {
+        "cubes are not fetched from".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        found.sampled == 1 || !cx.is_shader && found.sampled == 0,
+        || "the image is not meant to be sampled".to_owned(),
+    )?;
+    coordinate(cx, inst, &found, 1, false, false)?;
+    operands(cx, inst, &found, 2)
+}
+
+fn gather(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = texel(cx, inst)?;
+    let found = of_operand(cx, inst.word(0), true)?;
+    texel_fits(cx, ty, &found, false)?;
+    ensure(Rule::Images, !found.multisampled, || {
+        "a multisampled image is not gathered from".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        matches!(found.dim, Dim::Dim2D | Dim::Cube | Dim::Rect),
+        || "images of this dimension are not gathered from".to_owned(),
+    )?;
+    coordinate(cx, inst, &found, 1, true, false)?;
+    if matches!(inst.op(), Op::ImageGather | Op::ImageSparseGather) {
+        let component = inst.word(2);
+        let shape = cx.value_shape(component);
+        ensure(
+            Rule::Images,
+            shape.op == Op::TypeInt && shape.width == 32,
+            || "the component is no integer of 32 bits".to_owned(),
+        )?;
+        if cx.is_vulkan() {
+            ensure(Rule::Images, cx.is_constant(component), || {
+                "the component is no constant".to_owned()
+            })?;
+        }
+    } else {
+        reference(cx, inst.word(2))?;
+    }
+    operands(cx, inst, &found, 3)
+}
+
+fn read(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let ty = texel(cx, inst)?;
+    let found = of_operand(cx, inst.word(0), false)?;
+    let own = parts(cx, ty);
+    ensure(
+        Rule::Images,
+        matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
+        || "the result is not of numbers".to_owned(),
+    )?;
+    ensure(Rule::Images, !cx.is_vulkan() || own.count == 4, || {
+        "the result is no vector of four numbers".to_owned()
+    })?;
+    sampled_type_fits(cx, ty, &found)?;
+    ensure(
+        Rule::Images,
+        found.sampled != 1 || !cx.is_shader || !cx.is_vulkan(),
+        || "the image is meant to be sampled, not to be read".to_owned(),
+    )?;
+    coordinate(cx, inst, &found, 1, false, false)?;
+    if found.format == 0
+        && found.dim != Dim::SubpassData
+        && found.sampled == 2
+        && !cx.is_opencl()
+        && cx.is_shader
+    {
+        ensure(
+            Rule::Capabilities,
+            cx.has(Capability::StorageImageReadWithoutFormat),
+            || "reads of images without format need StorageImageReadWithoutFormat".to_owned(),
+        )?;
+    }
+    operands(cx, inst, &found, 2)
+}
+
+fn write(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), false)?;
+    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+        "subpass data is not written to".to_owned()
+    })?;
+    ensure(Rule::Images, found.sampled != 1 || !cx.is_vulkan(), || {
+        "the image is meant to be sampled, not to be written to".to_owned()
+    })?;
+    coordinate(cx, inst, &found, 1, false, false)?;
+    let ty = cx.ty(inst.word(2));
+    let own = parts(cx, ty);
+    ensure(
+        Rule::Images,
+        matches!(own.part.op, Op::TypeInt | Op::TypeFloat),
+        || "the texel is not of numbers".to_owned(),
+    )?;
+    sampled_type_fits(cx, ty, &found)?;
+    if found.format == 0 && found.sampled == 2 && cx.is_shader {
+        ensure(
+            Rule::Capabilities,
+            cx.has(Capability::StorageImageWriteWithoutFormat),
+            || "writes to images without format need StorageImageWriteWithoutFormat".to_owned(),
+        )?;
+        ensure(Rule::Images, !cx.is_vulkan() || own.count == 4, || {
+            "the texel is no vector of four numbers".to_owned()
+        })?;
+    }
+    operands(cx, inst, &found, 3)
+}
+
+fn texel_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    use crate::grammar::enumerants::StorageClass;
+    let result = cx.shape(inst.words()[0]);
+    ensure(
+        Rule::Images,
+        result.op == Op::TypePointer && result.class == StorageClass::Image,
+        || "the result is no pointer of the class Image".to_owned(),
+    )?;
+    let pointer = cx.value_shape(inst.word(0));
+    let found = image(cx, pointer.part);
+    let Some(found) = found.filter(|_| pointer.op == Op::TypePointer) else {
+        return Err(fault(
+            Rule::Images,
+            format!("%{} is no pointer to an image", inst.word(0)),
+        ));
+    };
+    ensure(
+        Rule::Images,
+        result.part == found.sampled_type
+            || cx.op(found.sampled_type) == Op::TypeVoid
+            || cx.op(result.part) == Op::TypeVector,
+        || "the result does not point to the image's sampled type".to_owned(),
+    )?;
+    ensure(Rule::Images, found.dim != Dim::SubpassData, || {
+        "there are no pointers into subpass data".to_owned()
+    })?;
+    let own = parts(cx, cx.ty(inst.word(1)));
+    let needed = coordinates(found.dim) + u32::from(found.arrayed && found.dim != Dim::Cube);
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeInt && own.count.max(1) == needed,
+        || format!("the coordinate is not of {needed} integers"),
+    )?;
+    let sample = cx.value_shape(inst.word(2));
+    ensure(Rule::Images, sample.op == Op::TypeInt, || {
+        "the sample is no integer".to_owned()
+    })?;
+    if !found.multisampled {
+        ensure(Rule::Images, cx.constant(inst.word(2)) == Some(0), || {
+            "the image has one sample, 0".to_owned()
+        })?;
+    }
+    ensure(
+        Rule::Images,
+        !cx.is_vulkan() || found.format != 0 && is_atomic_format(cx, found.format),
+        || "the image's format is not one for atomics in Vulkan".to_owned(),
+    )
+}
+
+fn is_atomic_format(cx: &Cx<'_>, format: u32) -> bool {
+    use crate::grammar::enumerants::ImageFormat as F;
+    matches!(F(format), F::R64i | F::R64ui | F::R32f | F::R32i | F::R32ui)
+        || cx.has(Capability::AtomicFloat16VectorNV)
+}
+
+fn ints(cx: &Cx<'_>, ty: u32, count: u32) -> bool {
+    let own = parts(cx, ty);
+    own.part.op == Op::TypeInt && own.count.max(1) == count
+}
+
+fn query_size(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), false)?;
+    let dims = match found.dim {
+        Dim::Cube => 2,
+        dim => coordinates(dim),
+    } + u32::from(found.arrayed);
+    ensure(Rule::Images, ints(cx, inst.words()[0], dims), || {
+        format!("the result is not of {dims} integers")
+    })?;
+    if inst.op() == Op::ImageQuerySizeLod {
+        ensure(
+            Rule::Images,
+            matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
+                && !found.multisampled,
+            || "images like this have no levels".to_owned(),
+        )?;
+        ensure(Rule::Images, !cx.is_vulkan() || found.sampled == 1, || {
+            "the image is not meant to be sampled".to_owned()
+        })?;
+        ensure(
+            Rule::Images,
+            cx.value_shape(inst.word(1)).op == Op::TypeInt,
+            || "the level is no integer".to_owned(),
+        )
+    } else {
+        let fits = match found.dim {
+            Dim::Buffer | Dim::Rect => true,
+            Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube => {
+                found.multisampled || found.sampled != 1
+            }
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "images like this have levels; OpImageQuerySizeLod asks for them".to_owned()
+        })
+    }
+}
+
+fn query_lod(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), true)?;
+    let own = parts(cx, inst.words()[0]);
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeFloat && own.count == 2,
+        || "the result is no vector of two floats".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube),
+        || "images like this have no levels".to_owned(),
+    )?;
+    let at = parts(cx, cx.ty(inst.word(1)));
+    ensure(
+        Rule::Images,
+        (at.part.op == Op::TypeFloat || cx.is_kernel && at.part.op == Op::TypeInt)
+            && at.count.max(1) >= coordinates(found.dim),
+        || "the coordinate does not fit the image".to_owned(),
+    )
+}
+
+fn query_number(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), false)?;
+    ensure(
+        Rule::Images,
+        ints(cx, inst.words()[0], 1) && cx.op(inst.words()[0]) == Op::TypeInt,
+        || "the result is no integer".to_owned(),
+    )?;
+    let fits = if inst.op() == Op::ImageQuerySamples {
+        found.dim == Dim::Dim2D && found.multisampled
+    } else {
+        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
+            && (!cx.is_vulkan() || found.sampled == 1)
+    };
+    ensure(Rule::Images, fits, || {
+        "images like this do not have that".to_owned()
+    })
+}
+
+/// Checks the optional operands that begin at a word.
+fn operands(cx: &Cx<'_>, inst: InstRef<'_>, found: &Image, at: usize) -> Check {
+    let op = inst.op();
+    let explicit = matches!(
+        op,
+        Op::ImageSampleExplicitLod
+            | Op::ImageSampleDrefExplicitLod
+            | Op::ImageSampleProjExplicitLod
+            | Op::ImageSampleProjDrefExplicitLod
+            | Op::ImageSparseSampleExplicitLod
+            | Op::ImageSparseSampleDrefExplicitLod
+    );
+    let Some((&mask, rest)) = inst.operands().get(at..).and_then(<[u32]>::split_first) else {
+        ensure(Rule::Images, !found.multisampled, || {
+            "a multisampled image needs the operand Sample".to_owned()
+        })?;
+        return ensure(Rule::Images, !explicit, || {
+            "there is no level of detail".to_owned()
+        });
+    };
+    let mask = ImageOperands(mask);
+    let has = |what: ImageOperands| mask.contains(what);
+    let exclusive = [ImageOperands::Bias, ImageOperands::Lod, ImageOperands::Grad];
+    ensure(
+        Rule::Images,
+        exclusive.iter().filter(|o| has(**o)).count() <= 1,
+        || "more than one of Bias, Lod and Grad".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        !explicit || has(ImageOperands::Lod) || has(ImageOperands::Grad),
+        || "there is no level of detail".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        has(ImageOperands::Sample) == found.multisampled || op == Op::ImageTexelPointer,
+        || "the operand Sample goes with multisampled images".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        !has(ImageOperands::Bias) || is_implicit(op) && op != Op::ImageQueryLod,
+        || "Bias goes with implicit levels of detail".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        !has(ImageOperands::Lod)
+            || explicit
+            || matches!(op, Op::ImageFetch | Op::ImageSparseFetch)
+            || matches!(
+                op,
+                Op::ImageRead
+                    | Op::ImageWrite
+                    | Op::ImageSparseRead
+                    | Op::ImageGather
+                    | Op::ImageSparseGather
+            ),
+        || "Lod goes with explicit levels of detail".to_owned(),
+    )?;
+    ensure(Rule::Images, !has(ImageOperands::Grad) || explicit, || {
+        "Grad goes with explicit levels of detail".to_owned()
+    })?;
+    let offsets = [
+        ImageOperands::ConstOffset,
+        ImageOperands::Offset,
+        ImageOperands::ConstOffsets,
+        ImageOperands::Offsets,
+    ];
+    ensure(
+        Rule::Images,
+        offsets.iter().filter(|o| has(**o)).count() <= 1,
+        || "more than one kind of offset".to_owned(),
+    )?;
+    let mut next = rest.iter().copied();
+    let mut take = || next.next().unwrap_or(0);
+    let plane = coordinates(found.dim);
+    if has(ImageOperands::Bias) {
+        scalar(cx, take(), Op::TypeFloat, "the bias")?;
+    }
+    if has(ImageOperands::Lod) {
+        let level = take();
+        let ints = matches!(
+            op,
+            Op::ImageFetch
+                | Op::ImageSparseFetch
+                | Op::ImageRead
+                | Op::ImageSparseRead
+                | Op::ImageWrite
+        );
+        let wanted = if ints { Op::TypeInt } else { Op::TypeFloat };
+        scalar(cx, level, wanted, "the level of detail")?;
+    }
+    if has(ImageOperands::Grad) {
+        for _ in 0..2 {
+            let own = parts(cx, cx.ty(take()));
+            ensure(
+                Rule::Images,
+                own.part.op == Op::TypeFloat && own.count.max(1) == plane,
+                || format!("a gradient is not of {plane} floats"),
+            )?;
+        }
+    }
+    if has(ImageOperands::ConstOffset) {
+        let id = take();
+        ensure(Rule::Images, cx.is_constant(id), || {
+            "the offset is no constant".to_owned()
+        })?;
+        offset(cx, id, plane, found)?;
+    }
+    if has(ImageOperands::Offset) {
+        let id = take();
+        offset(cx, id, plane, found)?;
+        ensure(
+            Rule::Images,
+            !cx.is_vulkan()
+                || matches!(
+                    op,
+                    Op::ImageGather
+                        | Op::ImageDrefGather
+                        | Op::ImageSparseGather
+                        | Op::ImageSparseDrefGather
+                )
+                || cx.has_extension("SPV_KHR_maximal_reconvergence")
+                || cx.has(Capability::ImageGatherBiasLodAMD),
+            || "Vulkan takes Offset in gathers only".to_owned(),
+        )?;
+    }
+    if has(ImageOperands::ConstOffsets) {
+        let id = take();
+        ensure(
+            Rule::Images,
+            matches!(
+                op,
+                Op::ImageGather
+                    | Op::ImageDrefGather
+                    | Op::ImageSparseGather
+                    | Op::ImageSparseDrefGather
+            ) && cx.is_constant(id)
+                && cx.value_shape(id).op == Op::TypeArray,
+            || "ConstOffsets are a constant array, in gathers".to_owned(),
+        )?;
+    }
+    if has(ImageOperands::Sample) {
+        scalar(cx, take(), Op::TypeInt, "the sample")?;
+    }
+    Ok(())
+}
+
+fn scalar(cx: &Cx<'_>, id: u32, wanted: Op, what: &str) -> Check {
+    let shape: Shape = cx.value_shape(id);
+    ensure(Rule::Images, shape.op == wanted, || {
+        format!("{what} is of {}", cx.describe(cx.ty(id)))
+    })
+}
+
+fn offset(cx: &Cx<'_>, id: u32, plane: u32, found: &Image) -> Check {
+    let own = parts(cx, cx.ty(id));
+    ensure(Rule::Images, found.dim != Dim::Cube, || {
+        "cubes have no offsets".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeInt && own.count.max(1) == plane,
+        || format!("the offset is not of {plane} integers"),
+    )
+}

@@ -1,0 +1,167 @@
+//! Rule 17, the locations of inputs and outputs.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Decoration, ExecutionModel as Model, StorageClass};
+use rustc_hash::FxHashSet;
+
+/// Locations of inputs and outputs do not overlap (Vulkan specification, "Interface Matching").
+pub(super) fn check(cx: &Cx<'_>, model: Model, listed: &[u32]) -> Check {
+    let has_locations = matches!(
+        model,
+        Model::Vertex
+            | Model::TessellationControl
+            | Model::TessellationEvaluation
+            | Model::Geometry
+            | Model::Fragment
+    );
+    if !cx.is_vulkan() || !has_locations {
+        return Ok(());
+    }
+    let mut taken: FxHashSet<(bool, u32, u32)> = FxHashSet::default();
+    for id in listed {
+        let shape = cx.value_shape(*id);
+        let is_output = shape.class == StorageClass::Output;
+        if !matches!(shape.class, StorageClass::Input | StorageClass::Output)
+            || cx.has_decoration(*id, Decoration::BuiltIn)
+        {
+            continue;
+        }
+        let mut ty = shape.part;
+        let patch = cx.has_decoration(*id, Decoration::Patch);
+        let arrayed = match model {
+            Model::TessellationControl => !patch,
+            Model::TessellationEvaluation => !is_output && !patch,
+            Model::Geometry => !is_output,
+            Model::Fragment => !is_output && cx.has_decoration(*id, Decoration::PerVertexKHR),
+            _ => false,
+        };
+        if arrayed && matches!(cx.op(ty), Op::TypeArray | Op::TypeRuntimeArray) {
+            ty = cx.shape(ty).part;
+        }
+        let members = cx.members(ty);
+        let is_built_in = (0..members.len() as u32)
+            .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
+        if is_built_in {
+            continue;
+        }
+        let word = |what| cx.decoration(*id, what).and_then(<[u32]>::first).copied();
+        let location = word(Decoration::Location);
+        let is_block = cx.has_decoration(ty, Decoration::Block);
+        ensure(Rule::EntryPoints, location.is_some() || is_block, || {
+            format!("%{id} of its interface has no Location")
+        })?;
+        let index = word(Decoration::Index).unwrap_or(0);
+        let key = |at: u32| (is_output, index, at);
+        if let Some(location) = location {
+            let component = word(Decoration::Component).unwrap_or(0);
+            occupy(cx, ty, location, component, &mut |at| taken.insert(key(at)))
+                .map_err(|at| conflict(*id, at))?;
+            continue;
+        }
+        for (n, member) in members.iter().enumerate() {
+            let word = |what| {
+                let found = cx.member_decoration(ty, n as u32, what);
+                found.and_then(<[u32]>::first).copied()
+            };
+            let Some(location) = word(Decoration::Location) else {
+                let message = format!("member {n} of %{id} of its interface has no Location");
+                return Err(fault(Rule::EntryPoints, message));
+            };
+            let component = word(Decoration::Component).unwrap_or(0);
+            occupy(cx, *member, location, component, &mut |at| {
+                taken.insert(key(at))
+            })
+            .map_err(|at| conflict(*id, at))?;
+        }
+    }
+    Ok(())
+}
+
+fn conflict(id: u32, at: u32) -> super::context::Fault {
+    let message = format!(
+        "%{id} of its interface takes location {}, component {}, which another takes",
+        at / 4,
+        at % 4
+    );
+    fault(Rule::EntryPoints, message)
+}
+
+/// Most locations that are looked at.
+const LOCATIONS: u32 = 4096;
+
+/// Takes the components of a value's locations; the first that is taken already is an error.
+fn occupy(
+    cx: &Cx<'_>,
+    ty: u32,
+    location: u32,
+    component: u32,
+    take: &mut dyn FnMut(u32) -> bool,
+) -> Result<(), u32> {
+    let shape = cx.shape(ty);
+    if shape.op == Op::TypeArray {
+        let length = cx.inst(ty).map_or(0, |t| t.word(1));
+        let length = cx.constant(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
+        let each = consumed(cx, shape.part, 0);
+        for n in 0..length {
+            let at = location.saturating_add(n.saturating_mul(each));
+            occupy_one(cx, shape.part, at, component, take)?;
+        }
+        return Ok(());
+    }
+    occupy_one(cx, ty, location, component, take)
+}
+
+fn occupy_one(
+    cx: &Cx<'_>,
+    ty: u32,
+    location: u32,
+    component: u32,
+    take: &mut dyn FnMut(u32) -> bool,
+) -> Result<(), u32> {
+    if location >= LOCATIONS {
+        return Ok(());
+    }
+    let components = components(cx, ty);
+    let (from, to) = if components > 0 {
+        let from = location * 4 + component;
+        (from, from.saturating_add(components))
+    } else {
+        let many = consumed(cx, ty, 0).min(LOCATIONS);
+        (location * 4, (location + many) * 4)
+    };
+    (from..to).find(|at| !take(*at)).map_or(Ok(()), Err)
+}
+
+/// Components that a scalar or vector takes; 0 for others.
+fn components(cx: &Cx<'_>, ty: u32) -> u32 {
+    let shape = cx.shape(ty);
+    match shape.op {
+        Op::TypeInt | Op::TypeFloat => 1 + u32::from(shape.width == 64),
+        Op::TypeVector => components(cx, shape.part) * shape.count,
+        _ => 0,
+    }
+}
+
+/// Locations that a type takes.
+fn consumed(cx: &Cx<'_>, ty: u32, depth: u32) -> u32 {
+    let shape = cx.shape(ty);
+    if depth > 64 {
+        return 0;
+    }
+    match shape.op {
+        Op::TypeInt | Op::TypeFloat => 1,
+        Op::TypeVector => 1 + u32::from(cx.shape(shape.part).width == 64 && shape.count > 2),
+        Op::TypeMatrix => consumed(cx, shape.part, depth + 1).saturating_mul(shape.count),
+        Op::TypeArray => {
+            let length = cx.inst(ty).map_or(0, |t| t.word(1));
+            let length = cx.constant(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
+            consumed(cx, shape.part, depth + 1).saturating_mul(length)
+        }
+        Op::TypeStruct => cx.members(ty).iter().fold(0u32, |sum, m| {
+            sum.saturating_add(consumed(cx, *m, depth + 1))
+        }),
+        _ => 0,
+    }
+}

@@ -1,0 +1,292 @@
+//! Rule 11, variables: their class, type, initialiser and what an environment demands of them.
+
+use super::context::{Check, Cx, ensure, fault};
+use super::memory::{contains, is_pointer};
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
+use crate::ir::InstRef;
+
+/// Checks a variable.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check {
+    let shape = cx.shape(inst.words()[0]);
+    let class = StorageClass(inst.word(0));
+    ensure(Rule::Memory, shape.op == Op::TypePointer, || {
+        "its type is no pointer".to_owned()
+    })?;
+    ensure(Rule::Memory, shape.class == class, || {
+        format!("it is of the class {class}, its pointer of {}", shape.class)
+    })?;
+    ensure(
+        Rule::Memory,
+        in_function == (class == StorageClass::Function),
+        || {
+            format!(
+                "a variable of the class {class} stands {} a function",
+                if in_function { "in" } else { "outside of" }
+            )
+        },
+    )?;
+    ensure(
+        Rule::Memory,
+        class != StorageClass::Generic && class != StorageClass::PhysicalStorageBuffer,
+        || format!("there are no variables of the class {class}"),
+    )?;
+    ensure(
+        Rule::Environment,
+        super::environment::takes_class(cx, class),
+        || format!("the environment has no storage class {class}"),
+    )?;
+    initializer(cx, inst, class, shape.part)?;
+    booleans(cx, inst, class, shape.part)?;
+    pointer_inside(cx, class, shape.part)?;
+    if cx.is_vulkan() {
+        in_vulkan(cx, inst, class, shape.part)?;
+    }
+    matrices_of_groups(cx, class, shape.part)?;
+    if cx.is_shader {
+        super::storage::check(cx, class, shape.part)?;
+    }
+    Ok(())
+}
+
+fn initializer(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let Some(&id) = inst.operands().get(1) else {
+        return Ok(());
+    };
+    let is_global = cx.op(id) == Op::Variable
+        && cx.inst(id).map(|v| v.word(0)) != Some(StorageClass::Function.0);
+    ensure(Rule::Memory, cx.is_constant(id) || is_global, || {
+        format!("its initialiser %{id} is no constant or global variable")
+    })?;
+    ensure(Rule::Memory, cx.ty(id) == pointee, || {
+        "its initialiser is of another type".to_owned()
+    })?;
+    if matches!(
+        class,
+        StorageClass::TaskPayloadWorkgroupEXT
+            | StorageClass::Input
+            | StorageClass::HitObjectAttributeNV
+    ) {
+        return Err(fault(
+            Rule::Memory,
+            format!("variables of the class {class} have no initialiser"),
+        ));
+    }
+    let taken = !cx.is_vulkan()
+        || match class {
+            StorageClass::Output | StorageClass::Private | StorageClass::Function => true,
+            StorageClass::Workgroup => cx.op(id) == Op::ConstantNull,
+            _ => false,
+        };
+    ensure(Rule::Environment, taken, || {
+        format!("Vulkan does not take this initialiser in the class {class}")
+    })
+}
+
+/// Booleans have no size: they stand where nobody outside sees them.
+fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let hidden = matches!(
+        class,
+        StorageClass::Workgroup
+            | StorageClass::CrossWorkgroup
+            | StorageClass::Private
+            | StorageClass::Function
+            | StorageClass::UniformConstant
+            | StorageClass::RayPayloadKHR
+            | StorageClass::IncomingRayPayloadKHR
+            | StorageClass::HitAttributeKHR
+            | StorageClass::CallableDataKHR
+            | StorageClass::IncomingCallableDataKHR
+            | StorageClass::TaskPayloadWorkgroupEXT
+            | StorageClass::HitObjectAttributeNV
+            | StorageClass::NodePayloadAMDX
+    );
+    if hidden {
+        return Ok(());
+    }
+    let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
+    if is_io && cx.has_decoration(inst.words()[1], Decoration::BuiltIn) {
+        return Ok(());
+    }
+    let found = has_boolean(cx, pointee, is_io, 0);
+    ensure(Rule::Memory, !found, || {
+        format!("a boolean cannot stand in the class {class}")
+    })
+}
+
+fn has_boolean(cx: &Cx<'_>, ty: u32, skip_built_in: bool, depth: u32) -> bool {
+    let shape = cx.shape(ty);
+    match shape.op {
+        Op::TypeBool => true,
+        Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
+            depth < 256 && has_boolean(cx, shape.part, skip_built_in, depth + 1)
+        }
+        Op::TypeStruct => {
+            let is_built_in = skip_built_in
+                && (0..cx.members(ty).len() as u32)
+                    .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
+            depth < 256
+                && !is_built_in
+                && cx
+                    .members(ty)
+                    .iter()
+                    .any(|m| has_boolean(cx, *m, skip_built_in, depth + 1))
+        }
+        _ => false,
+    }
+}
+
+/// Pointers in variables are for variable pointers in logical addressing.
+fn pointer_inside(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+    let logical = matches!(
+        cx.addressing,
+        AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+    );
+    let inner = cx.shape(pointee);
+    if !logical || !is_pointer(inner.op) || inner.class == StorageClass::PhysicalStorageBuffer {
+        return Ok(());
+    }
+    let taken = match inner.class {
+        StorageClass::StorageBuffer => cx.has(Capability::VariablePointersStorageBuffer),
+        StorageClass::Workgroup => cx.has(Capability::VariablePointers),
+        _ => false,
+    } && matches!(class, StorageClass::Function | StorageClass::Private);
+    ensure(Rule::Memory, taken, || {
+        format!(
+            "it holds a pointer of the class {}, which it cannot",
+            inner.class
+        )
+    })
+}
+
+fn is_or_array_of(cx: &Cx<'_>, ty: u32, ops: &[Op]) -> bool {
+    let shape = cx.shape(ty);
+    ops.contains(&shape.op)
+        || matches!(shape.op, Op::TypeArray | Op::TypeRuntimeArray)
+            && ops.contains(&cx.op(shape.part))
+}
+
+fn in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -> Check {
+    let own = inst.words()[1];
+    let fits = match class {
+        StorageClass::PushConstant => cx.op(pointee) == Op::TypeStruct,
+        StorageClass::UniformConstant => is_or_array_of(
+            cx,
+            pointee,
+            &[
+                Op::TypeImage,
+                Op::TypeSampler,
+                Op::TypeSampledImage,
+                Op::TypeAccelerationStructureKHR,
+                Op::TypeTensorARM,
+            ],
+        ),
+        StorageClass::Uniform | StorageClass::StorageBuffer => {
+            is_or_array_of(cx, pointee, &[Op::TypeStruct])
+        }
+        _ => true,
+    };
+    ensure(Rule::Environment, fits, || {
+        format!(
+            "Vulkan has no variables of {} in the class {class}",
+            cx.describe(pointee)
+        )
+    })?;
+    if !matches!(class, StorageClass::Input | StorageClass::Output) {
+        let members = 0..cx.members(pointee).len() as u32;
+        let invariant = cx.has_decoration(own, Decoration::Invariant)
+            || members.into_iter().any(|n| {
+                cx.member_decoration(pointee, n, Decoration::Invariant)
+                    .is_some()
+            });
+        ensure(Rule::Decorations, !invariant, || {
+            "only inputs and outputs are invariant".to_owned()
+        })?;
+    }
+    resources(cx, own, class, pointee)?;
+    let op = cx.op(pointee);
+    if op == Op::TypeRuntimeArray {
+        ensure(
+            Rule::Environment,
+            cx.has(Capability::RuntimeDescriptorArray)
+                && matches!(
+                    class,
+                    StorageClass::StorageBuffer
+                        | StorageClass::Uniform
+                        | StorageClass::UniformConstant
+                ),
+            || "a runtime array is no variable of its own in Vulkan".to_owned(),
+        )?;
+    }
+    if op == Op::TypeStruct
+        && cx
+            .members(pointee)
+            .iter()
+            .any(|m| cx.op(*m) == Op::TypeRuntimeArray)
+    {
+        let decorated = match class {
+            StorageClass::StorageBuffer | StorageClass::PhysicalStorageBuffer => {
+                cx.has_decoration(pointee, Decoration::Block)
+            }
+            StorageClass::Uniform => cx.has_decoration(pointee, Decoration::BufferBlock),
+            _ => false,
+        };
+        ensure(Rule::Environment, decorated, || {
+            "structures with a runtime array are storage buffers in Vulkan".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+/// Resources are bound, and buffers are blocks.
+fn resources(cx: &Cx<'_>, own: u32, class: StorageClass, pointee: u32) -> Check {
+    let mut block = pointee;
+    if matches!(cx.op(block), Op::TypeArray | Op::TypeRuntimeArray) {
+        block = cx.shape(block).part;
+    }
+    let is = |what| cx.has_decoration(block, what);
+    let blocks: &[Decoration] = match class {
+        StorageClass::Uniform => &[Decoration::Block, Decoration::BufferBlock],
+        StorageClass::StorageBuffer | StorageClass::PushConstant => &[Decoration::Block],
+        _ => &[],
+    };
+    ensure(
+        Rule::Decorations,
+        blocks.is_empty() || blocks.iter().any(|b| is(*b)),
+        || format!("%{block} is no block, as the class {class} demands in Vulkan"),
+    )?;
+    let is_bound = matches!(
+        class,
+        StorageClass::UniformConstant | StorageClass::Uniform | StorageClass::StorageBuffer
+    );
+    for what in [Decoration::DescriptorSet, Decoration::Binding] {
+        ensure(
+            Rule::Decorations,
+            !is_bound || cx.has_decoration(own, what),
+            || format!("it has no {what}"),
+        )?;
+    }
+    ensure(
+        Rule::Capabilities,
+        class != StorageClass::Workgroup
+            || !is(Decoration::Block)
+            || cx.has(Capability::WorkgroupMemoryExplicitLayoutKHR),
+        || "blocks of workgroup memory need WorkgroupMemoryExplicitLayoutKHR".to_owned(),
+    )
+}
+
+fn matrices_of_groups(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
+    if matches!(class, StorageClass::Function | StorageClass::Private) {
+        return Ok(());
+    }
+    let found = contains(cx, pointee, &|_, shape| {
+        matches!(
+            shape.op,
+            Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV | Op::TypeVectorIdEXT
+        )
+    });
+    ensure(Rule::Memory, !found, || {
+        format!("cooperative matrices cannot stand in the class {class}")
+    })
+}
