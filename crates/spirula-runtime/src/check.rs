@@ -280,6 +280,11 @@ fn resources(
             .iter()
             .find(|b| (b.set, b.binding) == (set, binding));
         let Some(declared) = declared else {
+            // What is bound for other entry points harms nobody.
+            let mut unused = interface.unused.iter();
+            if unused.any(|b| (b.set, b.binding) == (set, binding)) {
+                continue;
+            }
             let text = format!(
                 "the shader has no such binding; it has: {}",
                 list(&interface.bindings)
@@ -401,6 +406,7 @@ mod tests {
             workgroup_size: None,
             params: params.into_iter().map(param).collect(),
             bindings: Vec::new(),
+            unused: Vec::new(),
             push_constant_bytes: 0,
         }
     }

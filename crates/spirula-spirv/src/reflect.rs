@@ -22,9 +22,12 @@ pub struct Interface {
     pub workgroup_size: Option<[u32; 3]>,
     /// Parameters of a `Kernel`.
     pub params: Vec<Param>,
-    /// Buffers of a `GLCompute` shader, by set and binding.
+    /// Resources of a shader that the entry point reaches through calls, by set and binding.
     pub bindings: Vec<Binding>,
-    /// Bytes of push constants up to the end of the last, padding left out; 0 without.
+    /// Resources of the module that it does not reach, by set and binding.
+    pub unused: Vec<Binding>,
+    /// Bytes of push constants up to the end of the last, padding left out; 0 without. Where the
+    /// entry point reaches none of the module's blocks of them, those of the largest.
     pub push_constant_bytes: u32,
 }
 
@@ -183,6 +186,7 @@ impl Interface {
             workgroup_size: reflector.workgroup_size(point.id(1)),
             params: reflector.params(point)?,
             bindings: Vec::new(),
+            unused: Vec::new(),
             push_constant_bytes: 0,
         };
         let reach = Reach::compute(module);
@@ -315,8 +319,10 @@ impl<'a> Reflector<'a> {
             })
     }
 
-    /// Of the variables that the entry point uses, what is bound and pushed.
+    /// The module's variables that are bound or pushed, and whether the entry point uses them.
     fn resources(&self, interface: &mut Interface, used: &[Id]) {
+        // Bytes of blocks that are not used, and of those that are.
+        let mut pushed = [0; 2];
         for inst in self
             .module
             .section(Section::Globals)
@@ -325,27 +331,33 @@ impl<'a> Reflector<'a> {
             let (Some(variable), Some(pointer)) = (inst.result(), inst.result_type()) else {
                 continue;
             };
-            if used.binary_search(&variable).is_err() {
-                continue;
-            }
+            let is_used = used.binary_search(&variable).is_ok();
             let Some(pointee) = self.def(pointer).and_then(|p| p.get_id(1)) else {
                 continue;
             };
             match StorageClass(inst.word(0)) {
                 StorageClass::PushConstant => {
-                    let size = self.block_size(pointee);
-                    interface.push_constant_bytes = interface
-                        .push_constant_bytes
-                        .max(u32::try_from(size).unwrap_or(u32::MAX));
+                    let size = u32::try_from(self.block_size(pointee)).unwrap_or(u32::MAX);
+                    let bytes = &mut pushed[usize::from(is_used)];
+                    *bytes = (*bytes).max(size);
                 }
-                class => interface
-                    .bindings
-                    .extend(self.binding(variable, class, pointee)),
+                class => {
+                    let list = if is_used {
+                        &mut interface.bindings
+                    } else {
+                        &mut interface.unused
+                    };
+                    list.extend(self.binding(variable, class, pointee));
+                }
             }
         }
-        interface
-            .bindings
-            .sort_by_key(|b| (b.set, b.binding, b.variable));
+        interface.push_constant_bytes = match pushed {
+            [largest, 0] => largest,
+            [_, used] => used,
+        };
+        for list in [&mut interface.bindings, &mut interface.unused] {
+            list.sort_by_key(|b| (b.set, b.binding, b.variable));
+        }
     }
 
     /// Bytes of a block up to the end of its last member: what follows is padding, which nobody has

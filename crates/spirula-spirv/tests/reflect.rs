@@ -67,6 +67,8 @@ fn resources_of_a_shader() {
         (1, 2, 1, true, Some("input")),
     ];
     assert_eq!(found, expected);
+    let unused: Vec<_> = interface.unused.iter().map(|b| b.binding).collect();
+    assert_eq!(unused, [9], "no function that is called uses it");
     assert!(matches!(
         interface.bindings[0].kind,
         BindingKind::Uniform(_)

@@ -21,8 +21,7 @@ fn options(environment: &str) -> Options {
 
 /// Words of a text for the version of an environment.
 fn assemble(source: &str, target: Target) -> Vec<u32> {
-    let mut words =
-        parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
+    let mut words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
     words[1] = target.version.word();
     words
 }

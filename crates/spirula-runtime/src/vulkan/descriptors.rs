@@ -76,6 +76,12 @@ impl Layouts {
         (bound.index < slot.count).then_some(slot.kind)
     }
 
+    /// Whether the entry point uses what is bound; else it has no descriptor.
+    fn has(&self, bound: &Bound) -> bool {
+        let mut slots = self.slots.iter();
+        slots.any(|s| (s.set, s.binding) == (bound.set, bound.binding))
+    }
+
     fn needed(&self, kind: vk::DescriptorType) -> u32 {
         let slots = self.slots.iter().filter(|s| s.kind == kind);
         slots.fold(0, |sum, slot| sum.saturating_add(slot.count))
@@ -184,7 +190,7 @@ impl Pools {
         }
         let sets = self.take(layouts, &raw)?;
         let mut rows = Vec::new();
-        for (bound, buffer) in bound {
+        for (bound, buffer) in bound.filter(|(bound, _)| layouts.has(bound)) {
             let kind = layouts.kind(bound).ok_or_else(|| Error::Binding {
                 set: bound.set,
                 binding: bound.binding,

@@ -46,20 +46,33 @@ mod variables;
 
 pub use rules::Rule;
 
-use crate::grammar::{Class, Op};
+use crate::grammar::{Class, Op, Version};
 use crate::ir::{Func, Inst, InstRef, Module};
-use crate::target::Target;
+use crate::target::{Environment, Target};
 use context::{Check, Cx, Fault};
 use spirula_source::Diagnostic;
 
 /// What a module is verified for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The environment whose rules hold besides those of the specification.
+    /// The environment whose rules hold besides those of the specification; by default any consumer
+    /// of the newest SPIR-V.
     pub target: Target,
     /// Whether blocks may have the scalar layout, as for `--scalar-block-layout` of Khronos'
     /// validator.
     pub scalar_block_layout: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            target: Target {
+                environment: Environment::Universal,
+                version: Version::NEWEST,
+            },
+            scalar_block_layout: false,
+        }
+    }
 }
 
 /// Most faults that are reported.

@@ -31,6 +31,8 @@ pub enum Command {
     Dis(Dis),
     /// Assemble SPIR-V assembly into a module
     As(As),
+    /// Verify a SPIR-V module
+    Val(Val),
     /// List the devices that kernels can run on
     Devices,
     /// Show the entry points of a module or program and what they take
@@ -186,6 +188,24 @@ pub struct As {
     /// comment, or else the newest
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
+}
+
+/// Arguments of `val`.
+#[derive(ClapArgs)]
+pub struct Val {
+    /// SPIR-V module, binary or assembly; `-` is standard input
+    #[arg(value_name = "IN", required_unless_present = "explain")]
+    pub path: Option<PathBuf>,
+    /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
+    /// default any consumer of the newest SPIR-V
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
+    /// Lay out blocks by the scalar rules (Vulkan's scalarBlockLayout)
+    #[arg(long)]
+    pub scalar_block_layout: bool,
+    /// Tell what a rule demands
+    #[arg(long, value_name = "RULE", conflicts_with = "path")]
+    pub explain: Option<u8>,
 }
 
 /// Arguments of `info`.

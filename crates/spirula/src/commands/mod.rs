@@ -8,6 +8,7 @@ mod info;
 mod opt;
 mod run;
 mod test;
+mod val;
 
 use crate::cli::Outcome;
 use crate::cli::args::{Args, Command};
@@ -19,6 +20,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Opt(args) => opt::run(&args),
         Command::Dis(args) => dis::run(&args),
         Command::As(args) => assemble::run(&args),
+        Command::Val(args) => val::run(&args),
         Command::Devices => devices::run(),
         Command::Info(args) => info::run(&args),
         Command::Run(args) => run::run(&args),

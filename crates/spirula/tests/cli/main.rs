@@ -11,3 +11,4 @@ mod optimise;
 mod programs;
 mod run;
 mod stablehlo;
+mod val;

@@ -206,6 +206,7 @@ mod tests {
             workgroup_size: None,
             params: params.iter().map(param).collect(),
             bindings: bindings.iter().map(binding).collect(),
+            unused: Vec::new(),
             push_constant_bytes: 0,
         }
     }
