@@ -1,9 +1,8 @@
 //! Rule 9: constants fit their types.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{Check, Cx, Holds, ensure, fault};
 use super::rules::Rule;
 use crate::grammar::Op;
-use crate::grammar::enumerants::StorageClass;
 use crate::ir::InstRef;
 
 /// Checks a constant.
@@ -19,7 +18,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         Op::Constant | Op::SpecConstant => scalar(cx, inst),
         Op::ConstantComposite | Op::SpecConstantComposite => composite(cx, inst),
         Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT => Ok(()),
-        Op::ConstantNull => ensure(Rule::Constants, is_nullable(cx, ty, 0), || {
+        Op::ConstantNull => ensure(Rule::Constants, !shape.holds.any(Holds::NO_NULL), || {
             format!("{} has no null", cx.describe(ty))
         }),
         Op::ConstantSampler => ensure(Rule::Constants, shape.op == Op::TypeSampler, || {
@@ -131,36 +130,6 @@ fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             Rule::Constants,
             format!("its type is {}, which is no composite", cx.describe(ty)),
         )),
-    }
-}
-
-fn is_nullable(cx: &Cx<'_>, ty: u32, depth: u32) -> bool {
-    let shape = cx.shape(ty);
-    match shape.op {
-        Op::TypeBool
-        | Op::TypeInt
-        | Op::TypeFloat
-        | Op::TypeEvent
-        | Op::TypeDeviceEvent
-        | Op::TypeReserveId
-        | Op::TypeQueue
-        | Op::TypeVector
-        | Op::TypeVectorIdEXT
-        | Op::TypeMatrix
-        | Op::TypeCooperativeMatrixKHR
-        | Op::TypeCooperativeMatrixNV => true,
-        Op::TypePointer | Op::TypeUntypedPointerKHR => {
-            shape.class != StorageClass::PhysicalStorageBuffer || !cx.is_vulkan()
-        }
-        Op::TypeArray => depth < 256 && is_nullable(cx, shape.part, depth + 1),
-        Op::TypeStruct => {
-            depth < 256
-                && cx
-                    .members(ty)
-                    .iter()
-                    .all(|m| is_nullable(cx, *m, depth + 1))
-        }
-        _ => false,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::grammar::enumerants::{
 use crate::grammar::{Class, Kind, Op, Version, literal_string};
 use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use crate::target::Environment;
+use rustc_hash::FxHashSet;
 use spirula_source::Diagnostic;
 
 /// A breach of a rule by the instruction that is looked at.
@@ -74,6 +75,46 @@ pub(super) struct Shape {
     pub part: u32,
     /// Storage class of pointers.
     pub class: StorageClass,
+    /// What it contains, pointers not followed.
+    pub holds: Holds,
+    /// How deep structures nest in it.
+    pub depth: u32,
+    /// Locations that an input or output of it takes.
+    pub locations: u32,
+}
+
+/// What a type contains, itself counted: found once from what its parts contain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Holds(u16);
+
+impl Holds {
+    pub const NOTHING: Holds = Holds(0);
+    pub const BOOL: Holds = Holds(1);
+    /// A boolean in no structure of built-in variables.
+    pub const PLAIN_BOOL: Holds = Holds(1 << 1);
+    pub const INT8: Holds = Holds(1 << 2);
+    pub const INT16: Holds = Holds(1 << 3);
+    /// A float of 16 bits in IEEE's format.
+    pub const FLOAT16: Holds = Holds(1 << 4);
+    pub const RUNTIME_ARRAY: Holds = Holds(1 << 5);
+    /// Cooperative matrices and vectors.
+    pub const COOPERATIVE: Holds = Holds(1 << 6);
+    /// Images, samplers and acceleration structures.
+    pub const OBJECT: Holds = Holds(1 << 7);
+    /// Something that has no null value.
+    pub const NO_NULL: Holds = Holds(1 << 8);
+
+    pub fn any(self, of: Holds) -> bool {
+        self.0 & of.0 != 0
+    }
+
+    pub const fn and(self, other: Holds) -> Holds {
+        Holds(self.0 | other.0)
+    }
+
+    const fn without(self, other: Holds) -> Holds {
+        Holds(self.0 & !other.0)
+    }
 }
 
 const NO_SHAPE: Shape = Shape {
@@ -83,6 +124,9 @@ const NO_SHAPE: Shape = Shape {
     count: 0,
     part: 0,
     class: StorageClass(u32::MAX),
+    holds: Holds::NOTHING,
+    depth: 0,
+    locations: 0,
 };
 
 /// Where an id is defined.
@@ -119,7 +163,7 @@ pub(super) struct Cx<'m> {
     pub is_shader: bool,
     pub is_kernel: bool,
     /// Ids that `OpTypeForwardPointer` declares.
-    pub forward_pointers: Vec<u32>,
+    pub forward_pointers: FxHashSet<u32>,
 }
 
 impl<'m> Cx<'m> {
@@ -141,7 +185,7 @@ impl<'m> Cx<'m> {
             extensions: Vec::new(),
             is_shader: false,
             is_kernel: false,
-            forward_pointers: Vec::new(),
+            forward_pointers: FxHashSet::default(),
         };
         for inst in module.section(Section::Capabilities) {
             cx.declare(Capability(inst.word(0)));
@@ -272,7 +316,87 @@ impl<'m> Cx<'m> {
             Op::TypeUntypedPointerKHR => shape.class = StorageClass(word(0)),
             _ => {}
         }
+        shape.holds = self.held(inst, &shape);
+        shape.locations = self.locations(inst, &shape);
+        shape.depth = match inst.op() {
+            Op::TypeStruct => {
+                let members = inst.operands().iter();
+                let below = members.filter(|m| self.op(**m) == Op::TypeStruct);
+                1 + below.map(|m| self.shape(*m).depth).max().unwrap_or(0)
+            }
+            _ => 0,
+        };
         shape
+    }
+
+    /// Locations that a type takes (Vulkan specification, "Location Assignment").
+    fn locations(&self, inst: InstRef<'_>, shape: &Shape) -> u32 {
+        let part = self.shape(shape.part);
+        match inst.op() {
+            Op::TypeInt | Op::TypeFloat => 1,
+            Op::TypeVector => 1 + u32::from(part.width == 64 && shape.count > 2),
+            Op::TypeMatrix => part.locations.saturating_mul(shape.count),
+            Op::TypeArray => {
+                let length = self.constant(inst.word(1)).unwrap_or(1);
+                let length = u32::try_from(length).unwrap_or(u32::MAX);
+                part.locations.saturating_mul(length)
+            }
+            Op::TypeStruct => inst
+                .operands()
+                .iter()
+                .fold(0u32, |sum, m| sum.saturating_add(self.shape(*m).locations)),
+            _ => 0,
+        }
+    }
+
+    /// What a type contains, its parts being known.
+    fn held(&self, inst: InstRef<'_>, shape: &Shape) -> Holds {
+        match inst.op() {
+            Op::TypeBool => Holds::BOOL.and(Holds::PLAIN_BOOL),
+            Op::TypeInt if shape.width == 8 => Holds::INT8,
+            Op::TypeInt if shape.width == 16 => Holds::INT16,
+            Op::TypeFloat if shape.width == 16 && shape.count == 0 => Holds::FLOAT16,
+            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => self.shape(shape.part).holds,
+            Op::TypeRuntimeArray => {
+                let part = self.shape(shape.part).holds;
+                part.and(Holds::RUNTIME_ARRAY).and(Holds::NO_NULL)
+            }
+            Op::TypeStruct => {
+                let members = inst.operands().iter();
+                let all = members.fold(Holds::NOTHING, |all, m| all.and(self.shape(*m).holds));
+                let own = inst.words()[0];
+                let mut numbers = 0..inst.operands().len() as u32;
+                if numbers.any(|n| {
+                    self.member_decoration(own, n, Decoration::BuiltIn)
+                        .is_some()
+                }) {
+                    all.without(Holds::PLAIN_BOOL)
+                } else {
+                    all
+                }
+            }
+            Op::TypeCooperativeMatrixKHR
+            | Op::TypeCooperativeMatrixNV
+            | Op::TypeCooperativeVectorNV => Holds::COOPERATIVE,
+            Op::TypeImage
+            | Op::TypeSampler
+            | Op::TypeSampledImage
+            | Op::TypeAccelerationStructureKHR => Holds::OBJECT.and(Holds::NO_NULL),
+            Op::TypeInt
+            | Op::TypeFloat
+            | Op::TypeEvent
+            | Op::TypeDeviceEvent
+            | Op::TypeReserveId
+            | Op::TypeQueue => Holds::NOTHING,
+            Op::TypePointer | Op::TypeUntypedPointerKHR => {
+                if shape.class == StorageClass::PhysicalStorageBuffer && self.is_vulkan() {
+                    Holds::NO_NULL
+                } else {
+                    Holds::NOTHING
+                }
+            }
+            _ => Holds::NO_NULL,
+        }
     }
 
     /// The definition of an id.

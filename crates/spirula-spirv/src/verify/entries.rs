@@ -16,11 +16,13 @@ use spirula_source::Diagnostic;
 /// The modes of the entry points of a function.
 struct Modes<'m> {
     rows: Vec<(u32, Mode, InstRef<'m>)>,
+    /// Functions with their modes, to look them up.
+    sorted: Vec<(u32, u32)>,
 }
 
 impl Modes<'_> {
     fn has(&self, function: u32, mode: Mode) -> bool {
-        self.rows.iter().any(|r| r.0 == function && r.1 == mode)
+        self.sorted.binary_search(&(function, mode.0)).is_ok()
     }
 
     fn count(&self, function: u32, modes: &[Mode]) -> usize {
@@ -28,14 +30,15 @@ impl Modes<'_> {
     }
 }
 
-/// Checks everything about entry points; `reach` is made here and given back for other rules.
-pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) -> Reach {
+/// Checks everything about entry points.
+pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
     let modules_modes = cx.module.section(Section::ExecutionModes);
-    let modes = Modes {
-        rows: modules_modes
-            .map(|i| (i.word(0), Mode(i.word(1)), i))
-            .collect(),
-    };
+    let rows: Vec<_> = modules_modes
+        .map(|i| (i.word(0), Mode(i.word(1)), i))
+        .collect();
+    let mut sorted: Vec<_> = rows.iter().map(|r| (r.0, r.1.0)).collect();
+    sorted.sort_unstable();
+    let modes = Modes { rows, sorted };
     let points: Vec<InstRef<'_>> = cx
         .module
         .section(Section::EntryPoints)
@@ -58,10 +61,13 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) -> Reach {
         add(modes_of(cx, *point, &modes));
         add(interface(cx, *point));
     }
+    let mut models_of: Vec<_> = points.iter().map(|p| (p.word(1), p.word(0))).collect();
+    models_of.sort_unstable();
     let mut seen = FxHashSet::default();
     for (function, mode, inst) in &modes.rows {
-        let models = points.iter().filter(|p| p.word(1) == *function);
-        let models: Vec<Model> = models.map(|p| Model(p.word(0))).collect();
+        let from = models_of.partition_point(|m| m.0 < *function);
+        let models = models_of[from..].iter().take_while(|m| m.0 == *function);
+        let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
         let mut check = mode_fits(cx, *inst, *mode, &models);
         if check.is_ok() && !repeats(*mode) {
             check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
@@ -72,11 +78,10 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) -> Reach {
             faults.push(fault.about(*inst));
         }
     }
-    let reach = Reach::with(cx.module, &CallGraph::compute(cx.module), &cx.ids);
     if faults.is_empty() {
+        let reach = Reach::with(cx.module, &CallGraph::compute(cx.module), &cx.ids);
         uses(cx, &points, &reach, &modes, faults);
     }
-    reach
 }
 
 fn repeats(mode: Mode) -> bool {
@@ -500,8 +505,9 @@ fn uses(
     for (n, point) in points.iter().enumerate() {
         let model = Model(point.word(0));
         let listed = interface_ids(*point);
+        let listed_set: FxHashSet<u32> = listed.iter().copied().collect();
         for variable in reach.variables(n) {
-            if let Err(fault) = used(cx, *variable, model, listed) {
+            if let Err(fault) = used(cx, *variable, model, &listed_set) {
                 faults.push(fault.about(*point));
             }
         }
@@ -549,7 +555,7 @@ fn depth(cx: &Cx<'_>, variables: &[Id], function: u32, modes: &Modes<'_>) -> Che
     )
 }
 
-fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &[u32]) -> Check {
+fn used(cx: &Cx<'_>, variable: Id, model: Model, listed: &FxHashSet<u32>) -> Check {
     let class = cx.value_shape(variable.word()).class;
     let is_io = matches!(class, StorageClass::Input | StorageClass::Output);
     ensure(

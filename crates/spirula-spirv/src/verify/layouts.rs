@@ -29,6 +29,7 @@ struct Matrix {
 #[derive(Default)]
 pub(super) struct Checked {
     free: FxHashSet<u32>,
+    decorated: FxHashSet<(u32, bool)>,
     laid_out: FxHashSet<(u32, Rules, u32, Matrix)>,
     aligns: FxHashMap<(u32, Rules, Matrix), u32>,
 }
@@ -86,7 +87,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, known: &mut Checked) -> Chec
         Rules::Standard
     };
     let walk = Walk { cx, rules };
-    walk.decorated(ty, false, 0)?;
+    walk.decorated(ty, false, known, 0)?;
     walk.fits(ty, 0, Matrix::default(), known, 0)
 }
 
@@ -177,9 +178,9 @@ impl Walk<'_, '_> {
     }
 
     /// Every member has an offset, every array a stride, every matrix both of its.
-    fn decorated(&self, ty: u32, has_matrix: bool, depth: u32) -> Check {
+    fn decorated(&self, ty: u32, has_matrix: bool, known: &mut Checked, depth: u32) -> Check {
         let cx = self.cx;
-        if depth > DEPTH {
+        if depth > DEPTH || !known.decorated.insert((ty, has_matrix)) {
             return Ok(());
         }
         let shape = cx.shape(ty);
@@ -195,7 +196,7 @@ impl Walk<'_, '_> {
                         format!("member {n} of %{ty} has no Offset")
                     })?;
                     let (_, has_matrix) = self.matrix(ty, n);
-                    self.decorated(*member, has_matrix, depth + 1)?;
+                    self.decorated(*member, has_matrix, known, depth + 1)?;
                 }
                 Ok(())
             }
@@ -206,7 +207,7 @@ impl Walk<'_, '_> {
                         || cx.has_decoration(ty, Decoration::ArrayStrideIdEXT),
                     || format!("the array %{ty} has no ArrayStride"),
                 )?;
-                self.decorated(shape.part, has_matrix, depth + 1)
+                self.decorated(shape.part, has_matrix, known, depth + 1)
             }
             Op::TypeMatrix => ensure(Rule::Layout, has_matrix || depth == 0, || {
                 format!("a member with the matrix %{ty} has no MatrixStride, or no order")

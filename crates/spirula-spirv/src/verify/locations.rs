@@ -103,7 +103,7 @@ fn occupy(
     if shape.op == Op::TypeArray {
         let length = cx.inst(ty).map_or(0, |t| t.word(1));
         let length = cx.constant(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
-        let each = consumed(cx, shape.part, 0);
+        let each = cx.shape(shape.part).locations;
         for n in 0..length {
             let at = location.saturating_add(n.saturating_mul(each));
             occupy_one(cx, shape.part, at, component, take)?;
@@ -128,7 +128,7 @@ fn occupy_one(
         let from = location * 4 + component;
         (from, from.saturating_add(components))
     } else {
-        let many = consumed(cx, ty, 0).min(LOCATIONS);
+        let many = cx.shape(ty).locations.min(LOCATIONS);
         (location * 4, (location + many) * 4)
     };
     (from..to).find(|at| !take(*at)).map_or(Ok(()), Err)
@@ -140,28 +140,6 @@ fn components(cx: &Cx<'_>, ty: u32) -> u32 {
     match shape.op {
         Op::TypeInt | Op::TypeFloat => 1 + u32::from(shape.width == 64),
         Op::TypeVector => components(cx, shape.part) * shape.count,
-        _ => 0,
-    }
-}
-
-/// Locations that a type takes.
-fn consumed(cx: &Cx<'_>, ty: u32, depth: u32) -> u32 {
-    let shape = cx.shape(ty);
-    if depth > 64 {
-        return 0;
-    }
-    match shape.op {
-        Op::TypeInt | Op::TypeFloat => 1,
-        Op::TypeVector => 1 + u32::from(cx.shape(shape.part).width == 64 && shape.count > 2),
-        Op::TypeMatrix => consumed(cx, shape.part, depth + 1).saturating_mul(shape.count),
-        Op::TypeArray => {
-            let length = cx.inst(ty).map_or(0, |t| t.word(1));
-            let length = cx.constant(length).unwrap_or(1).min(LOCATIONS.into()) as u32;
-            consumed(cx, shape.part, depth + 1).saturating_mul(length)
-        }
-        Op::TypeStruct => cx.members(ty).iter().fold(0u32, |sum, m| {
-            sum.saturating_add(consumed(cx, *m, depth + 1))
-        }),
         _ => 0,
     }
 }

@@ -1,6 +1,6 @@
 //! Rule 11: variables, pointers, loads and stores.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{Check, Cx, Holds, ensure, fault};
 use super::rules::Rule;
 use super::values;
 use crate::grammar::Op;
@@ -50,34 +50,6 @@ pub(super) fn base(cx: &Cx<'_>, mut pointer: u32) -> u32 {
     pointer
 }
 
-/// Whether a type is, or contains, one that `is` names. Pointers are not followed.
-pub(super) fn contains(
-    cx: &Cx<'_>,
-    ty: u32,
-    is: &dyn Fn(u32, &super::context::Shape) -> bool,
-) -> bool {
-    let mut stack = vec![ty];
-    let mut steps = 0u32;
-    while let Some(ty) = stack.pop() {
-        let shape = cx.shape(ty);
-        if is(ty, &shape) {
-            return true;
-        }
-        steps += 1;
-        if steps > 1 << 16 {
-            return false;
-        }
-        match shape.op {
-            Op::TypeStruct => stack.extend_from_slice(cx.members(ty)),
-            Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector | Op::TypeMatrix => {
-                stack.push(shape.part);
-            }
-            _ => {}
-        }
-    }
-    false
-}
-
 /// Whether an instruction makes a pointer that may be used in logical addressing.
 fn makes_logical_pointer(cx: &Cx<'_>, op: Op) -> bool {
     match op {
@@ -120,6 +92,7 @@ fn pointer(cx: &Cx<'_>, id: u32) -> Result<super::context::Shape, super::context
     Ok(shape)
 }
 
+/// Whether a type is a composite of numbers that the module can only store.
 fn is_small_composite(cx: &Cx<'_>, ty: u32) -> bool {
     !matches!(
         cx.op(ty),
@@ -129,9 +102,7 @@ fn is_small_composite(cx: &Cx<'_>, ty: u32) -> bool {
             | Op::TypeMatrix
             | Op::TypePointer
             | Op::TypeUntypedPointerKHR
-    ) && contains(cx, ty, &|inner, shape| {
-        matches!(shape.op, Op::TypeInt | Op::TypeFloat) && values::is_storage_only(cx, inner)
-    })
+    ) && cx.shape(ty).holds.any(values::storage_only(cx))
 }
 
 fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -148,7 +119,7 @@ fn load(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             )
         },
     )?;
-    let unsized_ = contains(cx, result, &|_, s| s.op == Op::TypeRuntimeArray);
+    let unsized_ = cx.shape(result).holds.any(Holds::RUNTIME_ARRAY);
     ensure(Rule::Memory, !unsized_, || {
         "a runtime array cannot be loaded".to_owned()
     })?;
@@ -203,16 +174,7 @@ fn store(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         )?;
     }
     access(cx, inst, 2, [shape.class, StorageClass(u32::MAX)])?;
-    let opaque = cx.is_vulkan()
-        && contains(cx, object, &|_, s| {
-            matches!(
-                s.op,
-                Op::TypeImage
-                    | Op::TypeSampler
-                    | Op::TypeSampledImage
-                    | Op::TypeAccelerationStructureKHR
-            )
-        });
+    let opaque = cx.is_vulkan() && cx.shape(object).holds.any(Holds::OBJECT);
     ensure(Rule::Memory, !opaque, || {
         "images, samplers and the like cannot be stored".to_owned()
     })

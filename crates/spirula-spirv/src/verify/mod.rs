@@ -181,7 +181,7 @@ fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, u32, u32)) {
 fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
     each(cx.module, |inst, func, block| {
         if inst.op() == Op::TypeForwardPointer {
-            cx.forward_pointers.push(inst.word(0));
+            cx.forward_pointers.insert(inst.word(0));
         }
         let found = cx.define(inst, func, block);
         faults.add(inst, found);

@@ -1,8 +1,7 @@
 //! Rule 11, numbers of 8 and 16 bits: where they may be stored without the capability to compute
 //! with them.
 
-use super::context::{Check, Cx, ensure};
-use super::memory::contains;
+use super::context::{Check, Cx, Holds, ensure};
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, Decoration, StorageClass};
@@ -98,17 +97,13 @@ const ROWS: &[Row] = &[
 
 /// Checks the type of a variable.
 pub(super) fn check(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
-    let has = |op: Op, width: u32| {
-        contains(cx, pointee, &|_, shape| {
-            shape.op == op && shape.width == width && (op == Op::TypeInt || shape.count == 0)
-        })
-    };
+    let holds = cx.shape(pointee).holds;
     let small = |width: u32| match width {
         16 => {
-            !cx.has(Capability::Int16) && has(Op::TypeInt, 16)
-                || !cx.has(Capability::Float16) && has(Op::TypeFloat, 16)
+            !cx.has(Capability::Int16) && holds.any(Holds::INT16)
+                || !cx.has(Capability::Float16) && holds.any(Holds::FLOAT16)
         }
-        _ => !cx.has(Capability::Int8) && has(Op::TypeInt, 8),
+        _ => !cx.has(Capability::Int8) && holds.any(Holds::INT8),
     };
     for width in [16, 8] {
         if cx.op(pointee) != Op::TypePointer && small(width) {

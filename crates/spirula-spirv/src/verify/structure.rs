@@ -12,10 +12,14 @@ use crate::Id;
 use crate::analysis::Tree;
 use crate::grammar::Op;
 use crate::ir::{Inst, switch_cases};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 type Found = Result<(), (Inst, Fault)>;
 
 const NONE: u32 = u32::MAX;
+
+/// A case that was not looked at yet.
+const UNKNOWN: u32 = u32::MAX - 1;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -44,8 +48,12 @@ struct Structure<'f, 'm> {
     tree: Tree,
     post: Tree,
     order: Vec<u32>,
-    /// Whether each block is in the construct that is looked at.
+    /// Number of the walk that each block was seen in last, so that no table is cleared.
     inside: Vec<u32>,
+    seen: Vec<u32>,
+    walk: u32,
+    /// What the cases of the switch that is looked at are known to do.
+    cases: FxHashMap<u32, u32>,
 }
 
 /// Lists of blocks by block.
@@ -194,7 +202,10 @@ impl<'f, 'm> Structure<'f, 'm> {
             tree,
             post,
             order,
-            inside: vec![NONE; blocks],
+            inside: vec![0; blocks],
+            seen: vec![0; blocks],
+            walk: 0,
+            cases: FxHashMap::default(),
         })
     }
 
@@ -301,9 +312,10 @@ impl<'f, 'm> Structure<'f, 'm> {
             Kind::Loop => self.merges[c.header as usize].1,
             _ => NONE,
         };
-        self.inside.fill(NONE);
+        self.walk += 1;
+        let walk = self.walk;
         while let Some(block) = stack.pop() {
-            if self.inside[block as usize] != NONE || !self.tree.is_above(c.header, block) {
+            if self.inside[block as usize] == walk || !self.tree.is_above(c.header, block) {
                 continue;
             }
             let include = match c.kind {
@@ -316,7 +328,7 @@ impl<'f, 'm> Structure<'f, 'm> {
                 }
             };
             if include {
-                self.inside[block as usize] = 0;
+                self.inside[block as usize] = walk;
                 found.push(block);
                 stack.extend_from_slice(self.edges.of(block));
             }
@@ -356,8 +368,13 @@ impl<'f, 'm> Structure<'f, 'm> {
         Ok(())
     }
 
+    /// Whether a block is in the construct that was walked last.
+    fn is_inside(&self, block: u32) -> bool {
+        self.inside[block as usize] == self.walk
+    }
+
     fn block(&self, c: Construct, block: u32) -> Found {
-        let is_inside = |b: u32| self.inside[b as usize] != NONE;
+        let is_inside = |b: u32| self.is_inside(b);
         for &target in self.flow.cfg.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
                 let message = format!(
@@ -400,7 +417,7 @@ impl<'f, 'm> Structure<'f, 'm> {
         }
         for &source in self.flow.cfg.predecessors(continues) {
             if self.is_reachable(source)
-                && self.inside[source as usize] == NONE
+                && !self.is_inside(source)
                 && back[continues as usize] != source
             {
                 let message = format!(
@@ -464,7 +481,7 @@ impl<'f, 'm> Structure<'f, 'm> {
     }
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
-    fn switch(&self, c: Construct) -> Found {
+    fn switch(&mut self, c: Construct) -> Found {
         let cx = self.cx();
         let inst = cx.module.terminator(self.flow.cfg.block(c.header));
         let words = cx.ids.switch_literal_words(inst);
@@ -472,18 +489,17 @@ impl<'f, 'm> Structure<'f, 'm> {
         let mut targets = vec![position(inst.id(1))];
         targets.extend(switch_cases(inst, words).map(|(_, label)| position(label)));
         let default_repeats = targets[1..].contains(&targets[0]);
-        let mut is_case = vec![false; self.flow.cfg.len()];
+        self.cases.clear();
         for target in targets.iter().filter(|t| **t != c.exit) {
-            is_case[*target as usize] = true;
+            self.cases.insert(*target, UNKNOWN);
         }
-        let mut known: Vec<u32> = vec![NONE - 1; self.flow.cfg.len()];
-        let mut fallen = vec![0u32; self.flow.cfg.len()];
+        let mut fallen = FxHashSet::default();
         let mut of_default = NONE;
         for (at, &target) in targets.iter().enumerate() {
             if target == c.exit {
                 continue;
             }
-            if known[target as usize] == NONE - 1 {
+            if self.cases.get(&target) == Some(&UNKNOWN) {
                 if self.is_reachable(target) && !self.tree.is_above(c.header, target) {
                     let message = format!(
                         "the switch does not dominate its case {}",
@@ -491,13 +507,13 @@ impl<'f, 'm> Structure<'f, 'm> {
                     );
                     return Err(self.fault(c.header, message));
                 }
-                let to = self.fall_through(c, target, &is_case)?;
-                known[target as usize] = to;
-                if to != NONE {
-                    fallen[to as usize] += 1;
+                let to = self.fall_through(c, target)?;
+                self.cases.insert(target, to);
+                if to != NONE && !fallen.insert(to) {
+                    return Err(self.fault(to, "several cases fall through to it"));
                 }
             }
-            let mut to = known[target as usize];
+            let mut to = self.cases.get(&target).copied().unwrap_or(NONE);
             if to == targets[0] && !default_repeats {
                 to = of_default;
             }
@@ -521,24 +537,17 @@ impl<'f, 'm> Structure<'f, 'm> {
                 return Err(self.fault(c.header, message));
             }
         }
-        match fallen.iter().position(|n| *n > 1) {
-            Some(block) => Err(self.fault(block as u32, "several cases fall through to it")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The other case that a case goes on to, `NONE` for none.
-    fn fall_through(
-        &self,
-        c: Construct,
-        target: u32,
-        is_case: &[bool],
-    ) -> Result<u32, (Inst, Fault)> {
+    fn fall_through(&mut self, c: Construct, target: u32) -> Result<u32, (Inst, Fault)> {
         let mut found = NONE;
-        let mut seen = vec![false; self.flow.cfg.len()];
+        self.walk += 1;
+        let walk = self.walk;
         let mut stack = vec![target];
         while let Some(block) = stack.pop() {
-            if block == c.exit || std::mem::replace(&mut seen[block as usize], true) {
+            if block == c.exit || std::mem::replace(&mut self.seen[block as usize], walk) == walk {
                 continue;
             }
             let is_own = self.is_reachable(target)
@@ -548,7 +557,7 @@ impl<'f, 'm> Structure<'f, 'm> {
                 stack.extend_from_slice(self.flow.cfg.successors(block));
                 continue;
             }
-            if !is_case[block as usize] {
+            if !self.cases.contains_key(&block) {
                 if self.is_exit(c, block) {
                     continue;
                 }

@@ -11,7 +11,6 @@ use rustc_hash::FxHashSet;
 #[derive(Default)]
 pub(super) struct Declared<'m> {
     seen: FxHashSet<(Op, &'m [u32])>,
-    depths: Vec<(u32, u32)>,
 }
 
 /// Largest numbers of the universal limits (section 2.17).
@@ -28,7 +27,7 @@ impl<'m> Declared<'m> {
         }
         shape(cx, inst)?;
         if inst.op() == Op::TypeStruct {
-            self.nesting(cx, inst)?;
+            nesting(cx, inst)?;
         }
         let may_repeat = matches!(
             inst.op(),
@@ -53,27 +52,17 @@ impl<'m> Declared<'m> {
             || "the same type is declared before".to_owned(),
         )
     }
+}
 
-    fn nesting(&mut self, cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-        let members = inst.operands();
-        ensure(Rule::Limits, members.len() <= MEMBERS, || {
-            format!("{} members; there may be {MEMBERS}", members.len())
-        })?;
-        let below = members
-            .iter()
-            .filter(|m| cx.op(**m) == Op::TypeStruct)
-            .filter_map(|m| {
-                let at = self.depths.binary_search_by_key(m, |d| d.0).ok()?;
-                Some(self.depths[at].1)
-            });
-        let depth = below.max().unwrap_or(0) + 1;
-        let own = inst.words()[0];
-        let at = self.depths.partition_point(|d| d.0 < own);
-        self.depths.insert(at, (own, depth));
-        ensure(Rule::Limits, depth <= NESTING, || {
-            format!("structures nest {depth} deep; they may {NESTING}")
-        })
-    }
+fn nesting(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let members = inst.operands();
+    ensure(Rule::Limits, members.len() <= MEMBERS, || {
+        format!("{} members; there may be {MEMBERS}", members.len())
+    })?;
+    let depth = cx.shape(inst.words()[0]).depth;
+    ensure(Rule::Limits, depth <= NESTING, || {
+        format!("structures nest {depth} deep; they may {NESTING}")
+    })
 }
 
 fn shape(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {

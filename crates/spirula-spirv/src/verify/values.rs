@@ -1,7 +1,7 @@
 //! Rule 10 where a row cannot say it: composites, selection, products, conversions of bits and
 //! pointers.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{Check, Cx, Holds, ensure, fault};
 use super::rules::Rule;
 use super::signatures::{self, parts};
 use crate::grammar::Op;
@@ -320,6 +320,21 @@ pub(super) fn is_storage_only(cx: &Cx<'_>, ty: u32) -> bool {
     }
 }
 
+/// What composites hold that the module can only store.
+pub(super) fn storage_only(cx: &Cx<'_>) -> Holds {
+    let mut found = Holds::NOTHING;
+    if !cx.has(Capability::Int8) {
+        found = found.and(Holds::INT8);
+    }
+    if !cx.has(Capability::Int16) && !cx.has_extension("SPV_AMD_gpu_shader_int16") {
+        found = found.and(Holds::INT16);
+    }
+    if !cx.has(Capability::Float16) && !cx.has_extension("SPV_AMD_gpu_shader_half_float") {
+        found = found.and(Holds::FLOAT16);
+    }
+    found
+}
+
 fn shuffle(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let result = cx.shape(inst.words()[0]);
     let (a, b) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
@@ -458,35 +473,43 @@ fn logical(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     ensure(Rule::Values, result != source, || {
         "the operand is of the result's type; OpCopyObject copies that".to_owned()
     })?;
-    ensure(
-        Rule::Values,
-        matches_logically(cx, result, source, 0),
-        || "the operand does not match the result member by member".to_owned(),
-    )
+    ensure(Rule::Values, matches_logically(cx, result, source), || {
+        "the operand does not match the result member by member".to_owned()
+    })
 }
 
-fn matches_logically(cx: &Cx<'_>, a: u32, b: u32, depth: u32) -> bool {
-    if a == b {
-        return depth > 0;
-    }
-    let (x, y) = (cx.shape(a), cx.shape(b));
-    if x.op != y.op || depth > 255 {
-        return false;
-    }
-    let deeper = |p: u32, q: u32| p == q || matches_logically(cx, p, q, depth + 1);
-    match x.op {
-        Op::TypeArray => {
-            let length = |ty| cx.inst(ty).map_or(0, |t| t.word(1));
-            let (n, m) = (length(a), length(b));
-            (n == m || cx.constant(n).is_some() && cx.constant(n) == cx.constant(m))
-                && deeper(x.part, y.part)
+/// Most pairs of types that are compared; modules with more are taken as they are.
+const PAIRS: u32 = 1 << 14;
+
+fn matches_logically(cx: &Cx<'_>, a: u32, b: u32) -> bool {
+    let mut pairs = 0;
+    let mut stack = vec![(a, b)];
+    while let Some((a, b)) = stack.pop() {
+        pairs += 1;
+        if a == b || pairs > PAIRS {
+            continue;
         }
-        Op::TypeStruct => {
-            let (p, q) = (cx.members(a), cx.members(b));
-            p.len() == q.len() && p.iter().zip(q).all(|(p, q)| deeper(*p, *q))
+        let (x, y) = (cx.shape(a), cx.shape(b));
+        match (x.op, y.op) {
+            (Op::TypeArray, Op::TypeArray) => {
+                let length = |ty| cx.inst(ty).map_or(0, |t| t.word(1));
+                let (n, m) = (length(a), length(b));
+                if n != m && (cx.constant(n).is_none() || cx.constant(n) != cx.constant(m)) {
+                    return false;
+                }
+                stack.push((x.part, y.part));
+            }
+            (Op::TypeStruct, Op::TypeStruct) => {
+                let (p, q) = (cx.members(a), cx.members(b));
+                if p.len() != q.len() {
+                    return false;
+                }
+                stack.extend(p.iter().copied().zip(q.iter().copied()));
+            }
+            _ => return false,
         }
-        _ => false,
     }
+    true
 }
 
 fn is_pointer(op: Op) -> bool {

@@ -1,7 +1,7 @@
 //! Rule 11, variables: their class, type, initialiser and what an environment demands of them.
 
-use super::context::{Check, Cx, ensure, fault};
-use super::memory::{contains, is_pointer};
+use super::context::{Check, Cx, Holds, ensure, fault};
+use super::memory::is_pointer;
 use super::rules::Rule;
 use crate::grammar::Op;
 use crate::grammar::enumerants::{AddressingModel, Capability, Decoration, StorageClass};
@@ -109,32 +109,14 @@ fn booleans(cx: &Cx<'_>, inst: InstRef<'_>, class: StorageClass, pointee: u32) -
     if is_io && cx.has_decoration(inst.words()[1], Decoration::BuiltIn) {
         return Ok(());
     }
-    let found = has_boolean(cx, pointee, is_io, 0);
-    ensure(Rule::Memory, !found, || {
+    let which = if is_io {
+        Holds::PLAIN_BOOL
+    } else {
+        Holds::BOOL
+    };
+    ensure(Rule::Memory, !cx.shape(pointee).holds.any(which), || {
         format!("a boolean cannot stand in the class {class}")
     })
-}
-
-fn has_boolean(cx: &Cx<'_>, ty: u32, skip_built_in: bool, depth: u32) -> bool {
-    let shape = cx.shape(ty);
-    match shape.op {
-        Op::TypeBool => true,
-        Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
-            depth < 256 && has_boolean(cx, shape.part, skip_built_in, depth + 1)
-        }
-        Op::TypeStruct => {
-            let is_built_in = skip_built_in
-                && (0..cx.members(ty).len() as u32)
-                    .any(|n| cx.member_decoration(ty, n, Decoration::BuiltIn).is_some());
-            depth < 256
-                && !is_built_in
-                && cx
-                    .members(ty)
-                    .iter()
-                    .any(|m| has_boolean(cx, *m, skip_built_in, depth + 1))
-        }
-        _ => false,
-    }
 }
 
 /// Pointers in variables are for variable pointers in logical addressing.
@@ -280,12 +262,7 @@ fn matrices_of_groups(cx: &Cx<'_>, class: StorageClass, pointee: u32) -> Check {
     if matches!(class, StorageClass::Function | StorageClass::Private) {
         return Ok(());
     }
-    let found = contains(cx, pointee, &|_, shape| {
-        matches!(
-            shape.op,
-            Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV | Op::TypeVectorIdEXT
-        )
-    });
+    let found = cx.shape(pointee).holds.any(Holds::COOPERATIVE);
     ensure(Rule::Memory, !found, || {
         format!("cooperative matrices cannot stand in the class {class}")
     })
