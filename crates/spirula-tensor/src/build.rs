@@ -57,6 +57,11 @@ impl Builder {
         value
     }
 
+    /// The size of a dimension of parameters that are added afterwards: known with an argument.
+    pub fn size(&mut self) -> Value {
+        self.function.new_value(TensorType::scalar(Scalar::I64))
+    }
+
     /// Adds a result of the function; nothing may be appended afterwards but more results.
     pub fn result(&mut self, value: Value, is_unsigned: bool) {
         self.function.entry.unsigned_results.push(is_unsigned);

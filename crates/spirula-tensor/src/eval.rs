@@ -8,7 +8,7 @@ use crate::ir::{
     Block, Body, Combiner, Constant, Destination, Dim, Function, Node, NodeData, Op, OpKind,
     Reduction, Sort, Structured, TensorType, Value,
 };
-use spirula_program::{Op as ScalarOp, Operator};
+use spirula_program::{Op as ScalarOp, Operator, Scalar};
 use spirula_source::Place;
 use std::fmt;
 use std::rc::Rc;
@@ -63,7 +63,7 @@ pub fn evaluate(
             && known
                 .into_iter()
                 .all(|(a, b)| a.known().is_none() || a == b);
-        if !fits {
+        if !fits || !machine.bind_sizes(ty, &argument.ty) {
             return Err(EvalError::Argument(at));
         }
         machine.values[parameter.index()] = Some(Rc::new(argument));
@@ -89,6 +89,24 @@ impl Machine<'_> {
 
     fn set(&mut self, value: Value, tensor: Tensor) {
         self.values[value.index()] = Some(tensor);
+    }
+
+    /// Sets the sizes that are known with an argument; whether they agree with those that are known
+    /// already.
+    fn bind_sizes(&mut self, ty: &TensorType, argument: &TensorType) -> bool {
+        let mut pairs = ty.shape.iter().zip(sizes(argument));
+        pairs.all(|(dim, size)| {
+            let Dim::Value(value) = dim else { return true };
+            if let Some(known) = &self.values[value.index()] {
+                return known.bits(0) == size;
+            }
+            let known = Constant {
+                ty: TensorType::scalar(Scalar::I64),
+                bytes: size.to_le_bytes().to_vec(),
+            };
+            self.set(*value, Rc::new(known));
+            true
+        })
     }
 
     fn spend(&mut self, work: u64) -> Result<(), EvalError> {
@@ -549,7 +567,7 @@ mod tests {
     use super::*;
     use crate::Builder;
     use crate::ir::{AxisKind, Shape, Yield};
-    use spirula_program::{Literal, Scalar};
+    use spirula_program::Literal;
 
     fn tensor(shape: &[u64], values: &[i32]) -> Constant {
         Constant {

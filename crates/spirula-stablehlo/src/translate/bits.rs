@@ -75,20 +75,20 @@ fn part(c: &mut Calc<'_>, element: Element, bits: Node) -> Node {
 /// `bitcast_convert`
 pub(super) fn bitcast_convert(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let (to, shape) = t.result_type(op, 0)?;
+    let to = t.result_element(op, 0)?;
     let from = operand.element;
-    let mut own = t.shape(&operand);
+    let mut shape = t.shape(&operand);
     let (from_bits, to_bits) = (whole(from), whole(to));
     // The narrower one has a last dimension with the pieces of an element of the wider one.
     let (many, one) = (from_bits.max(to_bits), from_bits.min(to_bits));
     let pieces = Dim::Static(u64::from(many / one));
     let fits = match from_bits.cmp(&to_bits) {
-        std::cmp::Ordering::Equal => own == shape,
+        std::cmp::Ordering::Equal => true,
         std::cmp::Ordering::Greater => {
-            own.push(pieces);
-            own == shape
+            shape.push(pieces);
+            true
         }
-        std::cmp::Ordering::Less => own.pop() == Some(pieces) && own == shape,
+        std::cmp::Ordering::Less => shape.pop() == Some(pieces),
     };
     t.ensure(op, fits && many % one == 0, "has a result of another size")?;
     let result = t.map(&shape, |t, s, point| {

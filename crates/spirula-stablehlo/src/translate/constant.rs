@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::error::Result;
-use super::translator::{Tensor, Translator, tensor_type};
+use super::translator::{Tensor, Translator, static_shape, tensor_type};
 use crate::mlir::{ElementsRef, Op};
 use spirula_program::{Literal, Scalar};
 use spirula_tensor::ir::{Constant, TensorType, Value};
@@ -13,6 +13,7 @@ pub(super) fn elements(t: &mut Translator<'_>, op: Op, name: &str) -> Result<Ten
     let found = module.elements(op, name);
     let found = found.ok_or_else(|| t.unsupported(op, "constant without elements"))?;
     let (element, shape) = tensor_type(module, module.place(op), found.ty)?;
+    let shape = static_shape(&shape).ok_or_else(|| t.dynamic(op))?;
     let stored = element.stored();
     let ty = TensorType {
         element: stored.storage(),
@@ -94,6 +95,29 @@ pub(super) fn scalar_bits(t: &Translator<'_>, op: Op, element: Element) -> Optio
     let is_one = found.splat || t.module.types.elements(found.ty) == Some(1);
     (is_one && width > 0 && width <= Scalar::I64.size() as usize)
         .then(|| (0..parts).map(literal).collect())
+}
+
+/// The numbers of an integer constant of so many elements.
+pub(super) fn scalar_list(
+    t: &Translator<'_>,
+    op: Op,
+    element: Element,
+    count: usize,
+) -> Option<Vec<i64>> {
+    let found = t.module.elements(op, "value")?;
+    let width = match found.splat {
+        true => found.data.len(),
+        false => found.data.len().checked_div(count)?,
+    };
+    let number = |at: usize| {
+        let at = if found.splat { 0 } else { at };
+        let literal = Literal::new(element.storage(), bits(element, &found, width, at));
+        match element.is_unsigned() || element == Element::Bool {
+            true => literal.bits as i64,
+            false => literal.signed(),
+        }
+    };
+    (width <= 8).then(|| (0..count).map(number).collect())
 }
 
 /// `constant`

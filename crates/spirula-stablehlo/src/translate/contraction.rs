@@ -1,5 +1,6 @@
 //! Products: of matrices and tensors, convolutions.
 
+use super::dims::merged;
 use super::error::Result;
 use super::reduction::{counts, windows};
 use super::scalar::Calc;
@@ -52,7 +53,7 @@ pub(super) fn dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let (result, _) = t.result_type(op, 0)?;
+    let result = t.result_element(op, 0)?;
     let shapes = [t.shape(&l), t.shape(&r)];
     let mut s = Structured::default();
     let mut positions: [Vec<Option<Node>>; 2] =
@@ -103,10 +104,15 @@ fn join(
     t.ensure(op, same, "has different numbers of dimensions")?;
     for (l, r) in pairs[0].iter().zip(&pairs[1]) {
         let valid = *l < shapes[0].len() && *r < shapes[1].len();
-        let fits = valid && shapes[0][*l] == shapes[1][*r];
-        let free = fits && positions[0][*l].is_none() && positions[1][*r].is_none();
-        t.ensure(op, free, "has operands of different sizes")?;
-        let index = s.axis(shapes[0][*l], kind);
+        let merged = if valid {
+            merged(shapes[0][*l], shapes[1][*r])
+        } else {
+            None
+        };
+        let free = valid && positions[0][*l].is_none() && positions[1][*r].is_none();
+        let size = merged.filter(|_| free);
+        t.ensure(op, size.is_some(), "has operands of different sizes")?;
+        let index = s.axis(size.unwrap_or(Dim::Static(0)), kind);
         positions[0][*l] = Some(index);
         positions[1][*r] = Some(index);
     }
@@ -139,9 +145,20 @@ fn layout(t: &Translator<'_>, op: Op, names: [&str; 3], rank: usize) -> Result<L
 
 /// `convolution`
 pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    convolved(t, op, None)
+}
+
+/// `dynamic_conv`: the padding is an operand.
+pub(super) fn dynamic_convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let padding = t.numbers(op, 2)?;
+    convolved(t, op, Some(&padding))
+}
+
+/// A convolution, its padding from attributes or as nodes of the sizes' body.
+fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let (result, _) = t.result_type(op, 0)?;
-    let (input, kernel) = (t.sizes(op, &l)?, t.sizes(op, &r)?);
+    let result = t.result_element(op, 0)?;
+    let (input, kernel) = (t.shape(&l), t.sizes(op, &r)?);
     let rank = input.len();
     t.ensure(
         op,
@@ -178,26 +195,31 @@ pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
         ],
         rank,
     )?;
-    let of = |sizes: &[u64], at: &[usize]| at.iter().map(|at| sizes[*at]).collect::<Vec<u64>>();
-    let spatial = (of(&input, &from.spatial), of(&kernel, &by.spatial));
-    let windows = windows(
-        t,
-        op,
-        &spatial.0,
-        &spatial.1,
-        ["lhs_dilation", "rhs_dilation"],
-    )?;
+    let spatial: Vec<Dim> = from.spatial.iter().map(|at| input[*at]).collect();
+    let taps: Vec<u64> = by.spatial.iter().map(|at| kernel[*at]).collect();
+    let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
+    if let Some(padding) = padding {
+        t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
+        for (window, padding) in windows.iter_mut().zip(padding.chunks_exact(2)) {
+            (window.low, window.high) = (padding[0], padding[1]);
+        }
+    }
     let reversal = t.integers_or(op, "window_reversal", windows.len(), 0)?;
     let groups = |name| t.module.integer(op, name).unwrap_or(1).max(1) as u64;
     let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
     let (outputs, inputs) = (kernel[by.second], kernel[by.first]);
-    let fits = input[from.second] == inputs.saturating_mul(features)
-        && input[from.first] % batches == 0
-        && outputs % features == 0
-        && outputs % batches == 0;
+    let batch = match (input[from.first], batches) {
+        (size, 1) => size,
+        (Dim::Static(size), batches) if size.is_multiple_of(batches) => Dim::Static(size / batches),
+        _ => return Err(t.invalid(op, "a convolution has wrong numbers of batches or groups")),
+    };
+    let given = Dim::Static(inputs.saturating_mul(features));
+    let fits = merged(input[from.second], given).is_some()
+        && outputs.is_multiple_of(features)
+        && outputs.is_multiple_of(batches);
     t.ensure(op, fits, "has wrong numbers of features or groups")?;
     let mut shape: Shape = std::iter::repeat_n(Dim::Static(0), rank).collect();
-    shape[to.first] = Dim::Static(input[from.first] / batches);
+    shape[to.first] = batch;
     shape[to.second] = Dim::Static(outputs);
     for (at, size) in to.spatial.iter().zip(counts(t, op, &windows)?) {
         shape[*at] = size;
@@ -211,10 +233,10 @@ pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
         .map(|window| s.axis(Dim::Static(window.size), AxisKind::Reduction))
         .collect();
     let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
-    let mut c = Calc::new(&mut s.body);
-    let mut guard = c.truth(true);
+    let mut guard = Calc::new(&mut s.body).truth(true);
     for (at, window) in windows.iter().enumerate() {
-        let (index, inside) = window.index(&mut c, point[to.spatial[at]], offsets[at]);
+        let (index, inside) = window.index(t, &mut s, point[to.spatial[at]], offsets[at]);
+        let mut c = Calc::new(&mut s.body);
         guard = c.and(guard, inside);
         l_at[from.spatial[at]] = index;
         let last = c.body.i64(window.size as i64 - 1);
@@ -223,19 +245,20 @@ pub(super) fn convolution(t: &mut Translator<'_>, op: Op) -> Result<()> {
             _ => c.sub(last, offsets[at]),
         };
     }
-    let group = |c: &mut Calc<'_>, count: u64, size: u64| {
+    let mut c = Calc::new(&mut s.body);
+    let group = |c: &mut Calc<'_>, count: u64, size: Dim| {
         let by = c.body.i64((outputs / count).max(1) as i64);
         let group = c.op2(Scalar::SDiv, point[to.second], by);
-        let size = c.body.i64(size as i64);
+        let size = c.body.size(size);
         c.mul(group, size)
     };
-    let first = group(&mut c, features, inputs);
+    let first = group(&mut c, features, Dim::Static(inputs));
     l_at[from.second] = if features > 1 {
         c.add(first, feature)
     } else {
         feature
     };
-    let first = group(&mut c, batches, input[from.first] / batches);
+    let first = group(&mut c, batches, batch);
     l_at[from.first] = match batches {
         1 => point[to.first],
         _ => c.add(first, point[to.first]),

@@ -37,6 +37,7 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
         return checked(t, op);
     }
     match target {
+        "shape_assertion" => t.give_items(op, Vec::new()),
         "Sharding"
         | "SPMDFullToShardShape"
         | "SPMDShardToFullShape"
@@ -122,6 +123,7 @@ fn with_parts(items: &[Item], parts: &mut impl Iterator<Item = Value>) -> Vec<It
         Item::Tensor(tensor) => Item::Tensor(Tensor {
             element: tensor.element,
             parts: tensor.parts.iter().filter_map(|_| parts.next()).collect(),
+            followed: None,
         }),
         Item::Tuple(items) => Item::Tuple(with_parts(items, parts)),
         Item::Token => Item::Token,

@@ -88,20 +88,20 @@ pub(super) fn elementwise(
     let module = t.module;
     let operands = t.operands(op)?;
     t.ensure(op, operands.len() == arity, "has too few or many operands")?;
-    let (result, shape) = t.result_type(op, 0)?;
+    let result = t.result_element(op, 0)?;
+    // Conditions and bounds may be one for all elements.
+    let whole = operands
+        .iter()
+        .filter(|operand| !t.shape(operand).is_empty());
+    let whole: Vec<Tensor> = whole.cloned().collect();
+    let shape = t.common_shape(op, &whole)?;
     let tensor = t.map(&shape, |t, s, point| {
         let mut values = Vec::new();
         for operand in &operands {
-            let own = t.shape(operand);
-            let position = match own.is_empty() {
+            let position = match t.shape(operand).is_empty() {
                 true => &[],
                 false => point,
             };
-            t.ensure(
-                op,
-                own.is_empty() || own == shape,
-                "has operands of different shapes",
-            )?;
             values.push(t.read(s, operand, position));
         }
         let call = Call { module, op, result };

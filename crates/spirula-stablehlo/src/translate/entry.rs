@@ -4,7 +4,7 @@ use super::check::Check;
 use super::element::Element;
 use super::error::{Error, Result};
 use super::scalar::{Calc, Val};
-use super::translator::{Item, Tensor, Translator};
+use super::translator::{Declared, Item, Tensor, Translator};
 use crate::mlir::{Module, Op, Value as Mlir};
 use spirula_source::Place;
 use spirula_tensor::ir::{Dim, Function, Shape, Structured, TensorType, Value};
@@ -36,6 +36,15 @@ pub struct Translated {
 /// # Errors
 /// Where the module is not well formed, or uses what is not known.
 pub fn translate(module: &Module, entry: &str) -> Result<Translated> {
+    translate_for(module, entry, &[])
+}
+
+/// The same for arguments of these shapes: dimensions of unknown size have the sizes of the
+/// arguments, as far as shapes are given.
+///
+/// # Errors
+/// As [`translate`]; also where a shape is not one of its parameter.
+pub fn translate_for(module: &Module, entry: &str, shapes: &[Vec<u64>]) -> Result<Translated> {
     let function = module.function(entry);
     let function = function
         .ok_or_else(|| Error::invalid(Place::Unknown, format!("there is no function @{entry}")))?;
@@ -43,7 +52,8 @@ pub fn translate(module: &Module, entry: &str) -> Result<Translated> {
     let body = t.region(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
-        parameters.push(parameter(&mut t, function, at, argument)?);
+        let shape = shapes.get(at).map(|shape| &shape[..]);
+        parameters.push(parameter(&mut t, function, (at, argument), shape)?);
     }
     let results = t.block(body)?;
     let mut interfaces = Vec::new();
@@ -77,8 +87,15 @@ fn interleaved(shape: &Shape) -> Shape {
     shape
 }
 
-fn parameter(t: &mut Translator<'_>, op: Op, at: usize, argument: Mlir) -> Result<Interface> {
-    let (element, shape) = t.tensor_type(op, t.module.type_of(argument))?;
+fn parameter(
+    t: &mut Translator<'_>,
+    op: Op,
+    (at, argument): (usize, Mlir),
+    given: Option<&[u64]>,
+) -> Result<Interface> {
+    let (element, declared) = t.tensor_type(op, t.module.type_of(argument))?;
+    let shape = parameter_shape(t, &declared, given);
+    let shape = shape.ok_or_else(|| t.invalid(op, format!("argument {at} has a wrong shape")))?;
     let name = format!("arg{at}");
     let outside = match element.parts() {
         1 => shape.clone(),
@@ -106,8 +123,29 @@ fn parameter(t: &mut Translator<'_>, op: Op, at: usize, argument: Mlir) -> Resul
         }
     };
     let interface = interface(t, &tensor);
+    let mut tensor = tensor;
+    t.follow_parameter(&mut tensor);
     t.bind(argument, Item::Tensor(tensor));
     Ok(interface)
+}
+
+/// The shape of a parameter: given sizes, or values that are known with the argument.
+fn parameter_shape(
+    t: &mut Translator<'_>,
+    declared: &Declared,
+    given: Option<&[u64]>,
+) -> Option<Shape> {
+    let Some(given) = given else {
+        let size = |size: &Option<u64>| match size {
+            Some(size) => Dim::Static(*size),
+            None => Dim::Value(t.builder.size()),
+        };
+        return Some(declared.iter().map(size).collect());
+    };
+    let mut pairs = declared.iter().zip(given);
+    let fits = pairs.all(|(declared, given)| declared.is_none_or(|size| size == *given));
+    let whole = fits && declared.len() == given.len();
+    whole.then(|| given.iter().map(|size| Dim::Static(*size)).collect())
 }
 
 fn result(t: &mut Translator<'_>, _op: Op, tensor: &Tensor) -> Result<()> {

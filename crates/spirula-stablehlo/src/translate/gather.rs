@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::error::Result;
-use super::movement::clamp;
+use super::movement::{clamp, static_sizes};
 use super::scalar::Calc;
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Attr, Op};
@@ -42,7 +42,7 @@ impl Numbers {
         op: Op,
         attr: Attr,
         names: [&str; 6],
-        (operand, indices, result): (usize, &[u64], usize),
+        (operand, indices, result): (usize, &Shape, usize),
     ) -> Result<Numbers> {
         let list = |at: usize, rank| {
             let found = t.module.field_integers(attr, names[at]);
@@ -60,13 +60,13 @@ impl Numbers {
             index_map: list(4, operand)?,
             vector,
         };
-        let components = indices.get(vector).copied().unwrap_or(1);
+        let components = indices.get(vector).copied().unwrap_or(Dim::Static(1));
         let batch_rank = rank - usize::from(vector < rank);
         let overlaps = numbers
             .collapsed
             .iter()
             .any(|at| numbers.batching.contains(at));
-        let fits = components == numbers.index_map.len() as u64
+        let fits = components == Dim::Static(numbers.index_map.len() as u64)
             && numbers.batching.len() == numbers.indices_batching.len()
             && !numbers.indices_batching.contains(&vector)
             && !overlaps
@@ -133,44 +133,33 @@ impl Numbers {
 /// `gather`
 pub(super) fn gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let slice = t.integers(op, "slice_sizes")?;
+    let slice = static_sizes(t, op, &slice)?;
     gather_by(t, op, &slice)
 }
 
-/// `dynamic_gather` with known slice sizes.
+/// `dynamic_gather`: sizes are an operand.
 pub(super) fn dynamic_gather(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let sizes = t.module.operands(op).get(2).copied();
-    let attr = sizes.and_then(|value| t.module.defining_op(value));
-    let slice = attr.and_then(|constant| t.module.integers(constant, "value"));
-    let slice = slice.ok_or_else(|| t.dynamic(op))?;
+    let slice = t.shape_operand(op, 2)?;
     gather_by(t, op, &slice)
 }
 
-fn gather_by(t: &mut Translator<'_>, op: Op, slice: &[i64]) -> Result<()> {
+fn gather_by(t: &mut Translator<'_>, op: Op, slice: &Shape) -> Result<()> {
     let (operand, indices) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let (_, result) = t.result_type(op, 0)?;
+    let result = t.declared(op, 0)?.1.len();
     let attr = t.module.attribute(op, "dimension_numbers");
     let attr = attr.ok_or_else(|| t.invalid(op, "gather has no dimension numbers"))?;
-    let (sizes, index_sizes) = (t.sizes(op, &operand)?, t.sizes(op, &indices)?);
+    let (sizes, index_sizes) = (t.shape(&operand), t.shape(&indices));
     let is_index = matches!(indices.element, Element::Int { .. });
     t.ensure(op, is_index, "has indices that are no integers")?;
     let rank = sizes.len();
-    let ranks = (rank, &index_sizes[..], result.len());
-    let numbers = Numbers::new(t, op, attr, GATHER, ranks)?;
-    t.ensure(op, slice.len() == rank, "has too few or many sizes")?;
-    let mut greatest = Vec::new();
-    for (size, slice) in sizes.iter().zip(slice) {
-        let rest = u64::try_from(*slice)
-            .ok()
-            .and_then(|slice| size.checked_sub(slice));
-        t.ensure(op, rest.is_some(), "has slices larger than its operand")?;
-        greatest.extend(rest);
-    }
+    let numbers = Numbers::new(t, op, attr, GATHER, (rank, &index_sizes, result))?;
+    t.check_slice(op, &sizes, slice)?;
     let kept = numbers.kept(rank);
-    let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result.len());
+    let shape = gather_shape(&numbers, &kept, slice, &index_sizes, result);
     let tensor = t.map(&shape, |t, s, point| {
         let batch = numbers.batch(point);
         let mut position = numbers.start(t, s, &indices, (&batch, rank), |c, index, at| {
-            clamp(c, index, greatest[at])
+            clamp(c, index, sizes[at], slice[at])
         });
         let mut c = Calc::new(&mut s.body);
         for (from, to) in numbers.offset.iter().zip(&kept) {
@@ -184,8 +173,8 @@ fn gather_by(t: &mut Translator<'_>, op: Op, slice: &[i64]) -> Result<()> {
 fn gather_shape(
     numbers: &Numbers,
     kept: &[usize],
-    slice: &[i64],
-    indices: &[u64],
+    slice: &Shape,
+    indices: &Shape,
     rank: usize,
 ) -> Shape {
     let mut batch = indices.to_vec();
@@ -194,8 +183,8 @@ fn gather_shape(
     }
     let mut batch = batch.into_iter();
     let size = |at: usize| match numbers.offset.iter().position(|offset| *offset == at) {
-        Some(offset) => slice[kept[offset]] as u64,
-        None => batch.next().unwrap_or(0),
+        Some(offset) => slice[kept[offset]],
+        None => batch.next().unwrap_or(Dim::Static(0)),
     };
-    (0..rank).map(size).map(Dim::Static).collect()
+    (0..rank).map(size).collect()
 }

@@ -14,6 +14,7 @@ mod check;
 mod constant;
 mod contraction;
 mod control;
+mod dims;
 mod element;
 mod elementwise;
 mod entry;
@@ -35,5 +36,5 @@ mod translator;
 
 pub use check::{Check, Likeness};
 pub use element::Element;
-pub use entry::{Interface, Translated, translate};
+pub use entry::{Interface, Translated, translate, translate_for};
 pub use error::{Error, Result};

@@ -1,17 +1,26 @@
 //! Operations that move elements: shapes, slices, padding, concatenation.
 
+use super::dims::{merged, merged_shapes};
 use super::element::Element;
 use super::error::Result;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::Op;
-use spirula_program::{Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Dim, Node, Shape, Structured};
+use spirula_program::Op as Scalar;
+use spirula_tensor::ir::{Dim, Node, Shape, Structured, Value};
 
 /// `reshape`
 pub(super) fn reshape(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
     let (_, shape) = t.result_type(op, 0)?;
+    let result = t.reshaped(op, &operand, shape)?;
+    t.give_one(op, result)
+}
+
+/// `dynamic_reshape`
+pub(super) fn dynamic_reshape(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let shape = t.shape_operand(op, 1)?;
     let result = t.reshaped(op, &operand, shape)?;
     t.give_one(op, result)
 }
@@ -25,24 +34,36 @@ impl Translator<'_> {
                 .map(|size| size.map(u128::from))
                 .product::<Option<u128>>()
         };
-        let same = count(&self.shape(operand)) == count(&shape);
+        let counts = (count(&self.shape(operand)), count(&shape));
+        let same = match counts {
+            (Some(before), Some(after)) => before == after,
+            _ => true,
+        };
         self.ensure(op, same, "changes the number of elements")?;
         let parts = operand.parts.iter();
-        Ok(Tensor {
-            element: operand.element,
-            parts: parts
-                .map(|part| self.builder.reshape(*part, shape.clone()))
-                .collect(),
-        })
+        let parts: Vec<Value> = parts
+            .map(|part| self.builder.reshape(*part, shape.clone()))
+            .collect();
+        Ok(Tensor::of(operand.element, &parts))
     }
 }
 
 /// `broadcast_in_dim`
 pub(super) fn broadcast_in_dim(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let operand = t.operand(op, 0)?;
     let (_, shape) = t.result_type(op, 0)?;
+    broadcast_to(t, op, &shape)
+}
+
+/// `dynamic_broadcast_in_dim`
+pub(super) fn dynamic_broadcast_in_dim(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let shape = t.shape_operand(op, 1)?;
+    broadcast_to(t, op, &shape)
+}
+
+fn broadcast_to(t: &mut Translator<'_>, op: Op, shape: &Shape) -> Result<()> {
+    let operand = t.operand(op, 0)?;
     let dimensions = t.integers(op, "broadcast_dimensions")?;
-    let result = t.broadcast(op, &operand, &shape, &dimensions)?;
+    let result = t.broadcast(op, &operand, shape, &dimensions)?;
     t.give_one(op, result)
 }
 
@@ -65,7 +86,7 @@ impl Translator<'_> {
         )?;
         let pairs = own.iter().zip(&dimensions);
         for (size, at) in pairs {
-            let fits = *size == Dim::Static(1) || *size == shape[*at];
+            let fits = *size == Dim::Static(1) || merged(*size, shape[*at]).is_some();
             self.ensure(op, fits, "broadcasts to another size")?;
         }
         if own == *shape && dimensions.is_sorted() {
@@ -74,9 +95,18 @@ impl Translator<'_> {
         self.moved(operand, shape, |c, point| {
             let pairs = own.iter().zip(&dimensions);
             pairs
-                .map(|(size, at)| match *size {
-                    Dim::Static(1) => c.body.i64(0),
-                    _ => point[*at],
+                .map(|(size, at)| {
+                    let zero = c.body.i64(0);
+                    match *size {
+                        Dim::Static(1) => zero,
+                        // It may turn out to be 1.
+                        Dim::Value(_) if *size != shape[*at] => {
+                            let (size, one) = (c.body.size(*size), c.body.i64(1));
+                            let is_one = c.eq(size, one);
+                            c.cond(is_one, zero, point[*at])
+                        }
+                        _ => point[*at],
+                    }
                 })
                 .collect()
         })
@@ -137,9 +167,20 @@ pub(super) fn reverse(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// `iota`
 pub(super) fn iota(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let (element, shape) = t.result_type(op, 0)?;
+    let (_, shape) = t.result_type(op, 0)?;
+    iota_of(t, op, &shape)
+}
+
+/// `dynamic_iota`
+pub(super) fn dynamic_iota(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let shape = t.shape_operand(op, 0)?;
+    iota_of(t, op, &shape)
+}
+
+fn iota_of(t: &mut Translator<'_>, op: Op, shape: &Shape) -> Result<()> {
+    let element = t.result_element(op, 0)?;
     let dimension = t.dimension(op, "iota_dimension", shape.len())?;
-    let result = t.map(&shape, |t, s, point| {
+    let result = t.map(shape, |t, s, point| {
         let index = Val::new(Element::I64, point[dimension]);
         let value = Calc::new(&mut s.body).convert(&index, element);
         value.ok_or_else(|| t.unsupported(op, format!("iota of {element}")))
@@ -150,69 +191,130 @@ pub(super) fn iota(t: &mut Translator<'_>, op: Op) -> Result<()> {
 /// `slice`
 pub(super) fn slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let sizes = t.sizes(op, &operand)?;
+    let own = t.shape(&operand);
     let starts = t.integers(op, "start_indices")?;
     let limits = t.integers(op, "limit_indices")?;
     let strides = t.integers(op, "strides")?;
-    let rank = sizes.len();
+    let rank = own.len();
     let complete = [&starts, &limits, &strides]
         .iter()
         .all(|list| list.len() == rank);
     t.ensure(op, complete, "has too few or many bounds")?;
-    let mut shape = Shape::new();
     for at in 0..rank {
-        let (start, limit, stride) = (starts[at], limits[at], strides[at]);
-        let fits = 0 <= start && start <= limit && limit as u64 <= sizes[at] && stride > 0;
+        let (start, limit) = (starts[at], limits[at]);
+        let inside = own[at].known().is_none_or(|size| limit as u64 <= size);
+        let fits = 0 <= start && start <= limit && inside && strides[at] > 0;
         t.ensure(op, fits, "has bounds outside of its operand")?;
-        shape.push(Dim::Static(
-            ((limit - start) as u64).div_ceil(stride as u64),
-        ));
     }
-    let result = t.moved(&operand, &shape, |c, point| {
-        let strided = |(at, index): (usize, &Node)| {
-            let (stride, start) = (c.body.i64(strides[at]), c.body.i64(starts[at]));
+    let [starts, limits, strides] = [starts, limits, strides].map(|list| t.number_nodes(&list));
+    sliced(t, op, &operand, [&starts, &limits, &strides])
+}
+
+/// `real_dynamic_slice`: bounds are operands.
+pub(super) fn real_dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let (starts, limits) = (t.numbers(op, 1)?, t.numbers(op, 2)?);
+    let strides = t.numbers(op, 3)?;
+    let rank = t.shape(&operand).len();
+    let complete = [&starts, &limits, &strides]
+        .iter()
+        .all(|list| list.len() == rank);
+    t.ensure(op, complete, "has too few or many bounds")?;
+    sliced(t, op, &operand, [&starts, &limits, &strides])
+}
+
+/// The elements between bounds, which are nodes of the sizes' body.
+fn sliced(
+    t: &mut Translator<'_>,
+    op: Op,
+    operand: &Tensor,
+    [starts, limits, strides]: [&[Node]; 3],
+) -> Result<()> {
+    let mut shape = Shape::new();
+    for ((start, limit), stride) in starts.iter().zip(limits).zip(strides) {
+        let size = t.node_by(|c| {
+            let span = c.sub(*limit, *start);
+            let span = c.add(span, *stride);
+            let span = c.plus(span, -1.0);
+            c.op2(Scalar::SDiv, span, *stride)
+        });
+        shape.push(t.dim(size));
+    }
+    let result = t.map(&shape, |t, s, point| {
+        let mut position = Vec::new();
+        for (at, index) in point.iter().enumerate() {
+            let (start, stride) = (t.imported(s, starts[at]), t.imported(s, strides[at]));
+            let mut c = Calc::new(&mut s.body);
             let index = c.mul(*index, stride);
-            c.add(index, start)
-        };
-        point.iter().enumerate().map(strided).collect()
+            position.push(c.add(index, start));
+        }
+        Ok(t.read(s, operand, &position))
     })?;
     t.give_one(op, result)
 }
 
 /// `pad`
 pub(super) fn pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let (operand, padding) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let sizes = t.sizes(op, &operand)?;
-    let rank = sizes.len();
+    let operand = t.operand(op, 0)?;
+    let rank = t.shape(&operand).len();
     let low = t.integers_or(op, "edge_padding_low", rank, 0)?;
     let high = t.integers_or(op, "edge_padding_high", rank, 0)?;
     let interior = t.integers_or(op, "interior_padding", rank, 0)?;
+    let limit = 1 << 40;
+    let is_small = low.iter().chain(&high).all(|n| n.abs() < limit);
+    t.ensure(op, is_small, "pads too much")?;
+    let (low, high) = (t.number_nodes(&low), t.number_nodes(&high));
+    padded(t, op, &low, &high, &interior)
+}
+
+/// `dynamic_pad`
+pub(super) fn dynamic_pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (low, high) = (t.numbers(op, 2)?, t.numbers(op, 3)?);
+    let interior = t.known_numbers(op, 4)?;
+    padded(t, op, &low, &high, &interior)
+}
+
+/// Pads by nodes of the sizes' body.
+fn padded(
+    t: &mut Translator<'_>,
+    op: Op,
+    low: &[Node],
+    high: &[Node],
+    interior: &[i64],
+) -> Result<()> {
+    let (operand, padding) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let own = t.shape(&operand);
+    let rank = own.len();
+    let complete = [low.len(), high.len(), interior.len()] == [rank; 3];
     let is_scalar = t.shape(&padding).is_empty() && padding.element == operand.element;
-    t.ensure(op, is_scalar, "is padded with another type")?;
+    t.ensure(op, complete && is_scalar, "is padded with another type")?;
+    let is_small = interior.iter().all(|n| (0..1 << 20).contains(n))
+        && own
+            .iter()
+            .all(|dim| dim.known().is_none_or(|size| size < 1 << 40));
+    t.ensure(op, is_small, "pads too much")?;
     let mut shape = Shape::new();
-    let mut windows = Vec::new();
     for at in 0..rank {
-        let limit = 1 << 40;
-        let is_small = low[at].abs() < limit && high[at].abs() < limit && sizes[at] < 1 << 40;
-        t.ensure(
-            op,
-            is_small && (0..limit >> 20).contains(&interior[at]),
-            "pads too much",
-        )?;
-        let spread = (sizes[at] as i64 - 1).max(0) * interior[at] + sizes[at] as i64;
-        let size = spread + low[at] + high[at];
-        t.ensure(op, size >= 0, "has a negative size")?;
-        shape.push(Dim::Static(size as u64));
-        windows.push((low[at], interior[at] + 1));
+        let size = t.size(own[at]);
+        let size = t.node_by(|c| {
+            let (zero, by) = (c.body.i64(0), c.body.i64(interior[at]));
+            let gaps = c.plus(size, -1.0);
+            let gaps = c.op2(Scalar::SMax, gaps, zero);
+            let gaps = c.mul(gaps, by);
+            let size = c.add(size, gaps);
+            let size = c.add(size, low[at]);
+            c.add(size, high[at])
+        });
+        shape.push(t.dim(size));
     }
     let result = t.map(&shape, |t, s, point| {
         let mut position = Vec::new();
-        let mut inside = s.body.literal(spirula_program::Literal::new(Ty::Bool, 1));
-        for (at, (low, dilation)) in windows.iter().enumerate() {
+        let mut inside = Calc::new(&mut s.body).truth(true);
+        for (at, dilation) in interior.iter().enumerate() {
+            let low = t.imported(s, low[at]);
             let c = &mut Calc::new(&mut s.body);
-            let offset = c.body.i64(-low);
-            let padded = c.add(point[at], offset);
-            let (index, is_inside) = dilated(c, padded, *dilation, sizes[at]);
+            let place = c.sub(point[at], low);
+            let (index, is_inside) = dilated(c, place, dilation + 1, own[at]);
             position.push(index);
             inside = c.and(inside, is_inside);
         }
@@ -235,9 +337,12 @@ pub(super) fn choose(s: &mut Structured, condition: Node, then: &Val, otherwise:
 
 /// The index that a position has in a dimension whose elements lie `dilation` apart, and whether
 /// there is an element.
-pub(super) fn dilated(c: &mut Calc<'_>, position: Node, dilation: i64, size: u64) -> (Node, Node) {
+pub(super) fn dilated(c: &mut Calc<'_>, position: Node, dilation: i64, size: Dim) -> (Node, Node) {
     let (zero, by) = (c.body.i64(0), c.body.i64(dilation));
-    let end = c.body.i64((size as i64 - 1) * dilation + 1);
+    let size = c.body.size(size);
+    let last = c.plus(size, -1.0);
+    let last = c.mul(last, by);
+    let end = c.plus(last, 1.0);
     let not_before = c.le(zero, position);
     let not_behind = c.lt(position, end);
     let inside = c.and(not_before, not_behind);
@@ -256,35 +361,38 @@ pub(super) fn concatenate(t: &mut Translator<'_>, op: Op) -> Result<()> {
     t.ensure(op, !operands.is_empty(), "has no operands")?;
     let mut shape = t.shape(&operands[0]);
     let dimension = t.dimension(op, "dimension", shape.len())?;
-    let mut starts = Vec::new();
-    let mut total = 0u64;
+    let mut ends = Vec::new();
+    let mut total = t.number_nodes(&[0])[0];
     for operand in &operands {
-        let sizes = t.sizes(op, operand)?;
         let mut own = t.shape(operand);
-        let same_rank = own.len() == shape.len() && operand.element == operands[0].element;
-        t.ensure(op, same_rank, "has operands of different types")?;
+        let same = own.len() == shape.len() && operand.element == operands[0].element;
+        t.ensure(op, same, "has operands of different types")?;
+        let size = t.size(own[dimension]);
         own[dimension] = shape[dimension];
-        t.ensure(op, own == shape, "has operands of different shapes")?;
-        starts.push(total);
-        total = total.saturating_add(sizes[dimension]);
+        let merged = merged_shapes(&shape, &own);
+        t.ensure(op, merged.is_some(), "has operands of different shapes")?;
+        shape = merged.unwrap_or(shape);
+        total = t.node_by(|c| c.add(total, size));
+        ends.push(total);
     }
-    shape[dimension] = Dim::Static(total);
+    shape[dimension] = t.dim(total);
     let result = t.map(&shape, |t, s, point| {
         let mut value: Option<Val> = None;
         // The last operand is what remains; before it stand the others, each with its test.
-        for (operand, start) in operands.iter().zip(&starts).rev() {
+        for (at, operand) in operands.iter().enumerate().rev() {
             if t.shape(operand)[dimension] == Dim::Static(0) {
                 continue;
             }
             let mut position = point.to_vec();
-            let offset = s.body.i64(-(*start as i64));
-            position[dimension] = Calc::new(&mut s.body).add(point[dimension], offset);
+            if at > 0 {
+                let start = t.imported(s, ends[at - 1]);
+                position[dimension] = Calc::new(&mut s.body).sub(point[dimension], start);
+            }
             let element = t.read(s, operand, &position);
             value = Some(match value {
                 None => element,
                 Some(rest) => {
-                    let sizes = t.sizes(op, operand)?;
-                    let end = s.body.i64((*start + sizes[dimension]) as i64);
+                    let end = t.imported(s, ends[at]);
                     let is_before = Calc::new(&mut s.body).lt(point[dimension], end);
                     choose(s, is_before, &element, &rest)
                 }
@@ -299,62 +407,78 @@ pub(super) fn concatenate(t: &mut Translator<'_>, op: Op) -> Result<()> {
 }
 
 impl Translator<'_> {
-    /// Indices of rank 0, brought between 0 and the greatest that each may be.
-    pub fn clamped(
+    /// Indices of rank 0, brought between 0 and the last place of a slice in an operand.
+    fn clamped(
         &self,
         op: Op,
         s: &mut Structured,
         indices: &[Tensor],
-        greatest: &[u64],
+        (sizes, slice): (&Shape, &Shape),
     ) -> Result<Vec<Node>> {
         self.ensure(
             op,
-            indices.len() == greatest.len(),
+            indices.len() == sizes.len(),
             "has too few or many indices",
         )?;
         let mut nodes = Vec::new();
-        for (index, greatest) in indices.iter().zip(greatest) {
+        for (at, index) in indices.iter().enumerate() {
             let is_index = matches!(index.element, Element::Int { .. });
-            self.ensure(
-                op,
-                is_index && self.shape(index).is_empty(),
-                "has an index of rank above 0",
-            )?;
+            let fits = is_index && self.shape(index).is_empty();
+            self.ensure(op, fits, "has an index of rank above 0")?;
             let index = self.read_index(s, index, &[]);
-            nodes.push(clamp(&mut Calc::new(&mut s.body), index, *greatest));
+            nodes.push(clamp(
+                &mut Calc::new(&mut s.body),
+                index,
+                sizes[at],
+                slice[at],
+            ));
         }
         Ok(nodes)
     }
+
+    /// Whether slices may lie in an operand.
+    pub fn check_slice(&self, op: Op, sizes: &Shape, slice: &Shape) -> Result<()> {
+        let fits = sizes.iter().zip(slice).all(|pair| match pair {
+            (Dim::Static(size), Dim::Static(slice)) => slice <= size,
+            _ => true,
+        });
+        let same = sizes.len() == slice.len();
+        self.ensure(op, fits && same, "has a slice larger than its operand")
+    }
 }
 
-/// An index brought between 0 and the greatest that it may be.
-pub(super) fn clamp(c: &mut Calc<'_>, index: Node, greatest: u64) -> Node {
-    if greatest == 0 {
-        return c.body.i64(0);
+/// An index brought between 0 and the last place of a slice.
+pub(super) fn clamp(c: &mut Calc<'_>, index: Node, size: Dim, slice: Dim) -> Node {
+    let zero = c.body.i64(0);
+    let (size, slice) = (c.body.size(size), c.body.size(slice));
+    let greatest = c.sub(size, slice);
+    if greatest == zero {
+        return zero;
     }
-    let (zero, greatest) = (c.body.i64(0), c.body.i64(greatest as i64));
     let index = c.op2(Scalar::SMax, index, zero);
     c.op2(Scalar::SMin, index, greatest)
 }
 
+/// Static sizes of an attribute.
+pub(super) fn static_sizes(t: &Translator<'_>, op: Op, sizes: &[i64]) -> Result<Shape> {
+    t.ensure(
+        op,
+        sizes.iter().all(|size| *size >= 0),
+        "has a negative size",
+    )?;
+    Ok(sizes.iter().map(|size| Dim::Static(*size as u64)).collect())
+}
+
 /// `dynamic_slice`
 pub(super) fn dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let slice = t.integers(op, "slice_sizes")?;
+    let slice = static_sizes(t, op, &slice)?;
     let operands = t.operands(op)?;
     let operand = t.operand(op, 0)?;
-    let sizes = t.sizes(op, &operand)?;
-    let slice = t.integers(op, "slice_sizes")?;
-    t.ensure(op, slice.len() == sizes.len(), "has too few or many sizes")?;
-    let mut greatest = Vec::new();
-    for (size, slice) in sizes.iter().zip(&slice) {
-        let rest = u64::try_from(*slice)
-            .ok()
-            .and_then(|slice| size.checked_sub(slice));
-        t.ensure(op, rest.is_some(), "is larger than its operand")?;
-        greatest.extend(rest);
-    }
-    let shape: Shape = slice.iter().map(|size| Dim::Static(*size as u64)).collect();
-    let result = t.map(&shape, |t, s, point| {
-        let starts = t.clamped(op, s, &operands[1..], &greatest)?;
+    let sizes = t.shape(&operand);
+    t.check_slice(op, &sizes, &slice)?;
+    let result = t.map(&slice, |t, s, point| {
+        let starts = t.clamped(op, s, &operands[1..], (&sizes, &slice))?;
         let mut c = Calc::new(&mut s.body);
         let pairs = point.iter().zip(starts);
         let position: Vec<Node> = pairs.map(|(index, start)| c.add(*index, start)).collect();
@@ -367,16 +491,15 @@ pub(super) fn dynamic_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
 pub(super) fn dynamic_update_slice(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operands = t.operands(op)?;
     let (operand, update) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let (sizes, slice) = (t.sizes(op, &operand)?, t.sizes(op, &update)?);
-    let same = slice.len() == sizes.len() && operand.element == update.element;
-    t.ensure(op, same, "has an update of another type")?;
-    let fits = slice.iter().zip(&sizes).all(|(slice, size)| slice <= size);
-    t.ensure(op, fits, "is larger than its operand")?;
-    let pairs = sizes.iter().zip(&slice);
-    let greatest: Vec<u64> = pairs.map(|(size, slice)| size - slice).collect();
-    let shape = t.shape(&operand);
-    let result = t.map(&shape, |t, s, point| {
-        let starts = t.clamped(op, s, &operands[2..], &greatest)?;
+    let (sizes, slice) = (t.shape(&operand), t.shape(&update));
+    t.check_slice(op, &sizes, &slice)?;
+    t.ensure(
+        op,
+        operand.element == update.element,
+        "has an update of another type",
+    )?;
+    let result = t.map(&sizes, |t, s, point| {
+        let starts = t.clamped(op, s, &operands[2..], (&sizes, &slice))?;
         let mut c = Calc::new(&mut s.body);
         let mut inside = c.truth(true);
         let mut position = Vec::new();
@@ -384,7 +507,7 @@ pub(super) fn dynamic_update_slice(t: &mut Translator<'_>, op: Op) -> Result<()>
             let index = c.sub(point[at], *start);
             position.push(index);
             if slice[at] != sizes[at] {
-                let (zero, end) = (c.body.i64(0), c.body.i64(slice[at] as i64));
+                let (zero, end) = (c.body.i64(0), c.body.size(slice[at]));
                 let (first, last) = (c.le(zero, index), c.lt(index, end));
                 let within = c.and(first, last);
                 inside = c.and(inside, within);

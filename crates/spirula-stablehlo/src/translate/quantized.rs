@@ -107,10 +107,7 @@ impl Translator<'_> {
         let (Element::Quantized { ty, .. }, Element::Float(float)) = (to, tensor.element) else {
             return Err(self.unsupported(op, "kind of quantisation"));
         };
-        let like = Tensor {
-            element: to,
-            parts: tensor.parts.clone(),
-        };
+        let like = Tensor::of(to, &tensor.parts);
         let parameters = self.parameters(op, &like, ty)?;
         let range = self.quantized(ty).map_or((0, 0), |q| (q.min, q.max));
         let shape = self.shape(tensor);
@@ -173,7 +170,7 @@ impl Parameters {
 /// `uniform_quantize`, of real numbers or of numbers quantised otherwise.
 pub(super) fn uniform_quantize(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let (to, _) = t.result_type(op, 0)?;
+    let to = t.result_element(op, 0)?;
     let real = t.dequantized(op, &operand)?;
     let result = t.quantize(op, &real, to)?;
     t.give_one(op, result)

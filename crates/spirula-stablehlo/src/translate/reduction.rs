@@ -1,5 +1,6 @@
 //! Reductions: of dimensions, of windows, and the scatter that reverses those of windows.
 
+use super::dims::merged_shapes;
 use super::element::{Element, native};
 use super::error::Result;
 use super::movement::{choose, dilated};
@@ -89,6 +90,7 @@ fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Ten
     let tensors = results.iter().map(|val| Tensor {
         element: val.element,
         parts: parts.by_ref().take(val.nodes.len()).collect(),
+        followed: None,
     });
     tensors.collect()
 }
@@ -103,10 +105,9 @@ fn inputs(t: &Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, Shape
         "has a wrong number of operands",
     )?;
     let initial = operands.split_off(count);
-    let shape = t.shape(&operands[0]);
-    let same = operands.iter().all(|operand| t.shape(operand) == shape);
+    let shape = t.common_shape(op, &operands)?;
     let scalars = initial.iter().all(|value| t.shape(value).is_empty());
-    t.ensure(op, same && scalars, "has operands of different shapes")?;
+    t.ensure(op, scalars, "has initial values that are no scalars")?;
     Ok((operands, initial, shape))
 }
 
@@ -132,15 +133,15 @@ pub(super) fn reduce(t: &mut Translator<'_>, op: Op) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// Elements of the dimension.
-    pub input: u64,
+    pub input: Dim,
     /// Elements of the window.
     pub size: u64,
     /// From one window to the next.
     pub stride: i64,
-    /// In front of the dimension.
-    pub low: i64,
+    /// In front of the dimension; a node of the sizes' body.
+    pub low: Node,
     /// Behind it.
-    pub high: i64,
+    pub high: Node,
     /// From one element of the dimension to the next.
     pub base_dilation: i64,
     /// From one element of the window to the next.
@@ -149,43 +150,58 @@ pub(super) struct Window {
 
 impl Window {
     /// Number of windows; none where numbers are out of range.
-    pub fn count(&self) -> Option<u64> {
+    pub fn count(&self, t: &mut Translator<'_>) -> Option<Dim> {
         const LIMIT: i64 = 1 << 31;
         let positive = [self.stride, self.base_dilation, self.dilation];
-        let sizes = [self.input as i64, self.size as i64];
+        let size = self.size as i64;
         let in_range = positive.iter().all(|n| (1..LIMIT).contains(n))
-            && sizes.iter().all(|n| (0..LIMIT).contains(n))
-            && self.low.abs() < LIMIT
-            && self.high.abs() < LIMIT;
+            && (0..LIMIT).contains(&size)
+            && self.input.known().is_none_or(|size| size < LIMIT as u64);
         if !in_range {
             return None;
         }
-        let spread = |size: i64, by: i64| if size == 0 { 0 } else { (size - 1) * by + 1 };
-        let padded = self.low + spread(sizes[0], self.base_dilation) + self.high;
-        let window = spread(sizes[1], self.dilation);
-        match padded < window {
-            true => Some(0),
-            false => Some(((padded - window) / self.stride + 1) as u64),
-        }
+        let input = t.size(self.input);
+        let count = t.node_by(|c| {
+            let (zero, by) = (c.body.i64(0), c.body.i64(self.base_dilation));
+            let gaps = c.plus(input, -1.0);
+            let gaps = c.mul(gaps, by);
+            let spread = c.plus(gaps, 1.0);
+            let spread = c.op2(Scalar::SMax, spread, zero);
+            let padded = c.add(spread, self.low);
+            let padded = c.add(padded, self.high);
+            let window = c.body.i64((size - 1) * self.dilation + 1);
+            let (rest, stride) = (c.sub(padded, window), c.body.i64(self.stride));
+            let steps = c.op2(Scalar::SDiv, rest, stride);
+            let count = c.plus(steps, 1.0);
+            c.op2(Scalar::SMax, count, zero)
+        });
+        Some(t.dim(count))
     }
 
     /// The index that an element of a window has in the dimension, and whether there is one.
-    pub fn index(&self, c: &mut Calc<'_>, window: Node, element: Node) -> (Node, Node) {
+    pub fn index(
+        &self,
+        t: &Translator<'_>,
+        s: &mut Structured,
+        window: Node,
+        element: Node,
+    ) -> (Node, Node) {
+        let low = t.imported(s, self.low);
+        let mut c = Calc::new(&mut s.body);
         let (stride, dilation) = (c.body.i64(self.stride), c.body.i64(self.dilation));
         let start = c.mul(window, stride);
         let offset = c.mul(element, dilation);
         let position = c.add(start, offset);
-        let low = c.body.i64(-self.low);
-        let position = c.add(position, low);
-        dilated(c, position, self.base_dilation, self.input)
+        let position = c.sub(position, low);
+        dilated(&mut c, position, self.base_dilation, self.input)
     }
 }
 
 /// Windows over all dimensions, from the attributes that pooling and convolutions share.
 pub(super) fn windows(
-    t: &Translator<'_>,
+    t: &mut Translator<'_>,
     op: Op,
-    input: &[u64],
+    input: &[Dim],
     sizes: &[u64],
     dilations: [&str; 2],
 ) -> Result<Vec<Window>> {
@@ -194,6 +210,9 @@ pub(super) fn windows(
     let base = t.integers_or(op, dilations[0], rank, 1)?;
     let window = t.integers_or(op, dilations[1], rank, 1)?;
     let padding = t.integers_or(op, "padding", 2 * rank, 0)?;
+    let is_small = padding.iter().all(|n| n.abs() < 1 << 31);
+    t.ensure(op, is_small, "pads too much")?;
+    let padding = t.number_nodes(&padding);
     let windows = (0..rank).map(|at| Window {
         input: input[at],
         size: sizes[at],
@@ -218,8 +237,8 @@ fn window_sizes(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<u64>> {
 }
 
 /// Sizes of a tensor of windows.
-pub(super) fn counts(t: &Translator<'_>, op: Op, windows: &[Window]) -> Result<Shape> {
-    let counts = windows.iter().map(|window| window.count().map(Dim::Static));
+pub(super) fn counts(t: &mut Translator<'_>, op: Op, windows: &[Window]) -> Result<Shape> {
+    let counts = windows.iter().map(|window| window.count(t));
     let counts: Option<Shape> = counts.collect();
     counts.ok_or_else(|| t.invalid(op, "a window is out of range"))
 }
@@ -236,7 +255,7 @@ fn window_axes(s: &mut Structured, windows: &[Window]) -> Vec<Node> {
 /// `reduce_window`
 pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let (operands, initial, _) = inputs(t, op)?;
-    let input = t.sizes(op, &operands[0])?;
+    let input = t.shape(&operands[0]);
     let sizes = window_sizes(t, op, input.len())?;
     let windows = windows(
         t,
@@ -249,7 +268,7 @@ pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let mut s = Structured::parallel(&counts(t, op, &windows)?);
     let point = s.point();
     let offsets = window_axes(&mut s, &windows);
-    let (position, inside) = within(&mut s, &windows, &point, &offsets);
+    let (position, inside) = within(t, &mut s, &windows, &point, &offsets);
     let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
     let mut values = Vec::new();
     for (operand, initial) in operands.iter().zip(&initial) {
@@ -263,18 +282,18 @@ pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
 
 /// The position of an element of a window, and whether there is one.
 fn within(
+    t: &Translator<'_>,
     s: &mut Structured,
     windows: &[Window],
     point: &[Node],
     offsets: &[Node],
 ) -> (Vec<Node>, Node) {
-    let mut c = Calc::new(&mut s.body);
-    let mut inside = c.truth(true);
+    let mut inside = Calc::new(&mut s.body).truth(true);
     let mut position = Vec::new();
     for (window, (index, offset)) in windows.iter().zip(point.iter().zip(offsets)) {
-        let (index, is_inside) = window.index(&mut c, *index, *offset);
+        let (index, is_inside) = window.index(t, s, *index, *offset);
         position.push(index);
-        inside = c.and(inside, is_inside);
+        inside = Calc::new(&mut s.body).and(inside, is_inside);
     }
     (position, inside)
 }
@@ -285,21 +304,21 @@ pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operands = t.operands(op)?;
     t.ensure(op, operands.len() == 3, "has a wrong number of operands")?;
     let [operand, source, initial] = [0, 1, 2].map(|at| operands[at].clone());
-    let input = t.sizes(op, &operand)?;
+    let input = t.shape(&operand);
     let sizes = window_sizes(t, op, input.len())?;
     let windows = windows(t, op, &input, &sizes, ["", ""])?;
     let shape = counts(t, op, &windows)?;
-    let fits = shape == t.shape(&source) && t.shape(&initial).is_empty();
+    let fits = merged_shapes(&shape, &t.shape(&source)).is_some() && t.shape(&initial).is_empty();
     t.ensure(op, fits, "has a source of another shape")?;
     let mut s = Structured::parallel(&shape);
     let point = s.point();
     let offsets = window_axes(&mut s, &windows);
-    let (position, inside) = within(&mut s, &windows, &point, &offsets);
+    let (position, inside) = within(t, &mut s, &windows, &point, &offsets);
     let mut c = Calc::new(&mut s.body);
     let none = c.body.i64(-1);
     let mut flat = c.body.i64(0);
     for (index, size) in position.iter().zip(&input) {
-        let size = c.body.i64(*size as i64);
+        let size = c.body.size(*size);
         flat = c.mul(flat, size);
         flat = c.add(flat, *index);
     }
@@ -383,7 +402,7 @@ fn scatter_to(
     positions: &Tensor,
     source: &Tensor,
     initial: &Tensor,
-    sizes: &[u64],
+    sizes: &Shape,
 ) -> Result<()> {
     let element = source.element;
     t.ensure(
@@ -391,8 +410,13 @@ fn scatter_to(
         initial.element == element,
         "has an initial value of another type",
     )?;
-    let count = sizes.iter().product::<u64>();
-    let flat: Shape = [Dim::Static(count)].into_iter().collect();
+    let count = t.dim_by(sizes, |c, sizes| {
+        let one = c.body.i64(1);
+        sizes
+            .iter()
+            .fold(one, |product, size| c.mul(product, *size))
+    });
+    let flat: Shape = [count].into_iter().collect();
     let base = t.broadcast(op, initial, &flat, &[])?;
     let block = t.region(op, 1)?;
     let combiners = super::scatter::part_combiners(t, op, block, element)?;
@@ -412,8 +436,7 @@ fn scatter_to(
     }
     let parts = t.builder.structured(s);
     let scattered = Tensor::of(element, &parts);
-    let shape = sizes.iter().map(|size| Dim::Static(*size)).collect();
-    let result = t.reshaped(op, &scattered, shape)?;
+    let result = t.reshaped(op, &scattered, sizes.clone())?;
     t.give_one(op, result)
 }
 

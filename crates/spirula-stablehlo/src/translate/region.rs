@@ -207,7 +207,7 @@ fn apply(
         return Err(t.unsupported(op, format!("{name} in a region")));
     };
     t.ensure(op, arity == operands.len(), "has too few or many operands")?;
-    let result = t.result_type(op, 0)?.0;
+    let result = t.result_element(op, 0)?;
     let call = Call {
         module: t.module,
         op,

@@ -1,5 +1,6 @@
 //! `scatter`.
 
+use super::dims::merged_shapes;
 use super::element::Element;
 use super::error::Result;
 use super::gather::Numbers;
@@ -7,7 +8,7 @@ use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Block, Op};
-use spirula_tensor::ir::{Body, Combiner, Destination, Node, NodeData, Structured, Yield};
+use spirula_tensor::ir::{Body, Combiner, Destination, Node, NodeData, Shape, Structured, Yield};
 
 /// Names of the fields in the order of [`Numbers`].
 const SCATTER: [&str; 6] = [
@@ -34,24 +35,20 @@ pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let attr = attr.ok_or_else(|| t.invalid(op, "scatter has no dimension numbers"))?;
     let is_index = matches!(indices.element, Element::Int { .. });
     t.ensure(op, is_index, "has indices that are no integers")?;
-    for (input, update) in inputs.iter().zip(updates) {
-        let same = t.shape(input) == t.shape(&inputs[0]) && t.shape(update) == t.shape(&updates[0]);
-        t.ensure(op, same, "has operands of different shapes")?;
-    }
-    let sizes = t.sizes(op, &inputs[0])?;
-    let index_sizes = t.sizes(op, indices)?;
-    let update_sizes = t.sizes(op, &updates[0])?;
-    let rank = sizes.len();
-    let ranks = (rank, &index_sizes[..], update_sizes.len());
+    let rank = t.common_shape(op, inputs)?.len();
+    let index_sizes = t.shape(indices);
+    let update_sizes = t.common_shape(op, updates)?;
+    let ranks = (rank, &index_sizes, update_sizes.len());
     let numbers = Numbers::new(t, op, attr, SCATTER, ranks)?;
-    let mut batch_sizes = index_sizes.clone();
+    let mut batch_sizes = index_sizes.to_vec();
     if numbers.vector < batch_sizes.len() {
         batch_sizes.remove(numbers.vector);
     }
     let others = (0..update_sizes.len()).filter(|at| !numbers.offset.contains(at));
-    let fits = others.map(|at| update_sizes[at]).eq(batch_sizes);
-    t.ensure(op, fits, "has updates of another shape")?;
-    let mut s = Structured::parallel(&t.shape(&updates[0]));
+    let others: Shape = others.map(|at| update_sizes[at]).collect();
+    let fits = merged_shapes(&others, &batch_sizes.into_iter().collect());
+    t.ensure(op, fits.is_some(), "has updates of another shape")?;
+    let mut s = Structured::parallel(&update_sizes);
     let point = s.point();
     let batch = numbers.batch(&point);
     let mut position = numbers.start(t, &mut s, indices, (&batch, rank), |_, index, _| index);
@@ -94,6 +91,7 @@ fn give_scattered(
     let results = inputs.iter().map(|input| Tensor {
         element: input.element,
         parts: parts.by_ref().take(input.parts.len()).collect(),
+        followed: None,
     });
     let results = results.collect();
     t.give(op, results)

@@ -12,9 +12,7 @@ use spirula_tensor::ir::{Body, Combiner, Dim, Sort};
 pub(super) fn sort(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operands = t.operands(op)?;
     t.ensure(op, !operands.is_empty(), "has no operands")?;
-    let shape = t.shape(&operands[0]);
-    let same = operands.iter().all(|operand| t.shape(operand) == shape);
-    t.ensure(op, same, "has operands of different shapes")?;
+    let shape = t.common_shape(op, &operands)?;
     let rank = shape.len() as i64;
     let dimension = t.module.integer(op, "dimension").unwrap_or(-1);
     let dimension = if dimension < 0 {
@@ -70,6 +68,7 @@ fn sorted(t: &mut Translator<'_>, sort: Sort, like: &[Tensor]) -> Vec<Tensor> {
     let results = like.iter().map(|operand| Tensor {
         element: operand.element,
         parts: parts.by_ref().take(operand.parts.len()).collect(),
+        followed: None,
     });
     results.collect()
 }
@@ -78,13 +77,13 @@ fn sorted(t: &mut Translator<'_>, sort: Sort, like: &[Tensor]) -> Vec<Tensor> {
 /// order, NaN above all numbers.
 pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let sizes = t.sizes(op, &operand)?;
-    let k = t.integer(op, "k")?;
-    let rank = sizes.len();
-    let fits = rank > 0 && 0 <= k && k as u64 <= sizes[rank - 1];
-    t.ensure(op, fits, "takes more than there is")?;
     let mut shape = t.shape(&operand);
-    let (index, _) = t.result_type(op, 1)?;
+    let k = t.integer(op, "k")?;
+    let rank = shape.len();
+    let last = shape.last().map(|size| size.known());
+    let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
+    t.ensure(op, fits, "takes more than there is")?;
+    let index = t.result_element(op, 1)?;
     let indices = t.map(&shape, |t, s, point| {
         let value = Val::new(Element::I64, point[rank - 1]);
         let value = Calc::new(&mut s.body).convert(&value, index);

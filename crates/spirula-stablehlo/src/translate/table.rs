@@ -4,7 +4,7 @@
 use super::error::Result;
 use super::translator::Translator;
 use super::{
-    bits, constant, contraction, control, elementwise, fourier, gather, linear, movement,
+    bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
     normalization, quantized, random, reduction, scalar, scatter, sort,
 };
 use crate::mlir::Op;
@@ -23,6 +23,16 @@ static ON_ELEMENTS: &[(&str, Translate)] = &[
     ("iota", movement::iota),
     ("slice", movement::slice),
     ("pad", movement::pad),
+    ("dynamic_reshape", movement::dynamic_reshape),
+    ("chlo.dynamic_reshape", movement::dynamic_reshape),
+    (
+        "dynamic_broadcast_in_dim",
+        movement::dynamic_broadcast_in_dim,
+    ),
+    ("dynamic_iota", movement::dynamic_iota),
+    ("real_dynamic_slice", movement::real_dynamic_slice),
+    ("dynamic_pad", movement::dynamic_pad),
+    ("get_dimension_size", dims::get_dimension_size),
     ("concatenate", movement::concatenate),
     ("dynamic_slice", movement::dynamic_slice),
     ("dynamic_update_slice", movement::dynamic_update_slice),
@@ -62,6 +72,7 @@ static ON_VALUES: &[(&str, Translate)] = &[
     ("dot_general", contraction::dot_general),
     ("dot", contraction::dot),
     ("convolution", contraction::convolution),
+    ("dynamic_conv", contraction::dynamic_convolution),
     ("batch_norm_inference", normalization::inference),
     ("batch_norm_training", normalization::training),
     ("batch_norm_grad", normalization::gradient),

@@ -1,6 +1,7 @@
 //! The state of a translation: the function that grows, and what each value of the module is.
 
 use super::check::Check;
+use super::dims::{Dims, merged, merged_shapes};
 use super::element::Element;
 use super::error::{Error, Result};
 use super::region::Scalars;
@@ -9,13 +10,16 @@ use crate::mlir::{Block, Module, Op, Region, Type, TypeKind, Value as Mlir};
 use smallvec::SmallVec;
 use spirula_source::Place;
 use spirula_tensor::Builder;
-use spirula_tensor::ir::{Dim, Shape, Value};
+use spirula_tensor::ir::{Dim, Node, Shape, Value};
+use std::rc::Rc;
 
 /// A tensor: its element type, and a tensor of the IR for each part.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor {
     pub element: Element,
     pub parts: SmallVec<[Value; 2]>,
+    /// What it holds in symbols, if that is followed.
+    pub followed: Option<Rc<[Node]>>,
 }
 
 impl Tensor {
@@ -29,6 +33,7 @@ impl Tensor {
         Tensor {
             element,
             parts: parts.into(),
+            followed: None,
         }
     }
 
@@ -63,6 +68,9 @@ pub(super) struct Translator<'m> {
     /// Operands of the operation that is translated on real numbers, and whether one is.
     real: Vec<(Mlir, Tensor)>,
     on_real: bool,
+    /// Sizes that are not known yet, and whether the module has any.
+    pub dims: Dims,
+    pub is_dynamic: bool,
     /// What values of regions are within the body that is being made.
     pub scalars: Scalars,
     /// Checks so far, with the tensors that they compare.
@@ -81,6 +89,8 @@ impl<'m> Translator<'m> {
             nested: 0,
             real: Vec::new(),
             on_real: false,
+            dims: Dims::default(),
+            is_dynamic: is_dynamic(module),
             scalars: Scalars::new(module.value_count()),
             checks: Vec::new(),
         }
@@ -190,14 +200,15 @@ impl<'m> Translator<'m> {
                 }
                 _ => {}
             }
-            let found = &self.builder.ty(tensor.part()).shape;
-            let same = declared.0 == tensor.element && declared.1 == *found;
-            if !same {
+            let found = self.shape(&tensor);
+            let shape = refined(&declared.1, &found).filter(|_| declared.0 == tensor.element);
+            let Some(shape) = shape else {
                 let name = self.module.name(op);
                 let found = self.builder.ty(tensor.part());
                 let message = format!("{name} gives {found}, which is not the declared type");
                 return Err(self.invalid(op, message));
-            }
+            };
+            let tensor = self.as_shape(tensor, &shape);
             self.bind(value, Item::Tensor(tensor));
         }
         Ok(())
@@ -208,8 +219,29 @@ impl<'m> Translator<'m> {
         self.give(op, vec![result])
     }
 
-    /// Element type and shape of a type that is a tensor.
-    pub fn tensor_type(&self, op: Op, ty: Type) -> Result<(Element, Shape)> {
+    /// A tensor whose shape is known to be another.
+    pub fn as_shape(&mut self, tensor: Tensor, shape: &Shape) -> Tensor {
+        let parts = tensor.parts.iter();
+        Tensor {
+            parts: parts
+                .map(|part| self.builder.reshape(*part, shape.clone()))
+                .collect(),
+            ..tensor
+        }
+    }
+
+    /// One shape for tensors that have to be of one.
+    pub fn common_shape(&self, op: Op, tensors: &[Tensor]) -> Result<Shape> {
+        let mut shapes = tensors.iter().map(|tensor| self.shape(tensor));
+        let first = shapes.next().unwrap_or_default();
+        let merge = |a: Option<Shape>, b: Shape| a.and_then(|a| merged_shapes(&a, &b));
+        let merged = shapes.fold(Some(first), merge);
+        self.ensure(op, merged.is_some(), "has operands of different shapes")?;
+        Ok(merged.unwrap_or_default())
+    }
+
+    /// Element type and sizes of a type that is a tensor.
+    pub fn tensor_type(&self, op: Op, ty: Type) -> Result<(Element, Declared)> {
         let place = self.module.place(op);
         let (element, shape) = tensor_type(self.module, place, ty)?;
         match self.on_real {
@@ -218,8 +250,20 @@ impl<'m> Translator<'m> {
         }
     }
 
-    /// Element type and shape of a result.
+    /// Element type and shape of a result, which is static.
     pub fn result_type(&self, op: Op, at: usize) -> Result<(Element, Shape)> {
+        let (element, shape) = self.declared(op, at)?;
+        let shape = static_shape(&shape).ok_or_else(|| self.dynamic(op))?;
+        Ok((element, shape))
+    }
+
+    /// Element type of a result.
+    pub fn result_element(&self, op: Op, at: usize) -> Result<Element> {
+        Ok(self.declared(op, at)?.0)
+    }
+
+    /// Element type and sizes of a result as it is declared.
+    pub fn declared(&self, op: Op, at: usize) -> Result<(Element, Declared)> {
         match self.module.results(op).nth(at) {
             Some(value) => self.tensor_type(op, self.module.type_of(value)),
             None => Err(self.invalid(op, format!("{} lacks a result", self.module.name(op)))),
@@ -324,6 +368,7 @@ impl<'m> Translator<'m> {
                 return operands.map(|value| self.item(*op, *value)).collect();
             }
             table::operation(self, *op)?;
+            self.follow(*op);
         }
         let place = module
             .ops(block)
@@ -340,7 +385,9 @@ impl<'m> Translator<'m> {
     /// Translates a block of control flow into one of the IR, its arguments being bound.
     pub fn nested_block(&mut self, block: Block) -> Result<Vec<Item>> {
         self.nested += 1;
+        let mark = self.dims.mark();
         let results = self.block(block);
+        self.dims.forget(mark);
         self.nested -= 1;
         results
     }
@@ -382,7 +429,7 @@ impl<'m> Translator<'m> {
             }
             (TypeKind::Tensor { .. }, Item::Tensor(tensor)) => {
                 let (element, shape) = self.tensor_type(op, ty)?;
-                element == tensor.element && shape == self.shape(tensor)
+                element == tensor.element && refined(&shape, &self.shape(tensor)).is_some()
             }
             (TypeKind::Dialect { .. }, Item::Token) => true,
             _ => false,
@@ -406,22 +453,62 @@ impl<'m> Translator<'m> {
     }
 }
 
-/// Element type and shape of a type that is a tensor.
-pub(super) fn tensor_type(module: &Module, place: Place, ty: Type) -> Result<(Element, Shape)> {
+/// Sizes as a type has them; none is a dynamic one.
+pub(super) type Declared = Vec<Option<u64>>;
+
+/// Element type and sizes of a type that is a tensor.
+pub(super) fn tensor_type(module: &Module, place: Place, ty: Type) -> Result<(Element, Declared)> {
     let TypeKind::Tensor { shape, element, .. } = module.types.kind(ty) else {
         return Err(Error::unsupported(place, "type that is no ranked tensor"));
     };
     let found = Element::of(module, *element);
     let element = found.ok_or_else(|| Error::unsupported(place, "element type"))?;
-    let mut sizes = Shape::new();
-    let mut bytes = 16u64;
-    for dim in shape {
-        let size = dim.ok_or_else(|| Error::unsupported(place, "dynamic dimension"))?;
-        bytes = bytes.saturating_mul(size.max(1));
-        sizes.push(Dim::Static(size));
-    }
+    let sizes = shape.iter().flatten();
+    let bytes = sizes.fold(16u64, |bytes, size| bytes.saturating_mul((*size).max(1)));
     match bytes < 1 << 62 {
-        true => Ok((element, sizes)),
+        true => Ok((element, shape.to_vec())),
         false => Err(Error::invalid(place, "a tensor of 2^58 elements or more")),
     }
 }
+
+/// A declared shape, if it is static.
+pub(super) fn static_shape(declared: &Declared) -> Option<Shape> {
+    declared.iter().map(|size| size.map(Dim::Static)).collect()
+}
+
+/// A shape with the sizes that are declared in place of those that are not known; none where they
+/// differ.
+fn refined(declared: &Declared, found: &Shape) -> Option<Shape> {
+    let pairs = declared.iter().zip(found);
+    let refined = pairs.map(|(declared, found)| match declared {
+        Some(size) => merged(*found, Dim::Static(*size)),
+        None => Some(*found),
+    });
+    let refined = refined.collect::<Option<Shape>>();
+    refined.filter(|_| declared.len() == found.len())
+}
+
+/// Whether any type of a module has a dimension of unknown size, or an operation takes a shape.
+fn is_dynamic(module: &Module) -> bool {
+    let mut types = module.types.all();
+    let has_unknown = types.any(|(_, kind)| match kind {
+        TypeKind::Tensor { shape, .. } => shape.contains(&None),
+        _ => false,
+    });
+    has_unknown
+        || TAKING_SHAPES
+            .iter()
+            .any(|name| module.symbol(name).is_some())
+}
+
+/// Operations with shapes, bounds or padding as operands.
+const TAKING_SHAPES: &[&str] = &[
+    "chlo.dynamic_reshape",
+    "stablehlo.dynamic_broadcast_in_dim",
+    "stablehlo.dynamic_conv",
+    "stablehlo.dynamic_gather",
+    "stablehlo.dynamic_iota",
+    "stablehlo.dynamic_pad",
+    "stablehlo.dynamic_reshape",
+    "stablehlo.real_dynamic_slice",
+];

@@ -10,7 +10,8 @@ use std::fmt;
 pub enum Dim {
     /// Known when compiled.
     Static(u64),
-    /// The value of a tensor of rank 0 with an `i64`, known when run.
+    /// The value of a tensor of rank 0 with an `i64`, known when run. In the type of a parameter
+    /// it may be a value that nothing computes: the argument's size is what it is then.
     Value(Value),
 }
 

@@ -1,0 +1,272 @@
+//! Sizes that are known when the program runs.
+//!
+//! Programs compute shapes with tensors: sizes of dimensions are added, put together, and given to
+//! operations as shapes. What small tensors of integers hold is therefore followed in symbols, as
+//! nodes of one body over the sizes of the parameters. Equal sizes become equal nodes; a size that
+//! turns out to be a number is static.
+
+use super::constant::scalar_list;
+use super::element::Element;
+use super::error::Result;
+use super::scalar::{Calc, Call, Val, function};
+use super::table::plain_name;
+use super::translator::{Item, Tensor, Translator};
+use crate::mlir::Op;
+use spirula_program::Scalar;
+use spirula_tensor::ir::{Body, Dim, Node, NodeData, Shape, Structured, Value};
+use std::rc::Rc;
+
+/// Most elements of a tensor that is followed.
+const FOLLOWED: usize = 64;
+
+/// The sizes of a function.
+#[derive(Debug, Default)]
+pub(super) struct Dims {
+    body: Body,
+    /// The tensors that hold nodes which are no size of a parameter.
+    made: Vec<(Node, Value)>,
+}
+
+impl Dims {
+    /// Number of tensors made so far.
+    pub fn mark(&self) -> usize {
+        self.made.len()
+    }
+
+    /// Forgets tensors that were made in a block that is closed.
+    pub fn forget(&mut self, mark: usize) {
+        self.made.truncate(mark);
+    }
+}
+
+/// One size for two that have to be equal; none where they cannot be.
+pub(super) fn merged(a: Dim, b: Dim) -> Option<Dim> {
+    match (a, b) {
+        (Dim::Static(x), Dim::Static(y)) => (x == y).then_some(a),
+        (Dim::Value(_), Dim::Static(_)) => Some(b),
+        _ => Some(a),
+    }
+}
+
+/// One shape for two that have to be equal; none where they cannot be.
+pub(super) fn merged_shapes(a: &Shape, b: &Shape) -> Option<Shape> {
+    let pairs = a.iter().zip(b);
+    let merged = pairs
+        .map(|(a, b)| merged(*a, *b))
+        .collect::<Option<Shape>>();
+    merged.filter(|_| a.len() == b.len())
+}
+
+impl Translator<'_> {
+    /// A size as a node of the sizes' body.
+    pub fn size(&mut self, dim: Dim) -> Node {
+        self.dims.body.size(dim)
+    }
+
+    /// A size computed from sizes.
+    pub fn dim_by(
+        &mut self,
+        sizes: &[Dim],
+        compute: impl FnOnce(&mut Calc<'_>, &[Node]) -> Node,
+    ) -> Dim {
+        let nodes: Vec<Node> = sizes.iter().map(|dim| self.dims.body.size(*dim)).collect();
+        let node = compute(&mut Calc::new(&mut self.dims.body), &nodes);
+        self.dim(node)
+    }
+
+    /// The size that a node of the sizes' body is.
+    pub fn dim(&mut self, node: Node) -> Dim {
+        if let Some(literal) = self.dims.body.as_literal(node) {
+            return Dim::Static(literal.signed().max(0) as u64);
+        }
+        if let NodeData::Size(value) = self.dims.body.node(node) {
+            return Dim::Value(*value);
+        }
+        let made = self.dims.made.iter().find(|(of, _)| *of == node);
+        if let Some((_, value)) = made {
+            return Dim::Value(*value);
+        }
+        let mut s = Structured::default();
+        let copy = s.body.import(&self.dims.body, &[node], |_, _, _| None);
+        s.give(copy[0]);
+        let value = self.builder.structured(s)[0];
+        self.dims.made.push((node, value));
+        Dim::Value(value)
+    }
+
+    /// A node of the sizes' body in the body of an operation.
+    pub fn imported(&self, s: &mut Structured, node: Node) -> Node {
+        s.body.import(&self.dims.body, &[node], |_, _, _| None)[0]
+    }
+
+    /// What an operand holds, if that is followed.
+    pub fn numbers(&self, op: Op, at: usize) -> Result<Rc<[Node]>> {
+        let nodes = self.operand(op, at)?.followed;
+        nodes.ok_or_else(|| self.unsupported(op, "shape that depends on elements"))
+    }
+
+    /// What an operand holds, if that is known.
+    pub fn known_numbers(&self, op: Op, at: usize) -> Result<Vec<i64>> {
+        let nodes = self.numbers(op, at)?;
+        let literal = |node: &Node| Some(self.dims.body.as_literal(*node)?.signed());
+        let numbers: Option<Vec<i64>> = nodes.iter().map(literal).collect();
+        numbers.ok_or_else(|| self.dynamic(op))
+    }
+
+    /// Numbers as nodes of the sizes' body.
+    pub fn number_nodes(&mut self, numbers: &[i64]) -> Vec<Node> {
+        let all = numbers.iter();
+        all.map(|number| self.dims.body.i64(*number)).collect()
+    }
+
+    /// A node computed from nodes of the sizes' body.
+    pub fn node_by<T>(&mut self, compute: impl FnOnce(&mut Calc<'_>) -> T) -> T {
+        compute(&mut Calc::new(&mut self.dims.body))
+    }
+
+    /// What an integer parameter holds, if that may be a size.
+    pub fn follow_parameter(&mut self, tensor: &mut Tensor) {
+        let count = self.builder.ty(tensor.part()).elements();
+        let count = count.filter(|count| *count as usize <= FOLLOWED && self.is_dynamic);
+        let (Element::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
+            return;
+        };
+        let rank = self.builder.ty(tensor.part()).rank();
+        if rank > 1 {
+            return;
+        }
+        let nodes = (0..count).map(|at| {
+            let mut position = Vec::new();
+            if rank == 1 {
+                position.push(self.dims.body.i64(at as i64));
+            }
+            let ty = tensor.element.storage();
+            let element = self.dims.body.element(tensor.parts[0], ty, &position);
+            Calc::new(&mut self.dims.body).resize(Scalar::I64, signed, element)
+        });
+        tensor.followed = Some(nodes.collect());
+    }
+
+    /// The shape that an operand holds.
+    pub fn shape_operand(&mut self, op: Op, at: usize) -> Result<Shape> {
+        let nodes = self.numbers(op, at)?;
+        Ok(nodes.iter().map(|node| self.dim(*node)).collect())
+    }
+
+    /// Follows what the results of an operation hold, if they are small and of integers.
+    pub fn follow(&mut self, op: Op) {
+        let Some(result) = self.module.results(op).next() else {
+            return;
+        };
+        let Ok(Item::Tensor(mut tensor)) = self.item(op, result) else {
+            return;
+        };
+        let is_followed = matches!(tensor.element, Element::Int { .. } | Element::Bool);
+        if tensor.followed.is_some() || !is_followed || !self.is_dynamic {
+            return;
+        }
+        let count = self.builder.ty(tensor.part()).elements();
+        if count.is_none_or(|count| count as usize > FOLLOWED) {
+            return;
+        }
+        if let Some(nodes) = self.held(op, &tensor, count.unwrap_or(0) as usize) {
+            tensor.followed = Some(Rc::from(nodes));
+            self.bind(result, Item::Tensor(tensor));
+        }
+    }
+
+    /// What a result holds, if it can be followed.
+    fn held(&mut self, op: Op, result: &Tensor, count: usize) -> Option<Vec<Node>> {
+        let name = plain_name(self.module.name(op));
+        if name == "constant" {
+            let numbers = scalar_list(self, op, result.element, count)?;
+            let numbers = numbers.into_iter().map(|number| match result.element {
+                Element::Bool => Calc::new(&mut self.dims.body).truth(number != 0),
+                _ => self.dims.body.i64(number),
+            });
+            return Some(numbers.collect());
+        }
+        let module = self.module;
+        let operands = module.operands(op).iter();
+        let operands: Vec<Rc<[Node]>> = operands
+            .map(|value| self.tensor(op, *value).ok()?.followed)
+            .collect::<Option<_>>()?;
+        match name {
+            "reshape" => Some(operands.first()?.to_vec()),
+            "concatenate" if self.shape(result).len() == 1 => Some(operands.concat()),
+            "broadcast_in_dim" | "broadcast" => match operands.first()?.len() {
+                1 => Some(vec![operands[0][0]; count]),
+                same if same == count => Some(operands[0].to_vec()),
+                _ => None,
+            },
+            "slice" if self.shape(result).len() == 1 => {
+                let start = *module.integers(op, "start_indices")?.first()?;
+                let stride = *module.integers(op, "strides")?.first()?;
+                let at = |index: usize| usize::try_from(start + index as i64 * stride).ok();
+                let nodes = (0..count).map(|index| operands.first()?.get(at(index)?).copied());
+                nodes.collect()
+            }
+            _ => {
+                let (arity, function) = function(name)?;
+                let element = |index: usize| {
+                    let result =
+                        self.symbol(op, function, arity, &operands, index, result.element)?;
+                    Some(result.node())
+                };
+                let mut element = element;
+                (0..count).map(&mut element).collect()
+            }
+        }
+    }
+
+    /// An element of the result of an operation on symbols; numbers are `i64`s here, whatever their
+    /// type, since sizes are far from the ends of all types.
+    fn symbol(
+        &mut self,
+        op: Op,
+        function: super::scalar::Function,
+        arity: usize,
+        operands: &[Rc<[Node]>],
+        index: usize,
+        result: Element,
+    ) -> Option<Val> {
+        let body = &self.dims.body;
+        let element = |nodes: &Rc<[Node]>| {
+            let at = if nodes.len() == 1 { 0 } else { index };
+            let node = *nodes.get(at)?;
+            let element = match body.ty(node) {
+                Scalar::Bool => Element::Bool,
+                _ => Element::I64,
+            };
+            Some(Val::new(element, node))
+        };
+        let values: Vec<Val> = operands.iter().map(element).collect::<Option<_>>()?;
+        let call = Call {
+            module: self.module,
+            op,
+            result: if result == Element::Bool {
+                Element::Bool
+            } else {
+                Element::I64
+            },
+        };
+        let value = function(&mut Calc::new(&mut self.dims.body), &call, &values)?;
+        (values.len() == arity).then_some(value)
+    }
+}
+
+/// `get_dimension_size`
+pub(super) fn get_dimension_size(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operand = t.operand(op, 0)?;
+    let shape = t.shape(&operand);
+    let dimension = t.dimension(op, "dimension", shape.len())?;
+    let element = t.result_element(op, 0)?;
+    let mut result = t.map(&Shape::new(), |t, s, _| {
+        let size = Val::new(Element::I64, s.body.size(shape[dimension]));
+        let converted = Calc::new(&mut s.body).convert(&size, element);
+        converted.ok_or_else(|| t.unsupported(op, "type of a size"))
+    })?;
+    let node = t.size(shape[dimension]);
+    result.followed = Some(Rc::from([node]));
+    t.give_one(op, result)
+}
