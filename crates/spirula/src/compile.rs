@@ -158,8 +158,8 @@ pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
             let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
             Ok(Input::Llvm(kind, Box::new(module)))
         }
-        InputKind::Mlir => {
-            let module = mlir::parse(bytes).map_err(CompileError::read)?;
+        InputKind::MlirText | InputKind::MlirBytecode => {
+            let module = spirula_stablehlo::read(bytes).map_err(CompileError::read)?;
             let faults = spirula_stablehlo::verify(&module);
             if !faults.is_empty() {
                 return Err(CompileError::all(Stage::Read, faults));

@@ -18,7 +18,9 @@ pub enum InputKind {
     /// LLVM IR as text.
     LlvmText,
     /// MLIR as text, of which StableHLO is accepted.
-    Mlir,
+    MlirText,
+    /// MLIR bytecode, of which StableHLO and its portable artifacts are accepted.
+    MlirBytecode,
     /// The text form of the imperative IR.
     Kernels,
     /// The imperative form that Futhark's compiler prints.
@@ -33,7 +35,8 @@ impl InputKind {
             InputKind::SpirvText => "SPIR-V assembly",
             InputKind::LlvmBitcode => "LLVM bitcode",
             InputKind::LlvmText => "LLVM IR",
-            InputKind::Mlir => "MLIR",
+            InputKind::MlirText => "MLIR",
+            InputKind::MlirBytecode => "MLIR bytecode",
             InputKind::Kernels => "kernel text",
             InputKind::Futhark => "Futhark's printed form",
         }
@@ -46,6 +49,7 @@ const BINARIES: &[(&[u8], InputKind)] = &[
     (b"\x07\x23\x02\x03", InputKind::SpirvBinary),
     (b"BC\xc0\xde", InputKind::LlvmBitcode),
     (b"\xde\xc0\x17\x0b", InputKind::LlvmBitcode),
+    (b"ML\xefR", InputKind::MlirBytecode),
 ];
 
 const FROM_C: &str = "compile it to LLVM IR first: clang -c -x cl -target spir64-unknown-unknown \
@@ -68,11 +72,6 @@ const FOREIGN: &[(&[u8], &str, &str)] = &[
         b"\x10\xff\x10\xad",
         "a package of device code",
         "take the module out of it with clang-offload-packager",
-    ),
-    (
-        b"ML\xefR",
-        "MLIR bytecode",
-        "print it as text first, with stablehlo-translate --deserialize",
     ),
     (
         b"DXBC",
@@ -204,7 +203,7 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
 }
 
 const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitcode or text), \
-                        StableHLO as MLIR text, kernel text and Futhark's printed form";
+                        StableHLO (MLIR text or bytecode), kernel text and Futhark's printed form";
 
 fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
     Diagnostic::error(place, format!("the input is {name}, which is not accepted"))
@@ -235,7 +234,7 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
             comment = Some(InputKind::LlvmText);
         }
         if line.starts_with("//") {
-            comment = comment.or(Some(InputKind::Mlir));
+            comment = comment.or(Some(InputKind::MlirText));
         }
         if line.is_empty() || line.starts_with(';') || line.starts_with("//") {
             continue;
@@ -250,7 +249,7 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
             return Ok(InputKind::Kernels);
         }
         if is_mlir_line(line) {
-            return Ok(InputKind::Mlir);
+            return Ok(InputKind::MlirText);
         }
         let foreign = FOREIGN_LINES
             .iter()
@@ -317,6 +316,7 @@ mod tests {
             (b"\x07\x23\x02\x03", InputKind::SpirvBinary),
             (b"BC\xc0\xde....", InputKind::LlvmBitcode),
             (b"\xde\xc0\x17\x0b", InputKind::LlvmBitcode),
+            (b"ML\xefR\x0d", InputKind::MlirBytecode),
             (
                 b"; comment\n\n  OpCapability Shader\n",
                 InputKind::SpirvText,
@@ -332,11 +332,11 @@ mod tests {
                 InputKind::LlvmText,
             ),
             (b"module asm \"x\"\ndeclare void @f()", InputKind::LlvmText),
-            (b"// RUN: x\n\nmodule @m {\n}", InputKind::Mlir),
-            (b"#loc = loc(unknown)\n", InputKind::Mlir),
-            (b"!t = tensor<2xf32>\n", InputKind::Mlir),
-            (b"\"builtin.module\"() ({\n", InputKind::Mlir),
-            (b"// nothing\n", InputKind::Mlir),
+            (b"// RUN: x\n\nmodule @m {\n}", InputKind::MlirText),
+            (b"#loc = loc(unknown)\n", InputKind::MlirText),
+            (b"!t = tensor<2xf32>\n", InputKind::MlirText),
+            (b"\"builtin.module\"() ({\n", InputKind::MlirText),
+            (b"// nothing\n", InputKind::MlirText),
             (b"!llvm.ident = !{!0}\n", InputKind::LlvmText),
             (b"; sums\nglobal %x: i32\n", InputKind::Kernels),
             (b"function @f() -> () {\n}\n", InputKind::Kernels),
@@ -356,7 +356,6 @@ mod tests {
             (b"__kernel void f() {}", "OpenCL C"),
             (b"// x\nkernel void f() {}", "OpenCL C"),
             (b"#version 450", "GLSL"),
-            (b"ML\xefR", "MLIR bytecode"),
             (b"\x00\x01\x02\x03", "binary"),
             (b"\xffabc\xfe", "binary"),
             (b"hello", "no known language"),

@@ -26,7 +26,7 @@ fn things_that_are_no_modules() {
         (b"\x7fELF\x02\x01\x01", "ELF object"),
         (b"__kernel void f(global int *x) {}", "OpenCL C"),
         (b"module {\n", "<stdin>:2:1"),
-        (b"ML\xefR\x0d", "MLIR bytecode"),
+        (b"ML\xefR\x0d", "error"),
         (b"#version 450\n", "GLSL"),
         (b"\0\0\0\0", "no known kind of module"),
         (b"BC\xc0\xde", "error"),

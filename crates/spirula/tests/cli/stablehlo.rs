@@ -111,12 +111,12 @@ fn modules_without_anything_to_run_are_read() {
 }
 
 #[test]
-fn bytecode_is_told_apart() {
+fn damaged_bytecode_fails() {
     let scratch = Scratch::new();
     scratch.file("m/a.mlirbc", b"ML\xefR\x0dStableHLO_v1.0.0\0");
     let told = lines(&scratch.text("m"));
-    let missing = "UNSUPPORTED 1: the input is MLIR bytecode, which is not accepted: m/a.mlirbc";
-    assert_eq!(told, [missing, "0 passed, 0 failed, 1 unsupported"]);
+    assert!(told[0].starts_with("FAILED m/a.mlirbc: "), "{told:?}");
+    spirula(&["info", &scratch.text("m/a.mlirbc")]).fails(1, "error");
 }
 
 #[test]
