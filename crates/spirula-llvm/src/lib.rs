@@ -20,4 +20,4 @@ mod verify;
 pub(crate) use error::{Error, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};
 pub use text::print;
-pub use translate::{Extensions, Options, translate};
+pub use translate::{Extensions, Options, reference, translate};

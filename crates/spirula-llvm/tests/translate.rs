@@ -53,6 +53,15 @@ fn files_give_what_stands_beside_them() {
     expected.finish();
 }
 
+/// The page is what the tables say.
+#[test]
+fn the_reference_is_up_to_date() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/llvm-reference.md");
+    let mut expected = Expected::new();
+    expected.compare(&page, &spirula_llvm::reference());
+    expected.finish();
+}
+
 /// What a text becomes under options: its extensions, or what was refused.
 fn extensions(text: &str, options: &Options) -> Result<Vec<String>, String> {
     let module = read(text.as_bytes()).expect("the text is sound");

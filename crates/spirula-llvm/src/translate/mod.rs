@@ -17,6 +17,7 @@
 //! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
+//! | `reference` | the page of what is translated |
 //! | `capabilities`, `extensions` | what the finished module has to declare, and may |
 //!
 //! Invariants: every local is translated before its uses, as blocks are taken in reverse
@@ -42,9 +43,11 @@ mod intrinsics;
 mod legalise;
 mod metadata;
 mod opaque;
+mod reference;
 mod refusal;
 mod translator;
 mod types;
 
 pub use extensions::Extensions;
+pub use reference::reference;
 pub use translator::{Options, translate};

@@ -27,3 +27,10 @@ define spir_func <4 x bfloat> @vectors(<4 x bfloat> %v, ptr addrspace(1) %p) {
 }
 
 declare bfloat @llvm.sqrt.bf16(bfloat)
+
+define spir_func bfloat @builtins(bfloat %a, bfloat %b) {
+  %c = call spir_func bfloat @_Z4fmaxDF16bDF16b(bfloat %a, bfloat %b)
+  ret bfloat %c
+}
+
+declare spir_func bfloat @_Z4fmaxDF16bDF16b(bfloat, bfloat)

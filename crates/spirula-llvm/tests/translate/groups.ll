@@ -41,3 +41,23 @@ declare spir_func <4 x i8> @_Z16__spirv_IsFiniteIDv4_aDv4_fET_T0_(<4 x float>)
 declare spir_func i32 @_Z11bit_reversei(i32)
 declare spir_func i32 @_Z15bitfield_insertiijj(i32, i32, i32, i32)
 declare spir_func zeroext i16 @_Z32intel_convert_bfloat16_as_ushortf(float)
+
+define spir_func i32 @more(i32 %a, i32 %b, <4 x i8> %v, float %f) {
+  call spir_func void @_Z31intel_work_group_barrier_arrivej(i32 1)
+  call spir_func void @_Z29intel_work_group_barrier_waitj12memory_scope(i32 1, i32 1)
+  %1 = call spir_func i32 @_Z20dot_4x8packed_us_intjj(i32 %a, i32 %b)
+  %2 = call spir_func i32 @_Z29dot_acc_sat_4x8packed_uu_uintjjj(i32 %a, i32 %b, i32 %1)
+  %3 = call spir_func i32 @_Z3dotDv4_cS_(<4 x i8> %v, <4 x i8> %v)
+  %4 = call spir_func float @_Z35intel_round_as_tensor_float32_floatf(float %f)
+  %5 = call spir_func i64 @_Z17clock_read_devicev()
+  %6 = add i32 %2, %3
+  ret i32 %6
+}
+
+declare spir_func void @_Z31intel_work_group_barrier_arrivej(i32)
+declare spir_func void @_Z29intel_work_group_barrier_waitj12memory_scope(i32, i32)
+declare spir_func i32 @_Z20dot_4x8packed_us_intjj(i32, i32)
+declare spir_func i32 @_Z29dot_acc_sat_4x8packed_uu_uintjjj(i32, i32, i32)
+declare spir_func i32 @_Z3dotDv4_cS_(<4 x i8>, <4 x i8>)
+declare spir_func float @_Z35intel_round_as_tensor_float32_floatf(float)
+declare spir_func i64 @_Z17clock_read_devicev()

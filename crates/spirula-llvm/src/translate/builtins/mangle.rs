@@ -17,6 +17,8 @@ pub(crate) enum Base<'a> {
     Int(u32, bool),
     /// Width in bits.
     Float(u32),
+    /// A float of 16 bits with eight for the exponent.
+    Brain,
     /// A type by its name, such as `ocl_event`.
     Named(&'a str),
     /// Anything else, such as a pointer to a pointer.
@@ -44,7 +46,7 @@ impl Param<'_> {
 
     /// Whether the type is a float, or a vector of or a pointer to such.
     pub(crate) fn is_float(&self) -> bool {
-        matches!(self.base, Base::Float(_))
+        matches!(self.base, Base::Float(_) | Base::Brain)
     }
 }
 
@@ -207,6 +209,9 @@ impl<'a> Parser<'a> {
     }
 
     fn builtin(&mut self) -> Option<Base<'a>> {
+        if self.eat("DF16b") {
+            return Some(Base::Brain);
+        }
         if self.eat("DF16_") || self.eat("Dh") {
             return Some(Base::Float(16));
         }

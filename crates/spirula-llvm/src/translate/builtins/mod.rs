@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use std::rc::Rc;
-pub(super) use table::{Lower, extended_named};
+pub(super) use table::{Lower, builtin_names, extended_named};
 
 /// What a call leads to.
 pub(super) enum Callee<'m> {

@@ -5,11 +5,67 @@ use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
 use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
-use spirula_spirv::grammar::{Category, Op, Quantifier};
+use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, PackedVectorFormat};
+use spirula_spirv::grammar::{Category, Op, Quantifier, opencl_std};
+
+/// Dot products by the end of their names, and instructions: of two operands, and with an
+/// accumulator that stops at the ends. `us` has the signed operand second, SPIR-V has it first.
+const PACKED: &[(&str, Op, Op)] = &[
+    ("_uu_uint", Op::UDot, Op::UDotAccSat),
+    ("_ss_int", Op::SDot, Op::SDotAccSat),
+    ("_su_int", Op::SUDot, Op::SUDotAccSat),
+    ("_us_int", Op::SUDot, Op::SUDotAccSat),
+];
+
+/// `dot_4x8packed_NAME(a, b)` and `dot_acc_sat_4x8packed_NAME(a, b, accumulator)`
+pub(super) fn packed_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let Some(row) = PACKED.iter().find(|row| call.name.ends_with(row.0)) else {
+        return Err(refuse("there is no such dot product"));
+    };
+    let mut operands = [body.value(call.arg(0)?)?, body.value(call.arg(1)?)?];
+    if row.0 == "_us_int" {
+        operands.reverse();
+    }
+    let mut words = operands.map(Id::word).to_vec();
+    let mut op = row.1;
+    if let Some(&accumulator) = call.args.get(2) {
+        words.push(body.value(accumulator)?.word());
+        op = row.2;
+    }
+    words.push(PackedVectorFormat::PackedVectorFormat4x8Bit.0);
+    let ty = body.call_type(call)?;
+    Ok(Some(body.t.b.value(op, ty, &words)))
+}
+
+/// Dot products of integers: with or without an accumulator that stops at the ends.
+pub(super) fn integer_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let signs = [0, 1].map(|n| call.param(n).is_some_and(super::Param::is_signed));
+    let saturates = call.args.len() > 2;
+    let op = match (signs, saturates) {
+        ([true, true], false) => Op::SDot,
+        ([false, false], false) => Op::UDot,
+        (_, false) => Op::SUDot,
+        ([true, true], true) => Op::SDotAccSat,
+        ([false, false], true) => Op::UDotAccSat,
+        (_, true) => Op::SUDotAccSat,
+    };
+    let mut operands = [body.value(call.arg(0)?)?, body.value(call.arg(1)?)?];
+    if signs == [false, true] {
+        operands.reverse();
+    }
+    let mut words = operands.map(Id::word).to_vec();
+    if saturates {
+        words.push(body.value(call.arg(2)?)?.word());
+    }
+    let ty = body.call_type(call)?;
+    Ok(Some(body.t.b.value(op, ty, &words)))
+}
 
 /// `dot(a, b)`
 pub(super) fn dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    if !call.is_float() {
+        return integer_dot(body, call);
+    }
     let left = body.value(call.arg(0)?)?;
     let right = body.value(call.arg(1)?)?;
     let ty = body.call_type(call)?;
@@ -145,8 +201,11 @@ fn conversion(from: Base<'_>, to: Base<'_>, saturated: bool) -> (Option<Op>, boo
 impl Body<'_, '_> {
     /// An extended instruction of OpenCL. Where the result has lanes, scalars are spread.
     pub(in crate::translate) fn extended(&mut self, number: u32, call: &Call<'_>) -> Lowered<Id> {
-        let ty = self.call_type(call)?;
         let result = self.t.shape(self.function.inst(call.inst).ty);
+        let ty = match result {
+            Some(shape) => self.arithmetic_type(shape),
+            None => self.call_type(call)?,
+        };
         if let Some(shape) = result
             && (shape.is_odd() || shape.elem == Elem::Bool)
         {
@@ -155,6 +214,13 @@ impl Body<'_, '_> {
         let Some(row) = table::extended_row(number) else {
             return Err(refuse("there is no such extended instruction"));
         };
+        let first = call
+            .args
+            .first()
+            .and_then(|v| self.t.shape(self.type_of(*v)));
+        if number == opencl_std::NAN && first.is_some_and(Shape::is_float) {
+            return Err(refuse("a NaN is made of an integer"));
+        }
         let many = row
             .operands
             .last()
@@ -172,10 +238,13 @@ impl Body<'_, '_> {
             });
         }
         let id = self.t.b.value(Op::ExtInst, ty, &words);
-        if result.is_some_and(|shape| shape.is_float()) {
-            self.fast_math(call.inst, id);
+        match result {
+            Some(shape) if shape.is_float() => {
+                self.fast_math(call.inst, id);
+                Ok(self.narrowed(shape, id))
+            }
+            _ => Ok(id),
         }
-        Ok(id)
     }
 
     /// An operand of an extended instruction; a scalar is spread where the result has lanes.
@@ -185,8 +254,12 @@ impl Body<'_, '_> {
         call: &Call<'_>,
         index: usize,
     ) -> Lowered<Id> {
-        let id = self.argument(call, index)?;
-        let shape = self.t.shape(self.type_of(call.args[index]));
+        let mut id = self.argument(call, index)?;
+        let mut shape = self.t.shape(self.type_of(call.args[index]));
+        if let Some(brain) = shape.filter(|shape| shape.elem == Elem::Brain) {
+            id = self.widened(brain, id);
+            shape = Some(brain.as_float());
+        }
         Ok(match (result, shape) {
             (Some(result), Some(shape)) if result.lanes > 1 && shape.lanes == 1 => {
                 let spread = Shape {

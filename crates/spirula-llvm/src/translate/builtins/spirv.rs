@@ -201,6 +201,12 @@ impl Body<'_, '_> {
         let atomic = op.info().is_some_and(|row| row.class == Class::Atomic);
         if (atomic || matches!(op, Op::Load | Op::Store)) && position == 0 {
             let ty = self.accessed_type(op, call)?;
+            let result = self.t.shape(self.function.inst(call.inst).ty);
+            if result.is_some_and(|shape| shape.elem == Elem::Brain) {
+                return Err(refuse(
+                    "atomic operations on bfloat have no counterpart in SPIR-V",
+                ));
+            }
             return self.pointer(call.arg(0)?, ty);
         }
         if op == Op::Store && position == 1 {

@@ -324,6 +324,13 @@ pub(super) fn brain_bits(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Op
     Ok(Some(body.op(op, ty, [value])))
 }
 
+/// `intel_round_as_tensor_float32N_floatN(x)`
+pub(super) fn tensor_float(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let value = body.value(call.arg(0)?)?;
+    let ty = body.call_type(call)?;
+    Ok(Some(body.op(Op::RoundFToTF32INTEL, ty, [value])))
+}
+
 impl Body<'_, '_> {
     /// Image, coordinate, width and height of an access to a block of a picture.
     fn media(&mut self, call: &Call<'_>) -> Lowered<[Id; 4]> {

@@ -14,6 +14,18 @@ pub(super) fn work_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lo
     body.control_barrier(Scope::Workgroup, call)
 }
 
+/// `intel_work_group_barrier_arrive(flags, scope)`
+pub(super) fn arrive(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let order = MemorySemantics::Release;
+    body.split_barrier(Op::ControlBarrierArriveINTEL, order, call)
+}
+
+/// `intel_work_group_barrier_wait(flags, scope)`
+pub(super) fn wait(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
+    let order = MemorySemantics::Acquire;
+    body.split_barrier(Op::ControlBarrierWaitINTEL, order, call)
+}
+
 /// `sub_group_barrier(flags, scope)`
 pub(super) fn sub_group_barrier(body: &mut Body<'_, '_>, call: &Call<'_>) -> Lowered<Option<Id>> {
     body.control_barrier(Scope::Subgroup, call)
@@ -96,6 +108,26 @@ const SCOPES: &[(u64, Scope)] = &[
 ];
 
 impl Body<'_, '_> {
+    fn split_barrier(
+        &mut self,
+        op: Op,
+        order: MemorySemantics,
+        call: &Call<'_>,
+    ) -> Lowered<Option<Id>> {
+        let execution = self.t.u32(Scope::Workgroup.0);
+        let memory = match call.args.get(1) {
+            Some(&scope) => self.memory_scope(scope)?,
+            None => execution,
+        };
+        let flags = self.fence_flags(call.arg(0)?)?;
+        let order = self.t.u32(order.0);
+        let ty = self.t.b.int(32, false);
+        let semantics = self.both(ty, order, flags);
+        let words = [execution, memory, semantics].map(Id::word);
+        self.t.b.effect(op, &words);
+        Ok(None)
+    }
+
     fn control_barrier(&mut self, execution: Scope, call: &Call<'_>) -> Lowered<Option<Id>> {
         let memory = match call.args.get(1) {
             Some(&scope) => self.memory_scope(scope)?,

@@ -86,6 +86,8 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     // Synchronisation and asynchronous copies.
     ("barrier", By(sync::work_group_barrier)),
     ("work_group_barrier", By(sync::work_group_barrier)),
+    ("intel_work_group_barrier_arrive", By(sync::arrive)),
+    ("intel_work_group_barrier_wait", By(sync::wait)),
     ("sub_group_barrier", By(sync::sub_group_barrier)),
     ("mem_fence", By(sync::mem_fence)),
     ("read_mem_fence", By(sync::read_mem_fence)),
@@ -114,6 +116,31 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
     ("min", Kinds([std_::FMIN_COMMON, std_::S_MIN, std_::U_MIN])),
     ("clamp", Kinds([std_::FCLAMP, std_::S_CLAMP, std_::U_CLAMP])),
     ("dot", By(numeric::dot)),
+    ("dot_acc_sat", By(numeric::integer_dot)),
+    (
+        "clock_read_device",
+        Instruction(Op::ReadClockKHR, Some(Scope::Device)),
+    ),
+    (
+        "clock_read_work_group",
+        Instruction(Op::ReadClockKHR, WORKGROUP),
+    ),
+    (
+        "clock_read_sub_group",
+        Instruction(Op::ReadClockKHR, SUBGROUP),
+    ),
+    (
+        "clock_read_hilo_device",
+        Instruction(Op::ReadClockKHR, Some(Scope::Device)),
+    ),
+    (
+        "clock_read_hilo_work_group",
+        Instruction(Op::ReadClockKHR, WORKGROUP),
+    ),
+    (
+        "clock_read_hilo_sub_group",
+        Instruction(Op::ReadClockKHR, SUBGROUP),
+    ),
     ("bit_reverse", By(numeric::bit_reverse)),
     ("bitfield_insert", By(numeric::bit_insert)),
     ("bitfield_extract_signed", By(numeric::bit_extract_signed)),
@@ -506,13 +533,27 @@ const FAMILIES: &[(&str, Handler)] = &[
     ("intel_sub_group_block_write", subgroup::block_write),
     ("intel_sub_group_media_block_read", subgroup::media_read),
     ("intel_sub_group_media_block_write", subgroup::media_write),
+    ("dot_4x8packed_", numeric::packed_dot),
+    ("dot_acc_sat_4x8packed_", numeric::packed_dot),
+    ("intel_round_as_tensor_float32", subgroup::tensor_float),
     ("intel_convert_bfloat16", subgroup::brain_bits),
     ("intel_convert_as_bfloat16", subgroup::brain_bits),
 ];
 
+/// Names of all rows, and how the names of families begin.
+pub(in crate::translate) fn builtin_names() -> (
+    impl Iterator<Item = &'static str>,
+    impl Iterator<Item = &'static str>,
+) {
+    (
+        ROWS.iter().map(|row| row.0),
+        FAMILIES.iter().map(|row| row.0),
+    )
+}
+
 /// Names that Clang does not mangle.
 pub(super) fn is_unmangled(name: &str) -> bool {
-    name == "printf" || name.starts_with("__")
+    name == "printf" || name.starts_with("__") || name.starts_with("intel_sub_group_")
 }
 
 /// What the function of this name becomes.

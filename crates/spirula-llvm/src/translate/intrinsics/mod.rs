@@ -201,6 +201,11 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.vector.reduce.fminimum", By(reduce::nan_minimum)),
 ];
 
+/// Names of all intrinsics, without the types at their end.
+pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().chain(spv::ROWS).map(|row| row.0)
+}
+
 /// The row of an intrinsic, whatever types its name ends in.
 pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
     static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();

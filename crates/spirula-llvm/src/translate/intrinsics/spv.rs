@@ -8,7 +8,7 @@ use super::Intrinsic::{self, By, Ext, Integer};
 use crate::ir::Predicate;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, Scope};
+use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantics, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
 
 type Made = Lowered<Option<Id>>;
@@ -92,6 +92,16 @@ pub(super) const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.spv.rsqrt", Ext(std_::RSQRT, 1)),
     ("llvm.spv.sign", Ext(std_::SIGN, 1)),
     ("llvm.spv.fdot", Intrinsic::Op(Op::Dot, 2)),
+    ("llvm.spv.udot", By(unsigned_dot)),
+    ("llvm.spv.sdot", By(signed_dot)),
+    ("llvm.spv.isnan", Intrinsic::Op(Op::IsNan, 1)),
+    ("llvm.spv.isinf", Intrinsic::Op(Op::IsInf, 1)),
+    ("llvm.spv.saturate", By(saturate)),
+    ("llvm.spv.frac", By(fraction)),
+    (
+        "llvm.spv.group.memory.barrier.with.group.sync",
+        By(group_barrier),
+    ),
     ("llvm.spv.wave.active.countbits", By(count_active)),
     ("llvm.spv.wave.all", By(wave_all)),
     ("llvm.spv.wave.any", By(wave_any)),
@@ -111,6 +121,42 @@ fn all(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 fn any(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.nonzero_lanes(Op::Any, call).map(Some)
+}
+
+fn unsigned_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.lanes_product(Op::UDot, call).map(Some)
+}
+
+fn signed_dot(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.lanes_product(Op::SDot, call).map(Some)
+}
+
+/// Between zero and one.
+fn saturate(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    let value = body.value(call.arg(0)?)?;
+    let ty = body.t.shape_type(shape);
+    let (zero, one) = (body.t.zero(shape), body.t.splat_one(shape, false));
+    Ok(Some(body.ext(std_::FCLAMP, ty, &[value, zero, one])))
+}
+
+/// What is above the next whole number below.
+fn fraction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.result_shape(call.inst)?;
+    let value = body.value(call.arg(0)?)?;
+    let ty = body.t.shape_type(shape);
+    let whole = body.ext(std_::FLOOR, ty, &[value]);
+    Ok(Some(body.op(Op::FSub, ty, [value, whole])))
+}
+
+/// A barrier of the workgroup and its memory.
+fn group_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    let scope = body.t.u32(Scope::Workgroup.0);
+    let semantics = MemorySemantics::AcquireRelease | MemorySemantics::WorkgroupMemory;
+    let semantics = body.t.u32(semantics.0);
+    let words = [scope, scope, semantics].map(Id::word);
+    body.t.b.effect(Op::ControlBarrier, &words);
+    Ok(None)
 }
 
 fn count_active(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
@@ -179,6 +225,14 @@ impl Body<'_, '_> {
         }
         let bool = self.t.b.bool();
         Ok(self.op(op, bool, [truths]))
+    }
+
+    /// The sum of the products of lanes.
+    fn lanes_product(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let left = self.value(call.arg(0)?)?;
+        let right = self.value(call.arg(1)?)?;
+        let ty = self.result_type(call.inst)?;
+        Ok(self.op(op, ty, [left, right]))
     }
 
     fn ballot(&mut self, call: &Call<'_>) -> Lowered<Id> {

@@ -1,0 +1,74 @@
+//! The page of what is translated, from the tables themselves.
+
+use super::builtins::builtin_names;
+use super::intrinsics::intrinsic_names;
+use spirula_spirv::grammar::{ExtInstSet, ResultForm, instructions};
+use std::fmt::Write;
+
+/// Types that only SPIR-V has and LLVM spells in its own way.
+const SPELT: &[&str] = &["SignedImage"];
+
+/// Every builtin function, intrinsic and opaque type that is translated, as Markdown.
+pub fn reference() -> String {
+    let mut page = String::from(
+        "# What is translated from LLVM IR\n\n\
+         This page is written by a test of `spirula-llvm` from the tables of the translation.\n\n\
+         ## Functions of OpenCL C\n\n",
+    );
+    let (rows, families) = builtin_names();
+    let extended = ExtInstSet::by_name("OpenCL.std").map_or(&[][..], |set| set.instructions);
+    let mut names: Vec<&str> = rows.collect();
+    // Those of a sign are found under the name without it.
+    let signed = |name: &&str| name.starts_with("s_") || name.starts_with("u_");
+    let common = |name: &&str| ["fclamp", "fmax_common", "fmin_common"].contains(name);
+    let extended = extended.iter().map(|row| row.name);
+    names.extend(extended.filter(|name| !signed(name) && !common(name)));
+    names.sort_unstable();
+    names.dedup();
+    list(&mut page, names.into_iter());
+    page.push_str("\nFamilies of names, by how they begin:\n\n");
+    list(&mut page, families);
+    page.push_str(
+        "\nFunctions `__spirv_NAME`, `__spirv_ocl_NAME` and `__spirv_BuiltInNAME` are the instruction, \
+         extended instruction or built-in variable of that name.\n\n## Intrinsics\n\n",
+    );
+    let mut names: Vec<&str> = intrinsic_names().collect();
+    names.sort_unstable();
+    list(&mut page, names.into_iter());
+    page.push_str("\n## Types\n\nThose of `target(\"spirv.NAME\", …)`, with the operands of the instruction:\n\n");
+    let mut names: Vec<&str> = instructions()
+        .iter()
+        .filter(|row| row.result == ResultForm::Untyped)
+        .filter_map(|row| row.name.strip_prefix("OpType"))
+        .filter(|name| !is_plain(name))
+        .chain(SPELT.iter().copied())
+        .collect();
+    names.sort_unstable();
+    list(&mut page, names.into_iter());
+    page
+}
+
+/// Whether LLVM has a type of its own for one of SPIR-V.
+fn is_plain(name: &str) -> bool {
+    [
+        "Void",
+        "Bool",
+        "Int",
+        "Float",
+        "Vector",
+        "Array",
+        "Struct",
+        "Opaque",
+        "Pointer",
+        "Function",
+        "ForwardPointer",
+    ]
+    .contains(&name)
+}
+
+fn list<'a>(page: &mut String, names: impl Iterator<Item = &'a str>) {
+    for name in names {
+        // A string takes whatever is written to it.
+        _ = writeln!(page, "- `{name}`");
+    }
+}
