@@ -53,6 +53,63 @@ fn files_give_what_stands_beside_them() {
     expected.finish();
 }
 
+/// Texts with words lost, doubled, swapped or changed: each is translated or refused, and what is
+/// translated can be written.
+#[test]
+fn damaged_texts_do_no_harm() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    // Marsaglia, "Xorshift RNGs", 2003.
+    let mut below = |bound: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % bound.max(1) as u64) as usize
+    };
+    let mut survived = 0;
+    for path in files(&folder(), ".ll") {
+        let text = std::fs::read_to_string(&path).expect("the file can be read");
+        let words: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
+        for _ in 0..ROUNDS {
+            let mut damaged = words.clone();
+            for _ in 0..=below(2) {
+                let at = below(damaged.len());
+                let other = words[below(words.len())];
+                match below(4) {
+                    0 => damaged[at] = other,
+                    1 => damaged.insert(at, other),
+                    2 => drop(damaged.remove(at)),
+                    _ => damaged[at] = NUMBERS[below(NUMBERS.len())],
+                }
+            }
+            survived += usize::from(translated(damaged.concat().as_bytes()).is_ok());
+        }
+    }
+    assert!(survived > 0, "some damage does no harm");
+}
+
+/// Damaged texts made of each file.
+const ROUNDS: usize = 150;
+
+/// Words that are put in the place of others.
+const NUMBERS: &[&str] = &[
+    "0, ",
+    "1, ",
+    "-1, ",
+    "4294967296, ",
+    "i1 ",
+    "i128 ",
+    "ptr ",
+    "<3 x i7> ",
+    "undef, ",
+    "poison, ",
+    "null, ",
+    "[0 x i32] ",
+    "half ",
+    "void ",
+    "metadata ",
+    "zeroinitializer, ",
+];
+
 /// The page is what the tables say.
 #[test]
 fn the_reference_is_up_to_date() {

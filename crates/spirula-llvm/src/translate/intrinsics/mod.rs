@@ -10,6 +10,7 @@ mod memory;
 mod reduce;
 mod saturate;
 mod spv;
+mod vector;
 
 use super::body::Body;
 use super::builtins::Call;
@@ -183,6 +184,14 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.bitreverse", By(bits::reverse)),
     ("llvm.fshl", By(bits::funnel_left)),
     ("llvm.fshr", By(bits::funnel_right)),
+    // Lanes, halves, clocks.
+    ("llvm.vector.reverse", By(vector::reverse)),
+    ("llvm.vector.extract", By(vector::extract)),
+    ("llvm.vector.insert", By(vector::insert)),
+    ("llvm.convert.to.fp16", By(vector::to_half_bits)),
+    ("llvm.convert.from.fp16", By(vector::from_half_bits)),
+    ("llvm.readcyclecounter", By(vector::clock)),
+    ("llvm.readsteadycounter", By(vector::clock)),
     // Reductions.
     ("llvm.vector.reduce.add", By(reduce::add)),
     ("llvm.vector.reduce.mul", By(reduce::multiply)),
@@ -210,7 +219,10 @@ pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
 pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
     static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
-    let mut stem = name;
+    // Until LLVM 12 some were experimental.
+    let current = name.strip_prefix("llvm.experimental.vector.");
+    let current = current.map(|rest| format!("llvm.vector.{rest}"));
+    let mut stem = current.as_deref().unwrap_or(name);
     loop {
         if let Some(intrinsic) = index.get(stem) {
             return Some(*intrinsic);
