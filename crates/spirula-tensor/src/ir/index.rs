@@ -173,7 +173,7 @@ impl Affine {
             Some((low, high)) if low >= 0 && high < by => return quotient,
             _ => {}
         }
-        let common = rest.terms.iter().fold(by, |g, (_, f)| gcd(g, *f));
+        let common = rest.step_above_the_rest(body, by);
         let by = by / common;
         let rest = rest.scaled_down(common);
         if by == 1 {
@@ -203,8 +203,41 @@ impl Affine {
             Some((low, high)) if low >= 0 && high < by => return rest,
             _ => {}
         }
-        let whole = rest.node(body);
-        Self::term(divide(body, Op::SMod, whole, by))
+        let common = rest.step_above_the_rest(body, by);
+        let mut small = rest.clone();
+        let large = rest.scaled_down(common);
+        small.add(&large, common.wrapping_neg());
+        let mut remainder = match by / common {
+            1 => Self::constant(0),
+            by => {
+                let whole = large.node(body);
+                Self::term(divide(body, Op::SMod, whole, by))
+            }
+        };
+        let mut scaled = Affine::default();
+        scaled.add(&remainder, common);
+        remainder = scaled;
+        remainder.add(&small, 1);
+        remainder
+    }
+
+    /// The largest divisor of `by` such that what it does not divide stays between 0 and it:
+    /// `(g·x + r) div (g·m)` is `x div m`, `(g·x + r) mod (g·m)` is `g·(x mod m) + r`.
+    fn step_above_the_rest(&self, body: &Body, by: i64) -> i64 {
+        let mut best = 1;
+        for (_, factor) in &self.terms {
+            let step = gcd(*factor, by);
+            let mut small = self.clone();
+            small.terms.retain(|(_, f)| *f % step != 0);
+            small.constant = self.constant.rem_euclid(step);
+            let fits = small
+                .range(body)
+                .is_some_and(|(low, high)| low >= 0 && high < step);
+            if fits && step > best {
+                best = step;
+            }
+        }
+        best
     }
 
     /// `quotient·by + rest`, factors and constant of the rest not negative and below `by`.
@@ -219,8 +252,9 @@ impl Affine {
         (quotient, rest)
     }
 
-    /// Factors divided by what divides them all, the constant rounded down.
+    /// Terms whose factors a number divides, divided by it, the constant rounded down.
     fn scaled_down(mut self, by: i64) -> Affine {
+        self.terms.retain(|(_, factor)| *factor % by == 0);
         for (_, factor) in &mut self.terms {
             *factor /= by;
         }
@@ -359,6 +393,22 @@ mod tests {
         assert_eq!(body.op(Op::SMod, &[flat, fifteen]), j);
         let below = body.op(Op::SLt, &[j, fifteen]);
         assert_eq!(body.as_literal(below).map(|l| l.bits), Some(1));
+    }
+
+    #[test]
+    fn what_fits_within_a_step_is_left_out_of_quotients() {
+        let mut body = Body::default();
+        let i = body.index(0, Dim::Static(40));
+        let c = body.index(1, Dim::Static(16));
+        let (sixteen, by, four) = (body.i64(16), body.i64(64), body.i64(4));
+        let flat = body.op(Op::Mul, &[i, sixteen]);
+        let flat = body.op(Op::Add, &[flat, c]);
+        let whole = body.op(Op::SDiv, &[i, four]);
+        assert_eq!(body.op(Op::SDiv, &[flat, by]), whole);
+        let rest = body.op(Op::SMod, &[i, four]);
+        let rest = body.op(Op::Mul, &[rest, sixteen]);
+        let rest = body.op(Op::Add, &[rest, c]);
+        assert_eq!(body.op(Op::SMod, &[flat, by]), rest);
     }
 
     #[test]

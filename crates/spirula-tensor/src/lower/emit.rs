@@ -73,22 +73,25 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Nodes that some roots need whatever the conditions, that are fixed and that others which are
-    /// not are made of.
+    /// Nodes that some roots need, that are fixed and that others which are not are made of: those
+    /// that are needed whatever the conditions, and arithmetic, which does no harm.
     pub fn ready(&mut self, roots: &[Node], fixed: impl Fn(Node) -> bool) -> Vec<Node> {
         self.grow();
-        let (always, _) = self.always(roots, &self.reads());
+        let reads = self.reads();
+        let (always, _) = self.always(roots, &reads);
+        let needed = self.body.reachable(roots);
         let mut ready = Vec::new();
         let mut add = |node: Node| {
-            let has_value = self.values[node.index()].is_some();
-            let is_known = self.body.as_literal(node).is_some();
-            if fixed(node) && always[node.index()] && !has_value && !is_known {
+            let at = node.index();
+            let is_known = self.values[at].is_some() || self.body.as_literal(node).is_some();
+            if fixed(node) && (always[at] || !reads[at]) && !is_known {
                 ready.push(node);
             }
         };
         roots.iter().for_each(|root| add(*root));
-        for node in self.body.ids() {
-            if always[node.index()] && !fixed(node) {
+        for node in self.body.ids().filter(|n| needed[n.index()]) {
+            let is_ready = fixed(node) && (always[node.index()] || !reads[node.index()]);
+            if !is_ready {
                 self.body.operands(node).iter().for_each(|n| add(*n));
             }
         }

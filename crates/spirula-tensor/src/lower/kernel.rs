@@ -25,6 +25,7 @@ pub(super) fn lower(
         function,
         dispatch,
         leaves: Vec::new(),
+        stages: Vec::new(),
         local: None,
         open: 0,
     };
@@ -87,6 +88,8 @@ struct Lower<'a> {
     function: &'a Function,
     dispatch: &'a Dispatch,
     leaves: Vec<Leaf>,
+    /// Elements of tiles that each invocation writes.
+    stages: Vec<Vec<Place>>,
     /// The number of the invocation in its workgroup.
     local: Option<Node>,
     /// Loops whose counters have values, as bits.
@@ -117,6 +120,10 @@ impl Lower<'_> {
             self.e.sources.insert(value, Source::Memory(memory));
         }
         self.make_leaves();
+        for at in 0..self.dispatch.staged.len() {
+            let places = self.tile_places(at);
+            self.stages.push(places);
+        }
     }
 
     fn counter(&mut self, number: u32) -> Node {
@@ -352,7 +359,7 @@ impl Lower<'_> {
                 Step::Accumulate => self.accumulate(),
                 Step::Combine(number) => self.combine(*number),
                 Step::Store => self.store(),
-                Step::Stage(at) => self.stage(*at),
+                Step::Stage(at) => self.stages[*at].iter().for_each(|p| p.write(&mut self.e)),
                 Step::Barrier => self.barrier(),
             }
         }
@@ -407,6 +414,11 @@ impl Lower<'_> {
                 Step::Accumulate => {
                     for leaf in &self.leaves {
                         roots.extend(&leaf.values);
+                    }
+                }
+                Step::Stage(at) => {
+                    for place in &self.stages[*at] {
+                        roots.extend([place.at, place.inside, place.value]);
                     }
                 }
                 _ => {}
@@ -620,33 +632,32 @@ impl Lower<'_> {
         places
     }
 
-    /// Computes a tile: each invocation every so-many-th element.
-    fn stage(&mut self, at: usize) {
+    /// The elements of a tile that an invocation writes: every so-many-th.
+    fn tile_places(&mut self, at: usize) -> Vec<Place> {
         let staged = &self.dispatch.staged[at];
         let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
         let total: i64 = sizes.iter().product();
         let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
-        let Some(local) = self.local else { return };
+        let memory = self.e.sources.get(&self.staged_value(at)).copied();
+        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
+            return Vec::new();
+        };
+        let mut places = Vec::new();
         for round in 0..(total + across - 1) / across {
             let mut element = Affine::of(&self.e.body, local);
             element.constant += round * across;
             let element = element.node(&mut self.e.body);
             let limit = self.e.body.i64(total);
             let is_in = self.e.body.op(Op::SLt, &[element, limit]);
-            let value = self.tile_element(at, element, &sizes);
-            let memory = self.e.sources.get(&self.staged_value(at)).copied();
-            let Some(Source::Memory(memory)) = memory else {
-                continue;
-            };
-            let place = Place {
-                value,
+            places.push(Place {
+                value: self.tile_element(at, element, &sizes),
                 memory,
                 inside: is_in,
                 at: element,
                 combiner: None,
-            };
-            place.write(&mut self.e);
+            });
         }
+        places
     }
 
     /// The value of an element of a tile, 0 outside of the space.
