@@ -476,11 +476,18 @@ impl Translator<'_> {
         let sum = accumulator(l.element, r.element, result);
         let error = || self.unsupported(op, format!("product of {}", l.element));
         let mut c = Calc::new(&mut s.body);
-        let l = c.convert(l, sum).ok_or_else(error)?;
+        let mut l = c.convert(l, sum).ok_or_else(error)?;
         let r = c.convert(r, sum).ok_or_else(error)?;
         let ty = sum.storage();
         let zero = c.bits(ty, 0);
-        let (mut products, add) = match sum {
+        // Padding is zeros of the first factor, as the specification has it, so that what is folded
+        // stays a product.
+        if let Some(guard) = guard {
+            for node in &mut l.nodes {
+                *node = c.cond(guard, *node, zero);
+            }
+        }
+        let (products, add) = match sum {
             Element::Bool => (vec![c.and(l.node(), r.node())], Scalar::LogOr),
             Element::Complex(_) => {
                 let ([a, b], [x, y]) = (l.complex(), r.complex());
@@ -491,11 +498,6 @@ impl Translator<'_> {
             Element::Float(_) => (vec![c.mul(l.node(), r.node())], Scalar::FAdd),
             _ => (vec![c.mul(l.node(), r.node())], Scalar::Add),
         };
-        if let Some(guard) = guard {
-            for product in &mut products {
-                *product = c.cond(guard, *product, zero);
-            }
-        }
         let mut nodes = Vec::new();
         for product in products {
             nodes.extend(s.fold(Reduction {
