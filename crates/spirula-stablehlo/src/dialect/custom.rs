@@ -123,7 +123,7 @@ pub(crate) fn expect_const<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -
         let body = parser.skip_dense_body()?;
         parser.format(
             draft,
-            "{, tolerance = <tolerance:any>} {, max_ulp_difference = <max_ulp_difference:any>}",
+            "{, tolerance = <tolerance:f64>} {, max_ulp_difference = <max_ulp_difference:i64>}",
         )?;
         if parser.cursor.peek() == b'{' {
             draft.attributes = parser.dictionary()?;

@@ -22,7 +22,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "check",
             &["expect_eq", "expect_almost_eq"],
             "tolerance:float?",
-            Form::Format("%, % {, tolerance = <tolerance:any>}", Types::Operands),
+            Form::Format("%, % {, tolerance = <tolerance:f64>}", Types::Operands),
         ),
     ),
     checked(
@@ -33,8 +33,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
             &["expect_close"],
             "max_ulp_difference:i64? min_ulp_difference:i64?",
             Form::Format(
-                "%, % {, max_ulp_difference = <max_ulp_difference:any>} \
-             {, min_ulp_difference = <min_ulp_difference:any>}",
+                "%, % {, max_ulp_difference = <max_ulp_difference:i64>} \
+             {, min_ulp_difference = <min_ulp_difference:i64>}",
                 Types::Operands,
             ),
         ),

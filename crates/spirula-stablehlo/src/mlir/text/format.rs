@@ -12,7 +12,7 @@ use super::cursor::Result;
 use super::operation::Draft;
 use super::parser::Parser;
 use crate::dialect::Types;
-use crate::mlir::{AttributeKind, Type, TypeKind};
+use crate::mlir::{AttributeKind, Float, Type, TypeKind};
 
 /// What stands in a format.
 enum Item<'f> {
@@ -135,6 +135,13 @@ impl<'a> Parser<'a> {
             "i32" => {
                 let value = self.cursor.signed()?;
                 self.integer_attribute(value, 32)
+            }
+            "f64" => {
+                let value = self.float_literal()?;
+                let ty = self.module.types.float(Float::F64);
+                let bits = value.to_bits();
+                let kind = AttributeKind::Float { bits, ty };
+                self.module.attributes.intern(kind)
             }
             "string" => {
                 let kind = self.string_attribute()?;
