@@ -190,6 +190,32 @@ impl Function {
         self.blocks_of(self.terminator(block))
     }
 
+    /// The blocks that can be reached, each before those that it dominates, in the order of the
+    /// module where that is one.
+    pub fn reverse_post_order(&self) -> Vec<Block> {
+        let Some(entry) = self.block_ids().next() else {
+            return Vec::new();
+        };
+        let mut seen = vec![false; self.blocks.len()];
+        let mut order = Vec::with_capacity(self.blocks.len());
+        let mut stack = vec![(entry, self.successors(entry).len())];
+        seen[entry.index()] = true;
+        while let Some((block, left)) = stack.last_mut() {
+            if *left == 0 {
+                order.push(*block);
+                stack.pop();
+                continue;
+            }
+            *left -= 1;
+            let next = self.successors(*block)[*left];
+            if !std::mem::replace(&mut seen[next.index()], true) {
+                stack.push((next, self.successors(next).len()));
+            }
+        }
+        order.reverse();
+        order
+    }
+
     /// Shuffle mask or aggregate indices of an instruction; empty otherwise.
     pub fn numbers_of(&self, inst: Inst) -> &[u32] {
         match self.inst(inst).extra {

@@ -82,7 +82,7 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// Translates all blocks that can be reached.
     pub(super) fn translate(mut self) {
-        let order = reverse_post_order(self.function);
+        let order = self.function.reverse_post_order();
         for (index, &block) in order.iter().enumerate() {
             let label = self.label(block);
             self.begin(label);
@@ -500,30 +500,4 @@ impl Translator<'_> {
         }
         None
     }
-}
-
-/// The blocks that can be reached, each before those that it dominates, in the order of the
-/// module where that is one.
-fn reverse_post_order(function: &Function) -> Vec<Block> {
-    let Some(entry) = function.block_ids().next() else {
-        return Vec::new();
-    };
-    let mut seen = vec![false; function.blocks.len()];
-    let mut order = Vec::with_capacity(function.blocks.len());
-    let mut stack = vec![(entry, function.successors(entry).len())];
-    seen[entry.index()] = true;
-    while let Some((block, left)) = stack.last_mut() {
-        if *left == 0 {
-            order.push(*block);
-            stack.pop();
-            continue;
-        }
-        *left -= 1;
-        let next = function.successors(*block)[*left];
-        if !std::mem::replace(&mut seen[next.index()], true) {
-            stack.push((next, function.successors(next).len()));
-        }
-    }
-    order.reverse();
-    order
 }

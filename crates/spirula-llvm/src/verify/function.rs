@@ -1,6 +1,6 @@
 //! Rules about functions and instructions.
 
-use super::{Broken, ensure};
+use super::{Broken, dominance, ensure};
 use crate::ir::{
     Block, Extra, Function, Inst, Instruction, Module, Opcode, Type, TypeKind, Types, Value,
     member_type,
@@ -37,7 +37,8 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
             )
         })?;
     }
-    checker.phis()
+    checker.phis()?;
+    dominance::verify(module, function)
 }
 
 struct Checker<'m> {

@@ -13,8 +13,12 @@
 //! 7. A phi has one value for each edge into its block, and stands before all but other phis;
 //!    nothing leads to the entry.
 //!
-//! Not checked: that definitions dominate their uses. Cost: one pass over everything.
+//! 8. A definition is on every path from the entry to its uses, those in blocks that cannot be
+//!    reached aside.
+//!
+//! Cost: one pass over everything, and dominators of each function.
 
+mod dominance;
 mod function;
 mod module;
 

@@ -64,13 +64,13 @@ impl fmt::Display for Dominators {
 
 /// A dominator tree of any graph, numbered depth-first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Tree {
+pub struct Tree {
     /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
     parent: Vec<u32>,
     /// Begin of each node's children in `children`.
     first: Vec<u32>,
     children: Vec<u32>,
-    pub preorder: Vec<u32>,
+    pub(crate) preorder: Vec<u32>,
     /// Number of each node in `preorder`, `u32::MAX` where unreachable, and one more than the
     /// number of the last node below it.
     begin: Vec<u32>,
@@ -163,15 +163,19 @@ impl Tree {
         self.first[node as usize] as usize..self.first[node as usize + 1] as usize
     }
 
+    /// The nodes whose parent is this one.
     pub fn children(&self, node: u32) -> &[u32] {
         &self.children[self.range(node)]
     }
 
+    /// The closest node that is on every path to this one; none for the root and for nodes that
+    /// cannot be reached.
     pub fn parent(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != u32::MAX && parent != node).then_some(parent)
     }
 
+    /// Whether `a` is on every path to `b`; a node is above itself.
     pub fn is_above(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
         a == b
