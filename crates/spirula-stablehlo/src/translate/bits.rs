@@ -72,6 +72,14 @@ fn part(c: &mut Calc<'_>, element: Element, bits: Node) -> Node {
     }
 }
 
+/// The same bits as an element of another type of the same width.
+pub(super) fn recast(c: &mut Calc<'_>, v: &[Val], to: Element) -> Option<Val> {
+    let [val] = v else { return None };
+    let fits = val.nodes.len() == 1 && to.parts() == 1 && whole(val.element) == whole(to);
+    let bits = bits(c, val.element, val.node());
+    fits.then(|| Val::new(to, part(c, to, bits)))
+}
+
 /// `bitcast_convert`
 pub(super) fn bitcast_convert(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;

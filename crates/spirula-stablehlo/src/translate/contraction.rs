@@ -196,7 +196,8 @@ fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result
         rank,
     )?;
     let spatial: Vec<Dim> = from.spatial.iter().map(|at| input[*at]).collect();
-    let taps: Vec<u64> = by.spatial.iter().map(|at| kernel[*at]).collect();
+    let taps = by.spatial.iter().map(|at| Dim::Static(kernel[*at]));
+    let taps: Vec<Dim> = taps.collect();
     let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
     if let Some(padding) = padding {
         t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
@@ -230,7 +231,7 @@ fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result
     let mut r_at = point.clone();
     let offsets: Vec<Node> = windows
         .iter()
-        .map(|window| s.axis(Dim::Static(window.size), AxisKind::Reduction))
+        .map(|window| s.axis(window.size, AxisKind::Reduction))
         .collect();
     let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
     let mut guard = Calc::new(&mut s.body).truth(true);
@@ -239,7 +240,8 @@ fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result
         let mut c = Calc::new(&mut s.body);
         guard = c.and(guard, inside);
         l_at[from.spatial[at]] = index;
-        let last = c.body.i64(window.size as i64 - 1);
+        let size = c.body.size(window.size);
+        let last = c.plus(size, -1.0);
         r_at[by.spatial[at]] = match reversal[at] {
             0 => offsets[at],
             _ => c.sub(last, offsets[at]),

@@ -2,6 +2,7 @@
 
 use super::check;
 use super::error::Result;
+use super::reduction;
 use super::translator::{Item, Tensor, Translator};
 use crate::mlir::{Block as MlirBlock, Op};
 use spirula_program::{Literal, Op as Scalar};
@@ -37,6 +38,7 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
         return checked(t, op);
     }
     match target {
+        "stablehlo.dynamic_reduce_window" => reduction::dynamic_reduce_window(t, op),
         "shape_assertion" => t.give_items(op, Vec::new()),
         "Sharding"
         | "SPMDFullToShardShape"

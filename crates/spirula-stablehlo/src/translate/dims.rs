@@ -94,6 +94,12 @@ impl Translator<'_> {
         Dim::Value(value)
     }
 
+    /// What an operand holds, as sizes.
+    pub fn number_dims(&mut self, op: Op, at: usize) -> Result<Vec<Dim>> {
+        let nodes = self.numbers(op, at)?;
+        Ok(nodes.iter().map(|node| self.dim(*node)).collect())
+    }
+
     /// A node of the sizes' body in the body of an operation.
     pub fn imported(&self, s: &mut Structured, node: Node) -> Node {
         s.body.import(&self.dims.body, &[node], |_, _, _| None)[0]
@@ -193,7 +199,7 @@ impl Translator<'_> {
             .collect::<Option<_>>()?;
         match name {
             "reshape" => Some(operands.first()?.to_vec()),
-            "concatenate" if self.shape(result).len() == 1 => Some(operands.concat()),
+            "concatenate" if module.integer(op, "dimension") == Some(0) => Some(operands.concat()),
             "broadcast_in_dim" | "broadcast" => match operands.first()?.len() {
                 1 => Some(vec![operands[0][0]; count]),
                 same if same == count => Some(operands[0].to_vec()),

@@ -1,5 +1,6 @@
 //! `cholesky` and `triangular_solve`: loops over the columns or rows of matrices.
 
+use super::dims::{merged, merged_shapes};
 use super::element::{Element, native};
 use super::error::Result;
 use super::scalar::{Calc, Val};
@@ -42,7 +43,7 @@ impl Translator<'_> {
         &mut self,
         element: Element,
         shape: &Shape,
-        count: u64,
+        count: Dim,
         step: impl FnOnce(&mut Self, &Tensor, Value) -> Result<Tensor>,
     ) -> Result<Tensor> {
         let zero = Literal::new(element.storage(), 0);
@@ -56,7 +57,7 @@ impl Translator<'_> {
             .collect();
         let state = self.builder.begin_block(&types);
         let goes_on = self.builder.elementwise(&state[..1], |body, v| {
-            let count = body.i64(count as i64);
+            let count = body.size(count);
             body.op(Scalar::SLt, &[v[0], count])
         });
         let condition = self.builder.end_block(&[goes_on]);
@@ -77,14 +78,11 @@ impl Translator<'_> {
 }
 
 /// Batch dimensions and the sizes of the matrices.
-fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, u64, u64)> {
-    let sizes = t.sizes(op, tensor)?;
+fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, Dim, Dim)> {
+    let sizes = t.shape(tensor);
     let rank = sizes.len();
     t.ensure(op, rank >= 2, "has no matrices")?;
-    let batch = sizes[..rank - 2]
-        .iter()
-        .map(|size| Dim::Static(*size))
-        .collect();
+    let batch = sizes[..rank - 2].iter().copied().collect();
     Ok((batch, sizes[rank - 2], sizes[rank - 1]))
 }
 
@@ -132,7 +130,8 @@ fn zero(c: &mut Calc<'_>, element: Element) -> Val {
 pub(super) fn cholesky(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
     let (batch, n, columns) = matrices(t, op, &operand)?;
-    t.ensure(op, n == columns, "has matrices that are not square")?;
+    let n = merged(n, columns);
+    let n = n.ok_or_else(|| t.invalid(op, "cholesky has matrices that are not square"))?;
     let lower = t.module.boolean(op, "lower").unwrap_or(false);
     let element = computed(t, op, operand.element)?;
     let a = t.converted(op, &operand, element)?;
@@ -185,13 +184,13 @@ fn column_sums(
     t: &mut Translator<'_>,
     op: Op,
     (a, l): (&Tensor, &Tensor),
-    (batch, n, lower): (&Shape, u64, bool),
+    (batch, n, lower): (&Shape, Dim, bool),
     column: Value,
 ) -> Result<Tensor> {
     let mut s = Structured::parallel(batch);
     let outer = s.point();
-    let row = s.axis(Dim::Static(n), AxisKind::Parallel);
-    let k = s.axis(Dim::Static(n), AxisKind::Reduction);
+    let row = s.axis(n, AxisKind::Parallel);
+    let k = s.axis(n, AxisKind::Reduction);
     let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
     let left = t.read(&mut s, l, &at(&outer, row, k));
     let right = t.read(&mut s, l, &at(&outer, j, k));
@@ -214,7 +213,7 @@ fn column_sums(
 /// How the matrix of a triangular system is read: as one on the left, its triangle below.
 struct System {
     batch: Shape,
-    n: u64,
+    n: Dim,
     /// Whether its rows are columns of the operand.
     flipped: bool,
     conjugated: bool,
@@ -235,8 +234,10 @@ pub(super) fn triangular_solve(t: &mut Translator<'_>, op: Op) -> Result<()> {
         is_set("lower"),
         is_set("unit_diagonal"),
     );
-    let fits = n == columns && n == if left { rows } else { others };
-    let same = batch == other_batch && a.element == b.element;
+    let n = merged(n, columns).and_then(|n| merged(n, if left { rows } else { others }));
+    let fits = n.is_some();
+    let n = n.unwrap_or(columns);
+    let same = merged_shapes(&batch, &other_batch).is_some() && a.element == b.element;
     t.ensure(op, fits && same, "has matrices that do not fit")?;
     let transpose = t
         .module
@@ -285,7 +286,8 @@ fn solved_row(s: &mut Structured, system: &System, round: Value) -> Node {
     let mut c = Calc::new(&mut s.body);
     match system.backwards {
         true => {
-            let last = c.body.i64(system.n as i64 - 1);
+            let size = c.body.size(system.n);
+            let last = c.plus(size, -1.0);
             c.sub(last, round)
         }
         false => round,
@@ -304,7 +306,7 @@ fn row_of(
     let mut s = Structured::parallel(&system.batch);
     let outer = s.point();
     let other = s.axis(others, AxisKind::Parallel);
-    let k = s.axis(Dim::Static(system.n), AxisKind::Reduction);
+    let k = s.axis(system.n, AxisKind::Reduction);
     let i = solved_row(&mut s, system, round);
     let matrix = |t: &Translator<'_>, s: &mut Structured, row, column| {
         let position = match system.flipped {

@@ -29,6 +29,7 @@ mod random;
 mod reduction;
 mod region;
 mod scalar;
+mod scan;
 mod scatter;
 mod sort;
 mod table;

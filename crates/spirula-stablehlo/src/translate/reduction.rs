@@ -7,7 +7,7 @@ use super::movement::{choose, dilated};
 use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
-use crate::mlir::{Block, Float, Op};
+use crate::mlir::{AttributeKind, Block, Float, Op};
 use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
 use spirula_tensor::ir::{
     AxisKind, Body, Combiner, Destination, Dim, Node, Reduction, Shape, Structured, Yield,
@@ -135,7 +135,7 @@ pub(super) struct Window {
     /// Elements of the dimension.
     pub input: Dim,
     /// Elements of the window.
-    pub size: u64,
+    pub size: Dim,
     /// From one window to the next.
     pub stride: i64,
     /// In front of the dimension; a node of the sizes' body.
@@ -153,14 +153,14 @@ impl Window {
     pub fn count(&self, t: &mut Translator<'_>) -> Option<Dim> {
         const LIMIT: i64 = 1 << 31;
         let positive = [self.stride, self.base_dilation, self.dilation];
-        let size = self.size as i64;
+        let is_small = |dim: Dim| dim.known().is_none_or(|size| size < LIMIT as u64);
         let in_range = positive.iter().all(|n| (1..LIMIT).contains(n))
-            && (0..LIMIT).contains(&size)
-            && self.input.known().is_none_or(|size| size < LIMIT as u64);
+            && is_small(self.size)
+            && is_small(self.input);
         if !in_range {
             return None;
         }
-        let input = t.size(self.input);
+        let (input, size) = (t.size(self.input), t.size(self.size));
         let count = t.node_by(|c| {
             let (zero, by) = (c.body.i64(0), c.body.i64(self.base_dilation));
             let gaps = c.plus(input, -1.0);
@@ -169,7 +169,10 @@ impl Window {
             let spread = c.op2(Scalar::SMax, spread, zero);
             let padded = c.add(spread, self.low);
             let padded = c.add(padded, self.high);
-            let window = c.body.i64((size - 1) * self.dilation + 1);
+            let dilation = c.body.i64(self.dilation);
+            let window = c.plus(size, -1.0);
+            let window = c.mul(window, dilation);
+            let window = c.plus(window, 1.0);
             let (rest, stride) = (c.sub(padded, window), c.body.i64(self.stride));
             let steps = c.op2(Scalar::SDiv, rest, stride);
             let count = c.plus(steps, 1.0);
@@ -202,7 +205,7 @@ pub(super) fn windows(
     t: &mut Translator<'_>,
     op: Op,
     input: &[Dim],
-    sizes: &[u64],
+    sizes: &[Dim],
     dilations: [&str; 2],
 ) -> Result<Vec<Window>> {
     let rank = input.len();
@@ -226,14 +229,15 @@ pub(super) fn windows(
 }
 
 /// Sizes of the window dimensions.
-fn window_sizes(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<u64>> {
+fn window_sizes(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<Dim>> {
     let sizes = t.integers_or(op, "window_dimensions", rank, 1)?;
     t.ensure(
         op,
         sizes.iter().all(|size| *size > 0),
         "has an empty window",
     )?;
-    Ok(sizes.into_iter().map(|size| size as u64).collect())
+    let sizes = sizes.into_iter().map(|size| Dim::Static(size as u64));
+    Ok(sizes.collect())
 }
 
 /// Sizes of a tensor of windows.
@@ -246,8 +250,8 @@ pub(super) fn counts(t: &mut Translator<'_>, op: Op, windows: &[Window]) -> Resu
 /// Axes for the elements of windows; those of one element need none.
 fn window_axes(s: &mut Structured, windows: &[Window]) -> Vec<Node> {
     let index = |window: &Window| match window.size {
-        1 => s.body.i64(0),
-        size => s.axis(Dim::Static(size), AxisKind::Reduction),
+        Dim::Static(1) => s.body.i64(0),
+        size => s.axis(size, AxisKind::Reduction),
     };
     windows.iter().map(index).collect()
 }
@@ -265,10 +269,68 @@ pub(super) fn reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
         ["base_dilations", "window_dilations"],
     )?;
     let block = t.region(op, 0)?;
-    let mut s = Structured::parallel(&counts(t, op, &windows)?);
+    pool(t, op, block, &windows, (&operands, &initial))
+}
+
+/// The `dynamic_reduce_window` that JAX writes as a custom call: sizes, strides, dilations and
+/// padding are operands, the region is a function.
+pub(super) fn dynamic_reduce_window(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let (operand, initial) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let input = t.shape(&operand);
+    let sizes = t.number_dims(op, 2)?;
+    let (strides, base) = (t.known_numbers(op, 3)?, t.known_numbers(op, 4)?);
+    let (dilations, padding) = (t.known_numbers(op, 5)?, t.numbers(op, 6)?);
+    let rank = input.len();
+    let counts = [
+        sizes.len(),
+        strides.len(),
+        base.len(),
+        dilations.len(),
+        padding.len() / 2,
+    ];
+    let fits = counts == [rank; 5] && t.shape(&initial).is_empty();
+    t.ensure(op, fits, "has too few or many bounds")?;
+    let windows: Vec<Window> = (0..rank)
+        .map(|at| Window {
+            input: input[at],
+            size: sizes[at],
+            stride: strides[at],
+            low: padding[2 * at],
+            high: padding[2 * at + 1],
+            base_dilation: base[at],
+            dilation: dilations[at],
+        })
+        .collect();
+    let function = called(t, op).and_then(|name| t.module.function(name));
+    let function = function.ok_or_else(|| t.invalid(op, "a custom call names no function"))?;
+    let block = t.region(function, 0)?;
+    pool(t, op, block, &windows, (&[operand], &[initial]))
+}
+
+/// The first function that a custom call names.
+fn called<'m>(t: &Translator<'m>, op: Op) -> Option<&'m str> {
+    let module = t.module;
+    let AttributeKind::Array(list) = module.kind(op, "called_computations")? else {
+        return None;
+    };
+    match module.attributes.kind(*list.first()?) {
+        AttributeKind::SymbolRef(path) => path.last().map(|symbol| module.str(*symbol)),
+        _ => None,
+    }
+}
+
+/// Folds windows of tensors by a block.
+fn pool(
+    t: &mut Translator<'_>,
+    op: Op,
+    block: Block,
+    windows: &[Window],
+    (operands, initial): (&[Tensor], &[Tensor]),
+) -> Result<()> {
+    let mut s = Structured::parallel(&counts(t, op, windows)?);
     let point = s.point();
-    let offsets = window_axes(&mut s, &windows);
-    let (position, inside) = within(t, &mut s, &windows, &point, &offsets);
+    let offsets = window_axes(&mut s, windows);
+    let (position, inside) = within(t, &mut s, windows, &point, &offsets);
     let initial: Vec<Val> = initial.iter().map(|v| t.read(&mut s, v, &[])).collect();
     let mut values = Vec::new();
     for (operand, initial) in operands.iter().zip(&initial) {

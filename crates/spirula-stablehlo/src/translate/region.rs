@@ -1,5 +1,6 @@
 //! Regions that compute scalars: combiners of reductions and scatters, orders of sorts.
 
+use super::bits;
 use super::constant::scalar_bits;
 use super::element::Element;
 use super::error::Result;
@@ -150,7 +151,9 @@ fn scalar_op(
     let results: Vec<Mlir> = module.results(op).collect();
     if name == "constant" {
         let val = constant_val(t, body, op, wide)?;
-        t.scalars.set(results[0], val);
+        if let Some(result) = results.first() {
+            t.scalars.set(*result, val);
+        }
         return Ok(());
     }
     let operands = module.operands(op).iter();
@@ -167,6 +170,10 @@ fn scalar_op(
         let function = function.ok_or_else(|| t.invalid(op, format!("no function @{callee}")))?;
         let block = t.region(function, 0)?;
         scalar_block(t, body, block, operands, wide, depth + 1)?
+    } else if name == "bitcast_convert" {
+        let to = t.result_element(op, 0)?;
+        let recast = bits::recast(&mut Calc::new(body), &operands, to);
+        vec![recast.ok_or_else(|| t.unsupported(op, "bitcast_convert in a region"))?]
     } else if IDENTITIES.contains(&name) {
         operands.into_iter().take(1).collect()
     } else {

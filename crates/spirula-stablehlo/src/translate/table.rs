@@ -5,7 +5,7 @@ use super::error::Result;
 use super::translator::Translator;
 use super::{
     bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
-    normalization, quantized, random, reduction, scalar, scatter, sort,
+    normalization, quantized, random, reduction, scalar, scan, scatter, sort,
 };
 use crate::mlir::Op;
 
@@ -42,6 +42,13 @@ static ON_ELEMENTS: &[(&str, Translate)] = &[
     ("bitcast_convert", bits::bitcast_convert),
     ("rng_bit_generator", random::rng_bit_generator),
     ("sort", sort::sort),
+    ("chlo.scan", scan::scan),
+    ("chlo.constant", constant::constant),
+    ("all_reduce", scan::alone),
+    ("all_gather", scan::alone),
+    ("all_to_all", scan::alone),
+    ("reduce_scatter", scan::alone),
+    ("collective_broadcast", scan::alone),
     ("func.call", control::call),
     ("composite", control::composite),
     ("custom_call", control::custom_call),
@@ -66,6 +73,7 @@ static ON_ELEMENTS: &[(&str, Translate)] = &[
 
 /// Operations that compute with the numbers that elements stand for.
 static ON_VALUES: &[(&str, Translate)] = &[
+    ("map", scan::map),
     ("reduce", reduction::reduce),
     ("reduce_window", reduction::reduce_window),
     ("select_and_scatter", reduction::select_and_scatter),

@@ -2,5 +2,6 @@
 
 mod checks;
 mod files;
+mod hostile;
 mod models;
 mod oracle;

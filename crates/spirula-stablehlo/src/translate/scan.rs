@@ -1,0 +1,189 @@
+//! `map` and `chlo.scan`.
+
+use super::error::Result;
+use super::movement::choose;
+use super::region;
+use super::scalar::{Calc, Val};
+use super::translator::{Item, Tensor, Translator};
+use crate::mlir::Op;
+use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
+use spirula_tensor::ir::{Block, Dim, Shape, Structured, TensorType, Value};
+
+/// `map`: a region for each element.
+pub(super) fn map(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.operands(op)?;
+    let shape = t.common_shape(op, &operands)?;
+    let block = t.region(op, 0)?;
+    let mut s = Structured::parallel(&shape);
+    let point = s.point();
+    let values = operands
+        .iter()
+        .map(|operand| t.read(&mut s, operand, &point));
+    let values: Vec<Val> = values.collect();
+    let results = region::scalars(t, &mut s.body, block, values, None)?;
+    t.ensure(op, results.len() == 1, "has a region of another type")?;
+    let tensor = t.finish(s, &results[0]);
+    t.give_one(op, tensor)
+}
+
+/// `chlo.scan`: a loop over the slices of a dimension. The region takes a slice of each input and
+/// what is carried, and gives a slice of each output and what is carried on.
+pub(super) fn scan(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let operands = t.operands(op)?;
+    let arguments = t.module.arguments(t.region(op, 0)?).len();
+    let results = t.module.results(op).len();
+    let carried = t.module.integers(op, "operandSegmentSizes");
+    let carried = carried.and_then(|sizes| usize::try_from(*sizes.get(1)?).ok());
+    let fits = carried.filter(|carried| {
+        let count = operands.len();
+        arguments == count && (1..count).contains(carried) && *carried <= results
+    });
+    let carried = fits.ok_or_else(|| t.unsupported(op, "form of chlo.scan"))?;
+    let (inputs, initial) = operands.split_at(operands.len() - carried);
+    let shape = t.shape(&inputs[0]);
+    let dimension = t.dimension(op, "dimension", shape.len())?;
+    let is_reverse = t.module.boolean(op, "is_reverse").unwrap_or(false);
+    let count = shape[dimension];
+    let mut state = Vec::new();
+    for at in 0..results - carried {
+        let (element, shape) = t.result_type(op, at)?;
+        let zero = Literal::new(element.storage(), 0);
+        let parts = (0..element.parts()).map(|_| t.builder.splat(zero, &shape));
+        let parts: Vec<Value> = parts.collect();
+        state.push(Tensor::of(element, &parts));
+    }
+    let outputs = state.len();
+    state.extend(initial.iter().cloned());
+    let round = t.builder.splat(Literal::i64(0), &[]);
+    let types = state_types(t, round, &state);
+    let condition = goes_on(t, &types, count);
+    let values = t.builder.begin_block(&types);
+    let before = tensors(&state, &values[1..]);
+    let index = row(t, values[0], count, is_reverse);
+    let mut items = Vec::new();
+    for input in inputs {
+        items.push(Item::Tensor(slice(t, input, dimension, index)?));
+    }
+    items.extend(before[outputs..].iter().cloned().map(Item::Tensor));
+    let block = t.region(op, 0)?;
+    for (argument, item) in t.module.arguments(block).zip(items) {
+        t.matches(op, t.module.type_of(argument), &item)?;
+        t.bind(argument, item);
+    }
+    let given = t.nested_block(block)?;
+    t.ensure(
+        op,
+        given.len() == state.len(),
+        "has a region of another type",
+    )?;
+    let mut after = Vec::new();
+    for (at, (item, old)) in given.into_iter().zip(&before).enumerate() {
+        let Item::Tensor(new) = item else {
+            return Err(t.invalid(op, "a region gives what is no tensor"));
+        };
+        after.push(match at < outputs {
+            true => with_slice(t, op, old, &new, (dimension, index))?,
+            false => new,
+        });
+    }
+    let next = t.builder.elementwise(&values[..1], |body, v| {
+        let one = body.i64(1);
+        body.op(Scalar::Add, &[v[0], one])
+    });
+    let mut results = vec![next];
+    results.extend(after.iter().flat_map(|tensor| tensor.parts.iter().copied()));
+    let body = t.builder.end_block(&results);
+    let mut initial = vec![round];
+    initial.extend(state.iter().flat_map(|tensor| tensor.parts.iter().copied()));
+    let results = t.builder.repeat(&initial, condition, body);
+    let results = tensors(&state, &results[1..]);
+    t.give(op, results)
+}
+
+fn state_types(t: &Translator<'_>, round: Value, state: &[Tensor]) -> Vec<TensorType> {
+    let parts = state.iter().flat_map(|tensor| tensor.parts.iter());
+    let all = std::iter::once(&round).chain(parts);
+    all.map(|value| t.builder.ty(*value).clone()).collect()
+}
+
+/// The block that compares the number of the round.
+fn goes_on(t: &mut Translator<'_>, types: &[TensorType], count: Dim) -> Block {
+    let values = t.builder.begin_block(types);
+    let condition = t.builder.elementwise(&values[..1], |body, v| {
+        let count = body.size(count);
+        body.op(Scalar::SLt, &[v[0], count])
+    });
+    t.builder.end_block(&[condition])
+}
+
+/// The slice that a round takes.
+fn row(t: &mut Translator<'_>, round: Value, count: Dim, is_reverse: bool) -> Value {
+    match is_reverse {
+        false => round,
+        true => t.builder.elementwise(&[round], |body, v| {
+            let mut c = Calc::new(body);
+            let size = c.body.size(count);
+            let last = c.plus(size, -1.0);
+            c.sub(last, v[0])
+        }),
+    }
+}
+
+/// Tensors like others, of other parts.
+fn tensors(like: &[Tensor], parts: &[Value]) -> Vec<Tensor> {
+    let mut parts = parts.iter().copied();
+    let tensors = like.iter().map(|tensor| {
+        let own: Vec<Value> = parts.by_ref().take(tensor.parts.len()).collect();
+        Tensor::of(tensor.element, &own)
+    });
+    tensors.collect()
+}
+
+/// A slice without its dimension.
+fn slice(t: &mut Translator<'_>, input: &Tensor, dimension: usize, index: Value) -> Result<Tensor> {
+    let mut shape: Shape = t.shape(input);
+    shape.remove(dimension);
+    t.map(&shape, |t, s, point| {
+        let mut position = point.to_vec();
+        position.insert(dimension, s.body.element(index, Ty::I64, &[]));
+        Ok(t.read(s, input, &position))
+    })
+}
+
+/// A tensor with another slice.
+fn with_slice(
+    t: &mut Translator<'_>,
+    op: Op,
+    tensor: &Tensor,
+    new: &Tensor,
+    (dimension, index): (usize, Value),
+) -> Result<Tensor> {
+    let shape = t.shape(tensor);
+    let mut own = shape.clone();
+    if dimension < own.len() {
+        own.remove(dimension);
+    }
+    let fits = own == t.shape(new) && tensor.element == new.element && shape.len() > dimension;
+    t.ensure(op, fits, "gives a slice of another type")?;
+    t.map(&shape, |t, s, point| {
+        let at = s.body.element(index, Ty::I64, &[]);
+        let mut position = point.to_vec();
+        position.remove(dimension);
+        let (new, old) = (t.read(s, new, &position), t.read(s, tensor, point));
+        let is_slice = Calc::new(&mut s.body).eq(point[dimension], at);
+        Ok(choose(s, is_slice, &new, &old))
+    })
+}
+
+/// Collectives among groups of one: what each has is the result.
+pub(super) fn alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let groups = t.module.attribute(op, "replica_groups");
+    let groups = groups.and_then(|groups| t.module.as_elements(groups));
+    let shape = groups.and_then(|groups| t.module.types.static_shape(groups.ty));
+    if shape.is_none_or(|shape| shape.last() != Some(&1)) {
+        let name = t.module.name(op);
+        return Err(t.unsupported(op, format!("{name} among several devices")));
+    }
+    let operands = t.operands(op)?;
+    t.give(op, operands)
+}
