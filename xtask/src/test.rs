@@ -21,6 +21,12 @@ const CORPORA: &[(&str, &str, &str)] = &[
     // The applications take long.
     ("futhark/imp", "cpu", "imp/tests/"),
     ("futhark/imp", "vulkan", "imp/tests/"),
+    ("stablehlo/testdata", "cpu", ""),
+    ("stablehlo/interpret", "cpu", ""),
+    ("stablehlo/syntax", "cpu", ""),
+    ("stablehlo/portable", "cpu", ""),
+    ("stablehlo/torch", "cpu", ""),
+    ("stablehlo/seeds", "vulkan", ""),
 ];
 
 /// What `spirula test --json` writes.
