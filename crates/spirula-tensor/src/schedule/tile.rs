@@ -93,6 +93,11 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     }
 }
 
+/// Invocations of a workgroup, whatever the size of the tile: where a workgroup is a single subgroup,
+/// NVIDIA's driver 580 was seen to let invocations pass a barrier in a loop that others had not
+/// reached after a branch.
+const INVOCATIONS: u64 = 64;
+
 /// The size of a tile: invocations, and points of each.
 struct Split {
     invocations: u64,
@@ -104,9 +109,8 @@ impl Split {
         self.invocations * self.points
     }
 
-    /// For an axis of some size that at most so many invocations share.
-    fn of(extent: u64, most: u64) -> Split {
-        let invocations = extent.next_power_of_two().min(most);
+    /// For an axis of some size that so many invocations share.
+    fn of(extent: u64, invocations: u64) -> Split {
         let points = match extent / invocations {
             0 | 1 => 1,
             2..8 => 2,
@@ -133,9 +137,13 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let total = |axes: &[usize]| axes.iter().map(|at| extents[*at]).product::<u64>();
     let (rows, columns) = (total(&contraction.rows), total(&contraction.columns));
-    let across = Split::of(columns, if rows == 1 { 64 } else { 8 });
-    let most = if columns == 1 { 64 } else { 8 };
-    let down = Split::of(rows, (64 / across.invocations).min(most));
+    let across = match (contraction.rows.is_empty(), contraction.columns.is_empty()) {
+        (true, _) => INVOCATIONS,
+        (_, true) => 1,
+        _ => columns.next_power_of_two().min(8),
+    };
+    let down = Split::of(rows, INVOCATIONS / across);
+    let across = Split::of(columns, across);
     dispatch.loops.clear();
     dispatch.points = Body::default();
     let batch = batch(dispatch, contraction, &extents);
