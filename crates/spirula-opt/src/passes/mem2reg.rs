@@ -16,20 +16,15 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use spirula_source::Diagnostic;
-use spirula_spirv::ir::{Erased, Module};
-use spirula_spirv::ssa::Promoter;
+use spirula_spirv::ir::Module;
+use spirula_spirv::ssa;
 
 pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let mut promoter = Promoter::new(module);
-    let mut erased = Erased::new();
-    let (mut variables, mut phis) = (0, 0);
-    for func in module.functions().to_vec() {
-        let promoted = promoter.promote(module, func, |_| true, &mut erased)?;
-        variables += promoted.variables;
-        phis += promoted.phis;
-    }
-    module.sweep(&erased);
+    let promoted = ssa::construct(module)?;
     Ok(Outcome {
-        statistics: vec![("variables promoted", variables), ("phis made", phis)],
+        statistics: vec![
+            ("variables promoted", promoted.variables),
+            ("phis made", promoted.phis),
+        ],
     })
 }

@@ -43,6 +43,12 @@ impl Dominators {
         self.tree.children(block)
     }
 
+    /// Which child of its immediate dominator a block is, counted from 0.
+    pub fn position(&self, block: u32) -> Option<usize> {
+        let siblings = self.children(self.immediate(block)?);
+        siblings.iter().position(|b| *b == block)
+    }
+
     /// The reachable blocks, each before those that it dominates.
     pub fn preorder(&self) -> &[u32] {
         &self.tree.preorder
@@ -113,7 +119,8 @@ impl Tree {
         Tree::numbered(parent, order)
     }
 
-    fn numbered(parent: Vec<u32>, order: &[u32]) -> Tree {
+    /// The tree of known parents; `order` has each reached node behind its parent, the root first.
+    pub fn numbered(parent: Vec<u32>, order: &[u32]) -> Tree {
         let nodes = parent.len();
         let mut first = vec![0; nodes + 1];
         let below = order.get(1..).unwrap_or(&[]);

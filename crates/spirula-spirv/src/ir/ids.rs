@@ -78,7 +78,7 @@ impl Rest {
 }
 
 /// Whether an operand of this kind is one word and brings no others.
-fn is_one_word(kind: Kind) -> bool {
+pub(super) fn is_one_word(kind: Kind) -> bool {
     let info = kind.info();
     match info.category {
         Category::Id => true,
@@ -104,6 +104,8 @@ pub struct IdWords {
     /// One bit for each id whose type is an integer wider than 32 bits; empty where there is no
     /// such type.
     wide: Vec<u64>,
+    /// Words that only may be ids are none from here on.
+    bound: u32,
 }
 
 impl IdWords {
@@ -118,6 +120,7 @@ impl IdWords {
         let mut found = IdWords {
             sets: sets.collect(),
             wide: Vec::new(),
+            bound: module.bound(),
         };
         let globals = module.section(Section::Globals);
         let is_wide = |i: &InstRef<'_>| i.op() == Op::TypeInt && i.word(0) > 32;
@@ -157,7 +160,8 @@ impl IdWords {
     }
 
     /// Visits the position among [`InstRef::words`] of each id that the instruction uses: all but
-    /// its result. Of an instruction that the tables do not know, every word that could be an id.
+    /// its result. Of an instruction that the tables do not know, every word that could be an id of
+    /// the module when the imports were read.
     pub fn visit(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
         let words = inst.words();
         let mut id = |at: usize| {
@@ -166,7 +170,7 @@ impl IdWords {
             }
         };
         let Some(shape) = shape(inst.op()) else {
-            return (0..words.len()).for_each(id);
+            return self.possible(inst, 0, id);
         };
         let fixed = usize::from(shape.fixed);
         if shape.rest != Rest::Any || words.len() <= fixed {
@@ -188,12 +192,12 @@ impl IdWords {
                 let row = set.and_then(|s| s.instruction(*words.get(3)?));
                 match row {
                     Some(row) if row.operands.iter().any(|o| o.kind != Kind::IdRef) => {
-                        split(inst, set, fixed + 1, id);
+                        self.split(inst, set, fixed + 1, id);
                     }
                     _ => (fixed + 1..words.len()).for_each(id),
                 }
             }
-            Rest::Any if words.len() > fixed => split(inst, None, 0, id),
+            Rest::Any if words.len() > fixed => self.split(inst, None, 0, id),
             Rest::Any => {}
         }
     }
@@ -227,24 +231,34 @@ impl IdWords {
             }
         }
     }
-}
 
-fn split(
-    inst: InstRef<'_>,
-    set: Option<&'static ExtInstSet>,
-    from: usize,
-    mut id: impl FnMut(usize),
-) {
-    let mut end = 0;
-    for operand in Operands::new(inst.op(), inst.words()).with_ext(set) {
-        let Ok(operand) = operand else {
-            // What follows a value that the tables do not know may be ids.
-            return (end.max(from)..inst.words().len()).for_each(id);
-        };
-        end = operand.at + operand.words.len();
-        let kind = operand.kind;
-        if operand.at >= from && kind.info().category == Category::Id && kind != Kind::IdResult {
-            id(operand.at);
+    /// The words from a position on that could be ids.
+    fn possible(&self, inst: InstRef<'_>, from: usize, id: impl FnMut(usize)) {
+        let words = inst.words();
+        (from..words.len())
+            .filter(|at| words[*at] < self.bound)
+            .for_each(id);
+    }
+
+    fn split(
+        &self,
+        inst: InstRef<'_>,
+        set: Option<&'static ExtInstSet>,
+        from: usize,
+        mut id: impl FnMut(usize),
+    ) {
+        let mut end = 0;
+        for operand in Operands::new(inst.op(), inst.words()).with_ext(set) {
+            let Ok(operand) = operand else {
+                // What follows a value that the tables do not know may be ids.
+                return self.possible(inst, end.max(from), id);
+            };
+            end = operand.at + operand.words.len();
+            let kind = operand.kind;
+            if operand.at >= from && kind.info().category == Category::Id && kind != Kind::IdResult
+            {
+                id(operand.at);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::module::Inst;
 use crate::Id;
-use crate::grammar::{Op, Operands, ResultForm, literal_string};
+use crate::grammar::{Op, Operands, ParsedOperand, ResultForm, literal_string};
 use spirula_source::Place;
 
 /// An instruction of a module, borrowed.
@@ -96,6 +96,20 @@ impl<'a> InstRef<'a> {
     /// The literal string that begins at word `n` of the operands.
     pub fn string(self, n: usize) -> String {
         literal_string(self.operands().get(n..).unwrap_or(&[])).into_owned()
+    }
+
+    /// The first operand with a name of the grammar, such as `Base` or `Operand 1`.
+    ///
+    /// ```
+    /// # use spirula_spirv::{ir::Module, text};
+    /// # let words = text::parse("%1 = OpTypeInt 32 1", &text::ParseOptions::default()).unwrap();
+    /// # let module = Module::from_words(words).unwrap();
+    /// let int = module.all_insts().next().unwrap();
+    /// assert_eq!(int.operand("Width").unwrap().words, [32]);
+    /// assert!(int.operand("Height").is_none());
+    /// ```
+    pub fn operand(self, name: &str) -> Option<ParsedOperand<'a>> {
+        self.parsed().map_while(Result::ok).find(|o| o.name == name)
     }
 
     /// The operands split by the grammar.

@@ -25,6 +25,7 @@ mod list;
 mod loops;
 mod module;
 mod read;
+mod simple;
 mod switch;
 mod unreachable;
 mod write;

@@ -75,6 +75,9 @@ struct Reader {
 impl Reader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
     fn check(&mut self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
+        if super::simple::is_well_formed(inst.op, inst.words, self.module.bound) {
+            return Ok(());
+        }
         let fault = |at: usize, message: String| {
             let place = Place::Word((inst.at + 1 + at) as u32);
             Diagnostic::error(place, format!("{}: {message}", inst.op))

@@ -53,6 +53,23 @@ pub struct Promoter {
 
 const NONE: u32 = u32::MAX;
 
+/// Turns all variables of functions that can be turned into values, in the whole module.
+///
+/// # Errors
+/// When a branch goes to what is no label of its function.
+pub fn construct(module: &mut Module) -> Result<Promoted, Diagnostic> {
+    let mut promoter = Promoter::new(module);
+    let mut erased = Erased::new();
+    let mut sum = Promoted::default();
+    for func in module.functions().to_vec() {
+        let promoted = promoter.promote(module, func, |_| true, &mut erased)?;
+        sum.variables += promoted.variables;
+        sum.phis += promoted.phis;
+    }
+    module.sweep(&erased);
+    Ok(sum)
+}
+
 impl Promoter {
     /// One pass over the module.
     pub fn new(module: &Module) -> Self {

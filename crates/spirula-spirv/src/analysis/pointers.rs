@@ -1,0 +1,58 @@
+//! What pointers are made from.
+
+use super::Definitions;
+use crate::grammar::Op;
+use crate::ir::Module;
+use crate::{Id, IdMap};
+
+/// The variable, parameter or other instruction that each pointer is made from through access
+/// chains, copies and casts; phis, selections, loads and calls are bases of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PointerBases {
+    base: IdMap<Option<Id>>,
+}
+
+impl PointerBases {
+    /// One pass over the module. Where a module uses pointers before it defines them (in blocks that
+    /// are out of order), their bases end there.
+    pub fn compute(module: &Module, definitions: &Definitions) -> Self {
+        let mut base: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+        for inst in module.all_insts() {
+            let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) else {
+                continue;
+            };
+            let is_pointer = matches!(
+                definitions.op(module, ty),
+                Some(Op::TypePointer | Op::TypeUntypedPointerKHR)
+            );
+            if !is_pointer {
+                continue;
+            }
+            let from = match inst.op() {
+                Op::AccessChain
+                | Op::InBoundsAccessChain
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::CopyObject
+                | Op::Bitcast
+                | Op::PtrCastToGeneric
+                | Op::GenericCastToPtr
+                | Op::GenericCastToPtrExplicit
+                | Op::ImageTexelPointer => inst.get_id(0),
+                Op::UntypedAccessChainKHR
+                | Op::UntypedInBoundsAccessChainKHR
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR => inst.get_id(1),
+                _ => None,
+            };
+            let found = from.and_then(|from| base[from]).unwrap_or(id);
+            base.set(id, Some(found));
+        }
+        PointerBases { base }
+    }
+
+    /// What a pointer is made from, itself where it is made from nothing; `None` for other ids.
+    pub fn of(&self, pointer: Id) -> Option<Id> {
+        self.base[pointer]
+    }
+}

@@ -1,0 +1,133 @@
+//! Walks over a control-flow graph: depth-first and breadth-first trees, and walks that keep out of
+//! a block.
+
+use super::Cfg;
+use super::dominators::Tree;
+
+/// The tree of a walk that begins at the entry: each block below the one that it was reached from.
+/// Blocks are known by their position in the function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Traversal {
+    tree: Tree,
+    preorder: Vec<u32>,
+    postorder: Vec<u32>,
+}
+
+impl Traversal {
+    /// Depth-first, successors in the order in which the terminator names them. Takes time in
+    /// blocks and edges.
+    pub fn depth_first(cfg: &Cfg) -> Self {
+        let mut parent = vec![u32::MAX; cfg.len()];
+        let (mut preorder, mut postorder) = (Vec::new(), Vec::new());
+        let mut stack = Vec::new();
+        if !cfg.is_empty() {
+            parent[0] = 0;
+            preorder.push(0);
+            stack.push((0u32, 0usize));
+        }
+        while let Some((block, next)) = stack.last_mut() {
+            let block = *block;
+            match cfg.successors(block).get(*next).copied() {
+                Some(successor) => {
+                    *next += 1;
+                    if parent[successor as usize] == u32::MAX {
+                        parent[successor as usize] = block;
+                        preorder.push(successor);
+                        stack.push((successor, 0));
+                    }
+                }
+                None => {
+                    postorder.push(block);
+                    stack.pop();
+                }
+            }
+        }
+        Traversal {
+            tree: Tree::numbered(parent, &preorder),
+            preorder,
+            postorder,
+        }
+    }
+
+    /// Breadth-first. Its pre-order is the order of the walk.
+    pub fn breadth_first(cfg: &Cfg) -> Self {
+        let mut parent = vec![u32::MAX; cfg.len()];
+        let mut order = Vec::new();
+        if !cfg.is_empty() {
+            parent[0] = 0;
+            order.push(0);
+        }
+        let mut at = 0;
+        while let Some(block) = order.get(at).copied() {
+            at += 1;
+            for successor in cfg.successors(block) {
+                if parent[*successor as usize] == u32::MAX {
+                    parent[*successor as usize] = block;
+                    order.push(*successor);
+                }
+            }
+        }
+        let tree = Tree::numbered(parent, &order);
+        let postorder = order.iter().rev().copied().collect();
+        Traversal {
+            tree,
+            preorder: order,
+            postorder,
+        }
+    }
+
+    /// The blocks that were reached, each when it was reached first.
+    pub fn preorder(&self) -> &[u32] {
+        &self.preorder
+    }
+
+    /// The blocks that were reached, each behind those below it.
+    pub fn postorder(&self) -> &[u32] {
+        &self.postorder
+    }
+
+    /// The block that a block was reached from; none for the entry and what cannot be reached.
+    pub fn parent(&self, block: u32) -> Option<u32> {
+        self.tree.parent(block)
+    }
+
+    /// The blocks that were reached from a block, in the order in which they were.
+    pub fn children(&self, block: u32) -> &[u32] {
+        self.tree.children(block)
+    }
+
+    /// Which child of its parent a block is, counted from 0.
+    pub fn position(&self, block: u32) -> Option<usize> {
+        let siblings = self.children(self.parent(block)?);
+        siblings.iter().position(|b| *b == block)
+    }
+
+    /// Whether `a` is `b` or above it in the tree.
+    pub fn is_above(&self, a: u32, b: u32) -> bool {
+        self.tree.is_above(a, b)
+    }
+}
+
+impl Cfg {
+    /// The blocks that can be reached from `start` without entering `stop`, breadth-first; `start`
+    /// stands first, also where it is `stop` itself. With a loop's header as `stop`, what is reached
+    /// from its body is the body.
+    pub fn reached_without(&self, start: u32, stop: Option<u32>) -> Vec<u32> {
+        let mut seen = vec![false; self.len()];
+        let mut order = vec![start];
+        seen[start as usize] = true;
+        if let Some(stop) = stop {
+            seen[stop as usize] = true;
+        }
+        let mut at = 0;
+        while let Some(block) = order.get(at).copied() {
+            at += 1;
+            for successor in self.successors(block) {
+                if !std::mem::replace(&mut seen[*successor as usize], true) {
+                    order.push(*successor);
+                }
+            }
+        }
+        order
+    }
+}
