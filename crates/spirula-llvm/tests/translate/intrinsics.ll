@@ -42,6 +42,13 @@ define spir_func i32 @atomics(ptr addrspace(1) %p, ptr addrspace(3) %l, i32 %x) 
   ret i32 %frozen
 }
 
+define spir_func i32 @loops(ptr addrspace(1) %p, i32 %x) {
+  %a = atomicrmw nand ptr addrspace(1) %p, i32 %x acq_rel, align 4
+  %b = atomicrmw uinc_wrap ptr addrspace(1) %p, i32 %a monotonic, align 4
+  %c = atomicrmw usub_sat ptr addrspace(1) %p, i32 %b seq_cst, align 4
+  ret i32 %c
+}
+
 define spir_func i1 @classes(float %a, <2 x half> %v) {
   %finite = call i1 @llvm.is.fpclass.f32(float %a, i32 504)
   %signalling = call i1 @llvm.is.fpclass.f32(float %a, i32 33)

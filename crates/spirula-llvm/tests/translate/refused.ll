@@ -13,7 +13,7 @@ define spir_func void @several(i64 %n, ptr %f, i32 %x, ptr addrspace(1) %p) {
   %v = getelementptr i32, ptr %f, <2 x i64> zeroinitializer
   %w = call spir_func i32 @_Z21__spirv_NothingOfThisi(i32 %x)
   %small = trunc i32 %w to i16
-  %old = atomicrmw nand ptr addrspace(1) %p, i32 %x monotonic, align 4
+  %old = atomicrmw fmaximum ptr addrspace(1) %p, float 1.0 monotonic, align 4
   ret void
 }
 

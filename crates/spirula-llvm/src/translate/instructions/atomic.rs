@@ -67,6 +67,16 @@ fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemant
     order | memory
 }
 
+/// The semantics of an exchange that does not take place: nothing is released then.
+fn if_unequal(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
+    let ordering = match ordering {
+        Ordering::Release => Ordering::Monotonic,
+        Ordering::AcquireRelease => Ordering::Acquire,
+        other => other,
+    };
+    semantics_of(ordering, class)
+}
+
 impl Body<'_, '_> {
     fn atomic_shape(&self, ty: Type) -> Lowered<Shape> {
         let shape = self.t.need_shape(ty)?;
@@ -147,6 +157,8 @@ impl Body<'_, '_> {
         let shape = self.atomic_shape(data.ty)?;
         let ty = self.t.shape_type(shape);
         let [pointer, scope, semantics] = self.atomic_operands(operands[0], ty, ordering, scope)?;
+        let known = self.t.b.type_of(pointer);
+        let class = known.and_then(|ty| self.t.pointee_of(ty)).map(|p| p.0);
         let mut value = self.value(operands[1])?;
         let mut wanted = op;
         if op == RmwOp::FSub {
@@ -155,11 +167,79 @@ impl Body<'_, '_> {
         }
         match UPDATES.iter().find(|row| row.0 == wanted) {
             Some((_, op)) => Ok(self.op(*op, ty, [pointer, scope, semantics, value])),
+            None if shape.elem == Elem::Int => {
+                let unequal = self.t.u32(if_unequal(ordering, class).0);
+                let site = [pointer, scope, semantics, unequal];
+                self.update_loop(op, shape, site, value)
+            }
             None => Err(refuse(format!(
                 "the atomic operation {} has no counterpart in SPIR-V",
                 op.name()
             ))),
         }
+    }
+
+    /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
+    /// the old one until nobody came between. `site` is pointer, scope, and semantics when the
+    /// exchange takes place and when not.
+    fn update_loop(&mut self, op: RmwOp, shape: Shape, site: [Id; 4], value: Id) -> Lowered<Id> {
+        let [pointer, scope, equal, unequal] = site;
+        let ty = self.t.shape_type(shape);
+        let relaxed = self.t.u32(0);
+        let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
+        let before = self.current_label();
+        let [again, after] = [(); 2].map(|()| self.t.b.fresh_id());
+        self.t.b.effect(Op::Branch, &[again.word()]);
+        self.begin(again);
+        let (old, phi) = self.t.b.phi(ty);
+        let new = self.updated(op, shape, old, value)?;
+        let operands = [pointer, scope, equal, unequal, new, old];
+        let found = self.op(Op::AtomicCompareExchange, ty, operands);
+        let bool = self.t.b.bool();
+        let same = self.op(Op::IEqual, bool, [found, old]);
+        let words = [same, after, again].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+        let words = [first, before, found, again].map(Id::word);
+        self.t.b.set_phi(phi, &words);
+        self.begin(after);
+        Ok(old)
+    }
+
+    /// What an update makes of the old value.
+    fn updated(&mut self, op: RmwOp, shape: Shape, old: Id, value: Id) -> Lowered<Id> {
+        let ty = self.t.shape_type(shape);
+        let bool = self.t.b.bool();
+        let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        Ok(match op {
+            RmwOp::Nand => {
+                let both = self.op(Op::BitwiseAnd, ty, [old, value]);
+                self.op(Op::Not, ty, [both])
+            }
+            RmwOp::UIncWrap => {
+                let next = self.op(Op::IAdd, ty, [old, one]);
+                let wraps = self.op(Op::UGreaterThanEqual, bool, [old, value]);
+                self.select(ty, wraps, zero, next)
+            }
+            RmwOp::UDecWrap => {
+                let next = self.op(Op::ISub, ty, [old, one]);
+                let none = self.op(Op::IEqual, bool, [old, zero]);
+                let above = self.op(Op::UGreaterThan, bool, [old, value]);
+                let wraps = self.op(Op::LogicalOr, bool, [none, above]);
+                self.select(ty, wraps, value, next)
+            }
+            RmwOp::USubCond | RmwOp::USubSat => {
+                let difference = self.op(Op::ISub, ty, [old, value]);
+                let fits = self.op(Op::UGreaterThanEqual, bool, [old, value]);
+                let other = if op == RmwOp::USubCond { old } else { zero };
+                self.select(ty, fits, difference, other)
+            }
+            _ => {
+                return Err(refuse(format!(
+                    "the atomic operation {} has no counterpart in SPIR-V",
+                    op.name()
+                )));
+            }
+        })
     }
 
     pub(super) fn compare_exchange(&mut self, inst: Inst) -> Lowered<Id> {
