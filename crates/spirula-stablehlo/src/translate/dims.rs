@@ -208,7 +208,10 @@ impl Translator<'_> {
             "slice" if self.shape(result).len() == 1 => {
                 let start = *module.integers(op, "start_indices")?.first()?;
                 let stride = *module.integers(op, "strides")?.first()?;
-                let at = |index: usize| usize::try_from(start + index as i64 * stride).ok();
+                let at = |index: usize| {
+                    let step = stride.checked_mul(index as i64)?;
+                    usize::try_from(start.checked_add(step)?).ok()
+                };
                 let nodes = (0..count).map(|index| operands.first()?.get(at(index)?).copied());
                 nodes.collect()
             }

@@ -261,7 +261,7 @@ pub(super) fn pad(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let high = t.integers_or(op, "edge_padding_high", rank, 0)?;
     let interior = t.integers_or(op, "interior_padding", rank, 0)?;
     let limit = 1 << 40;
-    let is_small = low.iter().chain(&high).all(|n| n.abs() < limit);
+    let is_small = low.iter().chain(&high).all(|n| n.unsigned_abs() < limit);
     t.ensure(op, is_small, "pads too much")?;
     let (low, high) = (t.number_nodes(&low), t.number_nodes(&high));
     padded(t, op, &low, &high, &interior)

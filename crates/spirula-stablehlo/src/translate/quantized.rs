@@ -8,7 +8,7 @@ use super::error::Result;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Granularity, Op, Quantized, Type, TypeKind};
-use spirula_program::{Op as Scalar, Scalar as Ty};
+use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
 use spirula_tensor::ir::{Constant, Node, Structured, TensorType, Value};
 
 /// Scale and zero point of every element.
@@ -71,9 +71,17 @@ impl Translator<'_> {
         };
         // Rounded to the expressed type while compiling.
         let scale = narrowed(scale, self.expressed(tensor.element));
+        let mut made = |constant: Constant| match axis {
+            // One value is computed where it is used.
+            None => {
+                let literal = Literal::new(constant.ty.element, constant.bits(0));
+                self.builder.splat(literal, &[])
+            }
+            Some(_) => self.builder.constant(constant),
+        };
         Ok(Parameters {
-            scale: self.builder.constant(scale),
-            zero_point: self.builder.constant(zero_point),
+            scale: made(scale),
+            zero_point: made(zero_point),
             axis,
         })
     }

@@ -213,7 +213,7 @@ pub(super) fn windows(
     let base = t.integers_or(op, dilations[0], rank, 1)?;
     let window = t.integers_or(op, dilations[1], rank, 1)?;
     let padding = t.integers_or(op, "padding", 2 * rank, 0)?;
-    let is_small = padding.iter().all(|n| n.abs() < 1 << 31);
+    let is_small = padding.iter().all(|n| n.unsigned_abs() < 1 << 31);
     t.ensure(op, is_small, "pads too much")?;
     let padding = t.number_nodes(&padding);
     let windows = (0..rank).map(|at| Window {
