@@ -14,6 +14,9 @@
 //! - [`verify`]: whether a module keeps the rules.
 //! - [`target`]: what a module may assume of the environment that it is for.
 
+#![doc = ""]
+#![doc = include_str!("../GUIDE.md")]
+
 pub mod analysis;
 pub mod binary;
 pub mod build;
