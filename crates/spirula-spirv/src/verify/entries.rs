@@ -110,7 +110,9 @@ fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
         cx.op(def.words()[0]) == Op::TypeVoid,
         || "its function returns a value".to_owned(),
     )?;
-    let params = cx.inst(def.word(1)).map_or(0, |t| t.operands().len() - 1);
+    let params = cx
+        .inst(def.word(1))
+        .map_or(0, |t| t.operands().len().saturating_sub(1));
     ensure(
         Rule::EntryPoints,
         params == 0 || Model(point.word(0)) == Model::Kernel,
