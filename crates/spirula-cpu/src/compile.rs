@@ -1,10 +1,12 @@
 //! From a module to a kernel that runs.
 
+use crate::bundle::{self, LANES};
 use crate::groups::FrameLayout;
 use crate::jit::Code;
-use crate::lower::{self, BindingSlot, Frame, Globals, Shared, Slot};
+use crate::lower::{self, BindingSlot, Entered, Frame, Globals, Shared, Slot};
 use crate::program::Program;
-use crate::suspend::Point;
+use crate::suspend::{Group, Point};
+use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::Op;
@@ -20,12 +22,17 @@ const MAX_FAULTS: usize = 20;
 pub struct Options {
     /// Invocations of a subgroup: a power of two from 1 to 64; others are rounded to one.
     pub subgroup_size: u32,
+    /// Whether neighbouring invocations may run at once, in vectors.
+    pub bundles: bool,
 }
 
 impl Default for Options {
-    /// Subgroups of 8.
+    /// Subgroups of 8; in vectors.
     fn default() -> Self {
-        Options { subgroup_size: 8 }
+        Options {
+            subgroup_size: 8,
+            bundles: true,
+        }
     }
 }
 
@@ -36,7 +43,10 @@ pub struct Kernel {
     pub(crate) local_size: Option<[u32; 3]>,
     pub(crate) subgroup_size: u32,
     pub(crate) points: Vec<Point>,
+    /// Of invocations that run one by one.
     pub(crate) frame: FrameLayout,
+    /// Of bundles.
+    pub(crate) bundle_frame: FrameLayout,
     pub(crate) slots: Vec<Slot>,
     pub(crate) bindings: Vec<BindingSlot>,
     pub(crate) workgroup_bytes: u32,
@@ -69,6 +79,11 @@ impl Kernel {
                 Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
             })
             .map_err(|fault| vec![fault])
+    }
+
+    /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
+    pub fn runs_bundles(&self) -> bool {
+        self.code.has(true)
     }
 
     /// The size of workgroups, where the module fixes it.
@@ -130,21 +145,32 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         subgroup_size,
         code: &mut code,
         points: Vec::new(),
+        bundle: None,
         large_constants: rustc_hash::FxHashMap::default(),
     };
-    let mut frame = Frame::new(false);
     let mut builders = FunctionBuilderContext::new();
     for func in &program.functions.bottom_up {
-        let is_entry = *func == program.entry.func;
-        if is_entry || !program.functions.get(*func).inline {
-            let made = lower_one(&mut shared, &mut builders, *func)?;
-            if is_entry {
-                frame = made;
-            }
+        if *func != program.entry.func && !program.functions.get(*func).inline {
+            lower_one(&mut shared, &mut builders, *func)?;
         }
     }
+    let bundle = if options.bundles {
+        lower_bundle(&mut shared)
+    } else {
+        None
+    };
+    let mut frame = Frame::new(false);
+    // A shader of which every workgroup divides into bundles needs no other code.
+    let alone = bundle.is_none() || program.entry.is_kernel;
+    if alone {
+        shared.bundle = None;
+        shared.points.clear();
+        frame = lower_one(&mut shared, &mut builders, program.entry.func)?;
+    }
     let points = shared.points;
-    code.finish(program.entry.func).map_err(bug)?;
+    code.finish(alone.then_some(program.entry.func))
+        .map_err(bug)?;
+    let bundle = bundle.unwrap_or(Frame::new(false));
     Ok(Kernel {
         code,
         name: program.entry.name.clone(),
@@ -152,12 +178,51 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         subgroup_size,
         points,
         frame: FrameLayout::new(frame.below, frame.above),
+        bundle_frame: FrameLayout::new(bundle.below, bundle.above),
         slots,
         bindings: globals.bindings.clone(),
         workgroup_bytes: globals.workgroup_bytes,
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
     })
+}
+
+/// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
+/// wrong, the code for single invocations is there to find out.
+fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
+    let program = shared.program;
+    let size = program.entry.local_size;
+    if program.functions.exchanges || size.is_some_and(|s| s[0] % LANES as u32 != 0) {
+        return None;
+    }
+    shared.bundle = Some(Entered::default());
+    let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
+    made.unwrap_or(None)
+}
+
+fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
+    let entry = shared.program.entry.func;
+    let signature = lower::entry_signature(shared.code.host_convention());
+    let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
+    let mut builders = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut func, &mut builders);
+    let mut frame = lower::lower_entry(shared, builder, entry).ok()?;
+    if shared.points.iter().any(|p| p.group == Group::Subgroup) {
+        return None;
+    }
+    let entered = shared.bundle?;
+    let (roots, stride) = (entered.roots?, frame.above.next_multiple_of(16));
+    func.dfg.insts[entered.room_stride?] = InstructionData::UnaryImm {
+        opcode: Opcode::Iconst,
+        imm: i64::from(stride).into(),
+    };
+    frame.below = frame.below.checked_mul(LANES as u32)?;
+    frame.above = stride.checked_mul(LANES as u32)?;
+    let target = shared.code.bundle_target();
+    let mut builders = FunctionBuilderContext::new();
+    let func = bundle::rewrite(&func, roots, target, &mut builders).ok()?;
+    shared.code.define_bundle(func).ok()?;
+    Some(frame)
 }
 
 fn lower_one(

@@ -26,8 +26,11 @@ pub(crate) struct Code {
     /// None once it is dropped.
     module: Option<JITModule>,
     functions: Vec<(Func, FuncId)>,
+    /// The entry function for bundles, until it is finished.
+    bundle_id: Option<FuncId>,
     kept: Vec<Box<[u128]>>,
     entry: Option<Entry>,
+    bundle: Option<Entry>,
 }
 
 // SAFETY: see the module's documentation.
@@ -43,8 +46,10 @@ impl Code {
         Ok(Code {
             module: Some(JITModule::new(builder)),
             functions: Vec::new(),
+            bundle_id: None,
             kept: Vec::new(),
             entry: None,
+            bundle: None,
         })
     }
 
@@ -82,6 +87,33 @@ impl Code {
         Ok(context)
     }
 
+    /// Compiles the entry function for bundles, if the target can.
+    pub fn define_bundle(&mut self, func: Function) -> Result<(), String> {
+        let module = self.module();
+        let id = module
+            .declare_function("bundle", Linkage::Local, &func.signature)
+            .map_err(|e| e.to_string())?;
+        let mut context = module.make_context();
+        context.func = func;
+        context.func.name = UserFuncName::user(0, id.as_u32());
+        module
+            .define_function(id, &mut context)
+            .map_err(|e| format!("{e:?}"))?;
+        self.bundle_id = Some(id);
+        Ok(())
+    }
+
+    /// What the target can do for bundles.
+    pub fn bundle_target(&mut self) -> crate::bundle::Target {
+        let module = self.module();
+        let flags = module.isa().isa_flags();
+        let fma = flags.iter().find(|flag| flag.name == "has_fma");
+        crate::bundle::Target {
+            config: module.target_config(),
+            has_fma: fma.is_none_or(|flag| flag.as_bool() == Some(true)),
+        }
+    }
+
     /// Compiles a function that was begun.
     pub fn define(
         &mut self,
@@ -97,17 +129,33 @@ impl Code {
             .map_err(|e| format!("{e:?}"))
     }
 
-    /// Makes the code callable.
-    pub fn finish(&mut self, entry: Func) -> Result<(), String> {
-        let Some(id) = self.id(entry) else {
+    /// Makes the code callable. `entry` has none where only bundles are run.
+    pub fn finish(&mut self, entry: Option<Func>) -> Result<(), String> {
+        let id = entry.and_then(|entry| self.id(entry));
+        let bundle = self.bundle_id;
+        if id.is_none() && bundle.is_none() {
             return Err("the entry function was not made".to_owned());
-        };
+        }
         let module = self.module();
         module.finalize_definitions().map_err(|e| e.to_string())?;
-        let address = module.get_finalized_function(id);
-        // SAFETY: the function was made with the signature of `Entry`.
-        self.entry = Some(unsafe { std::mem::transmute::<*const u8, Entry>(address) });
+        let callable = |id: FuncId| {
+            let address = module.get_finalized_function(id);
+            // SAFETY: the function was made with the signature of `Entry`.
+            unsafe { std::mem::transmute::<*const u8, Entry>(address) }
+        };
+        let (entry, bundle) = (id.map(callable), bundle.map(callable));
+        self.entry = entry;
+        self.bundle = bundle;
         Ok(())
+    }
+
+    /// Whether there is code for bundles, and for invocations one by one.
+    pub fn has(&self, bundles: bool) -> bool {
+        if bundles {
+            self.bundle.is_some()
+        } else {
+            self.entry.is_some()
+        }
     }
 
     fn id(&self, func: Func) -> Option<FuncId> {
@@ -121,12 +169,19 @@ impl Code {
         Some(self.module().declare_func_in_func(id, within))
     }
 
-    /// Runs the invocations `lo..hi` that are at the point `resume`.
+    /// Runs the invocations `lo..hi` that are at the point `resume`, one by one or in bundles.
     ///
     /// # Safety
-    /// The context describes memory that the code may use as the program says.
-    pub unsafe fn call(&self, context: &Context, lo: u32, hi: u32, resume: u32) -> u64 {
-        match self.entry {
+    /// The context describes memory that the code may use as the program says. The code exists.
+    /// Bundles divide the workgroup's size in x, `lo`, `hi` and the first global id in x.
+    pub unsafe fn call(
+        &self,
+        context: &Context,
+        [lo, hi]: [u32; 2],
+        resume: u32,
+        bundles: bool,
+    ) -> u64 {
+        match if bundles { self.bundle } else { self.entry } {
             // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
             // promise.
             Some(entry) => unsafe { entry(context, lo, hi, resume) },

@@ -22,9 +22,11 @@
 //! - `program`, `types`, `constants`, `functions`, `promote`, `liveness`: what is known of a module
 //!   before code is made.
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
+//! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `compile`, `run`: the interface. `jit`, `memory`: generated code and raw memory.
 
+mod bundle;
 mod compile;
 mod constants;
 mod context;

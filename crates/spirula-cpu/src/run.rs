@@ -1,7 +1,9 @@
 //! Launching kernels.
 
+use crate::bundle::LANES;
 use crate::compile::Kernel;
 use crate::context::Context;
+use crate::groups::FrameLayout;
 use crate::lower::{Slot, SlotKind};
 use crate::schedule;
 use std::fmt;
@@ -234,12 +236,21 @@ impl Kernel {
 
     /// Words of the frames of a workgroup. Invocations that are never suspended share one.
     fn frame_words(&self, local: [u64; 3]) -> usize {
-        let frames = if self.points.is_empty() {
-            1
+        if self.points.is_empty() {
+            return self.frame.stride.max(self.bundle_frame.stride);
+        }
+        let count = local.iter().product::<u64>() as usize;
+        let bundles = self.bundle_frame.stride * count.div_ceil(LANES);
+        (self.frame.stride * count).max(bundles)
+    }
+
+    /// The layout of frames.
+    pub(crate) fn layout(&self, bundles: bool) -> FrameLayout {
+        if bundles {
+            self.bundle_frame
         } else {
-            local.iter().product::<u64>() as usize
-        };
-        self.frame.stride * frames
+            self.frame
+        }
     }
 
     fn check_grid(&self, grid: &Grid) -> Result<(), RunError> {
@@ -247,6 +258,12 @@ impl Kernel {
         if checked_product(grid.local).is_none_or(|n| n > MAX_INVOCATIONS) {
             return bad(format!(
                 "a workgroup has more than {MAX_INVOCATIONS} invocations"
+            ));
+        }
+        if !self.code.has(false) && !grid.offset[0].is_multiple_of(LANES as u64) {
+            return bad(format!(
+                "an offset of {} is no multiple of {LANES}",
+                grid.offset[0]
             ));
         }
         let words = self.frame_words(grid.local);
@@ -450,15 +467,14 @@ impl<'a> Worker<'a> {
         for (at, offset) in &shared.locals {
             args[*at] = base as u64 + offset;
         }
-        let layout = kernel.frame;
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let context = Context {
             args: args.as_ptr().cast(),
             bindings: shared.bindings.as_ptr(),
             push: shared.push.as_ptr().cast(),
             workgroup: base,
-            frames: frames.as_mut_ptr().wrapping_add(layout.bias).cast(),
-            frame_stride: layout.stride as u64 * 8,
+            frames: frames.as_mut_ptr().cast(),
+            frame_stride: 0,
             group: [0; 3],
             groups: grid.groups,
             base: [0; 3],
@@ -496,10 +512,24 @@ impl<'a> Worker<'a> {
             context.local[n] = grid.local[n].min(grid.global[n] - first);
             count *= context.local[n];
         }
+        let whole = |n: u64| n.is_multiple_of(LANES as u64);
+        let bundles =
+            self.kernel.code.has(true) && whole(context.local[0]) && whole(context.base[0]);
+        let layout = self.kernel.layout(bundles);
+        context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
+        context.frame_stride = layout.stride as u64 * 8;
         if self.kernel.zero_workgroup {
             self.workgroup.fill(0);
         }
         // SAFETY: the caller's promise; the context describes memory of this worker and the launch.
-        unsafe { schedule::run_group(self.kernel, &self.context, &mut self.frames, count as u32) }
+        unsafe {
+            schedule::run_group(
+                self.kernel,
+                &self.context,
+                &mut self.frames,
+                count as u32,
+                bundles,
+            )
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! Within a subgroup the lanes at the earliest point go first, as code is lowered with the bodies of
 //! loops before what follows them: lanes that went different ways meet again where the ways meet.
 
+use crate::bundle::LANES;
 use crate::compile::Kernel;
 use crate::context::{Context, DONE, START};
 use crate::groups::{self, Frames};
@@ -11,7 +12,7 @@ use crate::memory;
 use crate::run::RunError;
 use crate::suspend::{Exchange, Group, Point};
 
-/// Runs a workgroup of `count` invocations.
+/// Runs a workgroup of `count` invocations, one by one or in bundles.
 ///
 /// # Safety
 /// As [`Kernel::run`].
@@ -21,12 +22,14 @@ pub(crate) unsafe fn run_group(
     context: &Context,
     frames: &mut [u64],
     count: u32,
+    bundles: bool,
 ) -> Result<(), RunError> {
     let mut group = Workgroup {
         kernel,
         context,
         frames,
         count,
+        bundles,
         active: Vec::new(),
     };
     // SAFETY: the caller's promise.
@@ -38,6 +41,8 @@ struct Workgroup<'a> {
     context: &'a Context,
     frames: &'a mut [u64],
     count: u32,
+    /// Whether the code for bundles runs; each has one state.
+    bundles: bool,
     active: Vec<usize>,
 }
 
@@ -84,7 +89,11 @@ impl Workgroup<'_> {
     /// Runs the invocations that are at a point; the least and greatest states that they reached.
     unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> (u32, u32) {
         // SAFETY: the caller's promise.
-        let summary = unsafe { self.kernel.code.call(self.context, lo, hi, resume) };
+        let summary = unsafe {
+            self.kernel
+                .code
+                .call(self.context, [lo, hi], resume, self.bundles)
+        };
         (summary as u32, (summary >> 32) as u32)
     }
 
@@ -95,7 +104,7 @@ impl Workgroup<'_> {
     fn frames(&mut self) -> Frames<'_> {
         Frames {
             words: self.frames,
-            layout: self.kernel.frame,
+            layout: self.kernel.layout(self.bundles),
         }
     }
 
@@ -148,7 +157,8 @@ impl Workgroup<'_> {
 
     /// The point at which all invocations are that have not ended.
     fn common_state(&mut self) -> Result<u32, RunError> {
-        let count = self.count as usize;
+        let each = if self.bundles { LANES } else { 1 };
+        let count = self.count as usize / each;
         let frames = self.frames();
         let mut common = DONE;
         for lane in 0..count {

@@ -26,6 +26,7 @@ OpDecorate %lsize BuiltIn WorkgroupSize
 %device = OpConstant %u32 1
 %relaxed = OpConstant %u32 0
 %one = OpConstant %i64 1
+%n32 = OpConstant %i64 32
 %main = OpFunction %void None %fn
 %x = OpFunctionParameter %pi64
 %y = OpFunctionParameter %pi64
@@ -39,8 +40,10 @@ OpDecorate %lsize BuiltIn WorkgroupSize
 %s = OpCompositeExtract %i64 %l 0
 %px = OpInBoundsPtrAccessChain %pi64 %x %i
 %vx = OpLoad %i64 %px Aligned 8
-OpStore %scratch %vx Aligned 8
-%again = OpLoad %i64 %scratch Aligned 8
+%slot = OpUMod %i64 %i %n32
+%own = OpInBoundsPtrAccessChain %plocal %scratch %slot
+OpStore %own %vx Aligned 8
+%again = OpLoad %i64 %own Aligned 8
 %sum = OpIAdd %i64 %again %a
 %py = OpInBoundsPtrAccessChain %pi64 %y %i
 OpStore %py %sum Aligned 8
@@ -54,7 +57,7 @@ fn kernels_take_buffers_values_and_local_memory() {
     let kernel = compile(KERNEL).expect("the kernel is supported");
     let mut buffers = [(0..100).collect(), vec![0; 100], vec![0; 1]];
     let value = 1000u64.to_le_bytes();
-    let values = [Argument::Bytes(&value), Argument::Local(8)];
+    let values = [Argument::Bytes(&value), Argument::Local(256)];
     // Workgroups of 32, 32, 32 and 4.
     run_kernel(
         &kernel,
@@ -78,11 +81,11 @@ fn launches_that_do_not_fit_are_refused() {
     };
     let few = run_kernel(&kernel, [4, 1, 1], None, &mut buffers, &[]);
     assert_eq!(fault(few), "main takes 5 arguments, 3 are given");
-    let swapped = [Argument::Local(8), Argument::Bytes(&[0; 8])];
+    let swapped = [Argument::Local(256), Argument::Bytes(&[0; 8])];
     let other = run_kernel(&kernel, [4, 1, 1], None, &mut buffers, &swapped);
     assert_eq!(fault(other), "argument 3 of main is of another kind");
     let empty = Some([0, 1, 1]);
-    let values = [Argument::Bytes(&[0; 8]), Argument::Local(8)];
+    let values = [Argument::Bytes(&[0; 8]), Argument::Local(256)];
     let none = run_kernel(&kernel, [4, 1, 1], empty, &mut buffers, &values);
     assert_eq!(fault(none), "a workgroup is empty");
 }

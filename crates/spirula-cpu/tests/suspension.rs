@@ -112,7 +112,7 @@ fn subgroup(body: &str) -> Vec<u32> {
 OpStore %to %r"
     );
     let text = shader([16, 1, 1], "%n8x = OpConstant %uint 7", &body);
-    let kernel = compile_with(&text, &[], &Options { subgroup_size: 8 }).expect("it is supported");
+    let kernel = compile_with(&text, &[], &Options::default()).expect("it is supported");
     let input: Vec<u32> = (0..16).map(|n| n * 3 + 1).collect();
     let mut buffers = [input, vec![0; 16]];
     run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("subgroups need no agreement");

@@ -40,7 +40,8 @@ pub fn devices() -> Vec<DeviceInfo> {
 }
 
 impl Device {
-    /// Opens the device with this name: `cpu`; `vulkan` for the first Vulkan device, `vulkan:N`
+    /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
+    /// invocations; `vulkan` for the first Vulkan device, `vulkan:N`
     /// for another, `vulkan:NAME` for the first with this in its name.
     ///
     /// # Errors
@@ -48,6 +49,7 @@ impl Device {
     pub fn open(name: &str, options: &DeviceOptions) -> Result<Device, Error> {
         match name {
             "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
+            "cpu+scalar" => Ok(Device::with_driver(Box::new(CpuDriver::scalar(options)))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;

@@ -57,6 +57,9 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
     let mut alone =
         Session::open("cpu", Some(1), &workload.buffers).expect("there is a CPU device");
     let work_alone = kernel(&mut alone, workload);
+    let mut scalar =
+        Session::open("cpu+scalar", Some(1), &workload.buffers).expect("there is a CPU device");
+    let work_scalar = kernel(&mut scalar, workload);
     let mut contenders = vec![
         Contender {
             name: "Spirula CPU device",
@@ -65,6 +68,10 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
         Contender {
             name: "the same, one thread",
             run: Box::new(|| alone.run(&work_alone)),
+        },
+        Contender {
+            name: "the same, scalar code",
+            run: Box::new(|| scalar.run(&work_scalar)),
         },
         Contender {
             name: "Rust, one thread",

@@ -9,7 +9,9 @@ use super::scope::{Lower, clif_type, plain};
 use super::values::Pointer;
 use crate::types::{Kind, Scalar};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, Type, Value, types};
+use cranelift_codegen::ir::{
+    AliasRegionData, AtomicRmwOp, BlockArg, InstBuilder, MemFlagsData, Type, Value, types,
+};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -19,8 +21,11 @@ use spirula_spirv::ir::InstRef;
 /// An atomic's place.
 struct Place {
     address: Value,
-    /// Whether no other thread can see it.
+    /// Whether no other thread can see it, so that loads and stores are enough.
     private: bool,
+    /// Flags of atomic accesses. In code for bundles, which has to do them lane by lane, accesses to
+    /// what no other thread can see are atomic as well, and marked.
+    flags: MemFlagsData,
 }
 
 /// `OpAtomicLoad`.
@@ -59,7 +64,7 @@ pub(crate) fn compare_exchange(lower: &mut Lower, inst: InstRef) -> Done {
         lower
             .builder
             .ins()
-            .atomic_cas(plain(), address, expected, value)
+            .atomic_cas(place.flags, address, expected, value)
     };
     lower.set_result(inst.result(), &[old])
 }
@@ -118,6 +123,9 @@ pub(crate) fn modify_float(lower: &mut Lower, inst: InstRef) -> Done {
     let operand = lower.value(inst.id(3))?;
     let operand = lower.widen(scalar, operand);
     let int = int_type(scalar);
+    if place.flags.alias_region().is_some() {
+        return lower.unsupported("changing a number in workgroup memory by bundles");
+    }
     let first = lower.atomic_read(&place, int);
     if place.private {
         let new = lower.combine_float(inst.op(), scalar, first, operand);
@@ -165,9 +173,19 @@ impl Lower<'_, '_, '_> {
             _ => false,
         };
         let pointer: Pointer = self.pointer(pointer)?;
+        let mut flags = plain();
+        if private && self.shared.bundle.is_some() {
+            let region = AliasRegionData {
+                user_id: 1,
+                description: "workgroup atomics".into(),
+            };
+            let region = self.builder.func.dfg.alias_regions.insert(region);
+            flags = flags.with_alias_region(Some(region));
+        }
         Ok(Place {
             address: self.address_of(pointer)?,
-            private,
+            private: private && self.shared.bundle.is_none(),
+            flags,
         })
     }
 
@@ -175,7 +193,8 @@ impl Lower<'_, '_, '_> {
         if place.private {
             self.builder.ins().load(ty, plain(), place.address, 0)
         } else {
-            self.builder.ins().atomic_load(ty, plain(), place.address)
+            let ins = self.builder.ins();
+            ins.atomic_load(ty, place.flags, place.address)
         }
     }
 
@@ -183,9 +202,8 @@ impl Lower<'_, '_, '_> {
         if place.private {
             self.builder.ins().store(plain(), value, place.address, 0);
         } else {
-            self.builder
-                .ins()
-                .atomic_store(plain(), value, place.address);
+            let ins = self.builder.ins();
+            ins.atomic_store(place.flags, value, place.address);
         }
     }
 
@@ -196,7 +214,7 @@ impl Lower<'_, '_, '_> {
             return self
                 .builder
                 .ins()
-                .atomic_rmw(ty, plain(), op, address, operand);
+                .atomic_rmw(ty, place.flags, op, address, operand);
         }
         let old = self.atomic_read(place, ty);
         let new = match op {

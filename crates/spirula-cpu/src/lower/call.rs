@@ -220,6 +220,7 @@ pub(crate) fn lower_function(
         linear: params[4],
         private: params[5],
         frame: None,
+        rooms: None,
     };
     let mut lower = Lower {
         shared,

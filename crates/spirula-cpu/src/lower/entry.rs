@@ -5,9 +5,10 @@
 //! suspends has the least state that was reached in its low half and the greatest in its high half.
 
 use super::call::lower_function;
-use super::scope::{Held, Item, Lower, Pointed, Scope, clif_type, fixed};
+use super::scope::{Entered, Held, Item, Lower, Pointed, Scope, clif_type, fixed};
 use super::values::Pointer;
 use super::{Done, Global, Shared};
+use crate::bundle::{LANES, Roots};
 use crate::context::{EXCHANGE, EXCHANGE_SLOTS, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -110,6 +111,7 @@ fn lower_loop(
             linear: zero,
             private: zero,
             frame: None,
+            rooms: None,
         },
         frame: Frame::new(program.functions.exchanges),
         item_end: None,
@@ -201,8 +203,15 @@ impl Lower<'_, '_, '_> {
         if suspends {
             let stride = self.context(types::I64, at::FRAME_STRIDE);
             let index = self.builder.ins().uextend(types::I64, at[0]);
+            let index = match self.shared.bundle {
+                Some(_) => self.builder.ins().udiv_imm_u(index, LANES as i64),
+                None => index,
+            };
             let offset = self.builder.ins().imul(index, stride);
             self.item.frame = Some(self.builder.ins().iadd(frames, offset));
+        }
+        if self.shared.bundle.is_some() {
+            self.enter_bundle(suspends);
         }
         self.place_private()?;
         let end = self.builder.create_block();
@@ -214,6 +223,35 @@ impl Lower<'_, '_, '_> {
             end,
             size,
         })
+    }
+
+    /// Marks the numbers that differ between the invocations of a bundle, which has one frame with
+    /// the rooms of all of them.
+    fn enter_bundle(&mut self, suspends: bool) {
+        let lanes = self.builder.create_block();
+        let linear = self.builder.append_block_param(lanes, types::I32);
+        let x = self.builder.append_block_param(lanes, types::I32);
+        let firsts = [self.item.linear, self.item.local[0]].map(BlockArg::Value);
+        self.builder.ins().jump(lanes, &firsts);
+        self.builder.switch_to_block(lanes);
+        self.item.linear = linear;
+        self.item.local[0] = x;
+        let roots = Roots {
+            context: self.item.context,
+            base_offset: at::BASE,
+            lanes,
+            frame: self.item.frame.filter(|_| suspends),
+        };
+        let lane = self.builder.ins().band_imm_u(linear, LANES as i64 - 1);
+        let lane = self.builder.ins().uextend(types::I64, lane);
+        let stride = self.iconst(types::I64, 0);
+        let offset = self.builder.ins().imul(lane, stride);
+        let frame = self.item.frame.unwrap_or(offset);
+        self.item.rooms = Some(self.builder.ins().iadd(frame, offset));
+        self.shared.bundle = Some(Entered {
+            roots: Some(roots),
+            room_stride: self.builder.func.dfg.value_def(stride).inst(),
+        });
     }
 
     /// Private memory is in the frame.
@@ -331,7 +369,11 @@ impl Lower<'_, '_, '_> {
             least = self.builder.ins().umin(least, wide);
             greatest = self.builder.ins().umax(greatest, wide);
         }
-        let linear = self.builder.ins().iadd_imm_s(header[0], 1);
+        let step = match self.shared.bundle {
+            Some(_) => LANES as i64,
+            None => 1,
+        };
+        let linear = self.builder.ins().iadd_imm_s(header[0], step);
         let zero = self.iconst(types::I32, 0);
         let mut next = [header[1], header[2], header[3]];
         let counted: Vec<usize> = (0..3).filter(|n| around.size[*n].is_some()).collect();
@@ -339,7 +381,8 @@ impl Lower<'_, '_, '_> {
             let Some(size) = around.size[*n] else {
                 continue;
             };
-            next[*n] = self.builder.ins().iadd_imm_s(header[1 + *n], 1);
+            let step = if *n == 0 { step } else { 1 };
+            next[*n] = self.builder.ins().iadd_imm_s(header[1 + *n], step);
             if turn + 1 == counted.len() {
                 break;
             }

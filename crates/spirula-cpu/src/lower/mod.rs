@@ -30,7 +30,7 @@ pub(crate) use call::signature;
 pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
 pub(crate) use ext::check as check_extended;
 pub(crate) use globals::{BindingSlot, Global, Globals};
-pub(crate) use scope::Shared;
+pub(crate) use scope::{Entered, Shared};
 pub(crate) use table::is_supported;
 
 use cranelift_codegen::ir::Value;

@@ -1,6 +1,7 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
 use super::{Done, Frame, Globals, Values};
+use crate::bundle::Roots;
 use crate::jit::Code;
 use crate::program::Program;
 use crate::suspend::Point;
@@ -29,8 +30,20 @@ pub(crate) struct Shared<'a, 'm> {
     pub code: &'a mut Code,
     /// Suspension points so far.
     pub points: Vec<Point>,
+    /// Where the code for bundles is entered, where such code is made.
+    pub bundle: Option<Entered>,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
+}
+
+/// Whether the loop over the invocations steps by bundles, and where those enter.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Entered {
+    /// Filled in once the loop is made.
+    pub roots: Option<Roots>,
+    /// The instruction that gives the bytes from an invocation's rooms to the next's, which are
+    /// known when everything is lowered.
+    pub room_stride: Option<cranelift_codegen::ir::Inst>,
 }
 
 /// What generated code knows about the invocation that it runs.
@@ -46,6 +59,8 @@ pub(crate) struct Item {
     pub private: Value,
     /// The invocation's frame, in entry functions; one for all where none is suspended.
     pub frame: Option<Value>,
+    /// Where rooms in the frame are counted from, if not from the frame.
+    pub rooms: Option<Value>,
 }
 
 /// A pointer that is no address.
@@ -240,7 +255,8 @@ impl<'m> Lower<'_, '_, 'm> {
         match room {
             Held::StackAddress(slot) => self.builder.ins().stack_addr(types::I64, slot, 0),
             Held::FrameAddress(offset) | Held::FrameMemory(offset) => {
-                let frame = self.item.frame.unwrap_or(self.item.private);
+                let frame = self.item.rooms.or(self.item.frame);
+                let frame = frame.unwrap_or(self.item.private);
                 self.builder.ins().iadd_imm_s(frame, i64::from(offset))
             }
             _ => self.iconst(types::I64, 0),

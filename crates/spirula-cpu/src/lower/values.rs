@@ -337,7 +337,11 @@ impl Lower<'_, '_, '_> {
     /// stored wherever it is assigned, so that suspending stores nothing.
     pub fn keep(&mut self, first: Variable, types: &[Type]) {
         for (n, ty) in (first.as_u32()..).zip(types) {
-            let bytes = ty.bytes();
+            // Masks take four bytes a lane.
+            let bytes = match self.shared.bundle {
+                Some(_) => ty.bytes().max(4),
+                None => ty.bytes(),
+            };
             self.frame.below = (self.frame.below + bytes).next_multiple_of(bytes);
             let at = n as usize;
             if self.slots.len() <= at {

@@ -58,6 +58,14 @@ impl CpuDriver {
         }
     }
 
+    /// The same, running every invocation by itself.
+    pub fn scalar(options: &DeviceOptions) -> Self {
+        let mut driver = CpuDriver::new(options);
+        driver.options.bundles = false;
+        driver.info.id = "cpu+scalar".to_owned();
+        driver
+    }
+
     fn buffer(&mut self, buffer: Buffer) -> Result<&mut Memory, Error> {
         let found = self
             .buffers

@@ -1,0 +1,148 @@
+//! Loads and stores of bundles.
+
+use super::LANES;
+use super::forms::{Form, Held, vector_of};
+use super::shape::{Shape, Slot};
+use super::widen::Widen;
+use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Type, types};
+
+impl Widen<'_> {
+    /// Flags of a vector access that stands for one of scalars.
+    fn vector_flags(&self, inst: Inst) -> MemFlagsData {
+        let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
+        let mut wide = MemFlagsData::new().with_notrap();
+        if let Some(flags) = flags {
+            wide = wide.with_alias_region(flags.alias_region());
+            if flags.readonly() {
+                wide = wide.with_readonly();
+            }
+        }
+        wide
+    }
+
+    /// A load from an address that follows from the first lane's.
+    pub fn load(&mut self, inst: Inst) -> bool {
+        let address = self.old.dfg.inst_args(inst)[0];
+        let result = self.old.dfg.first_result(inst);
+        let Form::Base(_) = self.form(address) else {
+            return false;
+        };
+        let stride = self.stride(address);
+        let offset = self.old.dfg.insts[inst].load_store_offset().unwrap_or(0);
+        let ty = self.old.dfg.value_type(result);
+        let base = self.get(address)[0];
+        let form = self.form(result);
+        if let Form::Parts(vector) = form
+            && stride == i64::from(ty.bytes())
+        {
+            let flags = self.vector_flags(inst);
+            let parts: Held = (0..form.layout().0)
+                .map(|n| {
+                    let at = offset.wrapping_add(16 * n as i32);
+                    self.builder.ins().load(vector, flags, base, at)
+                })
+                .collect();
+            self.set(result, &parts);
+            return true;
+        }
+        let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
+        let flags = flags.unwrap_or(MemFlagsData::new());
+        let Some(offsets) = lane_offsets(offset, stride) else {
+            return false;
+        };
+        let lanes: Held = offsets
+            .iter()
+            .map(|at| self.builder.ins().load(ty, flags, base, *at))
+            .collect();
+        let held = self.gathered(result, &lanes);
+        self.set(result, &held);
+        true
+    }
+
+    /// A store to an address that follows from the first lane's.
+    pub fn store(&mut self, inst: Inst) -> bool {
+        let args = self.old.dfg.inst_args(inst);
+        let (value, address) = (args[0], args[1]);
+        let Form::Base(_) = self.form(address) else {
+            return false;
+        };
+        let stride = self.stride(address);
+        let offset = self.old.dfg.insts[inst].load_store_offset().unwrap_or(0);
+        let ty = self.old.dfg.value_type(value);
+        let base = self.get(address)[0];
+        if let Some(vector) = vector_of(ty)
+            && stride == i64::from(ty.bytes())
+            && (ty == types::I32 || self.stride(value) == 0)
+        {
+            let flags = self.vector_flags(inst);
+            for (n, part) in self.parts(value, vector).into_iter().enumerate() {
+                let at = offset.wrapping_add(16 * n as i32);
+                self.builder.ins().store(flags, part, base, at);
+            }
+            return true;
+        }
+        let Some(offsets) = lane_offsets(offset, stride) else {
+            return false;
+        };
+        let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
+        let flags = flags.unwrap_or(MemFlagsData::new());
+        let lanes = self.lanes(value);
+        for (lane, at) in lanes.iter().zip(offsets) {
+            self.builder.ins().store(flags, *lane, base, at);
+        }
+        true
+    }
+
+    /// An access to what is kept over barriers.
+    pub fn kept(&mut self, inst: Inst, slot: Slot) {
+        let args = self.old.dfg.inst_args(inst);
+        let is_load = self.opcode(inst) == Opcode::Load;
+        let value = if is_load {
+            self.old.dfg.first_result(inst)
+        } else {
+            args[0]
+        };
+        let ty = self.old.dfg.value_type(value);
+        let frame = self.get(*args.last().unwrap_or(&value))[0];
+        let form = slot_form(slot, ty);
+        let flags = self.vector_flags(inst);
+        let (count, each) = form.layout();
+        let at = |n: usize| slot.offset * LANES as i32 + (n as u32 * each.bytes()) as i32;
+        if is_load {
+            let held: Held = (0..count)
+                .map(|n| self.builder.ins().load(each, flags, frame, at(n)))
+                .collect();
+            match (form, slot.shape) {
+                (Form::Base(_), Shape::Affine { stride, .. }) => {
+                    self.set_from_first(value, held[0], stride);
+                }
+                // What is kept varies, so that the value loaded does.
+                _ => self.set(value, &held),
+            }
+        } else {
+            let held = self.in_form(value, form);
+            for (n, part) in held.into_iter().enumerate() {
+                self.builder.ins().store(flags, part, frame, at(n));
+            }
+        }
+    }
+}
+
+/// How a value of a type is kept in a slot.
+pub(super) fn slot_form(slot: Slot, ty: Type) -> Form {
+    match (slot.shape, vector_of(ty)) {
+        (Shape::Affine { .. } | Shape::Unknown, _) => Form::Base(ty),
+        _ if slot.is_bool && ty == types::I8 => Form::Mask,
+        (_, Some(vector)) => Form::Parts(vector),
+        _ => Form::Lanes(ty),
+    }
+}
+
+/// Offsets of the lanes' accesses; none where they do not fit.
+fn lane_offsets(offset: i32, stride: i64) -> Option<[i32; LANES]> {
+    let last = i64::from(offset).checked_add(stride.checked_mul(LANES as i64)?)?;
+    i32::try_from(last).ok()?;
+    Some(std::array::from_fn(|n| {
+        offset.wrapping_add((n as i64 * stride) as i32)
+    }))
+}

@@ -1,0 +1,294 @@
+//! How the rewritten code holds a value, and conversions between the forms.
+
+use super::LANES;
+use super::shape::Shape;
+use super::widen::Widen;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_frontend::Variable;
+use smallvec::SmallVec;
+
+/// The values that hold one of the original code.
+pub(super) type Held = SmallVec<[Value; LANES]>;
+
+/// How a value is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// The first lane's scalar; the others' follow from the shape.
+    Base(Type),
+    /// Vectors of this type, as many as it takes.
+    Parts(Type),
+    /// Vectors of 32 bits each, all ones for true.
+    Mask,
+    /// A scalar for each lane.
+    Lanes(Type),
+}
+
+impl Form {
+    /// How many values there are, and of which type.
+    pub fn layout(self) -> (usize, Type) {
+        match self {
+            Form::Base(ty) => (1, ty),
+            Form::Parts(ty) => (LANES / ty.lane_count() as usize, ty),
+            Form::Mask => (LANES / 4, types::I32X4),
+            Form::Lanes(ty) => (LANES, ty),
+        }
+    }
+}
+
+/// The vector type of scalars that are held in vectors.
+pub(super) fn vector_of(ty: Type) -> Option<Type> {
+    match ty {
+        types::F32 => Some(types::F32X4),
+        types::I32 => Some(types::I32X4),
+        types::F64 => Some(types::F64X2),
+        _ => None,
+    }
+}
+
+impl Widen<'_> {
+    /// How a value of the original code is held.
+    pub fn form(&self, value: Value) -> Form {
+        let ty = self.old.dfg.value_type(value);
+        match self.shapes.of(value) {
+            Shape::Affine { .. } => Form::Base(ty),
+            _ if self.shapes.is_bool(value) => Form::Mask,
+            _ => match vector_of(ty) {
+                Some(vector) => Form::Parts(vector),
+                None => Form::Lanes(ty),
+            },
+        }
+    }
+
+    /// The distance between neighbouring lanes of a value held by its first.
+    pub fn stride(&self, value: Value) -> i64 {
+        match self.shapes.of(value) {
+            Shape::Affine { stride, .. } => stride,
+            _ => 0,
+        }
+    }
+
+    fn variable(&mut self, value: Value) -> (u32, usize) {
+        let value = self.old.dfg.resolve_aliases(value);
+        let (count, ty) = self.form(value).layout();
+        let at = value.as_u32() as usize;
+        if let Some(first) = self.variables[at] {
+            return (first, count);
+        }
+        let declared: Vec<Variable> = (0..count).map(|_| self.builder.declare_var(ty)).collect();
+        let first = declared.first().map_or(0, |v| v.as_u32());
+        self.variables[at] = Some(first);
+        (first, count)
+    }
+
+    /// What holds a value.
+    pub fn get(&mut self, value: Value) -> Held {
+        let (first, count) = self.variable(value);
+        (first..first + count as u32)
+            .map(|n| self.builder.use_var(Variable::from_u32(n)))
+            .collect()
+    }
+
+    /// Sets what holds a value.
+    pub fn set(&mut self, value: Value, held: &[Value]) {
+        let (first, count) = self.variable(value);
+        debug_assert_eq!(count, held.len());
+        for (n, part) in (first..).zip(held) {
+            self.builder.def_var(Variable::from_u32(n), *part);
+        }
+    }
+
+    /// A value in the given form, which holds it.
+    pub fn in_form(&mut self, value: Value, form: Form) -> Held {
+        match form {
+            Form::Base(_) => self.get(value),
+            Form::Parts(ty) => self.parts(value, ty),
+            Form::Mask => self.mask(value),
+            Form::Lanes(_) => self.lanes(value),
+        }
+    }
+
+    /// The scalars of all lanes.
+    pub fn lanes(&mut self, value: Value) -> Held {
+        let held = self.get(value);
+        match self.form(value) {
+            Form::Base(ty) => {
+                let stride = self.stride(value);
+                let step = |n: usize| (n as i64).wrapping_mul(stride);
+                (0..LANES)
+                    .map(|n| self.plus(held[0], ty, step(n)))
+                    .collect()
+            }
+            Form::Lanes(_) => held,
+            Form::Parts(ty) => {
+                let each = ty.lane_count() as usize;
+                (0..LANES)
+                    .map(|n| {
+                        let lane = (n % each) as u8;
+                        self.builder.ins().extractlane(held[n / each], lane)
+                    })
+                    .collect()
+            }
+            Form::Mask => (0..LANES)
+                .map(|n| {
+                    let bits = self.builder.ins().extractlane(held[n / 4], (n % 4) as u8);
+                    self.bool_of(bits)
+                })
+                .collect(),
+        }
+    }
+
+    /// A number and a constant.
+    pub fn plus(&mut self, value: Value, ty: Type, constant: i64) -> Value {
+        if constant == 0 || !ty.is_int() {
+            return value;
+        }
+        self.builder.ins().iadd_imm_s(value, constant)
+    }
+
+    /// A boolean from 32 bits that are all ones or zeros.
+    pub fn bool_of(&mut self, bits: Value) -> Value {
+        let bit = self.builder.ins().band_imm_u(bits, 1);
+        self.builder.ins().ireduce(types::I8, bit)
+    }
+
+    /// The vectors of a value.
+    pub fn parts(&mut self, value: Value, ty: Type) -> Held {
+        let count = Form::Parts(ty).layout().0;
+        let held = self.get(value);
+        match self.form(value) {
+            Form::Base(_) => {
+                let all = self.builder.ins().splat(ty, held[0]);
+                let stride = self.stride(value);
+                if stride == 0 {
+                    return std::iter::repeat_n(all, count).collect();
+                }
+                (0..count)
+                    .map(|part| {
+                        let steps = self.steps(part * 4, stride);
+                        self.builder.ins().iadd(all, steps)
+                    })
+                    .collect()
+            }
+            Form::Parts(_) => held,
+            Form::Mask | Form::Lanes(_) => {
+                let lanes = self.lanes(value);
+                self.pack(ty, &lanes)
+            }
+        }
+    }
+
+    /// Multiples of a stride from the given lane on.
+    fn steps(&mut self, first: usize, stride: i64) -> Value {
+        let bytes: Vec<u8> = (first..first + 4)
+            .flat_map(|n| ((n as i64).wrapping_mul(stride) as i32).to_le_bytes())
+            .collect();
+        let constant = self.builder.func.dfg.constants.insert(bytes.into());
+        self.builder.ins().vconst(types::I32X4, constant)
+    }
+
+    /// Vectors of scalars.
+    pub fn pack(&mut self, ty: Type, lanes: &[Value]) -> Held {
+        let each = ty.lane_count() as usize;
+        lanes
+            .chunks(each)
+            .map(|lanes| {
+                let mut vector = self.builder.ins().scalar_to_vector(ty, lanes[0]);
+                for (n, lane) in lanes.iter().enumerate().skip(1) {
+                    vector = self.builder.ins().insertlane(vector, *lane, n as u8);
+                }
+                vector
+            })
+            .collect()
+    }
+
+    /// The mask of a condition.
+    pub fn mask(&mut self, value: Value) -> Held {
+        let held = self.get(value);
+        match self.form(value) {
+            Form::Mask => held,
+            Form::Base(_) if self.stride(value) == 0 => {
+                let bits = self.all_bits(held[0]);
+                let all = self.builder.ins().splat(types::I32X4, bits);
+                std::iter::repeat_n(all, LANES / 4).collect()
+            }
+            Form::Parts(types::I32X4) => {
+                let zero = self.builder.ins().iconst(types::I32, 0);
+                let zeros = self.builder.ins().splat(types::I32X4, zero);
+                held.iter()
+                    .map(|part| self.builder.ins().icmp(IntCC::NotEqual, *part, zeros))
+                    .collect()
+            }
+            _ => {
+                let lanes = self.lanes(value);
+                self.mask_of(&lanes)
+            }
+        }
+    }
+
+    /// The mask of each lane's condition.
+    pub fn mask_of(&mut self, lanes: &[Value]) -> Held {
+        let bits: Held = lanes.iter().map(|lane| self.all_bits(*lane)).collect();
+        self.pack(types::I32X4, &bits)
+    }
+
+    /// 32 ones for what is not zero.
+    pub fn all_bits(&mut self, condition: Value) -> Value {
+        let is_set = self.builder.ins().icmp_imm_u(IntCC::NotEqual, condition, 0);
+        let bit = self.builder.ins().uextend(types::I32, is_set);
+        self.builder.ins().ineg(bit)
+    }
+
+    /// A mask as wide as the lanes of a vector type.
+    pub fn mask_for(&mut self, mask: &[Value], ty: Type) -> Held {
+        if ty != types::F64X2 {
+            return mask.iter().map(|m| self.cast(ty, *m)).collect();
+        }
+        let mut wide = Held::new();
+        for part in mask {
+            let low = self.builder.ins().swiden_low(*part);
+            let high = self.builder.ins().swiden_high(*part);
+            wide.push(self.cast(ty, low));
+            wide.push(self.cast(ty, high));
+        }
+        wide
+    }
+
+    /// The mask of comparisons, whose vectors may be of 64 bits a lane.
+    pub fn narrow_mask(&mut self, compared: &[Value]) -> Held {
+        let is_wide = |v: &Value| self.builder.func.dfg.value_type(*v) == types::I64X2;
+        if !compared.iter().any(is_wide) {
+            return compared.into();
+        }
+        let low_words: [u8; 16] = [0, 1, 2, 3, 8, 9, 10, 11, 16, 17, 18, 19, 24, 25, 26, 27];
+        let words = self.builder.func.dfg.immediates.push(low_words[..].into());
+        compared
+            .chunks(2)
+            .map(|pair| {
+                let a = self.cast(types::I8X16, pair[0]);
+                let b = self.cast(types::I8X16, pair[1]);
+                let both = self.builder.ins().shuffle(a, b, words);
+                self.cast(types::I32X4, both)
+            })
+            .collect()
+    }
+
+    /// The same bits as another vector type.
+    pub fn cast(&mut self, ty: Type, value: Value) -> Value {
+        if self.builder.func.dfg.value_type(value) == ty {
+            return value;
+        }
+        let flags = MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little);
+        self.builder.ins().bitcast(ty, flags, value)
+    }
+
+    /// Scalars of all lanes in the form of a value.
+    pub fn gathered(&mut self, value: Value, lanes: &[Value]) -> Held {
+        match self.form(value) {
+            Form::Base(_) => lanes[..1].into(),
+            Form::Parts(ty) => self.pack(ty, lanes),
+            Form::Mask => self.mask_of(lanes),
+            Form::Lanes(_) => lanes.into(),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Code for bundles: neighbouring invocations at once, in vectors.
+//!
+//! The code that runs the invocations of a workgroup one after the other, as Cranelift's IR, is
+//! rewritten such that each round of its loop runs [`LANES`] invocations that are neighbours in x:
+//! - what is the same for all of them stays scalar, and so does what is a first value and a multiple
+//!   of the lane's number ([`shape`]): addresses of neighbouring elements need one addition;
+//! - accesses to neighbouring elements become vector accesses, and most arithmetic on 32 bits and on
+//!   `f64` becomes vector arithmetic with the same roundings;
+//! - any other instruction is done lane by lane ([`widen`]);
+//! - where a branch differs between the invocations, the region up to where its ways meet is run by
+//!   one invocation after the other ([`alone`]); where they agree, which is tested, it stays a
+//!   branch.
+//!
+//! So every kernel can be rewritten, but for those whose invocations wait for each other within
+//! such a region; those stay scalar.
+//!
+//! SPMD on SIMD as in Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming; the
+//! analysis after Coutinho and others: Divergence Analysis and Optimizations.
+
+mod access;
+mod alone;
+mod copy;
+mod forms;
+mod graph;
+mod shape;
+mod widen;
+
+use cranelift_codegen::ir::{Block, Function, Value};
+use cranelift_codegen::isa::TargetFrontendConfig;
+use cranelift_frontend::FunctionBuilderContext;
+
+/// Invocations of a bundle.
+pub(crate) const LANES: usize = 4;
+
+/// The code cannot be rewritten: the ways out of a branch need not meet, invocations would be
+/// suspended at different points, may wait for each other in a loop, or the code would grow too much.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refused;
+
+/// Where invocations enter the code.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Roots {
+    /// The launch context.
+    pub context: Value,
+    /// The context's field that holds the global id of the workgroup's first invocation in x, a
+    /// multiple of [`LANES`].
+    pub base_offset: i32,
+    /// A block whose parameters are numbers of the bundle's first invocation; the other invocations
+    /// have the ones that follow.
+    pub lanes: Block,
+    /// The frame of the bundle. What is kept over barriers lies before it, [`LANES`] times as far.
+    pub frame: Option<Value>,
+}
+
+/// What the target can do.
+#[derive(Clone, Copy)]
+pub(crate) struct Target {
+    pub config: TargetFrontendConfig,
+    /// Whether there are fused multiplications and additions of vectors.
+    pub has_fma: bool,
+}
+
+/// Rewrites a function whose loop steps by bundles.
+pub(crate) fn rewrite(
+    func: &Function,
+    mut roots: Roots,
+    target: Target,
+    builders: &mut FunctionBuilderContext,
+) -> Result<Function, Refused> {
+    roots.context = func.dfg.resolve_aliases(roots.context);
+    roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
+    let graph = graph::Graph::compute(func);
+    let shapes = shape::Shapes::compute(func, &graph, &roots)?;
+    widen::rewrite(&graph, &shapes, target, builders)
+}

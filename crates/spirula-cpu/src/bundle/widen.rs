@@ -1,0 +1,458 @@
+//! From the code of one invocation to that of a bundle, instruction by instruction.
+
+use super::forms::{Form, Held, vector_of};
+use super::graph::Graph;
+use super::shape::{Shape, Shapes, arguments, branches};
+use super::{LANES, Refused, Target};
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{
+    Block, BlockCall, Function, Inst, InstBuilder, JumpTableData, Opcode, StackSlot, Type, Value,
+    types,
+};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+/// Most instructions that are added for invocations that go alone, as a multiple of the code's.
+const MAX_GROWTH: usize = 6;
+
+/// The rewriting of a function.
+pub(super) struct Widen<'a> {
+    pub old: &'a Function,
+    pub graph: &'a Graph,
+    pub shapes: &'a Shapes<'a>,
+    pub builder: FunctionBuilder<'a>,
+    pub target: Target,
+    /// By position: the block of the new code.
+    pub blocks: Vec<Block>,
+    /// By value of the original code: the first variable that holds it.
+    pub variables: Vec<Option<u32>>,
+    /// By value: the variable that holds it for an invocation that goes alone, and in which region.
+    pub alone: Vec<(u32, u32)>,
+    /// Regions so far.
+    pub regions: u32,
+    /// Room for the lanes of values, used by all regions.
+    pub rooms: Vec<StackSlot>,
+    /// Uses of each value, by block.
+    pub uses: Vec<Vec<u32>>,
+    /// Instructions that may still be added.
+    pub budget: usize,
+}
+
+/// Rewrites a function.
+pub(super) fn rewrite(
+    graph: &Graph,
+    shapes: &Shapes<'_>,
+    target: Target,
+    builders: &mut FunctionBuilderContext,
+) -> Result<Function, Refused> {
+    let old = shapes.func;
+    let mut new = Function::with_name_signature(old.name.clone(), old.signature.clone());
+    // What instructions refer to keeps its numbers.
+    new.params = old.params.clone();
+    new.dfg.signatures = old.dfg.signatures.clone();
+    new.dfg.ext_funcs = old.dfg.ext_funcs.clone();
+    new.dfg.mem_flags = old.dfg.mem_flags.clone();
+    new.dfg.alias_regions = old.dfg.alias_regions.clone();
+    new.dfg.constants = old.dfg.constants.clone();
+    new.dfg.immediates = old.dfg.immediates.clone();
+    new.sized_stack_slots = old.sized_stack_slots.clone();
+    for (slot, data) in new.sized_stack_slots.iter_mut() {
+        let size = shapes.slot_stride(slot) as usize * LANES;
+        data.size = u32::try_from(size).map_err(|_| Refused)?;
+        data.align_shift = 4;
+    }
+    let mut builder = FunctionBuilder::new(&mut new, builders);
+    let blocks: Vec<Block> = graph
+        .blocks
+        .iter()
+        .map(|_| builder.create_block())
+        .collect();
+    let mut widen = Widen {
+        old,
+        graph,
+        shapes,
+        builder,
+        target,
+        blocks,
+        variables: vec![None; old.dfg.num_values()],
+        alone: vec![(0, 0); old.dfg.num_values()],
+        regions: 0,
+        rooms: Vec::new(),
+        uses: super::graph::uses(old, graph),
+        budget: MAX_GROWTH * old.dfg.num_insts() + 1000,
+    };
+    widen.function()?;
+    let mut builder = widen.builder;
+    builder.seal_all_blocks();
+    builder.finalize(target.config);
+    Ok(new)
+}
+
+impl Widen<'_> {
+    fn function(&mut self) -> Result<(), Refused> {
+        let entry = self.blocks[0];
+        self.builder.append_block_params_for_function_params(entry);
+        for at in 0..self.graph.blocks.len() as u32 {
+            self.builder.switch_to_block(self.blocks[at as usize]);
+            if at == 0 {
+                let given: Held = self.builder.block_params(entry).into();
+                let params = self.old.dfg.block_params(self.graph.blocks[0]);
+                for (param, value) in params.iter().zip(given) {
+                    self.set(*param, &[value]);
+                }
+            }
+            for inst in self.graph.insts(self.old, at) {
+                if self.old.dfg.insts[inst].opcode().is_terminator() {
+                    self.terminator(at, inst)?;
+                } else {
+                    self.inst(inst);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub fn opcode(&self, inst: Inst) -> Opcode {
+        self.old.dfg.insts[inst].opcode()
+    }
+
+    fn inst(&mut self, inst: Inst) {
+        let dfg = &self.old.dfg;
+        let opcode = self.opcode(inst);
+        let is_base = |v: &Value| matches!(self.shapes.of(*v), Shape::Affine { .. });
+        let is_uniform = |v: &Value| self.shapes.of(*v).is_uniform();
+        let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
+        let by_lane = matches!(
+            opcode,
+            Opcode::Call
+                | Opcode::AtomicLoad
+                | Opcode::AtomicStore
+                | Opcode::AtomicRmw
+                | Opcode::AtomicCas
+        );
+        if let Some(slot) = self.shapes.slot(inst) {
+            return self.kept(inst, slot);
+        }
+        let same = args.iter().all(is_uniform);
+        let on_bases = !results.is_empty() && args.iter().chain(results).all(is_base);
+        if !by_lane && (same || on_bases) {
+            return self.on_bases(inst);
+        }
+        let done = match opcode {
+            Opcode::Load => self.load(inst),
+            Opcode::Store => self.store(inst),
+            _ => self.vector(inst),
+        };
+        if !done {
+            self.lane_by_lane(inst);
+        }
+    }
+
+    /// The instruction on the first lane's values.
+    fn on_bases(&mut self, inst: Inst) {
+        let args = self.old.dfg.inst_args(inst);
+        let bases: Held = args.iter().map(|arg| self.get(*arg)[0]).collect();
+        let made = self.copy(inst, &bases);
+        let stride = match self.old.dfg.insts[inst].stack_slot() {
+            Some(slot) => self.shapes.slot_stride(slot),
+            None => 0,
+        };
+        for (result, value) in self.old.dfg.inst_results(inst).iter().zip(made) {
+            self.set_from_first(*result, value, stride);
+        }
+    }
+
+    /// Sets a value from the first lane's and the distance to the next, unless it is held by those.
+    pub fn set_from_first(&mut self, result: Value, first: Value, stride: i64) {
+        if let Form::Base(_) = self.form(result) {
+            self.set(result, &[first]);
+            return;
+        }
+        let ty = self.old.dfg.value_type(result);
+        let lanes: Held = (0..LANES)
+            .map(|n| self.plus(first, ty, (n as i64).wrapping_mul(stride)))
+            .collect();
+        let held = self.gathered(result, &lanes);
+        self.set(result, &held);
+    }
+
+    fn lane_by_lane(&mut self, inst: Inst) {
+        let args = self.old.dfg.inst_args(inst);
+        let columns: Vec<Held> = args.iter().map(|arg| self.lanes(*arg)).collect();
+        let mut made: Vec<Held> = Vec::with_capacity(LANES);
+        for lane in 0..LANES {
+            let operands: Held = columns.iter().map(|column| column[lane]).collect();
+            made.push(self.copy(inst, &operands));
+        }
+        for (n, result) in self.old.dfg.inst_results(inst).iter().enumerate() {
+            let lanes: Held = made.iter().map(|results| results[n]).collect();
+            let held = self.gathered(*result, &lanes);
+            self.set(*result, &held);
+        }
+    }
+
+    /// The instruction on vectors, where there is one for it.
+    fn vector(&mut self, inst: Inst) -> bool {
+        let dfg = &self.old.dfg;
+        let (args, results) = (dfg.inst_args(inst), dfg.inst_results(inst));
+        let [result] = results else { return false };
+        let opcode = self.opcode(inst);
+        match self.form(*result) {
+            Form::Parts(ty) => match opcode {
+                Opcode::Select => self.select(*result, args, ty),
+                Opcode::Uextend | Opcode::Sextend if self.shapes.is_bool(args[0]) => {
+                    let mask = self.mask(args[0]);
+                    let one = self.builder.ins().iconst(types::I32, 1);
+                    let ones = self.builder.ins().splat(types::I32X4, one);
+                    let bits: Held = mask
+                        .iter()
+                        .map(|m| self.builder.ins().band(*m, ones))
+                        .collect();
+                    if ty == types::I32X4 {
+                        self.set(*result, &bits);
+                    }
+                    ty == types::I32X4
+                }
+                _ => self.elementwise(inst, *result, args, ty),
+            },
+            Form::Mask => match opcode {
+                Opcode::Icmp | Opcode::Fcmp => self.compare(inst, *result, args),
+                Opcode::Band | Opcode::Bor | Opcode::Bxor => {
+                    let (a, b) = (self.mask(args[0]), self.mask(args[1]));
+                    let data = self.old.dfg.insts[inst];
+                    let held: Held = (a.iter().zip(&b))
+                        .map(|(a, b)| self.build(data, &[*a, *b], types::I32X4)[0])
+                        .collect();
+                    self.set(*result, &held);
+                    true
+                }
+                Opcode::Select => self.select(*result, args, types::I32X4),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
+        let form = self.form(result);
+        let (a, b) = (self.in_form(args[1], form), self.in_form(args[2], form));
+        let held: Held = if self.shapes.of(args[0]).is_uniform() {
+            let condition = self.get(args[0])[0];
+            (a.iter().zip(&b))
+                .map(|(a, b)| self.builder.ins().select(condition, *a, *b))
+                .collect()
+        } else {
+            let mask = self.mask(args[0]);
+            let mask = self.mask_for(&mask, ty);
+            (mask.iter().zip(a.iter().zip(&b)))
+                .map(|(m, (a, b))| self.builder.ins().bitselect(*m, *a, *b))
+                .collect()
+        };
+        self.set(result, &held);
+        true
+    }
+
+    fn compare(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
+        let Some(ty) = vector_of(self.old.dfg.value_type(args[0])) else {
+            return false;
+        };
+        let data = self.old.dfg.insts[inst];
+        let (a, b) = (self.parts(args[0], ty), self.parts(args[1], ty));
+        let mut compared = Held::new();
+        for (a, b) in a.iter().zip(&b) {
+            // These two conditions have no instruction for vectors.
+            let pair = match data.fp_cond_code() {
+                Some(FloatCC::OrderedNotEqual) => Some((FloatCC::Ordered, FloatCC::NotEqual)),
+                Some(FloatCC::UnorderedOrEqual) => Some((FloatCC::Unordered, FloatCC::Equal)),
+                _ => None,
+            };
+            compared.push(match pair {
+                Some((first, second)) => {
+                    let x = self.builder.ins().fcmp(first, *a, *b);
+                    let y = self.builder.ins().fcmp(second, *a, *b);
+                    if first == FloatCC::Ordered {
+                        self.builder.ins().band(x, y)
+                    } else {
+                        self.builder.ins().bor(x, y)
+                    }
+                }
+                None => self.build(data, &[*a, *b], ty)[0],
+            });
+        }
+        let mask = self.narrow_mask(&compared);
+        self.set(result, &mask);
+        true
+    }
+
+    /// Arithmetic that vectors have.
+    fn elementwise(&mut self, inst: Inst, result: Value, args: &[Value], ty: Type) -> bool {
+        let opcode = self.opcode(inst);
+        let types_of = |n: usize| vector_of(self.old.dfg.value_type(args[n]));
+        let is_float = ty != types::I32X4;
+        let operand = match opcode {
+            Opcode::Fadd
+            | Opcode::Fsub
+            | Opcode::Fmul
+            | Opcode::Fdiv
+            | Opcode::Fneg
+            | Opcode::Fabs
+            | Opcode::Sqrt
+            | Opcode::Ceil
+            | Opcode::Floor
+            | Opcode::Trunc
+            | Opcode::Nearest => ty,
+            Opcode::Fma if self.target.has_fma => ty,
+            Opcode::Iadd
+            | Opcode::Isub
+            | Opcode::Imul
+            | Opcode::Ineg
+            | Opcode::Band
+            | Opcode::Bor
+            | Opcode::Bxor
+            | Opcode::Bnot
+            | Opcode::Smin
+            | Opcode::Smax
+            | Opcode::Umin
+            | Opcode::Umax
+                if !is_float =>
+            {
+                ty
+            }
+            Opcode::Ishl | Opcode::Ushr | Opcode::Sshr
+                if !is_float && self.shapes.of(args[1]).is_uniform() =>
+            {
+                return self.shift(inst, result, args);
+            }
+            Opcode::Bitcast
+            | Opcode::FcvtFromSint
+            | Opcode::FcvtFromUint
+            | Opcode::FcvtToSintSat
+            | Opcode::FcvtToUintSat => match types_of(0) {
+                Some(from @ (types::F32X4 | types::I32X4)) if ty != types::F64X2 => from,
+                _ => return false,
+            },
+            _ => return false,
+        };
+        let data = self.old.dfg.insts[inst];
+        if opcode == Opcode::Bitcast {
+            return self.bitcast(result, args[0], operand, ty);
+        }
+        let columns: Vec<Held> = args.iter().map(|arg| self.parts(*arg, operand)).collect();
+        let held: Held = (0..self.form(result).layout().0)
+            .map(|n| {
+                let args: Held = columns.iter().map(|column| column[n]).collect();
+                self.build(data, &args, ty)[0]
+            })
+            .collect();
+        self.set(result, &held);
+        true
+    }
+
+    fn bitcast(&mut self, result: Value, arg: Value, from: Type, to: Type) -> bool {
+        let parts = self.parts(arg, from);
+        let held: Held = parts.iter().map(|part| self.cast(to, *part)).collect();
+        self.set(result, &held);
+        true
+    }
+
+    fn shift(&mut self, inst: Inst, result: Value, args: &[Value]) -> bool {
+        let amount = self.get(args[1])[0];
+        let data = self.old.dfg.insts[inst];
+        let parts = self.parts(args[0], types::I32X4);
+        let held: Held = parts
+            .iter()
+            .map(|part| self.build(data, &[*part, amount], types::I32X4)[0])
+            .collect();
+        self.set(result, &held);
+        true
+    }
+
+    fn terminator(&mut self, at: u32, inst: Inst) -> Result<(), Refused> {
+        match self.opcode(inst) {
+            _ if self.shapes.divergence(self.graph, at).is_some() => self.part(at, inst),
+            Opcode::Jump => {
+                let call = branches(self.old, inst)[0];
+                self.jump(call);
+                Ok(())
+            }
+            Opcode::Brif | Opcode::BrTable => {
+                let selector = self.get(self.old.dfg.inst_args(inst)[0])[0];
+                self.branch(inst, selector);
+                Ok(())
+            }
+            _ => {
+                let args = self.old.dfg.inst_args(inst);
+                if !args.iter().all(|arg| self.shapes.of(*arg).is_uniform()) {
+                    return Err(Refused);
+                }
+                self.on_bases(inst);
+                Ok(())
+            }
+        }
+    }
+
+    /// A branch that all invocations take alike.
+    pub fn branch(&mut self, inst: Inst, selector: Value) {
+        let mut edges = Vec::new();
+        let targets: Vec<Block> = branches(self.old, inst)
+            .iter()
+            .map(|call| self.edge(*call, &mut edges))
+            .collect();
+        self.branch_to(inst, selector, &targets);
+        for (block, call) in edges {
+            self.builder.switch_to_block(block);
+            self.jump(call);
+        }
+    }
+
+    /// A branch like the given one to these blocks.
+    pub fn branch_to(&mut self, inst: Inst, selector: Value, targets: &[Block]) {
+        if self.opcode(inst) == Opcode::Brif {
+            let ins = self.builder.ins();
+            ins.brif(selector, targets[0], &[], targets[1], &[]);
+            return;
+        }
+        let pool = &mut self.builder.func.dfg.value_lists;
+        let calls: Vec<BlockCall> = targets
+            .iter()
+            .map(|block| BlockCall::new(*block, std::iter::empty(), pool))
+            .collect();
+        let table = JumpTableData::new(calls[0], &calls[1..]);
+        let table = self.builder.create_jump_table(table);
+        self.builder.ins().br_table(selector, table);
+    }
+
+    /// Where an edge goes: to its target, or to a block of its own that sets the parameters.
+    pub fn edge(&mut self, call: BlockCall, edges: &mut Vec<(Block, BlockCall)>) -> Block {
+        if call.len(&self.old.dfg.value_lists) == 0 {
+            return self.block_of(call);
+        }
+        let block = self.builder.create_block();
+        edges.push((block, call));
+        block
+    }
+
+    fn block_of(&self, call: BlockCall) -> Block {
+        let target = call.block(&self.old.dfg.value_lists);
+        let at = self.graph.position(target).unwrap_or(0);
+        self.blocks[at as usize]
+    }
+
+    /// Sets the parameters of a block and goes there.
+    pub fn jump(&mut self, call: BlockCall) {
+        let target = call.block(&self.old.dfg.value_lists);
+        let params = self.old.dfg.block_params(target);
+        // All arguments are read before the first parameter changes.
+        let held: Vec<Held> = arguments(self.old, call)
+            .zip(params)
+            .map(|(arg, param)| {
+                let form = self.form(*param);
+                self.in_form(arg, form)
+            })
+            .collect();
+        for (param, held) in params.iter().zip(held) {
+            self.set(*param, &held);
+        }
+        let block = self.block_of(call);
+        self.builder.ins().jump(block, &[]);
+    }
+}

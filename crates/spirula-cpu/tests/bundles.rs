@@ -1,0 +1,387 @@
+//! Bundles of invocations give the bits that invocations one by one give.
+
+mod common;
+
+use common::{compile_with, run_shader, shader};
+use spirula_cpu::{Kernel, Options};
+
+const GROUPS: u32 = 3;
+
+fn input(count: usize) -> Vec<u32> {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let next = |n: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        match n % 5 {
+            // Runs of equal values let neighbours agree here and there.
+            0 => (n / 16) as u32,
+            _ => (state >> 33) as u32,
+        }
+    };
+    (0..count).map(next).collect()
+}
+
+fn both(text: &str) -> [Kernel; 2] {
+    [true, false].map(|bundles| {
+        let options = Options {
+            bundles,
+            ..Options::default()
+        };
+        compile_with(text, &[], &options).unwrap_or_else(|f| panic!("{}\n{text}", f[0]))
+    })
+}
+
+/// Runs a shader both ways; whether bundles are possible is as said.
+fn check_with(size: [u32; 3], globals: &str, body: &str, possible: bool) {
+    let kernels = both(&shader(size, globals, body));
+    assert_eq!(kernels[0].runs_bundles(), possible, "{body}");
+    assert!(!kernels[1].runs_bundles());
+    let count = (size[0] * size[1] * size[2] * GROUPS) as usize;
+    let results = kernels.map(|kernel| {
+        let mut buffers = [input(count + 64), vec![0; 4 * count + 64]];
+        run_shader(&kernel, [GROUPS, 1, 1], &mut buffers, &[]).expect("it runs");
+        buffers
+    });
+    assert!(results[1][1].iter().any(|w| *w != 0), "nothing is written");
+    assert_eq!(results[0], results[1], "{body}");
+}
+
+fn check(size: [u32; 3], globals: &str, body: &str) {
+    check_with(size, globals, body, true);
+}
+
+const OWN: &str = "%from = OpAccessChain %puint %x %n0 %global
+%own = OpLoad %uint %from
+%to = OpAccessChain %puint %y %n0 %global
+";
+
+fn own(body: &str) -> String {
+    format!("{OWN}{body}")
+}
+
+#[test]
+fn consecutive_and_other_addresses() {
+    let body = "%reversed = OpISub %uint %n64 %local
+%twice = OpIMul %uint %global %n2
+%odd = OpIAdd %uint %twice %n1
+%here = OpAccessChain %puint %x %n0 %reversed
+%a = OpLoad %uint %here
+%there = OpAccessChain %puint %x %n0 %group
+%b = OpLoad %uint %there
+%next = OpIAdd %uint %global %n3
+%beside = OpAccessChain %puint %x %n0 %next
+%c = OpLoad %uint %beside
+%masked = OpBitwiseAnd %uint %c %n64
+%any = OpAccessChain %puint %x %n0 %masked
+%d = OpLoad %uint %any
+%ab = OpIAdd %uint %a %b
+%cd = OpBitwiseXor %uint %c %d
+%all = OpIMul %uint %ab %cd
+%even = OpAccessChain %puint %y %n0 %twice
+OpStore %even %all
+%uneven = OpAccessChain %puint %y %n0 %odd
+OpStore %uneven %d";
+    check([64, 1, 1], "", body);
+    check([8, 4, 2], "", body);
+}
+
+#[test]
+fn parts_of_a_flat_index() {
+    let body = own("%column = OpUMod %uint %local %n8
+%row = OpUDiv %uint %local %n8
+%high = OpShiftRightLogical %uint %global %n2
+%low = OpBitwiseAnd %uint %local %n3
+%none = OpBitwiseAnd %uint %local %n8
+%p = OpAccessChain %puint %x %n0 %column
+%a = OpLoad %uint %p
+%q = OpAccessChain %puint %x %n0 %row
+%b = OpLoad %uint %q
+%r = OpAccessChain %puint %x %n0 %high
+%c = OpLoad %uint %r
+%ab = OpIAdd %uint %a %b
+%abc = OpBitwiseXor %uint %ab %c
+%abcd = OpIMul %uint %abc %low
+%abcde = OpIAdd %uint %abcd %none
+OpStore %to %abcde");
+    check([64, 1, 1], "", &body);
+}
+
+#[test]
+fn guards() {
+    let body = own("%n150 = OpIMul %uint %n3 %n64
+%end = OpISub %uint %n150 %n2
+%inside = OpULessThan %bool %global %end
+OpSelectionMerge %after None
+OpBranchConditional %inside %work %after
+%work = OpLabel
+%half = OpShiftRightLogical %uint %own %n1
+OpStore %to %half
+OpBranch %after
+%after = OpLabel
+%result = OpPhi %uint %own %entry %half %work
+%more = OpIAdd %uint %global %n192
+%place = OpAccessChain %puint %y %n0 %more
+OpStore %place %result");
+    check([64, 1, 1], "%n192 = OpConstant %uint 192", &body);
+}
+
+#[test]
+fn an_early_end() {
+    let body = own("%bit = OpBitwiseAnd %uint %own %n8
+%stop = OpIEqual %bool %bit %n0
+OpSelectionMerge %after None
+OpBranchConditional %stop %leave %after
+%leave = OpLabel
+OpReturn
+%after = OpLabel
+%twice = OpIMul %uint %own %n2
+OpStore %to %twice");
+    check([64, 1, 1], "", &body);
+}
+
+/// Loops that invocations leave at different times; what they counted is used behind them.
+#[test]
+fn loops_of_different_lengths() {
+    let body = own("%start = OpBitwiseAnd %uint %own %n64
+%first = OpIAdd %uint %start %local
+OpBranch %head
+%head = OpLabel
+%n = OpPhi %uint %first %entry %smaller %continue
+%rounds = OpPhi %uint %n0 %entry %more %continue
+%sum = OpPhi %uint %own %entry %added %continue
+OpLoopMerge %after %continue None
+OpBranch %test
+%test = OpLabel
+%goes = OpUGreaterThan %bool %n %n2
+OpBranchConditional %goes %work %after
+%work = OpLabel
+%bit = OpBitwiseAnd %uint %n %n1
+%odd = OpINotEqual %bool %bit %n0
+OpSelectionMerge %joined None
+OpBranchConditional %odd %yes %joined
+%yes = OpLabel
+%third = OpIMul %uint %sum %n3
+OpBranch %joined
+%joined = OpLabel
+%added = OpPhi %uint %sum %work %third %yes
+%big = OpUGreaterThan %bool %added %n64
+OpBranchConditional %big %continue %after
+%continue = OpLabel
+%smaller = OpShiftRightLogical %uint %n %n1
+%more = OpIAdd %uint %rounds %n1
+OpBranch %head
+%after = OpLabel
+%mixed = OpBitwiseXor %uint %sum %rounds
+%all = OpIMul %uint %mixed %n
+OpStore %to %all");
+    check([64, 1, 1], "", &body);
+    check([4, 2, 1], "", &body);
+}
+
+#[test]
+fn switches() {
+    let body = own("%case = OpBitwiseAnd %uint %own %n3
+OpSelectionMerge %after None
+OpSwitch %case %other 0 %zero 1 %one 2 %two
+%zero = OpLabel
+%a = OpIAdd %uint %own %n8
+OpBranch %after
+%one = OpLabel
+OpBranch %two
+%two = OpLabel
+%b = OpPhi %uint %n1 %entry %n64 %one
+OpBranch %after
+%other = OpLabel
+OpBranch %after
+%after = OpLabel
+%result = OpPhi %uint %a %zero %b %two %local %other
+OpStore %to %result");
+    check([64, 1, 1], "", &body);
+}
+
+const SHARED: &str = "%n256 = OpConstant %uint 256
+%shared_array = OpTypeArray %uint %n64
+%pshared = OpTypePointer Workgroup %shared_array
+%pword = OpTypePointer Workgroup %uint
+%shared = OpVariable %pshared Workgroup
+%pfn = OpTypePointer Function %uint";
+
+/// Numbers, addresses and booleans that are alive over barriers; a barrier in a loop.
+#[test]
+fn what_is_kept_over_barriers() {
+    let body = own("%odd_bit = OpBitwiseAnd %uint %own %n1
+%odd = OpINotEqual %bool %odd_bit %n0
+%fraction = OpConvertUToF %float %own
+%slot = OpAccessChain %pword %shared %local
+OpStore %slot %own
+OpBranch %head
+%head = OpLabel
+%step = OpPhi %uint %n1 %entry %twice %continue
+%total = OpPhi %uint %own %entry %sum %continue
+OpLoopMerge %after %continue None
+OpBranch %test
+%test = OpLabel
+%goes = OpULessThan %bool %step %n64
+OpBranchConditional %goes %work %after
+%work = OpLabel
+OpControlBarrier %n2 %n2 %barrier
+%partner = OpBitwiseXor %uint %local %step
+%other = OpAccessChain %pword %shared %partner
+%theirs = OpLoad %uint %other
+%mine = OpLoad %uint %slot
+OpControlBarrier %n2 %n2 %barrier
+%chosen = OpSelect %uint %odd %theirs %mine
+%sum = OpIAdd %uint %chosen %total
+%small = OpULessThan %bool %local %step
+OpSelectionMerge %stored None
+OpBranchConditional %small %store %stored
+%store = OpLabel
+OpStore %slot %sum
+OpBranch %stored
+%stored = OpLabel
+OpBranch %continue
+%continue = OpLabel
+%twice = OpIMul %uint %step %n2
+OpBranch %head
+%after = OpLabel
+%float_total = OpConvertUToF %float %total
+%quotient = OpFDiv %float %fraction %float_total
+%bits = OpBitcast %uint %quotient
+OpStore %to %bits");
+    check([64, 1, 1], SHARED, &body);
+    check([16, 4, 1], SHARED, &body);
+}
+
+#[test]
+fn arrays_of_each_invocation() {
+    let globals = "%own_array = OpTypeArray %uint %n8
+%pown = OpTypePointer Function %own_array
+%pfn = OpTypePointer Function %uint";
+    let body = "%array_ = OpVariable %pown Function
+%from = OpAccessChain %puint %x %n0 %global
+%own = OpLoad %uint %from
+%at = OpUMod %uint %own %n8
+%p0 = OpAccessChain %pfn %array_ %n3
+OpStore %p0 %n64
+%p = OpAccessChain %pfn %array_ %at
+OpStore %p %own
+%a = OpLoad %uint %p0
+%row = OpUMod %uint %group %n8
+%q = OpAccessChain %pfn %array_ %row
+OpStore %q %local
+%b = OpLoad %uint %p
+%ab = OpIAdd %uint %a %b
+%to = OpAccessChain %puint %y %n0 %global
+OpStore %to %ab";
+    check([64, 1, 1], globals, body);
+}
+
+/// Each invocation gets the number of those before it, as they count in order.
+#[test]
+fn atomics() {
+    let body = own("%counter = OpAccessChain %puint %y %n0 %n0
+%before = OpAtomicIAdd %uint %counter %n1 %n0 %own
+%next = OpIAdd %uint %global %n1
+%place = OpAccessChain %puint %y %n0 %next
+OpStore %place %before");
+    // One group at a time, so that their order is the same.
+    let kernels = both(&shader([64, 1, 1], "", &body));
+    let results = kernels.map(|kernel| {
+        let mut buffers = [input(64), vec![0; 65]];
+        run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("it runs");
+        buffers
+    });
+    assert_eq!(results[0], results[1]);
+}
+
+/// Changes of workgroup memory, all at one address.
+#[test]
+fn atomics_in_a_workgroup() {
+    let ops = "AtomicIAdd AtomicISub AtomicSMin AtomicUMax AtomicAnd AtomicXor AtomicExchange";
+    for op in ops.split_whitespace() {
+        let body = own(&format!(
+            "%slot = OpAccessChain %pword %shared %n0
+OpStore %slot %n64
+OpControlBarrier %n2 %n2 %barrier
+%before = Op{op} %uint %slot %n2 %n0 %own
+OpControlBarrier %n2 %n2 %barrier
+%after = OpLoad %uint %slot
+%mixed = OpIMul %uint %before %n3
+%sum = OpIAdd %uint %mixed %after
+OpStore %to %sum"
+        ));
+        check([64, 1, 1], SHARED, &body);
+    }
+    let body = own("%slot = OpAccessChain %pword %shared %n0
+OpAtomicStore %slot %n2 %n0 %n1
+OpControlBarrier %n2 %n2 %barrier
+%before = OpAtomicCompareExchange %uint %slot %n2 %n0 %n0 %own %n1
+OpControlBarrier %n2 %n2 %barrier
+%after = OpAtomicLoad %uint %slot %n2 %n0
+%sum = OpIAdd %uint %before %after
+OpStore %to %sum");
+    check([64, 1, 1], SHARED, &body);
+}
+
+#[test]
+fn comparisons_and_functions_of_floats() {
+    let ops = "FOrdEqual FUnordEqual FOrdNotEqual FUnordNotEqual FOrdLessThan FUnordLessThan \
+               FOrdGreaterThan FUnordGreaterThan FOrdLessThanEqual FUnordLessThanEqual \
+               FOrdGreaterThanEqual FUnordGreaterThanEqual";
+    let functions = "Sqrt Exp Sin Floor Fract FAbs FSign InverseSqrt Normalize RoundEven";
+    let mut body = own("%f = OpBitcast %float %own
+%other_at = OpIAdd %uint %global %n1
+%other_from = OpAccessChain %puint %x %n0 %other_at
+%other = OpLoad %uint %other_from
+%g = OpBitcast %float %other
+%s0 = OpCopyObject %uint %n0
+");
+    let mut n = 0;
+    for op in ops.split_whitespace() {
+        body += &format!("%c{n} = Op{op} %bool %f %g\n%d{n} = OpSelect %uint %c{n} %n1 %n0\n");
+        body += &format!("%t{n} = OpIMul %uint %s{n} %n3\n");
+        body += &format!("%s{} = OpIAdd %uint %t{n} %d{n}\n", n + 1);
+        n += 1;
+    }
+    for function in functions.split_whitespace() {
+        body += &format!("%e{n} = OpExtInst %float %glsl {function} %f\n");
+        body += &format!("%d{n} = OpBitcast %uint %e{n}\n%t{n} = OpIMul %uint %s{n} %n3\n");
+        body += &format!("%s{} = OpIAdd %uint %t{n} %d{n}\n", n + 1);
+        n += 1;
+    }
+    body += &format!("OpStore %to %s{n}");
+    check([64, 1, 1], "", &body);
+}
+
+/// A workgroup that does not divide into bundles, and one whose subgroups exchange values.
+#[test]
+fn what_stays_scalar() {
+    check_with([6, 2, 1], "", &own("OpStore %to %own"), false);
+    let body = own("%sum = OpGroupNonUniformIAdd %uint %n3 Reduce %own
+OpStore %to %sum");
+    check_with([64, 1, 1], "", &body, false);
+}
+
+/// Invocations that wait for each other, one of which has to go on alone.
+#[test]
+fn waiting_in_a_loop_stays_scalar() {
+    let body = own("%lock = OpAccessChain %puint %y %n0 %n0
+OpBranch %head
+%head = OpLabel
+OpLoopMerge %after %continue None
+OpBranch %try
+%try = OpLabel
+%old = OpAtomicExchange %uint %lock %n1 %n0 %n1
+%got = OpIEqual %bool %old %n0
+OpBranchConditional %got %after %continue
+%continue = OpLabel
+OpBranch %head
+%after = OpLabel
+%second = OpAccessChain %puint %y %n0 %n1
+%count = OpLoad %uint %second
+%more = OpIAdd %uint %count %n1
+OpStore %second %more
+%free = OpAtomicExchange %uint %lock %n1 %n0 %n0");
+    check_with([64, 1, 1], "", &body, false);
+}

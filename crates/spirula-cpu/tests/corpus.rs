@@ -1,0 +1,39 @@
+//! Modules from elsewhere: which of their kernels run in bundles.
+
+use spirula_cpu::{Kernel, Options};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::{Module, Section};
+
+/// Makes code both ways for all entry points of the corpus. Bundles are never the reason why a
+/// kernel is refused, and most kernels run in them.
+#[test]
+fn kernels_of_the_corpus_compile_both_ways() {
+    let Some(corpus) = spirula_testing::corpus("spirv/modules") else {
+        return;
+    };
+    let (mut bundles, mut all) = (0, 0);
+    for path in spirula_testing::files(&corpus, ".spv") {
+        let bytes = std::fs::read(&path).expect("the corpus can be read");
+        let Ok(module) = Module::from_bytes(&bytes) else {
+            continue;
+        };
+        for point in module.section(Section::EntryPoints) {
+            let model = ExecutionModel(point.word(0));
+            let name = point.string(2).to_string();
+            let made = [true, false].map(|bundles| {
+                let options = Options {
+                    bundles,
+                    ..Options::default()
+                };
+                Kernel::compile(&module, &name, model, &[], &options)
+            });
+            assert_eq!(made[0].is_ok(), made[1].is_ok(), "{}", path.display());
+            if let [Ok(kernel), _] = made {
+                all += 1;
+                bundles += usize::from(kernel.runs_bundles());
+            }
+        }
+    }
+    println!("{bundles} of {all} kernels run in bundles");
+    assert!(all > 0 && bundles * 2 > all);
+}
