@@ -8,7 +8,7 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
 use spirula_spirv::text;
 use spirula_stablehlo::mlir;
-use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate};
+use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate_for};
 use std::fmt;
 
 /// How an input is compiled.
@@ -20,6 +20,9 @@ pub struct CompileOptions {
     pub triple: Option<String>,
     /// The function of a StableHLO module that becomes the entry point; by default `main`.
     pub function: Option<String>,
+    /// Shapes of the first arguments of that function, which settle dimensions that the module
+    /// leaves open.
+    pub shapes: Vec<Vec<u64>>,
 }
 
 /// An input that was read, before it is compiled.
@@ -208,7 +211,7 @@ impl Input {
                     parameters,
                     results,
                     checks,
-                } = translate(&module, entry).map_err(untranslated)?;
+                } = translate_for(&module, entry, &options.shapes).map_err(untranslated)?;
                 watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
                 let program = spirula_tensor::compile(function, watch);
                 Ok(Kernels {

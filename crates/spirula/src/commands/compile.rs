@@ -81,6 +81,7 @@ pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
         target: how.target_env,
         triple: how.triple.clone(),
         function: entry.map(str::to_owned),
+        shapes: Vec::new(),
     }
 }
 

@@ -12,7 +12,9 @@ mod stages;
 use super::compile::options;
 use crate::cli::args::Run;
 use crate::cli::{Failure, Outcome, failure, files};
-use spirula::Output;
+use crate::values::{ArgSpec, ValueSpec};
+use spirula::{CompileOptions, Output};
+use spirula_runtime::data::read_npy;
 use spirula_runtime::{Device, DeviceOptions, Error};
 use stages::Stages;
 
@@ -20,7 +22,10 @@ use stages::Stages;
 pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
-    let options = options(&args.how, args.entry.as_deref());
+    let options = CompileOptions {
+        shapes: shapes(&args.arg),
+        ..options(&args.how, args.entry.as_deref())
+    };
     let read = stages.time("read", || spirula::read(&input.bytes));
     let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
     let compiled = match compiled {
@@ -35,6 +40,23 @@ pub fn run(args: &Run) -> Outcome {
         Output::Module(module) => kernel::run(args, input, &module, stages),
         Output::Program(program) => program::run(args, &program, compiled.tensors.as_ref(), stages),
     }
+}
+
+/// Shapes of the arguments that are given in order, as far as they are known before anything is
+/// compiled; faults in them are told when they are made.
+fn shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
+    let sizes = |shape: &[usize]| shape.iter().map(|n| *n as u64).collect();
+    let in_order = given.iter().take_while(|arg| arg.place.is_none());
+    let known = in_order.map_while(|arg| match &arg.value {
+        ValueSpec::Scalar(..) => Some(Vec::new()),
+        ValueSpec::Array { shape, .. } => Some(sizes(shape)),
+        ValueSpec::File(path) => {
+            let array = read_npy(&std::fs::read(path).ok()?).ok()?;
+            Some(sizes(array.shape()))
+        }
+        ValueSpec::Local(_) | ValueSpec::Bytes(_) => None,
+    });
+    known.collect()
 }
 
 /// The device that is asked for.

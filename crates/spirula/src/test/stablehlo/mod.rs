@@ -148,14 +148,16 @@ impl Suite for Folder {
         match &test.what {
             What::Manifest(path) => {
                 let manifest = Manifest::read(path)?;
-                let (program, _) = compiled(&bytes, None)?;
-                let arguments = manifest.arguments()?.into_iter();
-                let values: Vec<Value> = arguments.map(Tensor::into_value).collect();
+                let arguments = manifest.arguments()?;
+                let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
+                let shapes = arguments.iter().map(sizes).collect();
+                let (program, _) = compiled(&bytes, None, shapes)?;
+                let values: Vec<Value> = arguments.into_iter().map(Tensor::into_value).collect();
                 manifest.check(call(&program, &values, session)?)
             }
             What::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
-                let (program, tensors) = compiled(section, Some(function))?;
+                let (program, tensors) = compiled(section, Some(function), Vec::new())?;
                 check(&tensors.checks, &call(&program, &[], session)?)
             }
             What::Read => {
@@ -166,10 +168,15 @@ impl Suite for Folder {
     }
 }
 
-/// The program that a function of a module becomes, by default `main`.
-fn compiled(bytes: &[u8], function: Option<&str>) -> Result<(Program, Tensors), Outcome> {
+/// The program that a function of a module becomes, by default `main`, for arguments of these shapes.
+fn compiled(
+    bytes: &[u8],
+    function: Option<&str>,
+    shapes: Vec<Vec<u64>>,
+) -> Result<(Program, Tensors), Outcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
+        shapes,
         ..CompileOptions::default()
     };
     let compiled = spirula::compile(bytes, &options)?;
