@@ -35,7 +35,7 @@ pub struct VulkanDriver {
 
 /// All Vulkan devices; none where Vulkan is not installed.
 pub fn devices() -> Vec<DeviceInfo> {
-    let all = Instance::create(false).and_then(|instance| Physical::all(&instance));
+    let all = Instance::shared().and_then(|instance| Physical::all(&instance));
     let all = all.unwrap_or_default();
     all.into_iter().map(|device| device.info).collect()
 }
@@ -51,7 +51,10 @@ impl VulkanDriver {
 
     fn open_with(name: &str, options: &DeviceOptions, direct: bool) -> Result<Self, Error> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
-        let instance = Instance::create(options.validation || asked)?;
+        let instance = match options.validation || asked {
+            true => Instance::create(true)?,
+            false => Instance::shared()?,
+        };
         let physical = Physical::named(&instance, name)?;
         let features = Features::query(&instance, &physical);
         let device = Device::open(instance, physical, features.clone())?;

@@ -5,7 +5,7 @@ use super::error::{Call, failed};
 use crate::Error;
 use ash::{Entry, khr, vk};
 use std::ffi::CStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Layer that checks how Vulkan is used.
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -34,6 +34,21 @@ fn loader() -> Result<&'static Entry, Error> {
 }
 
 impl Instance {
+    /// The instance of the process, which is never destroyed: NVIDIA's driver 580 could not be loaded
+    /// again after some fifty instances.
+    ///
+    /// # Errors
+    /// When the loader or a driver is missing.
+    pub fn shared() -> Result<Arc<Instance>, Error> {
+        static SHARED: Mutex<Option<Arc<Instance>>> = Mutex::new(None);
+        let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(instance) = &*shared {
+            return Ok(Arc::clone(instance));
+        }
+        let instance = Instance::create(false)?;
+        Ok(Arc::clone(shared.insert(instance)))
+    }
+
     /// Makes an instance, with the validation layer if asked for.
     ///
     /// # Errors
