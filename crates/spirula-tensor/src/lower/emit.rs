@@ -3,12 +3,15 @@
 //! Nodes are emitted once each, operands first, within the innermost scope that needs them; what is
 //! emitted within a branch or a loop is forgotten at its end. The operand of a [`Op::Cond`] that
 //! reads memory is emitted within a branch of its own.
+//!
+//! Index arithmetic whose bounds fit is done with 32 bits, which is what devices are fast at (and
+//! right: NVIDIA's driver 580 computes some 64-bit remainders by constants wrongly).
 
 use crate::ir::{Body, Combiner, Node, NodeData, Value};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{Element, Expr, StmtKind, Type, Var};
-use spirula_program::{Op, Operator, Scalar};
+use spirula_program::{Literal, Op, Operator, Scalar};
 
 /// Deepest nesting of expressions.
 const DEPTH: u32 = 16;
@@ -32,6 +35,8 @@ pub(super) struct Emitter<'a> {
     values: Vec<Option<Expr>>,
     /// Nesting of the expressions.
     depths: Vec<u32>,
+    /// Whether nodes are `i64`s whose values are `i32`s.
+    narrow: Vec<bool>,
     /// Nodes that have values, in the order they got them.
     log: Vec<Node>,
 }
@@ -44,11 +49,21 @@ impl<'a> Emitter<'a> {
             sources: FxHashMap::default(),
             values: Vec::new(),
             depths: Vec::new(),
+            narrow: Vec::new(),
             log: Vec::new(),
         }
     }
 
-    /// Gives a node a value.
+    /// The type in which a node is computed.
+    pub fn computed_type(&mut self, node: Node) -> Scalar {
+        self.grow();
+        match self.narrow[node.index()] {
+            true => Scalar::I32,
+            false => self.body.ty(node),
+        }
+    }
+
+    /// Gives a node a value of the type in which it is computed.
     pub fn set(&mut self, node: Node, value: Expr) {
         self.grow();
         self.values[node.index()] = Some(value);
@@ -59,6 +74,44 @@ impl<'a> Emitter<'a> {
     fn grow(&mut self) {
         self.values.resize(self.body.len(), None);
         self.depths.resize(self.body.len(), 0);
+        for at in self.narrow.len()..self.body.len() {
+            let is_narrow = self.is_narrow(Node::new(at));
+            self.narrow.push(is_narrow);
+        }
+    }
+
+    /// Whether a node is index arithmetic whose values all fit 32 bits.
+    fn is_narrow(&self, node: Node) -> bool {
+        let fits =
+            |(low, high): (i64, i64)| i32::try_from(low).is_ok() && i32::try_from(high).is_ok();
+        if self.body.ty(node) != Scalar::I64 || !self.body.range(node).is_some_and(fits) {
+            return false;
+        }
+        match self.body.node(node) {
+            NodeData::Literal(_) | NodeData::Counter(_) => true,
+            NodeData::Apply(operator, operands) => match operator.op {
+                Op::Add | Op::Sub | Op::Mul | Op::SDiv | Op::SMod | Op::SMin | Op::SMax => {
+                    operands.iter().all(|n| self.narrow[n.index()])
+                }
+                Op::Cond => operands[1..].iter().all(|n| self.narrow[n.index()]),
+                Op::SExt => operator.from == Scalar::I32,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// The value of a node in its own type.
+    fn whole(&mut self, node: Node) -> Option<Expr> {
+        let value = self.values[node.index()]?;
+        if !self.narrow[node.index()] {
+            return Some(value);
+        }
+        if let Some(literal) = self.body.as_literal(node) {
+            return Some(self.b.literal(literal));
+        }
+        let convert = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+        Some(self.b.apply(convert, &[value]))
     }
 
     /// Where a scope begins.
@@ -140,8 +193,8 @@ impl<'a> Emitter<'a> {
                 self.node(node, uses[node.index()], &reads);
             }
         }
-        let value = |root: &Node| self.values[root.index()];
-        let values: Vec<Expr> = roots.iter().filter_map(value).collect();
+        let values = roots.iter().filter_map(|root| self.whole(*root));
+        let values: Vec<Expr> = values.collect();
         debug_assert_eq!(values.len(), roots.len(), "every node has a value");
         values
     }
@@ -192,7 +245,10 @@ impl<'a> Emitter<'a> {
     fn node(&mut self, node: Node, uses: u32, reads: &[bool]) {
         let data = self.body.node(node).clone();
         let value = match data {
-            NodeData::Literal(literal) => self.b.literal(literal),
+            NodeData::Literal(literal) => match self.narrow[node.index()] {
+                true => self.b.literal(Literal::i32(literal.signed() as i32)),
+                false => self.b.literal(literal),
+            },
             NodeData::Element(value, position) => self.element(node, value, position.first()),
             NodeData::Size(value) => self.element(node, value, None),
             NodeData::Apply(operator, operands) => match self.is_lazy(node, reads) {
@@ -215,7 +271,7 @@ impl<'a> Emitter<'a> {
             Some(Source::Scalar(var)) => return self.b.value(*var),
             None => return self.b.i64(0),
         };
-        let index = match index.and_then(|n| self.values[n.index()]) {
+        let index = match index.and_then(|n| self.whole(*n)) {
             Some(index) => index,
             None => self.b.i64(0),
         };
@@ -251,11 +307,16 @@ impl<'a> Emitter<'a> {
     }
 
     fn apply(&mut self, node: Node, operator: Operator, operands: &[Node], uses: u32) {
-        let values = operands.iter().filter_map(|n| self.values[n.index()]);
-        let values: Vec<Expr> = values.collect();
+        let operator = self.unsigned(operator, operands);
+        let Some((operator, values)) = self.narrowed(node, operator, operands) else {
+            // Widening what is computed narrow anyway.
+            if let Some(value) = self.values[operands[0].index()] {
+                self.set(node, value);
+            }
+            return;
+        };
         let deepest = operands.iter().map(|n| self.depths[n.index()]).max();
         let depth = deepest.unwrap_or(0) + 1;
-        let operator = self.unsigned(operator, operands);
         let value = self.b.apply(operator, &values);
         if uses <= 1 && depth < DEPTH {
             self.set(node, value);
@@ -266,6 +327,41 @@ impl<'a> Emitter<'a> {
         self.b.assign(var, value);
         let value = self.b.value(var);
         self.set(node, value);
+    }
+
+    /// The operator and operands in the types in which they are computed; none where a conversion
+    /// is none then.
+    fn narrowed(
+        &mut self,
+        node: Node,
+        operator: Operator,
+        operands: &[Node],
+    ) -> Option<(Operator, Vec<Expr>)> {
+        let taken = |e: &Self, n: &Node| e.body.ty(*n) != Scalar::I64 || e.narrow[n.index()];
+        let all_narrow = operator.from == Scalar::I64 && operands.iter().all(|n| taken(self, n));
+        let is_narrow = self.narrow[node.index()];
+        let by_32 = matches!(
+            operator.op,
+            Op::SLt | Op::SLe | Op::Eq | Op::SToF | Op::SExt
+        );
+        let as_stored = is_narrow || (all_narrow && by_32);
+        if !as_stored {
+            let values = operands.iter().filter_map(|n| self.whole(*n));
+            return Some((operator, values.collect()));
+        }
+        let is_kept = operator.op == Op::SExt
+            && (is_narrow || (operator.from, operator.to) == (Scalar::I64, Scalar::I32));
+        if is_kept {
+            return None;
+        }
+        let to = if is_narrow { Scalar::I32 } else { operator.to };
+        let narrow = Operator {
+            from: Scalar::I32,
+            to,
+            ..operator
+        };
+        let values = operands.iter().filter_map(|n| self.values[n.index()]);
+        Some((narrow, values.collect()))
     }
 
     /// Division of what has no sign is cheaper.

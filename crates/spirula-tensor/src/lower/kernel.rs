@@ -165,6 +165,9 @@ impl Lower<'_> {
             dimension,
         });
         let narrow = self.e.b.value(to);
+        if self.e.computed_type(counter) == Scalar::I32 {
+            return self.e.set(counter, narrow);
+        }
         let convert = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
         let wide = self.e.b.apply(convert, &[narrow]);
         let wide = self.e.kept(wide, Scalar::I64);
@@ -379,9 +382,10 @@ impl Lower<'_> {
             return self.steps(inner);
         }
         self.hoist(inner);
-        let counter = self.e.b.var("i", Type::Scalar(Scalar::I64));
-        let bound = self.e.b.i64(data.extent as i64);
         let node = self.counter(number);
+        let ty = self.e.computed_type(node);
+        let counter = self.e.b.var("i", Type::Scalar(ty));
+        let bound = self.e.b.literal(Literal::new(ty, data.extent));
         let value = self.e.b.value(counter);
         self.e.b.begin_block();
         let mark = self.e.mark();

@@ -93,9 +93,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     }
 }
 
-/// Invocations of a workgroup, whatever the size of the tile: where a workgroup is a single subgroup,
-/// NVIDIA's driver 580 was seen to let invocations pass a barrier in a loop that others had not
-/// reached after a branch.
+/// Invocations of a workgroup, whatever the size of the tile.
 const INVOCATIONS: u64 = 64;
 
 /// The size of a tile: invocations, and points of each.
