@@ -382,6 +382,7 @@ mod tests {
             kind: DeviceKind::Other,
             driver: String::new(),
             subgroup_size: 1,
+            special_values: 0,
             limits: Limits {
                 buffer_size: 1 << 20,
                 workgroup_size: [64, 64, 4],

@@ -28,6 +28,9 @@ pub struct DeviceInfo {
     pub driver: String,
     /// Invocations of a subgroup.
     pub subgroup_size: u32,
+    /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
+    /// kernels can rely on.
+    pub special_values: u32,
     /// What must not be exceeded.
     pub limits: Limits,
 }

@@ -17,6 +17,7 @@ impl Lower<'_> {
                     Scalar::F64 => self.b.capability(Capability::Float64),
                     _ => {}
                 }
+                self.floats |= ty.width();
                 self.b.float(ty.width())
             }
             Scalar::Bool => self.b.bool(),

@@ -275,6 +275,19 @@ impl Lower<'_> {
             .entry_point(ExecutionModel::GLCompute, main, "main", &self.interface);
         self.b
             .execution_mode(main, ExecutionMode::LocalSize, &[1, 1, 1]);
+        self.keep_special_values(main);
         (self.b.finish(), self.constants)
+    }
+
+    /// Asks for signed zeros, infinities and NaNs as IEEE 754 has them, which drivers may otherwise
+    /// take for impossible.
+    fn keep_special_values(&mut self, main: Id) {
+        for width in [16, 32, 64] {
+            if self.floats & width != 0 {
+                self.b.capability(Capability::SignedZeroInfNanPreserve);
+                let mode = ExecutionMode::SignedZeroInfNanPreserve;
+                self.b.execution_mode(main, mode, &[width]);
+            }
+        }
     }
 }

@@ -106,6 +106,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
         workgroup_flag: None,
         pending: false,
         calls: 0,
+        floats: 0,
         place: data.place,
         local_id: Vec::new(),
         group_id: Vec::new(),
@@ -159,6 +160,8 @@ struct Lower<'a> {
     /// Whether an assertion before may have failed since the last error synchronisation.
     pending: bool,
     calls: u32,
+    /// The widths of floats that occur: 16, 32 and 64 are one bit each.
+    floats: u32,
     place: Place,
     local_id: Vec<Id>,
     group_id: Vec<Id>,

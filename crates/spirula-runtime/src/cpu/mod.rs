@@ -39,6 +39,7 @@ impl CpuDriver {
             kind: DeviceKind::Cpu,
             driver: format!("spirula-cpu {version}"),
             subgroup_size: compiler.subgroup_size,
+            special_values: 16 | 32 | 64,
             limits: Limits {
                 buffer_size: memory::available() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],

@@ -108,6 +108,7 @@ impl Physical {
             kind: kind(base.device_type),
             driver: described(&driver, base.api_version),
             subgroup_size: subgroup.subgroup_size,
+            special_values: special_values(&floats),
             limits: limits(&base.limits, most),
         };
         Ok(Some(Physical {
@@ -134,6 +135,17 @@ impl Physical {
             _ => Version::new(1, 5),
         }
     }
+}
+
+/// The widths of floats whose signed zeros, infinities and NaNs can be kept, a bit each.
+fn special_values(floats: &vk::PhysicalDeviceFloatControlsProperties<'_>) -> u32 {
+    let widths = [
+        (16, floats.shader_signed_zero_inf_nan_preserve_float16),
+        (32, floats.shader_signed_zero_inf_nan_preserve_float32),
+        (64, floats.shader_signed_zero_inf_nan_preserve_float64),
+    ];
+    let had = widths.iter().filter(|(_, has)| *has == vk::TRUE);
+    had.map(|(width, _)| *width).sum()
 }
 
 fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> Limits {
