@@ -1,12 +1,17 @@
-//! What the tests of several crates share: the corpora, files with expected text, the validator.
+//! What the tests of several crates share: the corpora, files with expected text, the validator,
+//! modules made and edited at random.
 //!
 //! What cannot be run is said aloud on standard error. Tools are demanded where `CI` is set; the
 //! corpora, which are no part of the repository, where `SPIRULA_CORPUS` names their folder.
 
+mod choices;
 mod corpus;
+pub mod editing;
 mod expected;
+pub mod generate;
 mod validator;
 
+pub use choices::Choices;
 pub use corpus::{corpus, files};
 pub use expected::Expected;
 pub use validator::Validator;

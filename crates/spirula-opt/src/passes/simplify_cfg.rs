@@ -86,7 +86,8 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
     for (at, target) in known {
         let block = cfg.block(at);
         let merge = module.merge(block).map(|m| (m.op(), m.id(0), m.handle()));
-        if structured && merge.is_some() && !is_left_directly(module, flow, &constructs, at) {
+        let can_go = || constructs.is_left_directly(module, cfg, &flow.dominators, at);
+        if structured && merge.is_some() && !can_go() {
             continue;
         }
         // A loop must keep the edge that makes it one.
@@ -138,25 +139,6 @@ fn known_target(
         }
         _ => None,
     }
-}
-
-/// Whether the construct of a header is left to its merge block only by branches that stand in no
-/// construct within it. For loops, whose merge instruction stays, it does not matter.
-fn is_left_directly(module: &Module, flow: &Flow, constructs: &Constructs, header: u32) -> bool {
-    let Some(own) = constructs.headed_by(header) else {
-        return false;
-    };
-    let construct = constructs.constructs()[own as usize];
-    if construct.continues.is_some() {
-        return true;
-    }
-    let sources = flow.cfg.predecessors(construct.merge).iter();
-    sources
-        .filter(|s| **s != header && flow.dominators.is_reachable(**s))
-        .all(|s| {
-            let terminator = module.terminator(flow.cfg.block(*s));
-            terminator.op() == Op::Branch && constructs.around(*s) == Some(own)
-        })
 }
 
 /// Finds the phis that have one value only, and deletes them.

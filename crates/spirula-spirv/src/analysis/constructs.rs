@@ -104,6 +104,32 @@ impl Constructs {
         some(self.parent[construct as usize])
     }
 
+    /// Whether the construct of a header is left to its merge block only by branches that stand in no
+    /// construct within it, so that it can do without its merge instruction. For loops, which keep
+    /// theirs, it does not matter.
+    pub fn is_left_directly(
+        &self,
+        module: &Module,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        header: u32,
+    ) -> bool {
+        let Some(own) = self.headed_by(header) else {
+            return false;
+        };
+        let construct = self.constructs[own as usize];
+        if construct.continues.is_some() {
+            return true;
+        }
+        let sources = cfg.predecessors(construct.merge).iter();
+        sources
+            .filter(|s| **s != header && dominators.is_reachable(**s))
+            .all(|s| {
+                let terminator = module.terminator(cfg.block(*s));
+                terminator.op() == Op::Branch && self.around(*s) == Some(own)
+            })
+    }
+
     /// The construct that a block is the header of.
     pub fn headed_by(&self, block: u32) -> Option<u32> {
         some(self.headed[block as usize])

@@ -1,14 +1,16 @@
 //! Editing the control-flow graph: blocks and edges, with phis kept right.
 //!
-//! Each operation leaves the module valid or returns an error and changes nothing. Where a module
-//! must have structured control flow (it declares `Shader`), edits that would break its rules are
-//! refused.
+//! Each operation leaves the module well-formed, with phis that fit the graph, or returns an error and
+//! changes nothing. Where a module must have structured control flow (it declares `Shader`), edits
+//! that would break its rules are refused. Edits of edges change what dominates what: see
+//! [`Module::order_blocks`]. An edge that is added or redirected may lead past the definition of a
+//! value to its use, which is for the caller to mend.
 
 use super::module::{Block, Func, Inst, Module, Section};
 use super::{IdWords, InstRef};
 use crate::Id;
-use crate::grammar::Op;
 use crate::grammar::enumerants::Capability;
+use crate::grammar::{Op, Version};
 use std::fmt;
 
 /// Why an edit of the control-flow graph cannot be made.
@@ -27,6 +29,9 @@ pub enum EditError {
     NoBranch(Id),
     /// The function's entry block has no predecessors.
     Entry(Id),
+    /// Both targets of the block's `OpBranchConditional` would be the same, which SPIR-V allows up to
+    /// version 1.5.
+    SameTargets(Id),
 }
 
 impl fmt::Display for EditError {
@@ -48,6 +53,10 @@ impl fmt::Display for EditError {
             }
             EditError::NoBranch(label) => write!(f, "the block {label} does not end in OpBranch"),
             EditError::Entry(label) => write!(f, "nothing can lead to the entry block {label}"),
+            EditError::SameTargets(label) => write!(
+                f,
+                "both targets of the branch in {label} would be the same, which SPIR-V 1.6 does not allow"
+            ),
         }
     }
 }
@@ -63,19 +72,27 @@ impl Module {
 
     /// The targets of a block's terminator with their positions among its words, in its order.
     pub fn targets(&self, ids: &IdWords, block: Block) -> Vec<(usize, Id)> {
-        let terminator = self.terminator(block);
         let mut targets = Vec::new();
+        self.visit_targets(ids, self.terminator(block), |at, id| targets.push((at, id)));
+        targets
+    }
+
+    pub(super) fn visit_targets(
+        &self,
+        ids: &IdWords,
+        terminator: InstRef<'_>,
+        mut visit: impl FnMut(usize, Id),
+    ) {
         let skip = match terminator.op() {
             Op::Branch => 0,
             Op::BranchConditional | Op::Switch => 1,
-            _ => return targets,
+            _ => return,
         };
         ids.visit(terminator, |at, id| {
             if at >= skip {
-                targets.push((at, id));
+                visit(at, id);
             }
         });
-        targets
     }
 
     /// The phis of a block.
@@ -292,7 +309,8 @@ impl Module {
     ///
     /// # Errors
     /// When there is no such edge, the new target is an entry block, or the module is structured
-    /// and the target is not the merge block of the source's construct.
+    /// and the target is not the merge block of the source's construct, or the edge is that back to a
+    /// loop's header.
     pub fn redirect_edge(
         &mut self,
         ids: &IdWords,
@@ -303,8 +321,15 @@ impl Module {
     ) -> Result<(), EditError> {
         let (source, target) = self.require_edge(ids, from, to)?;
         let label = self.label(new);
+        if label == target {
+            return Ok(());
+        }
         self.check_target(from, new)?;
+        self.check_loop_stays(ids, from, to)?;
         let known = self.targets(ids, from).iter().any(|t| t.1 == label);
+        if known && self.terminator(from).op() == Op::BranchConditional {
+            self.check_same_targets(source)?;
+        }
         self.retarget(ids, from, target, label);
         self.remove_phi_parent(to, source);
         if !known {
@@ -331,12 +356,22 @@ impl Module {
             return Err(EditError::NoBranch(source));
         }
         let old = terminator.id(0);
+        if old == target {
+            self.check_same_targets(source)?;
+        }
         let words = [condition, target, old].map(Id::word);
         self.set_terminator(from, Op::BranchConditional, &words);
         if old != target {
             self.extend_phis(to, source, value);
         }
         Ok(())
+    }
+
+    fn check_same_targets(&self, block: Id) -> Result<(), EditError> {
+        if self.version < Version::new(1, 6) {
+            return Ok(());
+        }
+        Err(EditError::SameTargets(block))
     }
 
     fn check_target(&self, from: Block, to: Block) -> Result<(), EditError> {
@@ -363,12 +398,16 @@ impl Module {
     /// more stay: see [`Module::remove_unreachable`].
     ///
     /// # Errors
-    /// When there is no such edge, or it is the default of a switch.
+    /// When there is no such edge, it is the default of a switch, or structured control flow cannot do
+    /// without it: the edge back to a loop's header, or a branch whose selection is left from within
+    /// another construct. To find that out takes time in the function's size.
     pub fn remove_edge(&mut self, ids: &IdWords, from: Block, to: Block) -> Result<(), EditError> {
         let (source, target) = self.require_edge(ids, from, to)?;
+        self.check_loop_stays(ids, from, to)?;
         let terminator = self.terminator(from);
         match terminator.op() {
             Op::BranchConditional => {
+                self.check_merge_can_go(ids, from)?;
                 let other = [terminator.id(1), terminator.id(2)];
                 let other = other.into_iter().find(|t| *t != target);
                 self.branch_to(from, other);

@@ -32,7 +32,6 @@ impl Module {
             }
             while let Some(next) = self.sole_target(blocks[at], &labels)
                 && joinable[next as usize]
-                && next as usize != at
             {
                 self.absorb(blocks[at], blocks[next as usize], &mut rename, erased);
                 into[next as usize] = at as u32;
@@ -53,13 +52,17 @@ impl Module {
         let mut edges = vec![0u32; blocks.len()];
         let mut joinable = vec![false; blocks.len()];
         let mut named = vec![false; blocks.len()];
-        for block in blocks {
+        for (own, block) in blocks.iter().enumerate() {
             for (_, target) in self.targets(ids, *block) {
                 if let Some(at) = labels.position(target) {
                     edges[at as usize] += 1;
                 }
             }
-            if let Some(at) = self.sole_target(*block, labels) {
+            // Only blocks that cannot be reached stand before their only predecessor, and what they
+            // define would then stand behind its uses.
+            if let Some(at) = self.sole_target(*block, labels)
+                && at as usize > own
+            {
                 joinable[at as usize] = true;
             }
             if let Some(merge) = self.merge(*block) {

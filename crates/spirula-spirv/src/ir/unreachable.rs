@@ -11,7 +11,8 @@ enum Fate {
     Gone,
     /// Reached from the entry.
     Reached,
-    /// Named by a reached header as its merge block: stays as `OpUnreachable`.
+    /// Named by a reached header as its merge block, or as continue target of what is no loop: stays
+    /// as `OpUnreachable`.
     Merge,
     /// Named as continue target: stays as a branch to the header at this position.
     Continue(u32),
@@ -90,7 +91,11 @@ impl Module {
                 && let Some(next) = position(1).map(|p| p as usize)
                 && matches!(fates[next], Fate::Gone | Fate::Merge)
             {
-                fates[next] = Fate::Continue(at as u32);
+                // Nothing leads to an entry block; it heads a loop only without structure.
+                fates[next] = match at {
+                    0 => Fate::Merge,
+                    _ => Fate::Continue(at as u32),
+                };
             }
         }
         fates

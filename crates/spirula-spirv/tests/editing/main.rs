@@ -1,0 +1,79 @@
+//! Sequences of edits made at random, on modules of the corpus and on modules made at random: each
+//! edit is refused or leaves a valid module (`spirula_testing::editing`).
+
+use proptest::prelude::*;
+use spirula_spirv::ir::Module;
+use spirula_spirv::verify;
+use spirula_testing::editing::{self, Tally};
+use spirula_testing::{Choices, corpus, files, generate};
+use std::cell::RefCell;
+
+fn bytes(most: usize) -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(any::<u8>(), 0..most)
+}
+
+/// 256 cases, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    ProptestConfig {
+        failure_persistence: None,
+        max_shrink_iters: 4000,
+        ..ProptestConfig::default()
+    }
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn generated_modules_are_valid(bytes in bytes(120)) {
+        let module = generate::module(&mut Choices::new(&bytes));
+        if let Err(faults) = verify::module(&module, &editing::options()) {
+            let options = spirula_spirv::text::PrintOptions::default();
+            let text = spirula_spirv::text::print(&module.to_words(), &options);
+            prop_assert!(false, "{}\n{}", faults[0], text.unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn edits_of_generated_modules() {
+    let tally = RefCell::new(Tally::default());
+    proptest!(config(), |(shape in bytes(80), edits in bytes(80))| {
+        let module = generate::module(&mut Choices::new(&shape));
+        match editing::edit(module, &mut Choices::new(&edits)) {
+            Ok(made) => tally.borrow_mut().add(&made),
+            Err(what) => prop_assert!(false, "{what}"),
+        }
+    });
+    let missing = tally.borrow().missing();
+    assert!(missing.is_empty(), "never done: {missing:?}");
+}
+
+/// Largest file that is edited, as each edit is followed by reading and verifying the whole.
+const LARGEST: u64 = 6_000;
+
+#[test]
+fn edits_of_the_corpus() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let small = |file: &std::path::PathBuf| file.metadata().is_ok_and(|m| m.len() < LARGEST);
+    let files: Vec<_> = files(&folder, ".spv").into_iter().filter(small).collect();
+    let modules: Vec<Module> = files
+        .iter()
+        .step_by(5)
+        .filter_map(|f| {
+            let bytes = std::fs::read(f).expect("the corpus can be read");
+            let words = spirula_spirv::binary::words(&bytes).expect("it has whole words");
+            verify::words(words, &editing::options()).ok()
+        })
+        .filter(Module::is_known)
+        .collect();
+    assert!(modules.len() > 40, "only {} modules", modules.len());
+    proptest!(config(), |(at in any::<prop::sample::Index>(), edits in bytes(60))| {
+        let module = modules[at.index(modules.len())].clone();
+        if let Err(what) = editing::edit(module, &mut Choices::new(&edits)) {
+            prop_assert!(false, "{what}");
+        }
+    });
+}

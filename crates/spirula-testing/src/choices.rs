@@ -1,0 +1,46 @@
+//! Decisions taken from bytes.
+
+/// A source of decisions: bytes that a fuzzer or a property test made up. Similar bytes make similar
+/// decisions, which is what both shrink and mutate by; when they are used up, every decision is 0.
+#[derive(Clone, Debug)]
+pub struct Choices<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Choices<'a> {
+    /// Decisions from bytes.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Choices { bytes }
+    }
+
+    /// Whether all bytes are used up.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// A number below `n`, which must not be 0.
+    pub fn below(&mut self, n: usize) -> usize {
+        let mut value = usize::from(self.byte());
+        if n > 256 {
+            value = value << 8 | usize::from(self.byte());
+        }
+        value % n
+    }
+
+    /// One of several; `None` of nothing.
+    pub fn one<'t, T>(&mut self, of: &'t [T]) -> Option<&'t T> {
+        if of.is_empty() {
+            None
+        } else {
+            of.get(self.below(of.len()))
+        }
+    }
+
+    fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.bytes.split_first() else {
+            return 0;
+        };
+        self.bytes = rest;
+        *first
+    }
+}

@@ -1,0 +1,112 @@
+//! Edits of blocks.
+
+use super::Outcome;
+use super::spot::Spot;
+use crate::Choices;
+use spirula_spirv::analysis::Loops;
+use spirula_spirv::ir::{Block, Erased, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Splits a block anywhere.
+pub fn split(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
+    let Some(spot) = Spot::choose(module, choices) else {
+        return Outcome::Nothing;
+    };
+    let block = spot.cfg.block(spot.block(choices));
+    let body: Vec<_> = module.body(block).map(InstRef::handle).collect();
+    let at = body[choices.below(body.len())];
+    let before = module.to_words();
+    Outcome::of(&module.split_block(&spot.ids, block, at), before)
+}
+
+/// Puts a block on an edge.
+pub fn on_edge(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
+    let spot = Spot::choose(module, choices);
+    let Some((spot, (from, to))) =
+        spot.and_then(|s| Some((s.edge(choices)?, s)).map(|(e, s)| (s, e)))
+    else {
+        return Outcome::Nothing;
+    };
+    let before = module.to_words();
+    Outcome::of(&module.insert_on_edge(&spot.ids, from, to), before)
+}
+
+/// Gives a loop a pre-header.
+pub fn pre_header(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
+    let Some(spot) = Spot::choose(module, choices) else {
+        return Outcome::Nothing;
+    };
+    let loops = Loops::compute(&spot.cfg, &spot.dominators);
+    let Some(l) = choices.one(loops.loops()) else {
+        return Outcome::Nothing;
+    };
+    let sources = spot.cfg.predecessors(l.header).iter();
+    let mut outside: Vec<Block> = sources
+        .filter(|p| !l.latches.contains(p))
+        .map(|p| spot.cfg.block(*p))
+        .collect();
+    outside.sort_unstable();
+    outside.dedup();
+    let before = module.to_words();
+    let header = spot.cfg.block(l.header);
+    Outcome::of(
+        &module.create_pre_header(&spot.ids, header, &outside),
+        before,
+    )
+}
+
+/// Joins all blocks of a function that always follow each other.
+pub fn join(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
+    let Some(spot) = Spot::choose(module, choices) else {
+        return Outcome::Nothing;
+    };
+    let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
+    let mut erased = Erased::new();
+    let rename = |old, value| new.set(old, Some(value));
+    if module.join_blocks(&spot.ids, spot.func, rename, &mut erased) == 0 {
+        return Outcome::Nothing;
+    }
+    let resolve = |mut id: Id| {
+        while let Some(next) = new[id] {
+            id = next;
+        }
+        id
+    };
+    let users: Vec<_> = module
+        .function_insts(spot.func)
+        .map(InstRef::handle)
+        .collect();
+    for inst in users {
+        spot.ids.rewrite(module, inst, resolve);
+    }
+    module.sweep(&erased);
+    Outcome::Done
+}
+
+/// Deletes a block with all edges to it.
+pub fn delete(module: &mut Module, choices: &mut Choices<'_>) -> Outcome {
+    let Some(spot) = Spot::choose(module, choices) else {
+        return Outcome::Nothing;
+    };
+    let at = spot.block(choices);
+    let block = spot.cfg.block(at);
+    let mut sources = spot.cfg.predecessors(at).to_vec();
+    sources.sort_unstable();
+    sources.dedup();
+    let before = module.to_words();
+    let whole = module.clone();
+    for source in sources {
+        if module
+            .remove_edge(&spot.ids, spot.cfg.block(source), block)
+            .is_err()
+        {
+            *module = whole;
+            return Outcome::Refused(before);
+        }
+    }
+    let mut erased = Erased::new();
+    module.remove_unreachable(&spot.ids, spot.func, &mut erased);
+    module.order_blocks(&spot.ids, spot.func);
+    module.sweep(&erased);
+    Outcome::Done
+}

@@ -1,0 +1,112 @@
+//! A function to edit, with what edits ask about it.
+
+use crate::Choices;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module, Section};
+
+/// A function of a module, and facts that hold until it changes.
+pub struct Spot {
+    pub func: Func,
+    pub ids: IdWords,
+    pub definitions: Definitions,
+    pub cfg: Cfg,
+    pub dominators: Dominators,
+}
+
+impl Spot {
+    /// A function with blocks.
+    pub fn choose(module: &Module, choices: &mut Choices<'_>) -> Option<Spot> {
+        let functions = module.functions().iter().copied();
+        let defined: Vec<Func> = functions
+            .filter(|f| !module.function(*f).blocks.is_empty())
+            .collect();
+        let func = *choices.one(&defined)?;
+        let definitions = Definitions::compute(module);
+        let cfg = Cfg::compute(module, &definitions, func).ok()?;
+        let dominators = Dominators::compute(&cfg);
+        Some(Spot {
+            func,
+            ids: IdWords::new(module),
+            definitions,
+            cfg,
+            dominators,
+        })
+    }
+
+    /// A block, by its position.
+    pub fn block(&self, choices: &mut Choices<'_>) -> u32 {
+        choices.below(self.cfg.len()) as u32
+    }
+
+    /// An edge, by the blocks that it joins.
+    pub fn edge(&self, choices: &mut Choices<'_>) -> Option<(Block, Block)> {
+        let all = (0..self.cfg.len() as u32).flat_map(|from| {
+            let targets = self.cfg.successors(from).iter();
+            targets.map(move |to| (from, *to))
+        });
+        let all: Vec<(u32, u32)> = all.collect();
+        let (from, to) = *choices.one(&all)?;
+        Some((self.cfg.block(from), self.cfg.block(to)))
+    }
+
+    /// Instructions of a block before which others can stand: behind phis and variables, before the
+    /// terminator or the merge instruction.
+    pub fn places(&self, module: &Module, at: u32) -> Vec<Inst> {
+        let body: Vec<InstRef<'_>> = module.body(self.cfg.block(at)).collect();
+        let fixed = |i: &InstRef<'_>| matches!(i.op(), Op::Phi | Op::Variable);
+        let first = body.iter().rposition(fixed).map_or(0, |at| at + 1);
+        let end = module.before_end(self.cfg.block(at));
+        let free = body[first..].iter().map(|i| i.handle());
+        let last = free.clone().position(|i| i == end);
+        free.take(last.map_or(0, |at| at + 1)).collect()
+    }
+
+    /// Numbers of 32 bits and booleans that are available before an instruction of a block, with
+    /// their types.
+    pub fn values(&self, module: &Module, at: u32, before: Inst) -> Vec<(Id, Id)> {
+        let mut found = Vec::new();
+        let mut add = |inst: InstRef<'_>| found.extend(self.scalar(module, inst));
+        module.section(Section::Globals).for_each(&mut add);
+        module
+            .insts(module.function(self.func).params)
+            .for_each(&mut add);
+        for block in 0..self.cfg.len() as u32 {
+            if block != at && self.dominators.dominates(block, at) {
+                module.body(self.cfg.block(block)).for_each(&mut add);
+            }
+        }
+        let own = module.body(self.cfg.block(at));
+        own.take_while(|i| i.handle() != before).for_each(&mut add);
+        found
+    }
+
+    /// An instruction's result and type, if that is a number of 32 bits or a boolean.
+    pub fn scalar(&self, module: &Module, inst: InstRef<'_>) -> Option<(Id, Id)> {
+        let (id, ty) = (inst.result()?, inst.result_type()?);
+        let def = self.definitions.get(module, ty)?;
+        let fits = match def.op() {
+            Op::TypeBool => true,
+            Op::TypeInt | Op::TypeFloat => def.words()[1] == 32 && def.words().len() < 4,
+            _ => false,
+        };
+        fits.then_some((id, ty))
+    }
+
+    /// For each type of a block's phis an undefined value; `None` where one of them is no number.
+    pub fn undefined(&self, module: &mut Module, block: Block) -> Option<Vec<(Id, Id)>> {
+        let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
+        let types = phis.iter().map(|p| self.scalar(module, module.inst(*p)));
+        let types: Option<Vec<Id>> = types.map(|t| t.map(|t| t.1)).collect();
+        let types = types?;
+        Some(types.into_iter().map(|ty| (ty, module.undef(ty))).collect())
+    }
+}
+
+/// The undefined value of a phi's type.
+pub fn undefined_of(values: &[(Id, Id)], phi: InstRef<'_>) -> Id {
+    let ty = phi.result_type();
+    let found = values.iter().find(|(of, _)| Some(*of) == ty);
+    found.map_or(Id::MAX, |(_, value)| *value)
+}
