@@ -10,6 +10,8 @@
 //! - [`analysis`]: definitions and uses, names, decorations, control-flow graph, dominators,
 //!   loops, constructs, calls.
 //! - [`ssa`]: variables of functions to values and phis.
+//! - [`link`]: importing from other modules, linking.
+//! - [`convert`]: modules of one version of SPIR-V to another.
 //! - [`reflect`]: what an entry point takes.
 //! - [`verify`]: whether a module keeps the rules.
 //! - [`target`]: what a module may assume of the environment that it is for.
@@ -20,9 +22,11 @@
 pub mod analysis;
 pub mod binary;
 pub mod build;
+pub mod convert;
 pub mod grammar;
 mod id;
 pub mod ir;
+pub mod link;
 pub mod reflect;
 pub mod ssa;
 pub mod target;

@@ -217,7 +217,7 @@ fn key(op: Op, words: &[u32]) -> Box<[u32]> {
 
 /// A string as the words of a literal, NUL and padding included. What stands behind a NUL within
 /// the string is left out, as no literal can hold it.
-pub(super) fn string_words(text: &str) -> Vec<u32> {
+pub(crate) fn string_words(text: &str) -> Vec<u32> {
     let bytes = text.as_bytes();
     let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
     let mut words = Vec::with_capacity(bytes.len() / 4 + 1);

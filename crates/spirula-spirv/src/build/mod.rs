@@ -10,3 +10,4 @@ mod functions;
 mod types;
 
 pub use builder::Builder;
+pub(crate) use builder::string_words;

@@ -15,6 +15,7 @@
 //! verifier.
 
 mod blocks;
+mod clone;
 mod edit;
 mod erase;
 mod ids;
@@ -33,6 +34,7 @@ mod unreachable;
 mod write;
 
 pub use blocks::EditError;
+pub use clone::Clones;
 pub use erase::Erased;
 pub use ids::IdWords;
 pub use inst::InstRef;

@@ -33,6 +33,8 @@ pub enum Command {
     As(As),
     /// Verify a SPIR-V module
     Val(Val),
+    /// Link modules into one
+    Link(Link),
     /// List the devices that kernels can run on
     Devices,
     /// Show the entry points of a module or program and what they take
@@ -206,6 +208,31 @@ pub struct Val {
     /// Tell what a rule demands
     #[arg(long, value_name = "RULE", conflicts_with = "path")]
     pub explain: Option<u8>,
+}
+
+/// Arguments of `link`.
+#[derive(ClapArgs)]
+pub struct Link {
+    /// Modules in any form that `compile` takes; their entry points come in this order
+    #[arg(value_name = "IN", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Keep what is exported: the module is a library that others are linked with
+    #[arg(long)]
+    pub library: bool,
+    /// Keep imports that no module exports, for a later linking
+    #[arg(long)]
+    pub allow_partial: bool,
+    /// Number entry points of the same name (main, main.1, ...) instead of refusing them
+    #[arg(long)]
+    pub number_entry_points: bool,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
 }
 
 /// Arguments of `info`.

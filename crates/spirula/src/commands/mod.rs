@@ -5,6 +5,7 @@ mod compile;
 mod devices;
 mod dis;
 mod info;
+mod link;
 mod opt;
 mod run;
 mod test;
@@ -23,6 +24,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Val(args) => val::run(&args),
         Command::Devices => devices::run(),
         Command::Info(args) => info::run(&args),
+        Command::Link(args) => link::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::run(&args),
         Command::TestWorker(args) => test::serve(&args),

@@ -7,6 +7,7 @@ mod formats;
 mod futhark;
 mod harness;
 mod help;
+mod link;
 mod optimise;
 mod programs;
 mod run;

@@ -1,0 +1,51 @@
+//! Interfaces of entry points.
+
+use crate::analysis::Reach;
+use crate::grammar::enumerants::StorageClass;
+use crate::grammar::{Op, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+use crate::{Id, IdMap};
+
+/// The first version whose interfaces list all global variables, each once.
+pub(super) const ALL_VARIABLES: Version = Version::new(1, 4);
+
+/// Has the interface of each entry point list the global variables that it uses: from 1.4 on all of
+/// them, before that inputs and outputs. What is listed stays so if the version allows.
+pub fn complete_interfaces(module: &mut Module) {
+    let all = module.version >= ALL_VARIABLES;
+    let mut listable = IdMap::new(module.bound(), false);
+    for inst in module.section(Section::Globals) {
+        let class = match inst.op() {
+            Op::Variable | Op::UntypedVariableKHR => StorageClass(inst.word(0)),
+            _ => continue,
+        };
+        if let Some(id) = inst.result() {
+            let is_interface = matches!(class, StorageClass::Input | StorageClass::Output);
+            listable.set(id, all || is_interface);
+        }
+    }
+    let reach = Reach::compute(module);
+    let points = module.section(Section::EntryPoints);
+    let points = points.filter(|p| p.op() == Op::EntryPoint);
+    let points: Vec<Inst> = points.map(InstRef::handle).collect();
+    let mut listed: IdMap<u32> = IdMap::new(module.bound(), 0);
+    for (number, inst) in points.into_iter().enumerate() {
+        let mark = number as u32 + 1;
+        let words = module.inst(inst).words();
+        let name = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
+        let (head, interface) = words.split_at(3 + name.unwrap_or(words.len() - 3));
+        let mut new = head.to_vec();
+        let mut list = |id: Id| {
+            let fresh = listable[id] && std::mem::replace(listed.get_mut(id), mark) != mark;
+            new.extend(fresh.then_some(id.word()));
+        };
+        interface
+            .iter()
+            .filter_map(|w| Id::new(*w))
+            .for_each(&mut list);
+        reach.variables(number).iter().copied().for_each(&mut list);
+        if new != words {
+            module.replace_words(inst, &new);
+        }
+    }
+}

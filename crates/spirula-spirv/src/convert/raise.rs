@@ -1,0 +1,76 @@
+//! To a later version.
+
+use super::buffers;
+use super::error::ConvertError;
+use super::interfaces::{ALL_VARIABLES, complete_interfaces};
+use crate::grammar::{Op, Version};
+use crate::ir::{Block, Inst, InstRef, Module};
+
+/// From here on `OpBranchConditional` has two different targets.
+const DIFFERENT_TARGETS: Version = Version::new(1, 6);
+
+/// Instructions that were taken back, with those of the same operands that do what they did: the weak
+/// exchange may fail where the other does not, and need not.
+const SUCCESSORS: &[(Op, Op)] = &[
+    (Op::LessOrGreater, Op::FOrdNotEqual),
+    (Op::AtomicCompareExchangeWeak, Op::AtomicCompareExchange),
+];
+
+/// Gives a module a later version; one that is of that version or a later one is left alone.
+///
+/// # Errors
+/// When a buffer of the form that 1.4 took back is used in a way that the newer form does not have.
+pub fn raise(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+    let old = module.version;
+    if old >= version {
+        return Ok(());
+    }
+    let reaches = |first: Version| old < first && version >= first;
+    if reaches(ALL_VARIABLES) {
+        buffers::modernise(module, version)?;
+    }
+    successors(module, version);
+    module.version = version;
+    if reaches(ALL_VARIABLES) {
+        complete_interfaces(module);
+    }
+    if reaches(DIFFERENT_TARGETS) {
+        different_targets(module);
+    }
+    Ok(())
+}
+
+fn successors(module: &mut Module, version: Version) {
+    let taken_back = |op: Op| op.info().is_some_and(|row| version > row.last_version);
+    let old = module.all_insts().filter(|i| taken_back(i.op()));
+    let old: Vec<Inst> = old.map(InstRef::handle).collect();
+    for inst in old {
+        let op = module.inst(inst).op();
+        if let Some((_, new)) = SUCCESSORS.iter().find(|s| s.0 == op) {
+            let words = module.inst(inst).words().to_vec();
+            let new = module.create(*new, &words);
+            module.insert_before(inst, new);
+            module.remove(inst);
+        }
+    }
+}
+
+/// Conditional branches whose targets are one become branches; their selections have nothing to
+/// merge then.
+fn different_targets(module: &mut Module) {
+    for func in module.functions().to_vec() {
+        let blocks: Vec<Block> = module.function(func).blocks.clone();
+        for block in blocks {
+            let end = module.terminator(block);
+            if end.op() != Op::BranchConditional || end.id(1) != end.id(2) {
+                continue;
+            }
+            let target = end.id(1);
+            let merge = module.merge(block).map(InstRef::handle);
+            module.set_terminator(block, Op::Branch, &[target.word()]);
+            if let Some(merge) = merge {
+                module.remove(merge);
+            }
+        }
+    }
+}

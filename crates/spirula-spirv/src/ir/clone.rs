@@ -1,0 +1,255 @@
+//! Cloning blocks and functions.
+
+use super::module::{Block, Func, Inst, Module, Section};
+use super::{EditError, IdWords, InstRef, List};
+use crate::grammar::Op;
+use crate::grammar::enumerants::Decoration;
+use crate::{Id, IdMap};
+
+/// What became of ids that were cloned.
+#[derive(Clone, Debug)]
+pub struct Clones {
+    new: IdMap<Option<Id>>,
+    /// Blocks in the order in which they were given.
+    pub blocks: Vec<Block>,
+}
+
+impl Clones {
+    /// The clone of an id, where there is one.
+    pub fn get(&self, id: Id) -> Option<Id> {
+        self.new[id]
+    }
+
+    fn resolve(&self, id: Id) -> Id {
+        self.new[id].unwrap_or(id)
+    }
+}
+
+impl Module {
+    /// Clones blocks of one function. The clones stand behind the last of the blocks and branch among
+    /// themselves as the blocks do, and out of the set to where those branch; phis there take from a
+    /// clone what they take from its original, or its clone. Nothing leads to the clones yet: lead an
+    /// edge there with [`Module::redirect_edge`] or [`Module::add_edge`], which complete their phis.
+    ///
+    /// Names and decorations are cloned too, in one pass over those of the module. That values of the set which are used outside of it have
+    /// one definition where they are used is the caller's care.
+    ///
+    /// # Errors
+    /// When control flow must be structured and a merge instruction in the set names a block outside:
+    /// a block merges one construct only. Nothing is changed then. The same where a block is not of the
+    /// first one's function, or an entry block with variables.
+    pub fn clone_blocks(&mut self, ids: &IdWords, blocks: &[Block]) -> Result<Clones, EditError> {
+        let Some(func) = blocks.first().map(|b| self.block(*b).func) else {
+            return Ok(self.fresh_clones(std::iter::empty()));
+        };
+        let mut inside = vec![false; self.block_count()];
+        for block in blocks {
+            inside[block.index()] = true;
+        }
+        self.check_clonable(func, blocks, &inside)?;
+        let results: Vec<Id> = blocks
+            .iter()
+            .flat_map(|b| {
+                let body = self.body(*b).filter_map(InstRef::result);
+                std::iter::once(self.label(*b)).chain(body)
+            })
+            .collect();
+        let mut clones = self.fresh_clones(results.iter().copied());
+        for block in blocks {
+            let label = clones.resolve(self.label(*block));
+            let new = self.create_block(func, label);
+            self.clone_list(ids, self.block(*block).lead, self.block(new).lead, &clones);
+            self.clone_list(ids, self.block(*block).body, self.block(new).body, &clones);
+            clones.blocks.push(new);
+        }
+        let order = &mut self.functions[func.index()].blocks;
+        let last = order
+            .iter()
+            .rposition(|b| inside.get(b.index()) == Some(&true));
+        order[last.map_or(0, |last| last + 1)..].rotate_right(clones.blocks.len());
+        self.settle_phis(ids, func, blocks, &clones);
+        self.clone_annotations(&results, &clones);
+        Ok(clones)
+    }
+
+    fn check_clonable(
+        &self,
+        func: Func,
+        blocks: &[Block],
+        inside: &[bool],
+    ) -> Result<(), EditError> {
+        let labels = super::Labels::of(self, func);
+        for block in blocks {
+            let label = self.label(*block);
+            if self.block(*block).func != func {
+                return Err(EditError::Entry(label));
+            }
+            let has_variables = self
+                .body(*block)
+                .any(|i| matches!(i.op(), Op::Variable | Op::UntypedVariableKHR));
+            if has_variables {
+                return Err(EditError::Entry(label));
+            }
+            let Some(merge) = self.merge(*block).filter(|_| self.is_structured()) else {
+                continue;
+            };
+            let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+            for named in merge.ids(0).take(count) {
+                let at = labels.position(named);
+                let named = at.map(|at| self.function(func).blocks[at as usize]);
+                if !named.is_some_and(|b| inside[b.index()]) {
+                    return Err(EditError::Unstructured(label));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Phis of clones lose what came from outside; phis outside take from clones too.
+    fn settle_phis(&mut self, ids: &IdWords, func: Func, blocks: &[Block], clones: &Clones) {
+        let labels = super::Labels::of(self, func);
+        let mut own: Vec<Id> = clones.blocks.iter().map(|b| self.label(*b)).collect();
+        own.sort_unstable();
+        for block in &clones.blocks {
+            let phis: Vec<Inst> = self.phis(*block).map(InstRef::handle).collect();
+            for phi in phis {
+                let (head, pairs) = self.inst(phi).words().split_at(2);
+                let is_own =
+                    |p: &&[u32]| Id::new(p[1]).is_some_and(|l| own.binary_search(&l).is_ok());
+                let kept = pairs.chunks_exact(2).filter(is_own).flatten();
+                let words: Vec<u32> = head.iter().chain(kept).copied().collect();
+                self.replace_words(phi, &words);
+            }
+        }
+        for (block, clone) in blocks.iter().zip(&clones.blocks) {
+            let (old, new) = (self.label(*block), self.label(*clone));
+            let mut targets: Vec<Id> = self.targets(ids, *clone).iter().map(|t| t.1).collect();
+            targets.sort_unstable();
+            targets.dedup();
+            for target in targets
+                .into_iter()
+                .filter(|t| own.binary_search(t).is_err())
+            {
+                let at = labels.position(target);
+                let Some(at) = at.map(|at| self.function(func).blocks[at as usize]) else {
+                    continue;
+                };
+                let phis: Vec<Inst> = self.phis(at).map(InstRef::handle).collect();
+                for phi in phis {
+                    if let Some(value) = self.phi_value(phi, old) {
+                        self.set_phi_value(phi, new, clones.resolve(value));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Clones a function with its parameters, blocks, names and decorations; its linkage is not cloned,
+    /// as a symbol has one definition. The clone stands behind the others of its kind.
+    pub fn clone_function(&mut self, ids: &IdWords, func: Func) -> (Func, Clones) {
+        let results = self.function_insts(func).filter_map(InstRef::result);
+        let results: Vec<Id> = results.collect();
+        let mut clones = self.fresh_clones(results.iter().copied());
+        let from = self.function(func).clone();
+        let def = self.clone_inst(ids, from.def, &clones);
+        let new = self.create_function(def);
+        let to = self.function(new).clone();
+        self.clone_list(ids, from.lead, to.lead, &clones);
+        self.clone_list(ids, from.params, to.params, &clones);
+        self.clone_list(ids, from.tail, to.tail, &clones);
+        for block in from.blocks {
+            let label = clones.resolve(self.label(block));
+            let clone = self.create_block(new, label);
+            self.clone_list(ids, self.block(block).lead, self.block(clone).lead, &clones);
+            self.clone_list(ids, self.block(block).body, self.block(clone).body, &clones);
+            clones.blocks.push(clone);
+        }
+        self.clone_annotations(&results, &clones);
+        self.place_declarations_first();
+        (new, clones)
+    }
+
+    fn fresh_clones(&mut self, ids: impl Iterator<Item = Id>) -> Clones {
+        let mut new = IdMap::new(0, None);
+        for id in ids {
+            new.set(id, Some(self.fresh_id()));
+        }
+        Clones {
+            new,
+            blocks: Vec::new(),
+        }
+    }
+
+    fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &Clones) {
+        let all: Vec<Inst> = self.insts(from).map(InstRef::handle).collect();
+        for inst in all {
+            let clone = self.clone_inst(ids, inst, clones);
+            self.append(to, clone);
+        }
+    }
+
+    /// An instruction whose ids are those of clones.
+    fn clone_inst(&mut self, ids: &IdWords, inst: Inst, clones: &Clones) -> Inst {
+        let old = self.inst(inst);
+        let mut words = old.words().to_vec();
+        ids.visit(old, |at, id| words[at] = clones.resolve(id).word());
+        if let Some(id) = old.result() {
+            let at = words.len() - old.operands().len() - 1;
+            words[at] = clones.resolve(id).word();
+        }
+        let op = old.op();
+        self.create(op, &words)
+    }
+
+    /// Says of clones what is said of their originals.
+    fn clone_annotations(&mut self, originals: &[Id], clones: &Clones) {
+        if originals.is_empty() {
+            return;
+        }
+        for section in [Section::Names, Section::Annotations] {
+            let all: Vec<Inst> = self.section(section).map(InstRef::handle).collect();
+            for inst in all {
+                self.clone_annotation(inst, clones);
+            }
+        }
+    }
+
+    fn clone_annotation(&mut self, inst: Inst, clones: &Clones) {
+        let old = self.inst(inst);
+        let step = match old.op() {
+            Op::GroupDecorate => 1,
+            Op::GroupMemberDecorate => 2,
+            op => {
+                let target = old.get_id(0).and_then(|id| clones.get(id));
+                let is_linkage = old.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
+                if let Some(new) = target.filter(|_| op != Op::Decorate || !is_linkage) {
+                    let mut words = old.words().to_vec();
+                    words[0] = new.word();
+                    let clone = self.create(op, &words);
+                    self.insert_after(inst, clone);
+                }
+                return;
+            }
+        };
+        let mut words = old.words().to_vec();
+        for target in old.words()[1..].chunks(step) {
+            if let Some(new) = Id::new(target[0]).and_then(|id| clones.get(id)) {
+                words.push(new.word());
+                words.extend_from_slice(&target[1..]);
+            }
+        }
+        if words.len() > old.words().len() && words.len() < 0xffff {
+            self.replace_words(inst, &words);
+        }
+    }
+
+    /// Puts functions without a body before those with one, as the specification demands (section
+    /// 2.4), and otherwise leaves them in their order.
+    pub fn place_declarations_first(&mut self) {
+        let order = std::mem::take(&mut self.order);
+        let is_declaration = |f: &Func| self.functions[f.index()].blocks.is_empty();
+        let (mut first, rest): (Vec<Func>, Vec<Func>) = order.into_iter().partition(is_declaration);
+        first.extend(rest);
+        self.order = first;
+    }
+}

@@ -1,0 +1,103 @@
+//! The decorations of a module by target, groups resolved.
+
+use crate::Id;
+use crate::grammar::Op;
+use crate::ir::{Inst, Module, Section};
+
+/// A decoration of one id or member.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    pub target: Id,
+    inst: Inst,
+    /// The member where a group names it, `u32::MAX` elsewhere.
+    member: u32,
+}
+
+impl Row {
+    /// The decoration as an instruction of its own: its opcode, and its words behind the target,
+    /// which are put into `words`.
+    pub fn put(&self, module: &Module, words: &mut Vec<u32>) -> Op {
+        let inst = module.inst(self.inst);
+        let (op, rest) = (inst.op(), &inst.words()[1..]);
+        words.clear();
+        if self.member == u32::MAX {
+            words.extend_from_slice(rest);
+            return op;
+        }
+        words.push(self.member);
+        words.extend_from_slice(rest);
+        match op {
+            Op::DecorateString => Op::MemberDecorateString,
+            _ => Op::MemberDecorate,
+        }
+    }
+}
+
+/// All decorations, sorted by target; those of one target in the order of the module.
+#[derive(Clone, Debug)]
+pub(super) struct Annotations {
+    rows: Vec<Row>,
+}
+
+impl Annotations {
+    /// One pass over the module's annotations and a sort.
+    pub fn compute(module: &Module) -> Self {
+        let (mut rows, mut groups) = (Vec::new(), Vec::new());
+        for inst in module.section(Section::Annotations) {
+            let pairs = inst.operands().get(1..).unwrap_or(&[]);
+            match inst.op() {
+                Op::GroupDecorate => {
+                    groups.extend(inst.ids(1).map(|target| (inst.id(0), target, u32::MAX)));
+                }
+                Op::GroupMemberDecorate => groups.extend(
+                    pairs
+                        .chunks_exact(2)
+                        .filter_map(|pair| Some((inst.id(0), Id::new(pair[0])?, pair[1]))),
+                ),
+                Op::DecorationGroup => {}
+                _ => rows.extend(inst.get_id(0).map(|target| Row {
+                    target,
+                    inst: inst.handle(),
+                    member: u32::MAX,
+                })),
+            }
+        }
+        rows.sort_by_key(|row| row.target);
+        if !groups.is_empty() {
+            let mut all = Annotations { rows };
+            let resolved: Vec<Row> = groups
+                .into_iter()
+                .flat_map(|(group, target, member)| {
+                    let rows = all.of(group).iter();
+                    rows.map(move |row| Row {
+                        target,
+                        member,
+                        ..*row
+                    })
+                })
+                .collect();
+            let section = module.section(Section::Annotations);
+            let declared = section.filter(|i| i.op() == Op::DecorationGroup);
+            let mut names: Vec<Id> = declared.filter_map(|i| i.result()).collect();
+            names.sort_unstable();
+            all.rows
+                .retain(|row| names.binary_search(&row.target).is_err());
+            all.rows.extend(resolved);
+            all.rows.sort_by_key(|row| row.target);
+            return all;
+        }
+        Annotations { rows }
+    }
+
+    /// The decorations of an id and its members.
+    pub fn of(&self, id: Id) -> &[Row] {
+        let from = self.rows.partition_point(|r| r.target < id);
+        let length = self.rows[from..].partition_point(|r| r.target == id);
+        &self.rows[from..from + length]
+    }
+
+    /// All decorations by increasing target.
+    pub fn all(&self) -> &[Row] {
+        &self.rows
+    }
+}

@@ -1,0 +1,282 @@
+//! Linking whole modules.
+
+use super::symbols::{Mention, Symbols};
+use super::{Importer, LinkError, Values, order, workgroup};
+use crate::Id;
+use crate::build::string_words;
+use crate::convert;
+use crate::grammar::enumerants::{
+    AddressingModel, Capability, Decoration, ExecutionModel, LinkageType, MemoryModel,
+};
+use crate::grammar::{Op, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+
+use rustc_hash::FxHashMap;
+
+/// How modules are linked.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The latest version that the result may be of.
+    pub ceiling: Version,
+    /// Whether symbols that nothing exports stay imports of the result.
+    pub allow_partial: bool,
+    /// Whether symbols that are exported stay exports of the result.
+    pub library: bool,
+    /// What happens to entry points of the same name.
+    pub entry_names: EntryNames,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            ceiling: Version::NEWEST,
+            allow_partial: false,
+            library: false,
+            entry_names: EntryNames::Refuse,
+        }
+    }
+}
+
+/// What happens to entry points of the same name and execution model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryNames {
+    /// They are an error.
+    Refuse,
+    /// The second `main` becomes `main.1`, the third `main.2`.
+    Number,
+}
+
+/// Most ids that a module may have (specification, section 2.17 "Universal Limits").
+const MOST_IDS: u32 = 1 << 30;
+
+/// Links modules into one: the versions' highest, everything that is equal by value once, imports
+/// resolved to exports. Ids are dense.
+///
+/// Specialisation constants stay as they are: where two modules use the same `SpecId`, it sets both.
+///
+/// # Errors
+/// What keeps the modules apart; see [`LinkError`].
+pub fn link(mut modules: Vec<Module>, options: &Options) -> Result<Module, LinkError> {
+    let version = version(&modules, options)?;
+    let (addressing, memory) = models(&modules)?;
+    let with_entries = modules.iter().filter(|m| has_entries(m)).count();
+    for (number, module) in modules.iter_mut().enumerate() {
+        convert::raise(module, version).map_err(|error| LinkError::Convert {
+            module: number,
+            error: Box::new(error),
+        })?;
+        if with_entries > 1 {
+            workgroup::localise(module);
+        }
+    }
+    let symbols = Symbols::of(&modules)?;
+    symbols.same_kind()?;
+    if !options.allow_partial {
+        symbols.all_resolved()?;
+    }
+    let mut out = Module::new(version);
+    let inst = out.create(Op::MemoryModel, &[addressing.0, memory.0]);
+    out.append(Section::MemoryModel.list(), inst);
+    let mut linker = Linker {
+        values: Values::compute(&out),
+        out,
+        ids: vec![None; symbols.all.len()],
+        types: vec![None; symbols.all.len()],
+        entries: FxHashMap::default(),
+    };
+    for (number, module) in modules.into_iter().enumerate() {
+        linker.add(number, &module, &symbols)?;
+        let added = module.section(Section::EntryPoints).count();
+        linker.entry_points(number, added, options.entry_names)?;
+    }
+    if linker.out.bound() >= MOST_IDS {
+        return Err(LinkError::TooLarge);
+    }
+    Ok(linker.finish(&symbols, options))
+}
+
+/// The version of the result.
+fn version(modules: &[Module], options: &Options) -> Result<Version, LinkError> {
+    let mut highest = None;
+    let with_entries = modules.iter().filter(|m| has_entries(m)).count();
+    for (module, m) in modules.iter().enumerate() {
+        let mut version = m.version;
+        if with_entries > 1 && workgroup::is_specialised(m) {
+            version = version.max(workgroup::SIZE_BY_ID);
+        }
+        if version > options.ceiling {
+            return Err(LinkError::Version {
+                module,
+                version,
+                ceiling: options.ceiling,
+            });
+        }
+        highest = highest.max(Some(version));
+    }
+    highest.ok_or(LinkError::Nothing)
+}
+
+fn has_entries(module: &Module) -> bool {
+    module.section(Section::EntryPoints).next().is_some()
+}
+
+/// The addressing and memory model that all modules have.
+fn models(modules: &[Module]) -> Result<(AddressingModel, MemoryModel), LinkError> {
+    let mut first = None;
+    for (number, module) in modules.iter().enumerate() {
+        let own = module.section(Section::MemoryModel).next();
+        let own = own.ok_or(LinkError::NoMemoryModel { module: number })?;
+        let (addressing, memory) = (AddressingModel(own.word(0)), MemoryModel(own.word(1)));
+        let (a, m) = *first.get_or_insert((addressing, memory));
+        let modules = [0, number];
+        if a != addressing {
+            let models = [a, addressing];
+            return Err(LinkError::Addressing { modules, models });
+        }
+        if m != memory {
+            let models = [m, memory];
+            return Err(LinkError::Memory { modules, models });
+        }
+    }
+    first.ok_or(LinkError::Nothing)
+}
+
+struct Linker {
+    out: Module,
+    values: Values,
+    /// The id of each symbol in the result.
+    ids: Vec<Option<Id>>,
+    /// The type of each symbol in the result, and the module that says so.
+    types: Vec<Option<(usize, Id)>>,
+    /// Module and number of each entry point's model and name.
+    entries: FxHashMap<(u32, String), (usize, u32)>,
+}
+
+impl Linker {
+    fn add(&mut self, number: usize, module: &Module, symbols: &Symbols) -> Result<(), LinkError> {
+        let mut importer = Importer::new(module);
+        let mentions = &symbols.mentions[number];
+        for (at, mention) in mentions {
+            let out = &mut self.out;
+            let id = *self.ids[*at].get_or_insert_with(|| out.fresh_id());
+            let kept = symbols.all[*at].kept();
+            let is_kept = |kept: Mention| kept.module == number && kept.id == mention.id;
+            if kept.is_some_and(is_kept) {
+                importer.reserve(mention.id, id);
+            } else {
+                importer.assign(mention.id, id);
+            }
+        }
+        importer
+            .import_all(&mut self.out, &mut self.values)
+            .map_err(|error| LinkError::Import {
+                module: number,
+                error,
+            })?;
+        for (at, mention) in mentions {
+            let Some(ty) = importer.get(mention.ty) else {
+                continue;
+            };
+            let (first, known) = *self.types[*at].get_or_insert((number, ty));
+            if known != ty {
+                return Err(LinkError::Type {
+                    modules: [first, number],
+                    symbol: symbols.all[*at].name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the entry points that a module brought: so many at the end.
+    fn entry_points(
+        &mut self,
+        number: usize,
+        added: usize,
+        names: EntryNames,
+    ) -> Result<(), LinkError> {
+        let points = self.out.section(Section::EntryPoints).rev().take(added);
+        let mut new: Vec<Inst> = points.map(InstRef::handle).collect();
+        new.reverse();
+        for inst in new {
+            let point = self.out.inst(inst);
+            if point.op() != Op::EntryPoint {
+                continue;
+            }
+            let model = point.word(0);
+            let name = point.string(2);
+            let entry = self.entries.entry((model, name.clone()));
+            let (module, count) = entry.or_insert((number, 0));
+            *count += 1;
+            if *count == 1 {
+                continue;
+            }
+            if names == EntryNames::Refuse {
+                return Err(LinkError::EntryPoint {
+                    modules: [*module, number],
+                    name,
+                    model: ExecutionModel(model),
+                });
+            }
+            let mut suffix = *count - 1;
+            let mut free = (model, format!("{name}.{suffix}"));
+            while self.entries.contains_key(&free) {
+                suffix += 1;
+                free.1 = format!("{name}.{suffix}");
+            }
+            rename(&mut self.out, inst, &free.1);
+            self.entries.insert(free, (number, 1));
+        }
+        Ok(())
+    }
+
+    fn finish(self, symbols: &Symbols, options: &Options) -> Module {
+        let mut out = self.out;
+        if symbols.has_variables() {
+            order::definitions_first(&mut out);
+        }
+        remove_linkage(&mut out, options);
+        if symbols.all.iter().any(|s| s.is_resolved()) {
+            convert::complete_interfaces(&mut out);
+        }
+        out
+    }
+}
+
+fn rename(module: &mut Module, entry: Inst, name: &str) {
+    let point = module.inst(entry);
+    let words = point.words();
+    let old = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
+    let rest = words.get(3 + old.unwrap_or(words.len())..).unwrap_or(&[]);
+    let new: Vec<u32> = words[..2]
+        .iter()
+        .copied()
+        .chain(string_words(name))
+        .chain(rest.iter().copied())
+        .collect();
+    module.replace_words(entry, &new);
+}
+
+/// Takes away linkage that has done its work, and the capability for it where none is left.
+fn remove_linkage(module: &mut Module, options: &Options) {
+    let is_linkage =
+        |i: &InstRef<'_>| i.operands().get(1) == Some(&Decoration::LinkageAttributes.0);
+    let mut left = !has_entries(module);
+    let mut gone = Vec::new();
+    for inst in module.section(Section::Annotations).filter(is_linkage) {
+        let is_import = inst.operands().last() == Some(&LinkageType::Import.0);
+        if is_import || options.library {
+            left = true;
+        } else {
+            gone.push(inst.handle());
+        }
+    }
+    if !left {
+        let capabilities = module.section(Section::Capabilities);
+        let linkage = capabilities.filter(|c| c.word(0) == Capability::Linkage.0);
+        gone.extend(linkage.map(InstRef::handle));
+    }
+    for inst in gone {
+        module.remove(inst);
+    }
+}

@@ -1,0 +1,23 @@
+//! Bringing modules together: importing from one module into another, and linking.
+//!
+//! [`Importer`] copies types, constants, global variables and functions with everything that they
+//! need. What is equal by value in both modules becomes one: types and constants (decorations
+//! included), extended instruction sets, strings. [`link`] imports whole modules and resolves the
+//! symbols between them (specification, section 2.12 "Linkage").
+//!
+//! Cost: one pass over each module that is imported, with one look-up in a hash table for each of
+//! its types and constants.
+
+mod annotations;
+mod error;
+mod import;
+mod linker;
+mod order;
+mod symbols;
+mod values;
+mod workgroup;
+
+pub use error::LinkError;
+pub use import::{ImportError, Importer};
+pub use linker::{EntryNames, Options, link};
+pub use values::Values;

@@ -1,0 +1,96 @@
+//! The order of what stands outside of functions.
+
+use crate::IdMap;
+use crate::grammar::Op;
+use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+
+/// Puts each global before those that use it, and otherwise leaves them in their order. What is used
+/// before its definition by right, after `OpTypeForwardPointer`, is left alone. Lines move with what
+/// they are about.
+pub(super) fn definitions_first(module: &mut Module) {
+    let ids = IdWords::new(module);
+    let mut leader: IdMap<Option<u32>> = IdMap::new(module.bound(), None);
+    let mut groups: Vec<(Inst, Inst)> = Vec::new();
+    let mut forward = IdMap::new(0, false);
+    let mut lines = None;
+    for inst in module.section(Section::Globals) {
+        let first = *lines.get_or_insert(inst.handle());
+        if inst.op().is_line() {
+            continue;
+        }
+        lines = None;
+        if let Some(id) = inst.result() {
+            leader.set(id, Some(groups.len() as u32));
+        }
+        if inst.op() == Op::TypeForwardPointer {
+            forward.set(inst.id(0), true);
+        }
+        groups.push((first, inst.handle()));
+    }
+    let mut order = Vec::with_capacity(groups.len());
+    let mut state = vec![State::New; groups.len()];
+    let mut stack: Vec<u32> = Vec::new();
+    for start in 0..groups.len() as u32 {
+        stack.push(start);
+        while let Some(&at) = stack.last() {
+            match std::mem::replace(&mut state[at as usize], State::Open) {
+                State::New => {
+                    let inst = module.inst(groups[at as usize].1);
+                    let begin = stack.len();
+                    // Debug information may refer to what follows.
+                    if inst.op() != Op::ExtInstWithForwardRefsKHR
+                        && inst.op() != Op::TypeForwardPointer
+                    {
+                        ids.visit(inst, |_, id| {
+                            let next = leader[id].filter(|_| !forward[id]);
+                            stack.extend(next.filter(|n| state[*n as usize] == State::New));
+                        });
+                    }
+                    stack[begin..].reverse();
+                }
+                State::Open => {
+                    state[at as usize] = State::Done;
+                    order.push(at);
+                    stack.pop();
+                }
+                State::Done => {
+                    state[at as usize] = State::Done;
+                    stack.pop();
+                }
+            }
+        }
+    }
+    for at in order {
+        let (first, last) = groups[at as usize];
+        let mut next = Some(first);
+        while let Some(inst) = next {
+            next = module.next(inst).filter(|_| inst != last);
+            module.remove(inst);
+            module.append(Section::Globals.list(), inst);
+        }
+    }
+    // Lines behind the last global stay behind it.
+    let trailing = lines;
+    move_to_end(module, trailing);
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    New,
+    Open,
+    Done,
+}
+
+fn move_to_end(module: &mut Module, first: Option<Inst>) {
+    let Some(first) = first else { return };
+    let rest: Vec<Inst> = module
+        .section(Section::Globals)
+        .map(InstRef::handle)
+        .skip_while(|i| *i != first)
+        .take_while(|i| module.inst(*i).op().is_line())
+        .collect();
+    for inst in rest {
+        module.remove(inst);
+        module.append(Section::Globals.list(), inst);
+    }
+}

@@ -1,0 +1,179 @@
+//! The symbols that modules export and import.
+
+use super::LinkError;
+use super::annotations::Annotations;
+use crate::Id;
+use crate::analysis::Definitions;
+use crate::grammar::enumerants::{Decoration, LinkageType};
+use crate::grammar::{Op, literal_string};
+use crate::ir::{InstRef, Module};
+use rustc_hash::FxHashMap;
+
+/// A place where a symbol stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mention {
+    pub module: usize,
+    /// The function or variable.
+    pub id: Id,
+    /// `OpFunction` or `OpVariable`.
+    op: Op,
+    /// Type of the function or variable.
+    pub ty: Id,
+}
+
+/// A name that modules link by.
+#[derive(Clone, Debug)]
+pub(super) struct Symbol {
+    pub name: String,
+    /// The definition that counts, where there is one.
+    definition: Option<(Mention, LinkageType)>,
+    /// The first import.
+    import: Option<Mention>,
+}
+
+impl Symbol {
+    /// The mention that is copied: the definition, or else the first import.
+    pub fn kept(&self) -> Option<Mention> {
+        self.definition.map(|d| d.0).or(self.import)
+    }
+
+    pub fn is_resolved(&self) -> bool {
+        self.definition.is_some() && self.import.is_some()
+    }
+}
+
+/// The symbols of all modules, in the order in which they are met.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Symbols {
+    pub all: Vec<Symbol>,
+    by_name: FxHashMap<String, usize>,
+    /// For each module its mentions with the number of the symbol.
+    pub mentions: Vec<Vec<(usize, Mention)>>,
+}
+
+impl Symbols {
+    /// The symbols that a list of modules mentions.
+    ///
+    /// # Errors
+    /// When two modules export the same symbol.
+    pub fn of(modules: &[Module]) -> Result<Symbols, LinkError> {
+        let mut symbols = Symbols::default();
+        for (number, module) in modules.iter().enumerate() {
+            symbols.mentions.push(Vec::new());
+            symbols.add(number, module)?;
+        }
+        Ok(symbols)
+    }
+
+    fn add(&mut self, number: usize, module: &Module) -> Result<(), LinkError> {
+        let annotations = Annotations::compute(module);
+        let mut definitions = None;
+        let mut words = Vec::new();
+        for row in annotations.all() {
+            row.put(module, &mut words);
+            let [what, name @ .., linkage] = words.as_slice() else {
+                continue;
+            };
+            if *what != Decoration::LinkageAttributes.0 || name.is_empty() {
+                continue;
+            }
+            let definitions = definitions.get_or_insert_with(|| Definitions::compute(module));
+            let inst = definitions.get(module, row.target);
+            let Some(mention) = inst.and_then(|inst| mention(number, inst)) else {
+                continue;
+            };
+            let name = literal_string(name).into_owned();
+            self.mention(name, LinkageType(*linkage), mention)?;
+        }
+        Ok(())
+    }
+
+    fn mention(
+        &mut self,
+        name: String,
+        linkage: LinkageType,
+        mention: Mention,
+    ) -> Result<(), LinkError> {
+        let next = self.all.len();
+        let at = *self.by_name.entry(name.clone()).or_insert(next);
+        if at == next {
+            self.all.push(Symbol {
+                name,
+                definition: None,
+                import: None,
+            });
+        }
+        self.mentions[mention.module].push((at, mention));
+        let symbol = &mut self.all[at];
+        if linkage == LinkageType::Import {
+            symbol.import.get_or_insert(mention);
+            return Ok(());
+        }
+        match symbol.definition {
+            // Any definition will do, one that is exported before others.
+            Some((_, _)) if linkage == LinkageType::LinkOnceODR => {}
+            Some((first, LinkageType::Export)) => {
+                return Err(LinkError::Duplicate {
+                    modules: [first.module, mention.module],
+                    symbol: symbol.name.clone(),
+                });
+            }
+            _ => symbol.definition = Some((mention, linkage)),
+        }
+        Ok(())
+    }
+
+    /// Demands that every import has a definition.
+    ///
+    /// # Errors
+    /// The first that has none.
+    pub fn all_resolved(&self) -> Result<(), LinkError> {
+        let mut open = self.all.iter().filter(|s| s.definition.is_none());
+        match open.next().and_then(|s| Some((s, s.import?))) {
+            Some((symbol, import)) => Err(LinkError::Unresolved {
+                module: import.module,
+                symbol: symbol.name.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Demands that a symbol is a function or a variable everywhere.
+    ///
+    /// # Errors
+    /// The first that is not.
+    pub fn same_kind(&self) -> Result<(), LinkError> {
+        for (at, mention) in self.mentions.iter().flatten() {
+            let symbol = &self.all[*at];
+            if let Some(kept) = symbol.kept().filter(|kept| kept.op != mention.op) {
+                return Err(LinkError::Type {
+                    modules: [kept.module, mention.module],
+                    symbol: symbol.name.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a variable may be used before the place where it is defined.
+    pub fn has_variables(&self) -> bool {
+        let resolved = self.all.iter().filter(|s| s.is_resolved());
+        resolved
+            .filter_map(Symbol::kept)
+            .any(|kept| kept.op != Op::Function)
+    }
+}
+
+fn mention(module: usize, inst: InstRef<'_>) -> Option<Mention> {
+    let ty = match inst.op() {
+        Op::Function => inst.get_id(1)?,
+        Op::Variable | Op::UntypedVariableKHR => inst.result_type()?,
+        _ => return None,
+    };
+    Some(Mention {
+        module,
+        id: inst.result()?,
+        op: inst.op(),
+        ty,
+    })
+}

@@ -1,0 +1,174 @@
+//! What a module has by value.
+
+use super::annotations::{Annotations, Row};
+use crate::grammar::{Class, Op};
+use crate::ir::{IdWords, InstRef, Module, Section};
+use crate::{Id, IdMap};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The types, constants, imports and strings of a module by their contents, decorations included,
+/// so that equal ones are found. Takes note of what an [`Importer`](super::Importer) adds; made
+/// anew when the module changes otherwise.
+#[derive(Clone, Debug)]
+pub struct Values {
+    known: FxHashMap<Box<[u32]>, Id>,
+    once: FxHashSet<Box<[u32]>>,
+    /// Ids that have names.
+    named: IdMap<bool>,
+}
+
+/// Stands between an instruction's words and its decorations in a key; no decoration has it.
+const DECORATED: u32 = u32::MAX;
+
+impl Values {
+    /// One pass over the module outside of its functions.
+    pub fn compute(module: &Module) -> Self {
+        let mut values = Values {
+            known: FxHashMap::default(),
+            once: FxHashSet::default(),
+            named: IdMap::new(module.bound(), false),
+        };
+        let annotations = Annotations::compute(module);
+        let ids = IdWords::new(module);
+        let mut keys = Keys::default();
+        for section in Section::ALL {
+            for inst in module.section(section) {
+                if is_once(inst.op()) {
+                    values.once.insert(once_key(inst.op(), inst.words()));
+                }
+                if matches!(inst.op(), Op::Name | Op::MemberName) {
+                    values.named.set(inst.id(0), true);
+                }
+                if let Some(id) = inst.result().filter(|_| is_value(inst.op())) {
+                    let rows = annotations.of(id);
+                    if keys.make(module, &ids, inst, rows, Some) {
+                        values.known.entry(keys.key()).or_insert(id);
+                    }
+                }
+            }
+        }
+        values
+    }
+
+    pub(super) fn get(&self, keys: &Keys) -> Option<Id> {
+        self.known.get(keys.words.as_slice()).copied()
+    }
+
+    pub(super) fn insert(&mut self, keys: &Keys, id: Id) {
+        self.known.insert(keys.key(), id);
+    }
+
+    /// Whether an instruction that may stand once was not there yet; now it is.
+    pub(super) fn is_new(&mut self, op: Op, words: &[u32]) -> bool {
+        self.once.insert(once_key(op, words))
+    }
+
+    pub(super) fn has_name(&self, id: Id) -> bool {
+        self.named[id]
+    }
+
+    pub(super) fn set_named(&mut self, id: Id) {
+        self.named.set(id, true);
+    }
+}
+
+/// Whether two equal instructions of this opcode are the same thing: types, constants that are no
+/// specialisation constants of their own, sets of instructions, strings.
+pub(super) fn is_value(op: Op) -> bool {
+    match op {
+        Op::TypeForwardPointer
+        | Op::TypeStructContinuedINTEL
+        | Op::SpecConstant
+        | Op::SpecConstantTrue
+        | Op::SpecConstantFalse
+        | Op::ConstantCompositeContinuedINTEL
+        | Op::SpecConstantCompositeContinuedINTEL => false,
+        Op::ExtInstImport | Op::String | Op::Undef => true,
+        _ => op.info().is_some_and(|row| {
+            matches!(row.class, Class::TypeDeclaration | Class::ConstantCreation)
+        }),
+    }
+}
+
+/// Whether an instruction of this opcode continues the one before it.
+pub(super) fn is_continuation(op: Op) -> bool {
+    matches!(
+        op,
+        Op::TypeStructContinuedINTEL
+            | Op::ConstantCompositeContinuedINTEL
+            | Op::SpecConstantCompositeContinuedINTEL
+            | Op::SourceContinued
+    )
+}
+
+/// Whether an instruction of this opcode says nothing more when it is said again.
+fn is_once(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Capability | Op::Extension | Op::Source | Op::SourceExtension | Op::ModuleProcessed
+    )
+}
+
+fn once_key(op: Op, words: &[u32]) -> Box<[u32]> {
+    let head = std::iter::once(u32::from(op.0));
+    head.chain(words.iter().copied()).collect()
+}
+
+/// Makes the words by which values are found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keys {
+    words: Vec<u32>,
+    rows: Vec<Vec<u32>>,
+    row: Vec<u32>,
+}
+
+impl Keys {
+    /// The key of a value: opcode, words without the result id, decorations in an order of their
+    /// own; ids as `map` has them. Returns whether `map` has all of them.
+    pub fn make(
+        &mut self,
+        module: &Module,
+        ids: &IdWords,
+        inst: InstRef<'_>,
+        rows: &[Row],
+        map: impl Fn(Id) -> Option<Id>,
+    ) -> bool {
+        let words = inst.words();
+        let result = words.len() - inst.operands().len() - 1;
+        self.words.clear();
+        self.words.push(u32::from(inst.op().0));
+        self.words.extend_from_slice(words);
+        let mut complete = true;
+        let mut put = |word: &mut u32, id: Id| match map(id) {
+            Some(new) => *word = new.word(),
+            None => complete = false,
+        };
+        ids.visit(inst, |at, id| put(&mut self.words[at + 1], id));
+        self.words.remove(result + 1);
+        if rows.is_empty() {
+            return complete;
+        }
+        self.rows.clear();
+        for row in rows {
+            let op = row.put(module, &mut self.row);
+            if op == Op::DecorateId {
+                for word in self.row.iter_mut().skip(1) {
+                    if let Some(id) = Id::new(*word) {
+                        put(word, id);
+                    }
+                }
+            }
+            let mut words = vec![DECORATED, u32::from(op.0)];
+            words.append(&mut self.row);
+            self.rows.push(words);
+        }
+        self.rows.sort_unstable();
+        self.rows.dedup();
+        self.words.extend(self.rows.iter().flatten());
+        complete
+    }
+
+    fn key(&self) -> Box<[u32]> {
+        self.words.as_slice().into()
+    }
+}

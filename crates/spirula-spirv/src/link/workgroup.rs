@@ -1,0 +1,91 @@
+//! The size of workgroups when modules are put together.
+//!
+//! A constant decorated `WorkgroupSize` sets the size of all entry points of its module, above their
+//! execution modes. In a linked module it would set that of other modules' entry points too, so it
+//! becomes an execution mode of those that it was meant for, and a constant like others.
+
+use crate::Id;
+use crate::analysis::Definitions;
+use crate::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, ExecutionModel};
+use crate::grammar::{Op, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+
+/// The version from which on the size may be given by ids.
+pub(super) const SIZE_BY_ID: Version = Version::new(1, 2);
+
+/// The decoration of a constant as the size of workgroups.
+fn decoration(module: &Module) -> Option<InstRef<'_>> {
+    let wanted = [Decoration::BuiltIn.0, BuiltIn::WorkgroupSize.0];
+    module
+        .section(Section::Annotations)
+        .find(|i| i.op() == Op::Decorate && i.operands().get(1..) == Some(&wanted))
+}
+
+/// Whether the size of a module's workgroups is known only after specialisation.
+pub(super) fn is_specialised(module: &Module) -> bool {
+    let Some(target) = decoration(module).map(|d| d.id(0)) else {
+        return false;
+    };
+    let constants = module.section(Section::Globals);
+    let mut own = constants.filter(|i| i.result() == Some(target));
+    own.any(|i| i.op() == Op::SpecConstantComposite)
+}
+
+/// Turns a module's `WorkgroupSize` constant into execution modes.
+pub(super) fn localise(module: &mut Module) {
+    let Some((found, target)) = decoration(module).map(|d| (d.handle(), d.id(0))) else {
+        return;
+    };
+    let definitions = Definitions::compute(module);
+    // In kernels it decorates variables.
+    let is_constant =
+        |i: &InstRef<'_>| matches!(i.op(), Op::ConstantComposite | Op::SpecConstantComposite);
+    let Some(constant) = definitions.get(module, target).filter(is_constant) else {
+        return;
+    };
+    let parts: Vec<Id> = constant.ids(0).collect();
+    let values: Option<Vec<u32>> = parts
+        .iter()
+        .map(|part| definitions.constant(module, *part).map(|v| v as u32))
+        .collect();
+    let (op, mode, size) = match values {
+        Some(values) => (Op::ExecutionMode, ExecutionMode::LocalSize, values),
+        None => {
+            let parts = parts.iter().map(|p| p.word()).collect();
+            (Op::ExecutionModeId, ExecutionMode::LocalSizeId, parts)
+        }
+    };
+    module.remove(found);
+    let is_size = |i: &InstRef<'_>| {
+        let sizes = [ExecutionMode::LocalSize.0, ExecutionMode::LocalSizeId.0];
+        i.operands().get(1).is_some_and(|m| sizes.contains(m))
+    };
+    let modes = module.section(Section::ExecutionModes).filter(is_size);
+    let old: Vec<Inst> = modes.map(InstRef::handle).collect();
+    for inst in old {
+        module.remove(inst);
+    }
+    let points = module.section(Section::EntryPoints);
+    let points = points.filter(|p| {
+        let models = [
+            ExecutionModel::GLCompute,
+            ExecutionModel::Kernel,
+            ExecutionModel::TaskNV,
+            ExecutionModel::MeshNV,
+            ExecutionModel::TaskEXT,
+            ExecutionModel::MeshEXT,
+        ];
+        p.op() == Op::EntryPoint && models.contains(&ExecutionModel(p.word(0)))
+    });
+    let mut functions: Vec<Id> = points.map(|p| p.id(1)).collect();
+    functions.sort_unstable();
+    functions.dedup();
+    for function in functions {
+        let words: Vec<u32> = [function.word(), mode.0]
+            .into_iter()
+            .chain(size.clone())
+            .collect();
+        let inst = module.create(op, &words);
+        module.append(Section::ExecutionModes.list(), inst);
+    }
+}
