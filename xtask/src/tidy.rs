@@ -58,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-tensor",
         ],
     ),
+    ("spirula-c", &["spirula-source", "spirula-spirv"]),
     (
         "spirula-bench",
         &[
@@ -75,6 +76,7 @@ const UNSAFE: &[&str] = &[
     "crates/spirula-runtime/src/cpu",
     "crates/spirula-runtime/src/vulkan",
     "crates/spirula-bench",
+    "crates/spirula-c/",
 ];
 
 /// Most lines of a file that is written by hand.

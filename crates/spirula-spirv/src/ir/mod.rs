@@ -15,6 +15,7 @@
 //! verifier.
 
 mod blocks;
+mod checked;
 mod clone;
 mod edit;
 mod erase;

@@ -1,0 +1,462 @@
+//! Editing: instructions, blocks and edges.
+
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::handle::{self, Out, get_mut, slice};
+use crate::module::SpirulaModule;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Section};
+
+/// Where an instruction goes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpirulaWhere {
+    /// Before an instruction.
+    Before = 0,
+    /// Behind an instruction.
+    After = 1,
+    /// At the end of a block, before its merge instruction and terminator.
+    EndOfBlock = 2,
+    /// At the beginning of a block, behind its phis and variables.
+    BeginOfBlock = 3,
+    /// At the end of its section outside of functions; the number is not looked at.
+    Section = 4,
+}
+
+/// A new id; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_new_id(module: *mut SpirulaModule) -> u32 {
+    // SAFETY: the crate's contract.
+    guarded(0, || {
+        Ok(unsafe { get_mut(module) }?.edit().fresh_id().word())
+    })
+}
+
+/// Puts a new instruction into a module. `words` are all words behind the first, result type and
+/// result id included; `place` is one of
+/// `SpirulaWhere`, and `at` the instruction or block that it speaks of. `instruction`, which may
+/// be null, is its number.
+///
+/// The operands must be as the grammar demands. What makes functions and blocks (`OpFunction`,
+/// `OpLabel`, terminators, …) is refused: there are functions for those.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_insert(
+    module: *mut SpirulaModule,
+    place: u32,
+    at: u32,
+    opcode: u16,
+    words: *const u32,
+    count: usize,
+    instruction: *mut u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
+        let op = Op(opcode);
+        if shapes_functions(op) {
+            return Err(Fault::Refused(format!("{op} cannot be inserted by itself")));
+        }
+        let before = place_of(module, place, at)?;
+        let new = module.try_create(op, words)?;
+        match before {
+            Place::Before(inst) => module.insert_before(inst, new),
+            Place::After(inst) => module.insert_after(inst, new),
+            Place::Section => module.append(Section::of(op).list(), new),
+        }
+        // SAFETY: the crate's contract.
+        if let Ok(out) = unsafe { Out::new(instruction) } {
+            out.set(new.index() as u32);
+        }
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+const WHERE: [SpirulaWhere; 5] = [
+    SpirulaWhere::Before,
+    SpirulaWhere::After,
+    SpirulaWhere::EndOfBlock,
+    SpirulaWhere::BeginOfBlock,
+    SpirulaWhere::Section,
+];
+
+enum Place {
+    Before(Inst),
+    After(Inst),
+    Section,
+}
+
+fn place_of(module: &Module, place: u32, at: u32) -> Result<Place, Fault> {
+    let linked = |inst: Inst| match module.list_of(inst) {
+        Some(_) => Ok(inst),
+        None => Err(Fault::Argument(format!(
+            "the instruction {at} is in no list"
+        ))),
+    };
+    match WHERE.iter().find(|w| **w as u32 == place) {
+        None => Err(Fault::Argument(format!("{place} is no place"))),
+        Some(SpirulaWhere::Section) => Ok(Place::Section),
+        Some(SpirulaWhere::EndOfBlock) => {
+            let block = handle::block(module, at)?;
+            Ok(Place::Before(module.before_end(block)))
+        }
+        Some(SpirulaWhere::BeginOfBlock) => {
+            let block = handle::block(module, at)?;
+            let fixed = |i: &InstRef<'_>| {
+                matches!(
+                    i.op(),
+                    Op::Phi | Op::Variable | Op::UntypedVariableKHR | Op::Line
+                )
+            };
+            let first = module.body(block).find(|i| !fixed(i));
+            Ok(Place::Before(
+                first.map_or(module.before_end(block), InstRef::handle),
+            ))
+        }
+        Some(SpirulaWhere::Before) => {
+            let inst = linked(handle::inst(module, at)?)?;
+            let previous = module.previous(inst).map(|i| module.inst(i).op());
+            if matches!(previous, Some(Op::SelectionMerge | Op::LoopMerge)) {
+                let what = "nothing can stand between a merge instruction and its branch";
+                return Err(Fault::Refused(what.to_owned()));
+            }
+            Ok(Place::Before(inst))
+        }
+        Some(SpirulaWhere::After) => {
+            let inst = linked(handle::inst(module, at)?)?;
+            let op = module.inst(inst).op();
+            if op.is_terminator() || matches!(op, Op::SelectionMerge | Op::LoopMerge) {
+                return Err(Fault::Refused(format!("nothing can stand behind {op}")));
+            }
+            Ok(Place::After(inst))
+        }
+    }
+}
+
+/// Whether functions and blocks are made of an instruction.
+fn shapes_functions(op: Op) -> bool {
+    let shapes = matches!(
+        op,
+        Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label
+    );
+    shapes || op.is_terminator()
+}
+
+/// Takes an instruction out of a module, with what names and decorates its result. Its result must not
+/// be used any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_erase(
+    module: *mut SpirulaModule,
+    instruction: u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get_mut(module) }?;
+        let (chains, inner) = module.chains();
+        let inst = inner.inst(handle::inst(inner, instruction)?);
+        if shapes_functions(inst.op()) || inner.list_of(inst.handle()).is_none() {
+            return Err(Fault::Refused(format!(
+                "{} cannot be erased by itself",
+                inst.op()
+            )));
+        }
+        let is_used = |id: Id| {
+            chains
+                .uses(id)
+                .any(|u| !inner.inst(u.inst).op().is_about_ids())
+        };
+        if let Some(id) = inst.result().filter(|id| is_used(*id)) {
+            return Err(Fault::Refused(format!("{id} is used")));
+        }
+        let inst = inst.handle();
+        let module = module.edit();
+        let mut erased = Erased::new();
+        module.erase(inst, &mut erased);
+        module.sweep(&erased);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Gives an instruction other words: all behind the first, result type and result id included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_set_words(
+    module: *mut SpirulaModule,
+    instruction: u32,
+    words: *const u32,
+    count: usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
+        module.try_replace_words(handle::inst(module, instruction)?, words)?;
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Puts another terminator in the place of a block's. Phis of the old and the new targets are the
+/// caller's care; `spirula_redirect_edge`, `spirula_add_edge` and `spirula_remove_edge` keep them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_set_terminator(
+    module: *mut SpirulaModule,
+    block: u32,
+    opcode: u16,
+    words: *const u32,
+    count: usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
+        let (block, op) = (handle::block(module, block)?, Op(opcode));
+        if !op.is_terminator() {
+            return Err(Fault::Refused(format!("{op} ends no block")));
+        }
+        module.check_operands(op, words)?;
+        module.set_terminator(block, op, words);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Has every use of an id use another one; names and decorations stay. `count`, which may be null, is
+/// how many there were.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_replace_uses(
+    module: *mut SpirulaModule,
+    old: u32,
+    new: u32,
+    count: *mut usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (chains, module) = unsafe { get_mut(module) }?.chains();
+        let (old, new) = (handle::id(module, old)?, handle::id(module, new)?);
+        let counted = |u: &spirula_spirv::analysis::Use| !module.inst(u.inst).op().is_about_ids();
+        let uses = chains.uses(old).filter(counted).count();
+        chains.replace_all(module, old, new);
+        // SAFETY: the crate's contract.
+        if let Ok(out) = unsafe { Out::new(count) } {
+            out.set(if old == new { 0 } else { uses });
+        }
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Splits a block: an instruction and what follows go into a new block, to which the old one
+/// branches. `new_block` is the new one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_split_block(
+    module: *mut SpirulaModule,
+    block: u32,
+    instruction: u32,
+    new_block: *mut u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let ids = IdWords::new(module);
+        let at = handle::inst(module, instruction)?;
+        let new = module.split_block(&ids, handle::block(module, block)?, at)?;
+        out.set(new.index() as u32);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Puts a block on an edge. `new_block` is the new one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_insert_on_edge(
+    module: *mut SpirulaModule,
+    from: u32,
+    to: u32,
+    new_block: *mut u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let ids = IdWords::new(module);
+        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        out.set(module.insert_on_edge(&ids, from, to)?.index() as u32);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Leads an edge to another block of the function. `values` are the ids that the phis of the new
+/// target take from it, in the order of the phis.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_redirect_edge(
+    module: *mut SpirulaModule,
+    from: u32,
+    to: u32,
+    new_target: u32,
+    values: *const u32,
+    count: usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
+        let ids = IdWords::new(module);
+        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        let new = handle::block(module, new_target)?;
+        same_function(module, from, new)?;
+        let values = phi_values(module, new, values)?;
+        module.redirect_edge(&ids, from, to, new, |phi| value_of(&values, phi))?;
+        let func = module.block(from).func;
+        module.order_blocks(&ids, func);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
+/// `values` are as for `spirula_redirect_edge`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_add_edge(
+    module: *mut SpirulaModule,
+    from: u32,
+    to: u32,
+    condition: u32,
+    values: *const u32,
+    count: usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
+        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        same_function(module, from, to)?;
+        let condition = handle::id(module, condition)?;
+        let values = phi_values(module, to, values)?;
+        module.add_edge(from, to, condition, |phi| value_of(&values, phi))?;
+        let (ids, func) = (IdWords::new(module), module.block(from).func);
+        module.order_blocks(&ids, func);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+fn same_function(module: &Module, a: Block, b: Block) -> Result<(), Fault> {
+    let same = module.block(a).func == module.block(b).func;
+    let fault = || Fault::Argument("the blocks are of different functions".to_owned());
+    same.then_some(()).ok_or_else(fault)
+}
+
+/// The phis of a block, each with the value given for it.
+fn phi_values(module: &Module, block: Block, values: &[u32]) -> Result<Vec<(Inst, Id)>, Fault> {
+    let phis: Vec<Inst> = module.phis(block).map(InstRef::handle).collect();
+    if phis.len() != values.len() {
+        let (phis, values) = (phis.len(), values.len());
+        let what = format!("{values} values are given for {phis} phis");
+        return Err(Fault::Argument(what));
+    }
+    let pairs = phis.into_iter().zip(values);
+    pairs
+        .map(|(phi, v)| Ok((phi, handle::id(module, *v)?)))
+        .collect()
+}
+
+fn value_of(values: &[(Inst, Id)], phi: InstRef<'_>) -> Id {
+    let found = values.iter().find(|(inst, _)| *inst == phi.handle());
+    found.map_or(Id::MAX, |(_, value)| *value)
+}
+
+/// Removes an edge. A conditional branch becomes a branch, a branch `OpUnreachable`, of a switch cases
+/// go. Blocks that cannot be reached any more stay: see `spirula_remove_unreachable`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_remove_edge(
+    module: *mut SpirulaModule,
+    from: u32,
+    to: u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get_mut(module) }?.edit();
+        let ids = IdWords::new(module);
+        let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
+        module.remove_edge(&ids, from, to)?;
+        let func = module.block(from).func;
+        module.order_blocks(&ids, func);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Removes the blocks of a function that cannot be reached.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_remove_unreachable(
+    module: *mut SpirulaModule,
+    function: u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get_mut(module) }?.edit();
+        let func = handle::func(module, function)?;
+        let ids = IdWords::new(module);
+        let mut erased = Erased::new();
+        module.remove_unreachable(&ids, func, &mut erased);
+        module.sweep(&erased);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Makes a block through which alone the loop of a header is entered. `new_block` is that block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_create_pre_header(
+    module: *mut SpirulaModule,
+    header: u32,
+    new_block: *mut u32,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
+        let header = handle::block(module, header)?;
+        let func = module.block(header).func;
+        let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
+        let loops = Loops::compute(&cfg, &Dominators::compute(&cfg));
+        let mut heads = loops.loops().iter();
+        let Some(found) = heads.find(|l| cfg.block(l.header) == header) else {
+            let label = module.label(header);
+            return Err(Fault::Refused(format!("{label} is the header of no loop")));
+        };
+        let sources = cfg.predecessors(found.header).iter();
+        let mut outside: Vec<u32> = sources
+            .copied()
+            .filter(|p| !found.latches.contains(p))
+            .collect();
+        outside.sort_unstable();
+        outside.dedup();
+        let outside: Vec<Block> = outside.into_iter().map(|p| cfg.block(p)).collect();
+        let ids = IdWords::new(module);
+        out.set(module.create_pre_header(&ids, header, &outside)?.index() as u32);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}

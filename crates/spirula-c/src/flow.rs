@@ -1,0 +1,197 @@
+//! The control-flow graph of a function, dominators and loops: a snapshot that knows blocks by their
+//! positions in the function.
+
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::handle::{self, Out, SPIRULA_NONE, fill, get, number};
+use crate::module::SpirulaModule;
+use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops, PostDominators};
+
+/// The control-flow graph of a function as it was when this was made. Its blocks are positions from 0
+/// on, the entry block first; `spirula_flow_block` gives their numbers in the module.
+#[derive(Debug)]
+pub struct SpirulaFlow {
+    cfg: Cfg,
+    dominators: Dominators,
+    post_dominators: PostDominators,
+    loops: Loops,
+}
+
+impl SpirulaFlow {
+    fn known(&self, position: u32) -> Result<u32, Fault> {
+        let missing = || Fault::Argument(format!("{position} is no block of the graph"));
+        let known = (position as usize) < self.cfg.len();
+        known.then_some(position).ok_or_else(missing)
+    }
+}
+
+/// Computes the graph of a function, with dominators, post-dominators and loops.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_new(
+    module: *const SpirulaModule,
+    function: u32,
+    flow: *mut *mut SpirulaFlow,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (&get(module)?.module, Out::new(flow)?) };
+        let func = handle::func(module, function)?;
+        let cfg = Cfg::compute(module, &Definitions::compute(module), func)?;
+        let dominators = Dominators::compute(&cfg);
+        let flow = SpirulaFlow {
+            post_dominators: PostDominators::compute(&cfg),
+            loops: Loops::compute(&cfg, &dominators),
+            dominators,
+            cfg,
+        };
+        out.set(Box::into_raw(Box::new(flow)));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Frees a graph; null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_free(flow: *mut SpirulaFlow) {
+    if !flow.is_null() {
+        // SAFETY: it came from `Box::into_raw`, and by the contract is not freed yet.
+        drop(unsafe { Box::from_raw(flow) });
+    }
+}
+
+/// The number of blocks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_count(flow: *const SpirulaFlow) -> usize {
+    // SAFETY: the crate's contract.
+    guarded(0, || Ok(unsafe { get(flow) }?.cfg.len()))
+}
+
+/// The number in the module of the block at a position.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        Ok(flow.cfg.block(flow.known(position)?).index() as u32)
+    })
+}
+
+/// The position of the block with a label, `SPIRULA_NONE` where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_position(flow: *const SpirulaFlow, label: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let label = spirula_spirv::Id::new(label);
+        let position = label.and_then(|l| flow.cfg.position(l));
+        Ok(number(position.map(|p| p as usize)))
+    })
+}
+
+/// The blocks that may follow, once for each time the terminator names them. Returns how many.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_successors(
+    flow: *const SpirulaFlow,
+    position: u32,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let successors = flow.cfg.successors(flow.known(position)?);
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, successors) })
+    })
+}
+
+/// The blocks that may come before. Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_predecessors(
+    flow: *const SpirulaFlow,
+    position: u32,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let predecessors = flow.cfg.predecessors(flow.known(position)?);
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, predecessors) })
+    })
+}
+
+/// The blocks that can be reached, each before its successors but for the edges back of loops.
+/// Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_reverse_postorder(
+    flow: *const SpirulaFlow,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, flow.cfg.reverse_postorder()) })
+    })
+}
+
+/// The closest block that is on every path from the entry to this one; `SPIRULA_NONE` for the entry
+/// and for blocks that cannot be reached.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_immediate_dominator(
+    flow: *const SpirulaFlow,
+    position: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let above = flow.dominators.immediate(flow.known(position)?);
+        Ok(number(above.map(|b| b as usize)))
+    })
+}
+
+/// Whether `above` is on every path from the entry to `below`; a block dominates itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_dominates(
+    flow: *const SpirulaFlow,
+    above: u32,
+    below: u32,
+) -> bool {
+    guarded(false, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        Ok(flow
+            .dominators
+            .dominates(flow.known(above)?, flow.known(below)?))
+    })
+}
+
+/// The closest block that is on every path from this one to an end of the function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
+    flow: *const SpirulaFlow,
+    position: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let below = flow.post_dominators.immediate(flow.known(position)?);
+        Ok(number(below.map(|b| b as usize)))
+    })
+}
+
+/// The header of the innermost loop around a block, `SPIRULA_NONE` where it is in no loop.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_flow_loop_header(flow: *const SpirulaFlow, position: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let flow = unsafe { get(flow) }?;
+        let innermost = flow.loops.innermost(flow.known(position)?);
+        let header = innermost.and_then(|at| flow.loops.loops().get(at as usize));
+        Ok(number(header.map(|l| l.header as usize)))
+    })
+}

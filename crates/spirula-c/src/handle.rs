@@ -1,0 +1,94 @@
+//! Pointers and numbers of C as references and handles.
+//!
+//! All unsafe code that turns pointers into references stands here; each of these functions relies on
+//! the contract in the crate's documentation, and checks for null.
+
+use crate::error::Fault;
+use spirula_spirv::Id;
+use spirula_spirv::ir::{Block, Func, Inst, Module};
+use std::ptr::NonNull;
+
+/// No function, block or instruction.
+pub const SPIRULA_NONE: u32 = u32::MAX;
+
+/// An object that is read.
+pub(crate) unsafe fn get<'a, T>(pointer: *const T) -> Result<&'a T, Fault> {
+    // SAFETY: not null here, and then the caller's contract makes it one of our live objects.
+    unsafe { pointer.as_ref() }.ok_or(Fault::Null)
+}
+
+/// An object that is changed.
+pub(crate) unsafe fn get_mut<'a, T>(pointer: *mut T) -> Result<&'a mut T, Fault> {
+    // SAFETY: as above, and the contract has no other thread use it.
+    unsafe { pointer.as_mut() }.ok_or(Fault::Null)
+}
+
+/// An array that is read; null is an empty one.
+pub(crate) unsafe fn slice<'a, T>(pointer: *const T, count: usize) -> Result<&'a [T], Fault> {
+    match (pointer.is_null(), count) {
+        (_, 0) => Ok(&[]),
+        (true, _) => Err(Fault::Null),
+        // SAFETY: not null, and as long as the contract says.
+        (false, _) => Ok(unsafe { std::slice::from_raw_parts(pointer, count) }),
+    }
+}
+
+/// Text in UTF-8.
+pub(crate) unsafe fn utf8<'a>(pointer: *const u8, count: usize) -> Result<&'a str, Fault> {
+    // SAFETY: the contract for arrays.
+    let bytes = unsafe { slice(pointer, count) }?;
+    std::str::from_utf8(bytes).map_err(|e| Fault::Argument(format!("the text is no UTF-8: {e}")))
+}
+
+/// Where a result goes.
+pub(crate) struct Out<T>(NonNull<T>);
+
+impl<T> Out<T> {
+    /// From a pointer that the contract lets be written.
+    pub unsafe fn new(pointer: *mut T) -> Result<Out<T>, Fault> {
+        NonNull::new(pointer).map(Out).ok_or(Fault::Null)
+    }
+
+    /// Writes the result.
+    pub fn set(self, value: T) {
+        // SAFETY: not null, and whoever made this vouched that it can be written.
+        unsafe { self.0.as_ptr().write(value) };
+    }
+}
+
+/// Copies what there is room for into a buffer and returns how much there is.
+pub(crate) unsafe fn fill<T: Copy>(buffer: *mut T, capacity: usize, values: &[T]) -> usize {
+    if !buffer.is_null() {
+        let count = values.len().min(capacity);
+        // SAFETY: the buffer has room for `capacity` by the contract, and is none of our memory.
+        unsafe { std::ptr::copy_nonoverlapping(values.as_ptr(), buffer, count) };
+    }
+    values.len()
+}
+
+pub(crate) fn inst(module: &Module, number: u32) -> Result<Inst, Fault> {
+    let found = module.inst_at(number as usize);
+    found.ok_or_else(|| Fault::Argument(format!("{number} is no instruction of the module")))
+}
+
+/// A block that has not been removed: those that have are empty.
+pub(crate) fn block(module: &Module, number: u32) -> Result<Block, Fault> {
+    let found = module.block_at(number as usize);
+    let found = found.filter(|b| module.body(*b).next().is_some());
+    found.ok_or_else(|| Fault::Argument(format!("{number} is no block of the module")))
+}
+
+pub(crate) fn func(module: &Module, number: u32) -> Result<Func, Fault> {
+    let found = module.func_at(number as usize);
+    found.ok_or_else(|| Fault::Argument(format!("{number} is no function of the module")))
+}
+
+pub(crate) fn id(module: &Module, word: u32) -> Result<Id, Fault> {
+    let found = Id::new(word).filter(|_| word < module.bound());
+    found.ok_or_else(|| Fault::Argument(format!("{word} is no id of the module")))
+}
+
+/// The number of a handle, [`SPIRULA_NONE`] for none.
+pub(crate) fn number(index: Option<usize>) -> u32 {
+    index.map_or(SPIRULA_NONE, |at| at as u32)
+}

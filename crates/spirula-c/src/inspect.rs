@@ -1,0 +1,403 @@
+//! Walking a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
+
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::handle::{self, Out, SPIRULA_NONE, fill, get, get_mut, number};
+use crate::module::SpirulaModule;
+use crate::text::{SpirulaName, SpirulaText};
+use spirula_spirv::analysis::Names;
+use spirula_spirv::grammar::{Category, Op, ParsedOperand};
+use spirula_spirv::ir::{InstRef, Module, Section};
+
+/// An instruction. What is lent stays until the module changes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaInstruction {
+    /// Its number.
+    pub instruction: u32,
+    /// Opcode.
+    pub opcode: u16,
+    /// Result id, 0 for none.
+    pub result: u32,
+    /// Result type, 0 for none.
+    pub result_type: u32,
+    /// All words behind the first, result type and result id included.
+    pub words: *const u32,
+    /// How many.
+    pub word_count: usize,
+    /// Words behind result type and result id.
+    pub operands: *const u32,
+    /// How many.
+    pub operand_word_count: usize,
+}
+
+/// What an operand is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpirulaOperandClass {
+    /// An id.
+    Id = 0,
+    /// One of several named values.
+    Enumerant = 1,
+    /// A mask of named bits.
+    Mask = 2,
+    /// A number or a string.
+    Literal = 3,
+}
+
+/// An operand of an instruction, result type and result id included.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaOperand {
+    /// Name in the specification; may be empty.
+    pub name: SpirulaName,
+    /// Name of its kind in the grammar, such as `IdRef` or `StorageClass`.
+    pub kind: SpirulaName,
+    /// What it is.
+    pub operand_class: SpirulaOperandClass,
+    /// Position of its first word among the instruction's.
+    pub at: usize,
+    /// Its words: one, or more for strings and wide numbers.
+    pub word_count: usize,
+}
+
+/// A place where an id is used.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaUse {
+    /// The instruction.
+    pub instruction: u32,
+    /// Position among its words.
+    pub at: u32,
+}
+
+fn describe(inst: InstRef<'_>) -> SpirulaInstruction {
+    SpirulaInstruction {
+        instruction: inst.handle().index() as u32,
+        opcode: inst.op().0,
+        result: inst.result().map_or(0, Into::into),
+        result_type: inst.result_type().map_or(0, Into::into),
+        words: inst.words().as_ptr(),
+        word_count: inst.words().len(),
+        operands: inst.operands().as_ptr(),
+        operand_word_count: inst.operands().len(),
+    }
+}
+
+/// The number of the first instruction of a section, `SPIRULA_NONE` where it is empty. Sections are
+/// counted from 0 in the order of the specification: capabilities, extensions, imports, memory model,
+/// entry points, execution modes, sources, names, processed, annotations, globals; 11 is what stands
+/// behind the last function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, section: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let section = Section::ALL.get(section as usize);
+        let first = section.and_then(|s| module.section(*s).next());
+        Ok(number(first.map(|i| i.handle().index())))
+    })
+}
+
+/// The number of functions of a module.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_count(module: *const SpirulaModule) -> usize {
+    // SAFETY: the crate's contract.
+    guarded(0, || Ok(unsafe { get(module) }?.module.functions().len()))
+}
+
+/// The function at a position in the module, `SPIRULA_NONE` where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, position: usize) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let func = module.functions().get(position);
+        Ok(number(func.map(|f| f.index())))
+    })
+}
+
+/// The id of a function; 0 where there is no such function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_id(module: *const SpirulaModule, function: u32) -> u32 {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        Ok(module.function_id(handle::func(module, function)?).word())
+    })
+}
+
+/// The instruction `OpFunction` of a function, `SPIRULA_NONE` where there is no such function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_definition(
+    module: *const SpirulaModule,
+    function: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let def = module.function(handle::func(module, function)?).def;
+        Ok(def.index() as u32)
+    })
+}
+
+/// The first parameter of a function, `SPIRULA_NONE` where it has none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_first_parameter(
+    module: *const SpirulaModule,
+    function: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let params = module.function(handle::func(module, function)?).params;
+        let first = module.insts(params).next();
+        Ok(number(first.map(|i| i.handle().index())))
+    })
+}
+
+/// The blocks of a function in their order, the entry block first. Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_function_blocks(
+    module: *const SpirulaModule,
+    function: u32,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let blocks = &module.function(handle::func(module, function)?).blocks;
+        let blocks: Vec<u32> = blocks.iter().map(|b| b.index() as u32).collect();
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, &blocks) })
+    })
+}
+
+/// The id of a block's label; 0 where there is no such block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block: u32) -> u32 {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        Ok(module.label(handle::block(module, block)?).word())
+    })
+}
+
+/// The first instruction behind a block's label.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let first = module.body(handle::block(module, block)?).next();
+        Ok(number(first.map(|i| i.handle().index())))
+    })
+}
+
+/// The terminator of a block, its last instruction.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, block: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let last = module.body(handle::block(module, block)?).next_back();
+        Ok(number(last.map(|i| i.handle().index())))
+    })
+}
+
+/// The merge instruction of a block, `SPIRULA_NONE` where it has none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_block_merge(module: *const SpirulaModule, block: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let merge = module.merge(handle::block(module, block)?);
+        Ok(number(merge.map(|i| i.handle().index())))
+    })
+}
+
+/// The instruction behind another in its section or block, `SPIRULA_NONE` behind the last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_instruction_next(
+    module: *const SpirulaModule,
+    instruction: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let next = module.next(handle::inst(module, instruction)?);
+        Ok(number(next.map(|i| i.index())))
+    })
+}
+
+/// The instruction before another in its section or block, `SPIRULA_NONE` before the first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_instruction_previous(
+    module: *const SpirulaModule,
+    instruction: u32,
+) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let previous = module.previous(handle::inst(module, instruction)?);
+        Ok(number(previous.map(|i| i.index())))
+    })
+}
+
+/// What an instruction is.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_instruction_get(
+    module: *const SpirulaModule,
+    instruction: u32,
+    description: *mut SpirulaInstruction,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (&get(module)?.module, Out::new(description)?) };
+        out.set(describe(module.inst(handle::inst(module, instruction)?)));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// The operands of an instruction, split by the grammar, result type and result id included. Returns
+/// how many there are; those behind a word that the grammar does not know are left out.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_instruction_operands(
+    module: *const SpirulaModule,
+    instruction: u32,
+    buffer: *mut SpirulaOperand,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let inst = module.inst(handle::inst(module, instruction)?);
+        let parsed = inst.parsed().map_while(Result::ok);
+        let operands: Vec<SpirulaOperand> = parsed.map(operand).collect();
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, &operands) })
+    })
+}
+
+fn operand(parsed: ParsedOperand<'_>) -> SpirulaOperand {
+    let info = parsed.kind.info();
+    SpirulaOperand {
+        name: SpirulaName::of(parsed.name),
+        kind: SpirulaName::of(info.name),
+        operand_class: match info.category {
+            Category::Id => SpirulaOperandClass::Id,
+            Category::ValueEnum => SpirulaOperandClass::Enumerant,
+            Category::BitEnum => SpirulaOperandClass::Mask,
+            Category::Literal | Category::Composite => SpirulaOperandClass::Literal,
+        },
+        at: parsed.at,
+        word_count: parsed.words.len(),
+    }
+}
+
+/// The name of an opcode with its `Op`, empty where the grammar does not know it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_opcode_name(opcode: u16) -> SpirulaName {
+    SpirulaName::of(Op(opcode).info().map_or("", |row| row.name))
+}
+
+/// The opcode with a name, with or without its `Op`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_opcode_by_name(
+    name: *const u8,
+    length: usize,
+    opcode: *mut u16,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (name, out) = unsafe { (handle::utf8(name, length)?, Out::new(opcode)?) };
+        let op = Op::by_name(name);
+        out.set(
+            op.ok_or_else(|| Fault::Argument(format!("no instruction is called {name}")))?
+                .0,
+        );
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// The name that `OpName` gives an id, without data where there is none. To be freed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) -> SpirulaText {
+    guarded(SpirulaText::NONE, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let name = Names::compute(module).get(module, handle::id(module, id)?);
+        Ok(name.map_or(SpirulaText::NONE, SpirulaText::new))
+    })
+}
+
+/// The instruction that defines an id, `SPIRULA_NONE` where there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_id_definition(module: *mut SpirulaModule, id: u32) -> u32 {
+    guarded(SPIRULA_NONE, || {
+        // SAFETY: the crate's contract.
+        let (chains, module) = unsafe { get_mut(module) }?.chains();
+        let definition = chains.definition(handle::id(module, id)?);
+        Ok(number(definition.map(|i| i.index())))
+    })
+}
+
+/// The uses of an id, names and decorations included. Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_id_uses(
+    module: *mut SpirulaModule,
+    id: u32,
+    buffer: *mut SpirulaUse,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let (chains, module) = unsafe { get_mut(module) }?.chains();
+        let uses = uses_of(chains.uses(handle::id(module, id)?));
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, &uses) })
+    })
+}
+
+fn uses_of(uses: impl Iterator<Item = spirula_spirv::analysis::Use>) -> Vec<SpirulaUse> {
+    let uses = uses.map(|u| SpirulaUse {
+        instruction: u.inst.index() as u32,
+        at: u32::from(u.at),
+    });
+    let mut uses: Vec<SpirulaUse> = uses.collect();
+    uses.sort_unstable_by_key(|u| (u.instruction, u.at));
+    uses
+}
+
+/// The value of an integer constant of at most 64 bits, zero-extended.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_id_constant(
+    module: *mut SpirulaModule,
+    id: u32,
+    value: *mut u64,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get_mut(module)?, Out::new(value)?) };
+        let (chains, module) = module.chains();
+        let definition = chains.definition(handle::id(module, id)?);
+        let known = definition.and_then(|i| constant(module, module.inst(i)));
+        let missing = || Fault::Argument(format!("%{id} is no constant"));
+        out.set(known.ok_or_else(missing)?);
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+fn constant(module: &Module, inst: InstRef<'_>) -> Option<u64> {
+    let definitions = spirula_spirv::analysis::Definitions::compute(module);
+    definitions.constant(module, inst.result()?)
+}

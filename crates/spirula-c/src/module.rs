@@ -1,0 +1,273 @@
+//! Modules: made, read, verified, written, freed.
+
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::handle::{Out, fill, get, get_mut, slice, utf8};
+use crate::text::{SpirulaText, SpirulaWords};
+use spirula_spirv::analysis::{DefUse, Needs};
+use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::target::Target;
+use spirula_spirv::{ssa, text, verify};
+
+/// A SPIR-V module.
+#[derive(Clone, Debug)]
+pub struct SpirulaModule {
+    pub(crate) module: Module,
+    /// Definitions and uses, while they are known.
+    chains: Option<DefUse>,
+}
+
+impl SpirulaModule {
+    fn new(module: Module) -> *mut SpirulaModule {
+        let chains = None;
+        Box::into_raw(Box::new(SpirulaModule { module, chains }))
+    }
+
+    /// The module, to be changed in any way.
+    pub(crate) fn edit(&mut self) -> &mut Module {
+        self.chains = None;
+        &mut self.module
+    }
+
+    /// Definitions and uses, and the module beside.
+    pub(crate) fn chains(&mut self) -> (&mut DefUse, &mut Module) {
+        let module = &mut self.module;
+        let chains = self.chains.get_or_insert_with(|| DefUse::compute(module));
+        (chains, module)
+    }
+}
+
+/// Makes an empty module of a version of SPIR-V, such as 1 and 6.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_new(major: u8, minor: u8) -> *mut SpirulaModule {
+    SpirulaModule::new(Module::new(Version::new(major, minor)))
+}
+
+/// Reads a module from its words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_from_words(
+    words: *const u32,
+    count: usize,
+    module: *mut *mut SpirulaModule,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (words, out) = unsafe { (slice(words, count)?, Out::new(module)?) };
+        out.set(SpirulaModule::new(Module::from_words(words.to_vec())?));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Reads a module from its bytes, in either byte order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_from_bytes(
+    bytes: *const u8,
+    count: usize,
+    module: *mut *mut SpirulaModule,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (bytes, out) = unsafe { (slice(bytes, count)?, Out::new(module)?) };
+        out.set(SpirulaModule::new(Module::from_bytes(bytes)?));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Assembles a module from text in the language of SPIRV-Tools.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_from_text(
+    source: *const u8,
+    length: usize,
+    module: *mut *mut SpirulaModule,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (source, out) = unsafe { (utf8(source, length)?, Out::new(module)?) };
+        let words = text::parse(source, &text::ParseOptions::default())?;
+        out.set(SpirulaModule::new(Module::from_words(words)?));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// A copy of a module, in which functions, blocks and instructions have the same numbers; null for
+/// null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_copy(module: *const SpirulaModule) -> *mut SpirulaModule {
+    guarded(std::ptr::null_mut(), || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get(module) }?;
+        Ok(SpirulaModule::new(module.module.clone()))
+    })
+}
+
+/// Frees a module; null is allowed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_free(module: *mut SpirulaModule) {
+    if !module.is_null() {
+        // SAFETY: it came from `Box::into_raw`, and by the contract is not freed yet.
+        drop(unsafe { Box::from_raw(module) });
+    }
+}
+
+/// Writes a module as words, header included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_to_words(
+    module: *const SpirulaModule,
+    words: *mut SpirulaWords,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get(module)?, Out::new(words)?) };
+        out.set(SpirulaWords::new(module.module.to_words()));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Writes a module as text; with `friendly_names`, ids are called `%main` rather than `%4`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_to_text(
+    module: *const SpirulaModule,
+    friendly_names: bool,
+    text: *mut SpirulaText,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, out) = unsafe { (get(module)?, Out::new(text)?) };
+        let options = text::PrintOptions {
+            friendly_names,
+            ..text::PrintOptions::default()
+        };
+        let printed = text::print(&module.module.to_words(), &options)?;
+        out.set(SpirulaText::new(printed));
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for
+/// any consumer of the newest version. Each fault is a message.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_verify(
+    module: *const SpirulaModule,
+    environment: *const std::ffi::c_char,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get(module) }?;
+        let mut options = verify::Options::default();
+        if !environment.is_null() {
+            // SAFETY: not null, and then a string that ends in NUL.
+            let name = unsafe { std::ffi::CStr::from_ptr(environment) };
+            let target = name.to_string_lossy().parse::<Target>();
+            options.target = target.map_err(|e| Fault::Argument(e.to_string()))?;
+        }
+        verify::module(&module.module, &options)?;
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// The version of SPIR-V as the word of the header: 0x00010300 for 1.3. 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_version(module: *const SpirulaModule) -> u32 {
+    // SAFETY: the crate's contract.
+    guarded(0, || Ok(unsafe { get(module) }?.module.version.word()))
+}
+
+/// One more than the largest id; 0 for null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_bound(module: *const SpirulaModule) -> u32 {
+    // SAFETY: the crate's contract.
+    guarded(0, || Ok(unsafe { get(module) }?.module.bound()))
+}
+
+/// The capabilities that a module declares, in its order. Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_capabilities(
+    module: *const SpirulaModule,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let declared = module.section(Section::Capabilities);
+        let declared = declared.filter(|i| i.op() == Op::Capability);
+        let declared: Vec<u32> = declared.map(|i| i.word(0)).collect();
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, &declared) })
+    })
+}
+
+/// Capabilities that meet all needs of a module, by increasing number. Returns how many there are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_needed_capabilities(
+    module: *const SpirulaModule,
+    buffer: *mut u32,
+    capacity: usize,
+) -> usize {
+    guarded(0, || {
+        // SAFETY: the crate's contract.
+        let module = &unsafe { get(module) }?.module;
+        let needed = Needs::compute(module).capabilities();
+        let needed: Vec<u32> = needed.iter().map(|c| c.0).collect();
+        // SAFETY: the crate's contract.
+        Ok(unsafe { fill(buffer, capacity, &needed) })
+    })
+}
+
+/// Turns the variables of all functions into values where that is possible. `variables` and `phis`,
+/// which may be null, are how many went and came.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_construct_ssa(
+    module: *mut SpirulaModule,
+    variables: *mut usize,
+    phis: *mut usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let module = unsafe { get_mut(module) }?;
+        let promoted = ssa::construct(module.edit())?;
+        for (pointer, count) in [(variables, promoted.variables), (phis, promoted.phis)] {
+            // SAFETY: the crate's contract.
+            if let Ok(out) = unsafe { Out::new(pointer) } {
+                out.set(count);
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Gives ids the smallest numbers, in the order of their definitions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_module_compact_ids(
+    module: *mut SpirulaModule,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        unsafe { get_mut(module) }?.edit().compact_ids();
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}

@@ -1,0 +1,162 @@
+//! Entry points and what they take.
+
+use crate::error::{SpirulaError, SpirulaStatus, guard};
+use crate::handle::{Out, get, utf8};
+use crate::module::SpirulaModule;
+use crate::text::SpirulaText;
+use spirula_spirv::reflect::{Binding, BindingKind, Interface, entry_points};
+
+/// An entry point.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaEntryPoint {
+    /// Its execution model, as the number that SPIR-V gives it.
+    pub execution_model: u32,
+    /// The id of its function.
+    pub function_id: u32,
+    /// Whether the size of its workgroup is known.
+    pub has_workgroup_size: bool,
+    /// The size of its workgroup in x, y and z.
+    pub workgroup_size: [u32; 3],
+    /// Bytes of push constants that it can see.
+    pub push_constant_bytes: u32,
+    /// Number of parameters of a kernel.
+    pub parameter_count: usize,
+    /// Number of resources with a set and a binding.
+    pub binding_count: usize,
+}
+
+/// What is bound.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpirulaBindingKind {
+    /// A storage buffer.
+    Storage = 0,
+    /// A uniform buffer.
+    Uniform = 1,
+    /// An image, a sampler or another object.
+    Opaque = 2,
+}
+
+/// A resource that an entry point uses.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct SpirulaBinding {
+    /// `DescriptorSet`.
+    pub set: u32,
+    /// `Binding`.
+    pub binding: u32,
+    /// The id of the variable.
+    pub variable: u32,
+    /// What is bound.
+    pub kind: SpirulaBindingKind,
+    /// The id of the block's or object's type.
+    pub type_id: u32,
+    /// Descriptors of an array, 1 for what is none, 0 where it is not known.
+    pub count: u32,
+    /// Whether the module only reads it.
+    pub read_only: bool,
+}
+
+/// The number of entry points and, for `position` below it, the name of one, to be freed; `name` may
+/// be null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_entry_points(
+    module: *const SpirulaModule,
+    count: *mut usize,
+    position: usize,
+    name: *mut SpirulaText,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, count) = unsafe { (&get(module)?.module, Out::new(count)?) };
+        let mut points = entry_points(module);
+        count.set(points.len());
+        // SAFETY: the crate's contract.
+        if let Ok(out) = unsafe { Out::new(name) } {
+            let found = position < points.len();
+            out.set(match found {
+                true => SpirulaText::new(points.swap_remove(position).0),
+                false => SpirulaText::NONE,
+            });
+        }
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// What the entry point with a name takes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_entry_point_get(
+    module: *const SpirulaModule,
+    name: *const u8,
+    length: usize,
+    entry_point: *mut SpirulaEntryPoint,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
+        // SAFETY: the crate's contract.
+        let out = unsafe { Out::new(entry_point) }?;
+        let interface = Interface::of(module, name)?;
+        out.set(SpirulaEntryPoint {
+            execution_model: interface.model.0,
+            function_id: interface.function.word(),
+            has_workgroup_size: interface.workgroup_size.is_some(),
+            workgroup_size: interface.workgroup_size.unwrap_or_default(),
+            push_constant_bytes: interface.push_constant_bytes,
+            parameter_count: interface.params.len(),
+            binding_count: interface.bindings.len(),
+        });
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// The resources that the entry point with a name uses. `count` is how many there are; as many as
+/// there is room for are written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_entry_point_bindings(
+    module: *const SpirulaModule,
+    name: *const u8,
+    length: usize,
+    buffer: *mut SpirulaBinding,
+    capacity: usize,
+    count: *mut usize,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
+        // SAFETY: the crate's contract.
+        let count = unsafe { Out::new(count) }?;
+        let interface = Interface::of(module, name)?;
+        let bindings: Vec<SpirulaBinding> = interface.bindings.iter().map(binding).collect();
+        // SAFETY: the crate's contract.
+        count.set(unsafe { crate::handle::fill(buffer, capacity, &bindings) });
+        Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+fn binding(found: &Binding) -> SpirulaBinding {
+    let (kind, ty) = match found.kind {
+        BindingKind::Storage(ty) => (SpirulaBindingKind::Storage, ty),
+        BindingKind::Uniform(ty) => (SpirulaBindingKind::Uniform, ty),
+        BindingKind::Opaque(ty) => (SpirulaBindingKind::Opaque, ty),
+    };
+    SpirulaBinding {
+        set: found.set,
+        binding: found.binding,
+        variable: found.variable.word(),
+        kind,
+        type_id: ty.word(),
+        count: found.count,
+        read_only: found.read_only,
+    }
+}
