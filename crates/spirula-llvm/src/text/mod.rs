@@ -27,3 +27,4 @@ mod value;
 
 pub use module::read;
 pub use print::print;
+pub(crate) use print::print_type;

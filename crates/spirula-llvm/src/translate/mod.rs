@@ -48,6 +48,7 @@ mod refusal;
 mod translator;
 mod types;
 
+pub(crate) use builtins::CALLABLE;
 pub use extensions::Extensions;
 pub use reference::reference;
 pub use translator::{Options, translate};

@@ -102,6 +102,8 @@ pub enum Emit {
     Spv,
     /// SPIR-V assembly
     Spvasm,
+    /// LLVM assembly, lifted from SPIR-V
+    Ll,
     /// Kernels and host part of a program before they become SPIR-V
     Kernel,
 }
@@ -360,6 +362,9 @@ pub struct Test {
     /// Seconds after which a test has failed
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
+    /// Lift modules to LLVM assembly and bring them back before they run
+    #[arg(long)]
+    pub lifted: bool,
 }
 
 /// Arguments of `test-worker`.
@@ -371,6 +376,9 @@ pub struct TestWorker {
     /// Threads of the CPU device
     #[arg(long)]
     pub threads: std::num::NonZeroUsize,
+    /// Lift modules to LLVM assembly and bring them back before they run
+    #[arg(long)]
+    pub lifted: bool,
 }
 
 const RUN_HELP: &str = "\

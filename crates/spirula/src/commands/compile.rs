@@ -15,8 +15,9 @@ pub fn run(args: &Compile) -> Outcome {
     let input = files::read(&args.from.path)?;
     let form = match args.emit.unwrap_or_else(|| emit(&args.output)) {
         Emit::Kernel => return kernels(args, input),
-        Emit::Spv => Form::Spv,
-        Emit::Spvasm => Form::Spvasm,
+        Emit::Spv => Some(Form::Spv),
+        Emit::Spvasm => Some(Form::Spvasm),
+        Emit::Ll => None,
     };
     let progress = Progress::spinner("compiling");
     let options = options(&args.how, args.entry.as_deref());
@@ -33,11 +34,26 @@ pub fn run(args: &Compile) -> Outcome {
         Output::Module(_) if args.kernel.is_some() => Err(Failure::Usage(
             "--kernel chooses from a program, the input is a module".to_owned(),
         )),
-        Output::Module(module) => write(input, &module, &args.output, Some(form)),
+        Output::Module(module) => match form {
+            Some(form) => write(input, &module, &args.output, Some(form)),
+            None => write_lifted(input, &module, &args.output),
+        },
         Output::Program(program) => {
             let chosen = choose(&program, args.kernel)?;
+            let Some(form) = form else {
+                let text = "--emit ll is for modules, the input is a program";
+                return Err(Failure::Usage(text.to_owned()));
+            };
             write_kernels(input, &program, &chosen, &args.output, form)
         }
+    }
+}
+
+/// Writes a module as the LLVM assembly that it is lifted to.
+fn write_lifted(input: Input, module: &Module, output: &Path) -> Outcome {
+    match spirula_llvm::lift(module) {
+        Ok(lifted) => files::write_text(output, &spirula_llvm::print(&lifted)),
+        Err(all) => Err(Failure::diagnostics(input, all)),
     }
 }
 
@@ -165,6 +181,7 @@ fn emit(output: &Path) -> Emit {
     match by_name(output) {
         Form::Spvasm => Emit::Spvasm,
         Form::Spv if files::has_extension(output, "kernel") => Emit::Kernel,
+        Form::Spv if files::has_extension(output, "ll") => Emit::Ll,
         Form::Spv => Emit::Spv,
     }
 }
@@ -193,5 +210,6 @@ mod tests {
         assert_eq!(form("-"), Emit::Spv);
         assert_eq!(form("x.spvasm"), Emit::Spvasm);
         assert_eq!(form("x.kernel"), Emit::Kernel);
+        assert_eq!(form("x.ll"), Emit::Ll);
     }
 }

@@ -79,17 +79,18 @@ fn find(args: &Test) -> Result<Vec<Case>, Failure> {
 
 fn options(args: &Test) -> Options {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let worker = [
+    let mut worker = vec![
         "test-worker".to_owned(),
         "--device".to_owned(),
         args.device.clone(),
         "--threads".to_owned(),
         args.threads.to_string(),
     ];
+    worker.extend(args.lifted.then(|| "--lifted".to_owned()));
     Options {
         jobs: args.jobs.map_or(processors, usize::from),
         timeout: Duration::from_secs(args.timeout),
-        worker: worker.to_vec(),
+        worker,
     }
 }
 
@@ -101,6 +102,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
             threads: Some(args.threads.into()),
             ..DeviceOptions::default()
         },
+        lifted: args.lifted,
     };
     Ok(worker::serve(&options)?)
 }

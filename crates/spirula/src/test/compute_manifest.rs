@@ -10,7 +10,6 @@ use crate::values::hex;
 use rand_mt::Mt;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use spirula::CompileOptions;
 use spirula_runtime::data::{Element, Fill, Number, generate};
 use spirula_runtime::{Bound, Buffer, Device, Inputs, Launch, Size};
 use std::collections::BTreeMap;
@@ -87,7 +86,7 @@ impl Suite for Folder {
         let test = self.tests.iter().find(|t| t.id == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
         let bytes = read(&self.module(&test.module))?;
-        let module = spirula::compile(&bytes, &CompileOptions::default())?.into_module()?;
+        let module = session.module(&bytes)?;
         let mut device = session.open()?;
         let spec = test.spec.iter().map(specialisation);
         let spec = spec.collect::<Result<Vec<_>, _>>()?;

@@ -12,7 +12,6 @@ use crate::values::hex;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
-use spirula::CompileOptions;
 use spirula_runtime::data::{Element, Fill, Number, Order, generate};
 use spirula_runtime::{Argument, Buffer, Device, Inputs, Kernel, Launch, Size};
 use std::collections::BTreeMap;
@@ -110,7 +109,7 @@ impl Suite for Folder {
         let golden = self.golden.get(&program.id);
         let golden = golden.ok_or_else(|| Outcome::failed("golden.json does not have it"))?;
         let bytes = read(&self.path.join(name))?;
-        let module = spirula::compile(&bytes, &CompileOptions::default())?.into_module()?;
+        let module = session.module(&bytes)?;
         let mut run = Run {
             device: session.open()?,
             golden,

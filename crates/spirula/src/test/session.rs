@@ -3,8 +3,11 @@
 use super::Outcome;
 use crate::values::compare::{Tolerance, compare};
 use serde_json::{Map, Value};
+use spirula::CompileOptions;
 use spirula_runtime::data::{Array, Element, Number};
 use spirula_runtime::{Buffer, Device, DeviceOptions};
+use spirula_source::Diagnostic;
+use spirula_spirv::ir::Module;
 use std::fs;
 use std::path::Path;
 
@@ -18,6 +21,8 @@ pub struct Options {
     pub device: String,
     /// How it is opened.
     pub options: DeviceOptions,
+    /// Whether modules are lifted to LLVM assembly and brought back before they run.
+    pub lifted: bool,
 }
 
 impl Options {
@@ -31,7 +36,23 @@ impl Options {
         Options {
             device: device.to_owned(),
             options: self.options.clone(),
+            lifted: self.lifted,
         }
+    }
+
+    /// The module that an input becomes.
+    pub fn module(&self, bytes: &[u8]) -> Result<Module, Outcome> {
+        let options = CompileOptions::default();
+        let module = spirula::compile(bytes, &options)?.into_module()?;
+        if !self.lifted {
+            return Ok(module);
+        }
+        let first = |all: Vec<Diagnostic>| {
+            let first = all.first().map(|d| d.message.clone());
+            Outcome::failed(format!("lifting: {}", first.unwrap_or_default()))
+        };
+        let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
+        Ok(spirula::compile(text.as_bytes(), &options)?.into_module()?)
     }
 }
 

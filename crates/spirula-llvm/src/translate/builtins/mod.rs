@@ -32,6 +32,7 @@ pub(super) use mangle::{Base, Param, demangle};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+pub(crate) use spirv::CALLABLE;
 use std::rc::Rc;
 pub(super) use table::{Lower, builtin_names, extended_named};
 

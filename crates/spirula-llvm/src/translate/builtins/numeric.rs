@@ -132,6 +132,13 @@ const ROUNDING: &[(&str, FPRoundingMode)] = &[
     ("_rtn", FPRoundingMode::RTN),
 ];
 
+/// Extended instructions whose scalar operand is an offset in memory.
+const OFFSETS: &[u32] = &[
+    opencl_std::VLOADN,
+    opencl_std::VLOAD_HALFN,
+    opencl_std::VLOADA_HALFN,
+];
+
 /// The rounding mode that a name ends in, and the rest of the name.
 pub(super) fn split_rounding(name: &str) -> (&str, Option<FPRoundingMode>) {
     let found = ROUNDING
@@ -234,7 +241,7 @@ impl Body<'_, '_> {
             let literal = operand.is_some_and(|o| o.kind.info().category != Category::Id);
             words.push(match literal {
                 true => self.constant_argument(call, index)? as u32,
-                false => self.extended_operand(result, call, index)?.word(),
+                false => self.extended_operand(number, result, call, index)?.word(),
             });
         }
         let id = self.t.b.value(Op::ExtInst, ty, &words);
@@ -250,10 +257,12 @@ impl Body<'_, '_> {
     /// An operand of an extended instruction; a scalar is spread where the result has lanes.
     fn extended_operand(
         &mut self,
+        number: u32,
         result: Option<Shape>,
         call: &Call<'_>,
         index: usize,
     ) -> Lowered<Id> {
+        let spreads = !OFFSETS.contains(&number);
         let mut id = self.argument(call, index)?;
         let mut shape = self.t.shape(self.type_of(call.args[index]));
         if let Some(brain) = shape.filter(|shape| shape.elem == Elem::Brain) {
@@ -261,7 +270,7 @@ impl Body<'_, '_> {
             shape = Some(brain.as_float());
         }
         Ok(match (result, shape) {
-            (Some(result), Some(shape)) if result.lanes > 1 && shape.lanes == 1 => {
+            (Some(result), Some(shape)) if spreads && result.lanes > 1 && shape.lanes == 1 => {
                 let spread = Shape {
                     lanes: result.lanes,
                     padded: result.padded,

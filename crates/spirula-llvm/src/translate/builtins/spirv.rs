@@ -16,7 +16,7 @@ use spirula_spirv::grammar::{
 use spirula_spirv::ir::Section;
 
 /// Instructions that functions stand for.
-const CALLABLE: &[Class] = &[
+pub(crate) const CALLABLE: &[Class] = &[
     Class::Arithmetic,
     Class::Atomic,
     Class::Barrier,

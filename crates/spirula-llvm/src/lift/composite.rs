@@ -1,0 +1,204 @@
+//! Vectors, arrays and structures.
+
+use super::body::{Body, Source};
+use super::lifter::Lifted;
+use super::types::Shape;
+use crate::ir::{ConstKind, Extra, Flags, Opcode, Type, TypeKind, Value};
+use spirula_spirv::Id;
+
+/// The number of a lane that no operand gives.
+const NO_LANE: u32 = u32::MAX;
+
+impl<'s> Body<'_, 's> {
+    fn lanes(&self, ty: Type) -> Option<u32> {
+        match *self.l.out.types.kind(ty) {
+            TypeKind::Vector { len, .. } => Some(len),
+            _ => None,
+        }
+    }
+
+    fn poison(&mut self, ty: Type) -> Value {
+        Value::constant(self.l.out.consts.intern(ty, ConstKind::Poison))
+    }
+
+    /// `OpUndef` within a function.
+    pub(super) fn undefined(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let ty = self.result_type(source)?;
+        let undefined = self.l.out.consts.intern(ty, ConstKind::Undef);
+        Ok(Some(Value::constant(undefined)))
+    }
+
+    /// The operand itself.
+    pub(super) fn copy(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        self.operand(source, 0).map(Some)
+    }
+
+    fn shuffled(&mut self, left: Value, right: Value, mask: &[u32]) -> Lifted<Value> {
+        let element = self.l.out.types.scalar(self.type_of(left));
+        let ty = self.l.out.types.vector(element, mask.len() as u32, false);
+        let mask = Extra::Mask(self.numbers(mask));
+        let operands = [left, right];
+        Ok(self.push_with(Opcode::ShuffleVector, Flags::NONE, ty, &operands, mask))
+    }
+
+    /// A vector with as many lanes as asked for, those behind its own being poison.
+    fn widened(&mut self, value: Value, from: u32, to: u32) -> Lifted<Value> {
+        if from == to {
+            return Ok(value);
+        }
+        let mask: Vec<u32> = (0..to)
+            .map(|lane| if lane < from { lane } else { NO_LANE })
+            .collect();
+        let ty = self.type_of(value);
+        let poison = self.poison(ty);
+        self.shuffled(value, poison, &mask)
+    }
+
+    /// `OpVectorShuffle`, whose operands may be of two lengths.
+    pub(super) fn shuffle(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (left, right) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let lanes = [left, right].map(|v| self.lanes(self.type_of(v)));
+        let [Some(a), Some(b)] = lanes else {
+            return Err("an operand is no vector".to_owned());
+        };
+        let both = a.max(b);
+        let left = self.widened(left, a, both)?;
+        let right = self.widened(right, b, both)?;
+        let mask: Vec<u32> = source.operands[2..]
+            .iter()
+            .map(|&lane| match lane {
+                NO_LANE => NO_LANE,
+                lane if lane < a => lane,
+                lane => lane - a + both,
+            })
+            .collect();
+        if mask.iter().any(|&lane| lane != NO_LANE && lane >= 2 * both) {
+            return Err("a lane is behind the last".to_owned());
+        }
+        self.shuffled(left, right, &mask).map(Some)
+    }
+
+    /// `OpCompositeConstruct`: parts put in one by one, vectors lane by lane.
+    pub(super) fn construct(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let ty = self.result_type(source)?;
+        let parts = self.values(source, 0)?;
+        let mut whole = self.poison(ty);
+        let Some(lanes) = self.lanes(ty) else {
+            for (index, part) in parts.into_iter().enumerate() {
+                whole = self.insert_value(whole, part, &[index as u32]);
+            }
+            return Ok(Some(whole));
+        };
+        let mut at = 0;
+        for part in parts {
+            match self.lanes(self.type_of(part)) {
+                None => {
+                    whole = self.insert_lane(whole, part, at);
+                    at += 1;
+                }
+                Some(count) => {
+                    if count > lanes {
+                        return Err("a part is longer than the whole".to_owned());
+                    }
+                    let part = self.widened(part, count, lanes)?;
+                    let mask: Vec<u32> = (0..lanes)
+                        .map(|lane| match (at..at + count).contains(&lane) {
+                            true => lanes + lane - at,
+                            false => lane,
+                        })
+                        .collect();
+                    whole = self.shuffled(whole, part, &mask)?;
+                    at += count;
+                }
+            }
+        }
+        Ok(Some(whole))
+    }
+
+    fn insert_lane(&mut self, whole: Value, part: Value, at: u32) -> Value {
+        let index = Value::constant(self.l.i32(at));
+        let ty = self.type_of(whole);
+        self.push(Opcode::InsertElement, ty, &[whole, part, index])
+    }
+
+    fn insert_value(&mut self, whole: Value, part: Value, path: &[u32]) -> Value {
+        let ty = self.type_of(whole);
+        let path = Extra::Indices(self.numbers(path));
+        self.push_with(Opcode::InsertValue, Flags::NONE, ty, &[whole, part], path)
+    }
+
+    fn extract_value(&mut self, whole: Value, path: &[u32]) -> Lifted<Value> {
+        if path.is_empty() {
+            return Ok(whole);
+        }
+        let ty = self.type_of(whole);
+        let Some(ty) = crate::ir::member_type(&self.l.out.types, ty, path) else {
+            return Err("the indices do not lead through its type".to_owned());
+        };
+        let path = Extra::Indices(self.numbers(path));
+        Ok(self.push_with(Opcode::ExtractValue, Flags::NONE, ty, &[whole], path))
+    }
+
+    fn extract_lane(&mut self, whole: Value, at: u32) -> Lifted<Value> {
+        let ty = self.type_of(whole);
+        if self.lanes(ty).is_none_or(|lanes| at >= lanes) {
+            return Err("there is no such lane".to_owned());
+        }
+        let element = self.l.out.types.scalar(ty);
+        let index = Value::constant(self.l.i32(at));
+        Ok(self.push(Opcode::ExtractElement, element, &[whole, index]))
+    }
+
+    /// A path through a type of SPIR-V, split into the part through aggregates and the lane of a
+    /// vector at its end, if it leads there.
+    fn split(&self, value: Id, path: &'s [u32]) -> Lifted<(&'s [u32], Option<u32>)> {
+        let mut ty = self.l.type_of(value)?;
+        for (at, &index) in path.iter().enumerate() {
+            let lowered = self.l.lowered(ty)?;
+            if self.lanes(lowered.ty).is_some() {
+                let rest = at + 1 < path.len();
+                return match rest {
+                    true => Err("the indices lead into a lane".to_owned()),
+                    false => Ok((&path[..at], Some(index))),
+                };
+            }
+            if lowered.shape == Shape::Plain {
+                return Err("the indices do not lead through its type".to_owned());
+            }
+            ty = self.l.part(ty, index.into())?;
+        }
+        Ok((path, None))
+    }
+
+    /// `OpCompositeExtract`
+    pub(super) fn extract(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let whole = self.operand(source, 0)?;
+        let (path, lane) = self.split(source.id(0)?, &source.operands[1..])?;
+        let part = self.extract_value(whole, path)?;
+        match lane {
+            Some(lane) => self.extract_lane(part, lane).map(Some),
+            None => Ok(Some(part)),
+        }
+    }
+
+    /// `OpCompositeInsert`
+    pub(super) fn insert(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (part, whole) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let (path, lane) = self.split(source.id(1)?, &source.operands[2..])?;
+        let part = match lane {
+            None => part,
+            Some(lane) => {
+                let vector = self.extract_value(whole, path)?;
+                let lanes = self.lanes(self.type_of(vector));
+                if lanes.is_none_or(|lanes| lane >= lanes) {
+                    return Err("there is no such lane".to_owned());
+                }
+                self.insert_lane(vector, part, lane)
+            }
+        };
+        match path {
+            [] => Ok(Some(part)),
+            path => Ok(Some(self.insert_value(whole, part, path))),
+        }
+    }
+}

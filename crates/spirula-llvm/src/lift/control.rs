@@ -1,0 +1,158 @@
+//! Control flow and calls of functions.
+
+use super::body::{Body, Source};
+use super::lifter::Lifted;
+use crate::ir::{Block, CallingConvention, Flags, Metadata, MetadataKind, Opcode, Type, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::LoopControl;
+
+/// What is said of loops by name, and whether a number follows.
+const LOOPS: &[(LoopControl, &str, bool)] = &[
+    (LoopControl::Unroll, "llvm.loop.unroll.enable", false),
+    (LoopControl::DontUnroll, "llvm.loop.unroll.disable", false),
+    (
+        LoopControl::DependencyInfinite,
+        "llvm.loop.ivdep.enable",
+        false,
+    ),
+    (
+        LoopControl::DependencyLength,
+        "llvm.loop.ivdep.safelen",
+        true,
+    ),
+    (
+        LoopControl::MinIterations,
+        "llvm.loop.miniterations.count",
+        true,
+    ),
+    (
+        LoopControl::MaxIterations,
+        "llvm.loop.maxiterations.count",
+        true,
+    ),
+    (
+        LoopControl::IterationMultiple,
+        "llvm.loop.iterationmultiple.count",
+        true,
+    ),
+    (LoopControl::PeelCount, "llvm.loop.peel.count", true),
+    (LoopControl::PartialCount, "llvm.loop.unroll.count", true),
+];
+
+impl<'s> Body<'_, 's> {
+    fn jump(&mut self, opcode: Opcode, operands: &[Value], blocks: &[Block]) {
+        let extra = self.targets(blocks);
+        self.push_with(opcode, Flags::NONE, Type::VOID, operands, extra);
+    }
+
+    /// `OpPhi`
+    pub(super) fn merged(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        self.phi(source).map(Some)
+    }
+
+    /// `OpBranch`
+    pub(super) fn branch(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let target = self.block(source.id(0)?)?;
+        self.jump(Opcode::Br, &[], &[target]);
+        Ok(None)
+    }
+
+    /// `OpBranchConditional`; weights become `!prof`.
+    pub(super) fn conditional(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let condition = self.operand(source, 0)?;
+        let targets = [self.block(source.id(1)?)?, self.block(source.id(2)?)?];
+        self.jump(Opcode::Br, &[condition], &targets);
+        if let [_, _, _, yes, no] = source.operands[..] {
+            let name = self.l.md_text("branch_weights");
+            let parts = [name, self.l.md_number(yes), self.l.md_number(no)];
+            let node = self.l.md_node(&parts);
+            let inst = self.last();
+            self.attach(inst, "prof", node);
+        }
+        Ok(None)
+    }
+
+    /// `OpSwitch`
+    pub(super) fn switch(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let selector = self.operand(source, 0)?;
+        let ty = self.type_of(selector);
+        let Some(width) = self.l.out.types.int_width(ty) else {
+            return Err("its selector is no integer".to_owned());
+        };
+        let words = width.div_ceil(32) as usize;
+        let mut operands = vec![selector];
+        let mut targets = vec![self.block(source.id(1)?)?];
+        for case in source.operands[2..].chunks_exact(words + 1) {
+            let (literal, label) = case.split_at(words);
+            let label = Id::new(label[0]).ok_or("a label has the id 0")?;
+            operands.push(Value::constant(self.l.scalar(ty, literal)?));
+            targets.push(self.block(label)?);
+        }
+        self.jump(Opcode::Switch, &operands, &targets);
+        Ok(None)
+    }
+
+    /// `OpReturn` and `OpReturnValue`
+    pub(super) fn return_(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let values = self.values(source, 0)?;
+        self.push(Opcode::Ret, Type::VOID, &values);
+        Ok(None)
+    }
+
+    /// `OpUnreachable`
+    pub(super) fn unreachable(&mut self, _: &Source<'s>) -> Lifted<Option<Value>> {
+        self.push(Opcode::Unreachable, Type::VOID, &[]);
+        Ok(None)
+    }
+
+    /// What `OpLoopMerge` says of a loop: a list that begins with itself, as LLVM wants it.
+    pub(super) fn loop_merge(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let control = source.word(2)?;
+        let mut numbers = source.operands[3..].iter();
+        let mut rows = Vec::new();
+        for (_, name, counted) in LOOPS.iter().filter(|row| control & row.0.0 != 0) {
+            let mut row = vec![self.l.md_text(name)];
+            if *counted && let Some(number) = numbers.next() {
+                row.push(self.l.md_number(*number));
+            }
+            rows.push(self.l.md_node(&row));
+        }
+        if !rows.is_empty() {
+            let node = self.self_referring(rows);
+            self.loops.push((self.current(), node));
+        }
+        Ok(None)
+    }
+
+    fn self_referring(&mut self, rows: Vec<Metadata>) -> Metadata {
+        let metadata = &mut self.l.out.metadata;
+        let node = metadata.push(MetadataKind::ArgList(Default::default()));
+        let mut all = vec![Some(node)];
+        all.extend(rows.into_iter().map(Some));
+        let operands = metadata.push_operands(&all);
+        let distinct = true;
+        metadata.set(node, MetadataKind::Node { distinct, operands });
+        node
+    }
+
+    /// `OpFunctionCall`
+    pub(super) fn function_call(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let callee = source.id(0)?;
+        let func = self.l.functions[callee].ok_or_else(|| format!("{callee} is no function"))?;
+        let args = self.values(source, 1)?;
+        let value = self.call(func, Flags::NONE, &args);
+        Ok((self.type_of(value) != Type::VOID).then_some(value))
+    }
+
+    /// `OpFunctionPointerCallINTEL`
+    pub(super) fn pointer_call(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let callee = source.id(0)?;
+        let pointee = self.l.pointee(self.l.type_of(callee)?)?;
+        let ty = self.l.ty(pointee)?;
+        let address = self.l.value(callee)?;
+        let args = self.values(source, 1)?;
+        let convention = CallingConvention::SPIR_FUNC;
+        let value = self.call_address(address, ty, convention, Flags::NONE, &args);
+        Ok((self.type_of(value) != Type::VOID).then_some(value))
+    }
+}

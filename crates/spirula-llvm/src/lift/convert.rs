@@ -1,0 +1,89 @@
+//! Conversions.
+
+use super::body::{Body, Source};
+use super::lifter::Lifted;
+use crate::ir::{Opcode, Type, Value};
+use spirula_spirv::grammar::enumerants::Decoration;
+
+impl<'s> Body<'_, 's> {
+    /// Whether a conversion rounds or saturates in a way of its own, which LLVM's do not.
+    fn is_particular(&self, source: &Source<'s>) -> bool {
+        let stated = |what| {
+            source
+                .result
+                .is_some_and(|id| self.l.decoration(id, what).is_some())
+        };
+        stated(Decoration::SaturatedConversion) || stated(Decoration::FPRoundingMode)
+    }
+
+    /// A conversion to the type of the result.
+    pub(super) fn convert(&mut self, opcode: Opcode, source: &Source<'s>) -> Lifted<Value> {
+        if self.is_particular(source) {
+            let made = self.friendly(source)?;
+            return made.ok_or_else(|| "it has no result".to_owned());
+        }
+        let ty = self.result_type(source)?;
+        let value = self.operand(source, 0)?;
+        if opcode == Opcode::AddrSpaceCast && self.type_of(value) == ty {
+            return Ok(value);
+        }
+        Ok(self.push(opcode, ty, &[value]))
+    }
+
+    fn resize(&mut self, extend: Opcode, source: &Source<'s>) -> Lifted<Option<Value>> {
+        if self.is_particular(source) {
+            return self.friendly(source);
+        }
+        let ty = self.result_type(source)?;
+        let value = self.operand(source, 0)?;
+        Ok(Some(self.resized(value, ty, extend)))
+    }
+
+    /// `OpUConvert`
+    pub(super) fn unsigned_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        self.resize(Opcode::ZExt, source)
+    }
+
+    /// `OpSConvert`
+    pub(super) fn signed_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        self.resize(Opcode::SExt, source)
+    }
+
+    /// `OpFConvert`
+    pub(super) fn float_resize(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let ty = self.result_type(source)?;
+        let value = self.operand(source, 0)?;
+        let types = &self.l.out.types;
+        let width = |ty: Type| types.float_width(types.scalar(ty));
+        let opcode = match width(self.type_of(value)).cmp(&width(ty)) {
+            std::cmp::Ordering::Less => Opcode::FpExt,
+            std::cmp::Ordering::Greater => Opcode::FpTrunc,
+            // Between the two formats of 16 bits.
+            std::cmp::Ordering::Equal => return self.friendly(source),
+        };
+        if self.is_particular(source) {
+            return self.friendly(source);
+        }
+        Ok(Some(self.push(opcode, ty, &[value])))
+    }
+
+    /// `OpBitcast`: pointers of one address space are all of one type.
+    pub(super) fn bitcast(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let ty = self.result_type(source)?;
+        let value = self.operand(source, 0)?;
+        let from = self.type_of(value);
+        let opcode = match (self.l.is_pointer(from), self.l.is_pointer(ty)) {
+            _ if from == ty => return Ok(Some(value)),
+            (true, true) => Opcode::AddrSpaceCast,
+            (true, false) => Opcode::PtrToInt,
+            (false, true) => Opcode::IntToPtr,
+            (false, false) => Opcode::BitCast,
+        };
+        let integer = |ty| self.l.out.types.int_width(ty).is_some();
+        if matches!(opcode, Opcode::PtrToInt | Opcode::IntToPtr) && !(integer(from) || integer(ty))
+        {
+            return Err("pointers and vectors are not cast into each other in LLVM IR".to_owned());
+        }
+        Ok(Some(self.push(opcode, ty, &[value])))
+    }
+}

@@ -1,0 +1,283 @@
+//! Calls of functions named after what SPIR-V calls it: `__spirv_NAME` for an instruction,
+//! `__spirv_ocl_NAME` for an extended one of OpenCL, with the operands that the grammar's row has.
+//!
+//! Ids are arguments; literals, enumerants and their parameters are numbers of 32 bits; a type is
+//! an undefined value of it. Behind the name stand `_R` and the type of the result, where the
+//! operands do not say it, `_sat` for a conversion that saturates, and its rounding mode.
+
+use super::body::{Body, Source};
+use super::lifter::{Lifted, Lifter};
+use super::mangle::Name;
+use crate::ir::{
+    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Flags, Func, Linkage, Type,
+    TypeKind, Value,
+};
+use crate::translate::CALLABLE;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode, StorageClass};
+use spirula_spirv::grammar::{
+    Category, Effects, ExtInstSet, Kind, Op, Operands, Quantifier, opencl_std,
+};
+
+/// Rounding modes as names of functions end in them.
+const ROUNDING: &[(FPRoundingMode, &str)] = &[
+    (FPRoundingMode::RTE, "_rte"),
+    (FPRoundingMode::RTZ, "_rtz"),
+    (FPRoundingMode::RTP, "_rtp"),
+    (FPRoundingMode::RTN, "_rtn"),
+];
+
+/// What a cast from the generic address space leads to.
+const SPACES: &[(StorageClass, &str)] = &[
+    (StorageClass::CrossWorkgroup, "_ToGlobal"),
+    (StorageClass::Workgroup, "_ToLocal"),
+    (StorageClass::Function, "_ToPrivate"),
+];
+
+/// The set of OpenCL's functions.
+const OPENCL: &str = "OpenCL.std";
+
+impl Lifter<'_> {
+    /// A function that SPIR-V or LLVM provides, declared at its first use.
+    pub(super) fn provided(
+        &mut self,
+        name: &str,
+        result: Type,
+        params: &[Type],
+        variadic: bool,
+    ) -> Func {
+        let ty = self.out.types.intern(TypeKind::Function {
+            result,
+            params: params.into(),
+            variadic,
+        });
+        let mut symbol = self.out.strings.intern(name);
+        let mut number = 0;
+        // Functions of one name have one type.
+        while let Some(&func) = self.provided.get(&symbol) {
+            if self.out.function(func).ty == ty {
+                return func;
+            }
+            number += 1;
+            symbol = self.out.strings.intern(&format!("{name}.{number}"));
+        }
+        let convention = match name.starts_with("llvm.") {
+            true => CallingConvention::C,
+            false => CallingConvention::SPIR_FUNC,
+        };
+        self.taken.insert(symbol, 0);
+        let func = self.push_function(symbol, ty, convention, Linkage::External);
+        self.provided.insert(symbol, func);
+        func
+    }
+
+    /// States what calling a function does.
+    fn state_effects(&mut self, func: Func, effects: Effects) {
+        let mut own = vec![Attribute::Plain(AttrKind::NoUnwind)];
+        if effects.contains(Effects::CONVERGENT) {
+            own.push(Attribute::Plain(AttrKind::Convergent));
+        }
+        if effects.is_pure() {
+            own.push(Attribute::Number(AttrKind::Memory, 0));
+            own.push(Attribute::Plain(AttrKind::WillReturn));
+        }
+        let own = self.out.attributes.set(own);
+        let none = AttrSet::EMPTY;
+        self.out.functions[func.index()].attributes = self.out.attributes.list(own, none, vec![]);
+    }
+}
+
+/// Arguments of a call, and the name that they are part of.
+struct Arguments {
+    values: Vec<Value>,
+    /// Types of the arguments that are ids, and letters of the others.
+    types: Vec<Option<Id>>,
+}
+
+impl<'s> Body<'_, 's> {
+    /// A call of the function named after an instruction.
+    pub(super) fn friendly(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let Some(row) = source.op.info().filter(|row| CALLABLE.contains(&row.class)) else {
+            return Err("it has no counterpart in LLVM IR".to_owned());
+        };
+        let head = [source.ty, source.result];
+        let mut words: Vec<u32> = head.iter().flatten().map(|id| id.word()).collect();
+        words.extend_from_slice(source.operands);
+        let mut arguments = Arguments {
+            values: Vec::new(),
+            types: Vec::new(),
+        };
+        for operand in Operands::new(source.op, &words) {
+            let operand = operand.map_err(|error| error.to_string())?;
+            if !matches!(operand.kind, Kind::IdResultType | Kind::IdResult) {
+                self.argument(operand.kind, operand.words, &mut arguments)?;
+            }
+        }
+        let name = row.name.strip_prefix("Op").unwrap_or(row.name);
+        let name = format!("__spirv_{name}{}", self.suffixes(source, &arguments));
+        self.call_named(&name, source, &arguments, source.op.effects())
+    }
+
+    fn argument(&mut self, kind: Kind, words: &[u32], to: &mut Arguments) -> Lifted<()> {
+        let (value, ty) = match (kind.info().category, words) {
+            (Category::Id, [word]) => {
+                let id = Id::new(*word).ok_or("an operand has the id 0")?;
+                match self.l.types[id] {
+                    Some(lowered) => {
+                        let kind = ConstKind::Undef;
+                        let undefined = self.l.out.consts.intern(lowered.ty, kind);
+                        (Value::constant(undefined), Some(id))
+                    }
+                    None => (self.l.value(id)?, Some(self.l.type_of(id)?)),
+                }
+            }
+            (_, [word]) if kind != Kind::LiteralString => {
+                (Value::constant(self.l.i32(*word)), None)
+            }
+            _ => return Err("an operand that is a text has no counterpart".to_owned()),
+        };
+        to.values.push(value);
+        to.types.push(ty);
+        Ok(())
+    }
+
+    /// What stands behind the name.
+    fn suffixes(&self, source: &Source<'s>, arguments: &Arguments) -> String {
+        let mut suffixes = String::new();
+        let said = |ty| arguments.types.contains(&Some(ty));
+        if source.op == Op::GenericCastToPtrExplicit {
+            let class = source.operands.get(1).copied().map(StorageClass);
+            let space = SPACES.iter().find(|row| Some(row.0) == class);
+            return space.map_or("", |row| row.1).to_owned();
+        }
+        if let Some(ty) = source.ty.filter(|ty| !said(*ty))
+            && self
+                .l
+                .lowered(ty)
+                .is_ok_and(|lowered| lowered.ty != Type::VOID)
+        {
+            suffixes.push_str("_R");
+            suffixes.push_str(&self.l.result_name(ty));
+        }
+        let Some(id) = source.result else {
+            return suffixes;
+        };
+        if self
+            .l
+            .decoration(id, Decoration::SaturatedConversion)
+            .is_some()
+        {
+            suffixes.push_str("_sat");
+        }
+        if let Some(words) = self.l.decoration(id, Decoration::FPRoundingMode) {
+            let mode = FPRoundingMode(words[0]);
+            let row = ROUNDING.iter().find(|row| row.0 == mode);
+            suffixes.push_str(row.map_or("", |row| row.1));
+        }
+        suffixes
+    }
+
+    fn call_named(
+        &mut self,
+        name: &str,
+        source: &Source<'s>,
+        arguments: &Arguments,
+        effects: Effects,
+    ) -> Lifted<Option<Value>> {
+        let mut mangled = Name::new(name);
+        for ty in &arguments.types {
+            match ty {
+                Some(ty) => mangled.push(&self.l.mangled(*ty)),
+                None => mangled.letters("i"),
+            }
+        }
+        if arguments.types.is_empty() {
+            mangled.letters("v");
+        }
+        let result = match source.ty {
+            Some(ty) => self.l.ty(ty)?,
+            None => Type::VOID,
+        };
+        let types: Vec<Type> = arguments.values.iter().map(|v| self.type_of(*v)).collect();
+        let func = self.l.provided(&mangled.finish(), result, &types, false);
+        self.l.state_effects(func, effects);
+        let floating = self
+            .l
+            .out
+            .types
+            .float_width(self.l.out.types.scalar(result));
+        let flags = match floating {
+            Some(_) => self.fast_math(source),
+            None => Flags::NONE,
+        };
+        let value = self.call(func, flags, &arguments.values);
+        Ok((result != Type::VOID).then_some(value))
+    }
+
+    /// An extended instruction.
+    pub(super) fn extended(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let import = self.l.definitions.get(self.l.source, source.id(0)?);
+        let Some(import) = import.filter(|inst| inst.op() == Op::ExtInstImport) else {
+            return Err("its set is not imported".to_owned());
+        };
+        let name = import.string(0);
+        if name.starts_with("NonSemantic.") || name.contains("DebugInfo") {
+            return Ok(None);
+        }
+        let number = source.word(1)?;
+        let set = ExtInstSet::by_name(&name).filter(|set| set.name == OPENCL);
+        let Some(set) = set else {
+            return Err(format!(
+                "the extended instructions of {name} are not lifted"
+            ));
+        };
+        let Some(row) = set.instruction(number) else {
+            return Err(format!("{name} has no instruction {number}"));
+        };
+        if number == opencl_std::PRINTF {
+            return self.printf(source);
+        }
+        let mut arguments = Arguments {
+            values: Vec::new(),
+            types: Vec::new(),
+        };
+        for (index, word) in source.operands[2..].iter().enumerate() {
+            let operand = row.operands.get(index).or(row.operands.last());
+            let operand = operand.filter(|operand| {
+                index < row.operands.len() || operand.quantifier == Quantifier::Many
+            });
+            let kind = operand.ok_or("it has more operands than its row")?.kind;
+            self.argument(kind, std::slice::from_ref(word), &mut arguments)?;
+        }
+        let name = format!(
+            "__spirv_ocl_{}{}",
+            row.name,
+            self.suffixes(source, &arguments)
+        );
+        self.call_named(&name, source, &arguments, set.effects(number))
+    }
+
+    /// `printf`, which any number of arguments may follow.
+    fn printf(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let args = self.values(source, 2)?;
+        let Some(&format) = args.first() else {
+            return Err("it has no format".to_owned());
+        };
+        let result = self.result_type(source)?;
+        let params = [self.type_of(format)];
+        let func = self.l.provided("printf", result, &params, true);
+        Ok(Some(self.call(func, Flags::NONE, &args)))
+    }
+
+    /// `OpConstantSampler`: a literal as OpenCL C writes them.
+    pub(super) fn sampler(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (addressing, normalised) = (source.word(0)?, source.word(1)?);
+        let filter = source.word(2)? + 1;
+        let literal = addressing << 1 | normalised & 1 | filter << 4;
+        let ty = self.result_type(source)?;
+        let literal = Value::constant(self.l.i32(literal));
+        let name = "__translate_sampler_initializer";
+        let func = self.l.provided(name, ty, &[Type::I32], false);
+        Ok(Some(self.call(func, Flags::NONE, &[literal])))
+    }
+}

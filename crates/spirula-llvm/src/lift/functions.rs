@@ -1,0 +1,171 @@
+//! Functions: names, signatures, attributes.
+
+use super::lifter::{Lifted, Lifter};
+use crate::ir::{AttrKind, AttrSet, Attribute, CallingConvention, Func, Linkage, Symbol};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{
+    Decoration, FunctionControl, FunctionParameterAttribute, LinkageType,
+};
+use spirula_spirv::grammar::literal_string;
+use spirula_spirv::ir as spirv;
+
+/// Attributes of parameters that LLVM has, too, without a type.
+const PLAIN: &[(FunctionParameterAttribute, AttrKind)] = &[
+    (FunctionParameterAttribute::Zext, AttrKind::ZeroExt),
+    (FunctionParameterAttribute::Sext, AttrKind::SignExt),
+    (FunctionParameterAttribute::NoAlias, AttrKind::NoAlias),
+    (FunctionParameterAttribute::NoCapture, AttrKind::NoCapture),
+    (FunctionParameterAttribute::NoWrite, AttrKind::ReadOnly),
+    (FunctionParameterAttribute::NoReadWrite, AttrKind::ReadNone),
+];
+
+/// Attributes that name the type that a pointer leads to.
+const TYPED: &[(FunctionParameterAttribute, AttrKind)] = &[
+    (FunctionParameterAttribute::ByVal, AttrKind::ByVal),
+    (FunctionParameterAttribute::Sret, AttrKind::StructRet),
+];
+
+impl Lifter<'_> {
+    /// Declares all functions, so that calls find them.
+    pub(super) fn signatures(&mut self) {
+        let source = self.source;
+        for &func in source.functions() {
+            let def = source.inst(source.function(func).def);
+            if let Err(why) = self.signature(func) {
+                self.report(def, &why);
+            }
+        }
+    }
+
+    fn signature(&mut self, func: spirv::Func) -> Lifted<()> {
+        let source = self.source;
+        let function = source.function(func);
+        let def = source.inst(function.def);
+        let id = source.function_id(func);
+        let ty = self.ty(def.id(1))?;
+        let (name, convention, linkage) = self.function_name(id);
+        let made = self.push_function(name, ty, convention, linkage);
+        let params: Vec<Id> = source
+            .insts(function.params)
+            .filter_map(|inst| inst.result())
+            .collect();
+        self.function_attributes(made, id, &params, FunctionControl(def.word(0)))?;
+        self.decorations_of_function(made, id, &params);
+        self.functions.set(id, Some(made));
+        self.bodies.set(id, Some(func));
+        let address = self.function_address(made);
+        self.values.set(id, Some(address));
+        Ok(())
+    }
+
+    /// Name, calling convention and linkage. An entry point goes by the name that it is launched
+    /// by; a function that is exported by that name as well is kept to the module.
+    fn function_name(&mut self, id: Id) -> (Symbol, CallingConvention, Linkage) {
+        if let Some(entry) = self.entries[id] {
+            let name = self.source.inst(entry).string(2);
+            let name = self.out.strings.intern(&name);
+            return (name, CallingConvention::SPIR_KERNEL, Linkage::External);
+        }
+        let convention = CallingConvention::SPIR_FUNC;
+        let stated = self.decoration(id, Decoration::LinkageAttributes);
+        if let Some(words) = stated {
+            let asked = literal_string(words).into_owned();
+            let wanted = self.out.strings.intern(&asked);
+            let name = self.global_name(&asked);
+            let linkage = match LinkageType(words[words.len() - 1]) {
+                _ if name != wanted => Linkage::Internal,
+                LinkageType::LinkOnceODR => Linkage::LinkOnceOdr,
+                _ => Linkage::External,
+            };
+            return (name, convention, linkage);
+        }
+        let given = self.names.get(self.source, id);
+        let name = self.global_name(&given.unwrap_or_else(|| format!("function.{}", id.word())));
+        (name, convention, Linkage::Internal)
+    }
+
+    fn function_attributes(
+        &mut self,
+        func: Func,
+        id: Id,
+        params: &[Id],
+        control: FunctionControl,
+    ) -> Lifted<()> {
+        let mut own = vec![Attribute::Plain(AttrKind::NoUnwind)];
+        if control.contains(FunctionControl::Inline) {
+            own.push(Attribute::Plain(AttrKind::AlwaysInline));
+        } else if control.contains(FunctionControl::DontInline) {
+            own.push(Attribute::Plain(AttrKind::NoInline));
+        }
+        let own = self.out.attributes.set(own);
+        let result = self.value_attributes(id, None)?;
+        let mut sets = Vec::with_capacity(params.len());
+        for &param in params {
+            let ty = self.type_of(param)?;
+            sets.push(self.value_attributes(param, Some(ty))?);
+        }
+        let list = self.out.attributes.list(own, result, sets);
+        self.out.functions[func.index()].attributes = list;
+        Ok(())
+    }
+
+    /// The attributes of a parameter of a type, or of the result of the function `id`.
+    fn value_attributes(&mut self, id: Id, param: Option<Id>) -> Lifted<AttrSet> {
+        let mut attributes = Vec::new();
+        let pointer = match param {
+            Some(ty) => self.is_pointer(self.ty(ty)?),
+            None => false,
+        };
+        for (decoration, words) in self.decorations.of(self.source, id, u32::MAX) {
+            if decoration != Decoration::FuncParamAttr {
+                continue;
+            }
+            let attribute = FunctionParameterAttribute(words[0]);
+            let plain = PLAIN.iter().find(|row| row.0 == attribute);
+            let typed = TYPED.iter().find(|row| row.0 == attribute);
+            let extends = matches!(
+                attribute,
+                FunctionParameterAttribute::Zext | FunctionParameterAttribute::Sext
+            );
+            match (plain, typed, param) {
+                // An attribute of pointers stands on a pointer, one of integers on none.
+                (Some((_, kind)), ..) if extends != pointer => {
+                    attributes.push(Attribute::Plain(*kind));
+                }
+                (_, Some((_, kind)), Some(ty)) if pointer => {
+                    if let Ok(pointee) = self.pointee(ty) {
+                        let pointee = self.ty(pointee)?;
+                        attributes.push(Attribute::Type(*kind, Some(pointee)));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let (true, Some(words)) = (pointer, self.decoration(id, Decoration::Alignment))
+            && words[0].is_power_of_two()
+        {
+            attributes.push(Attribute::Number(AttrKind::Align, words[0].into()));
+        }
+        Ok(self.out.attributes.set(attributes))
+    }
+
+    /// Decorations of a function and of its parameters that LLVM has no words for.
+    fn decorations_of_function(&mut self, func: Func, id: Id, params: &[Id]) {
+        let global = self.out.function(func).global;
+        let mut attached = Vec::new();
+        if let Some(node) = self.decoration_node(id) {
+            attached.push(("spirv.Decorations", node));
+        }
+        let nodes: Vec<_> = params.iter().map(|p| self.decoration_node(*p)).collect();
+        if nodes.iter().any(Option::is_some) {
+            let none = self.md_node(&[]);
+            let nodes: Vec<_> = nodes.into_iter().map(|n| n.unwrap_or(none)).collect();
+            let node = self.md_node(&nodes);
+            attached.push(("spirv.ParameterDecorations", node));
+        }
+        for (kind, node) in attached {
+            let kind = self.out.strings.intern(kind);
+            self.out.globals[global.index()].metadata.push((kind, node));
+        }
+    }
+}

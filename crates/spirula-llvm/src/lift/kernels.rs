@@ -1,0 +1,272 @@
+//! Entry points: what metadata says about kernels and about the source.
+
+use super::lifter::{Lifted, Lifter};
+use crate::ir::{Metadata, Symbol, TypeKind};
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{
+    AccessQualifier, Decoration, ExecutionMode, ExecutionModel, SourceLanguage,
+};
+use spirula_spirv::ir::{InstRef, Section};
+
+/// Execution modes that are metadata of the function of their own.
+const ATTACHED: &[(ExecutionMode, &str)] = &[
+    (ExecutionMode::LocalSize, "reqd_work_group_size"),
+    (ExecutionMode::LocalSizeHint, "work_group_size_hint"),
+    (ExecutionMode::MaxWorkgroupSizeINTEL, "max_work_group_size"),
+    (ExecutionMode::SubgroupSize, "intel_reqd_sub_group_size"),
+    (ExecutionMode::MaxWorkDimINTEL, "max_global_work_dim"),
+    (ExecutionMode::NumSIMDWorkitemsINTEL, "num_simd_work_items"),
+];
+
+/// Beginnings of the texts in which Khronos' translator keeps what the source says of arguments.
+const TEXTS: &[&str] = &["kernel_arg_type", "kernel_arg_type_qual"];
+
+impl Lifter<'_> {
+    /// Notes which functions are entry points and keeps their names for them.
+    pub(super) fn find_entry_points(&mut self) {
+        for inst in self.source.section(Section::EntryPoints) {
+            let model = ExecutionModel(inst.word(0));
+            let name = self.out.strings.intern(&inst.string(2));
+            let known = self.taken.insert(name, 0).is_some();
+            let function = inst.id(1);
+            if model != ExecutionModel::Kernel {
+                self.report(
+                    inst,
+                    &format!("entry points of the model {model} are not lifted"),
+                );
+            } else if known || self.entries[function].is_some() {
+                self.report(
+                    inst,
+                    "a function or name of two entry points has no counterpart",
+                );
+            } else {
+                self.entries.set(function, Some(inst.handle()));
+            }
+        }
+    }
+
+    /// Attaches to the functions of entry points what is said about them.
+    pub(super) fn entry_points(&mut self) {
+        self.source_language();
+        let mut modes = Vec::new();
+        for inst in self.source.section(Section::ExecutionModes) {
+            match self.execution_mode(inst) {
+                Ok(node) => modes.extend(node),
+                Err(why) => self.report(inst, &why),
+            }
+        }
+        self.md_named("spirv.ExecutionMode", modes);
+        let texts = self.find_texts();
+        for inst in self.source.section(Section::EntryPoints) {
+            let function = inst.id(1);
+            if self.functions[function].is_some()
+                && let Err(why) = self.kernel_arguments(function, &inst.string(2), &texts)
+            {
+                self.report(inst, &why);
+            }
+        }
+    }
+
+    fn source_language(&mut self) {
+        let mut sources = self.source.section(Section::Sources);
+        let Some(inst) = sources.find(|inst| inst.op() == Op::Source) else {
+            return;
+        };
+        let (language, version) = (SourceLanguage(inst.word(0)), inst.word(1));
+        if language == SourceLanguage::OpenCL_C {
+            let (major, minor) = (version / 100_000, version / 1000 % 100);
+            let node = self.md_numbers(&[major, minor]);
+            self.md_named("opencl.ocl.version", vec![node]);
+        }
+        let node = self.md_numbers(&[language.0, version]);
+        self.md_named("spirv.Source", vec![node]);
+    }
+
+    /// Attaches an execution mode to its function, or gives a row for the list of all modes.
+    fn execution_mode(&mut self, inst: InstRef<'_>) -> Lifted<Option<Metadata>> {
+        let Some(func) = self.functions[inst.id(0)] else {
+            return Ok(None);
+        };
+        let mode = ExecutionMode(inst.word(1));
+        let ids = inst.op() == Op::ExecutionModeId;
+        if let (Some((_, name)), false) = (ATTACHED.iter().find(|row| row.0 == mode), ids) {
+            let node = self.md_numbers(&inst.operands()[2..]);
+            self.attach(func, name, node);
+            return Ok(None);
+        }
+        if mode == ExecutionMode::VecTypeHint {
+            return Ok(None);
+        }
+        let address = self.function_address(func);
+        let Some(address) = address.as_const() else {
+            return Ok(None);
+        };
+        let mut parts = vec![self.md_constant(address), self.md_number(mode.0)];
+        for &word in &inst.operands()[2..] {
+            parts.push(match Id::new(word) {
+                Some(id) if ids => match self.types[id] {
+                    Some(lowered) => {
+                        let undefined = crate::ir::ConstKind::Undef;
+                        let constant = self.out.consts.intern(lowered.ty, undefined);
+                        self.md_constant(constant)
+                    }
+                    None => {
+                        let constant = self.constant(id)?;
+                        self.md_constant(constant)
+                    }
+                },
+                _ => self.md_number(word),
+            });
+        }
+        Ok(Some(self.md_node(&parts)))
+    }
+
+    pub(super) fn attach(&mut self, func: crate::ir::Func, name: &str, node: Metadata) {
+        let kind = self.out.strings.intern(name);
+        let global = self.out.function(func).global;
+        let attached = &mut self.out.globals[global.index()].metadata;
+        if attached.iter().all(|(at, _)| *at != kind) {
+            attached.push((kind, node));
+        }
+    }
+
+    /// `kernel_arg_*` as Clang writes them: by the texts of Khronos' translator where there are
+    /// some, otherwise by types.
+    fn kernel_arguments(
+        &mut self,
+        id: Id,
+        name: &str,
+        stated: &FxHashMap<String, String>,
+    ) -> Lifted<()> {
+        let Some(func) = self.functions[id] else {
+            return Ok(());
+        };
+        let params = self.parameters_of(id);
+        let (mut spaces, mut access, mut types) = (Vec::new(), Vec::new(), Vec::new());
+        let mut qualifiers = Vec::new();
+        for &(param, ty) in &params {
+            let lowered = self.ty(ty)?;
+            spaces.push(self.out.types.address_space(lowered).unwrap_or(0));
+            access.push(access_of(self.out.types.kind(lowered), &self.out.strings));
+            types.push(self.source_type(ty));
+            let volatile = self.decoration(param, Decoration::Volatile).is_some();
+            qualifiers.push(if volatile { "volatile" } else { "" }.to_owned());
+        }
+        let spaces = self.md_numbers(&spaces);
+        self.attach(func, "kernel_arg_addr_space", spaces);
+        self.attach_texts(func, "kernel_arg_access_qual", &access);
+        for (kind, default) in TEXTS.iter().zip([types, qualifiers]) {
+            let stated = stated.get(&format!("{kind}.{name}"));
+            let stated = stated.map(|text| parts(text)).unwrap_or_default();
+            let texts = match stated.len() == params.len() {
+                true => stated,
+                false => default,
+            };
+            if *kind == "kernel_arg_type" {
+                self.attach_texts(func, "kernel_arg_base_type", &texts);
+            }
+            self.attach_texts(func, kind, &texts);
+        }
+        Ok(())
+    }
+
+    fn attach_texts<T: AsRef<str>>(&mut self, func: crate::ir::Func, name: &str, texts: &[T]) {
+        let parts: Vec<Metadata> = texts.iter().map(|t| self.md_text(t.as_ref())).collect();
+        let node = self.md_node(&parts);
+        self.attach(func, name, node);
+    }
+
+    /// The parameters of a function with their types.
+    fn parameters_of(&self, id: Id) -> Vec<(Id, Id)> {
+        let Some(func) = self.bodies[id] else {
+            return Vec::new();
+        };
+        let params = self.source.insts(self.source.function(func).params);
+        params
+            .filter_map(|inst| Some((inst.result()?, inst.result_type()?)))
+            .collect()
+    }
+
+    /// The texts `NAME.a,b,c,` of the module by what stands before the last full stop.
+    fn find_texts(&self) -> FxHashMap<String, String> {
+        let strings = self.source.section(Section::Sources);
+        let strings = strings.filter(|inst| inst.op() == Op::String);
+        let texts = strings.filter_map(|inst| {
+            let text = inst.string(0);
+            let (name, parts) = text.rsplit_once('.')?;
+            let known = TEXTS.iter().any(|kind| name.starts_with(kind));
+            known.then(|| (name.to_owned(), parts.to_owned()))
+        });
+        texts.collect()
+    }
+
+    /// A type by its name in OpenCL C, as far as it has one.
+    fn source_type(&self, id: Id) -> String {
+        let Some(inst) = self.definitions.get(self.source, id) else {
+            return String::new();
+        };
+        match inst.op() {
+            Op::TypePointer => format!("{}*", self.scalar_name(inst.id(1))),
+            _ => self.scalar_name(id),
+        }
+    }
+
+    fn scalar_name(&self, id: Id) -> String {
+        let Some(inst) = self.definitions.get(self.source, id) else {
+            return String::new();
+        };
+        match inst.op() {
+            Op::TypeInt => int_name(inst.word(0)).to_owned(),
+            Op::TypeFloat => float_name(inst.word(0)).to_owned(),
+            Op::TypeBool => "bool".to_owned(),
+            Op::TypeVector => format!("{}{}", self.scalar_name(inst.id(0)), inst.word(1)),
+            _ => self.names.get(self.source, id).unwrap_or_default(),
+        }
+    }
+}
+
+/// The parts of `a,b,c,`.
+fn parts(text: &str) -> Vec<String> {
+    let text = text.strip_suffix(',').unwrap_or(text);
+    text.split(',').map(str::to_owned).collect()
+}
+
+/// An integer type of OpenCL C by its width.
+pub(super) fn int_name(width: u32) -> &'static str {
+    match width {
+        8 => "char",
+        16 => "short",
+        64 => "long",
+        _ => "int",
+    }
+}
+
+/// A floating-point type of OpenCL C by its width.
+pub(super) fn float_name(width: u32) -> &'static str {
+    match width {
+        16 => "half",
+        64 => "double",
+        _ => "float",
+    }
+}
+
+/// What an argument may be used for: of images and pipes, their last operand.
+fn access_of(kind: &TypeKind, strings: &crate::ir::Strings) -> &'static str {
+    let TypeKind::Target { name, ints, .. } = kind else {
+        return "none";
+    };
+    let name: Symbol = *name;
+    let access = match strings.get(name) {
+        "spirv.Image" => ints.get(6),
+        "spirv.Pipe" => ints.first(),
+        _ => None,
+    };
+    match access.copied().map(AccessQualifier) {
+        Some(AccessQualifier::ReadOnly) => "read_only",
+        Some(AccessQualifier::WriteOnly) => "write_only",
+        Some(AccessQualifier::ReadWrite) => "read_write",
+        _ => "none",
+    }
+}

@@ -1,0 +1,259 @@
+//! Names of functions that SPIR-V provides, mangled as Clang does.
+//!
+//! The subset of the Itanium C++ ABI (section 5.1) that builtins need: builtin types, vectors,
+//! pointers with address spaces, named types, and substitutions for what was said before.
+
+use super::kernels::{float_name, int_name};
+use super::lifter::Lifter;
+use crate::ir::TypeKind;
+use crate::text::print_type;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// A parameter type: how it is written in full, and its parts from the innermost outwards, each
+/// with what stands before it.
+#[derive(Clone, Debug)]
+pub(super) struct Mangled {
+    /// The type within.
+    scalar: String,
+    /// Whether the type within is one that can be substituted.
+    named: bool,
+    /// What is put around it: vectors, address spaces, pointers.
+    around: Vec<String>,
+}
+
+/// A name being mangled.
+pub(super) struct Name {
+    text: String,
+    /// Types said before, in full.
+    said: Vec<String>,
+}
+
+impl Name {
+    /// A name without parameters so far.
+    pub(super) fn new(name: &str) -> Self {
+        Name {
+            text: format!("_Z{}{name}", name.len()),
+            said: Vec::new(),
+        }
+    }
+
+    /// Adds builtin types by their letters.
+    pub(super) fn letters(&mut self, letters: &str) {
+        self.text.push_str(letters);
+    }
+
+    /// Adds a parameter.
+    pub(super) fn push(&mut self, ty: &Mangled) {
+        let mut parts = vec![ty.scalar.clone()];
+        for around in &ty.around {
+            let inner = &parts[parts.len() - 1];
+            parts.push(format!("{around}{inner}"));
+        }
+        // The longest part that was said before is not said again.
+        let known = (0..parts.len()).rev().find_map(|at| {
+            let index = self.said.iter().position(|said| *said == parts[at])?;
+            Some((at, index))
+        });
+        let outside = known.map_or(0, |(at, _)| at);
+        for around in ty.around[outside..].iter().rev() {
+            self.text.push_str(around);
+        }
+        match known {
+            Some((_, index)) => self.text.push_str(&substitution(index)),
+            None => self.text.push_str(&ty.scalar),
+        }
+        let fresh = match known {
+            Some((at, _)) => at + 1,
+            None => usize::from(!ty.named),
+        };
+        self.said.extend(parts.drain(fresh..));
+    }
+
+    /// The whole name.
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// The seq-id of the ABI: `S_`, `S0_`, …, in base 36.
+fn substitution(index: usize) -> String {
+    let Some(mut rest) = index.checked_sub(1) else {
+        return "S_".to_owned();
+    };
+    let mut digits = Vec::new();
+    loop {
+        digits.push(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[rest % 36]);
+        rest /= 36;
+        if rest == 0 {
+            break;
+        }
+    }
+    let digits: String = digits.iter().rev().map(|d| char::from(*d)).collect();
+    format!("S{digits}_")
+}
+
+impl Lifter<'_> {
+    /// A type as a parameter of a mangled name.
+    pub(super) fn mangled(&self, id: Id) -> Mangled {
+        let mut around = Vec::new();
+        let mut at = id;
+        let mut scalar = None;
+        // A pointer, an array within, a vector, and its lanes.
+        for _ in 0..4 {
+            let Some(inst) = self.definitions.get(self.source, at) else {
+                break;
+            };
+            match inst.op() {
+                Op::TypePointer if around.is_empty() => {
+                    around.push("P".to_owned());
+                    let ty = self.types[at].map(|lowered| lowered.ty);
+                    let space = ty.and_then(|ty| self.out.types.address_space(ty));
+                    if let Some(space) = space.filter(|space| *space != 0) {
+                        let name = format!("AS{space}");
+                        around.push(format!("U{}{name}", name.len()));
+                    }
+                    at = inst.id(1);
+                }
+                Op::TypeVector => {
+                    around.push(format!("Dv{}_", inst.word(1)));
+                    at = inst.id(0);
+                }
+                Op::TypeVoid => scalar = Some("v"),
+                Op::TypeBool => scalar = Some("b"),
+                Op::TypeInt => scalar = int_letter(inst.word(0)),
+                Op::TypeFloat => {
+                    let brain = inst.operands().len() > 1;
+                    scalar = float_letter(inst.word(0), brain);
+                }
+                _ => break,
+            }
+            if scalar.is_some() {
+                break;
+            }
+        }
+        around.reverse();
+        match scalar {
+            Some(scalar) => Mangled {
+                scalar: scalar.to_owned(),
+                named: false,
+                around,
+            },
+            None => Mangled {
+                scalar: self.named(at),
+                named: true,
+                around,
+            },
+        }
+    }
+
+    /// A type that has no letter, by a name of its own.
+    fn named(&self, id: Id) -> String {
+        let lowered = self.types[id].map(|lowered| self.out.types.kind(lowered.ty));
+        let name = match lowered {
+            Some(TypeKind::Target { name, .. }) if self.out.str(*name) == "spirv.Event" => {
+                "ocl_event".to_owned()
+            }
+            Some(TypeKind::Target { name, types, ints }) => {
+                let mut text = self.out.str(*name).replace('.', "_");
+                for ty in types.iter() {
+                    text.push('_');
+                    text.push_str(&print_type(&self.out, *ty));
+                }
+                for int in ints.iter() {
+                    text.push_str(&format!("_{int}"));
+                }
+                text
+            }
+            _ => format!("type{}", id.word()),
+        };
+        format!("{}{name}", name.len())
+    }
+
+    /// The name of a type behind `_R`, which tells functions apart by their results.
+    pub(super) fn result_name(&self, id: Id) -> String {
+        let Some(inst) = self.definitions.get(self.source, id) else {
+            return String::new();
+        };
+        match inst.op() {
+            Op::TypeInt if matches!(inst.word(0), 8 | 16 | 32 | 64) => {
+                int_name(inst.word(0)).to_owned()
+            }
+            Op::TypeInt => format!("int{}", inst.word(0)),
+            Op::TypeFloat if inst.operands().len() > 1 => "bfloat16".to_owned(),
+            Op::TypeFloat => float_name(inst.word(0)).to_owned(),
+            Op::TypeBool => "bool".to_owned(),
+            Op::TypeVector => {
+                let of = self.definitions.get(self.source, inst.id(0));
+                let of = of.and_then(|of| of.result());
+                let scalar = of.filter(|of| *of != id).map(|of| self.scalar_result(of));
+                format!("{}{}", scalar.unwrap_or_default(), inst.word(1))
+            }
+            Op::TypePointer | Op::TypeUntypedPointerKHR => format!("ptr{}", inst.word(0)),
+            _ => format!("type{}", id.word()),
+        }
+    }
+
+    fn scalar_result(&self, id: Id) -> String {
+        match self.definitions.op(self.source, id) {
+            Some(Op::TypeVector) => String::new(),
+            _ => self.result_name(id),
+        }
+    }
+}
+
+fn int_letter(width: u32) -> Option<&'static str> {
+    Some(match width {
+        8 => "c",
+        16 => "s",
+        32 => "i",
+        64 => "l",
+        _ => return None,
+    })
+}
+
+fn float_letter(width: u32, brain: bool) -> Option<&'static str> {
+    Some(match (width, brain) {
+        (16, true) => "DF16b",
+        (16, false) => "Dh",
+        (32, false) => "f",
+        (64, false) => "d",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mangled(scalar: &str, around: &[&str]) -> Mangled {
+        Mangled {
+            scalar: scalar.to_owned(),
+            named: scalar.starts_with(|c: char| c.is_ascii_digit()),
+            around: around.iter().map(|a| (*a).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn what_was_said_is_not_said_again() {
+        let mut name = Name::new("clamp");
+        let vector = mangled("f", &["Dv4_"]);
+        name.push(&vector);
+        name.push(&mangled("f", &[]));
+        name.push(&vector);
+        assert_eq!(name.finish(), "_Z5clampDv4_ffS_");
+        let mut name = Name::new("f");
+        name.push(&mangled("f", &["Dv4_", "U3AS1", "P"]));
+        name.push(&vector);
+        name.push(&mangled("f", &["Dv4_", "U3AS3", "P"]));
+        name.push(&mangled("9ocl_event", &[]));
+        name.push(&mangled("9ocl_event", &["P"]));
+        assert_eq!(name.finish(), "_Z1fPU3AS1Dv4_fS_PU3AS3S_9ocl_eventPS4_");
+    }
+
+    #[test]
+    fn substitutions_count_in_base_36() {
+        let all = [0, 1, 11, 36, 37].map(substitution);
+        assert_eq!(all, ["S_", "S0_", "SA_", "SZ_", "S10_"]);
+    }
+}

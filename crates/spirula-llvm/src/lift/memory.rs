@@ -1,0 +1,255 @@
+//! Variables, loads, stores, copies and addresses.
+
+use super::body::{Body, Source};
+use super::lifter::Lifted;
+use super::types::Shape;
+use crate::ir::{Align, Extra, Flags, Opcode, Ordering, Symbol, Type, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess};
+
+/// How memory is accessed.
+struct Access {
+    align: Align,
+    flags: Flags,
+    nontemporal: bool,
+}
+
+/// What LLVM's loads and stores can say of an access.
+const SAYABLE: u32 =
+    MemoryAccess::Volatile.0 | MemoryAccess::Aligned.0 | MemoryAccess::Nontemporal.0;
+
+impl<'s> Body<'_, 's> {
+    /// A variable of the function.
+    pub(super) fn variable(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (pointee, initial) = match source.op {
+            Op::UntypedVariableKHR => (source.id(1)?, source.ids(2).next()),
+            _ => (self.l.pointee(source.result_type()?)?, source.ids(1).next()),
+        };
+        let pointer = self.result_type(source)?;
+        let ty = self.l.ty(pointee)?;
+        let align = source.result.and_then(|id| {
+            let words = self.l.decoration(id, Decoration::Alignment)?;
+            Align::from_bytes(words[0].into())
+        });
+        let align = align.unwrap_or(Align::NONE);
+        let one = Value::constant(self.l.i32(1));
+        let extra = Extra::Alloca { ty, align };
+        let place = self.push_with(Opcode::Alloca, Flags::NONE, pointer, &[one], extra);
+        if let Some(initial) = initial {
+            let value = self.l.value(initial)?;
+            let access = Access {
+                align,
+                flags: Flags::NONE,
+                nontemporal: false,
+            };
+            self.store_to(place, value, &access);
+        }
+        Ok(Some(place))
+    }
+
+    /// How operands from `n` on say that memory is accessed; none where LLVM cannot say it.
+    fn access(&self, words: &[u32]) -> Option<Access> {
+        let mask = words.first().copied().unwrap_or(0);
+        if mask & !SAYABLE != 0 {
+            return None;
+        }
+        let has = |bit: MemoryAccess| mask & bit.0 != 0;
+        let align = has(MemoryAccess::Aligned).then(|| words.get(1)).flatten();
+        let align = align.and_then(|bytes| Align::from_bytes((*bytes).into()));
+        let flags = match has(MemoryAccess::Volatile) {
+            true => Flags::VOLATILE,
+            false => Flags::NONE,
+        };
+        Some(Access {
+            align: align.unwrap_or(Align::NONE),
+            flags,
+            nontemporal: has(MemoryAccess::Nontemporal),
+        })
+    }
+
+    fn extra(access: &Access) -> Extra {
+        Extra::Access {
+            align: access.align,
+            ordering: Ordering::NotAtomic,
+            scope: Symbol::EMPTY,
+        }
+    }
+
+    fn mark(&mut self, access: &Access) {
+        if access.nontemporal {
+            let node = self.l.md_numbers(&[1]);
+            let inst = self.last();
+            self.attach(inst, "nontemporal", node);
+        }
+    }
+
+    fn load_from(&mut self, place: Value, ty: Type, access: &Access) -> Value {
+        let extra = Self::extra(access);
+        let value = self.push_with(Opcode::Load, access.flags, ty, &[place], extra);
+        self.mark(access);
+        value
+    }
+
+    fn store_to(&mut self, place: Value, value: Value, access: &Access) {
+        let extra = Self::extra(access);
+        let operands = [value, place];
+        self.push_with(Opcode::Store, access.flags, Type::VOID, &operands, extra);
+        self.mark(access);
+    }
+
+    /// `OpLoad`
+    pub(super) fn load(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let Some(access) = self.access(&source.operands[1..]) else {
+            return self.friendly(source);
+        };
+        let place = self.operand(source, 0)?;
+        let ty = self.result_type(source)?;
+        Ok(Some(self.load_from(place, ty, &access)))
+    }
+
+    /// `OpStore`
+    pub(super) fn store(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let Some(access) = self.access(&source.operands[2..]) else {
+            return self.friendly(source);
+        };
+        let (place, value) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        self.store_to(place, value, &access);
+        Ok(None)
+    }
+
+    /// `OpCopyMemory`: a load and a store, each accessed in its way.
+    pub(super) fn copy_memory(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let words = &source.operands[2..];
+        let first = usize::from(!words.is_empty())
+            + usize::from(
+                words
+                    .first()
+                    .is_some_and(|m| m & MemoryAccess::Aligned.0 != 0),
+            );
+        let (write, read) = words.split_at(first.min(words.len()));
+        let read = if read.is_empty() { write } else { read };
+        let (Some(write), Some(read)) = (self.access(write), self.access(read)) else {
+            return Err("LLVM IR cannot say that memory is accessed so".to_owned());
+        };
+        let pointee = self.l.pointee(self.l.type_of(source.id(0)?)?)?;
+        let ty = self.l.ty(pointee)?;
+        let value = self.load_from(from, ty, &read);
+        self.store_to(to, value, &write);
+        Ok(None)
+    }
+
+    /// `OpCopyMemorySized`: `llvm.memcpy`, with the alignment as an attribute of its arguments.
+    pub(super) fn copy_bytes(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (to, from) = (self.operand(source, 0)?, self.operand(source, 1)?);
+        let size = self.operand(source, 2)?;
+        let Some(access) = self.access(&source.operands[3..]) else {
+            return Err("LLVM IR cannot say that memory is accessed so".to_owned());
+        };
+        let volatile = u64::from(access.flags.has(Flags::VOLATILE));
+        let out = &mut self.l.out;
+        let volatile = out.consts.int(&out.types, Type::I1, volatile);
+        let [a, b, c] = [to, from, size].map(|v| self.type_of(v));
+        let space = |ty| self.l.out.types.address_space(ty);
+        let (Some(a_space), Some(b_space)) = (space(a), space(b)) else {
+            return Err("an operand is no pointer".to_owned());
+        };
+        let Some(width) = self.l.out.types.int_width(c) else {
+            return Err("the size is no integer".to_owned());
+        };
+        let name = format!("llvm.memcpy.p{a_space}.p{b_space}.i{width}");
+        let params = [a, b, c, Type::I1];
+        let func = self.l.provided(&name, Type::VOID, &params, false);
+        let args = [to, from, size, Value::constant(volatile)];
+        let call = self.call(func, Flags::NONE, &args);
+        self.align_arguments(call, access.align);
+        Ok(None)
+    }
+
+    /// States the alignment of the first two arguments of a call.
+    fn align_arguments(&mut self, call: Value, align: Align) {
+        let (Some(bytes), Some(local)) = (align.bytes(), call.as_local()) else {
+            return;
+        };
+        let attributes = &mut self.l.out.attributes;
+        let attribute = crate::ir::Attribute::Number(crate::ir::AttrKind::Align, bytes);
+        let set = attributes.set(vec![attribute]);
+        let none = crate::ir::AttrSet::EMPTY;
+        let list = attributes.list(none, none, vec![set, set]);
+        if let Some(inst) = self.function.inst_of(local)
+            && let Extra::Call(number) = self.function.inst(inst).extra
+        {
+            self.function.calls[number as usize].attributes = list;
+        }
+    }
+
+    /// Access chains: an address computation over the type that the base points to.
+    pub(super) fn access_chain(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let inbounds = matches!(
+            source.op,
+            Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain
+        );
+        let element = matches!(source.op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+        let base = source.id(0)?;
+        let pointee = self.l.pointee(self.l.type_of(base)?)?;
+        let ty = self.l.ty(pointee)?;
+        let mut operands = vec![self.l.value(base)?];
+        let mut indices = source.ids(1);
+        match element {
+            true => {
+                let index = indices.next().ok_or("an index is missing")?;
+                operands.push(self.l.value(index)?);
+            }
+            false => operands.push(Value::constant(self.l.i32(0))),
+        }
+        let mut within = pointee;
+        for index in indices {
+            let (value, part) = self.step(within, index)?;
+            operands.push(value);
+            within = part;
+        }
+        let flags = match inbounds {
+            true => Flags::INBOUNDS,
+            false => Flags::NONE,
+        };
+        let result = self.result_type(source)?;
+        let extra = Extra::SourceType(ty);
+        let opcode = Opcode::GetElementPtr;
+        Ok(Some(
+            self.push_with(opcode, flags, result, &operands, extra),
+        ))
+    }
+
+    /// An index into a type, and the type of what it leads to.
+    fn step(&mut self, within: Id, index: Id) -> Lifted<(Value, Id)> {
+        if self.l.lowered(within)?.shape == Shape::Struct {
+            let (constant, part) = self.l.constant_step(within, index)?;
+            return Ok((Value::constant(constant), part));
+        }
+        Ok((self.l.value(index)?, self.l.part(within, 0)?))
+    }
+
+    /// `OpLifetimeStart` and `OpLifetimeStop`; a size of zero is one that is not known.
+    pub(super) fn lifetime(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let pointer = self.operand(source, 0)?;
+        let size = match source.word(1)? {
+            0 => u64::MAX,
+            size => size.into(),
+        };
+        let word = match source.op {
+            Op::LifetimeStart => "start",
+            _ => "end",
+        };
+        let ty = self.type_of(pointer);
+        let Some(space) = self.l.out.types.address_space(ty) else {
+            return Err("its operand is no pointer".to_owned());
+        };
+        let name = format!("llvm.lifetime.{word}.p{space}");
+        let func = self.l.provided(&name, Type::VOID, &[Type::I64, ty], false);
+        let out = &mut self.l.out;
+        let size = Value::constant(out.consts.int(&out.types, Type::I64, size));
+        self.call(func, Flags::NONE, &[size, pointer]);
+        Ok(None)
+    }
+}

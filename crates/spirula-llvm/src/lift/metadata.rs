@@ -1,0 +1,117 @@
+//! Metadata: nodes, and decorations that LLVM has no words for.
+
+use super::lifter::Lifter;
+use crate::ir::{Const, Metadata, MetadataKind, NamedMetadata};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::{Category, Kind, literal_string};
+
+/// Decorations that are said in other ways: names, flags, attributes, alignments.
+const SAID: &[Decoration] = &[
+    Decoration::BuiltIn,
+    Decoration::LinkageAttributes,
+    Decoration::Alignment,
+    Decoration::Constant,
+    Decoration::FuncParamAttr,
+    Decoration::FPFastMathMode,
+    Decoration::NoSignedWrap,
+    Decoration::NoUnsignedWrap,
+    Decoration::FPRoundingMode,
+    Decoration::SaturatedConversion,
+    Decoration::SpecId,
+];
+
+impl Lifter<'_> {
+    /// A text.
+    pub(super) fn md_text(&mut self, text: &str) -> Metadata {
+        let symbol = self.out.strings.intern(text);
+        self.out.metadata.push(MetadataKind::String(symbol))
+    }
+
+    /// A constant.
+    pub(super) fn md_constant(&mut self, constant: Const) -> Metadata {
+        self.out.metadata.push(MetadataKind::Constant(constant))
+    }
+
+    /// A number of 32 bits.
+    pub(super) fn md_number(&mut self, number: u32) -> Metadata {
+        let constant = self.i32(number);
+        self.md_constant(constant)
+    }
+
+    /// A list.
+    pub(super) fn md_node(&mut self, parts: &[Metadata]) -> Metadata {
+        let parts: Vec<Option<Metadata>> = parts.iter().copied().map(Some).collect();
+        let operands = self.out.metadata.push_operands(&parts);
+        self.out.metadata.push(MetadataKind::Node {
+            distinct: false,
+            operands,
+        })
+    }
+
+    /// A list of numbers, one for all that are equal.
+    pub(super) fn md_numbers(&mut self, numbers: &[u32]) -> Metadata {
+        if let Some(node) = self.number_nodes.get(numbers) {
+            return *node;
+        }
+        let parts: Vec<Metadata> = numbers.iter().map(|n| self.md_number(*n)).collect();
+        let node = self.md_node(&parts);
+        self.number_nodes.insert(numbers.to_vec(), node);
+        node
+    }
+
+    /// A named list.
+    pub(super) fn md_named(&mut self, name: &str, operands: Vec<Metadata>) {
+        if operands.is_empty() {
+            return;
+        }
+        let name = self.out.strings.intern(name);
+        self.out
+            .named_metadata
+            .push(NamedMetadata { name, operands });
+    }
+
+    /// The decorations of an id that are said in no other way: `!{!{number, operands…}, …}`.
+    pub(super) fn decoration_node(&mut self, id: Id) -> Option<Metadata> {
+        let source = self.source;
+        let stated = self.decorations.of(source, id, u32::MAX);
+        let stated: Vec<_> = stated.filter(|(d, _)| !SAID.contains(d)).collect();
+        let mut rows = Vec::new();
+        for (decoration, words) in stated {
+            rows.extend(self.decoration_row(decoration, words));
+        }
+        (!rows.is_empty()).then(|| self.md_node(&rows))
+    }
+
+    /// A decoration as a list of its number and its operands: numbers, texts, and the values of
+    /// constants where it has ids.
+    fn decoration_row(&mut self, decoration: Decoration, words: &[u32]) -> Option<Metadata> {
+        let row = Kind::Decoration.info().enumerant(decoration.0)?;
+        let mut parts = vec![self.md_number(decoration.0)];
+        let mut words = words;
+        for parameter in row.parameters {
+            if words.is_empty() {
+                break;
+            }
+            let used = match parameter.kind {
+                Kind::LiteralString => {
+                    let text = literal_string(words);
+                    parts.push(self.md_text(&text));
+                    let end = words.iter().position(|w| w.to_le_bytes().contains(&0));
+                    end.map_or(words.len(), |at| at + 1)
+                }
+                kind if kind.info().category == Category::Id => {
+                    let number = self.number(Id::new(words[0])?).ok()?;
+                    parts.push(self.md_number(number as u32));
+                    1
+                }
+                _ => {
+                    parts.push(self.md_number(words[0]));
+                    1
+                }
+            };
+            words = &words[used..];
+        }
+        Some(self.md_node(&parts))
+    }
+}

@@ -1,0 +1,45 @@
+//! From SPIR-V back to LLVM IR.
+//!
+//! [`lift`] makes of a SPIR-V module one of LLVM IR that LLVM accepts and that
+//! [`crate::translate()`] brings back to a module with the same interface and meaning. What LLVM
+//! has an instruction for becomes that instruction; everything else becomes a call of a function
+//! named after what SPIR-V calls it (`__spirv_NAME`, `__spirv_ocl_NAME`), with the operands in the
+//! order of the grammar's row, so that no instruction needs a line of its own.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `lifter` | the state of a lifting, and its order |
+//! | `types`, `constants`, `variables` | what stands at module level |
+//! | `metadata` | nodes, decorations that LLVM has no words for |
+//! | `functions`, `kernels` | signatures, attributes, entry points, execution modes |
+//! | `body` | blocks, phis, values and their names within one function |
+//! | `table` | what each instruction becomes |
+//! | `arithmetic`, `composite`, `convert`, `memory`, `control` | instructions by class |
+//! | `friendly`, `mangle` | calls of functions named after instructions |
+//!
+//! Invariants: blocks are those of the SPIR-V module, one for one, in the same order; a value has
+//! one local, or is a constant. Constants that can be specialised are calls at the beginning of
+//! each function that uses them. The result obeys the rules of the crate's own verifier.
+//!
+//! Types are made in the order of their definitions, which come before their uses, so nothing
+//! here recurses. Cost: linear in the size of the module; specialisation constants cost their
+//! number for each function that uses them.
+
+mod arithmetic;
+mod body;
+mod composite;
+mod constants;
+mod control;
+mod convert;
+mod friendly;
+mod functions;
+mod kernels;
+mod lifter;
+mod mangle;
+mod memory;
+mod metadata;
+mod table;
+mod types;
+mod variables;
+
+pub use lifter::lift;

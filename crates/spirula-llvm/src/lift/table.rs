@@ -1,0 +1,165 @@
+//! What each instruction becomes: a row for what LLVM has, in the file of its class for what needs
+//! several instructions, and a call of a function of its name for everything else.
+
+use super::body::{Body, Source};
+use super::lifter::Lifted;
+use crate::ir::{Opcode, Predicate, Value};
+use rustc_hash::FxHashMap;
+use spirula_spirv::grammar::Op;
+use std::sync::OnceLock;
+
+/// What lifts an instruction.
+pub(super) type Handler = for<'l, 's> fn(&mut Body<'l, 's>, &Source<'s>) -> Lifted<Option<Value>>;
+
+/// What an instruction becomes.
+#[derive(Clone, Copy)]
+pub(super) enum Lift {
+    /// An instruction on the same operands, with its flags.
+    Same(Opcode),
+    /// A shift, by as many bits as the operand beside it says in its own width.
+    Shift(Opcode),
+    /// A comparison.
+    Compare(Predicate),
+    /// A conversion to the type of the result.
+    Convert(Opcode),
+    /// Whatever this function does.
+    By(Handler),
+    /// Nothing.
+    Nothing,
+}
+
+use Lift::{By, Compare, Convert, Nothing, Same, Shift};
+
+/// A row for each instruction that is no call.
+const ROWS: &[(Op, Lift)] = &[
+    // Arithmetic and bits.
+    (Op::FNegate, Same(Opcode::FNeg)),
+    (Op::IAdd, Same(Opcode::Add)),
+    (Op::FAdd, Same(Opcode::FAdd)),
+    (Op::ISub, Same(Opcode::Sub)),
+    (Op::FSub, Same(Opcode::FSub)),
+    (Op::IMul, Same(Opcode::Mul)),
+    (Op::FMul, Same(Opcode::FMul)),
+    (Op::UDiv, Same(Opcode::UDiv)),
+    (Op::SDiv, Same(Opcode::SDiv)),
+    (Op::FDiv, Same(Opcode::FDiv)),
+    (Op::UMod, Same(Opcode::URem)),
+    (Op::SRem, Same(Opcode::SRem)),
+    (Op::FRem, Same(Opcode::FRem)),
+    (Op::BitwiseOr, Same(Opcode::Or)),
+    (Op::BitwiseXor, Same(Opcode::Xor)),
+    (Op::BitwiseAnd, Same(Opcode::And)),
+    (Op::LogicalOr, Same(Opcode::Or)),
+    (Op::LogicalAnd, Same(Opcode::And)),
+    (Op::LogicalNotEqual, Compare(Predicate::Ne)),
+    (Op::LogicalEqual, Compare(Predicate::Eq)),
+    (Op::Select, Same(Opcode::Select)),
+    (Op::ShiftRightLogical, Shift(Opcode::LShr)),
+    (Op::ShiftRightArithmetic, Shift(Opcode::AShr)),
+    (Op::ShiftLeftLogical, Shift(Opcode::Shl)),
+    (Op::SNegate, By(|b, s| b.negate(s))),
+    (Op::Not, By(|b, s| b.complement(s))),
+    (Op::LogicalNot, By(|b, s| b.complement(s))),
+    // Comparisons.
+    (Op::IEqual, Compare(Predicate::Eq)),
+    (Op::INotEqual, Compare(Predicate::Ne)),
+    (Op::UGreaterThan, Compare(Predicate::Ugt)),
+    (Op::SGreaterThan, Compare(Predicate::Sgt)),
+    (Op::UGreaterThanEqual, Compare(Predicate::Uge)),
+    (Op::SGreaterThanEqual, Compare(Predicate::Sge)),
+    (Op::ULessThan, Compare(Predicate::Ult)),
+    (Op::SLessThan, Compare(Predicate::Slt)),
+    (Op::ULessThanEqual, Compare(Predicate::Ule)),
+    (Op::SLessThanEqual, Compare(Predicate::Sle)),
+    (Op::FOrdEqual, Compare(Predicate::FOeq)),
+    (Op::FUnordEqual, Compare(Predicate::FUeq)),
+    (Op::FOrdNotEqual, Compare(Predicate::FOne)),
+    (Op::LessOrGreater, Compare(Predicate::FOne)),
+    (Op::FUnordNotEqual, Compare(Predicate::FUne)),
+    (Op::FOrdLessThan, Compare(Predicate::FOlt)),
+    (Op::FUnordLessThan, Compare(Predicate::FUlt)),
+    (Op::FOrdGreaterThan, Compare(Predicate::FOgt)),
+    (Op::FUnordGreaterThan, Compare(Predicate::FUgt)),
+    (Op::FOrdLessThanEqual, Compare(Predicate::FOle)),
+    (Op::FUnordLessThanEqual, Compare(Predicate::FUle)),
+    (Op::FOrdGreaterThanEqual, Compare(Predicate::FOge)),
+    (Op::FUnordGreaterThanEqual, Compare(Predicate::FUge)),
+    (Op::Ordered, Compare(Predicate::FOrd)),
+    (Op::Unordered, Compare(Predicate::FUno)),
+    (Op::PtrEqual, Compare(Predicate::Eq)),
+    (Op::PtrNotEqual, Compare(Predicate::Ne)),
+    (Op::IsNan, By(|b, s| b.is_nan(s))),
+    // Conversions.
+    (Op::ConvertFToU, Convert(Opcode::FpToUi)),
+    (Op::ConvertFToS, Convert(Opcode::FpToSi)),
+    (Op::ConvertSToF, Convert(Opcode::SiToFp)),
+    (Op::ConvertUToF, Convert(Opcode::UiToFp)),
+    (Op::UConvert, By(|b, s| b.unsigned_resize(s))),
+    (Op::SConvert, By(|b, s| b.signed_resize(s))),
+    (Op::FConvert, By(|b, s| b.float_resize(s))),
+    (Op::ConvertPtrToU, Convert(Opcode::PtrToInt)),
+    (Op::ConvertUToPtr, Convert(Opcode::IntToPtr)),
+    (Op::PtrCastToGeneric, Convert(Opcode::AddrSpaceCast)),
+    (Op::GenericCastToPtr, Convert(Opcode::AddrSpaceCast)),
+    (Op::Bitcast, By(|b, s| b.bitcast(s))),
+    // Vectors and aggregates.
+    (Op::VectorExtractDynamic, Same(Opcode::ExtractElement)),
+    (Op::VectorInsertDynamic, Same(Opcode::InsertElement)),
+    (Op::VectorShuffle, By(|b, s| b.shuffle(s))),
+    (Op::CompositeConstruct, By(|b, s| b.construct(s))),
+    (Op::CompositeExtract, By(|b, s| b.extract(s))),
+    (Op::CompositeInsert, By(|b, s| b.insert(s))),
+    (Op::CopyObject, By(|b, s| b.copy(s))),
+    (Op::Undef, By(|b, s| b.undefined(s))),
+    // Memory.
+    (Op::Variable, By(|b, s| b.variable(s))),
+    (Op::UntypedVariableKHR, By(|b, s| b.variable(s))),
+    (Op::Load, By(|b, s| b.load(s))),
+    (Op::Store, By(|b, s| b.store(s))),
+    (Op::CopyMemory, By(|b, s| b.copy_memory(s))),
+    (Op::CopyMemorySized, By(|b, s| b.copy_bytes(s))),
+    (Op::AccessChain, By(|b, s| b.access_chain(s))),
+    (Op::InBoundsAccessChain, By(|b, s| b.access_chain(s))),
+    (Op::PtrAccessChain, By(|b, s| b.access_chain(s))),
+    (Op::InBoundsPtrAccessChain, By(|b, s| b.access_chain(s))),
+    (Op::LifetimeStart, By(|b, s| b.lifetime(s))),
+    (Op::LifetimeStop, By(|b, s| b.lifetime(s))),
+    // Control.
+    (Op::Phi, By(|b, s| b.merged(s))),
+    (Op::LoopMerge, By(|b, s| b.loop_merge(s))),
+    (Op::SelectionMerge, Nothing),
+    (Op::Branch, By(|b, s| b.branch(s))),
+    (Op::BranchConditional, By(|b, s| b.conditional(s))),
+    (Op::Switch, By(|b, s| b.switch(s))),
+    (Op::Return, By(|b, s| b.return_(s))),
+    (Op::ReturnValue, By(|b, s| b.return_(s))),
+    (Op::Unreachable, By(|b, s| b.unreachable(s))),
+    (Op::FunctionCall, By(|b, s| b.function_call(s))),
+    (Op::FunctionPointerCallINTEL, By(|b, s| b.pointer_call(s))),
+    // Constants that can be specialised.
+    (Op::SpecConstant, By(|b, s| b.spec_constant(s))),
+    (Op::SpecConstantTrue, By(|b, s| b.spec_constant(s))),
+    (Op::SpecConstantFalse, By(|b, s| b.spec_constant(s))),
+    (Op::SpecConstantComposite, By(|b, s| b.construct(s))),
+    (Op::ConstantSampler, By(|b, s| b.sampler(s))),
+    // Extended instructions, and what says nothing to LLVM.
+    (Op::ExtInst, By(|b, s| b.extended(s))),
+    (Op::Nop, Nothing),
+    (Op::Line, Nothing),
+    (Op::NoLine, Nothing),
+];
+
+/// Lifts an instruction; the value of its result, if it has one.
+pub(super) fn lift<'s>(body: &mut Body<'_, 's>, source: &Source<'s>) -> Lifted<Option<Value>> {
+    static INDEX: OnceLock<FxHashMap<u16, Lift>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| ROWS.iter().map(|row| (row.0.0, row.1)).collect());
+    match index.get(&source.op.0) {
+        Some(Same(opcode)) => body.same(*opcode, source).map(Some),
+        Some(Shift(opcode)) => body.shift(*opcode, source).map(Some),
+        Some(Compare(predicate)) => body.compare(*predicate, source).map(Some),
+        Some(Convert(opcode)) => body.convert(*opcode, source).map(Some),
+        Some(By(handler)) => handler(body, source),
+        Some(Nothing) => Ok(None),
+        None => body.friendly(source),
+    }
+}

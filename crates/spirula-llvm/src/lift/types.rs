@@ -1,0 +1,225 @@
+//! Types.
+
+use super::lifter::{Lifted, Lifter, Lowered};
+use crate::ir::{Type, TypeKind};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{Decoration, FPEncoding, StorageClass};
+use spirula_spirv::grammar::{Category, Op};
+use spirula_spirv::ir::InstRef;
+
+/// What a type of SPIR-V is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Nothing that has parts here.
+    Plain,
+    /// A pointer to a type; untyped pointers have none.
+    Pointer(Option<Id>),
+    /// Parts all of one type: arrays, vectors, matrices.
+    Parts(Id),
+    /// A structure, whose members its instruction lists.
+    Struct,
+}
+
+/// Longest array; LLVM's are longer, but no module means more.
+const MAX_LENGTH: u64 = 1 << 60;
+
+/// The address space of a storage class: those of LLVM's SPIR-V backend.
+pub(super) fn address_space(class: StorageClass) -> Option<u32> {
+    Some(match class {
+        StorageClass::Function => 0,
+        StorageClass::CrossWorkgroup => 1,
+        StorageClass::UniformConstant => 2,
+        StorageClass::Workgroup => 3,
+        StorageClass::Generic => 4,
+        StorageClass::DeviceOnlyINTEL => 5,
+        StorageClass::HostOnlyINTEL => 6,
+        StorageClass::Input => 7,
+        StorageClass::Output => 8,
+        StorageClass::CodeSectionINTEL => 9,
+        _ => return None,
+    })
+}
+
+impl Lifter<'_> {
+    /// Makes the counterpart of a type.
+    pub(super) fn define_type(&mut self, inst: InstRef<'_>) -> Lifted<()> {
+        let Some(id) = inst.result() else {
+            // OpTypeForwardPointer: pointers are opaque, so its pointer can be made now.
+            let ty = self.pointer_type(inst.word(1))?;
+            let shape = Shape::Pointer(None);
+            self.types.set(inst.id(0), Some(Lowered { ty, shape }));
+            return Ok(());
+        };
+        let (ty, shape) = match inst.op() {
+            Op::TypePointer => {
+                let ty = self.pointer_type(inst.word(0))?;
+                (ty, Shape::Pointer(Some(inst.id(1))))
+            }
+            Op::TypeUntypedPointerKHR => (self.pointer_type(inst.word(0))?, Shape::Pointer(None)),
+            Op::TypeVector => {
+                let part = inst.id(0);
+                let element = self.ty(part)?;
+                let ty = self.out.types.vector(element, inst.word(1), false);
+                (ty, Shape::Parts(part))
+            }
+            Op::TypeMatrix | Op::TypeArray => {
+                let part = inst.id(0);
+                let element = self.ty(part)?;
+                let len = match inst.op() {
+                    Op::TypeMatrix => u64::from(inst.word(1)),
+                    _ => self.array_length(inst.id(1))?,
+                };
+                (self.out.types.array(element, len), Shape::Parts(part))
+            }
+            Op::TypeRuntimeArray => {
+                let part = inst.id(0);
+                let element = self.ty(part)?;
+                (self.out.types.array(element, 0), Shape::Parts(part))
+            }
+            Op::TypeStruct => (self.struct_type(id, inst)?, Shape::Struct),
+            Op::TypeFunction => (self.function_type(inst)?, Shape::Plain),
+            Op::TypeOpaque => {
+                let name = self.out.strings.intern(&inst.string(0));
+                (self.out.types.named_struct(name), Shape::Plain)
+            }
+            Op::TypeVoid => (Type::VOID, Shape::Plain),
+            Op::TypeBool => (Type::I1, Shape::Plain),
+            Op::TypeInt => (self.out.types.int(inst.word(0)), Shape::Plain),
+            Op::TypeFloat => (float_type(inst)?, Shape::Plain),
+            _ => (self.target_type(inst)?, Shape::Plain),
+        };
+        self.types.set(id, Some(Lowered { ty, shape }));
+        Ok(())
+    }
+
+    fn pointer_type(&mut self, class: u32) -> Lifted<Type> {
+        let class = StorageClass(class);
+        match address_space(class) {
+            Some(space) => Ok(self.out.types.pointer(space)),
+            None => Err(format!("there is no address space for {class}")),
+        }
+    }
+
+    fn array_length(&self, id: Id) -> Lifted<u64> {
+        match self.number(id)? {
+            len if len <= MAX_LENGTH => Ok(len),
+            len => Err(format!("an array of {len} elements is too large")),
+        }
+    }
+
+    fn struct_type(&mut self, id: Id, inst: InstRef<'_>) -> Lifted<Type> {
+        let mut fields = Vec::new();
+        for member in inst.ids(0) {
+            fields.push(self.ty(member)?);
+        }
+        let packed = self.decoration(id, Decoration::CPacked).is_some();
+        let Some(name) = self.names.get(self.source, id) else {
+            return Ok(self.out.types.literal_struct(fields.into(), packed));
+        };
+        let name = self.type_name(&name);
+        let ty = self.out.types.named_struct(name);
+        self.out.types.set_body(ty, fields.into(), packed);
+        Ok(ty)
+    }
+
+    /// A name for a type that no other has.
+    fn type_name(&mut self, asked: &str) -> crate::ir::Symbol {
+        let mut name = self.out.strings.intern(asked);
+        let mut number = 0_u32;
+        while !self.taken_types.insert(name) {
+            number += 1;
+            name = self.out.strings.intern(&format!("{asked}.{number}"));
+        }
+        name
+    }
+
+    fn function_type(&mut self, inst: InstRef<'_>) -> Lifted<Type> {
+        let result = self.ty(inst.id(0))?;
+        let mut params = Vec::new();
+        for param in inst.ids(1) {
+            params.push(self.ty(param)?);
+        }
+        Ok(self.out.types.intern(TypeKind::Function {
+            result,
+            params: params.into(),
+            variadic: false,
+        }))
+    }
+
+    /// A type that only SPIR-V has: `target("spirv.NAME", TYPES…, INTS…)` with the operands of its
+    /// instruction. Those of an image stand in the place of the image.
+    fn target_type(&mut self, inst: InstRef<'_>) -> Lifted<Type> {
+        let name = inst.op().info().map_or("", |row| row.name);
+        let Some(name) = name.strip_prefix("OpType") else {
+            return Err("it makes no type".to_owned());
+        };
+        if let Some(image) = inst.get_id(0)
+            && matches!(inst.op(), Op::TypeSampledImage | Op::TypeVmeImageINTEL)
+        {
+            let TypeKind::Target { types, ints, .. } = self.out.types.kind(self.ty(image)?) else {
+                return Err(format!("{image} is no image"));
+            };
+            let (types, ints) = (types.clone(), ints.clone());
+            return Ok(self.target(name, types, ints));
+        }
+        let (mut types, mut ints) = (Vec::new(), Vec::new());
+        for operand in inst.parsed().skip(1) {
+            let operand = operand.map_err(|error| error.to_string())?;
+            match (operand.kind.info().category, Id::new(operand.words[0])) {
+                (Category::Id, Some(id)) => match self.types[id] {
+                    Some(lowered) => types.push(lowered.ty),
+                    None => ints.push(self.number(id)? as u32),
+                },
+                (Category::Literal, _) if operand.words.len() > 1 => {
+                    return Err("a type with a text has no counterpart in LLVM IR".to_owned());
+                }
+                _ => ints.push(operand.words[0]),
+            }
+        }
+        Ok(self.target(name, types.into(), ints.into()))
+    }
+
+    fn target(&mut self, name: &str, types: Box<[Type]>, ints: Box<[u32]>) -> Type {
+        let name = self.out.strings.intern(&format!("spirv.{name}"));
+        self.out
+            .types
+            .intern(TypeKind::Target { name, types, ints })
+    }
+
+    /// The type of part `n` of a type that has parts.
+    pub(super) fn part(&self, id: Id, n: u64) -> Lifted<Id> {
+        match self.lowered(id)?.shape {
+            Shape::Parts(part) => Ok(part),
+            Shape::Struct => {
+                let inst = self.definitions.get(self.source, id);
+                let at = usize::try_from(n).unwrap_or(usize::MAX);
+                inst.and_then(|inst| inst.ids(0).nth(at))
+                    .ok_or_else(|| format!("{id} has no member {n}"))
+            }
+            _ => Err(format!("{id} has no parts")),
+        }
+    }
+
+    /// What a pointer type points to.
+    pub(super) fn pointee(&self, pointer_type: Id) -> Lifted<Id> {
+        let inst = self.definitions.get(self.source, pointer_type);
+        match inst {
+            Some(inst) if inst.op() == Op::TypePointer => Ok(inst.id(1)),
+            _ => Err(format!("{pointer_type} is no pointer that says to what")),
+        }
+    }
+}
+
+fn float_type(inst: InstRef<'_>) -> Lifted<Type> {
+    let encoding = inst.operands().get(1).copied().map(FPEncoding);
+    match (inst.word(0), encoding) {
+        (16, None) => Ok(Type::HALF),
+        (32, None) => Ok(Type::FLOAT),
+        (64, None) => Ok(Type::DOUBLE),
+        (16, Some(FPEncoding::BFloat16KHR)) => Ok(Type::BFLOAT),
+        (width, None) => Err(format!(
+            "LLVM IR has no floats of {width} bits of this form"
+        )),
+        (_, Some(encoding)) => Err(format!("LLVM IR has no floats encoded as {encoding}")),
+    }
+}

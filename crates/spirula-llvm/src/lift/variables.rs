@@ -1,0 +1,121 @@
+//! Variables at module level.
+
+use super::lifter::{Lifted, Lifter};
+use super::types::address_space;
+use crate::ir::{Align, AttrSet, ConstKind, GlobalData, GlobalKind, Linkage, Value, Variable};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
+use spirula_spirv::grammar::{Op, literal_string};
+use spirula_spirv::ir::InstRef;
+
+impl Lifter<'_> {
+    /// Makes the counterpart of a variable.
+    pub(super) fn define_variable(&mut self, inst: InstRef<'_>) -> Lifted<()> {
+        let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
+            return Err("it is no variable".to_owned());
+        };
+        let (class, pointee, initializer) = match inst.op() {
+            Op::Variable => (inst.word(0), self.pointee(pointer)?, inst.get_id(1)),
+            Op::UntypedVariableKHR => match inst.get_id(1) {
+                Some(ty) => (inst.word(0), ty, inst.get_id(2)),
+                None => return Err("a variable of no type".to_owned()),
+            },
+            _ => return Err("it has no counterpart in LLVM IR".to_owned()),
+        };
+        let class = StorageClass(class);
+        let Some(space) = address_space(class) else {
+            return Err(format!("there is no address space for {class}"));
+        };
+        let mut data = GlobalData::new(
+            self.ty(pointee)?,
+            self.ty(pointer)?,
+            space,
+            GlobalKind::Variable(Variable {
+                initializer: None,
+                constant: class == StorageClass::UniformConstant
+                    || self.decoration(id, Decoration::Constant).is_some(),
+                externally_initialized: false,
+                attributes: AttrSet::EMPTY,
+            }),
+            inst.place(),
+        );
+        if let Some(builtin) = self.decoration(id, Decoration::BuiltIn) {
+            return self.builtin(id, BuiltIn(builtin[0]), data);
+        }
+        self.linkage(id, class, initializer, &mut data)?;
+        let align = self.decoration(id, Decoration::Alignment);
+        if let Some(align) = align.and_then(|words| Align::from_bytes(words[0].into())) {
+            data.align = align;
+        }
+        if let Some(node) = self.decoration_node(id) {
+            let kind = self.out.strings.intern("spirv.Decorations");
+            data.metadata.push((kind, node));
+        }
+        let (_, value) = self.push_global(data);
+        self.values.set(id, Some(value));
+        Ok(())
+    }
+
+    /// A built-in variable, which is known by its name; several become one.
+    fn builtin(&mut self, id: Id, builtin: BuiltIn, data: GlobalData) -> Lifted<()> {
+        let mut data = data;
+        let name = self
+            .out
+            .strings
+            .intern(&format!("__spirv_BuiltIn{builtin}"));
+        let known = self.builtins.iter().find(|row| row.0 == name);
+        let value = match known {
+            Some(&(_, global)) if self.out.global(global).value_type == data.value_type => {
+                let address = ConstKind::Global(global);
+                Value::constant(self.out.consts.intern(data.ty, address))
+            }
+            Some(_) => return Err(format!("{builtin} is a variable of two types")),
+            None => {
+                self.taken.insert(name, 0);
+                data.name = name;
+                let (global, value) = self.push_global(data);
+                self.builtins.push((name, global));
+                value
+            }
+        };
+        self.values.set(id, Some(value));
+        Ok(())
+    }
+
+    /// Name, linkage and initial contents.
+    fn linkage(
+        &mut self,
+        id: Id,
+        class: StorageClass,
+        initializer: Option<Id>,
+        data: &mut GlobalData,
+    ) -> Lifted<()> {
+        let linkage = self.decoration(id, Decoration::LinkageAttributes);
+        let linkage = linkage.map(|words| {
+            let kind = LinkageType(words[words.len() - 1]);
+            (literal_string(words).into_owned(), kind)
+        });
+        let given = self.names.get(self.source, id);
+        data.linkage = match &linkage {
+            Some((_, LinkageType::LinkOnceODR)) => Linkage::LinkOnceOdr,
+            Some(_) => Linkage::External,
+            None => Linkage::Internal,
+        };
+        let name = linkage.as_ref().map(|l| l.0.clone()).or(given);
+        data.name = self.global_name(&name.unwrap_or_else(|| format!("variable.{}", id.word())));
+        let imported = matches!(linkage, Some((_, LinkageType::Import)));
+        let initial = match initializer {
+            Some(initial) => Some(self.constant(initial)?),
+            None if imported => None,
+            // What is not said to have contents has none to begin with.
+            None if class == StorageClass::Workgroup || linkage.is_none() => {
+                Some(self.out.consts.intern(data.value_type, ConstKind::Undef))
+            }
+            None => Some(self.out.consts.zero(&self.out.types, data.value_type)),
+        };
+        if let GlobalKind::Variable(variable) = &mut data.kind {
+            variable.initializer = initial;
+        }
+        Ok(())
+    }
+}
