@@ -188,13 +188,11 @@ impl<'s> Body<'_, 's> {
             }
         };
         let default = Value::constant(default);
-        let number = source
-            .result
-            .and_then(|id| self.l.decoration(id, Decoration::SpecId));
-        let Some(&[number]) = number
-            .map(|words| <&[u32; 1]>::try_from(words))
-            .and_then(Result::ok)
-        else {
+        let number = source.result.and_then(|id| {
+            let words = self.l.decoration(id, Decoration::SpecId)?;
+            words.first().copied()
+        });
+        let Some(number) = number else {
             return Ok(Some(default));
         };
         let number = Value::constant(self.l.i32(number));
