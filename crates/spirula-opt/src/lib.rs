@@ -11,10 +11,14 @@
 mod adce;
 mod analyses;
 pub mod check;
+mod inline;
 mod manager;
+mod merge_return;
 mod pass;
 mod passes;
 mod pipeline;
+mod pool;
+mod structure;
 
 pub use analyses::{Analyses, Cache};
 pub use manager::{Error, Observer, Options, PassRun, Report, optimise};

@@ -1,7 +1,9 @@
 //! What a pass is, and the table of all of them.
 
 use crate::analyses::{Analyses, Cache};
-use crate::passes::{adce, compact_ids, dedup, licm, mem2reg, simplify_cfg, strip_debug};
+use crate::passes::{
+    adce, compact_ids, dedup, inline, licm, mem2reg, merge_return, simplify_cfg, strip_debug,
+};
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 
@@ -60,6 +62,20 @@ pub const PASSES: &[Pass] = &[
         run: dedup::run,
     },
     Pass {
+        name: "inline",
+        help: "put functions that are small, or called once, in the place of calls",
+        needs: Analyses::CALLS,
+        keeps: Analyses::NONE,
+        run: inline::run,
+    },
+    Pass {
+        name: "inline-all",
+        help: "put every function that is not recursive in the place of its calls",
+        needs: Analyses::CALLS,
+        keeps: Analyses::NONE,
+        run: inline::run_all,
+    },
+    Pass {
         name: "licm",
         help: "move what is the same in every round of a loop before the loop",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
@@ -72,6 +88,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
         run: mem2reg::run,
+    },
+    Pass {
+        name: "merge-return",
+        help: "have functions with structured control flow return at one place",
+        needs: Analyses::NONE,
+        keeps: Analyses::CALLS,
+        run: merge_return::run,
     },
     Pass {
         name: "simplify-cfg",

@@ -3,7 +3,7 @@
 use super::Definitions;
 use crate::Id;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, Inst, InstRef, Labels, Module, switch_cases};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module, switch_cases};
 use spirula_source::Diagnostic;
 
 /// Edges between a function's blocks, and an order in which to walk them.
@@ -39,14 +39,27 @@ impl Cfg {
                 .into_iter()
                 .for_each(visit);
         })
-        .map_err(|(inst, target)| {
-            let terminator = module.inst(inst);
-            let message = format!(
-                "{} to {target}, which is no label of this function",
-                terminator.op()
-            );
-            Diagnostic::error(terminator.place(), message)
+        .map_err(|(inst, target)| no_label(module, inst, target))
+    }
+
+    /// The same for who has no definitions at hand.
+    ///
+    /// # Errors
+    /// As [`Cfg::compute`].
+    pub fn with_ids(module: &Module, ids: &IdWords, func: Func) -> Result<Cfg, Diagnostic> {
+        Cfg::of_targets(module, func, |terminator, visit| {
+            let skip = match terminator.op() {
+                Op::Branch => 0,
+                Op::BranchConditional | Op::Switch => 1,
+                _ => return,
+            };
+            ids.visit(terminator, |at, id| {
+                if at >= skip {
+                    visit(id);
+                }
+            });
         })
+        .map_err(|(inst, target)| no_label(module, inst, target))
     }
 
     /// The same where `targets` visits the labels that a terminator goes to.
@@ -150,6 +163,13 @@ impl Cfg {
         order.reverse();
         order
     }
+}
+
+fn no_label(module: &Module, inst: Inst, target: Id) -> Diagnostic {
+    let terminator = module.inst(inst);
+    let op = terminator.op();
+    let message = format!("{op} to {target}, which is no label of this function");
+    Diagnostic::error(terminator.place(), message)
 }
 
 /// The labels that a terminator may go to, in its order; a switch's default first.

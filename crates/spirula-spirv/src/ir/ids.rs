@@ -104,6 +104,8 @@ pub struct IdWords {
     /// One bit for each id whose type is an integer wider than 32 bits; empty where there is no
     /// such type.
     wide: Vec<u64>,
+    /// The types of such values.
+    wide_types: Vec<u32>,
     /// Words that only may be ids are none from here on.
     bound: u32,
 }
@@ -120,6 +122,7 @@ impl IdWords {
         let mut found = IdWords {
             sets: sets.collect(),
             wide: Vec::new(),
+            wide_types: Vec::new(),
             bound: module.bound(),
         };
         let globals = module.section(Section::Globals);
@@ -130,15 +133,27 @@ impl IdWords {
             .collect();
         if !types.is_empty() {
             found.wide = vec![0; module.bound() as usize / 64 + 1];
+            found.wide_types = types;
             for inst in module.all_insts() {
-                if inst.op().result_form() == ResultForm::Typed && types.contains(&inst.words()[0])
-                {
-                    let id = inst.words()[1];
-                    found.wide[id as usize / 64] |= 1 << (id % 64);
-                }
+                found.learn(inst);
             }
         }
         found
+    }
+
+    /// Takes note of an instruction that was put into the module since.
+    pub fn learn(&mut self, inst: InstRef<'_>) {
+        if self.wide_types.is_empty() || inst.op().result_form() != ResultForm::Typed {
+            return;
+        }
+        let words = inst.words();
+        if self.wide_types.contains(&words[0]) {
+            let (at, bit) = (words[1] as usize / 64, words[1] % 64);
+            if at >= self.wide.len() {
+                self.wide.resize(at + 1, 0);
+            }
+            self.wide[at] |= 1 << bit;
+        }
     }
 
     /// The extended instruction set that an `OpExtInst` names.

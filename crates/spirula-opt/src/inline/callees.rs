@@ -1,0 +1,185 @@
+//! What is known of the functions that are called: whether a copy can take the place of a call, and
+//! whether it should.
+
+use spirula_spirv::analysis::CallGraph;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, FunctionControl, FunctionParameterAttribute};
+use spirula_spirv::ir::{Func, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Which calls are worth it.
+#[derive(Clone, Copy, Debug)]
+pub enum Policy {
+    /// All that can be.
+    All,
+    /// Functions that are called once, and those of at most so many words.
+    Words(usize),
+}
+
+/// What a function's body is like.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// Words of its instructions, as they would be copied.
+    pub words: usize,
+    /// Its blocks.
+    pub blocks: usize,
+    /// Blocks that return.
+    pub returns: usize,
+    /// Whether it may end the invocation, or reach what cannot be reached.
+    pub ends: bool,
+}
+
+/// The functions of a module as callees.
+pub struct Callees {
+    policy: Policy,
+    structured: bool,
+    by_id: IdMap<Option<Func>>,
+    calls: Vec<u32>,
+    /// Functions that no copy can stand for, by [`Func::index`].
+    barred: Vec<bool>,
+    /// Functions that others may call or that are entry points.
+    seen_outside: Vec<bool>,
+    bodies: Vec<Option<Body>>,
+    /// Words that may still be added to the module.
+    budget: usize,
+}
+
+/// Words that copies may add to a module under [`Policy::All`]: call trees can be exponential.
+const MOST_WORDS: usize = 16 << 20;
+
+impl Callees {
+    /// One pass over the module.
+    pub fn new(module: &Module, graph: &CallGraph, policy: Policy) -> Self {
+        let size = module.functions().iter().map(|f| f.index() + 1).max();
+        let size = size.unwrap_or(0);
+        let mut found = Callees {
+            policy,
+            structured: module.is_structured(),
+            by_id: IdMap::new(module.bound(), None),
+            calls: vec![0; size],
+            barred: vec![false; size],
+            seen_outside: vec![false; size],
+            bodies: vec![None; size],
+            budget: MOST_WORDS,
+        };
+        for func in module.functions() {
+            found.by_id.set(module.function_id(*func), Some(*func));
+        }
+        for func in module.functions() {
+            let f = module.function(*func);
+            let control = FunctionControl(module.inst(f.def).word(0));
+            let kept =
+                control.contains(FunctionControl::DontInline) && !matches!(policy, Policy::All);
+            found.barred[func.index()] |= f.blocks.is_empty() || graph.is_recursive(*func) || kept;
+            for block in &f.blocks {
+                let calls = module.body(*block).filter(|i| i.op() == Op::FunctionCall);
+                for callee in calls.filter_map(|c| found.by_id[c.id(0)]) {
+                    found.calls[callee.index()] += 1;
+                }
+            }
+        }
+        found.outside(module);
+        found
+    }
+
+    /// What the module says of its functions outside of them.
+    fn outside(&mut self, module: &Module) {
+        for entry in module.section(Section::EntryPoints) {
+            let func = entry.get_id(1).and_then(|id| self.by_id[id]);
+            if let Some(func) = func.filter(|_| entry.op() == Op::EntryPoint) {
+                self.seen_outside[func.index()] = true;
+            }
+        }
+        // By parameter, so that each is found by the function that has it.
+        let mut by_value = IdMap::new(0, false);
+        for d in module.section(Section::Annotations) {
+            if d.op() != Op::Decorate {
+                continue;
+            }
+            match Decoration(d.word(1)) {
+                Decoration::LinkageAttributes => {
+                    if let Some(func) = self.by_id[d.id(0)] {
+                        self.seen_outside[func.index()] = true;
+                    }
+                }
+                Decoration::FuncParamAttr
+                    if d.operands().get(2) == Some(&FunctionParameterAttribute::ByVal.0) =>
+                {
+                    by_value.set(d.id(0), true);
+                }
+                _ => {}
+            }
+        }
+        for func in module.functions() {
+            let mut params = module.insts(module.function(*func).params);
+            let barred = params.any(|p| p.result().is_some_and(|id| by_value[id]));
+            self.barred[func.index()] |= barred;
+        }
+    }
+
+    /// The function that a call goes to, where a copy of it should stand there instead. `single` is
+    /// asked to make its returns one, and says whether they are.
+    pub fn choose(
+        &mut self,
+        module: &mut Module,
+        function: Id,
+        mut single: impl FnMut(&mut Module, Func) -> bool,
+    ) -> Option<(Func, Body)> {
+        let callee = self.by_id[function]?;
+        if self.barred[callee.index()] {
+            return None;
+        }
+        let body = match self.bodies[callee.index()] {
+            Some(body) => body,
+            None => {
+                let mut body = measure(module, callee);
+                let divided = self.structured && body.returns > 0 && body.blocks > 1;
+                if divided && self.worth(callee, body) {
+                    if !single(module, callee) {
+                        self.barred[callee.index()] = true;
+                        return None;
+                    }
+                    body = measure(module, callee);
+                }
+                self.bodies[callee.index()] = Some(body);
+                body
+            }
+        };
+        if !self.worth(callee, body) || body.words > self.budget {
+            return None;
+        }
+        self.budget -= body.words;
+        Some((callee, body))
+    }
+
+    fn worth(&self, callee: Func, body: Body) -> bool {
+        match self.policy {
+            Policy::All => true,
+            Policy::Words(most) => {
+                let once = self.calls[callee.index()] == 1 && !self.seen_outside[callee.index()];
+                once || body.words <= most
+            }
+        }
+    }
+}
+
+fn measure(module: &Module, func: Func) -> Body {
+    let mut body = Body {
+        words: 0,
+        blocks: module.function(func).blocks.len(),
+        returns: 0,
+        ends: false,
+    };
+    for block in &module.function(func).blocks {
+        body.words += 2;
+        for inst in module.body(*block).filter(|i| !i.op().is_line()) {
+            body.words += 1 + inst.words().len();
+            match inst.op() {
+                Op::Return | Op::ReturnValue => body.returns += 1,
+                Op::Branch | Op::BranchConditional | Op::Switch => {}
+                op => body.ends |= op.is_terminator(),
+            }
+        }
+    }
+    body
+}

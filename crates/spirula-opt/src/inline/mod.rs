@@ -1,0 +1,9 @@
+//! Putting functions in the place of calls: which can be, copying them, what is told of the copies.
+
+mod callees;
+mod scopes;
+mod splice;
+mod told;
+
+pub use callees::{Callees, Policy};
+pub use splice::Splicer;

@@ -1,0 +1,92 @@
+//! Debug scopes of copies: code that was put in the place of a call says where the call stood.
+
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+
+/// What debuggers were told last before a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Site {
+    /// `OpLine`, or `DebugLine`.
+    pub line: Option<Inst>,
+    /// `DebugScope`.
+    pub scope: Option<Inst>,
+}
+
+/// What a debug instruction is about, as far as copies are concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Scope,
+    Line,
+    /// Says that a function is defined by this body, which a copy is not.
+    Definition,
+    Other,
+}
+
+/// The kind of an instruction of a debug information set, `None` for every other.
+pub fn kind(ids: &IdWords, inst: InstRef<'_>) -> Option<Kind> {
+    if inst.op() != Op::ExtInst {
+        return None;
+    }
+    let set = ids.set(inst).filter(|s| s.is_debug_info())?;
+    let row = set.instruction(inst.word(1));
+    Some(match row.map(|r| r.name) {
+        Some("DebugScope" | "DebugNoScope") => Kind::Scope,
+        Some("DebugLine" | "DebugNoLine") => Kind::Line,
+        Some("DebugFunctionDefinition") => Kind::Definition,
+        _ => Kind::Other,
+    })
+}
+
+impl Site {
+    /// Takes note of an instruction before the call.
+    pub fn note(&mut self, ids: &IdWords, inst: InstRef<'_>) {
+        match (inst.op(), kind(ids, inst)) {
+            (Op::Line | Op::NoLine, _) | (_, Some(Kind::Line)) => self.line = Some(inst.handle()),
+            (_, Some(Kind::Scope)) => self.scope = Some(inst.handle()),
+            _ => {}
+        }
+    }
+
+    /// A `DebugInlinedAt` for what is put here, where scope and line of the call are known.
+    pub fn inlined_at(&self, ids: &IdWords, module: &mut Module) -> Option<Id> {
+        let scope = module.inst(self.scope?);
+        let set = ids.set(scope)?;
+        let number = set.instruction_by_name("DebugInlinedAt")?.number;
+        let line = module.inst(self.line?);
+        let by_id = set.name.starts_with("NonSemantic");
+        let at = match line.op() {
+            Op::ExtInst if by_id => *line.operands().get(3)?,
+            Op::Line if !by_id => line.word(1),
+            _ => return None,
+        };
+        let outer = scope.operands().get(3).copied();
+        let [ty, set] = [scope.words()[0], scope.word(0)];
+        let scope = *scope.operands().get(2)?;
+        let id = module.fresh_id();
+        let mut words = vec![ty, id.word(), set, number, at, scope];
+        words.extend(outer);
+        let inst = module.create(Op::ExtInst, &words);
+        module.append(Section::Globals.list(), inst);
+        Some(id)
+    }
+}
+
+/// A `DebugInlinedAt` like `known`, of code within a function that is itself put at `site`.
+pub fn chained(module: &mut Module, known: Id, site: Id, depth: u32) -> Option<Id> {
+    let globals = module.section(Section::Globals).rev();
+    let found = globals.take(4096).find(|i| i.result() == Some(known))?;
+    let mut words = found.words().to_vec();
+    let end = match words.get(6).copied().and_then(Id::new) {
+        Some(outer) if depth < 16 => chained(module, outer, site, depth + 1)?,
+        Some(_) => return None,
+        None => site,
+    };
+    words.truncate(6);
+    words.push(end.word());
+    let id = module.fresh_id();
+    words[1] = id.word();
+    let inst = module.create(Op::ExtInst, &words);
+    module.append(Section::Globals.list(), inst);
+    Some(id)
+}

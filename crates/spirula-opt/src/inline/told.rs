@@ -1,0 +1,88 @@
+//! Names and decorations of copies.
+
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// What is said of ids in functions, by id.
+pub struct Told {
+    decorations: IdMap<Vec<Inst>>,
+    names: IdMap<Option<Inst>>,
+}
+
+impl Told {
+    /// One pass over names and decorations.
+    pub fn new(module: &Module) -> Self {
+        let mut told = Told {
+            decorations: IdMap::new(0, Vec::new()),
+            names: IdMap::new(0, None),
+        };
+        for name in module.section(Section::Names) {
+            if name.op() == Op::Name {
+                told.names.set(name.id(0), Some(name.handle()));
+            }
+        }
+        for d in module.section(Section::Annotations) {
+            match d.op() {
+                Op::Decorate | Op::DecorateId | Op::DecorateString => {
+                    told.decorations.get_mut(d.id(0)).push(d.handle());
+                }
+                Op::GroupDecorate => {
+                    for target in d.ids(1) {
+                        told.decorations.get_mut(target).push(d.handle());
+                    }
+                }
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// Says of a copy what is said of the original; names are given to variables only.
+    pub fn copy(&mut self, module: &mut Module, old: InstRefId, new: Id) {
+        for decoration in self.decorations[old.id].clone() {
+            let inst = module.inst(decoration);
+            let mut words = inst.words().to_vec();
+            if inst.op() == Op::GroupDecorate {
+                words.push(new.word());
+                if words.len() < 0xf000 {
+                    module.replace_words(decoration, &words);
+                    self.decorations.get_mut(new).push(decoration);
+                    continue;
+                }
+                words = vec![words[0], new.word()];
+            } else {
+                words[0] = new.word();
+            }
+            let op = inst.op();
+            let copy = module.create(op, &words);
+            module.append(Section::Annotations.list(), copy);
+            self.decorations.get_mut(new).push(copy);
+        }
+        if old.is_variable
+            && let Some(name) = self.names[old.id]
+        {
+            let mut words = module.inst(name).words().to_vec();
+            words[0] = new.word();
+            let copy = module.create(Op::Name, &words);
+            module.append(Section::Names.list(), copy);
+            self.names.set(new, Some(copy));
+        }
+    }
+}
+
+/// An id that is copied.
+#[derive(Clone, Copy)]
+pub struct InstRefId {
+    pub id: Id,
+    pub is_variable: bool,
+}
+
+impl InstRefId {
+    pub fn of(inst: InstRef<'_>) -> Option<Self> {
+        Some(InstRefId {
+            id: inst.result()?,
+            is_variable: inst.op() == Op::Variable,
+        })
+    }
+}

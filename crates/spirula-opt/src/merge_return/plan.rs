@@ -1,0 +1,111 @@
+//! Where returns go: out of the innermost loop, else the innermost switch, and on from its merge
+//! block until the whole function is left.
+
+use crate::structure;
+use spirula_spirv::analysis::{Cfg, Constructs, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::Module;
+
+/// A way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Exit {
+    /// The block that takes it.
+    pub block: u32,
+    /// Where it goes; to the function's end where nothing is around it.
+    pub target: Option<u32>,
+    /// Whether nothing else comes to this block.
+    pub only: bool,
+}
+
+/// All ways out of a function.
+#[derive(Debug)]
+pub struct Plan {
+    /// From blocks that return.
+    pub returns: Vec<Exit>,
+    /// From merge blocks that returns come to.
+    pub merges: Vec<Exit>,
+}
+
+/// The blocks that return.
+pub fn returns(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<u32> {
+    let blocks = (0..cfg.len() as u32).filter(|at| dominators.is_reachable(*at));
+    blocks
+        .filter(|at| {
+            let op = module.terminator(cfg.block(*at)).op();
+            matches!(op, Op::Return | Op::ReturnValue)
+        })
+        .collect()
+}
+
+impl Plan {
+    /// None where a way leads through the continue construct of a loop, or through a merge block
+    /// that is a loop's header.
+    pub fn new(
+        module: &Module,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        constructs: &Constructs,
+        returns: Vec<u32>,
+    ) -> Option<Plan> {
+        let continuing = structure::continuing(module, cfg, dominators);
+        let mut marked = vec![false; constructs.constructs().len()];
+        let mut work = Vec::new();
+        let mut plan = Plan {
+            returns: Vec::new(),
+            merges: Vec::new(),
+        };
+        for block in returns {
+            if continuing[block as usize] {
+                return None;
+            }
+            let left = breakable(module, cfg, constructs, constructs.around(block));
+            work.extend(left);
+            plan.returns.push(Exit {
+                block,
+                target: left.map(|c| constructs.constructs()[c as usize].merge),
+                only: false,
+            });
+        }
+        while let Some(construct) = work.pop() {
+            if std::mem::replace(&mut marked[construct as usize], true) {
+                continue;
+            }
+            let block = constructs.constructs()[construct as usize].merge;
+            let merge = module.merge(cfg.block(block));
+            if continuing[block as usize] || merge.is_some_and(|m| m.op() == Op::LoopMerge) {
+                return None;
+            }
+            let left = breakable(module, cfg, constructs, constructs.parent(construct));
+            work.extend(left);
+            plan.merges.push(Exit {
+                block,
+                target: left.map(|c| constructs.constructs()[c as usize].merge),
+                only: !dominators.is_reachable(block),
+            });
+        }
+        Some(plan)
+    }
+}
+
+/// The construct that a block within `from` can leave: the innermost loop, else the innermost
+/// switch.
+fn breakable(
+    module: &Module,
+    cfg: &Cfg,
+    constructs: &Constructs,
+    from: Option<u32>,
+) -> Option<u32> {
+    let mut switch = None;
+    let mut at = from;
+    while let Some(construct) = at {
+        let own = constructs.constructs()[construct as usize];
+        if own.continues.is_some() {
+            return Some(construct);
+        }
+        if module.terminator(cfg.block(own.header)).op() == Op::Switch {
+            switch = switch.or(at);
+        }
+        at = constructs.parent(construct);
+    }
+    switch
+}

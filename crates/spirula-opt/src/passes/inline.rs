@@ -1,0 +1,64 @@
+//! Inlining: copies of functions take the place of calls, callees first, so that each function is
+//! copied as it ends up (Scheifler, "An Analysis of Inline Substitution for a Structured Programming
+//! Language", 1977).
+//!
+//! `inline` takes functions that are called once or hardly longer than their call, `inline-all` every
+//! function that can be: all but recursive ones, imported ones, and kernels' that take arguments by
+//! value. Functions of structured modules get one return first, as by `merge-return`. Functions stay
+//! behind for `adce`, variables for `sroa` and `mem2reg`.
+//!
+//! Before:
+//! ```text
+//! %r = OpFunctionCall %int %twice %x
+//! ```
+//! After:
+//! ```text
+//! %r = OpIAdd %int %x %x
+//! ```
+
+use crate::analyses::Cache;
+use crate::inline::{Callees, Policy, Splicer};
+use crate::pass::Outcome;
+use spirula_source::Diagnostic;
+use spirula_spirv::ir::{Erased, Module};
+
+/// Words that a function may have that is copied to several calls.
+const SMALL: usize = 40;
+
+/// By cost.
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::Words(SMALL))
+}
+
+/// Whatever it costs.
+pub fn run_all(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::All)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, policy: Policy) -> Result<Outcome, Diagnostic> {
+    let calls = cache.calls(module);
+    if module
+        .functions()
+        .iter()
+        .all(|f| calls.callees(*f).is_empty())
+    {
+        return Ok(Outcome::default());
+    }
+    let callees = Callees::new(module, &calls, policy);
+    let mut splicer = Splicer::new(module, callees);
+    let mut erased = Erased::new();
+    for func in calls.bottom_up() {
+        splicer.function(module, *func, &mut erased)?;
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![
+            ("calls replaced", splicer.inlined),
+            ("functions given one return", splicer.merger.merged),
+            (
+                "functions freed of unreachable blocks",
+                splicer.merger.trimmed,
+            ),
+        ],
+    })
+}

@@ -1,0 +1,46 @@
+//! What passes ask of structured control flow.
+
+use spirula_spirv::analysis::{Cfg, Dominators};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Func, Module};
+
+/// Whether each block is in the continue construct of a loop, by position. A loop of one block has
+/// none apart from itself.
+pub fn continuing(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<bool> {
+    const NONE: u32 = u32::MAX;
+    let mut within = vec![false; cfg.len()];
+    let mut header_of_merge = vec![NONE; cfg.len()];
+    for at in 0..cfg.len() as u32 {
+        let merge = module.merge(cfg.block(at));
+        let Some(merge) = merge.filter(|m| m.op() == Op::LoopMerge) else {
+            continue;
+        };
+        if let Some(target) = cfg.position(merge.id(1)).filter(|t| *t != at) {
+            within[target as usize] = true;
+        }
+        if let Some(left) = cfg.position(merge.id(0)) {
+            header_of_merge[left as usize] = at;
+        }
+    }
+    for &at in dominators.preorder() {
+        let from = match header_of_merge[at as usize] {
+            NONE => dominators.immediate(at),
+            header => Some(header),
+        };
+        within[at as usize] |= from.is_some_and(|b| within[b as usize]);
+    }
+    within
+}
+
+/// Brings a function's blocks into an order in which each stands behind those that dominate it,
+/// where that is not so: reverse post-order, what cannot be reached last.
+pub fn order_blocks(module: &mut Module, func: Func, cfg: &Cfg, dominators: &Dominators) {
+    let blocks = 0..cfg.len() as u32;
+    let fits = |at: u32| dominators.immediate(at).is_none_or(|above| above < at);
+    if blocks.clone().all(fits) {
+        return;
+    }
+    let unreachable = blocks.filter(|at| !dominators.is_reachable(*at));
+    let order = cfg.reverse_postorder().iter().copied().chain(unreachable);
+    module.set_blocks(func, order.map(|at| cfg.block(at)).collect());
+}
