@@ -106,6 +106,15 @@ impl Module {
         (node.start, node.length) = (start, words.len() as u16);
     }
 
+    /// Gives an instruction another opcode and other words; it stays where it is.
+    ///
+    /// # Panics
+    /// As [`Module::create`].
+    pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
+        self.nodes[inst.index()].op = op;
+        self.replace_words(inst, words);
+    }
+
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
     pub fn create_function(&mut self, def: Inst) -> Func {
         let (lead, params, tail) = (self.create_list(), self.create_list(), self.create_list());

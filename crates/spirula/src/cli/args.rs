@@ -117,10 +117,10 @@ pub struct Opt {
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// How much is tried, from 0 to 2
+    /// How much is tried: 0 to 3, or s for a small module
     #[arg(short = 'O', value_name = "LEVEL", default_value = "2",
-        value_parser = clap::value_parser!(u8).range(0..=2))]
-    pub level: u8,
+        value_parser = ["0", "1", "2", "3", "s"])]
+    pub level: String,
     /// Passes and presets to run instead, separated by commas
     #[arg(long, value_name = "PASSES", conflicts_with = "level")]
     pub passes: Option<Pipeline>,
@@ -353,6 +353,9 @@ pub struct Test {
     /// Try only tests with this text in their name
     #[arg(long, value_name = "TEXT")]
     pub filter: Option<String>,
+    /// Optimise modules by these passes and presets, separated by commas, before they run
+    #[arg(long, value_name = "PASSES", default_value = "")]
+    pub passes: Pipeline,
     /// Tests at a time; by default one for each processor
     #[arg(long, value_name = "N")]
     pub jobs: Option<std::num::NonZeroUsize>,
@@ -373,6 +376,9 @@ pub struct TestWorker {
     /// Device to run on
     #[arg(long)]
     pub device: String,
+    /// What modules are optimised by
+    #[arg(long, default_value = "")]
+    pub passes: Pipeline,
     /// Threads of the CPU device
     #[arg(long)]
     pub threads: std::num::NonZeroUsize,

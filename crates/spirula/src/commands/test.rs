@@ -83,6 +83,8 @@ fn options(args: &Test) -> Options {
         "test-worker".to_owned(),
         "--device".to_owned(),
         args.device.clone(),
+        "--passes".to_owned(),
+        args.passes.to_string(),
         "--threads".to_owned(),
         args.threads.to_string(),
     ];
@@ -103,6 +105,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
             ..DeviceOptions::default()
         },
         lifted: args.lifted,
+        passes: args.passes.clone(),
     };
     Ok(worker::serve(&options)?)
 }

@@ -4,6 +4,7 @@ use super::Outcome;
 use crate::values::compare::{Tolerance, compare};
 use serde_json::{Map, Value};
 use spirula::CompileOptions;
+use spirula_opt::{Pipeline, optimise};
 use spirula_runtime::data::{Array, Element, Number};
 use spirula_runtime::{Buffer, Device, DeviceOptions};
 use spirula_source::Diagnostic;
@@ -23,6 +24,8 @@ pub struct Options {
     pub options: DeviceOptions,
     /// Whether modules are lifted to LLVM assembly and brought back before they run.
     pub lifted: bool,
+    /// What modules are optimised by before they run.
+    pub passes: Pipeline,
 }
 
 impl Options {
@@ -37,22 +40,25 @@ impl Options {
             device: device.to_owned(),
             options: self.options.clone(),
             lifted: self.lifted,
+            passes: self.passes.clone(),
         }
     }
 
     /// The module that an input becomes.
     pub fn module(&self, bytes: &[u8]) -> Result<Module, Outcome> {
         let options = CompileOptions::default();
-        let module = spirula::compile(bytes, &options)?.into_module()?;
-        if !self.lifted {
-            return Ok(module);
+        let mut module = spirula::compile(bytes, &options)?.into_module()?;
+        if self.lifted {
+            let first = |all: Vec<Diagnostic>| {
+                let first = all.first().map(|d| d.message.clone());
+                Outcome::failed(format!("lifting: {}", first.unwrap_or_default()))
+            };
+            let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
+            module = spirula::compile(text.as_bytes(), &options)?.into_module()?;
         }
-        let first = |all: Vec<Diagnostic>| {
-            let first = all.first().map(|d| d.message.clone());
-            Outcome::failed(format!("lifting: {}", first.unwrap_or_default()))
-        };
-        let text = spirula_llvm::print(&spirula_llvm::lift(&module).map_err(first)?);
-        Ok(spirula::compile(text.as_bytes(), &options)?.into_module()?)
+        let mut settings = spirula_opt::Options::default();
+        optimise(&mut module, &self.passes, &mut settings).map_err(Outcome::failed)?;
+        Ok(module)
     }
 }
 
