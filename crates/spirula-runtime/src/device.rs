@@ -65,6 +65,20 @@ impl Device {
         }
     }
 
+    /// What [`Device::open`] would open by this name, without opening it.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn find(name: &str) -> Result<DeviceInfo, Error> {
+        match name {
+            #[cfg(feature = "vulkan")]
+            _ if name == "vulkan" || name.starts_with("vulkan:") => crate::vulkan::find(name),
+            _ => Ok(Device::open(name, &DeviceOptions::default())?
+                .info()
+                .clone()),
+        }
+    }
+
     /// A device over a driver.
     pub fn with_driver(driver: Box<dyn Driver>) -> Device {
         Device {

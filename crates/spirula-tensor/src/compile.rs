@@ -16,20 +16,21 @@ pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     passes.chain(form).chain(scheduled)
 }
 
-/// Fuses, schedules and lowers a function. `shown` is given the name of each stage and a function
+/// Fuses a function, schedules it for a kind of device and lowers it. `shown` is given the name of each stage and a function
 /// for the text of what it left.
 ///
 /// # Errors
 /// When something has no lowering; the message names it.
 pub fn compile(
     mut function: Function,
+    profile: schedule::Profile,
     shown: &mut dyn FnMut(&str, &dyn Fn() -> String),
 ) -> Result<Program, Diagnostic> {
     for pass in passes::PASSES {
         (pass.run)(&mut function);
         shown(pass.name, &|| print(&function));
     }
-    let mut dispatches = lower::dispatches(&function)?;
+    let mut dispatches = lower::dispatches(&function, profile)?;
     let all = |dispatches: &[schedule::Dispatch]| {
         let texts: Vec<String> = dispatches.iter().map(schedule::print).collect();
         texts.join("\n")

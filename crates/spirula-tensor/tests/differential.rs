@@ -8,6 +8,7 @@ use spirula_tensor::ir::{
     AxisKind, Combiner, Constant, Destination, Dim, Function, Node, Reduction, Shape, Sort,
     Structured, TensorType, Value, Yield,
 };
+use spirula_tensor::schedule::Profile;
 use spirula_tensor::{Builder, compile, evaluate};
 
 /// Most elements of a tensor.
@@ -329,9 +330,9 @@ fn arguments(shapes: &[Vec<u64>]) -> Vec<Constant> {
     shapes.iter().map(argument).collect()
 }
 
-fn run(function: Function, arguments: &[Constant]) -> Vec<Vec<u8>> {
+fn run(function: Function, profile: Profile, arguments: &[Constant]) -> Vec<Vec<u8>> {
     let text = spirula_tensor::print(&function);
-    let program = compile(function, &mut |_, _| {}).expect("the function compiles");
+    let program = compile(function, profile, &mut |_, _| {}).expect("the function compiles");
     spirula_kernel::check(&program).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let program = spirula_kernel::compile(&program).expect("the program compiles");
     let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
@@ -374,6 +375,9 @@ proptest! {
         let expected = evaluate(&function, arguments.clone(), 1 << 28).expect("the function has a meaning");
         let expected: Vec<Vec<u8>> = expected.into_iter().map(|c| c.bytes).collect();
         let text = spirula_tensor::print(&function);
-        prop_assert_eq!(run(function, &arguments), expected, "{}", text);
+        for profile in [Profile::CPU, Profile::GPU] {
+            let results = run(function.clone(), profile, &arguments);
+            prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);
+        }
     }
 }

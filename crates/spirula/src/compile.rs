@@ -9,6 +9,7 @@ use spirula_spirv::target::Target;
 use spirula_spirv::text;
 use spirula_stablehlo::mlir;
 use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate_for};
+use spirula_tensor::schedule::Profile;
 use std::fmt;
 
 /// How an input is compiled.
@@ -23,6 +24,8 @@ pub struct CompileOptions {
     /// Shapes of the first arguments of that function, which settle dimensions that the module
     /// leaves open.
     pub shapes: Vec<Vec<u64>>,
+    /// The kind of device that schedules of tensor programs are made for.
+    pub profile: Profile,
 }
 
 /// An input that was read, before it is compiled.
@@ -213,7 +216,7 @@ impl Input {
                     checks,
                 } = translate_for(&module, entry, &options.shapes).map_err(untranslated)?;
                 watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
-                let program = spirula_tensor::compile(function, watch);
+                let program = spirula_tensor::compile(function, options.profile, watch);
                 Ok(Kernels {
                     program: program.map_err(CompileError::translate)?,
                     tensors: Some(Tensors {

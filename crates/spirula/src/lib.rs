@@ -22,3 +22,4 @@ pub use compile::{
     read, stages,
 };
 pub use detect::{InputKind, detect};
+pub use spirula_tensor::schedule::Profile;

@@ -40,6 +40,12 @@ pub fn devices() -> Vec<DeviceInfo> {
     all.into_iter().map(|device| device.info).collect()
 }
 
+/// The device that a name means, without opening it.
+pub fn find(name: &str) -> Result<DeviceInfo, Error> {
+    let instance = Instance::shared()?;
+    Ok(Physical::named(&instance, name)?.info)
+}
+
 impl VulkanDriver {
     /// Opens a device by name: `vulkan`, `vulkan:` with a number or a part of its name.
     ///

@@ -30,4 +30,4 @@ mod queue;
 mod specialise;
 mod transfer;
 
-pub use driver::{VulkanDriver, devices};
+pub use driver::{VulkanDriver, devices, find};

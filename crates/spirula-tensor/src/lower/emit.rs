@@ -199,6 +199,19 @@ impl<'a> Emitter<'a> {
         values
     }
 
+    /// The value of a node in the type in which another of the same type is computed.
+    pub fn emit_as(&mut self, node: Node, ty: Scalar) -> Expr {
+        let whole = self.emit(&[node])[0];
+        match (self.narrow[node.index()], ty) {
+            (true, Scalar::I32) => self.values[node.index()].unwrap_or(whole),
+            (false, Scalar::I32) => {
+                let convert = Operator::convert(Op::SExt, Scalar::I64, Scalar::I32);
+                self.b.apply(convert, &[whole])
+            }
+            _ => whole,
+        }
+    }
+
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
     fn always(&self, roots: &[Node], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];

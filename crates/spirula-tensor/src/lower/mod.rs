@@ -11,7 +11,7 @@ mod placement;
 mod write;
 
 use crate::ir::{Block, Function, OpKind, Structured, Value};
-use crate::schedule::{self, Dispatch};
+use crate::schedule::{self, Dispatch, Profile};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ir::Program;
 use spirula_source::Diagnostic;
@@ -20,10 +20,16 @@ use spirula_source::Diagnostic;
 ///
 /// # Errors
 /// When a size is not known.
-pub fn dispatches(function: &Function) -> Result<Vec<Dispatch>, Diagnostic> {
+pub fn dispatches(function: &Function, profile: Profile) -> Result<Vec<Dispatch>, Diagnostic> {
     let is_host = placement::placement(function);
     let mut dispatches = Vec::new();
-    form(function, function.body(), &is_host, &mut dispatches)?;
+    form(
+        function,
+        function.body(),
+        &is_host,
+        profile,
+        &mut dispatches,
+    )?;
     Ok(dispatches)
 }
 
@@ -31,11 +37,12 @@ fn form(
     function: &Function,
     block: Block,
     is_host: &[bool],
+    profile: Profile,
     dispatches: &mut Vec<Dispatch>,
 ) -> Result<(), Diagnostic> {
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
-            form(function, inner, is_host, dispatches)?;
+            form(function, inner, is_host, profile, dispatches)?;
         }
         let OpKind::Structured(structured) = &op.kind else {
             continue;
@@ -44,7 +51,7 @@ fn form(
         let on_device = op.results.iter().any(|v| !is_host[v.index()]);
         if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
-            dispatches.push(schedule::form(&name, op, structured)?);
+            dispatches.push(schedule::form(&name, op, structured, profile)?);
         }
     }
     Ok(())

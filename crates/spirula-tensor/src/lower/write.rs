@@ -21,6 +21,21 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Writes what was put into a variable before in the place of the value.
+    pub fn write_held(&self, e: &mut Emitter<'_>, held: Var) {
+        e.when(self.inside, |e| {
+            let index = e.emit(&[self.at])[0];
+            let value = e.b.value(held);
+            let to = Element {
+                memory: self.memory,
+                ty: e.body.ty(self.value),
+                index,
+                volatile: false,
+            };
+            e.b.push(StmtKind::Write { to, value });
+        });
+    }
+
     pub fn write(&self, e: &mut Emitter<'_>) {
         e.when(self.inside, |e| {
             let emitted = e.emit(&[self.at, self.value]);

@@ -8,8 +8,6 @@ use super::{Dispatch, Run, Step, Strategy, nest};
 use crate::ir::{AxisKind, Node, NodeData, unflatten};
 use spirula_program::Op;
 
-/// Invocations of a workgroup where nothing else asks for another number.
-const INVOCATIONS: u64 = 64;
 /// Workgroups that every device can run in the second and third dimension.
 const WORKGROUPS: u64 = 65_535;
 
@@ -91,7 +89,7 @@ fn collapse(dispatch: &mut Dispatch) {
         .map(|at| dispatch.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
-    let across = INVOCATIONS.min(total.next_power_of_two());
+    let across = dispatch.profile.flat.min(total.next_power_of_two());
     let group = dispatch.add_loop(total.div_ceil(across), Run::Workgroup(0));
     let local = dispatch.add_loop(across, Run::Invocation(0));
     let (group_counter, local_counter) = (dispatch.counter(group), dispatch.counter(local));

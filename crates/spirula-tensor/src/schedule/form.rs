@@ -1,6 +1,6 @@
 //! Formation of dispatches: a loop for each axis.
 
-use super::{Dispatch, Run, Step, Strategy, nest};
+use super::{Dispatch, Profile, Run, Step, Strategy, nest};
 use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Node, NodeData, Op, Structured};
 use spirula_program::{Op as ScalarOp, Scalar};
 use spirula_source::{Diagnostic, Place};
@@ -9,7 +9,12 @@ use spirula_source::{Diagnostic, Place};
 ///
 /// # Errors
 /// When the size of an axis is not known, or when there are too many axes.
-pub fn form(name: &str, op: &Op, structured: &Structured) -> Result<Dispatch, Diagnostic> {
+pub fn form(
+    name: &str,
+    op: &Op,
+    structured: &Structured,
+    profile: Profile,
+) -> Result<Dispatch, Diagnostic> {
     if structured.axes.len() > AXES {
         let message = format!("index spaces of more than {AXES} axes are not supported");
         return Err(Diagnostic::error(op.place, message));
@@ -20,7 +25,8 @@ pub fn form(name: &str, op: &Op, structured: &Structured) -> Result<Dispatch, Di
         op: structured.clone(),
         results: op.results.clone(),
         place: op.place,
-        strategy: strategy(structured),
+        profile,
+        strategy: strategy(structured, &profile),
         loops: Vec::new(),
         points: Body::default(),
         indices: Vec::new(),
@@ -29,6 +35,7 @@ pub fn form(name: &str, op: &Op, structured: &Structured) -> Result<Dispatch, Di
         guards: Vec::new(),
         fold_guards: Vec::new(),
         staged: Vec::new(),
+        ahead: None,
         steps: Vec::new(),
     };
     let (mut parallel, mut folded) = (Vec::new(), Vec::new());
@@ -91,10 +98,8 @@ fn known(extent: Dim, place: Place) -> Result<u64, Diagnostic> {
 
 /// Folds longer than this are worth a workgroup.
 const LONG: u64 = 512;
-/// More points than this keep a device busy by themselves.
-const MANY: u64 = 4096;
 
-fn strategy(op: &Structured) -> Strategy {
+fn strategy(op: &Structured, profile: &Profile) -> Strategy {
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
         return Strategy::Serial;
     }
@@ -106,7 +111,7 @@ fn strategy(op: &Structured) -> Strategy {
     if super::tile::contraction(op).is_some() {
         return Strategy::Tiled;
     }
-    match length >= LONG && product(AxisKind::Parallel) <= MANY {
+    match length >= LONG && product(AxisKind::Parallel) <= profile.folds {
         true => Strategy::Cooperative,
         false => Strategy::Flat,
     }

@@ -14,12 +14,14 @@
 mod distribute;
 mod form;
 mod print;
+mod profile;
 mod promote;
 mod tile;
 
 pub(crate) use form::atomic;
 pub use form::form;
 pub use print::print;
+pub use profile::Profile;
 
 use crate::ir::{Body, Node, Structured, Value};
 use spirula_program::Scalar;
@@ -36,6 +38,8 @@ pub struct Dispatch {
     pub results: Vec<Value>,
     /// Where it was written.
     pub place: Place,
+    /// What it is scheduled for.
+    pub profile: Profile,
     /// How the space is run.
     pub strategy: Strategy,
     /// The loops, by the numbers of their counters.
@@ -54,6 +58,8 @@ pub struct Dispatch {
     pub fold_guards: Vec<Node>,
     /// What is kept in the workgroup's memory.
     pub staged: Vec<Staged>,
+    /// A loop that no step has: its counter is the round of [`Dispatch::step_loop`] that is fetched.
+    pub ahead: Option<u32>,
     /// What is done.
     pub steps: Vec<Step>,
 }
@@ -87,8 +93,10 @@ pub enum Run {
     Parallel,
     /// Each invocation, round after round.
     Sequential,
-    /// The same, written out.
+    /// Each invocation, written out, all rounds at once with accumulators of their own.
     Unrolled,
+    /// Each invocation, written out, round after round.
+    Repeated,
     /// The workgroups of a dimension.
     Workgroup(u8),
     /// The invocations of a workgroup in a dimension.
@@ -129,6 +137,15 @@ pub struct Staged {
     pub tiles: Vec<usize>,
 }
 
+/// Which round of a loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Round {
+    /// The first, before the loop.
+    First,
+    /// The one after this.
+    Next,
+}
+
 /// What a dispatch does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
@@ -144,6 +161,11 @@ pub enum Step {
     Store,
     /// Computes a tile into the workgroup's memory.
     Stage(usize),
+    /// Computes all tiles of a round of [`Dispatch::step_loop`] into registers: of the first, or of
+    /// the one after this, if there is one.
+    Fetch(Round),
+    /// Puts what was fetched into the workgroup's memory.
+    Commit,
     /// Waits for the workgroup.
     Barrier,
 }

@@ -13,7 +13,7 @@
 //! }
 //! ```
 
-use super::{Dispatch, Run, Step, Tile};
+use super::{Dispatch, Round, Run, Step, Tile};
 use crate::print::{Names, axes, lines, list};
 use std::fmt::Write;
 
@@ -73,6 +73,9 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::Combine(number) => writeln!(text, "combine over i{number}"),
             Step::Store => writeln!(text, "store"),
             Step::Stage(at) => writeln!(text, "stage s{at}"),
+            Step::Fetch(Round::First) => writeln!(text, "fetch first"),
+            Step::Fetch(Round::Next) => writeln!(text, "fetch next"),
+            Step::Commit => writeln!(text, "commit"),
             Step::Barrier => writeln!(text, "barrier"),
         };
     }
@@ -83,6 +86,7 @@ fn name(run: Run) -> String {
         Run::Parallel => "parallel".to_owned(),
         Run::Sequential => "for".to_owned(),
         Run::Unrolled => "unrolled".to_owned(),
+        Run::Repeated => "repeated".to_owned(),
         Run::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
         Run::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
     }

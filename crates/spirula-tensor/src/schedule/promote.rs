@@ -6,7 +6,7 @@
 //! guard.
 
 use super::tile::{axes_of, contraction};
-use super::{Dispatch, Staged, Step, Strategy};
+use super::{Dispatch, Round, Run, Staged, Step, Strategy};
 use crate::ir::{Affine, Node, NodeData};
 
 /// Promotes the factors of a tiled contraction.
@@ -32,8 +32,14 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         });
     }
     let steps = std::mem::take(&mut dispatch.steps);
-    let count = dispatch.staged.len();
-    dispatch.steps = insert(steps, outer, count);
+    let rounds = dispatch.loops[outer as usize].extent;
+    dispatch.steps = match dispatch.profile.prefetch && rounds > 1 {
+        true => {
+            dispatch.ahead = Some(dispatch.add_loop(rounds, Run::Sequential));
+            prefetch(steps, outer)
+        }
+        false => insert(steps, outer, dispatch.staged.len()),
+    };
     // Zeros outside of the operands make sums right without a guard.
     dispatch.fold_guards.clear();
 }
@@ -52,6 +58,25 @@ fn insert(steps: Vec<Step>, at: u32, count: usize) -> Vec<Step> {
         step => step,
     });
     each.collect()
+}
+
+/// The same with the next round's tiles on their way while this round's are used.
+fn prefetch(steps: Vec<Step>, at: u32) -> Vec<Step> {
+    let mut all = Vec::new();
+    for step in steps {
+        match step {
+            Step::For(number, inner) if number == at => {
+                all.push(Step::Fetch(Round::First));
+                let mut steps = vec![Step::Commit, Step::Barrier, Step::Fetch(Round::Next)];
+                steps.extend(inner);
+                steps.push(Step::Barrier);
+                all.push(Step::For(number, steps));
+            }
+            Step::For(number, inner) => all.push(Step::For(number, prefetch(inner, at))),
+            step => all.push(step),
+        }
+    }
+    all
 }
 
 /// The tiles with the one last along which a factor's elements lie next to each other.

@@ -93,9 +93,6 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     }
 }
 
-/// Invocations of a workgroup, whatever the size of the tile.
-const INVOCATIONS: u64 = 64;
-
 /// The size of a tile: invocations, and points of each.
 struct Split {
     invocations: u64,
@@ -107,48 +104,66 @@ impl Split {
         self.invocations * self.points
     }
 
-    /// For an axis of some size that so many invocations share.
-    fn of(extent: u64, invocations: u64) -> Split {
-        let points = match extent / invocations {
+    /// For an axis of some size that so many invocations share, with so many points at most.
+    fn of(extent: u64, invocations: u64, most: u64) -> Split {
+        let points: u64 = match extent / invocations {
             0 | 1 => 1,
             2..8 => 2,
-            _ => 4,
+            8..16 => 4,
+            _ => 8,
         };
         Split {
             invocations,
-            points,
+            points: points.min(most),
         }
+    }
+
+    fn tiles(&self, extent: u64) -> u64 {
+        extent.div_ceil(self.size())
     }
 }
 
 /// Rounds of the step of a tile: a divisor of the axis, so that no round is outside, where there is
 /// one.
-fn step_size(extent: u64) -> u64 {
-    let divides = |size: &u64| extent.is_multiple_of(*size);
-    [16, 8, 12, 10, 7, 9, 5, 6, 4]
-        .into_iter()
-        .find(divides)
-        .unwrap_or(8.min(extent))
+fn step_size(extent: u64, steps: &[u64]) -> u64 {
+    let divides = |size: &&u64| extent.is_multiple_of(**size);
+    let whole = steps.iter().find(divides).copied();
+    whole.unwrap_or(8.min(extent))
 }
 
 fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let total = |axes: &[usize]| axes.iter().map(|at| extents[*at]).product::<u64>();
     let (rows, columns) = (total(&contraction.rows), total(&contraction.columns));
+    let [most_across, invocations] = dispatch.profile.tile;
     let across = match (contraction.rows.is_empty(), contraction.columns.is_empty()) {
-        (true, _) => INVOCATIONS,
+        (true, _) => invocations,
         (_, true) => 1,
-        _ => columns.next_power_of_two().min(8),
+        _ => columns.next_power_of_two().min(most_across),
     };
-    let down = Split::of(rows, INVOCATIONS / across);
-    let across = Split::of(columns, across);
+    let batches: u64 =
+        extents.iter().product::<u64>() / (rows * columns * total(&contraction.steps));
+    let sizes = |points: u64| {
+        [
+            Split::of(rows, invocations / across, points),
+            Split::of(columns, across, points),
+        ]
+    };
+    let mut points = dispatch.profile.points;
+    let is_few = |[down, across]: [Split; 2]| {
+        batches * down.tiles(rows) * across.tiles(columns) < dispatch.profile.busy
+    };
+    while points > 1 && is_few(sizes(points)) {
+        points /= 2;
+    }
+    let [down, across] = sizes(points);
     dispatch.loops.clear();
     dispatch.points = Body::default();
     let batch = batch(dispatch, contraction, &extents);
     let rows = split(dispatch, &contraction.rows, &extents, &down);
     let columns = split(dispatch, &contraction.columns, &extents, &across);
     let others = other_folds(dispatch, contraction, &extents);
-    let [outer, inner] = split_steps(dispatch, &contraction.steps, &extents);
+    let (outer, inner) = split_steps(dispatch, &contraction.steps, &extents);
 
     let chosen = |at: usize| -> Vec<u32> {
         let split = [&rows, &columns].into_iter().flatten();
@@ -160,7 +175,7 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     }
     let over_tile: Vec<u32> = invocations.iter().chain(&points).copied().collect();
     let mut around = invocations;
-    around.push(inner);
+    around.extend(inner);
     around.extend(&points);
     dispatch.step_loop = Some(outer);
     let mut folds = others;
@@ -216,18 +231,30 @@ fn split(
     Some([outer, middle, inner])
 }
 
-/// Loops of the reduced axes: over tiles, over the places of one.
-fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> [u32; 2] {
+/// Loops of the reduced axes: over tiles, over the places of one, a few of which are written out.
+fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
     let total: u64 = axes.iter().map(|at| extents[*at]).product();
-    let size = step_size(total);
+    let size = step_size(total, dispatch.profile.steps);
     let outer = dispatch.add_loop(total.div_ceil(size), Run::Sequential);
-    let inner = dispatch.add_loop(size, Run::Sequential);
+    let most = dispatch.profile.unroll;
+    let unrolled = (1..=most)
+        .rev()
+        .find(|n| size.is_multiple_of(*n))
+        .unwrap_or(1);
+    let inner = dispatch.add_loop(size / unrolled, Run::Sequential);
+    let mut within = vec![inner];
+    let mut terms = vec![(inner, unrolled)];
+    if unrolled > 1 {
+        let pieces = dispatch.add_loop(unrolled, Run::Repeated);
+        within.push(pieces);
+        terms.push((pieces, 1));
+    }
     let base = scaled(dispatch, &[(outer, size)]);
-    let local = scaled(dispatch, &[(inner, 1)]);
+    let local = scaled(dispatch, &terms);
     let tile = tile_of(axes, extents, base, local, size);
     let guard = place(dispatch, tile);
     dispatch.fold_guards.extend(guard);
-    [outer, inner]
+    (outer, within)
 }
 
 fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) -> Tile {
@@ -289,7 +316,8 @@ fn cooperate(dispatch: &mut Dispatch) {
         .map(|at| dispatch.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
-    let invocations = if total >= 4096 { 128 } else { 64 };
+    let most = dispatch.profile.fold;
+    let invocations = if total >= 4096 { 2 * most } else { most };
     let rounds = dispatch.add_loop(total.div_ceil(invocations), Run::Sequential);
     let across = dispatch.add_loop(invocations, Run::Parallel);
     let flat = scaled(dispatch, &[(rounds, invocations), (across, 1)]);

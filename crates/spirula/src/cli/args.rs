@@ -1,6 +1,7 @@
 //! The command line.
 
 use super::passes::PrintAfter;
+use super::schedule::Schedule;
 use super::sizes::Sizes;
 use super::stages;
 use super::tuning::TuningParameter;
@@ -66,6 +67,10 @@ pub struct How {
     /// Target triple for LLVM IR instead of its own, such as spir64-unknown-unknown
     #[arg(long)]
     pub triple: Option<String>,
+    /// Kind of device that tensor programs are scheduled for; by default that of the device they run
+    /// on, or else a processor
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<Schedule>,
 }
 
 /// Arguments of `compile`.
@@ -368,6 +373,9 @@ pub struct Test {
     /// Lift modules to LLVM assembly and bring them back before they run
     #[arg(long)]
     pub lifted: bool,
+    /// Kind of device that tensor programs are scheduled for; by default that of the device
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<Schedule>,
 }
 
 /// Arguments of `test-worker`.
@@ -385,6 +393,9 @@ pub struct TestWorker {
     /// Lift modules to LLVM assembly and bring them back before they run
     #[arg(long)]
     pub lifted: bool,
+    /// Kind of device that tensor programs are scheduled for
+    #[arg(long)]
+    pub schedule: Option<Schedule>,
 }
 
 const RUN_HELP: &str = "\

@@ -5,6 +5,7 @@ pub mod failure;
 pub mod files;
 pub mod passes;
 pub mod progress;
+pub mod schedule;
 pub mod sizes;
 pub mod stages;
 pub mod tuning;

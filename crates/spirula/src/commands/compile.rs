@@ -3,6 +3,7 @@
 use crate::cli::args::{Compile, Emit, Form, How};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
+use crate::cli::schedule::Schedule;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula::{CompileOptions, Output};
 use spirula_program::Program;
@@ -98,6 +99,7 @@ pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
         triple: how.triple.clone(),
         function: entry.map(str::to_owned),
         shapes: Vec::new(),
+        profile: how.schedule.map(Schedule::profile).unwrap_or_default(),
     }
 }
 

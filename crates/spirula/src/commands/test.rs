@@ -2,8 +2,9 @@
 
 use crate::cli::args::{Test, TestWorker};
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, failure, files, schedule};
 use crate::test::{AllowList, Case, Options, Report, discover, run_all, session, spread, worker};
+use clap::ValueEnum;
 use spirula_runtime::{Device, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -89,6 +90,9 @@ fn options(args: &Test) -> Options {
         args.threads.to_string(),
     ];
     worker.extend(args.lifted.then(|| "--lifted".to_owned()));
+    if let Some(name) = args.schedule.and_then(|kind| kind.to_possible_value()) {
+        worker.extend(["--schedule".to_owned(), name.get_name().to_owned()]);
+    }
     Options {
         jobs: args.jobs.map_or(processors, usize::from),
         timeout: Duration::from_secs(args.timeout),
@@ -106,6 +110,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
         },
         lifted: args.lifted,
         passes: args.passes.clone(),
+        profile: schedule::profile(args.schedule, &args.device),
     };
     Ok(worker::serve(&options)?)
 }

@@ -3,8 +3,8 @@
 use super::Outcome;
 use crate::values::compare::{Tolerance, compare};
 use serde_json::{Map, Value};
-use spirula::CompileOptions;
 use spirula_opt::{Pipeline, optimise};
+use spirula::{CompileOptions, Profile};
 use spirula_runtime::data::{Array, Element, Number};
 use spirula_runtime::{Buffer, Device, DeviceOptions};
 use spirula_source::Diagnostic;
@@ -26,6 +26,8 @@ pub struct Options {
     pub lifted: bool,
     /// What modules are optimised by before they run.
     pub passes: Pipeline,
+    /// What tensor programs are scheduled for.
+    pub profile: Profile,
 }
 
 impl Options {
@@ -41,6 +43,7 @@ impl Options {
             options: self.options.clone(),
             lifted: self.lifted,
             passes: self.passes.clone(),
+            profile: self.profile,
         }
     }
 

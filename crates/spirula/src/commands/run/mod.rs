@@ -11,7 +11,7 @@ mod stages;
 
 use super::compile::options;
 use crate::cli::args::Run;
-use crate::cli::{Failure, Outcome, failure, files};
+use crate::cli::{Failure, Outcome, failure, files, schedule};
 use crate::values::{ArgSpec, ValueSpec};
 use spirula::{CompileOptions, Output};
 use spirula_runtime::data::read_npy;
@@ -24,6 +24,7 @@ pub fn run(args: &Run) -> Outcome {
     let input = stages.time("read file", || files::read(&args.from.path))?;
     let options = CompileOptions {
         shapes: shapes(&args.arg),
+        profile: schedule::profile(args.how.schedule, &args.device),
         ..options(&args.how, args.entry.as_deref())
     };
     let read = stages.time("read", || spirula::read(&input.bytes));

@@ -151,13 +151,13 @@ impl Suite for Folder {
                 let arguments = manifest.arguments()?;
                 let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
                 let shapes = arguments.iter().map(sizes).collect();
-                let (program, _) = compiled(&bytes, None, shapes)?;
+                let (program, _) = compiled(&bytes, None, shapes, session)?;
                 let values: Vec<Value> = arguments.into_iter().map(Tensor::into_value).collect();
                 manifest.check(call(&program, &values, session)?)
             }
             What::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
-                let (program, tensors) = compiled(section, Some(function), Vec::new())?;
+                let (program, tensors) = compiled(section, Some(function), Vec::new(), session)?;
                 check(&tensors.checks, &call(&program, &[], session)?)
             }
             What::Read => {
@@ -173,10 +173,12 @@ fn compiled(
     bytes: &[u8],
     function: Option<&str>,
     shapes: Vec<Vec<u64>>,
+    session: &session::Options,
 ) -> Result<(Program, Tensors), Outcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
         shapes,
+        profile: session.profile,
         ..CompileOptions::default()
     };
     let compiled = spirula::compile(bytes, &options)?;

@@ -1,13 +1,17 @@
 //! Dispatches to kernels.
 
+mod combine;
+mod staging;
+
 use super::emit::{Emitter, Source};
-use super::write::{Place, Writer};
+use super::write::Place;
 use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
 use crate::schedule::{Dispatch, Run, Step, Strategy};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Use, Var};
 use spirula_program::{Literal, Op, Operator, Scalar};
+use staging::Stage;
 
 /// A dispatch as a kernel of a program whose memory and scalars are given by value.
 pub(super) fn lower(
@@ -88,8 +92,8 @@ struct Lower<'a> {
     function: &'a Function,
     dispatch: &'a Dispatch,
     leaves: Vec<Leaf>,
-    /// Elements of tiles that each invocation writes.
-    stages: Vec<Vec<Place>>,
+    /// What each invocation writes of each tile.
+    stages: Vec<Stage>,
     /// The number of the invocation in its workgroup.
     local: Option<Node>,
     /// Loops whose counters have values, as bits.
@@ -120,10 +124,7 @@ impl Lower<'_> {
             self.e.sources.insert(value, Source::Memory(memory));
         }
         self.make_leaves();
-        for at in 0..self.dispatch.staged.len() {
-            let places = self.tile_places(at);
-            self.stages.push(places);
-        }
+        self.make_stages();
     }
 
     fn counter(&mut self, number: u32) -> Node {
@@ -133,20 +134,6 @@ impl Lower<'_> {
 
     fn tile_size(&self, tile: usize) -> i64 {
         self.dispatch.tiles[tile].size as i64
-    }
-
-    /// The value that stands for staged memory: numbered after those of the function.
-    fn staged_value(&self, at: usize) -> Value {
-        Value::new(self.function.value_count() + at)
-    }
-
-    /// Memory of the workgroup.
-    fn shared(&mut self, ty: Scalar, count: i64) -> Var {
-        use spirula_kernel::ir::Space;
-        let to = self.e.b.declare("tile", Type::Memory(Space::Shared), false);
-        let bytes = self.e.b.i64(count * ty.size() as i64);
-        self.e.b.push(StmtKind::Alloc { to, bytes });
-        to
     }
 
     /// Gives a counter the position in the launch as its value.
@@ -271,25 +258,6 @@ impl Lower<'_> {
         }
     }
 
-    /// Reads of the workgroup's memory in place of promoted nodes.
-    fn staged_reads(&self, template: &mut Body) -> Vec<Node> {
-        let mut reads = Vec::new();
-        for (at, staged) in self.dispatch.staged.iter().enumerate() {
-            let mut flat = Affine::default();
-            for tile in &staged.tiles {
-                let mut next = Affine::default();
-                next.add(&flat, self.tile_size(*tile));
-                let (points, tile) = (&self.dispatch.points, &self.dispatch.tiles[*tile]);
-                let local = template.import(points, &[tile.local], |_, _, _| None);
-                next.add(&Affine::of(template, local[0]), 1);
-                flat = next;
-            }
-            let flat = flat.node(template);
-            reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
-        }
-        reads
-    }
-
     /// Nodes of the operation at given indices along the axes, with positions in memory; what is
     /// staged as it is read, where that is given.
     fn scheduled(
@@ -362,7 +330,12 @@ impl Lower<'_> {
                 Step::Accumulate => self.accumulate(),
                 Step::Combine(number) => self.combine(*number),
                 Step::Store => self.store(),
-                Step::Stage(at) => self.stages[*at].iter().for_each(|p| p.write(&mut self.e)),
+                Step::Stage(at) => {
+                    let places = &self.stages[*at].places;
+                    places.iter().for_each(|p| p.write(&mut self.e));
+                }
+                Step::Fetch(round) => self.fetch(*round),
+                Step::Commit => self.commit(),
                 Step::Barrier => self.barrier(),
             }
         }
@@ -378,6 +351,9 @@ impl Lower<'_> {
     /// A loop: unrolled ones are in the leaves, distributed ones in the launch.
     fn repeat(&mut self, number: u32, inner: &[Step]) {
         let data = self.dispatch.loops[number as usize];
+        if data.run == Run::Repeated {
+            return self.write_out(number, data.extent, inner);
+        }
         if data.run != Run::Sequential || data.extent == 1 {
             return self.steps(inner);
         }
@@ -402,6 +378,19 @@ impl Lower<'_> {
         });
     }
 
+    /// The rounds of a loop, one after the other.
+    fn write_out(&mut self, number: u32, rounds: u64, inner: &[Step]) {
+        let node = self.counter(number);
+        let ty = self.e.computed_type(node);
+        for round in 0..rounds {
+            let mark = self.e.mark();
+            let value = self.e.b.literal(Literal::new(ty, round));
+            self.e.set(node, value);
+            self.steps(inner);
+            self.e.forget(mark);
+        }
+    }
+
     /// Emits what steps of a loop need and what does not change in it.
     fn hoist(&mut self, steps: &[Step]) {
         let mut roots = Vec::new();
@@ -421,7 +410,12 @@ impl Lower<'_> {
                     }
                 }
                 Step::Stage(at) => {
-                    for place in &self.stages[*at] {
+                    for place in &self.stages[*at].places {
+                        roots.extend([place.at, place.inside, place.value]);
+                    }
+                }
+                Step::Fetch(_) | Step::Commit => {
+                    for place in self.stages.iter().flat_map(|s| &s.places) {
                         roots.extend([place.at, place.inside, place.value]);
                     }
                 }
@@ -474,27 +468,6 @@ impl Lower<'_> {
         }
     }
 
-    /// What accumulators begin as where several invocations fold together: the first with what is
-    /// asked for, the others with the neutral element, where the operator has one.
-    fn first_only(&mut self, initial: Vec<Node>) -> Vec<Node> {
-        let mut first = 0;
-        let mut nodes = initial.clone();
-        for reduction in &self.dispatch.op.reductions {
-            if let Some(op) = reduction.combiner.operator() {
-                let ty = self.e.body.ty(initial[first]);
-                if let (Some(neutral), Some(local)) = (neutral(op, ty), self.local) {
-                    let body = &mut self.e.body;
-                    let zero = body.i64(0);
-                    let is_first = body.op(Op::Eq, &[local, zero]);
-                    let neutral = body.literal(neutral);
-                    nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
-                }
-            }
-            first += reduction.values.len();
-        }
-        nodes
-    }
-
     fn accumulate(&mut self) {
         let guard = self.leaves[0].fold_guard;
         let values: Vec<Node> = self.leaves.iter().flat_map(|l| l.values.clone()).collect();
@@ -521,50 +494,6 @@ impl Lower<'_> {
                 }
             }
         });
-    }
-
-    /// Folds the accumulators of all invocations in the workgroup's memory, half of them in each
-    /// round.
-    fn combine(&mut self, number: u32) {
-        let size = self.dispatch.loops[number as usize].extent as i64;
-        let vars = self.leaves[0].accumulators.clone();
-        let types = accumulator_types(&self.dispatch.op);
-        let memory: Vec<Var> = types.iter().map(|ty| self.shared(*ty, size)).collect();
-        let Some(local) = self.local else { return };
-        let zero = self.e.body.i64(0);
-        let mut distance = size;
-        while distance > 1 {
-            let above = match distance == size {
-                true => zero,
-                false => local,
-            };
-            let limit = self.e.body.i64(distance);
-            let is_in = self.e.body.op(Op::SLt, &[above, limit]);
-            let write = Writer::new(&types, &memory);
-            self.e.when(is_in, |e| write.all(e, local, &vars));
-            self.barrier();
-            distance /= 2;
-            let limit = self.e.body.i64(distance);
-            let is_in = self.e.body.op(Op::SLt, &[local, limit]);
-            let other = self.e.body.op(Op::Add, &[local, limit]);
-            let op = &self.dispatch.op;
-            self.e.when(is_in, |e| {
-                let read = write.read(e, other);
-                let mut first = 0;
-                for reduction in &op.reductions {
-                    let range = first..first + reduction.values.len();
-                    let own = vars[range.clone()].iter().map(|v| e.b.value(*v));
-                    let mut arguments: Vec<_> = own.collect();
-                    arguments.extend(&read[range.clone()]);
-                    let results = e.combine(&reduction.combiner, &arguments);
-                    for (var, value) in vars[range.clone()].iter().zip(results) {
-                        e.b.assign(*var, value);
-                    }
-                    first = range.end;
-                }
-            });
-            self.barrier();
-        }
     }
 
     fn store(&mut self) {
@@ -634,63 +563,6 @@ impl Lower<'_> {
             });
         }
         places
-    }
-
-    /// The elements of a tile that an invocation writes: every so-many-th.
-    fn tile_places(&mut self, at: usize) -> Vec<Place> {
-        let staged = &self.dispatch.staged[at];
-        let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
-        let total: i64 = sizes.iter().product();
-        let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
-        let memory = self.e.sources.get(&self.staged_value(at)).copied();
-        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
-            return Vec::new();
-        };
-        let mut places = Vec::new();
-        for round in 0..(total + across - 1) / across {
-            let mut element = Affine::of(&self.e.body, local);
-            element.constant += round * across;
-            let element = element.node(&mut self.e.body);
-            let limit = self.e.body.i64(total);
-            let is_in = self.e.body.op(Op::SLt, &[element, limit]);
-            places.push(Place {
-                value: self.tile_element(at, element, &sizes),
-                memory,
-                inside: is_in,
-                at: element,
-                combiner: None,
-            });
-        }
-        places
-    }
-
-    /// The value of an element of a tile, 0 outside of the space.
-    fn tile_element(&mut self, at: usize, element: Node, sizes: &[i64]) -> Node {
-        let dispatch = self.dispatch;
-        let staged = &dispatch.staged[at];
-        let points = &dispatch.points;
-        let body = &mut self.e.body;
-        let mut indices = body.import(points, &dispatch.indices, |_, _, _| None);
-        let position = crate::ir::unflatten(body, element, sizes);
-        let mut inside = Vec::new();
-        for (tile, local) in staged.tiles.iter().zip(position) {
-            let tile = &dispatch.tiles[*tile];
-            let base = body.import(points, &[tile.base], |_, _, _| None)[0];
-            let flat = body.op(Op::Add, &[base, local]);
-            let total = body.i64(tile.total());
-            inside.push(body.op(Op::SLt, &[flat, total]));
-            let position = crate::ir::unflatten(body, flat, &tile.extents);
-            for (axis, index) in tile.axes.iter().zip(position) {
-                indices[*axis] = index;
-            }
-        }
-        let mut body = std::mem::take(&mut self.e.body);
-        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
-        let inside = all(&mut body, &inside);
-        let zero = body.literal(Literal::new(staged.ty, 0));
-        let value = body.op(Op::Cond, &[inside, value, zero]);
-        self.e.body = body;
-        value
     }
 }
 

@@ -1,0 +1,181 @@
+//! Tiles in the workgroup's memory.
+//!
+//! Each invocation writes every so-many-th element of a tile: at once, or first into registers and,
+//! when the tile before is not needed any more, from there.
+
+use super::super::emit::{Emitter, Source};
+use super::super::write::Place;
+use super::{Lower, all};
+use crate::ir::{Affine, Body, Dim, Node, NodeData, Value, unflatten};
+use crate::schedule::Round;
+use spirula_kernel::ir::{Space, StmtKind, Type, Var};
+use spirula_program::{Literal, Op, Scalar};
+
+/// The elements of a tile that an invocation writes.
+pub(super) struct Stage {
+    pub places: Vec<Place>,
+    /// Registers for them, where they are fetched ahead.
+    held: Vec<Var>,
+}
+
+impl Lower<'_> {
+    /// The value that stands for staged memory: numbered after those of the function.
+    pub(super) fn staged_value(&self, at: usize) -> Value {
+        Value::new(self.function.value_count() + at)
+    }
+
+    /// Memory of the workgroup.
+    pub(super) fn shared(&mut self, ty: Scalar, count: i64) -> Var {
+        let to = self.e.b.declare("tile", Type::Memory(Space::Shared), false);
+        let bytes = self.e.b.i64(count * ty.size() as i64);
+        self.e.b.push(StmtKind::Alloc { to, bytes });
+        to
+    }
+
+    /// Reads of the workgroup's memory in place of promoted nodes.
+    pub(super) fn staged_reads(&self, template: &mut Body) -> Vec<Node> {
+        let mut reads = Vec::new();
+        for (at, staged) in self.dispatch.staged.iter().enumerate() {
+            let mut flat = Affine::default();
+            for tile in &staged.tiles {
+                let mut next = Affine::default();
+                next.add(&flat, self.tile_size(*tile));
+                let (points, tile) = (&self.dispatch.points, &self.dispatch.tiles[*tile]);
+                let local = template.import(points, &[tile.local], |_, _, _| None);
+                next.add(&Affine::of(template, local[0]), 1);
+                flat = next;
+            }
+            let flat = flat.node(template);
+            reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
+        }
+        reads
+    }
+
+    /// Finds out what each invocation writes of each tile.
+    pub(super) fn make_stages(&mut self) {
+        for (at, staged) in self.dispatch.staged.iter().enumerate() {
+            let places = self.tile_places(at);
+            let held = match self.dispatch.ahead {
+                Some(_) => {
+                    let b = &mut self.e.b;
+                    let each = places.iter();
+                    each.map(|_| b.declare("ahead", Type::Scalar(staged.ty), false))
+                        .collect()
+                }
+                None => Vec::new(),
+            };
+            self.stages.push(Stage { places, held });
+        }
+    }
+
+    /// Every so-many-th element of a tile.
+    fn tile_places(&mut self, at: usize) -> Vec<Place> {
+        let staged = &self.dispatch.staged[at];
+        let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
+        let total: i64 = sizes.iter().product();
+        let across: i64 = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
+        let memory = self.e.sources.get(&self.staged_value(at)).copied();
+        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
+            return Vec::new();
+        };
+        let mut places = Vec::new();
+        for round in 0..(total + across - 1) / across {
+            let mut element = Affine::of(&self.e.body, local);
+            element.constant += round * across;
+            let element = element.node(&mut self.e.body);
+            let limit = self.e.body.i64(total);
+            let is_in = self.e.body.op(Op::SLt, &[element, limit]);
+            places.push(Place {
+                value: self.tile_element(at, element, &sizes),
+                memory,
+                inside: is_in,
+                at: element,
+                combiner: None,
+            });
+        }
+        places
+    }
+
+    /// The value of an element of a tile, 0 outside of the space.
+    fn tile_element(&mut self, at: usize, element: Node, sizes: &[i64]) -> Node {
+        let dispatch = self.dispatch;
+        let staged = &dispatch.staged[at];
+        let points = &dispatch.points;
+        let round = |body: &mut Body, _: Node, data: &NodeData| match (data, dispatch.ahead) {
+            (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
+                let extent = dispatch.loops[ahead as usize].extent;
+                Some(body.counter(ahead, Dim::Static(extent)))
+            }
+            _ => None,
+        };
+        let body = &mut self.e.body;
+        let mut indices = body.import(points, &dispatch.indices, round);
+        let position = unflatten(body, element, sizes);
+        let mut inside = Vec::new();
+        for (tile, local) in staged.tiles.iter().zip(position) {
+            let tile = &dispatch.tiles[*tile];
+            let base = body.import(points, &[tile.base], round)[0];
+            let flat = body.op(Op::Add, &[base, local]);
+            let total = body.i64(tile.total());
+            inside.push(body.op(Op::SLt, &[flat, total]));
+            let position = unflatten(body, flat, &tile.extents);
+            for (axis, index) in tile.axes.iter().zip(position) {
+                indices[*axis] = index;
+            }
+        }
+        let mut body = std::mem::take(&mut self.e.body);
+        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
+        let inside = all(&mut body, &inside);
+        let zero = body.literal(Literal::new(staged.ty, 0));
+        let value = body.op(Op::Cond, &[inside, value, zero]);
+        self.e.body = body;
+        value
+    }
+
+    /// Reads the tiles of a round into registers, where there is such a round.
+    pub(super) fn fetch(&mut self, round: Round) {
+        let (Some(ahead), Some(current)) = (self.dispatch.ahead, self.dispatch.step_loop) else {
+            return;
+        };
+        let rounds = self.dispatch.loops[current as usize].extent as i64;
+        let (ahead, current) = (self.counter(ahead), self.counter(current));
+        let body = &mut self.e.body;
+        let number = match round {
+            Round::First => body.i64(0),
+            Round::Next => {
+                let one = body.i64(1);
+                body.op(Op::Add, &[current, one])
+            }
+        };
+        let limit = body.i64(rounds);
+        let exists = body.op(Op::SLt, &[number, limit]);
+        let stages = std::mem::take(&mut self.stages);
+        let fetch = |e: &mut Emitter<'_>| {
+            let ty = e.computed_type(ahead);
+            let value = e.emit_as(number, ty);
+            e.set(ahead, value);
+            for stage in &stages {
+                for (place, held) in stage.places.iter().zip(&stage.held) {
+                    e.when(place.inside, |e| {
+                        let value = e.emit(&[place.value])[0];
+                        e.b.assign(*held, value);
+                    });
+                }
+            }
+        };
+        // What was emitted for one round is not that of another.
+        self.e.scope(|e| e.when(exists, fetch));
+        self.stages = stages;
+    }
+
+    /// Writes what was fetched into the workgroup's memory.
+    pub(super) fn commit(&mut self) {
+        let stages = std::mem::take(&mut self.stages);
+        for stage in &stages {
+            for (place, held) in stage.places.iter().zip(&stage.held) {
+                place.write_held(&mut self.e, *held);
+            }
+        }
+        self.stages = stages;
+    }
+}

@@ -1,0 +1,60 @@
+//! What schedules are made for.
+
+/// Sizes that a kind of device does well with.
+///
+/// They were found by measurement; every device runs every schedule within Vulkan's minimum limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Invocations of a workgroup that runs a flat space.
+    pub flat: u64,
+    /// Invocations of a workgroup that folds together; a power of two.
+    pub fold: u64,
+    /// Most results of long folds that get a workgroup each.
+    pub folds: u64,
+    /// Invocations along the columns of a tile, and of a whole tile; powers of two.
+    pub tile: [u64; 2],
+    /// Most points of an invocation along each side of a tile.
+    pub points: u64,
+    /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
+    pub busy: u64,
+    /// Rounds along the fold of a tile, the best first.
+    pub steps: &'static [u64],
+    /// Most rounds along the fold of a tile that are written out.
+    pub unroll: u64,
+    /// Whether a tile is read into registers while the one before is computed with.
+    pub prefetch: bool,
+}
+
+impl Profile {
+    /// A few processors with vectors and caches.
+    pub const CPU: Profile = Profile {
+        flat: 64,
+        fold: 64,
+        folds: 4096,
+        tile: [8, 64],
+        points: 4,
+        busy: 1,
+        steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
+        unroll: 1,
+        prefetch: false,
+    };
+
+    /// Many processors that hide latencies by switching between subgroups.
+    pub const GPU: Profile = Profile {
+        flat: 256,
+        fold: 256,
+        folds: u64::MAX,
+        tile: [16, 256],
+        points: 8,
+        busy: 128,
+        steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
+        unroll: 4,
+        prefetch: true,
+    };
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Profile::CPU
+    }
+}
