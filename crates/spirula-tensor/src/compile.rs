@@ -27,7 +27,7 @@ pub fn compile(
     shown: &mut dyn FnMut(&str, &dyn Fn() -> String),
 ) -> Result<Program, Diagnostic> {
     for pass in passes::PASSES {
-        (pass.run)(&mut function);
+        (pass.run)(&mut function, &profile);
         shown(pass.name, &|| print(&function));
     }
     let mut dispatches = lower::dispatches(&function, profile)?;

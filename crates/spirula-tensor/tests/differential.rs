@@ -381,3 +381,68 @@ proptest! {
         }
     }
 }
+
+/// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
+/// that begins elsewhere than at its neutral element, and by a function of two accumulators.
+#[test]
+fn long_folds_are_split() {
+    let shape = [3, 20_011];
+    let mut b = Builder::new("main");
+    let x = b.parameter("x", TensorType::new(Scalar::I32, &shape), false);
+    let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    let seven = b.splat(Literal::i32(7), &[]);
+    let add = Combiner::of(Op::Add, Scalar::I32);
+    let sum = b.reduce(&[squares], &[seven], &[0, 1], add.clone())[0];
+    let sums = b.reduce(&[squares], &[seven], &[1], add)[0];
+    let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
+    let places = places(&mut b, &shape);
+    let [least, most] = [i32::MIN, i32::MAX].map(|n| b.splat(Literal::i32(n), &[]));
+    let largest = b.reduce(&[x, places], &[least, most], &[1], largest_first());
+    for value in [sum, twice, largest[0], largest[1]] {
+        b.result(value, false);
+    }
+    let function = b.finish();
+    let arguments = arguments(&[shape.to_vec()]);
+    let expected = evaluate(&function, arguments.clone(), 1 << 28).expect("it has a meaning");
+    let expected: Vec<Vec<u8>> = expected.into_iter().map(|c| c.bytes).collect();
+    for profile in [Profile::CPU, Profile::GPU] {
+        let mut stages = String::new();
+        let shown = &mut |name: &str, text: &dyn Fn() -> String| {
+            if name == "split" {
+                stages = text();
+            }
+        };
+        compile(function.clone(), profile, shown).expect("the function compiles");
+        assert!(
+            stages.matches("fold").count() > 6,
+            "nothing was split:\n{stages}"
+        );
+        assert_eq!(run(function.clone(), profile, &arguments), expected);
+    }
+}
+
+/// The number of each element within its row.
+fn places(b: &mut Builder, shape: &[u64]) -> Value {
+    let shape: Vec<Dim> = shape.iter().map(|n| Dim::Static(*n)).collect();
+    let mut op = Structured::parallel(&shape);
+    let point = op.point();
+    let place = op.body.convert(Op::SExt, Scalar::I32, point[1]);
+    op.give(place);
+    b.structured(op)[0]
+}
+
+/// The largest value and the first of its places.
+fn largest_first() -> Combiner {
+    let mut body = spirula_tensor::ir::Body::default();
+    let [a, i, b, j] = [0, 1, 2, 3].map(|n| body.argument(n, Scalar::I32));
+    let is_less = body.op(Op::SLt, &[a, b]);
+    let is_equal = body.op(Op::Eq, &[a, b]);
+    let is_later = body.op(Op::SLt, &[j, i]);
+    let is_tied = body.op(Op::LogAnd, &[is_equal, is_later]);
+    let take = body.op(Op::LogOr, &[is_less, is_tied]);
+    let results = vec![
+        body.op(Op::Cond, &[take, b, a]),
+        body.op(Op::Cond, &[take, j, i]),
+    ];
+    Combiner { body, results }
+}

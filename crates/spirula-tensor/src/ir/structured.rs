@@ -1,7 +1,7 @@
 //! Structured operations.
 
 use super::{Body, Dim, Node, Value};
-use spirula_program::{Op, Scalar};
+use spirula_program::{Literal, Op, Operator, Scalar};
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
 ///
@@ -82,6 +82,25 @@ impl Combiner {
         let (operator, operands) = self.body.applied(result)?;
         let arguments = operands.iter().map(|n| self.body.as_argument(*n));
         arguments.eq([Some(0), Some(1)]).then_some(operator.op)
+    }
+
+    /// The value that does not change others, where the function is an operator that has one.
+    pub fn neutral(&self, ty: Scalar) -> Option<Literal> {
+        let format = ty.format();
+        let sign = 1u64 << (ty.width() - 1);
+        let bits = match self.operator()? {
+            Op::FAdd => format?.sign_bit(),
+            Op::FMul => Operator::convert(Op::SToF, Scalar::I32, ty).eval(&[1]),
+            Op::FMax => format?.infinity() | format?.sign_bit(),
+            Op::FMin => format?.infinity(),
+            Op::Add | Op::Or | Op::Xor | Op::UMax | Op::LogOr => 0,
+            Op::Mul | Op::LogAnd => 1,
+            Op::And | Op::UMin => u64::MAX,
+            Op::SMax => sign,
+            Op::SMin => sign - 1,
+            _ => return None,
+        };
+        Some(Literal::new(ty, bits))
     }
 }
 

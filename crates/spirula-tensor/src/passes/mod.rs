@@ -3,9 +3,11 @@
 mod dce;
 mod fuse;
 mod sort;
+mod split;
 mod uses;
 
 use crate::ir::Function;
+use crate::schedule::Profile;
 
 /// A pass.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +17,7 @@ pub struct Pass {
     /// What it does, in a line.
     pub about: &'static str,
     /// Does it.
-    pub run: fn(&mut Function),
+    pub run: fn(&mut Function, &Profile),
 }
 
 /// All passes over functions, in the order of the pipeline.
@@ -23,16 +25,21 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "sort",
         about: "Makes structured operations of sorts",
-        run: sort::run,
+        run: |function, _| sort::run(function),
     },
     Pass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
-        run: fuse::run,
+        run: |function, _| fuse::run(function),
+    },
+    Pass {
+        name: "split",
+        about: "Folds long dimensions with few results in two rounds",
+        run: split::run,
     },
     Pass {
         name: "dce",
         about: "Removes operations and results that nothing uses",
-        run: dce::run,
+        run: |function, _| dce::run(function),
     },
 ];

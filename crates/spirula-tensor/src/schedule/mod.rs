@@ -22,6 +22,7 @@ pub(crate) use form::atomic;
 pub use form::form;
 pub use print::print;
 pub use profile::Profile;
+pub(crate) use tile::contraction;
 
 use crate::ir::{Body, Node, Structured, Value};
 use spirula_program::Scalar;

@@ -11,6 +11,8 @@ pub struct Profile {
     pub fold: u64,
     /// Most results of long folds that get a workgroup each.
     pub folds: u64,
+    /// Workgroups that the long folds of an operation are split for.
+    pub chunks: u64,
     /// Invocations along the columns of a tile, and of a whole tile; powers of two.
     pub tile: [u64; 2],
     /// Most points of an invocation along each side of a tile.
@@ -31,6 +33,7 @@ impl Profile {
         flat: 64,
         fold: 64,
         folds: 4096,
+        chunks: 16,
         tile: [8, 64],
         points: 4,
         busy: 1,
@@ -44,6 +47,7 @@ impl Profile {
         flat: 256,
         fold: 256,
         folds: u64::MAX,
+        chunks: 1024,
         tile: [16, 256],
         points: 8,
         busy: 128,

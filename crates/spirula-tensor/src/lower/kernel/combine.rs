@@ -1,7 +1,7 @@
 //! Folding together: the accumulators of a workgroup's invocations into one.
 
 use super::super::write::Writer;
-use super::{Lower, accumulator_types, neutral};
+use super::{Lower, accumulator_types};
 use crate::ir::Node;
 use spirula_kernel::ir::Var;
 use spirula_program::Op;
@@ -13,15 +13,13 @@ impl Lower<'_> {
         let mut first = 0;
         let mut nodes = initial.clone();
         for reduction in &self.dispatch.op.reductions {
-            if let Some(op) = reduction.combiner.operator() {
-                let ty = self.e.body.ty(initial[first]);
-                if let (Some(neutral), Some(local)) = (neutral(op, ty), self.local) {
-                    let body = &mut self.e.body;
-                    let zero = body.i64(0);
-                    let is_first = body.op(Op::Eq, &[local, zero]);
-                    let neutral = body.literal(neutral);
-                    nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
-                }
+            let neutral = reduction.combiner.neutral(self.e.body.ty(initial[first]));
+            if let (Some(neutral), Some(local)) = (neutral, self.local) {
+                let body = &mut self.e.body;
+                let zero = body.i64(0);
+                let is_first = body.op(Op::Eq, &[local, zero]);
+                let neutral = body.literal(neutral);
+                nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
             }
             first += reduction.values.len();
         }

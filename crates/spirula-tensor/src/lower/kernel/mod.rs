@@ -594,22 +594,3 @@ fn accumulator_types(op: &Structured) -> Vec<Scalar> {
     let values = op.reductions.iter().flat_map(|r| &r.values);
     values.map(|n| op.body.ty(*n)).collect()
 }
-
-/// The value that an operator does not change others with.
-fn neutral(op: Op, ty: Scalar) -> Option<Literal> {
-    let format = ty.format();
-    let sign = 1u64 << (ty.width() - 1);
-    let bits = match op {
-        Op::FAdd => format?.sign_bit(),
-        Op::FMul => Operator::convert(Op::SToF, Scalar::I32, ty).eval(&[1]),
-        Op::FMax => format?.infinity() | format?.sign_bit(),
-        Op::FMin => format?.infinity(),
-        Op::Add | Op::Or | Op::Xor | Op::UMax | Op::LogOr => 0,
-        Op::Mul | Op::LogAnd => 1,
-        Op::And | Op::UMin => u64::MAX,
-        Op::SMax => sign,
-        Op::SMin => sign - 1,
-        _ => return None,
-    };
-    Some(Literal::new(ty, bits))
-}
