@@ -134,8 +134,13 @@ pub struct Staged {
     /// Its type.
     pub ty: Scalar,
     /// The tiles that it depends on by their numbers, the one whose places lie next to each other in
-    /// memory last.
+    /// the device's memory last.
     pub tiles: Vec<usize>,
+    /// The same tiles in the order in which they are kept, the fastest last.
+    pub layout: Vec<usize>,
+    /// Elements that are left free behind each row of the fastest, so that invocations that write
+    /// one below the other meet different banks.
+    pub padding: u64,
 }
 
 /// Which round of a loop.

@@ -13,7 +13,7 @@
 //! }
 //! ```
 
-use super::{Dispatch, Round, Run, Step, Tile};
+use super::{Dispatch, Round, Run, Staged, Step, Tile};
 use crate::print::{Names, axes, lines, list};
 use std::fmt::Write;
 
@@ -46,14 +46,25 @@ pub fn print(dispatch: &Dispatch) -> String {
         let of = list(&tiles, |tile| list(&tile.axes, |axis| format!("d{axis}")));
         let _ = writeln!(
             text,
-            "  s{at}: workgroup {}[{sizes}] = {} at {of}",
+            "  s{at}: workgroup {}[{sizes}] = {} at {of}{}",
             staged.ty,
-            body.expression(staged.node)
+            body.expression(staged.node),
+            kept(dispatch, staged)
         );
     }
     steps(dispatch, &dispatch.steps, 1, &mut text);
     text.push_str("}\n");
     text
+}
+
+/// How a tile is kept, where that is not as it is read.
+fn kept(dispatch: &Dispatch, staged: &Staged) -> String {
+    if staged.layout == staged.tiles {
+        return String::new();
+    }
+    let axes = |at: &usize| list(&dispatch.tiles[*at].axes, |axis| format!("d{axis}"));
+    let order = list(&staged.layout, axes);
+    format!(", kept at {order}, rows {} apart", staged.padding)
 }
 
 fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {

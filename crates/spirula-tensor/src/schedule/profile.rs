@@ -17,6 +17,8 @@ pub struct Profile {
     pub tile: [u64; 2],
     /// Most points of an invocation along each side of a tile.
     pub points: u64,
+    /// Points that lie next to each other, where an invocation has so many; a power of two.
+    pub adjacent: u64,
     /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
     pub busy: u64,
     /// Rounds along the fold of a tile, the best first.
@@ -36,6 +38,7 @@ impl Profile {
         chunks: 16,
         tile: [8, 64],
         points: 4,
+        adjacent: 1,
         busy: 1,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
         unroll: 1,
@@ -50,8 +53,9 @@ impl Profile {
         chunks: 1024,
         tile: [16, 256],
         points: 8,
+        adjacent: 4,
         busy: 128,
-        steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
+        steps: &[8, 16, 12, 10, 7, 9, 5, 6, 4],
         unroll: 4,
         prefetch: true,
     };

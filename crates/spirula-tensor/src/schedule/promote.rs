@@ -5,7 +5,7 @@
 //! for each element of a tile. Places of a tile that are outside hold zeros, so that sums need no
 //! guard.
 
-use super::tile::{axes_of, contraction};
+use super::tile::{Contraction, axes_of, contraction};
 use super::{Dispatch, Round, Run, Staged, Step, Strategy};
 use crate::ir::{Affine, Node, NodeData};
 
@@ -25,10 +25,13 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         let depends = |at: &usize| dispatch.tiles[*at].axes.iter().any(|axis| axes[*axis]);
         let tiles = (0..dispatch.tiles.len()).filter(depends).collect();
         let tiles = fastest_last(dispatch, factor, tiles);
+        let (layout, padding) = layout(dispatch, &contraction, &tiles);
         dispatch.staged.push(Staged {
             node: factor,
             ty: dispatch.op.body.ty(factor),
             tiles,
+            layout,
+            padding,
         });
     }
     let steps = std::mem::take(&mut dispatch.steps);
@@ -42,6 +45,18 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     };
     // Zeros outside of the operands make sums right without a guard.
     dispatch.fold_guards.clear();
+}
+
+/// Keeps adjacent points next to each other, where invocations have such.
+fn layout(dispatch: &Dispatch, of: &Contraction, tiles: &[usize]) -> (Vec<usize>, u64) {
+    let mut layout = tiles.to_vec();
+    let adjacent = dispatch.profile.adjacent;
+    let is_points = |tile: &usize| dispatch.tiles[*tile].axes != of.steps;
+    if adjacent > 1 {
+        layout.sort_by_key(is_points);
+    }
+    let is_turned = layout != tiles;
+    (layout, if is_turned { adjacent } else { 0 })
 }
 
 /// Puts stages and barriers at the beginning and a barrier at the end of a loop.

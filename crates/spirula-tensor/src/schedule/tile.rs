@@ -123,6 +123,13 @@ impl Split {
     }
 }
 
+/// The loops of axes that are tiled as one.
+struct Loops {
+    tiles: u32,
+    invocations: u32,
+    points: Vec<u32>,
+}
+
 /// Rounds of the step of a tile: a divisor of the axis, so that no round is outside, where there is
 /// one.
 fn step_size(extent: u64, steps: &[u64]) -> u64 {
@@ -165,13 +172,11 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let others = other_folds(dispatch, contraction, &extents);
     let (outer, inner) = split_steps(dispatch, &contraction.steps, &extents);
 
-    let chosen = |at: usize| -> Vec<u32> {
-        let split = [&rows, &columns].into_iter().flatten();
-        split.map(|loops: &[u32; 3]| loops[at]).collect()
-    };
-    let (tiles, invocations, points) = (chosen(0), chosen(1), chosen(2));
-    for number in &points {
-        dispatch.loops[*number as usize].run = Run::Unrolled;
+    let (mut tiles, mut invocations, mut points) = (Vec::new(), Vec::new(), Vec::new());
+    for loops in [rows, columns].into_iter().flatten() {
+        tiles.push(loops.tiles);
+        invocations.push(loops.invocations);
+        points.extend(loops.points);
     }
     let over_tile: Vec<u32> = invocations.iter().chain(&points).copied().collect();
     let mut around = invocations;
@@ -209,26 +214,37 @@ fn batch(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) ->
 }
 
 /// Loops of parallel axes that are tiled as one: over tiles, over invocations, over an invocation's
-/// points, which lie as far apart as there are invocations.
-fn split(
-    dispatch: &mut Dispatch,
-    axes: &[usize],
-    extents: &[u64],
-    split: &Split,
-) -> Option<[u32; 3]> {
+/// groups of adjacent points, which lie as far apart as there are invocations, and over the points of
+/// a group.
+fn split(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64], split: &Split) -> Option<Loops> {
     if axes.is_empty() {
         return None;
     }
     let total: u64 = axes.iter().map(|at| extents[*at]).product();
     let outer = dispatch.add_loop(total.div_ceil(split.size()), Run::Parallel);
     let middle = dispatch.add_loop(split.invocations, Run::Parallel);
-    let inner = dispatch.add_loop(split.points, Run::Parallel);
+    let adjacent = match split.points.is_multiple_of(dispatch.profile.adjacent) {
+        true => dispatch.profile.adjacent,
+        false => 1,
+    };
+    let inner = dispatch.add_loop(split.points / adjacent, Run::Unrolled);
+    let mut points = vec![inner];
+    let mut terms = vec![(inner, split.invocations * adjacent), (middle, adjacent)];
+    if adjacent > 1 {
+        let group = dispatch.add_loop(adjacent, Run::Unrolled);
+        points.push(group);
+        terms.push((group, 1));
+    }
     let base = scaled(dispatch, &[(outer, split.size())]);
-    let local = scaled(dispatch, &[(inner, split.invocations), (middle, 1)]);
+    let local = scaled(dispatch, &terms);
     let tile = tile_of(axes, extents, base, local, split.size());
     let guard = place(dispatch, tile);
     dispatch.guards.extend(guard);
-    Some([outer, middle, inner])
+    Some(Loops {
+        tiles: outer,
+        invocations: middle,
+        points,
+    })
 }
 
 /// Loops of the reduced axes: over tiles, over the places of one, a few of which are written out.

@@ -117,8 +117,7 @@ impl Lower<'_> {
         }
         self.number_invocations();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
-            let sizes = staged.tiles.iter().map(|tile| self.tile_size(*tile));
-            let count: i64 = sizes.product();
+            let count = self.kept_size(staged);
             let memory = self.shared(staged.ty, count);
             let value = self.staged_value(at);
             self.e.sources.insert(value, Source::Memory(memory));

@@ -7,7 +7,7 @@ use super::super::emit::{Emitter, Source};
 use super::super::write::Place;
 use super::{Lower, all};
 use crate::ir::{Affine, Body, Dim, Node, NodeData, Value, unflatten};
-use crate::schedule::Round;
+use crate::schedule::{Round, Staged};
 use spirula_kernel::ir::{Space, StmtKind, Type, Var};
 use spirula_program::{Literal, Op, Scalar};
 
@@ -36,19 +36,41 @@ impl Lower<'_> {
     pub(super) fn staged_reads(&self, template: &mut Body) -> Vec<Node> {
         let mut reads = Vec::new();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
-            let mut flat = Affine::default();
-            for tile in &staged.tiles {
-                let mut next = Affine::default();
-                next.add(&flat, self.tile_size(*tile));
-                let (points, tile) = (&self.dispatch.points, &self.dispatch.tiles[*tile]);
-                let local = template.import(points, &[tile.local], |_, _, _| None);
-                next.add(&Affine::of(template, local[0]), 1);
-                flat = next;
-            }
-            let flat = flat.node(template);
+            let points = &self.dispatch.points;
+            let locals = staged.layout.iter().map(|tile| {
+                let local = self.dispatch.tiles[*tile].local;
+                template.import(points, &[local], |_, _, _| None)[0]
+            });
+            let locals: Vec<Node> = locals.collect();
+            let flat = self.kept_at(template, staged, &locals);
             reads.push(template.element(self.staged_value(at), staged.ty, &[flat]));
         }
         reads
+    }
+
+    /// Where an element is kept, from its places in the tiles in the order of the layout.
+    fn kept_at(&self, body: &mut Body, staged: &Staged, locals: &[Node]) -> Node {
+        let mut flat = Affine::default();
+        for (at, (tile, local)) in staged.layout.iter().zip(locals).enumerate() {
+            let mut next = Affine::default();
+            next.add(&flat, self.row(staged, at, *tile));
+            next.add(&Affine::of(body, *local), 1);
+            flat = next;
+        }
+        flat.node(body)
+    }
+
+    /// Elements from one place in a tile of a layout to the next in the tile before.
+    fn row(&self, staged: &Staged, at: usize, tile: usize) -> i64 {
+        let is_last = at + 1 == staged.layout.len();
+        let padding = if is_last { staged.padding as i64 } else { 0 };
+        self.tile_size(tile) + padding
+    }
+
+    /// Elements that what is staged takes.
+    pub(super) fn kept_size(&self, staged: &Staged) -> i64 {
+        let rows = staged.layout.iter().enumerate();
+        rows.map(|(at, tile)| self.row(staged, at, *tile)).product()
     }
 
     /// Finds out what each invocation writes of each tile.
@@ -85,11 +107,18 @@ impl Lower<'_> {
             let element = element.node(&mut self.e.body);
             let limit = self.e.body.i64(total);
             let is_in = self.e.body.op(Op::SLt, &[element, limit]);
+            let position = unflatten(&mut self.e.body, element, &sizes);
+            let by_tile = |tile: &usize| staged.tiles.iter().position(|t| t == tile);
+            let kept = staged.layout.iter().filter_map(by_tile);
+            let kept: Vec<Node> = kept.map(|at| position[at]).collect();
+            let mut body = std::mem::take(&mut self.e.body);
+            let to = self.kept_at(&mut body, staged, &kept);
+            self.e.body = body;
             places.push(Place {
-                value: self.tile_element(at, element, &sizes),
+                value: self.tile_element(at, &position),
                 memory,
                 inside: is_in,
-                at: element,
+                at: to,
                 combiner: None,
             });
         }
@@ -97,7 +126,7 @@ impl Lower<'_> {
     }
 
     /// The value of an element of a tile, 0 outside of the space.
-    fn tile_element(&mut self, at: usize, element: Node, sizes: &[i64]) -> Node {
+    fn tile_element(&mut self, at: usize, position: &[Node]) -> Node {
         let dispatch = self.dispatch;
         let staged = &dispatch.staged[at];
         let points = &dispatch.points;
@@ -110,12 +139,11 @@ impl Lower<'_> {
         };
         let body = &mut self.e.body;
         let mut indices = body.import(points, &dispatch.indices, round);
-        let position = unflatten(body, element, sizes);
         let mut inside = Vec::new();
         for (tile, local) in staged.tiles.iter().zip(position) {
             let tile = &dispatch.tiles[*tile];
             let base = body.import(points, &[tile.base], round)[0];
-            let flat = body.op(Op::Add, &[base, local]);
+            let flat = body.op(Op::Add, &[base, *local]);
             let total = body.i64(tile.total());
             inside.push(body.op(Op::SLt, &[flat, total]));
             let position = unflatten(body, flat, &tile.extents);
