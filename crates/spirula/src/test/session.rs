@@ -3,8 +3,8 @@
 use super::Outcome;
 use crate::values::compare::{Tolerance, compare};
 use serde_json::{Map, Value};
-use spirula_opt::{Pipeline, optimise};
 use spirula::{CompileOptions, Profile};
+use spirula_opt::{Pipeline, optimise};
 use spirula_runtime::data::{Array, Element, Number};
 use spirula_runtime::{Buffer, Device, DeviceOptions};
 use spirula_source::Diagnostic;
