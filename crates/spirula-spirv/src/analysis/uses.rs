@@ -13,46 +13,133 @@ pub struct Use {
     pub at: u16,
 }
 
+/// Def-use chains: for each id its definition and its uses, which are kept up by telling of each
+/// change.
+///
+/// The uses of an unedited module lie packed, those of each id side by side: six bytes for each use.
+/// What changes since is noted beside them ([`Edits`], made with the first change). Taking note of a
+/// change takes time in the instruction's operands, going through an id's uses in their number.
+#[derive(Clone, Debug)]
+pub struct DefUse {
+    words: IdWords,
+    definitions: IdMap<Option<Inst>>,
+    packed: Packed,
+    edits: Option<Box<Edits>>,
+}
+
+/// The uses when the chains were computed.
+#[derive(Clone, Debug)]
+struct Packed {
+    /// Begin of each id's uses; they end where those of the next id begin.
+    first: Vec<u32>,
+    insts: Vec<Inst>,
+    at: Vec<u16>,
+    /// Number of instructions that there were.
+    of: usize,
+}
+
+impl Packed {
+    /// Uses are counted, and then put where the count says: the module is walked twice, the definitions
+    /// are found on the way.
+    fn compute(module: &Module, words: &IdWords, definitions: &mut IdMap<Option<Inst>>) -> Packed {
+        // Ids that the module defines are below its bound; the last row ends the uses of the last id.
+        let mut first = vec![0u32; module.bound() as usize + 1];
+        for inst in module.all_insts() {
+            if let Some(id) = inst.result() {
+                definitions.get_mut(id).get_or_insert(inst.handle());
+            }
+            words.visit(inst, |_, id| {
+                if let Some(count) = first.get_mut(id.index()) {
+                    *count += 1;
+                }
+            });
+        }
+        let mut end = 0;
+        for count in &mut first {
+            end += *count;
+            *count = end;
+        }
+        let mut insts = vec![Inst::FIRST; end as usize];
+        let mut at = vec![0; end as usize];
+        for inst in module.all_insts() {
+            let handle = inst.handle();
+            words.visit(inst, |position, id| {
+                if let Some(slot) = first.get_mut(id.index()) {
+                    *slot -= 1;
+                    insts[*slot as usize] = handle;
+                    at[*slot as usize] = position as u16;
+                }
+            });
+        }
+        Packed {
+            first,
+            insts,
+            at,
+            of: module.inst_count(),
+        }
+    }
+
+    fn range(&self, id: Id) -> std::ops::Range<usize> {
+        match self.first.get(id.index()..id.index() + 2) {
+            Some(ends) => ends[0] as usize..ends[1] as usize,
+            None => 0..0,
+        }
+    }
+}
+
 const NONE: u32 = u32::MAX;
 
+/// Where the uses of an instruction are noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noted {
+    /// Among the packed ones.
+    Packed,
+    Nowhere,
+    /// Among the added ones, from this position on.
+    Added(u32),
+}
+
+/// A use that was added.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct Added {
     place: Use,
     id: Id,
     previous: u32,
     next: u32,
 }
 
-/// Def-use chains: for each id its definition and a linked list of its uses, which are kept up by
-/// telling of each change. Every operation takes time in the instruction's operands, or in the uses
-/// of the ids concerned.
+/// What changed of an id's uses.
+#[derive(Clone, Copy, Debug)]
+struct Uses {
+    /// Packed uses that are still gone through, and how many of them hold no more.
+    packed: u32,
+    gone: u32,
+    /// Number of the uses that were added, and the last of them.
+    added: u32,
+    last: u32,
+}
+
+/// What changed since the uses were packed: instructions whose packed uses hold no more, and for each
+/// id a linked list of the uses that were added.
 #[derive(Clone, Debug)]
-pub struct DefUse {
-    words: IdWords,
-    definitions: IdMap<Option<Inst>>,
-    /// Last use of each id in `nodes`.
-    last: IdMap<u32>,
-    count: IdMap<u32>,
-    nodes: Vec<Node>,
-    /// Begin and number of each instruction's uses in `nodes`.
-    of_inst: Vec<(u32, u32)>,
+struct Edits {
+    insts: Vec<Noted>,
+    ids: IdMap<Option<Uses>>,
+    added: Vec<Added>,
 }
 
 impl DefUse {
-    /// One pass over the module.
+    /// Two passes over the module.
     pub fn compute(module: &Module) -> Self {
-        let mut chains = DefUse {
-            words: IdWords::new(module),
-            definitions: IdMap::new(module.bound(), None),
-            last: IdMap::new(module.bound(), NONE),
-            count: IdMap::new(module.bound(), 0),
-            nodes: Vec::with_capacity(module.inst_count() * 2),
-            of_inst: vec![(0, 0); module.inst_count()],
-        };
-        for inst in module.all_insts() {
-            chains.add(inst);
+        let words = IdWords::new(module);
+        let mut definitions = IdMap::new(module.bound(), None);
+        let packed = Packed::compute(module, &words, &mut definitions);
+        DefUse {
+            words,
+            definitions,
+            packed,
+            edits: None,
         }
-        chains
     }
 
     /// Takes note of an instruction that was put into the module.
@@ -61,40 +148,29 @@ impl DefUse {
         if let Some(id) = inst.result() {
             self.definitions.get_mut(id).get_or_insert(handle);
         }
-        let first = self.nodes.len() as u32;
-        let DefUse {
-            words,
-            nodes,
-            last,
-            count,
-            ..
-        } = self;
-        words.visit(inst, |at, id| {
-            let own = nodes.len() as u32;
-            let previous = std::mem::replace(last.get_mut(id), own);
-            if previous != NONE {
-                nodes[previous as usize].next = own;
+        let (packed, edits) = (&self.packed, edits(&mut self.edits, &self.packed));
+        let first = edits.added.len() as u32;
+        self.words.visit(inst, |at, id| {
+            let own = edits.added.len() as u32;
+            let uses = uses(&mut edits.ids, packed, id);
+            let previous = std::mem::replace(&mut uses.last, own);
+            uses.added += 1;
+            if let Some(before) = edits.added.get_mut(previous as usize) {
+                before.next = own;
             }
-            *count.get_mut(id) += 1;
-            let place = Use {
-                inst: handle,
-                at: at as u16,
-            };
-            nodes.push(Node {
-                place,
+            let at = at as u16;
+            edits.added.push(Added {
+                place: Use { inst: handle, at },
                 id,
                 previous,
                 next: NONE,
             });
         });
-        let number = self.nodes.len() as u32 - first;
-        if handle.index() >= self.of_inst.len() {
-            self.of_inst.resize(handle.index() + 1, (0, 0));
-        }
-        self.of_inst[handle.index()] = (first, number);
+        *noted(&mut edits.insts, handle) = Noted::Added(first);
     }
 
-    /// Takes note that an instruction goes out of the module, or is about to change.
+    /// Takes note that an instruction goes out of the module, or is about to change: its words are
+    /// still those of which the chains know.
     pub fn remove(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         if let Some(id) = inst.result()
@@ -102,22 +178,21 @@ impl DefUse {
         {
             self.definitions.set(id, None);
         }
-        let row = self.of_inst.get_mut(handle.index());
-        let Some((first, number)) = row.map(std::mem::take) else {
-            return;
-        };
-        for at in first..first + number {
-            let Node {
-                id, previous, next, ..
-            } = self.nodes[at as usize];
-            match next {
-                NONE => self.last.set(id, previous),
-                next => self.nodes[next as usize].previous = previous,
+        let edits = edits(&mut self.edits, &self.packed);
+        let before = std::mem::replace(noted(&mut edits.insts, handle), Noted::Nowhere);
+        match before {
+            Noted::Nowhere => {}
+            Noted::Added(first) => edits.unlink(&self.packed, handle, first as usize),
+            Noted::Packed => {
+                let packed = &mut self.packed;
+                self.words.visit(inst, |_, id| {
+                    if !packed.range(id).is_empty() {
+                        uses(&mut edits.ids, packed, id).gone += 1;
+                    }
+                });
+                // Instructions that use an id twice are counted completely by now.
+                self.words.visit(inst, |_, id| edits.shorten(packed, id));
             }
-            if previous != NONE {
-                self.nodes[previous as usize].next = next;
-            }
-            *self.count.get_mut(id) -= 1;
         }
     }
 
@@ -128,17 +203,34 @@ impl DefUse {
 
     /// The uses of an id, the newest first.
     pub fn uses(&self, id: Id) -> impl Iterator<Item = Use> + '_ {
-        let mut at = self.last[id];
-        std::iter::from_fn(move || {
-            let node = self.nodes.get(at as usize)?;
-            at = node.previous;
-            Some(node.place)
-        })
+        let edits = self.edits.as_deref();
+        let changed = edits.and_then(|e| e.ids[id]);
+        let mut last = changed.map_or(NONE, |c| c.last);
+        let added = std::iter::from_fn(move || {
+            let use_ = edits?.added.get(last as usize)?;
+            last = use_.previous;
+            Some(use_.place)
+        });
+        let mut range = self.packed.range(id);
+        if let Some(changed) = changed {
+            range.end = range.start + changed.packed as usize;
+        }
+        let packed = range.map(|at| Use {
+            inst: self.packed.insts[at],
+            at: self.packed.at[at],
+        });
+        added.chain(packed.filter(move |place| {
+            edits.is_none_or(|e| e.insts[place.inst.index()] == Noted::Packed)
+        }))
     }
 
     /// The number of uses of an id, names and decorations included.
     pub fn count(&self, id: Id) -> u32 {
-        self.count[id]
+        let changed = self.edits.as_deref().and_then(|e| e.ids[id]);
+        match changed {
+            Some(uses) => uses.packed - uses.gone + uses.added,
+            None => self.packed.range(id).len() as u32,
+        }
     }
 
     /// Has every use of `old` use `new`, names and decorations left out.
@@ -158,9 +250,81 @@ impl DefUse {
     }
 }
 
+fn edits<'a>(edits: &'a mut Option<Box<Edits>>, packed: &Packed) -> &'a mut Edits {
+    edits.get_or_insert_with(|| {
+        Box::new(Edits {
+            insts: vec![Noted::Packed; packed.of],
+            ids: IdMap::new(packed.first.len() as u32, None),
+            added: Vec::new(),
+        })
+    })
+}
+
+fn noted(insts: &mut Vec<Noted>, inst: Inst) -> &mut Noted {
+    if inst.index() >= insts.len() {
+        insts.resize(inst.index() + 1, Noted::Nowhere);
+    }
+    &mut insts[inst.index()]
+}
+
+fn uses<'a>(ids: &'a mut IdMap<Option<Uses>>, packed: &Packed, id: Id) -> &'a mut Uses {
+    ids.get_mut(id).get_or_insert_with(|| Uses {
+        packed: packed.range(id).len() as u32,
+        gone: 0,
+        added: 0,
+        last: NONE,
+    })
+}
+
+impl Edits {
+    /// Takes the uses of an instruction, which begin at a position, out of their lists.
+    fn unlink(&mut self, packed: &Packed, inst: Inst, first: usize) {
+        for at in first..self.added.len() {
+            let Added {
+                place,
+                id,
+                previous,
+                next,
+            } = self.added[at];
+            if place.inst != inst {
+                break;
+            }
+            let uses = uses(&mut self.ids, packed, id);
+            uses.added -= 1;
+            match self.added.get_mut(next as usize) {
+                Some(next) => next.previous = previous,
+                None => uses.last = previous,
+            }
+            if let Some(before) = self.added.get_mut(previous as usize) {
+                before.next = next;
+            }
+        }
+    }
+
+    /// Drops the packed uses of an id that hold no more, once they are the greater part of them.
+    fn shorten(&mut self, packed: &mut Packed, id: Id) {
+        let range = packed.range(id);
+        let Some(uses) = self.ids.get_mut(id) else {
+            return;
+        };
+        if uses.gone * 2 <= uses.packed {
+            return;
+        }
+        let mut kept = range.start;
+        for at in range.start..range.start + uses.packed as usize {
+            if self.insts[packed.insts[at].index()] == Noted::Packed {
+                packed.insts[kept] = packed.insts[at];
+                packed.at[kept] = packed.at[at];
+                kept += 1;
+            }
+        }
+        (uses.packed, uses.gone) = ((kept - range.start) as u32, 0);
+    }
+}
+
 impl PartialEq for DefUse {
     fn eq(&self, other: &DefUse) -> bool {
-        let bound = self.last.len().max(other.last.len()) as u32;
+        let bound = self.bound().max(other.bound());
         let sorted = |chains: &DefUse, id| {
             let mut uses: Vec<Use> = chains.uses(id).collect();
             uses.sort_unstable();
@@ -172,9 +336,21 @@ impl PartialEq for DefUse {
     }
 }
 
+impl DefUse {
+    /// Above every id of which something is known.
+    fn bound(&self) -> u32 {
+        let edited = self.edits.as_ref().map_or(0, |e| e.ids.len());
+        self.packed
+            .first
+            .len()
+            .max(edited)
+            .max(self.definitions.len()) as u32
+    }
+}
+
 impl fmt::Display for DefUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for id in (1..self.last.len() as u32).filter_map(Id::new) {
+        for id in (1..self.bound()).filter_map(Id::new) {
             if self.definition(id).is_some() {
                 writeln!(f, "{id} ; uses: {}", self.count(id))?;
             }

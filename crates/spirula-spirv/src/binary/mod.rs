@@ -7,4 +7,6 @@ mod stream;
 mod words;
 
 pub use stream::{Header, RawInst, Stream};
+pub(crate) use stream::{first_word, split};
+pub(crate) use words::put_bytes;
 pub use words::{MAGIC, is_spirv, to_bytes, words};

@@ -105,20 +105,38 @@ impl<'a> Stream<'a> {
 impl<'a> Iterator for Stream<'a> {
     type Item = Result<RawInst<'a>, Diagnostic>;
 
+    #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let at = self.at;
         let first = *self.words.get(at)?;
-        let (length, op) = ((first >> 16) as usize, Op(first as u16));
+        let (length, op) = split(first);
         let Some(words) = self.words.get(at + 1..at + length) else {
             self.at = self.words.len();
-            let message = if length == 0 {
-                format!("{op} has a length of 0 words")
-            } else {
-                format!("{op} of {length} words goes beyond the end of the module")
-            };
-            return Some(Err(Diagnostic::error(Place::Word(at as u32), message)));
+            return Some(Err(beyond(at, length, op)));
         };
         self.at += length;
         Some(Ok(RawInst { op, words, at }))
     }
+}
+
+/// Length in words and opcode of an instruction, from its first word.
+#[inline]
+pub(crate) fn split(first: u32) -> (usize, Op) {
+    ((first >> 16) as usize, Op(first as u16))
+}
+
+/// The first word of an instruction with so many words behind it.
+#[inline]
+pub(crate) fn first_word(op: Op, words: usize) -> u32 {
+    (words as u32 + 1) << 16 | u32::from(op.0)
+}
+
+#[cold]
+fn beyond(at: usize, length: usize, op: Op) -> Diagnostic {
+    let message = if length == 0 {
+        format!("{op} has a length of 0 words")
+    } else {
+        format!("{op} of {length} words goes beyond the end of the module")
+    };
+    Diagnostic::error(Place::Word(at as u32), message)
 }

@@ -30,15 +30,27 @@ pub fn words(bytes: &[u8]) -> Result<Vec<u32>, Diagnostic> {
         );
     }
     let little = chunks[0] == MAGIC.to_le_bytes();
-    let word = if little {
-        u32::from_le_bytes
+    // One loop each, which the compiler makes a copy and a swap of bytes.
+    Ok(if little {
+        chunks.iter().map(|c| u32::from_le_bytes(*c)).collect()
     } else {
-        u32::from_be_bytes
-    };
-    Ok(chunks.iter().map(|c| word(*c)).collect())
+        chunks.iter().map(|c| u32::from_be_bytes(*c)).collect()
+    })
 }
 
 /// Words as little-endian bytes.
 pub fn to_bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    let mut bytes = Vec::with_capacity(4 * words.len());
+    put_bytes(words, &mut bytes);
+    bytes
+}
+
+/// Appends words as little-endian bytes.
+pub(crate) fn put_bytes(words: &[u32], bytes: &mut Vec<u8>) {
+    let begin = bytes.len();
+    bytes.resize(begin + 4 * words.len(), 0);
+    let (places, _) = bytes[begin..].as_chunks_mut::<4>();
+    for (place, word) in places.iter_mut().zip(words) {
+        *place = word.to_le_bytes();
+    }
 }

@@ -3,8 +3,9 @@
 use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
+use super::shape::Role;
 use super::types::{
-    Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
+    Category, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
 };
 use rustc_hash::FxHashMap;
 use std::fmt;
@@ -40,11 +41,15 @@ impl Op {
 
     /// Whether the instruction has a result; unknown instructions are taken to have none.
     pub fn result_form(self) -> ResultForm {
-        self.info().map_or(ResultForm::None, |info| info.result)
+        match self.shape().head() {
+            0 => ResultForm::None,
+            1 => ResultForm::Untyped,
+            _ => ResultForm::Typed,
+        }
     }
 
     /// Whether the instruction ends a basic block (specification, section 2.2.5).
-    pub fn is_terminator(self) -> bool {
+    pub const fn is_terminator(self) -> bool {
         matches!(
             self,
             Op::Branch
@@ -64,8 +69,7 @@ impl Op {
 
     /// Whether the instruction names or decorates ids: it goes when they go.
     pub fn is_about_ids(self) -> bool {
-        matches!(self, Op::Name | Op::MemberName)
-            || self.info().is_some_and(|i| i.class == Class::Annotation)
+        matches!(self, Op::Name | Op::MemberName) || self.shape().role == Role::Annotation
     }
 
     /// Whether the instruction only says where in a source text its followers come from.

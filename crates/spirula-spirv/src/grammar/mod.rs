@@ -13,6 +13,7 @@ mod effects;
 mod expect;
 mod generated;
 mod lookup;
+mod shape;
 mod types;
 
 pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
@@ -26,6 +27,7 @@ pub use generated::ext::{
 pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
 pub use lookup::instructions;
+pub(crate) use shape::{Rest, Role, Spots};
 pub(crate) use types::enumeration;
 pub use types::{
     Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, Operand,

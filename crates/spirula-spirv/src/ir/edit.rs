@@ -1,8 +1,9 @@
 //! The editing interface: the only way in which a module changes.
 
-use super::list::{Ends, List};
-use super::module::{BasicBlock, Block, Func, Function, Inst, Module, Node};
+use super::list::Ends;
+use super::module::{BasicBlock, Block, Func, Function, Inst, List, Module, Node};
 use crate::Id;
+use crate::binary::{first_word, split};
 use crate::grammar::Op;
 
 impl Module {
@@ -18,23 +19,33 @@ impl Module {
     /// # Panics
     /// When the words are 65,535 or more: no instruction is that long.
     pub fn create(&mut self, op: Op, words: &[u32]) -> Inst {
-        let start = self.words.len() as u32;
-        self.words.extend_from_slice(words);
-        assert!(
-            words.len() < 0xffff,
-            "{op} is longer than an instruction may be"
-        );
-        let length = words.len() as u16;
-        let inst = Inst(self.nodes.len() as u32);
+        let start = self.put(op, words);
+        self.create_at(start)
+    }
+
+    /// The instruction whose words begin at a place of the pool.
+    #[inline]
+    pub(super) fn create_at(&mut self, start: u32) -> Inst {
+        let inst = Inst::at(self.nodes.len());
         self.nodes.push(Node {
             start,
-            length,
-            op,
             list: None,
             previous: None,
             next: None,
         });
         inst
+    }
+
+    /// Puts an instruction's words into the pool, and says where.
+    fn put(&mut self, op: Op, words: &[u32]) -> u32 {
+        assert!(
+            words.len() < 0xffff,
+            "{op} is longer than an instruction may be"
+        );
+        let start = self.words.len() as u32;
+        self.words.push(first_word(op, words.len()));
+        self.words.extend_from_slice(words);
+        start
     }
 
     /// Puts a free instruction at the end of a list.
@@ -73,11 +84,11 @@ impl Module {
         let Some(list) = node.list else { return };
         match node.previous {
             Some(p) => self.nodes[p.index()].next = node.next,
-            None => self.lists[list.0 as usize].head = node.next,
+            None => self.lists[list.index()].head = node.next,
         }
         match node.next {
             Some(n) => self.nodes[n.index()].previous = node.previous,
-            None => self.lists[list.0 as usize].tail = node.previous,
+            None => self.lists[list.index()].tail = node.previous,
         }
         let node = &mut self.nodes[inst.index()];
         (node.list, node.previous, node.next) = (None, None, None);
@@ -85,9 +96,9 @@ impl Module {
 
     /// The operand words of an instruction, to change in place.
     pub fn words_mut(&mut self, inst: Inst) -> &mut [u32] {
-        let node = self.nodes[inst.index()];
-        let start = node.start as usize;
-        &mut self.words[start..start + usize::from(node.length)]
+        let start = self.nodes[inst.index()].start as usize;
+        let (length, _) = split(self.words[start]);
+        &mut self.words[start + 1..start + length]
     }
 
     /// Gives an instruction other words, of any number; it stays where it is.
@@ -95,15 +106,8 @@ impl Module {
     /// # Panics
     /// As [`Module::create`].
     pub fn replace_words(&mut self, inst: Inst, words: &[u32]) {
-        let op = self.nodes[inst.index()].op;
-        assert!(
-            words.len() < 0xffff,
-            "{op} is longer than an instruction may be"
-        );
-        let start = self.words.len() as u32;
-        self.words.extend_from_slice(words);
-        let node = &mut self.nodes[inst.index()];
-        (node.start, node.length) = (start, words.len() as u16);
+        let op = self.inst(inst).op();
+        self.nodes[inst.index()].start = self.put(op, words);
     }
 
     /// Gives an instruction another opcode and other words; it stays where it is.
@@ -117,9 +121,13 @@ impl Module {
 
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
     pub fn create_function(&mut self, def: Inst) -> Func {
-        let (lead, params, tail) = (self.create_list(), self.create_list(), self.create_list());
         let end = self.create(Op::FunctionEnd, &[]);
-        let func = Func(self.functions.len() as u32);
+        self.create_function_at(def, end)
+    }
+
+    pub(super) fn create_function_at(&mut self, def: Inst, end: Inst) -> Func {
+        let (lead, params, tail) = (self.create_list(), self.create_list(), self.create_list());
+        let func = Func::at(self.functions.len());
         self.functions.push(Function {
             lead,
             def,
@@ -146,7 +154,7 @@ impl Module {
 
     pub(super) fn create_block_at(&mut self, func: Func, label: Inst) -> Block {
         let (lead, body) = (self.create_list(), self.create_list());
-        let block = Block(self.blocks.len() as u32);
+        let block = Block::at(self.blocks.len());
         self.blocks.push(BasicBlock {
             func,
             lead,
@@ -159,7 +167,7 @@ impl Module {
 
     pub(super) fn create_list(&mut self) -> List {
         self.lists.push(Ends::default());
-        List(self.lists.len() as u32 - 1)
+        List::at(self.lists.len() - 1)
     }
 
     fn link(&mut self, list: List, previous: Option<Inst>, inst: Inst, next: Option<Inst>) {
@@ -169,11 +177,11 @@ impl Module {
         );
         match previous {
             Some(p) => self.nodes[p.index()].next = Some(inst),
-            None => self.lists[list.0 as usize].head = Some(inst),
+            None => self.lists[list.index()].head = Some(inst),
         }
         match next {
             Some(n) => self.nodes[n.index()].previous = Some(inst),
-            None => self.lists[list.0 as usize].tail = Some(inst),
+            None => self.lists[list.index()].tail = Some(inst),
         }
         let node = &mut self.nodes[inst.index()];
         (node.list, node.previous, node.next) = (Some(list), previous, next);

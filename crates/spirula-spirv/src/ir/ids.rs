@@ -1,100 +1,12 @@
 //! Which words of an instruction are ids.
 //!
-//! [`IdWords`] answers by a table that is made once from the grammar: for most opcodes a mask of the
-//! first words and whether the rest are ids too; only what has strings, masks with parameters or
-//! extended instructions is split operand by operand.
+//! [`IdWords`] answers by the grammar's table of shapes: for most opcodes a mask of the first words
+//! and whether the rest are ids too; only what has strings before ids, or extended instructions
+//! with literals, is split operand by operand.
 
 use super::{InstRef, Module, Section};
 use crate::Id;
-use crate::grammar::{Category, ExtInstSet, Kind, Op, Operand, Operands, Quantifier, ResultForm};
-use crate::grammar::{Instruction, instructions};
-use std::sync::OnceLock;
-
-/// What follows an instruction's first words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
-    /// No id.
-    None,
-    /// Ids only.
-    Ids,
-    /// Literals and labels by turns.
-    Switch,
-    /// A number of an extended instruction and its operands.
-    Ext,
-    /// Anything: split by the grammar.
-    Any,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    /// Bit n: word n is an id that is used.
-    mask: u32,
-    /// Number of words that the mask is about.
-    fixed: u8,
-    rest: Rest,
-}
-
-impl Shape {
-    fn of(row: &Instruction) -> Shape {
-        let (mut mask, mut fixed) = (0, 0);
-        let mut operands = row.operands;
-        while let [first, rest @ ..] = operands {
-            if first.quantifier != Quantifier::One || !is_one_word(first.kind) || fixed == 31 {
-                break;
-            }
-            if first.kind.info().category == Category::Id && first.kind != Kind::IdResult {
-                mask |= 1 << fixed;
-            }
-            fixed += 1;
-            operands = rest;
-        }
-        Shape {
-            mask,
-            fixed,
-            rest: Rest::of(operands),
-        }
-    }
-}
-
-impl Rest {
-    fn of(operands: &[Operand]) -> Rest {
-        let only = |allowed: &dyn Fn(Kind) -> bool| operands.iter().all(|o| allowed(o.kind));
-        let literal = |k| matches!(k, Kind::LiteralInteger | Kind::LiteralString);
-        match operands {
-            [one] if one.kind == Kind::PairLiteralIntegerIdRef => Rest::Switch,
-            [first, ..] if first.kind == Kind::LiteralExtInstInteger => Rest::Ext,
-            [one] if one.kind == Kind::LiteralContextDependentNumber => Rest::None,
-            _ if only(&literal) => Rest::None,
-            _ if only(&|k| {
-                k.info().category == Category::Id && k != Kind::IdResult
-                    || k == Kind::PairIdRefIdRef
-            }) =>
-            {
-                Rest::Ids
-            }
-            _ => Rest::Any,
-        }
-    }
-}
-
-/// Whether an operand of this kind is one word and brings no others.
-pub(super) fn is_one_word(kind: Kind) -> bool {
-    let info = kind.info();
-    match info.category {
-        Category::Id => true,
-        Category::ValueEnum | Category::BitEnum => {
-            info.enumerants.iter().all(|e| e.parameters.is_empty())
-        }
-        Category::Literal => kind == Kind::LiteralInteger,
-        Category::Composite => false,
-    }
-}
-
-fn shape(op: Op) -> Option<Shape> {
-    static SHAPES: OnceLock<Vec<Shape>> = OnceLock::new();
-    let shapes = SHAPES.get_or_init(|| instructions().iter().map(Shape::of).collect());
-    shapes.get(op.row()?).copied()
-}
+use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, ResultForm};
 
 /// Finds the ids in a module's instructions. Made anew when the module's imports or the types of
 /// selectors have changed.
@@ -177,57 +89,66 @@ impl IdWords {
     /// Visits the position among [`InstRef::words`] of each id that the instruction uses: all but
     /// its result. Of an instruction that the tables do not know, every word that could be an id of
     /// the module when the imports were read.
+    #[inline]
     pub fn visit(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
-        let words = inst.words();
+        let (words, shape) = (inst.words(), inst.op().shape());
+        let Some(spots) = shape.spots(words) else {
+            return self.visit_split(inst, &mut visit);
+        };
+        let mut bits = spots.bits & !shape.result_bit();
+        while bits != 0 {
+            let at = bits.trailing_zeros() as usize;
+            if let Some(id) = words.get(at).copied().and_then(Id::new) {
+                visit(at, id);
+            }
+            bits &= bits - 1;
+        }
+        for (at, word) in words.iter().enumerate().skip(spots.from) {
+            if let Some(id) = Id::new(*word) {
+                visit(at, id);
+            }
+        }
+    }
+
+    /// The same for what the shape alone does not tell.
+    fn visit_split(&self, inst: InstRef<'_>, visit: &mut dyn FnMut(usize, Id)) {
+        let (words, shape) = (inst.words(), inst.op().shape());
         let mut id = |at: usize| {
             if let Some(id) = words.get(at).copied().and_then(Id::new) {
                 visit(at, id);
             }
         };
-        let Some(shape) = shape(inst.op()) else {
-            return self.possible(inst, 0, id);
-        };
-        let fixed = usize::from(shape.fixed);
-        if shape.rest != Rest::Any || words.len() <= fixed {
-            let mut mask = shape.mask;
-            while mask != 0 {
-                id(mask.trailing_zeros() as usize);
-                mask &= mask - 1;
-            }
-        }
         match shape.rest {
-            Rest::None => {}
-            Rest::Ids => (fixed..words.len()).for_each(id),
+            _ if inst.op().row().is_none() => self.possible(inst, 0, id),
             Rest::Switch => {
                 let step = self.switch_literal_words(inst) + 1;
-                (fixed + step - 1..words.len()).step_by(step).for_each(id);
+                (0..2.min(words.len())).for_each(&mut id);
+                (1 + step..words.len()).step_by(step).for_each(id);
             }
             Rest::Ext => {
                 let set = self.set(inst);
                 let row = set.and_then(|s| s.instruction(*words.get(3)?));
                 match row {
-                    Some(row) if row.operands.iter().any(|o| o.kind != Kind::IdRef) => {
-                        self.split(inst, set, fixed + 1, id);
+                    Some(row) if !has_ids_only(row) => self.split(inst, set, id),
+                    _ => {
+                        [0, 2].into_iter().for_each(&mut id);
+                        (4..words.len()).for_each(id);
                     }
-                    _ => (fixed + 1..words.len()).for_each(id),
                 }
             }
-            Rest::Any if words.len() > fixed => self.split(inst, None, 0, id),
-            Rest::Any => {}
+            _ => self.split(inst, None, id),
         }
     }
 
     /// Whether it is certain which words are ids: the tables know the opcode, and the values that
     /// bring operands of their own.
     pub fn is_certain(&self, inst: InstRef<'_>) -> bool {
-        match shape(inst.op()) {
-            None => false,
-            Some(shape) if shape.rest == Rest::Any => {
-                inst.words().len() <= usize::from(shape.fixed)
-                    || Operands::new(inst.op(), inst.words()).all(|o| o.is_ok())
-            }
-            Some(_) => true,
-        }
+        let op = inst.op();
+        let by_shape = matches!(op.shape().rest, Rest::Switch | Rest::Ext);
+        op.row().is_some()
+            && (by_shape
+                || op.shape().spots(inst.words()).is_some()
+                || Operands::new(op, inst.words()).all(|o| o.is_ok()))
     }
 
     /// Gives each id that an instruction uses the name that `map` has for it.
@@ -259,21 +180,24 @@ impl IdWords {
         &self,
         inst: InstRef<'_>,
         set: Option<&'static ExtInstSet>,
-        from: usize,
         mut id: impl FnMut(usize),
     ) {
         let mut end = 0;
         for operand in Operands::new(inst.op(), inst.words()).with_ext(set) {
             let Ok(operand) = operand else {
                 // What follows a value that the tables do not know may be ids.
-                return self.possible(inst, end.max(from), id);
+                return self.possible(inst, end, id);
             };
             end = operand.at + operand.words.len();
             let kind = operand.kind;
-            if operand.at >= from && kind.info().category == Category::Id && kind != Kind::IdResult
-            {
+            if kind.info().category == Category::Id && kind != Kind::IdResult {
                 id(operand.at);
             }
         }
     }
+}
+
+/// Whether all operands of an extended instruction are ids.
+pub(super) fn has_ids_only(row: &ExtInst) -> bool {
+    row.operands.iter().all(|o| o.kind == Kind::IdRef)
 }

@@ -2,7 +2,7 @@
 
 use super::module::Inst;
 use crate::Id;
-use crate::grammar::{Op, Operands, ParsedOperand, ResultForm, literal_string};
+use crate::grammar::{Op, Operands, ParsedOperand, literal_string};
 use spirula_source::Place;
 
 /// An instruction of a module, borrowed.
@@ -10,8 +10,9 @@ use spirula_source::Place;
 pub struct InstRef<'a> {
     pub(super) handle: Inst,
     pub(super) op: Op,
+    /// Position of its first word in the module that was read; `u32::MAX` where it has none.
+    pub(super) at: u32,
     pub(super) words: &'a [u32],
-    pub(super) place: Place,
 }
 
 impl<'a> InstRef<'a> {
@@ -32,34 +33,32 @@ impl<'a> InstRef<'a> {
 
     /// Where it stood in the module that was read; unknown for instructions made since.
     pub fn place(self) -> Place {
-        self.place
+        match self.at {
+            u32::MAX => Place::Unknown,
+            at => Place::Word(at),
+        }
     }
 
     /// Result type.
+    #[inline]
     pub fn result_type(self) -> Option<Id> {
-        match self.op.result_form() {
-            ResultForm::Typed => self.words.first().copied().and_then(Id::new),
+        match self.op.shape().result() {
+            Some(1) => self.words.first().copied().and_then(Id::new),
             _ => None,
         }
     }
 
     /// Result id.
+    #[inline]
     pub fn result(self) -> Option<Id> {
-        match self.op.result_form() {
-            ResultForm::Typed => self.words.get(1).copied().and_then(Id::new),
-            ResultForm::Untyped => self.words.first().copied().and_then(Id::new),
-            ResultForm::None => None,
-        }
+        let at = self.op.shape().result()?;
+        self.words.get(at).copied().and_then(Id::new)
     }
 
     /// The words behind result type and result id.
+    #[inline]
     pub fn operands(self) -> &'a [u32] {
-        let skip = match self.op.result_form() {
-            ResultForm::Typed => 2,
-            ResultForm::Untyped => 1,
-            ResultForm::None => 0,
-        };
-        self.words.get(skip..).unwrap_or(&[])
+        self.words.get(self.op.shape().head()..).unwrap_or(&[])
     }
 
     /// Word `n` of the operands, which the grammar demands.

@@ -1,11 +1,7 @@
 //! Linked lists of instructions within a module's arena.
 
 use super::InstRef;
-use super::module::{Inst, Module};
-
-/// A list of instructions: a section, a function's parameters, a block's body.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct List(pub(super) u32);
+use super::module::{Inst, List, Module};
 
 /// First and last instruction of a list.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +32,7 @@ impl<'a> Insts<'a> {
 impl<'a> Iterator for Insts<'a> {
     type Item = InstRef<'a>;
 
+    #[inline]
     fn next(&mut self) -> Option<InstRef<'a>> {
         let inst = self.front?;
         if self.back == Some(inst) {

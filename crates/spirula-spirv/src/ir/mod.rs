@@ -1,9 +1,11 @@
 //! The module IR: a module's instructions in their logical order, ready to be analysed and edited.
 //!
-//! Data lies flat. All operand words stand in one pool; an instruction is an opcode and a range of
-//! the pool; sections, parameters and block bodies are doubly linked lists of instructions. Reading
-//! a module copies its words once and allocates nothing per instruction; inserting, deleting and
-//! moving instructions takes constant time and leaves every handle valid.
+//! Data lies flat. All words stand in one pool; an instruction is a place in the pool, where its first
+//! word says its opcode and length; sections, parameters and block bodies are doubly linked lists of
+//! instructions. Reading a module takes its words as the pool and 16 bytes for each instruction, and
+//! allocates nothing per instruction; inserting, deleting and moving instructions takes constant time
+//! and leaves every handle valid. Writing copies as long runs as stand in the pool as they do in the
+//! module: one, where nothing was edited.
 //!
 //! Invariants, held by the reader and the editing interface:
 //! - every instruction that the grammar knows has the operands that the grammar demands, with ids
@@ -28,10 +30,10 @@ mod loops;
 mod module;
 mod order;
 mod read;
-mod simple;
 mod structured;
 mod switch;
 mod unreachable;
+mod walk;
 mod write;
 
 pub use blocks::EditError;
@@ -40,6 +42,6 @@ pub use erase::Erased;
 pub use ids::IdWords;
 pub use inst::InstRef;
 pub(crate) use labels::Labels;
-pub use list::{Insts, List};
-pub use module::{BasicBlock, Block, Func, Function, Inst, Module, Section};
+pub use list::Insts;
+pub use module::{BasicBlock, Block, Func, Function, Inst, List, Module, Section};
 pub use switch::switch_cases;

@@ -1,21 +1,35 @@
 //! The module and its parts.
 
 use super::InstRef;
-use super::list::{Ends, Insts, List};
+use super::list::{Ends, Insts};
+use super::walk::Walk;
 use crate::Id;
-use crate::grammar::{Op, Version};
-use spirula_source::Place;
+use crate::binary::split;
+use crate::grammar::{Op, Role, Version};
+use std::fmt;
+use std::num::NonZeroU32;
 
 macro_rules! handle {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub struct $name(pub(super) u32);
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(NonZeroU32);
 
         impl $name {
+            pub(super) fn at(index: usize) -> Self {
+                $name(NonZeroU32::MIN.saturating_add(index as u32))
+            }
+
             /// Position in tables keyed by this kind of handle.
+            #[inline]
             pub fn index(self) -> usize {
-                self.0 as usize
+                self.0.get() as usize - 1
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.index())
             }
         }
     };
@@ -33,6 +47,15 @@ handle!(
     /// A function of a module.
     Func
 );
+handle!(
+    /// A list of instructions: a section, a function's parameters, a block's body.
+    List
+);
+
+impl Inst {
+    /// The first instruction that a module has: what tables are filled with before they are right.
+    pub(crate) const FIRST: Inst = Inst(NonZeroU32::MIN);
+}
 
 /// The module's sections outside of functions, in the order of the specification (section 2.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -92,30 +115,22 @@ impl Section {
             Op::String | Op::Source | Op::SourceContinued | Op::SourceExtension => Section::Sources,
             Op::Name | Op::MemberName => Section::Names,
             Op::ModuleProcessed => Section::Processed,
-            _ if op
-                .info()
-                .is_some_and(|i| i.class == crate::grammar::Class::Annotation) =>
-            {
-                Section::Annotations
-            }
+            _ if op.shape().role == Role::Annotation => Section::Annotations,
             _ => Section::Globals,
         }
     }
 
     /// The list of this section's instructions.
     pub fn list(self) -> List {
-        List(self as u32)
+        List::at(self as usize)
     }
 }
 
-/// An instruction in the arena.
+/// An instruction in the arena: 16 bytes, as long as an instruction's words are on average.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
-    /// First word in the pool, behind the instruction's first.
+    /// Its first word in the pool.
     pub start: u32,
-    /// Words behind the first.
-    pub length: u16,
-    pub op: Op,
     pub list: Option<List>,
     pub previous: Option<Inst>,
     pub next: Option<Inst>,
@@ -163,6 +178,7 @@ pub struct Module {
     pub(super) bound: u32,
     /// Words that came from the module that was read: their positions are places in it.
     pub(super) original: u32,
+    /// The words of every instruction, the first with length and opcode included.
     pub(super) words: Vec<u32>,
     pub(super) nodes: Vec<Node>,
     pub(super) lists: Vec<Ends>,
@@ -198,17 +214,20 @@ impl Module {
     }
 
     /// An instruction.
+    #[inline]
     pub fn inst(&self, inst: Inst) -> InstRef<'_> {
-        let node = &self.nodes[inst.index()];
-        let start = node.start as usize;
+        let start = self.nodes[inst.index()].start;
+        let at = start as usize;
+        let (length, op) = split(self.words[at]);
         InstRef {
             handle: inst,
-            op: node.op,
-            words: &self.words[start..start + usize::from(node.length)],
-            place: match node.start.checked_sub(1) {
-                Some(at) if node.start <= self.original => Place::Word(at),
-                _ => Place::Unknown,
+            op,
+            at: if start < self.original {
+                start
+            } else {
+                u32::MAX
             },
+            words: &self.words[at + 1..at + length],
         }
     }
 
@@ -233,11 +252,13 @@ impl Module {
     }
 
     /// The instruction behind this one in its list.
+    #[inline]
     pub fn next(&self, inst: Inst) -> Option<Inst> {
         self.nodes[inst.index()].next
     }
 
     /// The instruction before this one in its list.
+    #[inline]
     pub fn previous(&self, inst: Inst) -> Option<Inst> {
         self.nodes[inst.index()].previous
     }
@@ -301,33 +322,17 @@ impl Module {
     }
 
     /// Every instruction of a function in order, lines, labels and `OpFunctionEnd` included.
-    pub fn function_insts(&self, func: Func) -> impl Iterator<Item = InstRef<'_>> {
-        let f = self.function(func);
-        let blocks = f.blocks.iter().flat_map(|b| {
-            let block = self.block(*b);
-            let label = std::iter::once(self.inst(block.label));
-            self.insts(block.lead)
-                .chain(label)
-                .chain(self.insts(block.body))
-        });
-        self.insts(f.lead)
-            .chain(std::iter::once(self.inst(f.def)))
-            .chain(self.insts(f.params))
-            .chain(blocks)
-            .chain(self.insts(f.tail))
-            .chain(std::iter::once(self.inst(f.end)))
+    pub fn function_insts(&self, func: Func) -> impl Iterator<Item = InstRef<'_>> + Clone {
+        Walk::of_function(self, func)
     }
 
     /// Every instruction of the module in its logical order.
-    pub fn all_insts(&self) -> impl Iterator<Item = InstRef<'_>> {
-        let before = Section::ALL.into_iter().filter(|s| *s != Section::Trailer);
-        before
-            .flat_map(|s| self.section(s))
-            .chain(self.order.iter().flat_map(|f| self.function_insts(*f)))
-            .chain(self.section(Section::Trailer))
+    pub fn all_insts(&self) -> impl Iterator<Item = InstRef<'_>> + Clone {
+        Walk::of_module(self)
     }
 
+    #[inline]
     pub(super) fn ends(&self, list: List) -> Ends {
-        self.lists[list.0 as usize]
+        self.lists[list.index()]
     }
 }

@@ -1,9 +1,9 @@
 //! From words to the IR, in one pass.
 
-use super::list::List;
-use super::module::{Block, Func, Inst, Module, Node, Section};
+use super::module::{Func, Inst, List, Module, Node, Section};
 use crate::binary::{self, Header, RawInst, Stream};
-use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operands, literal_string};
+use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
+use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
 use spirula_source::{Diagnostic, Place};
 
 /// Largest bound that is accepted for modules of any size: the universal limit of the
@@ -35,6 +35,7 @@ impl Module {
         module.schema = header.schema;
         module.bound = header.bound;
         module.original = words.len() as u32;
+        module.nodes.reserve_exact(words.len() / WORDS_PER_NODE);
         let mut reader = Reader {
             module,
             state: State::Module,
@@ -43,7 +44,8 @@ impl Module {
         };
         for inst in Stream::new(&words) {
             let inst = inst?;
-            reader.check(&inst)?;
+            reader.check(&inst, &words)?;
+            reader.room(&inst, &words);
             reader.place(&inst)?;
         }
         let mut module = reader.finish(words.len())?;
@@ -52,6 +54,9 @@ impl Module {
     }
 }
 
+/// Words that an instruction is expected to have.
+const WORDS_PER_NODE: usize = 4;
+
 /// What the reader is within.
 #[derive(Clone, Copy)]
 enum State {
@@ -59,8 +64,9 @@ enum State {
     Module,
     /// Behind `OpFunction`, before the first label, or between two blocks.
     Function(Func),
-    /// Behind a label, before its terminator.
-    Block(Func, Block),
+    /// Behind a label, before its terminator: the function, the block's body and the body's last
+    /// instruction so far.
+    Block(Func, List, Option<Inst>),
 }
 
 struct Reader {
@@ -74,25 +80,52 @@ struct Reader {
 
 impl Reader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
-    fn check(&mut self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
-        if super::simple::is_well_formed(inst.op, inst.words, self.module.bound) {
-            return Ok(());
+    #[inline]
+    fn check(&self, inst: &RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+        let spots = inst.op.shape().spots(inst.words);
+        match spots.or_else(|| self.spots(inst)) {
+            Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
+            _ => self.check_split(inst),
         }
+    }
+
+    /// Where ids are of what the shape alone does not tell.
+    fn spots(&self, inst: &RawInst<'_>) -> Option<Spots> {
+        let from = match (inst.op.shape().rest, inst.words) {
+            // How wide a switch's literals are depends on its selector's type: its labels are checked
+            // by the control-flow graph.
+            (Rest::Switch, [_, _, ..]) => inst.words.len(),
+            (Rest::Ext, [_, _, _, number, operands @ ..]) => {
+                let row = self.set(inst)?.instruction(*number)?;
+                let one = |o: &Operand| o.kind == Kind::IdRef && o.quantifier == Quantifier::One;
+                if row.operands.len() != operands.len() || !row.operands.iter().all(one) {
+                    return None;
+                }
+                inst.words.len() - operands.len()
+            }
+            _ => return None,
+        };
+        let bits = inst.op.shape().fixed_ids();
+        Some(Spots { bits, from })
+    }
+
+    /// The set of an extended instruction, where it is known.
+    fn set(&self, inst: &RawInst<'_>) -> Option<&'static ExtInstSet> {
+        let (Rest::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
+            return None;
+        };
+        let found = self.sets.iter().find(|(id, _)| id == set);
+        found.and_then(|(_, set)| *set)
+    }
+
+    /// The same as [`Self::check`], operand by operand.
+    fn check_split(&self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
         let fault = |at: usize, message: String| {
             let place = Place::Word((inst.at + 1 + at) as u32);
             Diagnostic::error(place, format!("{}: {message}", inst.op))
         };
-        let set = match (inst.op, inst.words) {
-            (Op::ExtInst, [_, _, set, ..]) => self
-                .sets
-                .iter()
-                .find(|(id, _)| id == set)
-                .and_then(|(_, set)| *set),
-            _ => None,
-        };
+        let set = self.set(inst);
         let bound = self.module.bound;
-        // How wide a switch's literals are depends on its selector's type: its labels are checked by
-        // the control-flow graph.
         let checked = if inst.op == Op::Switch { 2 } else { usize::MAX };
         for operand in Operands::new(inst.op, inst.words)
             .with_ext(set)
@@ -117,39 +150,36 @@ impl Reader {
                 Err(error) => return Err(fault(inst.words.len(), error.to_string())),
             }
         }
-        if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
-            self.sets
-                .push((*id, ExtInstSet::by_name(&literal_string(name))));
-        }
         Ok(())
     }
 
-    fn place(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
-        let inst = self.node(raw);
-        match self.state {
-            State::Module => self.outside(raw, inst),
-            State::Function(func) => self.in_function(raw, inst, func),
-            State::Block(func, block) => self.in_block(raw, inst, func, block),
+    /// Room for nodes: as many more as there would be if the rest of the module were like what was
+    /// read. Doubling would take twice the memory that is needed.
+    #[inline]
+    fn room(&mut self, inst: &RawInst<'_>, whole: &[u32]) {
+        let nodes = &mut self.module.nodes;
+        if nodes.len() == nodes.capacity() {
+            let rest = (whole.len() - inst.at) as u64;
+            let expected = nodes.len() as u64 * rest / inst.at as u64;
+            nodes.reserve_exact(expected as usize + nodes.len() / 16 + 16);
         }
     }
 
-    fn node(&mut self, raw: &RawInst<'_>) -> Inst {
-        let inst = Inst(self.module.nodes.len() as u32);
-        self.module.nodes.push(Node {
-            start: raw.at as u32 + 1,
-            length: raw.words.len() as u16,
-            op: raw.op,
-            list: None,
-            previous: None,
-            next: None,
-        });
-        inst
+    #[inline]
+    fn place(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
+        match self.state {
+            State::Block(func, list, last) => self.in_block(raw, func, list, last),
+            State::Function(func) => self.in_function(raw, func),
+            State::Module => self.outside(raw),
+        }
     }
 
-    fn outside(&mut self, raw: &RawInst<'_>, inst: Inst) -> Result<(), Diagnostic> {
+    fn outside(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
+        let inst = self.module.create_at(raw.at as u32);
         match raw.op {
             Op::Function => {
-                let func = self.module.create_function(inst);
+                // Its end is known when it is read.
+                let func = self.module.create_function_at(inst, inst);
                 if let Some(lines) = self.lines.take() {
                     self.module.functions[func.index()].lead = lines;
                 }
@@ -161,6 +191,10 @@ impl Reader {
             op if op.is_terminator() => return Err(misplaced(raw, "outside of a function")),
             op if op.is_line() || !self.module.order.is_empty() => self.wait(inst),
             op => {
+                if let (Op::ExtInstImport, [id, name @ ..]) = (op, raw.words) {
+                    let set = ExtInstSet::by_name(&literal_string(name));
+                    self.sets.push((*id, set));
+                }
                 let list = Section::of(op).list();
                 if let Some(lines) = self.lines.take() {
                     self.adopt(list, lines);
@@ -171,7 +205,8 @@ impl Reader {
         Ok(())
     }
 
-    fn in_function(&mut self, raw: &RawInst<'_>, inst: Inst, func: Func) -> Result<(), Diagnostic> {
+    fn in_function(&mut self, raw: &RawInst<'_>, func: Func) -> Result<(), Diagnostic> {
+        let inst = self.module.create_at(raw.at as u32);
         let has_blocks = !self.module.function(func).blocks.is_empty();
         match raw.op {
             Op::FunctionParameter if !has_blocks => {
@@ -186,7 +221,7 @@ impl Reader {
                 if let Some(lines) = self.lines.take() {
                     self.module.blocks[block.index()].lead = lines;
                 }
-                self.state = State::Block(func, block);
+                self.state = State::Block(func, self.module.block(block).body, None);
             }
             Op::FunctionEnd => {
                 self.module.functions[func.index()].end = inst;
@@ -201,24 +236,44 @@ impl Reader {
         Ok(())
     }
 
+    #[inline]
     fn in_block(
         &mut self,
         raw: &RawInst<'_>,
-        inst: Inst,
         func: Func,
-        block: Block,
+        list: List,
+        last: Option<Inst>,
     ) -> Result<(), Diagnostic> {
+        let role = raw.op.shape().role;
         if matches!(
-            raw.op,
-            Op::Label | Op::Function | Op::FunctionEnd | Op::FunctionParameter
+            role,
+            Role::Label | Role::Function | Role::FunctionEnd | Role::Parameter
         ) {
             return Err(misplaced(raw, "before the end of a basic block")
                 .with_hint("a basic block ends in a branch, a return or OpUnreachable"));
         }
-        self.module.append(self.module.block(block).body, inst);
-        if raw.op.is_terminator() {
-            self.state = State::Function(func);
+        let nodes = &mut self.module.nodes;
+        let inst = Inst::at(nodes.len());
+        let ends = role == Role::Terminator;
+        nodes.push(Node {
+            start: raw.at as u32,
+            list: Some(list),
+            previous: last,
+            // Before its terminator a block goes on with what is read next.
+            next: (!ends).then(|| Inst::at(nodes.len() + 1)),
+        });
+        let known = &mut self.module.lists[list.index()];
+        if last.is_none() {
+            known.head = Some(inst);
         }
+        if ends {
+            known.tail = Some(inst);
+        }
+        self.state = if ends {
+            State::Function(func)
+        } else {
+            State::Block(func, list, Some(inst))
+        };
         Ok(())
     }
 
@@ -255,6 +310,32 @@ impl Reader {
     }
 }
 
+/// Whether the ids of an instruction are neither 0 nor out of the bound.
+///
+/// Most instructions are short: eight words are compared whatever the instruction has, as that costs
+/// less than a loop whose length cannot be foreseen.
+#[inline]
+fn are_below(whole: &[u32], inst: &RawInst<'_>, spots: Spots, bound: u32) -> bool {
+    const WINDOW: usize = 8;
+    let is_id = |word: u32| word.wrapping_sub(1) < bound - 1;
+    let words = inst.words;
+    let window = whole.get(inst.at + 1..inst.at + 1 + WINDOW);
+    if let Some(window) = window.filter(|_| words.len() <= WINDOW) {
+        let wanted = spots.bits | u32::MAX << spots.from & !(u32::MAX << words.len());
+        let mut outside = 0;
+        for (at, word) in window.iter().enumerate() {
+            outside |= u32::from(!is_id(*word)) << at;
+        }
+        return outside & wanted == 0;
+    }
+    let first = words.iter().enumerate().take(spots.from.min(32));
+    first
+        .filter(|(at, _)| spots.bits >> at & 1 == 1)
+        .all(|(_, w)| is_id(*w))
+        && words[spots.from..].iter().all(|w| is_id(*w))
+}
+
+#[cold]
 fn misplaced(raw: &RawInst<'_>, where_: &str) -> Diagnostic {
     Diagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
 }

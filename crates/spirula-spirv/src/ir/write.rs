@@ -1,29 +1,44 @@
 //! From the IR to words.
 
 use super::module::Module;
-use crate::binary::{self, Header};
+use super::walk::Walk;
+use crate::binary::{self, Header, split};
 
 impl Module {
     /// The module's words, header included.
     pub fn to_words(&self) -> Vec<u32> {
+        let mut out = Vec::with_capacity(self.words.len().max(Header::WORDS));
+        self.write(|words| out.extend_from_slice(words));
+        out
+    }
+
+    /// The module as little-endian bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(4 * self.words.len().max(Header::WORDS));
+        self.write(|words| binary::put_bytes(words, &mut out));
+        out
+    }
+
+    /// Hands out the module's words piece by piece: the header, and then runs of instructions that
+    /// stand one behind the other in the pool.
+    pub fn write(&self, mut put: impl FnMut(&[u32])) {
         let header = Header {
             version: self.version,
             generator: self.generator,
             bound: self.bound,
             schema: self.schema,
         };
-        let mut out = Vec::with_capacity(Header::WORDS + self.words.len() + self.nodes.len());
-        out.extend_from_slice(&header.words());
-        for inst in self.all_insts() {
-            let length = inst.words().len() as u32 + 1;
-            out.push(length << 16 | u32::from(inst.op().0));
-            out.extend_from_slice(inst.words());
+        put(&header.words());
+        let mut run = 0..0;
+        let mut walk = Walk::of_module(self);
+        while let Some(inst) = walk.handle() {
+            let start = self.nodes[inst.index()].start as usize;
+            if start != run.end {
+                put(&self.words[run]);
+                run = start..start;
+            }
+            run.end += split(self.words[start]).0;
         }
-        out
-    }
-
-    /// The module as little-endian bytes.
-    pub fn to_bytes(&self) -> Vec<u8> {
-        binary::to_bytes(&self.to_words())
+        put(&self.words[run]);
     }
 }

@@ -1,0 +1,382 @@
+//! What is asked of every instruction, in eight bytes for each opcode: where its ids and its result
+//! stand, and what it is for a module's layout.
+//!
+//! The rows are made of the grammar when the crate is compiled. For most instructions a row says
+//! which words are ids; only what has several strings, or operands that bring others, has to be split by
+//! [`super::Operands`].
+
+use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
+use super::generated::kinds::{KINDS, Kind};
+use super::types::{Category, Class, Instruction, Op, Operand, Quantifier, ResultForm};
+
+/// What an opcode is for the layout of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Nothing special: what blocks and most sections are made of.
+    Plain,
+    /// A decoration.
+    Annotation,
+    /// Says where in a source text its followers come from.
+    Line,
+    /// `OpFunction`.
+    Function,
+    /// `OpFunctionParameter`.
+    Parameter,
+    /// `OpFunctionEnd`.
+    FunctionEnd,
+    /// `OpLabel`.
+    Label,
+    /// Ends a basic block.
+    Terminator,
+}
+
+/// What follows an instruction's first words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Rest {
+    /// Words that are no ids.
+    Literals,
+    /// Ids only.
+    Ids,
+    /// Two ids each time.
+    Pairs,
+    /// A string that ends the instruction.
+    Text,
+    /// One value or mask, if any, with the operands that it brings.
+    Parameters,
+    /// Literals and labels by turns.
+    Switch,
+    /// The number of an extended instruction and its operands.
+    Ext,
+    /// Anything, or an opcode that the table does not know.
+    Other,
+}
+
+/// Any number of words may follow.
+const ANY: u8 = u8::MAX;
+
+/// The row of an opcode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    /// Bit n: word n is an id, the result included.
+    ids: u16,
+    /// Words before the result and the result itself: 0, 1 or 2.
+    result: u8,
+    /// Words that always stand.
+    fixed: u8,
+    /// Most words behind them; 0 for [`Rest::Parameters`] and [`Rest::Other`] where nothing need
+    /// stand there.
+    most: u8,
+    pub rest: Rest,
+    pub role: Role,
+    /// What follows of [`Rest::Parameters`].
+    kind: Kind,
+}
+
+/// Where an instruction has its ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spots {
+    /// Bit n: word n is an id.
+    pub bits: u32,
+    /// From here on all words are ids.
+    pub from: usize,
+}
+
+static SHAPES: [Shape; BY_NUMBER.len()] = {
+    let mut shapes = [Shape::UNKNOWN; BY_NUMBER.len()];
+    let mut at = 0;
+    while at < INSTRUCTIONS.len() {
+        let row = &INSTRUCTIONS[at];
+        shapes[row.op.0 as usize] = Shape::of(row);
+        at += 1;
+    }
+    shapes
+};
+
+impl Op {
+    /// The row of this opcode.
+    #[inline]
+    pub(crate) fn shape(self) -> Shape {
+        match SHAPES.get(usize::from(self.0)) {
+            Some(shape) => *shape,
+            None => Shape::UNKNOWN,
+        }
+    }
+}
+
+impl Shape {
+    const UNKNOWN: Shape = Shape {
+        ids: 0,
+        result: 0,
+        fixed: 0,
+        most: ANY,
+        rest: Rest::Other,
+        role: Role::Plain,
+        kind: Kind::IdRef,
+    };
+
+    const fn of(row: &Instruction) -> Shape {
+        let mut shape = Shape::UNKNOWN;
+        shape.result = match row.result {
+            ResultForm::None => 0,
+            ResultForm::Untyped => 1,
+            ResultForm::Typed => 2,
+        };
+        shape.role = role(row);
+        let operands = row.operands;
+        while (shape.fixed as usize) < operands.len() && shape.fixed < 16 {
+            let operand = &operands[shape.fixed as usize];
+            if !matches!(operand.quantifier, Quantifier::One) || !is_one_word(operand.kind) {
+                break;
+            }
+            if is_id(operand.kind) {
+                shape.ids |= 1 << shape.fixed;
+            }
+            shape.fixed += 1;
+        }
+        shape.behind(operands.split_at(shape.fixed as usize).1)
+    }
+
+    /// The row with what stands behind the words that always stand.
+    const fn behind(mut self, operands: &[Operand]) -> Shape {
+        let left_out = if is_optional(operands) { 0 } else { ANY };
+        (self.rest, self.most) = match operands {
+            [] => (Rest::Literals, 0),
+            [first, ..] if matches!(first.kind, Kind::LiteralExtInstInteger) => (Rest::Ext, ANY),
+            [one] => match (one.kind, one.quantifier) {
+                (Kind::LiteralContextDependentNumber, Quantifier::One) => {
+                    self.fixed += 1;
+                    (Rest::Literals, ANY)
+                }
+                (Kind::LiteralString, Quantifier::One) => (Rest::Text, ANY),
+                (Kind::PairLiteralIntegerIdRef, Quantifier::Many) => (Rest::Switch, ANY),
+                (Kind::PairIdRefIdRef, Quantifier::Many) => (Rest::Pairs, ANY),
+                (Kind::LiteralInteger, Quantifier::Many) => (Rest::Literals, ANY),
+                (kind, Quantifier::Many) if is_id(kind) => (Rest::Ids, ANY),
+                (kind, Quantifier::Optional) if is_id(kind) => (Rest::Ids, 1),
+                (kind, Quantifier::Optional) if is_one_word(kind) => (Rest::Literals, 1),
+                (kind, Quantifier::One | Quantifier::Optional) if has_values(kind) => {
+                    self.kind = kind;
+                    (Rest::Parameters, left_out)
+                }
+                _ => (Rest::Other, left_out),
+            },
+            _ => (Rest::Other, left_out),
+        };
+        self
+    }
+
+    /// Which word is the result.
+    #[inline]
+    pub fn result(self) -> Option<usize> {
+        usize::from(self.result).checked_sub(1)
+    }
+
+    /// Words up to the result.
+    #[inline]
+    pub fn head(self) -> usize {
+        usize::from(self.result)
+    }
+
+    /// The result's bit among those of [`Self::spots`].
+    #[inline]
+    pub fn result_bit(self) -> u32 {
+        (1 << self.result) >> 1
+    }
+
+    /// Bit n: word n of those that always stand is an id.
+    pub fn fixed_ids(self) -> u32 {
+        u32::from(self.ids)
+    }
+
+    /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
+    /// has to be split to tell, and where its words are not as the grammar demands.
+    #[inline]
+    pub fn spots(self, words: &[u32]) -> Option<Spots> {
+        let fixed = usize::from(self.fixed);
+        let more = words.len().checked_sub(fixed)?;
+        let bits = u32::from(self.ids);
+        if self.rest <= Rest::Ids {
+            let from = if self.rest == Rest::Ids {
+                fixed
+            } else {
+                words.len()
+            };
+            let fits = more <= usize::from(self.most) || self.most == ANY;
+            return fits.then_some(Spots { bits, from });
+        }
+        self.behind_fixed(words, bits)
+    }
+
+    fn behind_fixed(self, words: &[u32], bits: u32) -> Option<Spots> {
+        let (fixed, end) = (usize::from(self.fixed), words.len());
+        let rest = &words[fixed..];
+        match self.rest {
+            _ if rest.is_empty() && self.most == 0 => Some(Spots { bits, from: end }),
+            Rest::Pairs => rest
+                .len()
+                .is_multiple_of(2)
+                .then_some(Spots { bits, from: fixed }),
+            Rest::Text => is_text(rest).then_some(Spots { bits, from: end }),
+            Rest::Parameters => {
+                let more = parameters(self.kind, rest)?;
+                Some(Spots {
+                    bits: bits | more << fixed,
+                    from: end,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Whether a string begins with the first word and ends with the last.
+fn is_text(words: &[u32]) -> bool {
+    let ends = |w: u32| w.wrapping_sub(0x0101_0101) & !w & 0x8080_8080 != 0;
+    match words {
+        [text @ .., last] => ends(*last) && !text.iter().any(|w| ends(*w)),
+        [] => false,
+    }
+}
+
+/// Which of the words are ids: a value or mask, and no more than the operands that it brings.
+fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
+    let value = *words.first()?;
+    let (mut ids, mut at) = (0, 1);
+    let mut take = |parameters: &[Operand]| {
+        for operand in parameters {
+            if operand.quantifier != Quantifier::One || !ONE_WORD[operand.kind as usize] || at == 16
+            {
+                return None;
+            }
+            ids |= u32::from(is_id(operand.kind)) << at;
+            at += 1;
+        }
+        Some(())
+    };
+    let info = kind.info();
+    if info.category == Category::ValueEnum {
+        take(info.enumerant(value)?.parameters)?;
+    } else {
+        let mut mask = value;
+        while mask != 0 {
+            take(info.enumerant(mask & mask.wrapping_neg())?.parameters)?;
+            mask &= mask - 1;
+        }
+    }
+    (at == words.len()).then_some(ids)
+}
+
+/// Whether none of the operands has to stand.
+const fn is_optional(operands: &[Operand]) -> bool {
+    let mut at = 0;
+    while at < operands.len() {
+        if matches!(operands[at].quantifier, Quantifier::One) {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
+const fn is_id(kind: Kind) -> bool {
+    matches!(KINDS[kind as usize].category, Category::Id)
+}
+
+const fn has_values(kind: Kind) -> bool {
+    matches!(
+        KINDS[kind as usize].category,
+        Category::ValueEnum | Category::BitEnum
+    )
+}
+
+const fn is_one_word(kind: Kind) -> bool {
+    ONE_WORD[kind as usize]
+}
+
+/// Whether an operand of each kind is one word and brings no others.
+static ONE_WORD: [bool; KINDS.len()] = {
+    let mut one = [false; KINDS.len()];
+    let mut at = 0;
+    while at < KINDS.len() {
+        let info = &KINDS[at];
+        one[at] = match info.category {
+            Category::Id => true,
+            Category::Literal => matches!(info.kind, Kind::LiteralInteger),
+            Category::Composite => false,
+            Category::ValueEnum | Category::BitEnum => {
+                let (mut plain, mut row) = (true, 0);
+                while row < info.enumerants.len() {
+                    plain &= info.enumerants[row].parameters.is_empty();
+                    row += 1;
+                }
+                plain
+            }
+        };
+        at += 1;
+    }
+    one
+};
+
+const fn role(row: &Instruction) -> Role {
+    match row.op {
+        Op::Function => Role::Function,
+        Op::FunctionParameter => Role::Parameter,
+        Op::FunctionEnd => Role::FunctionEnd,
+        Op::Label => Role::Label,
+        Op::Line | Op::NoLine => Role::Line,
+        op if op.is_terminator() => Role::Terminator,
+        _ if matches!(row.class, Class::Annotation) => Role::Annotation,
+        _ => Role::Plain,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::{DecodeError, Operands, instructions};
+
+    /// Where the row says where the ids are, splitting finds the same.
+    #[test]
+    fn rows_agree_with_splitting() {
+        let mut agreed = 0;
+        for row in instructions() {
+            for length in 0..9usize {
+                for fill in [0, 1, 2, 3, 8, 0x6161_6161] {
+                    let mut words = vec![fill; length];
+                    for last in [fill, 0, 0x61] {
+                        words.iter_mut().last().into_iter().for_each(|w| *w = last);
+                        agreed += u32::from(agrees(row.op, &words));
+                    }
+                }
+            }
+        }
+        assert!(agreed > 10_000, "only {agreed} combinations");
+    }
+
+    fn agrees(op: Op, words: &[u32]) -> bool {
+        let Some(spots) = op.shape().spots(words) else {
+            return false;
+        };
+        let is_spot = |at: usize| at >= spots.from || spots.bits >> at & 1 == 1;
+        let mut end = 0;
+        for operand in Operands::new(op, words) {
+            match operand {
+                Ok(operand) => {
+                    let is_id = operand.kind.info().category == Category::Id;
+                    assert_eq!(is_spot(operand.at), is_id, "{op} {words:?}");
+                    end = operand.at + operand.words.len();
+                }
+                // A value without a name is kept as it is.
+                Err(DecodeError::UnknownValue(..)) => return true,
+                Err(error) => panic!("{op} {words:?}: {error}"),
+            }
+        }
+        assert_eq!(end, words.len(), "{op}");
+        true
+    }
+
+    #[test]
+    fn a_row_takes_eight_bytes() {
+        assert_eq!(size_of::<Shape>(), 8);
+    }
+}
