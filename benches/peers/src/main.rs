@@ -1,1 +1,69 @@
-fn main(){}
+//! Spirula's SPIR-V library beside rspirv, rspirv2 and SPIRV-Tools, in one process.
+//!
+//! `SPIRULA_CORPUS=FOLDER cargo run --release [-- TABLE…]` in this folder; the tables are in
+//! [`TABLES`], and all are made where none is named. `--no-default-features` leaves out SPIRV-Tools,
+//! which is C++ and takes minutes to build.
+//!
+//! Time is processor time of the one thread that works. Contenders take turns, and the best of the
+//! rounds counts, as other work on the machine only adds to it.
+
+mod corpus;
+mod dominators;
+mod growth;
+mod memory;
+mod measure;
+mod ours;
+mod peers;
+#[cfg(feature = "spirv-tools")]
+mod spirv_tools;
+mod throughput;
+
+use corpus::Corpus;
+
+/// Peaks of memory are counted; the cost of that falls on all contenders written in Rust alike.
+#[global_allocator]
+static ALLOCATOR: memory::Counting = memory::Counting;
+
+/// A table of the report.
+struct Table {
+    name: &'static str,
+    print: fn(&Corpus),
+}
+
+const TABLES: &[Table] = &[
+    Table {
+        name: "throughput",
+        print: throughput::print,
+    },
+    Table {
+        name: "memory",
+        print: memory::print,
+    },
+    Table {
+        name: "growth",
+        print: growth::print,
+    },
+    Table {
+        name: "dominators",
+        print: dominators::print,
+    },
+];
+
+fn main() {
+    let Some(corpus) = Corpus::read() else {
+        eprintln!("no corpus: set SPIRULA_CORPUS");
+        std::process::exit(1);
+    };
+    println!(
+        "{} modules, {:.1} MB",
+        corpus.samples.len(),
+        corpus.bytes() as f64 / 1e6
+    );
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    for table in TABLES {
+        if wanted.is_empty() || wanted.iter().any(|w| w == table.name) {
+            println!("\n## {}\n", table.name);
+            (table.print)(&corpus);
+        }
+    }
+}

@@ -3,6 +3,7 @@
 use super::MAGIC;
 use crate::grammar::{Op, Version};
 use spirula_source::{Diagnostic, Place};
+use std::ops::Range;
 
 /// The five words before the first instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,6 +99,14 @@ impl<'a> Stream<'a> {
         Stream {
             words,
             at: Header::WORDS.min(words.len()),
+        }
+    }
+
+    /// The instructions in a range of a module's words, which begins and ends where instructions do.
+    pub fn within(words: &'a [u32], range: Range<usize>) -> Self {
+        Stream {
+            words: &words[..range.end.min(words.len())],
+            at: range.start,
         }
     }
 }

@@ -1,0 +1,60 @@
+//! The modules that are measured.
+
+use spirula_spirv::verify::Options;
+use spirula_spirv::{binary, text};
+use std::path::Path;
+
+/// A module in all the forms that work starts from.
+pub struct Sample {
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub words: Vec<u32>,
+    pub text: String,
+    /// Target environment by the name that `spirv-val` has for it.
+    pub environment: String,
+    pub options: Options,
+}
+
+/// The binary modules of a corpus.
+pub struct Corpus {
+    pub samples: Vec<Sample>,
+}
+
+impl Corpus {
+    /// The modules that the manifest below `SPIRULA_CORPUS` names.
+    pub fn read() -> Option<Corpus> {
+        let folder = Path::new(&std::env::var_os("SPIRULA_CORPUS")?).join("spirv");
+        let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).ok()?;
+        let lines = manifest.lines().skip(1);
+        let samples = lines
+            .map(|line| line.split('\t').collect())
+            .filter(|columns: &Vec<&str>| columns[0].ends_with(".spv"))
+            .map(|columns| Sample::read(&folder, columns[0], columns[5]));
+        Some(Corpus {
+            samples: samples.collect::<Option<_>>()?,
+        })
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.samples.iter().map(|s| s.bytes.len()).sum()
+    }
+}
+
+impl Sample {
+    fn read(folder: &Path, name: &str, environment: &str) -> Option<Sample> {
+        let bytes = std::fs::read(folder.join(name)).ok()?;
+        let words = binary::words(&bytes).ok()?;
+        let target = environment.trim_end_matches("+scalar");
+        Some(Sample {
+            name: name.to_owned(),
+            text: text::print(&words, &text::PrintOptions::default()).ok()?,
+            bytes,
+            words,
+            environment: target.to_owned(),
+            options: Options {
+                target: target.parse().ok()?,
+                scalar_block_layout: environment.ends_with("+scalar"),
+            },
+        })
+    }
+}

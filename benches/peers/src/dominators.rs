@@ -1,0 +1,2 @@
+use crate::corpus::Corpus;
+pub fn print(_: &Corpus) {}

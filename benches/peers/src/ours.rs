@@ -1,0 +1,80 @@
+//! What Spirula's library does.
+
+use crate::corpus::Sample;
+use spirula_spirv::analysis::{Cfg, DefUse, Definitions, Dominators};
+use spirula_spirv::binary::Stream;
+use spirula_spirv::ir::{Index, Module};
+use spirula_spirv::{ssa, text, verify};
+use std::hint::black_box;
+
+pub fn copy(sample: &Sample) -> bool {
+    black_box(sample.words.clone());
+    true
+}
+
+pub fn walk(sample: &Sample) -> bool {
+    let mut sum = 0u64;
+    for inst in Stream::new(&sample.words).flatten() {
+        sum += u64::from(inst.op.0) + inst.words.len() as u64;
+    }
+    black_box(sum);
+    true
+}
+
+pub fn index(sample: &Sample) -> bool {
+    black_box(Index::of(&sample.words)).is_ok()
+}
+
+fn module(sample: &Sample) -> Module {
+    Module::from_words(sample.words.clone()).expect("the corpus is read")
+}
+
+pub fn build(sample: &Sample) -> bool {
+    black_box(module(sample));
+    true
+}
+
+pub fn build_and_write(sample: &Sample) -> bool {
+    black_box(module(sample).to_words());
+    true
+}
+
+pub fn with_uses(sample: &Sample) -> bool {
+    let module = module(sample);
+    black_box(DefUse::compute(&module));
+    black_box(module.to_words());
+    true
+}
+
+pub fn graphs(sample: &Sample) -> bool {
+    let module = module(sample);
+    let definitions = Definitions::compute(&module);
+    for func in module.functions() {
+        if let Ok(cfg) = Cfg::compute(&module, &definitions, *func) {
+            black_box(Dominators::compute(&cfg));
+        }
+    }
+    true
+}
+
+pub fn disassemble(sample: &Sample) -> bool {
+    black_box(text::print(&sample.words, &text::PrintOptions::default())).is_ok()
+}
+
+pub fn assemble(sample: &Sample) -> bool {
+    black_box(text::parse(&sample.text, &text::ParseOptions::default())).is_ok()
+}
+
+pub fn validate(sample: &Sample) -> bool {
+    black_box(verify::words(sample.words.clone(), &sample.options));
+    true
+}
+
+pub fn construct_ssa(sample: &Sample) -> bool {
+    let mut module = module(sample);
+    if ssa::construct(&mut module).is_err() {
+        return false;
+    }
+    black_box(module.to_words());
+    true
+}
