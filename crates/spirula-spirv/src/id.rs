@@ -81,11 +81,17 @@ impl<T: Clone> IdMap<T> {
     }
 
     /// The value of an id to change in place.
+    #[inline]
     pub fn get_mut(&mut self, id: Id) -> &mut T {
         if id.index() >= self.rows.len() {
-            self.rows.resize(id.index() + 1, self.default.clone());
+            self.grow(id);
         }
         &mut self.rows[id.index()]
+    }
+
+    #[cold]
+    fn grow(&mut self, id: Id) {
+        self.rows.resize(id.index() + 1, self.default.clone());
     }
 }
 

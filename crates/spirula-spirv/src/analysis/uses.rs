@@ -42,32 +42,34 @@ impl Packed {
     /// Uses are counted, and then put where the count says: the module is walked twice, the definitions
     /// are found on the way.
     fn compute(module: &Module, words: &IdWords, definitions: &mut IdMap<Option<Inst>>) -> Packed {
-        // Ids that the module defines are below its bound; the last row ends the uses of the last id.
+        // The row behind the ids' ends the uses of the last one.
         let mut first = vec![0u32; module.bound() as usize + 1];
+        let rows = first.as_mut_slice();
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
                 definitions.get_mut(id).get_or_insert(inst.handle());
             }
-            words.visit(inst, |_, id| {
-                if let Some(count) = first.get_mut(id.index()) {
+            visit(words, inst, |_, id| {
+                if let Some(count) = rows.get_mut(id as usize) {
                     *count += 1;
                 }
             });
         }
         let mut end = 0;
-        for count in &mut first {
-            end += *count;
-            *count = end;
+        for row in rows.iter_mut() {
+            end += *row;
+            *row = end;
         }
-        let mut insts = vec![Inst::FIRST; end as usize];
-        let mut at = vec![0; end as usize];
+        let (mut insts, mut at) = (vec![Inst::FIRST; end as usize], vec![0; end as usize]);
+        let (of_inst, of_at) = (insts.as_mut_slice(), at.as_mut_slice());
         for inst in module.all_insts() {
             let handle = inst.handle();
-            words.visit(inst, |position, id| {
-                if let Some(slot) = first.get_mut(id.index()) {
-                    *slot -= 1;
-                    insts[*slot as usize] = handle;
-                    at[*slot as usize] = position as u16;
+            visit(words, inst, |position, id| {
+                if let Some(row) = rows.get_mut(id as usize) {
+                    let slot = *row as usize - 1;
+                    *row = slot as u32;
+                    of_inst[slot] = handle;
+                    of_at[slot] = position as u16;
                 }
             });
         }
@@ -84,6 +86,20 @@ impl Packed {
             Some(ends) => ends[0] as usize..ends[1] as usize,
             None => 0..0,
         }
+    }
+}
+
+/// [`IdWords::visit`] with one loop for almost all instructions.
+#[inline(always)]
+fn visit(words: &IdWords, inst: InstRef<'_>, mut visit: impl FnMut(usize, u32)) {
+    let Some(mut mask) = IdWords::mask(inst) else {
+        return words.visit(inst, |at, id| visit(at, id.word()));
+    };
+    let words = inst.words();
+    while mask != 0 {
+        let at = mask.trailing_zeros() as usize;
+        visit(at, words[at]);
+        mask &= mask - 1;
     }
 }
 

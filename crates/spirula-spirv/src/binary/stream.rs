@@ -111,20 +111,44 @@ impl<'a> Stream<'a> {
     }
 }
 
+impl<'a> Stream<'a> {
+    /// The next instruction; none at the end of the module, and where an instruction is broken. A
+    /// diagnostic is large: readers that go over many instructions ask for the fault once, behind them.
+    #[inline]
+    pub(crate) fn step(&mut self) -> Option<RawInst<'a>> {
+        let at = self.at;
+        let (length, op) = split(*self.words.get(at)?);
+        let words = self.words.get(at + 1..at + length)?;
+        self.at += length;
+        Some(RawInst { op, words, at })
+    }
+
+    /// What is wrong with the instruction that was not given.
+    pub(crate) fn fault(&self) -> Option<Diagnostic> {
+        let (length, op) = split(*self.words.get(self.at)?);
+        let message = if length == 0 {
+            format!("{op} has a length of 0 words")
+        } else {
+            format!("{op} of {length} words goes beyond the end of the module")
+        };
+        Some(Diagnostic::error(Place::Word(self.at as u32), message))
+    }
+}
+
 impl<'a> Iterator for Stream<'a> {
     type Item = Result<RawInst<'a>, Diagnostic>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let at = self.at;
-        let first = *self.words.get(at)?;
-        let (length, op) = split(first);
-        let Some(words) = self.words.get(at + 1..at + length) else {
-            self.at = self.words.len();
-            return Some(Err(beyond(at, length, op)));
-        };
-        self.at += length;
-        Some(Ok(RawInst { op, words, at }))
+        match self.step() {
+            Some(inst) => Some(Ok(inst)),
+            None if self.at >= self.words.len() => None,
+            None => {
+                let fault = self.fault();
+                self.at = self.words.len();
+                fault.map(Err)
+            }
+        }
     }
 }
 
@@ -138,14 +162,4 @@ pub(crate) fn split(first: u32) -> (usize, Op) {
 #[inline]
 pub(crate) fn first_word(op: Op, words: usize) -> u32 {
     (words as u32 + 1) << 16 | u32::from(op.0)
-}
-
-#[cold]
-fn beyond(at: usize, length: usize, op: Op) -> Diagnostic {
-    let message = if length == 0 {
-        format!("{op} has a length of 0 words")
-    } else {
-        format!("{op} of {length} words goes beyond the end of the module")
-    };
-    Diagnostic::error(Place::Word(at as u32), message)
 }

@@ -108,6 +108,13 @@ impl Kind {
 impl KindInfo {
     /// Row of a value; the first where several names share it.
     pub fn enumerant(&self, value: u32) -> Option<&'static Enumerant> {
+        // Rows of small values stand at these values, or a little before.
+        let near = self.enumerants.get(..=value as usize).unwrap_or(&[]);
+        for (at, row) in near.iter().enumerate().rev().take(6) {
+            if row.value == value && (at == 0 || near[at - 1].value < value) {
+                return Some(row);
+            }
+        }
         let at = self.enumerants.partition_point(|e| e.value < value);
         self.enumerants.get(at).filter(|e| e.value == value)
     }

@@ -35,12 +35,12 @@ pub(crate) enum Role {
 pub(crate) enum Rest {
     /// Words that are no ids.
     Literals,
+    /// A string that ends the instruction.
+    Text,
     /// Ids only.
     Ids,
     /// Two ids each time.
     Pairs,
-    /// A string that ends the instruction.
-    Text,
     /// One value or mask, if any, with the operands that it brings.
     Parameters,
     /// Literals and labels by turns.
@@ -79,6 +79,14 @@ pub(crate) struct Spots {
     pub bits: u32,
     /// From here on all words are ids.
     pub from: usize,
+}
+
+impl Spots {
+    /// Bit n: word n is an id, for an instruction of so many words. `None` where it has too many.
+    #[inline]
+    pub fn mask(self, words: usize) -> Option<u32> {
+        (words < 32).then(|| self.bits | u32::MAX << self.from & !(u32::MAX << words))
+    }
 }
 
 static SHAPES: [Shape; BY_NUMBER.len()] = {
@@ -189,42 +197,37 @@ impl Shape {
     }
 
     /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
-    /// has to be split to tell, and where its words are not as the grammar demands.
+    /// has to be split to tell, and where it has too few words or too many.
     #[inline]
     pub fn spots(self, words: &[u32]) -> Option<Spots> {
         let fixed = usize::from(self.fixed);
         let more = words.len().checked_sub(fixed)?;
         let bits = u32::from(self.ids);
-        if self.rest <= Rest::Ids {
-            let from = if self.rest == Rest::Ids {
-                fixed
-            } else {
-                words.len()
-            };
-            let fits = more <= usize::from(self.most) || self.most == ANY;
-            return fits.then_some(Spots { bits, from });
+        let end = words.len();
+        let most = usize::from(self.most);
+        let fits = more <= most || self.most == ANY;
+        if self.rest <= Rest::Pairs && fits || more == 0 && most == 0 {
+            let from = if self.rest >= Rest::Ids { fixed } else { end };
+            return Some(Spots { bits, from });
         }
-        self.behind_fixed(words, bits)
+        if self.rest != Rest::Parameters {
+            return None;
+        }
+        let more = parameters(self.kind, &words[fixed..])?;
+        Some(Spots {
+            bits: bits | more << fixed,
+            from: end,
+        })
     }
 
-    fn behind_fixed(self, words: &[u32], bits: u32) -> Option<Spots> {
-        let (fixed, end) = (usize::from(self.fixed), words.len());
-        let rest = &words[fixed..];
+    /// Whether what stands behind the words that always stand is whole, where [`Self::spots`] does not
+    /// look: strings end and pairs are complete.
+    #[inline]
+    pub fn is_whole(self, words: &[u32]) -> bool {
         match self.rest {
-            _ if rest.is_empty() && self.most == 0 => Some(Spots { bits, from: end }),
-            Rest::Pairs => rest
-                .len()
-                .is_multiple_of(2)
-                .then_some(Spots { bits, from: fixed }),
-            Rest::Text => is_text(rest).then_some(Spots { bits, from: end }),
-            Rest::Parameters => {
-                let more = parameters(self.kind, rest)?;
-                Some(Spots {
-                    bits: bits | more << fixed,
-                    from: end,
-                })
-            }
-            _ => None,
+            Rest::Text => is_text(&words[usize::from(self.fixed)..]),
+            Rest::Pairs => words.len() % 2 == usize::from(self.fixed) % 2,
+            _ => true,
         }
     }
 }
@@ -357,6 +360,9 @@ mod tests {
         let Some(spots) = op.shape().spots(words) else {
             return false;
         };
+        if !op.shape().is_whole(words) {
+            return false;
+        }
         let is_spot = |at: usize| at >= spots.from || spots.bits >> at & 1 == 1;
         let mut end = 0;
         for operand in Operands::new(op, words) {

@@ -32,7 +32,7 @@ use std::ops::Range;
 /// assert_eq!(capabilities.unwrap().insts(&words).count(), 2);
 /// for function in index.functions() {
 ///     for block in index.blocks(function) {
-///         let last = block.insts(&words).last().unwrap();
+///         let last = block.insts(&words).last().unwrap()?;
 ///         assert!(last.op.is_terminator());
 ///     }
 /// }

@@ -42,11 +42,14 @@ impl Module {
             lines: None,
             sets: Vec::new(),
         };
-        for inst in Stream::new(&words) {
-            let inst = inst?;
-            reader.check(&inst, &words)?;
-            reader.room(&inst, &words);
-            reader.place(&inst)?;
+        let mut stream = Stream::new(&words);
+        while let Some(inst) = stream.step() {
+            reader.check(inst, &words)?;
+            reader.room(inst.at, &words);
+            reader.place(inst)?;
+        }
+        if let Some(fault) = stream.fault() {
+            return Err(fault);
         }
         let mut module = reader.finish(words.len())?;
         module.words = words;
@@ -81,16 +84,21 @@ struct Reader {
 impl Reader {
     /// Holds the first invariant of the IR: operands as the grammar demands, ids within the bound.
     #[inline]
-    fn check(&self, inst: &RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
-        let spots = inst.op.shape().spots(inst.words);
-        match spots.or_else(|| self.spots(inst)) {
-            Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
-            _ => self.check_split(inst),
+    fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+        let bound = self.module.bound;
+        let below = |spots| are_below(whole, inst, spots, bound);
+        let shape = inst.op.shape();
+        if shape.spots(inst.words).is_some_and(below) && shape.is_whole(inst.words)
+            || self.spots(inst).is_some_and(below)
+        {
+            return Ok(());
         }
+        self.check_split(inst)
     }
 
     /// Where ids are of what the shape alone does not tell.
-    fn spots(&self, inst: &RawInst<'_>) -> Option<Spots> {
+    #[inline(never)]
+    fn spots(&self, inst: RawInst<'_>) -> Option<Spots> {
         let from = match (inst.op.shape().rest, inst.words) {
             // How wide a switch's literals are depends on its selector's type: its labels are checked
             // by the control-flow graph.
@@ -110,7 +118,7 @@ impl Reader {
     }
 
     /// The set of an extended instruction, where it is known.
-    fn set(&self, inst: &RawInst<'_>) -> Option<&'static ExtInstSet> {
+    fn set(&self, inst: RawInst<'_>) -> Option<&'static ExtInstSet> {
         let (Rest::Ext, [_, _, set, ..]) = (inst.op.shape().rest, inst.words) else {
             return None;
         };
@@ -119,7 +127,8 @@ impl Reader {
     }
 
     /// The same as [`Self::check`], operand by operand.
-    fn check_split(&self, inst: &RawInst<'_>) -> Result<(), Diagnostic> {
+    #[inline(never)]
+    fn check_split(&self, inst: RawInst<'_>) -> Result<(), Diagnostic> {
         let fault = |at: usize, message: String| {
             let place = Place::Word((inst.at + 1 + at) as u32);
             Diagnostic::error(place, format!("{}: {message}", inst.op))
@@ -156,17 +165,17 @@ impl Reader {
     /// Room for nodes: as many more as there would be if the rest of the module were like what was
     /// read. Doubling would take twice the memory that is needed.
     #[inline]
-    fn room(&mut self, inst: &RawInst<'_>, whole: &[u32]) {
+    fn room(&mut self, at: usize, whole: &[u32]) {
         let nodes = &mut self.module.nodes;
         if nodes.len() == nodes.capacity() {
-            let rest = (whole.len() - inst.at) as u64;
-            let expected = nodes.len() as u64 * rest / inst.at as u64;
+            let rest = (whole.len() - at) as u64;
+            let expected = nodes.len() as u64 * rest / at as u64;
             nodes.reserve_exact(expected as usize + nodes.len() / 16 + 16);
         }
     }
 
     #[inline]
-    fn place(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
+    fn place(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
         match self.state {
             State::Block(func, list, last) => self.in_block(raw, func, list, last),
             State::Function(func) => self.in_function(raw, func),
@@ -174,7 +183,8 @@ impl Reader {
         }
     }
 
-    fn outside(&mut self, raw: &RawInst<'_>) -> Result<(), Diagnostic> {
+    #[inline(never)]
+    fn outside(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
         let inst = self.module.create_at(raw.at as u32);
         match raw.op {
             Op::Function => {
@@ -205,7 +215,8 @@ impl Reader {
         Ok(())
     }
 
-    fn in_function(&mut self, raw: &RawInst<'_>, func: Func) -> Result<(), Diagnostic> {
+    #[inline(never)]
+    fn in_function(&mut self, raw: RawInst<'_>, func: Func) -> Result<(), Diagnostic> {
         let inst = self.module.create_at(raw.at as u32);
         let has_blocks = !self.module.function(func).blocks.is_empty();
         match raw.op {
@@ -239,7 +250,7 @@ impl Reader {
     #[inline]
     fn in_block(
         &mut self,
-        raw: &RawInst<'_>,
+        raw: RawInst<'_>,
         func: Func,
         list: List,
         last: Option<Inst>,
@@ -315,13 +326,14 @@ impl Reader {
 /// Most instructions are short: eight words are compared whatever the instruction has, as that costs
 /// less than a loop whose length cannot be foreseen.
 #[inline]
-fn are_below(whole: &[u32], inst: &RawInst<'_>, spots: Spots, bound: u32) -> bool {
+fn are_below(whole: &[u32], inst: RawInst<'_>, spots: Spots, bound: u32) -> bool {
     const WINDOW: usize = 8;
     let is_id = |word: u32| word.wrapping_sub(1) < bound - 1;
     let words = inst.words;
     let window = whole.get(inst.at + 1..inst.at + 1 + WINDOW);
-    if let Some(window) = window.filter(|_| words.len() <= WINDOW) {
-        let wanted = spots.bits | u32::MAX << spots.from & !(u32::MAX << words.len());
+    if let (Some(window), Some(wanted)) = (window, spots.mask(words.len()))
+        && words.len() <= WINDOW
+    {
         let mut outside = 0;
         for (at, word) in window.iter().enumerate() {
             outside |= u32::from(!is_id(*word)) << at;
@@ -336,6 +348,6 @@ fn are_below(whole: &[u32], inst: &RawInst<'_>, spots: Spots, bound: u32) -> boo
 }
 
 #[cold]
-fn misplaced(raw: &RawInst<'_>, where_: &str) -> Diagnostic {
+fn misplaced(raw: RawInst<'_>, where_: &str) -> Diagnostic {
     Diagnostic::error(raw.place(), format!("{} stands {where_}", raw.op))
 }
