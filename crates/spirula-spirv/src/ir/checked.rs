@@ -8,17 +8,17 @@ use spirula_source::{Diagnostic, Place};
 impl Module {
     /// The instruction with a number, as [`Inst::index`] gives it.
     pub fn inst_at(&self, index: usize) -> Option<Inst> {
-        (index < self.inst_count()).then_some(Inst(index as u32))
+        (index < self.inst_count()).then(|| Inst::at(index))
     }
 
     /// The block with a number, as [`Block::index`] gives it.
     pub fn block_at(&self, index: usize) -> Option<Block> {
-        (index < self.block_count()).then_some(Block(index as u32))
+        (index < self.block_count()).then(|| Block::at(index))
     }
 
     /// The function with a number, as [`Func::index`] gives it.
     pub fn func_at(&self, index: usize) -> Option<Func> {
-        (index < self.functions.len()).then_some(Func(index as u32))
+        (index < self.functions.len()).then(|| Func::at(index))
     }
 
     /// Makes an instruction as [`Module::create`] does, if it keeps what the IR demands of

@@ -115,8 +115,7 @@ impl Module {
     /// # Panics
     /// As [`Module::create`].
     pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
-        self.nodes[inst.index()].op = op;
-        self.replace_words(inst, words);
+        self.nodes[inst.index()].start = self.put(op, words);
     }
 
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
