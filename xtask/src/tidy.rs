@@ -29,7 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-stablehlo",
         &["spirula-source", "spirula-program", "spirula-tensor"],
     ),
-    ("spirula-opt", &["spirula-source", "spirula-spirv"]),
+    ("spirula-opt", &["spirula-scalar", "spirula-source", "spirula-spirv"]),
     (
         "spirula-cpu",
         &["spirula-source", "spirula-spirv", "spirula-scalar"],

@@ -1,31 +1,80 @@
 //! Size and time of a pipeline over modules: `measure PIPELINE FILE...` prints for each the words
-//! before and after and the milliseconds of reading, optimising and writing, then the sums.
+//! before and after and the milliseconds of reading, optimising and writing, then the sums, what each
+//! pass took and what it did. `measure --out FOLDER PIPELINE FILE...` writes the modules, too.
 
-use spirula_opt::{Options, Pipeline, optimise};
+use spirula_opt::{Observer, Options, Outcome, Pass, Pipeline, optimise};
 use spirula_spirv::ir::Module;
+use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Time, and how often a pass did what.
+#[derive(Default)]
+struct Sums {
+    began: Option<Instant>,
+    times: BTreeMap<&'static str, Duration>,
+    /// By pass and what it counts: in how many modules it did so, and how often.
+    counts: BTreeMap<(&'static str, &'static str), (usize, usize)>,
+}
+
+impl Observer for Sums {
+    fn before(&mut self, _pass: &Pass, _module: &Module) {
+        self.began = Some(Instant::now());
+    }
+
+    fn after(&mut self, pass: &Pass, _module: &Module, outcome: &Outcome) {
+        if let Some(began) = self.began.take() {
+            *self.times.entry(pass.name).or_default() += began.elapsed();
+        }
+        for (what, number) in outcome.statistics.iter().filter(|s| s.1 > 0) {
+            let sum = self.counts.entry((pass.name, what)).or_default();
+            *sum = (sum.0 + 1, sum.1 + number);
+        }
+    }
+}
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut args = std::env::args().skip(1);
-    let text = args.next().ok_or("usage: measure PIPELINE FILE...")?;
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    let mut folder = None;
+    if args.first().is_some_and(|a| a == "--out") && args.len() > 1 {
+        folder = args.drain(..2).nth(1);
+    }
+    let mut args = args.into_iter();
+    let text = args
+        .next()
+        .ok_or("usage: measure [--out FOLDER] PIPELINE FILE...")?;
     let pipeline: Pipeline = text.parse()?;
     let mut out = std::io::stdout().lock();
     let (mut before, mut after, mut seconds, mut ratio, mut files) = (0, 0, 0.0, 0.0, 0);
+    let mut sums = Sums::default();
     for path in args {
         let bytes = std::fs::read(&path)?;
         let began = Instant::now();
         let mut module = Module::from_bytes(&bytes)?;
-        optimise(&mut module, &pipeline, &mut Options::default())?;
-        let written = module.to_bytes().len();
+        let mut options = Options {
+            observer: Some(&mut sums),
+            ..Options::default()
+        };
+        optimise(&mut module, &pipeline, &mut options)?;
+        let written = module.to_bytes();
         let time = began.elapsed().as_secs_f64();
-        let (old, new) = (bytes.len() / 4, written / 4);
+        if let (Some(folder), Some(name)) = (&folder, Path::new(&path).file_name()) {
+            std::fs::write(Path::new(folder).join(name), &written)?;
+        }
+        let (old, new) = (bytes.len() / 4, written.len() / 4);
         writeln!(out, "{path}\t{old}\t{new}\t{:.3}", time * 1e3)?;
         before += bytes.len();
-        after += written;
+        after += written.len();
         seconds += time;
-        ratio += (written as f64 / bytes.len() as f64).ln();
+        ratio += (written.len() as f64 / bytes.len() as f64).ln();
         files += 1;
+    }
+    for (name, time) in &sums.times {
+        writeln!(out, "{name:>16} {:10.3} ms", time.as_secs_f64() * 1e3)?;
+    }
+    for ((name, what), (modules, number)) in &sums.counts {
+        writeln!(out, "{name:>16} {number:8} {what} in {modules} modules")?;
     }
     let sum = after as f64 / before as f64;
     let mean = (ratio / f64::from(files)).exp();

@@ -11,6 +11,7 @@
 mod adce;
 mod analyses;
 pub mod check;
+mod gvn;
 mod inline;
 mod manager;
 mod merge_return;
@@ -18,7 +19,9 @@ mod pass;
 mod passes;
 mod pipeline;
 mod pool;
+mod rules;
 mod structure;
+mod values;
 
 pub use analyses::{Analyses, Cache};
 pub use manager::{Error, Observer, Options, PassRun, Report, optimise};

@@ -2,7 +2,8 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, dedup, inline, licm, mem2reg, merge_return, simplify_cfg, strip_debug,
+    adce, compact_ids, dedup, gvn, inline, licm, mem2reg, merge_return, simplify, simplify_cfg,
+    strip_debug,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -62,6 +63,13 @@ pub const PASSES: &[Pass] = &[
         run: dedup::run,
     },
     Pass {
+        name: "gvn",
+        help: "take from there what was computed, loaded or stored before",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: gvn::run,
+    },
+    Pass {
         name: "inline",
         help: "put functions that are small, or called once, in the place of calls",
         needs: Analyses::CALLS,
@@ -95,6 +103,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::CALLS,
         run: merge_return::run,
+    },
+    Pass {
+        name: "simplify",
+        help: "fold constants, combine instructions, use cheaper ones",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: simplify::run,
     },
     Pass {
         name: "simplify-cfg",

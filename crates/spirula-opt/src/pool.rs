@@ -3,13 +3,15 @@
 use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::{Class, Op};
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Types and constants by what they are. What is decorated is equal to nothing.
 #[derive(Debug)]
 pub struct Pool {
     known: FxHashMap<Box<[u32]>, Id>,
+    /// What was made, for who keeps definitions.
+    pub made: Vec<Inst>,
 }
 
 impl Pool {
@@ -26,6 +28,7 @@ impl Pool {
         }
         let mut pool = Pool {
             known: FxHashMap::default(),
+            made: Vec::new(),
         };
         for inst in module.section(Section::Globals) {
             let Some(id) = inst.result().filter(|id| !decorated[*id]) else {
@@ -90,6 +93,7 @@ impl Pool {
         let (op, words) = make(id);
         let inst = module.create(op, &words);
         module.append(Section::Globals.list(), inst);
+        self.made.push(inst);
         self.known.insert(key.into(), id);
         id
     }

@@ -3,9 +3,11 @@
 pub mod adce;
 pub mod compact_ids;
 pub mod dedup;
+pub mod gvn;
 pub mod inline;
 pub mod licm;
 pub mod mem2reg;
 pub mod merge_return;
+pub mod simplify;
 pub mod simplify_cfg;
 pub mod strip_debug;

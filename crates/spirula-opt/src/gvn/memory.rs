@@ -1,0 +1,310 @@
+//! Which memory accesses may touch the same place.
+
+use crate::values::Facts;
+use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, MemorySemantics, StorageClass};
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Who may write to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Nobody while the module runs.
+    ReadOnly,
+    /// This function only.
+    Local,
+    /// This invocation only.
+    Private,
+    /// Everybody.
+    Shared,
+    /// Everybody at any time: what is read there is not remembered.
+    Volatile,
+}
+
+/// A place in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The pointer to it.
+    pub pointer: Id,
+    /// The variable that it is in.
+    pub base: Option<Id>,
+    /// Who may write to it.
+    pub kind: Kind,
+}
+
+/// What changes memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Event {
+    /// A write to one place.
+    Write(Place),
+    /// What others wrote becomes visible.
+    Sync,
+    /// Anything may be written that others can write.
+    Any,
+}
+
+/// Variables and what is known of them.
+pub struct Memory {
+    base: IdMap<Option<Id>>,
+    kinds: IdMap<Option<Kind>>,
+    aliased: IdMap<bool>,
+}
+
+impl Memory {
+    /// Two passes over the module.
+    pub fn new(module: &Module, facts: &Facts) -> Self {
+        let mut memory = Memory {
+            base: IdMap::new(module.bound(), None),
+            kinds: IdMap::new(0, None),
+            aliased: IdMap::new(0, false),
+        };
+        let mut volatile = IdMap::new(0, false);
+        let mut blocks = IdMap::new(0, false);
+        let mut volatile_members = false;
+        for d in module.section(Section::Annotations) {
+            let decoration = match d.op() {
+                Op::Decorate => Decoration(d.word(1)),
+                Op::MemberDecorate => {
+                    let member = Decoration(d.word(2));
+                    volatile_members |=
+                        matches!(member, Decoration::Volatile | Decoration::Coherent);
+                    continue;
+                }
+                // Groups may say anything.
+                Op::GroupDecorate => {
+                    d.ids(1).for_each(|id| volatile.set(id, true));
+                    continue;
+                }
+                _ => continue,
+            };
+            match decoration {
+                Decoration::Volatile | Decoration::Coherent => volatile.set(d.id(0), true),
+                Decoration::Aliased | Decoration::AliasedPointer => {
+                    memory.aliased.set(d.id(0), true);
+                }
+                Decoration::BufferBlock => blocks.set(d.id(0), true),
+                _ => {}
+            }
+        }
+        for inst in module.all_insts() {
+            let Some(id) = inst.result() else { continue };
+            match inst.op() {
+                Op::Variable | Op::UntypedVariableKHR => {
+                    let class = StorageClass(inst.word(0));
+                    let mut kind = of_class(class);
+                    let writable = class == StorageClass::Uniform
+                        && is_block(facts, module, inst.result_type(), &blocks);
+                    let buffer =
+                        matches!(class, StorageClass::Uniform | StorageClass::StorageBuffer);
+                    if class == StorageClass::Uniform && !writable {
+                        kind = Kind::ReadOnly;
+                    }
+                    if volatile[id] || buffer && volatile_members {
+                        kind = Kind::Volatile;
+                    }
+                    memory.kinds.set(id, Some(kind));
+                    memory.base.set(id, Some(id));
+                }
+                op if is_chain(op) => {
+                    let base = memory.base[inst.id(0)];
+                    memory.base.set(id, base);
+                }
+                _ => {}
+            }
+        }
+        memory.escapes(module, facts);
+        memory
+    }
+
+    /// Variables whose address is used otherwise than to access them are everybody's.
+    fn escapes(&mut self, module: &Module, facts: &Facts) {
+        for inst in module.all_insts() {
+            let op = inst.op();
+            let known = op.is_about_ids() || op == Op::EntryPoint || is_chain(op);
+            let debug = op == Op::ExtInst && facts.ids.set(inst).is_some_and(|s| s.is_debug_info());
+            if known || debug {
+                continue;
+            }
+            let direct = match op {
+                Op::Load | Op::Store | Op::CopyMemory | Op::LifetimeStart | Op::LifetimeStop => 1,
+                _ => 0,
+            };
+            let begin = inst.words().len() - inst.operands().len();
+            facts.ids.visit(inst, |at, id| {
+                let operand = at.wrapping_sub(begin);
+                let accessed = operand < direct || op == Op::CopyMemory && operand < 2;
+                if let Some(base) = self.base[id].filter(|_| !accessed)
+                    && let Some(Kind::Local | Kind::Private) = self.kinds[base]
+                {
+                    self.kinds.set(base, Some(Kind::Shared));
+                }
+            });
+        }
+    }
+
+    /// The place that a pointer points to.
+    pub fn place(&self, facts: &Facts, module: &Module, pointer: Id) -> Place {
+        let base = self.base[pointer];
+        let kind = match base.and_then(|b| self.kinds[b]) {
+            Some(kind) => kind,
+            None => {
+                let ty = facts.type_of(module, pointer);
+                let ty = ty.and_then(|ty| facts.def(module, ty));
+                match ty.map(|ty| (ty.op(), ty.operands().first().copied())) {
+                    Some((Op::TypePointer, Some(class)))
+                        if of_class(StorageClass(class)) == Kind::ReadOnly =>
+                    {
+                        Kind::ReadOnly
+                    }
+                    _ => Kind::Shared,
+                }
+            }
+        };
+        Place {
+            pointer,
+            base,
+            kind,
+        }
+    }
+
+    /// Takes note of a pointer that was made since.
+    pub fn learn(&mut self, inst: InstRef<'_>) {
+        if let Some(id) = inst.result().filter(|_| is_chain(inst.op())) {
+            let base = self.base[inst.id(0)];
+            self.base.set(id, base);
+        }
+    }
+
+    /// What an instruction does to memory.
+    pub fn event(&self, facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Event> {
+        let write = |pointer| Some(Event::Write(self.place(facts, module, pointer)));
+        match inst.op() {
+            Op::Store if is_plain(inst.operands().get(2)) => write(inst.id(0)),
+            Op::CopyMemory if inst.operands().len() == 2 => write(inst.id(0)),
+            Op::LifetimeStart | Op::LifetimeStop => write(inst.id(0)),
+            Op::Load if !is_plain(inst.operands().get(1)) => Some(Event::Sync),
+            Op::ExtInst => match facts.ids.set(inst) {
+                Some(set) if set.is_debug_info() => None,
+                Some(set) if set.effects(inst.word(1)).is_removable() => None,
+                _ => Some(Event::Any),
+            },
+            op if op.is_line() || op.is_terminator() => None,
+            Op::LoopMerge | Op::SelectionMerge => None,
+            Op::ControlBarrier | Op::MemoryBarrier => Some(Event::Sync),
+            Op::AtomicStore
+            | Op::AtomicExchange
+            | Op::AtomicIAdd
+            | Op::AtomicISub
+            | Op::AtomicSMin
+            | Op::AtomicUMin
+            | Op::AtomicSMax
+            | Op::AtomicUMax
+            | Op::AtomicAnd
+            | Op::AtomicOr
+            | Op::AtomicXor
+            | Op::AtomicIIncrement
+            | Op::AtomicIDecrement
+            | Op::AtomicFAddEXT => {
+                let semantics = facts.scalar(module, inst.id(2)).map(|v| v.bits as u32);
+                let order = MemorySemantics::Acquire
+                    | MemorySemantics::Release
+                    | MemorySemantics::AcquireRelease
+                    | MemorySemantics::SequentiallyConsistent;
+                if semantics.is_some_and(|s| s & order.0 == 0) {
+                    write(inst.id(0))
+                } else {
+                    Some(Event::Sync)
+                }
+            }
+            op if op.effects().contains(Effects::WRITES) => Some(Event::Any),
+            _ => None,
+        }
+    }
+
+    /// Whether an event may change what is at a place.
+    pub fn clobbers(&self, facts: &Facts, module: &Module, event: &Event, place: &Place) -> bool {
+        if place.kind == Kind::ReadOnly {
+            return false;
+        }
+        match event {
+            Event::Sync => !matches!(place.kind, Kind::Local | Kind::Private),
+            Event::Any => place.kind != Kind::Local,
+            Event::Write(written) => self.may_be_same(facts, module, written, place),
+        }
+    }
+
+    /// Whether two places may be the same.
+    pub fn may_be_same(&self, facts: &Facts, module: &Module, a: &Place, b: &Place) -> bool {
+        let own = |p: &Place| matches!(p.kind, Kind::Local | Kind::Private);
+        match (a.base, b.base) {
+            (Some(x), Some(y)) if x == y => !are_apart(facts, module, a.pointer, b.pointer),
+            (Some(x), Some(y)) => self.aliased[x] && self.aliased[y],
+            (None, Some(_)) => !own(b),
+            (Some(_), None) => !own(a),
+            (None, None) => true,
+        }
+    }
+}
+
+/// Whether two addresses within one variable differ in a constant index.
+fn are_apart(facts: &Facts, module: &Module, a: Id, b: Id) -> bool {
+    let chain = |id| {
+        let inst = facts.def(module, id)?;
+        matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain).then(|| inst.operands())
+    };
+    let (Some([x, left @ ..]), Some([y, right @ ..])) = (chain(a), chain(b)) else {
+        return false;
+    };
+    if x != y {
+        return false;
+    }
+    for (l, r) in left.iter().zip(right) {
+        if l == r {
+            continue;
+        }
+        let value = |w: &u32| facts.scalar(module, Id::new(*w)?);
+        return match (value(l), value(r)) {
+            (Some(l), Some(r)) => l.bits != r.bits,
+            _ => false,
+        };
+    }
+    false
+}
+
+fn is_chain(op: Op) -> bool {
+    matches!(
+        op,
+        Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject
+    )
+}
+
+/// Whether a mask of memory operands asks for nothing special.
+pub fn is_plain(mask: Option<&u32>) -> bool {
+    let plain = MemoryAccess::Aligned | MemoryAccess::Nontemporal;
+    mask.is_none_or(|m| m & !plain.0 == 0)
+}
+
+fn of_class(class: StorageClass) -> Kind {
+    match class {
+        StorageClass::UniformConstant | StorageClass::Input | StorageClass::PushConstant => {
+            Kind::ReadOnly
+        }
+        StorageClass::Function => Kind::Local,
+        StorageClass::Private => Kind::Private,
+        _ => Kind::Shared,
+    }
+}
+
+/// Whether a pointer type is to a structure that is a buffer in the old style, or an array of such.
+fn is_block(facts: &Facts, module: &Module, pointer: Option<Id>, blocks: &IdMap<bool>) -> bool {
+    let pointer = pointer.and_then(|p| facts.def_of(module, p, Op::TypePointer));
+    let mut ty = pointer.map(|p| p.id(1));
+    while let Some(inst) = ty.and_then(|ty| facts.def(module, ty)) {
+        match inst.op() {
+            Op::TypeArray | Op::TypeRuntimeArray => ty = inst.get_id(0),
+            Op::TypeStruct => return inst.result().is_some_and(|id| blocks[id]),
+            _ => return true,
+        }
+    }
+    true
+}

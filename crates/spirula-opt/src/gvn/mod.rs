@@ -1,0 +1,8 @@
+//! One walk over a function's blocks, dominators first: instructions are simplified, what was
+//! computed before is taken from there, and loads are answered by what was loaded or stored.
+
+mod memory;
+mod walk;
+
+pub use memory::Memory;
+pub use walk::Walker;

@@ -1,0 +1,493 @@
+//! The walk.
+
+use super::memory::{Event, Kind, Memory, Place, is_plain};
+use crate::analyses::Flow;
+use crate::rules;
+use crate::values::{Facts, Simple};
+use rustc_hash::{FxHashMap, FxHasher};
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+use std::hash::Hasher;
+
+/// What was done.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Counts {
+    /// Instructions whose result was there already, or that became simpler.
+    pub simplified: usize,
+    /// Instructions computed before.
+    pub redundant: usize,
+    /// Loads that were answered.
+    pub loads: usize,
+    /// Stores of what is there already, or that are overwritten.
+    pub stores: usize,
+}
+
+/// A value that is there in the blocks below its own.
+#[derive(Clone, Copy)]
+struct Known {
+    inst: Inst,
+    block: u32,
+}
+
+/// What is at a place, from a point on.
+#[derive(Clone, Copy)]
+struct Held {
+    value: Id,
+    block: u32,
+    /// Events of the block before that point.
+    events: u32,
+}
+
+/// Walks over functions.
+pub struct Walker<'a> {
+    facts: &'a mut Facts,
+    memory: Option<&'a mut Memory>,
+    replaced: IdMap<Option<Id>>,
+    known: FxHashMap<u64, Known>,
+    held: FxHashMap<Id, Held>,
+    /// Events of each block of the function at hand.
+    events: Vec<Vec<Event>>,
+    /// Whether the function has an event at all.
+    eventful: bool,
+    seen: Vec<u32>,
+    stamp: u32,
+    pub counts: Counts,
+}
+
+/// Blocks that are looked at to find out whether memory may have changed between two.
+const MOST_BLOCKS: usize = 48;
+
+impl<'a> Walker<'a> {
+    /// With `memory`, redundant instructions and loads are looked for; without, instructions are
+    /// only simplified.
+    pub fn new(module: &Module, facts: &'a mut Facts, memory: Option<&'a mut Memory>) -> Self {
+        Walker {
+            facts,
+            memory,
+            replaced: IdMap::new(module.bound(), None),
+            known: FxHashMap::default(),
+            held: FxHashMap::default(),
+            events: Vec::new(),
+            eventful: false,
+            seen: Vec::new(),
+            stamp: 0,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Walks over a function.
+    pub fn function(&mut self, module: &mut Module, flow: &Flow, erased: &mut Erased) {
+        self.known.clear();
+        self.held.clear();
+        self.note_events(module, flow);
+        let before = self.counts;
+        for &at in flow.dominators.preorder() {
+            self.block(module, flow, at, erased);
+        }
+        let after = self.counts;
+        let renamed = after.simplified > before.simplified
+            || after.redundant > before.redundant
+            || after.loads > before.loads;
+        if renamed {
+            self.rename_rest(module, flow);
+        }
+    }
+
+    fn note_events(&mut self, module: &Module, flow: &Flow) {
+        self.eventful = false;
+        let Some(memory) = &self.memory else { return };
+        self.events.clear();
+        self.seen.clear();
+        self.seen.resize(flow.cfg.len(), 0);
+        self.stamp = 0;
+        for at in 0..flow.cfg.len() as u32 {
+            let body = module.body(flow.cfg.block(at));
+            let events = body.filter_map(|i| memory.event(self.facts, module, i));
+            self.events.push(events.collect());
+            self.eventful |= self.events.last().is_some_and(|e| !e.is_empty());
+        }
+    }
+
+    fn resolve(&self, mut id: Id) -> Id {
+        while let Some(next) = self.replaced[id] {
+            id = next;
+        }
+        id
+    }
+
+    fn block(&mut self, module: &mut Module, flow: &Flow, at: u32, erased: &mut Erased) {
+        let block = flow.cfg.block(at);
+        let mut state = Here {
+            block: at,
+            events: 0,
+            pending: Vec::new(),
+        };
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            let (ids, replaced) = (&self.facts.ids, &self.replaced);
+            ids.rewrite(module, inst, |mut id| {
+                while let Some(next) = replaced[id] {
+                    id = next;
+                }
+                id
+            });
+            self.inst(module, flow, inst, &mut state, erased);
+        }
+    }
+
+    fn inst(
+        &mut self,
+        module: &mut Module,
+        flow: &Flow,
+        inst: Inst,
+        state: &mut Here,
+        erased: &mut Erased,
+    ) {
+        for _ in 0..8 {
+            match rules::simplify(self.facts, module, inst) {
+                Some(Simple::Value(value)) => {
+                    self.counts.simplified += 1;
+                    return self.replace(module, inst, value, erased);
+                }
+                Some(Simple::Changed) => self.counts.simplified += 1,
+                None => break,
+            }
+        }
+        let i = module.inst(inst);
+        if i.op() == Op::Phi
+            && let Some(value) = self.only_value(i)
+        {
+            self.counts.simplified += 1;
+            return self.replace(module, inst, value, erased);
+        }
+        let Some(memory) = &mut self.memory else {
+            return;
+        };
+        memory.learn(i);
+        match i.op() {
+            Op::Load => self.load(module, flow, inst, state, erased),
+            Op::Store => self.store(module, flow, inst, state, erased),
+            op if op.is_terminator() => self.end(module, op, state, erased),
+            _ => {
+                if memory.event(self.facts, module, i).is_some() {
+                    state.events += 1;
+                    state.pending.clear();
+                    return;
+                }
+                if !i.op().effects().is_pure() && !i.op().is_line() && i.op() != Op::Phi {
+                    // It may read.
+                    state.pending.clear();
+                }
+                self.number(module, flow, inst, state.block, erased);
+            }
+        }
+    }
+
+    fn replace(&mut self, module: &mut Module, inst: Inst, value: Id, erased: &mut Erased) {
+        let value = self.resolve(value);
+        if let Some(result) = module.inst(inst).result()
+            && result != value
+        {
+            self.replaced.set(result, Some(value));
+            module.erase(inst, erased);
+        }
+    }
+
+    /// The value that a phi has whichever way it is reached.
+    fn only_value(&self, phi: InstRef<'_>) -> Option<Id> {
+        let own = phi.result()?;
+        let mut only = None;
+        for pair in phi.operands().chunks_exact(2) {
+            let value = Id::new(pair[0])?;
+            if value != own && *only.get_or_insert(value) != value {
+                return None;
+            }
+        }
+        only
+    }
+
+    /// Looks for an instruction that computed the same.
+    fn number(
+        &mut self,
+        module: &mut Module,
+        flow: &Flow,
+        inst: Inst,
+        block: u32,
+        erased: &mut Erased,
+    ) {
+        let i = module.inst(inst);
+        let (Some(ty), Some(result)) = (i.result_type(), i.result()) else {
+            return;
+        };
+        let effects = match i.op() {
+            Op::ExtInst => match self.facts.ids.set(i) {
+                Some(set) => set.effects(i.word(1)),
+                None => return,
+            },
+            Op::Phi => Effects::PURE,
+            Op::Undef | Op::Variable | Op::FunctionParameter => return,
+            op => op.effects(),
+        };
+        if !effects.is_pure() && effects != Effects::TRAPS {
+            return;
+        }
+        let Some(marks) = self.facts.marks(result) else {
+            return;
+        };
+        let mut hash = FxHasher::default();
+        hash.write_u32(u32::from(i.op().0) | u32::from(marks) << 16);
+        hash.write_u32(ty.word());
+        if i.op() == Op::Phi {
+            hash.write_u32(block);
+        }
+        for word in ordered(i.op(), i.operands()).as_slice(i.operands()) {
+            hash.write_u32(*word);
+        }
+        let hash = hash.finish();
+        if let Some(known) = self.known.get(&hash)
+            && flow.dominators.dominates(known.block, block)
+        {
+            let other = module.inst(known.inst);
+            let same = other.op() == i.op()
+                && other.result_type() == Some(ty)
+                && (i.op() != Op::Phi || known.block == block)
+                && other.result().and_then(|id| self.facts.marks(id)) == Some(marks)
+                && ordered(i.op(), i.operands()).as_slice(i.operands())
+                    == ordered(other.op(), other.operands()).as_slice(other.operands());
+            if let (true, Some(value)) = (same, other.result()) {
+                self.counts.redundant += 1;
+                return self.replace(module, inst, value, erased);
+            }
+            return;
+        }
+        self.known.insert(hash, Known { inst, block });
+    }
+
+    fn load(
+        &mut self,
+        module: &mut Module,
+        flow: &Flow,
+        inst: Inst,
+        state: &mut Here,
+        erased: &mut Erased,
+    ) {
+        let i = module.inst(inst);
+        let (pointer, ty) = (i.id(0), i.result_type());
+        let plain = is_plain(i.operands().get(1));
+        let Some(memory) = &self.memory else { return };
+        let place = memory.place(self.facts, module, pointer);
+        let (facts, event) = (&*self.facts, memory.event(self.facts, module, i));
+        state
+            .pending
+            .retain(|(p, _)| !memory.may_be_same(facts, module, p, &place));
+        if event.is_some() {
+            state.events += 1;
+        }
+        let Some(result) = i.result().filter(|_| plain && place.kind != Kind::Volatile) else {
+            return;
+        };
+        if self.facts.marks(result).is_none() {
+            return;
+        }
+        if let Some(held) = self.held.get(&pointer).copied()
+            && flow.dominators.dominates(held.block, state.block)
+            && self.facts.type_of(module, held.value) == ty
+            && self.facts.is_non_uniform(held.value) == self.facts.is_non_uniform(result)
+            && self.is_held(module, flow, &held, &place, state)
+        {
+            self.counts.loads += 1;
+            return self.replace(module, inst, held.value, erased);
+        }
+        self.held.insert(pointer, state.held(result));
+    }
+
+    fn store(
+        &mut self,
+        module: &mut Module,
+        flow: &Flow,
+        inst: Inst,
+        state: &mut Here,
+        erased: &mut Erased,
+    ) {
+        let i = module.inst(inst);
+        let (pointer, value) = (i.id(0), i.id(1));
+        let plain = is_plain(i.operands().get(2));
+        let Some(memory) = &self.memory else { return };
+        let place = memory.place(self.facts, module, pointer);
+        if !plain || place.kind == Kind::Volatile {
+            state.events += 1;
+            state.pending.clear();
+            return;
+        }
+        if let Some(held) = self.held.get(&pointer).copied()
+            && held.value == value
+            && flow.dominators.dominates(held.block, state.block)
+            && self.is_held(module, flow, &held, &place, state)
+        {
+            state.events += 1;
+            self.counts.stores += 1;
+            module.erase(inst, erased);
+            return;
+        }
+        state.events += 1;
+        if let Some(at) = state.pending.iter().position(|(p, _)| p.pointer == pointer) {
+            let (_, old) = state.pending.remove(at);
+            self.counts.stores += 1;
+            module.erase(old, erased);
+        }
+        if state.pending.len() == MOST_PENDING {
+            state.pending.remove(0);
+        }
+        state.pending.push((place, inst));
+        self.held.insert(pointer, state.held(value));
+    }
+
+    /// What is stored to a function's own variables when it is left is lost.
+    fn end(&mut self, module: &mut Module, op: Op, state: &mut Here, erased: &mut Erased) {
+        let leaves = matches!(
+            op,
+            Op::Return | Op::ReturnValue | Op::Kill | Op::Unreachable
+        );
+        for (place, store) in state.pending.drain(..) {
+            if leaves && place.kind == Kind::Local {
+                self.counts.stores += 1;
+                module.erase(store, erased);
+            }
+        }
+    }
+
+    /// Whether a place has not changed since its value was noted.
+    fn is_held(
+        &mut self,
+        module: &Module,
+        flow: &Flow,
+        held: &Held,
+        place: &Place,
+        state: &Here,
+    ) -> bool {
+        let Some(memory) = &self.memory else {
+            return false;
+        };
+        if place.kind == Kind::ReadOnly || !self.eventful {
+            return true;
+        }
+        let facts = &*self.facts;
+        let changes = |events: &[Event]| {
+            events
+                .iter()
+                .any(|e| memory.clobbers(facts, module, e, place))
+        };
+        let here = &self.events[state.block as usize];
+        let passed = (state.events as usize).min(here.len());
+        if held.block == state.block {
+            let from = (held.events as usize).min(passed);
+            return !changes(&here[from..passed]);
+        }
+        let there = &self.events[held.block as usize];
+        let from = (held.events as usize).min(there.len());
+        if changes(&here[..passed]) || changes(&there[from..]) {
+            return false;
+        }
+        // Every block on a way from there to here.
+        self.stamp += 1;
+        let mut work: Vec<u32> = flow.cfg.predecessors(state.block).to_vec();
+        let mut visited = 0;
+        while let Some(at) = work.pop() {
+            if at == held.block || self.seen[at as usize] == self.stamp {
+                continue;
+            }
+            self.seen[at as usize] = self.stamp;
+            visited += 1;
+            if visited > MOST_BLOCKS || changes(&self.events[at as usize]) {
+                return false;
+            }
+            work.extend(flow.cfg.predecessors(at));
+        }
+        true
+    }
+
+    /// Uses that come before their definition in the walk: phis, and blocks that are not reached.
+    fn rename_rest(&self, module: &mut Module, flow: &Flow) {
+        for at in 0..flow.cfg.len() as u32 {
+            let reached = flow.dominators.is_reachable(at);
+            let mut next = module.body(flow.cfg.block(at)).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let op = module.inst(inst).op();
+                if op == Op::Phi || !reached {
+                    self.facts.ids.rewrite(module, inst, |id| self.resolve(id));
+                } else if !op.is_line() {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// Stores of a block that may turn out to be overwritten, at most.
+const MOST_PENDING: usize = 8;
+
+/// Where the walk is.
+struct Here {
+    block: u32,
+    /// Events of this block that have passed.
+    events: u32,
+    /// Stores that nothing has read since.
+    pending: Vec<(Place, Inst)>,
+}
+
+impl Here {
+    fn held(&self, value: Id) -> Held {
+        Held {
+            value,
+            block: self.block,
+            events: self.events,
+        }
+    }
+}
+
+/// The operands of an instruction whose first two may change places, in one order.
+#[derive(PartialEq)]
+enum Ordered {
+    AsIs,
+    Swapped([u32; 2]),
+}
+
+impl Ordered {
+    fn as_slice<'a>(&'a self, operands: &'a [u32]) -> &'a [u32] {
+        match self {
+            Ordered::AsIs => operands,
+            Ordered::Swapped(pair) => pair,
+        }
+    }
+}
+
+fn ordered(op: Op, operands: &[u32]) -> Ordered {
+    let commutes = matches!(
+        op,
+        Op::IAdd
+            | Op::IMul
+            | Op::FAdd
+            | Op::FMul
+            | Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::LogicalAnd
+            | Op::LogicalOr
+            | Op::LogicalEqual
+            | Op::LogicalNotEqual
+            | Op::IEqual
+            | Op::INotEqual
+            | Op::FOrdEqual
+            | Op::FUnordEqual
+            | Op::FOrdNotEqual
+            | Op::FUnordNotEqual
+            | Op::Dot
+    );
+    match operands {
+        [a, b] if commutes && a > b => Ordered::Swapped([*b, *a]),
+        _ => Ordered::AsIs,
+    }
+}

@@ -1,0 +1,47 @@
+//! Copies and conversions.
+
+use super::Rule;
+use crate::values::{Facts, Simple};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+pub const RULES: &[(Op, Rule)] = &[
+    (Op::CopyObject, copy),
+    (Op::CopyLogical, to_same_type),
+    (Op::Bitcast, to_same_type),
+    (Op::Bitcast, again),
+    (Op::UConvert, to_same_type),
+    (Op::SConvert, to_same_type),
+    (Op::FConvert, to_same_type),
+    (Op::UConvert, again),
+    (Op::SConvert, again),
+];
+
+fn copy(_facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    Some(Simple::Value(module.inst(inst).id(0)))
+}
+
+fn to_same_type(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let operand = i.id(0);
+    (facts.type_of(module, operand) == i.result_type()).then_some(Simple::Value(operand))
+}
+
+/// A conversion of the same conversion: of bits, or to ever wider or ever narrower numbers.
+fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let op = i.op();
+    let inner = facts.def_of(module, i.id(0), op)?;
+    let value = inner.id(0);
+    if op != Op::Bitcast {
+        let width = |facts: &Facts, ty| Some(facts.shape(module, ty)?.0.width());
+        let from = width(facts, facts.type_of(module, value)?)?;
+        let through = width(facts, inner.result_type()?)?;
+        let to = width(facts, i.result_type()?)?;
+        let monotonous = from <= through && through <= to || from >= through && through >= to;
+        if !monotonous || from == to {
+            return None;
+        }
+    }
+    Some(facts.become_(module, inst, op, &[value.word()]))
+}

@@ -1,0 +1,107 @@
+//! Floating-point numbers: only what gives the same bits.
+
+use super::Rule;
+use crate::values::{Facts, Simple};
+use spirula_scalar::fold::{Type, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+pub const RULES: &[(Op, Rule)] = &[
+    (Op::FNegate, twice),
+    (Op::FAdd, add),
+    (Op::FSub, subtract),
+    (Op::FMul, multiply),
+    (Op::FDiv, divide),
+    (Op::VectorTimesScalar, scale),
+];
+
+fn is(value: Option<Value>, wanted: f64) -> bool {
+    let Some(Value {
+        ty: Type::Float(format),
+        bits,
+    }) = value
+    else {
+        return false;
+    };
+    let known = spirula_scalar::convert::float_to_float(
+        bits,
+        format,
+        spirula_scalar::Format::F64,
+        spirula_scalar::Rounding::NearestEven,
+    );
+    known == wanted.to_bits()
+}
+
+fn same(facts: &Facts, module: &Module, inst: Inst, id: Id) -> Option<Simple> {
+    (facts.type_of(module, id) == module.inst(inst).result_type()).then_some(Simple::Value(id))
+}
+
+fn twice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let inner = facts.def_of(module, module.inst(inst).id(0), Op::FNegate)?;
+    let value = inner.id(0);
+    same(facts, module, inst, value)
+}
+
+/// `x + -0` is `x`; `x + -y` is `x - y`.
+fn add(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    for (x, y) in [(a, b), (b, a)] {
+        if is(facts.splat(module, y), -0.0) {
+            return same(facts, module, inst, x);
+        }
+        if let Some(negated) = facts.def_of(module, y, Op::FNegate) {
+            let words = [x.word(), negated.word(0)];
+            return Some(facts.become_(module, inst, Op::FSub, &words));
+        }
+    }
+    None
+}
+
+/// `x - 0` is `x`; `x - -y` is `x + y`.
+fn subtract(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    if is(facts.splat(module, b), 0.0) {
+        return same(facts, module, inst, a);
+    }
+    let negated = facts.def_of(module, b, Op::FNegate)?;
+    let words = [a.word(), negated.word(0)];
+    Some(facts.become_(module, inst, Op::FAdd, &words))
+}
+
+/// `x * 1` is `x`; `-x * -y` is `x * y`.
+fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    for (x, y) in [(a, b), (b, a)] {
+        if is(facts.splat(module, y), 1.0) {
+            return same(facts, module, inst, x);
+        }
+    }
+    let (x, y) = (
+        facts.def_of(module, a, Op::FNegate)?,
+        facts.def_of(module, b, Op::FNegate)?,
+    );
+    let words = [x.word(0), y.word(0)];
+    Some(facts.become_(module, inst, Op::FMul, &words))
+}
+
+fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    if is(facts.splat(module, b), 1.0) {
+        return same(facts, module, inst, a);
+    }
+    None
+}
+
+fn scale(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    if is(facts.scalar(module, b), 1.0) {
+        return same(facts, module, inst, a);
+    }
+    None
+}

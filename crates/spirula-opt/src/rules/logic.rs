@@ -1,0 +1,185 @@
+//! Booleans, selections and comparisons.
+
+use super::Rule;
+use crate::values::{Facts, Simple};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+pub const RULES: &[(Op, Rule)] = &[
+    (Op::LogicalNot, not),
+    (Op::LogicalAnd, and_or),
+    (Op::LogicalOr, and_or),
+    (Op::LogicalEqual, equal),
+    (Op::LogicalNotEqual, equal),
+    (Op::Select, select),
+    (Op::IEqual, reflexive),
+    (Op::IEqual, of_choice),
+    (Op::INotEqual, reflexive),
+    (Op::INotEqual, of_choice),
+    (Op::ULessThan, reflexive),
+    (Op::ULessThan, bounds),
+    (Op::ULessThanEqual, reflexive),
+    (Op::UGreaterThan, reflexive),
+    (Op::UGreaterThanEqual, reflexive),
+    (Op::UGreaterThanEqual, bounds),
+    (Op::SLessThan, reflexive),
+    (Op::SLessThanEqual, reflexive),
+    (Op::SGreaterThan, reflexive),
+    (Op::SGreaterThanEqual, reflexive),
+];
+
+/// Comparisons and what holds when they do not.
+const OPPOSITES: &[(Op, Op)] = &[
+    (Op::IEqual, Op::INotEqual),
+    (Op::ULessThan, Op::UGreaterThanEqual),
+    (Op::ULessThanEqual, Op::UGreaterThan),
+    (Op::SLessThan, Op::SGreaterThanEqual),
+    (Op::SLessThanEqual, Op::SGreaterThan),
+    (Op::FOrdEqual, Op::FUnordNotEqual),
+    (Op::FOrdNotEqual, Op::FUnordEqual),
+    (Op::FOrdLessThan, Op::FUnordGreaterThanEqual),
+    (Op::FOrdLessThanEqual, Op::FUnordGreaterThan),
+    (Op::FOrdGreaterThan, Op::FUnordLessThanEqual),
+    (Op::FOrdGreaterThanEqual, Op::FUnordLessThan),
+    (Op::LogicalEqual, Op::LogicalNotEqual),
+];
+
+fn opposite(op: Op) -> Option<Op> {
+    let found = OPPOSITES.iter().find(|(a, b)| *a == op || *b == op);
+    found.map(|(a, b)| if *a == op { *b } else { *a })
+}
+
+fn truth(facts: &mut Facts, module: &mut Module, inst: Inst, value: bool) -> Option<Simple> {
+    let ty = module.inst(inst).result_type()?;
+    facts
+        .numbers(module, ty, &[u64::from(value)])
+        .map(Simple::Value)
+}
+
+/// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.
+fn not(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let operand = module.inst(inst).id(0);
+    let inner = facts.def(module, operand)?;
+    if inner.op() == Op::LogicalNot {
+        return Some(Simple::Value(inner.id(0)));
+    }
+    let op = opposite(inner.op())?;
+    let words = inner.operands().to_vec();
+    (facts.uses(operand) == 1).then(|| facts.become_(module, inst, op, &words))
+}
+
+fn and_or(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    // The operand that the other one does not change anything about.
+    let neutral = u64::from(i.op() == Op::LogicalAnd);
+    if a == b {
+        return Some(Simple::Value(a));
+    }
+    for (x, y) in [(a, b), (b, a)] {
+        if let Some(value) = facts.splat(module, y) {
+            return Some(Simple::Value(if value.bits == neutral { x } else { y }));
+        }
+        if let Some(negated) = facts.def_of(module, y, Op::LogicalNot)
+            && negated.id(0) == x
+        {
+            return truth(facts, module, inst, neutral == 0);
+        }
+    }
+    None
+}
+
+fn equal(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (a, b) = (i.id(0), i.id(1));
+    let wanted = u64::from(i.op() == Op::LogicalEqual);
+    if a == b {
+        return truth(facts, module, inst, wanted == 1);
+    }
+    for (x, y) in [(a, b), (b, a)] {
+        if let Some(value) = facts.splat(module, y) {
+            if value.bits == wanted {
+                return Some(Simple::Value(x));
+            }
+            return Some(facts.become_(module, inst, Op::LogicalNot, &[x.word()]));
+        }
+    }
+    None
+}
+
+fn select(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (c, a, b, ty) = (i.id(0), i.id(1), i.id(2), i.result_type()?);
+    if a == b {
+        return Some(Simple::Value(a));
+    }
+    if let Some(value) = facts.splat(module, c) {
+        return Some(Simple::Value(if value.bits != 0 { a } else { b }));
+    }
+    if let Some(negated) = facts.def_of(module, c, Op::LogicalNot) {
+        let words = [negated.word(0), b.word(), a.word()];
+        return Some(facts.become_(module, inst, Op::Select, &words));
+    }
+    // A choice of yes and no is the condition.
+    if facts.type_of(module, c) == Some(ty) {
+        let values = (facts.splat(module, a), facts.splat(module, b));
+        let bits = |v: Option<spirula_scalar::fold::Value>| v.map(|v| v.bits);
+        return match (bits(values.0), bits(values.1)) {
+            (Some(1), Some(0)) => Some(Simple::Value(c)),
+            (Some(0), Some(1)) => Some(facts.become_(module, inst, Op::LogicalNot, &[c.word()])),
+            (Some(1), None) => {
+                let words = [c.word(), b.word()];
+                Some(facts.become_(module, inst, Op::LogicalOr, &words))
+            }
+            (None, Some(0)) => {
+                let words = [c.word(), a.word()];
+                Some(facts.become_(module, inst, Op::LogicalAnd, &words))
+            }
+            _ => None,
+        };
+    }
+    None
+}
+
+/// A number compared with itself.
+fn reflexive(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let holds = matches!(
+        i.op(),
+        Op::IEqual
+            | Op::ULessThanEqual
+            | Op::UGreaterThanEqual
+            | Op::SLessThanEqual
+            | Op::SGreaterThanEqual
+    );
+    let same = i.id(0) == i.id(1);
+    same.then(|| truth(facts, module, inst, holds)).flatten()
+}
+
+/// Nothing is below zero, everything is at or above it.
+fn bounds(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (b, holds) = (i.id(1), i.op() == Op::UGreaterThanEqual);
+    let zero = facts.splat(module, b)?.bits == 0;
+    zero.then(|| truth(facts, module, inst, holds)).flatten()
+}
+
+/// A choice of two constants, compared with a constant, is its condition.
+fn of_choice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (choice, wanted, ty, op) = (i.id(0), i.id(1), i.result_type()?, i.op());
+    let wanted = facts.splat(module, wanted)?;
+    let choice = facts.def_of(module, choice, Op::Select)?;
+    let (c, a, b): (Id, Id, Id) = (choice.id(0), choice.id(1), choice.id(2));
+    if facts.type_of(module, c) != Some(ty) {
+        return None;
+    }
+    let equals = |v: Id| facts.splat(module, v).map(|v| v.bits == wanted.bits);
+    let positive = op == Op::IEqual;
+    match (equals(a)? == positive, equals(b)? == positive) {
+        (true, false) => Some(Simple::Value(c)),
+        (false, true) => Some(facts.become_(module, inst, Op::LogicalNot, &[c.word()])),
+        (both, _) => truth(facts, module, inst, both),
+    }
+}

@@ -1,0 +1,65 @@
+//! Simplifications of single instructions: a table from opcodes to rules, one file for each kind.
+//!
+//! A rule looks at an instruction and the definitions of its operands. It says which value the
+//! result is, or makes the instruction a simpler one; it adds at most one instruction. Rules on
+//! floating-point numbers give the same bits for every operand, infinities and zeros of either sign
+//! included. The identities are those of Warren, "Hacker's Delight", 2012, chapter 2, and of the
+//! specification's descriptions of composites.
+
+mod composites;
+mod conversions;
+mod floats;
+mod integers;
+mod logic;
+mod pointers;
+
+use crate::values::{Facts, Simple};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+use std::sync::OnceLock;
+
+/// Simplifies an instruction, where it can.
+pub type Rule = fn(&mut Facts, &mut Module, Inst) -> Option<Simple>;
+
+/// Rows of all files: an opcode and what is tried on it, in order.
+const TABLES: &[&[(Op, Rule)]] = &[
+    composites::RULES,
+    conversions::RULES,
+    floats::RULES,
+    integers::RULES,
+    logic::RULES,
+    pointers::RULES,
+];
+
+fn rules(op: Op) -> &'static [Rule] {
+    static BY_OPCODE: OnceLock<Vec<Vec<Rule>>> = OnceLock::new();
+    let all = BY_OPCODE.get_or_init(|| {
+        let mut all: Vec<Vec<Rule>> = Vec::new();
+        for (op, rule) in TABLES.iter().copied().flatten() {
+            let at = usize::from(op.0);
+            if at >= all.len() {
+                all.resize(at + 1, Vec::new());
+            }
+            all[at].push(*rule);
+        }
+        all
+    });
+    all.get(usize::from(op.0)).map_or(&[], |r| &r[..])
+}
+
+/// Simplifies an instruction once: folds it, or has the first rule that fits change it.
+pub fn simplify(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let op = module.inst(inst).op();
+    let result = module.inst(inst).result()?;
+    if op == Op::Phi || op == Op::Load || op == Op::Variable {
+        return None;
+    }
+    if let Some(constant) = facts.folded(module, inst) {
+        return Some(Simple::Value(constant));
+    }
+    let rules = rules(op);
+    if rules.is_empty() || facts.marks(result).is_none() || facts.is_non_uniform(result) {
+        return None;
+    }
+    rules.iter().find_map(|rule| rule(facts, module, inst))
+}

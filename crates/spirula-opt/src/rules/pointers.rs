@@ -1,0 +1,76 @@
+//! Addresses.
+
+use super::Rule;
+use crate::values::{Facts, Simple};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+pub const RULES: &[(Op, Rule)] = &[
+    (Op::AccessChain, whole),
+    (Op::InBoundsAccessChain, whole),
+    (Op::AccessChain, of_chain),
+    (Op::InBoundsAccessChain, of_chain),
+    (Op::PtrAccessChain, first_element),
+    (Op::InBoundsPtrAccessChain, first_element),
+];
+
+/// A chain without an index.
+fn whole(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let base = i.id(0);
+    let same = facts.type_of(module, base) == i.result_type();
+    (i.operands().len() == 1 && same).then_some(Simple::Value(base))
+}
+
+/// A chain of a chain is one, where that makes the module no longer.
+fn of_chain(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (op, base) = (i.op(), i.id(0));
+    let inner = facts.def(module, base)?;
+    let is_chain = matches!(
+        inner.op(),
+        Op::AccessChain | Op::InBoundsAccessChain | Op::PtrAccessChain | Op::InBoundsPtrAccessChain
+    );
+    let through = inner.operands().len();
+    if !is_chain || facts.uses(base) as usize * (through - 1) >= through + 3 {
+        return None;
+    }
+    let certain = |op| matches!(op, Op::InBoundsAccessChain | Op::InBoundsPtrAccessChain);
+    let pointer = matches!(inner.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain);
+    let joined = match (pointer, certain(op) && certain(inner.op())) {
+        (false, false) => Op::AccessChain,
+        (false, true) => Op::InBoundsAccessChain,
+        (true, false) => Op::PtrAccessChain,
+        (true, true) => Op::InBoundsPtrAccessChain,
+    };
+    let id = i.result()?;
+    if facts.marks(base).is_none() || facts.marks(id).is_none() {
+        return None;
+    }
+    let words: Vec<u32> = inner
+        .operands()
+        .iter()
+        .chain(&i.operands()[1..])
+        .copied()
+        .collect();
+    Some(facts.become_(module, inst, joined, &words))
+}
+
+/// The first element that a pointer points to, as far as indices go.
+fn first_element(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let (op, base) = (i.op(), i.id(0));
+    let element = facts.scalar(module, i.id(1))?;
+    if element.bits != 0 {
+        return None;
+    }
+    if i.operands().len() == 2 {
+        return (facts.type_of(module, base) == i.result_type()).then_some(Simple::Value(base));
+    }
+    let words: Vec<u32> = [&i.operands()[..1], &i.operands()[2..]].concat();
+    let op = match op {
+        Op::PtrAccessChain => Op::AccessChain,
+        _ => Op::InBoundsAccessChain,
+    };
+    Some(facts.become_(module, inst, op, &words))
+}

@@ -1,0 +1,334 @@
+//! Definitions, types and constants, kept up while instructions change.
+
+use crate::pool::Pool;
+use spirula_scalar::Format;
+use spirula_scalar::fold::{Type, Value};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// What became of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Simple {
+    /// Its result is this value, which is there already.
+    Value(Id),
+    /// It is another instruction with the same result, which may be simplified again.
+    Changed,
+}
+
+/// A module's values.
+pub struct Facts {
+    /// Which words are ids.
+    pub ids: IdWords,
+    /// Types and constants.
+    pub pool: Pool,
+    defs: IdMap<Option<Inst>>,
+    /// Uses of each id when the facts were made, names and decorations left out.
+    uses: IdMap<u32>,
+    marks: IdMap<u8>,
+    /// Whether results of float operations may be computed here.
+    pub floats: bool,
+}
+
+/// Decorations that matter when values are compared, as bits of [`Facts::marks`].
+const NO_CONTRACTION: u8 = 1;
+const RELAXED: u8 = 2;
+const NON_UNIFORM: u8 = 4;
+const NO_SIGNED_WRAP: u8 = 8;
+const NO_UNSIGNED_WRAP: u8 = 16;
+/// Another one: the value is like no other.
+const OTHER: u8 = 128;
+
+impl Facts {
+    /// Two passes over the module.
+    pub fn new(module: &Module) -> Self {
+        let ids = IdWords::new(module);
+        let mut defs = IdMap::new(module.bound(), None);
+        let mut uses = IdMap::new(module.bound(), 0);
+        for inst in module.all_insts() {
+            if let Some(id) = inst.result() {
+                defs.set(id, Some(inst.handle()));
+            }
+            if !inst.op().is_about_ids() {
+                ids.visit(inst, |_, id| *uses.get_mut(id) += 1);
+            }
+        }
+        let mut facts = Facts {
+            ids,
+            pool: Pool::new(module),
+            defs,
+            uses,
+            marks: IdMap::new(0, 0),
+            floats: floats_are_plain(module),
+        };
+        facts.decorations(module);
+        facts
+    }
+
+    fn decorations(&mut self, module: &Module) {
+        for d in module.section(Section::Annotations) {
+            let bit = match d.op() {
+                Op::Decorate => match Decoration(d.word(1)) {
+                    Decoration::NoContraction => NO_CONTRACTION,
+                    Decoration::RelaxedPrecision => RELAXED,
+                    Decoration::NonUniform => NON_UNIFORM,
+                    Decoration::NoSignedWrap => NO_SIGNED_WRAP,
+                    Decoration::NoUnsignedWrap => NO_UNSIGNED_WRAP,
+                    _ => OTHER,
+                },
+                Op::DecorateId | Op::DecorateString => OTHER,
+                Op::GroupDecorate => {
+                    for id in d.ids(1) {
+                        *self.marks.get_mut(id) |= OTHER;
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            *self.marks.get_mut(d.id(0)) |= bit;
+        }
+    }
+
+    /// The decorations of a value that matter, `None` where it must be left alone.
+    pub fn marks(&self, id: Id) -> Option<u8> {
+        Some(self.marks[id]).filter(|m| m & OTHER == 0)
+    }
+
+    /// Whether a value may differ between the invocations that run together.
+    pub fn is_non_uniform(&self, id: Id) -> bool {
+        self.marks[id] & NON_UNIFORM != 0
+    }
+
+    /// The uses that an id had when the facts were made.
+    pub fn uses(&self, id: Id) -> u32 {
+        self.uses[id]
+    }
+
+    /// The definition of an id.
+    pub fn def<'m>(&self, module: &'m Module, id: Id) -> Option<InstRef<'m>> {
+        self.defs[id].map(|inst| module.inst(inst))
+    }
+
+    /// The opcode that defines an id; `OpNop` where nothing does.
+    pub fn op(&self, module: &Module, id: Id) -> Op {
+        self.def(module, id).map_or(Op::Nop, InstRef::op)
+    }
+
+    /// The definition of an id, where it has this opcode.
+    pub fn def_of<'m>(&self, module: &'m Module, id: Id, op: Op) -> Option<InstRef<'m>> {
+        self.def(module, id).filter(|i| i.op() == op)
+    }
+
+    /// The type of a value.
+    pub fn type_of(&self, module: &Module, id: Id) -> Option<Id> {
+        self.def(module, id)?.result_type()
+    }
+
+    /// A scalar type.
+    pub fn scalar_type(&self, module: &Module, ty: Id) -> Option<Type> {
+        let inst = self.def(module, ty)?;
+        match (inst.op(), inst.operands()) {
+            (Op::TypeBool, _) => Some(Type::Bool),
+            (Op::TypeInt, [width @ 1..=64, _]) => Some(Type::Int { width: *width }),
+            (Op::TypeFloat, [16]) => Some(Type::Float(Format::F16)),
+            (Op::TypeFloat, [32]) => Some(Type::Float(Format::F32)),
+            (Op::TypeFloat, [64]) => Some(Type::Float(Format::F64)),
+            _ => None,
+        }
+    }
+
+    /// The scalar type and the number of components of a scalar or vector type.
+    pub fn shape(&self, module: &Module, ty: Id) -> Option<(Type, u32)> {
+        match self.def_of(module, ty, Op::TypeVector) {
+            Some(vector) => Some((self.scalar_type(module, vector.id(0))?, vector.word(1))),
+            None => Some((self.scalar_type(module, ty)?, 1)),
+        }
+    }
+
+    /// The types of a composite's parts: how many, and one of them.
+    pub fn part_type(&self, module: &Module, ty: Id, at: u32) -> Option<Id> {
+        let inst = self.def(module, ty)?;
+        match inst.op() {
+            Op::TypeVector | Op::TypeMatrix | Op::TypeArray => Some(inst.id(0)),
+            Op::TypeStruct => inst.get_id(at as usize),
+            _ => None,
+        }
+    }
+
+    /// The number of parts of a composite type, where that is known.
+    pub fn part_count(&self, module: &Module, ty: Id) -> Option<u32> {
+        let inst = self.def(module, ty)?;
+        match inst.op() {
+            Op::TypeVector | Op::TypeMatrix => Some(inst.word(1)),
+            Op::TypeStruct => Some(inst.operands().len() as u32),
+            Op::TypeArray => {
+                let length = self.def_of(module, inst.id(1), Op::Constant)?;
+                Some(length.word(0)).filter(|_| length.operands().len() == 1)
+            }
+            _ => None,
+        }
+    }
+
+    /// The bits of a scalar constant that is known before specialisation.
+    pub fn scalar(&self, module: &Module, id: Id) -> Option<Value> {
+        let inst = self.def(module, id)?;
+        let bits = match inst.op() {
+            Op::Constant => {
+                let high = inst.operands().get(1).copied().unwrap_or(0);
+                u64::from(inst.word(0)) | u64::from(high) << 32
+            }
+            Op::ConstantTrue => 1,
+            Op::ConstantFalse | Op::ConstantNull => 0,
+            _ => return None,
+        };
+        let ty = self.scalar_type(module, inst.result_type()?)?;
+        let mask = u64::MAX >> (64 - ty.width());
+        Some(Value {
+            ty,
+            bits: bits & mask,
+        })
+    }
+
+    /// The components of a constant scalar or vector.
+    pub fn lanes(&self, module: &Module, id: Id, lanes: &mut Vec<Value>) -> Option<()> {
+        let inst = self.def(module, id)?;
+        let vector = self.def_of(module, inst.result_type()?, Op::TypeVector);
+        match (inst.op(), vector) {
+            (Op::ConstantComposite, Some(_)) => {
+                for part in inst.ids(0) {
+                    lanes.push(self.scalar(module, part)?);
+                }
+            }
+            (Op::ConstantNull, Some(vector)) => {
+                let ty = self.scalar_type(module, vector.id(0))?;
+                let count = vector.word(1) as usize;
+                lanes.extend(std::iter::repeat_n(Value { ty, bits: 0 }, count));
+            }
+            _ => lanes.push(self.scalar(module, id)?),
+        }
+        Some(())
+    }
+
+    /// The bits that all components of a constant have.
+    pub fn splat(&self, module: &Module, id: Id) -> Option<Value> {
+        let inst = self.def(module, id)?;
+        match inst.op() {
+            Op::ConstantComposite => {
+                let mut parts = inst.ids(0);
+                let first = self.scalar(module, parts.next()?)?;
+                parts
+                    .all(|p| self.scalar(module, p) == Some(first))
+                    .then_some(first)
+            }
+            Op::ConstantNull => {
+                let (ty, _) = self.shape(module, inst.result_type()?)?;
+                Some(Value { ty, bits: 0 })
+            }
+            _ => self.scalar(module, id),
+        }
+    }
+
+    /// Whether a value is a constant, known before specialisation.
+    pub fn is_constant(&self, module: &Module, id: Id) -> bool {
+        matches!(
+            self.op(module, id),
+            Op::Constant
+                | Op::ConstantTrue
+                | Op::ConstantFalse
+                | Op::ConstantNull
+                | Op::ConstantComposite
+        )
+    }
+
+    /// A scalar constant of a type from its bits.
+    pub fn number(&mut self, module: &mut Module, ty: Id, bits: u64) -> Option<Id> {
+        let scalar = self.scalar_type(module, ty)?;
+        let signed = self
+            .def(module, ty)
+            .is_some_and(|t| t.op() == Op::TypeInt && t.word(1) == 1);
+        let id = match scalar {
+            Type::Bool => self.pool.truth(module, ty, bits & 1 != 0),
+            _ => {
+                let width = scalar.width();
+                let bits = if signed && width < 32 {
+                    ((bits << (64 - width)) as i64 >> (64 - width)) as u64
+                } else {
+                    bits
+                };
+                let words = [bits as u32, (bits >> 32) as u32];
+                let words = &words[..if width > 32 { 2 } else { 1 }];
+                self.pool.constant(module, Op::Constant, ty, words)
+            }
+        };
+        self.learn(module);
+        Some(id)
+    }
+
+    /// A constant scalar or vector from the bits of its components.
+    pub fn numbers(&mut self, module: &mut Module, ty: Id, lanes: &[u64]) -> Option<Id> {
+        let Some(vector) = self.def_of(module, ty, Op::TypeVector) else {
+            return self.number(module, ty, *lanes.first()?);
+        };
+        let (part, count) = (vector.id(0), vector.word(1) as usize);
+        let mut parts = Vec::with_capacity(count);
+        for at in 0..count {
+            let bits = lanes[at.min(lanes.len() - 1)];
+            parts.push(self.number(module, part, bits)?.word());
+        }
+        Some(self.constant(module, Op::ConstantComposite, ty, &parts))
+    }
+
+    /// Any constant, or an undefined value.
+    pub fn constant(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Id {
+        let id = self.pool.constant(module, op, ty, operands);
+        self.learn(module);
+        id
+    }
+
+    /// Takes note of what the pool made.
+    fn learn(&mut self, module: &Module) {
+        for inst in self.pool.made.drain(..) {
+            if let Some(id) = module.inst(inst).result() {
+                self.defs.set(id, Some(inst));
+            }
+        }
+    }
+
+    /// Part `at` of a constant.
+    pub fn part(&mut self, module: &mut Module, id: Id, at: u32) -> Option<Id> {
+        let inst = self.def(module, id)?;
+        match inst.op() {
+            Op::ConstantComposite => inst.get_id(at as usize),
+            op @ (Op::ConstantNull | Op::Undef) => {
+                let ty = self.part_type(module, inst.result_type()?, at)?;
+                Some(self.constant(module, op, ty, &[]))
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes an instruction another one with the same type and result.
+    pub fn become_(&mut self, module: &mut Module, inst: Inst, op: Op, operands: &[u32]) -> Simple {
+        let mut words = module.inst(inst).words()[..2].to_vec();
+        words.extend_from_slice(operands);
+        module.replace(inst, op, &words);
+        Simple::Changed
+    }
+}
+
+/// Whether no entry point asks for another rounding than to nearest even, or for numbers below the
+/// normal ones to be lost.
+fn floats_are_plain(module: &Module) -> bool {
+    let special = [
+        ExecutionMode::DenormFlushToZero,
+        ExecutionMode::RoundingModeRTZ,
+        ExecutionMode::RoundingModeRTPINTEL,
+        ExecutionMode::RoundingModeRTNINTEL,
+    ];
+    let mut modes = module.section(Section::ExecutionModes);
+    !modes.any(|m| {
+        let mode = m.operands().get(1).copied();
+        m.op() == Op::ExecutionMode && special.iter().any(|s| Some(s.0) == mode)
+    })
+}

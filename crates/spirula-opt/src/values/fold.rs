@@ -1,0 +1,180 @@
+//! Constant folding: an instruction whose operands are constants is one, by the table of
+//! [`spirula_scalar::fold`], component by component.
+
+use super::Facts;
+use spirula_scalar::Format;
+use spirula_scalar::fold::{self, Type, Value};
+use spirula_scalar::table::Set;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+
+/// Functions whose result is rounded at most once, so that every device computes the same; those
+/// that round differently are left to the device.
+const EXACT: &[&str] = &[
+    "Round",
+    "RoundEven",
+    "Trunc",
+    "FAbs",
+    "SAbs",
+    "FSign",
+    "SSign",
+    "Floor",
+    "Ceil",
+    "FMin",
+    "UMin",
+    "SMin",
+    "FMax",
+    "UMax",
+    "SMax",
+    "FClamp",
+    "UClamp",
+    "SClamp",
+    "Fma",
+    "Ldexp",
+    "FindILsb",
+    "FindSMsb",
+    "FindUMsb",
+    "NMin",
+    "NMax",
+    "NClamp",
+    "ceil",
+    "copysign",
+    "fabs",
+    "floor",
+    "fma",
+    "fmax",
+    "fmin",
+    "ldexp",
+    "rint",
+    "round",
+    "trunc",
+    "fclamp",
+    "s_abs",
+    "s_max",
+    "s_min",
+    "u_max",
+    "u_min",
+    "s_clamp",
+    "u_clamp",
+    "clz",
+    "ctz",
+    "popcount",
+    "rotate",
+    "s_mad24",
+    "u_mad24",
+    "s_mul24",
+    "u_mul24",
+    "s_mul_hi",
+    "u_mul_hi",
+    "s_add_sat",
+    "u_add_sat",
+    "s_sub_sat",
+    "u_sub_sat",
+    "s_hadd",
+    "u_hadd",
+    "s_rhadd",
+    "u_rhadd",
+    "s_abs_diff",
+    "u_abs_diff",
+    "bitselect",
+];
+
+impl Facts {
+    /// The constant that an instruction computes.
+    pub fn folded(&mut self, module: &mut Module, inst: Inst) -> Option<Id> {
+        let i = module.inst(inst);
+        let (op, ty) = (i.op(), i.result_type()?);
+        let skip = if op == Op::ExtInst { 2 } else { 0 };
+        let first = i.get_id(skip)?;
+        if !matches!(
+            self.op(module, first),
+            Op::Constant
+                | Op::ConstantTrue
+                | Op::ConstantFalse
+                | Op::ConstantNull
+                | Op::ConstantComposite
+        ) {
+            return None;
+        }
+        let function = if op == Op::ExtInst {
+            let set = Set::from_name(self.ids.set(i)?.name)?;
+            let function = set.function(i.word(1))?;
+            Some(function).filter(|f| EXACT.contains(&f.name))
+        } else {
+            let known = fold::rules().binary_search_by_key(&u32::from(op.0), |r| r.opcode);
+            if known.is_err() {
+                return None;
+            }
+            None
+        };
+        if op == Op::ExtInst && function.is_none() {
+            return None;
+        }
+        let (scalar, count) = self.shape(module, ty)?;
+        let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+        for id in i.ids(skip) {
+            let mut lanes = Vec::new();
+            self.lanes(module, id, &mut lanes)?;
+            operands.push(lanes);
+        }
+        let fits = |o: &Vec<Value>| o.len() == 1 || o.len() == count as usize;
+        if !operands.iter().all(fits) || !self.may_compute(op, scalar, &operands) {
+            return None;
+        }
+        let mut results = Vec::with_capacity(count as usize);
+        for lane in 0..count as usize {
+            let values: Vec<Value> = operands.iter().map(|o| o[lane.min(o.len() - 1)]).collect();
+            let bits = match function {
+                Some(function) => fold::eval_extended(function, scalar, &values),
+                None => fold::eval(op.0.into(), scalar, &values),
+            };
+            results.push(bits?);
+        }
+        self.numbers(module, ty, &results)
+    }
+
+    /// Whether what an operation gives does not depend on the device.
+    fn may_compute(&self, op: Op, result: Type, operands: &[Vec<Value>]) -> bool {
+        let is_float = |ty: Type| matches!(ty, Type::Float(_));
+        let float = is_float(result) || operands.iter().flatten().any(|v| is_float(v.ty));
+        if float && !self.floats && !matches!(op, Op::Bitcast | Op::Select | Op::CopyObject) {
+            return false;
+        }
+        match op {
+            Op::UDiv | Op::SDiv | Op::UMod | Op::SRem | Op::SMod => {
+                let lowest = 1u64 << (result.width() - 1);
+                let least = operands[0].iter().any(|v| v.bits == lowest);
+                let all = u64::MAX >> (64 - result.width());
+                operands[1]
+                    .iter()
+                    .all(|v| v.bits != 0 && !(least && v.bits == all))
+            }
+            Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic => {
+                let width = u64::from(result.width());
+                operands[1].iter().all(|v| v.bits < width)
+            }
+            Op::FRem | Op::FMod => false,
+            // What is out of range has no defined result.
+            Op::ConvertFToU | Op::ConvertFToS => operands[0].iter().all(|v| {
+                let number = fold::eval(Op::FConvert.0.into(), Type::Float(Format::F64), &[*v]);
+                let number = if v.ty == Type::Float(Format::F64) {
+                    Some(v.bits)
+                } else {
+                    number
+                };
+                let Some(number) = number.map(f64::from_bits) else {
+                    return false;
+                };
+                let bits = result.width() as i32;
+                let (low, high) = if op == Op::ConvertFToS {
+                    (-(2f64.powi(bits - 1)) - 1.0, 2f64.powi(bits - 1))
+                } else {
+                    (-1.0, 2f64.powi(bits))
+                };
+                number > low && number < high
+            }),
+            _ => true,
+        }
+    }
+}

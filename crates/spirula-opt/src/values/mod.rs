@@ -1,0 +1,6 @@
+//! What is known of values: their definitions, types, decorations, and constants as numbers.
+
+mod facts;
+mod fold;
+
+pub use facts::{Facts, Simple};
