@@ -11,6 +11,7 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::process::Command;
 
+const SHARED: &str = include_str!("vulkan/shared.spvasm");
 const SAXPY: &str = include_str!("vulkan/saxpy.spvasm");
 const WIDTHS: &str = include_str!("vulkan/widths.spvasm");
 const ARRAYS: &str = include_str!("vulkan/arrays.spvasm");
@@ -363,6 +364,23 @@ fn limits_are_errors() {
     // The device works on after all this.
     device.launch(&saxpy(kernel, y, y, 1.0, 1, 1)).unwrap();
     device.wait().unwrap();
+}
+
+#[test]
+fn workgroup_memory_beyond_the_device_is_refused() {
+    let Some(mut device) = device() else { return };
+    let module = module(SHARED);
+    let most = device.info().limits.workgroup_memory;
+    device
+        .create_kernel(&module, "main", &[(0, most / 4)])
+        .unwrap();
+    let error = device.create_kernel(&module, "main", &[(0, most / 4 + 1)]);
+    let error = text(&error.unwrap_err());
+    let wanted = format!(
+        "main takes {} bytes of workgroup memory: vulkan:0 has {most}",
+        most + 4
+    );
+    assert_eq!(error, wanted);
 }
 
 #[test]

@@ -34,6 +34,7 @@ impl Pipeline {
     ) -> Result<Pipeline, Error> {
         let specialisation = Specialisation::new(module, interface, spec);
         check_size(device, interface, specialisation.workgroup_size)?;
+        check_memory(device, interface, specialisation.workgroup_memory)?;
         let push = interface.push_constant_bytes.next_multiple_of(4);
         let most = device.physical.limits.max_push_constants_size;
         if push > most {
@@ -101,6 +102,20 @@ impl Pipeline {
         }
         Ok(groups)
     }
+}
+
+fn check_memory(device: &Device, interface: &Interface, bytes: u64) -> Result<(), Error> {
+    let info = &device.physical.info;
+    let most = info.limits.workgroup_memory;
+    if bytes > most {
+        let name = &interface.name;
+        let text = format!(
+            "{name} takes {bytes} bytes of workgroup memory: {} has {most}",
+            info.id
+        );
+        return Err(unsupported(text));
+    }
+    Ok(())
 }
 
 fn check_size(device: &Device, interface: &Interface, size: [u32; 3]) -> Result<(), Error> {

@@ -2,9 +2,9 @@
 
 use ash::vk;
 use spirula_spirv::Id;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{Decorations, Definitions, Layouts, Reach};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::{Interface, SpecConstant, spec_constants};
 
@@ -17,6 +17,9 @@ pub struct Specialisation {
     data: Vec<u8>,
     /// Size of a workgroup once specialised; 1 where the module does not tell.
     pub workgroup_size: [u32; 3],
+    /// Bytes of the workgroup's memory that the entry point's variables take once specialised, as
+    /// far as the sizes of their types are known.
+    pub workgroup_memory: u64,
 }
 
 impl Specialisation {
@@ -29,6 +32,7 @@ impl Specialisation {
             entries: Vec::new(),
             data: Vec::new(),
             workgroup_size: interface.workgroup_size.unwrap_or([1; 3]),
+            workgroup_memory: 0,
         };
         for &(spec_id, value) in spec {
             let constant = constants.iter().find(|c| c.spec_id == spec_id);
@@ -54,6 +58,7 @@ impl Specialisation {
         if let Some(size) = values.workgroup_size(&decorations, interface.function) {
             out.workgroup_size = size;
         }
+        out.workgroup_memory = values.workgroup_memory(&decorations, interface.function);
         out
     }
 
@@ -81,6 +86,26 @@ impl Values<'_> {
             Some((_, value)) => Some(*value as u32),
             None => Some(self.definitions.default_value(self.module, id)? as u32),
         }
+    }
+
+    /// The sizes of the variables of the workgroup that a function reaches.
+    fn workgroup_memory(&self, decorations: &Decorations, function: Id) -> u64 {
+        let (module, definitions) = (self.module, self.definitions);
+        let length = |id| self.value(id).map(u64::from);
+        let Ok(layouts) = Layouts::compute(module, definitions, decorations, length) else {
+            return 0;
+        };
+        let reach = Reach::compute(module);
+        let Some(entry) = (0..reach.len()).find(|n| reach.function(*n) == function) else {
+            return 0;
+        };
+        let variables = reach.variables(entry).iter();
+        let variables = variables.filter_map(|id| definitions.get(module, *id));
+        let shared = variables.filter(|v| v.word(0) == StorageClass::Workgroup.0);
+        let pointers = shared.filter_map(|v| definitions.get(module, v.result_type()?));
+        pointers
+            .map(|pointer| layouts.get(pointer.id(1)).size)
+            .sum()
     }
 
     fn size(&self, mut ids: impl Iterator<Item = Id>) -> Option<[u32; 3]> {

@@ -2,7 +2,8 @@
 
 /// Sizes that a kind of device does well with.
 ///
-/// They were found by measurement; every device runs every schedule within Vulkan's minimum limits.
+/// They were found by measurement. Schedules stay within 16 KiB of the workgroup's memory, Vulkan's
+/// minimum, but for folds over many accumulators; a GPU's have up to 512 invocations a workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Invocations of a workgroup that runs a flat space.
@@ -21,6 +22,8 @@ pub struct Profile {
     pub adjacent: u64,
     /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
     pub busy: u64,
+    /// Bytes of the workgroup's memory that tiles may take.
+    pub memory: u64,
     /// Rounds along the fold of a tile, the best first.
     pub steps: &'static [u64],
     /// Most rounds along the fold of a tile that are written out.
@@ -40,6 +43,7 @@ impl Profile {
         points: 4,
         adjacent: 1,
         busy: 1,
+        memory: 16 << 10,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
         unroll: 1,
         prefetch: false,
@@ -55,6 +59,7 @@ impl Profile {
         points: 8,
         adjacent: 4,
         busy: 128,
+        memory: 16 << 10,
         steps: &[8, 16, 12, 10, 7, 9, 5, 6, 4],
         unroll: 4,
         prefetch: true,

@@ -157,10 +157,19 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
         ]
     };
     let mut points = dispatch.profile.points;
-    let is_few = |[down, across]: [Split; 2]| {
+    let is_few = |[down, across]: &[Split; 2]| {
         batches * down.tiles(rows) * across.tiles(columns) < dispatch.profile.busy
     };
-    while points > 1 && is_few(sizes(points)) {
+    let round = step_size(total(&contraction.steps), dispatch.profile.steps);
+    let widest = contraction
+        .factors
+        .map(|node| dispatch.op.body.ty(node).size());
+    let is_large = |[down, across]: &[Split; 2]| {
+        let elements = down.size() * round * widest[0] + across.size() * round * widest[1];
+        elements > dispatch.profile.memory
+    };
+    let is_too_much = |sizes: [Split; 2]| is_few(&sizes) || is_large(&sizes);
+    while points > 1 && is_too_much(sizes(points)) {
         points /= 2;
     }
     let [down, across] = sizes(points);
