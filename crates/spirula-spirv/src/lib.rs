@@ -12,6 +12,8 @@
 //! - [`ssa`]: variables of functions to values and phis.
 //! - [`link`]: importing from other modules, linking.
 //! - [`convert`]: modules of one version of SPIR-V to another.
+//! - [`draw`]: control flow as drawings.
+//! - [`recompute`]: declaring the capabilities and extensions that are used.
 //! - [`reflect`]: what an entry point takes.
 //! - [`verify`]: whether a module keeps the rules.
 //! - [`target`]: what a module may assume of the environment that it is for.
@@ -23,10 +25,12 @@ pub mod analysis;
 pub mod binary;
 pub mod build;
 pub mod convert;
+pub mod draw;
 pub mod grammar;
 mod id;
 pub mod ir;
 pub mod link;
+pub mod recompute;
 pub mod reflect;
 pub mod ssa;
 pub mod target;

@@ -10,8 +10,8 @@ use std::fmt;
 pub struct ConvertError {
     /// The version that was asked for.
     pub version: Version,
-    /// The instruction.
-    pub op: Op,
+    /// The instruction; none where it is the module as a whole.
+    pub op: Option<Op>,
     /// Where it stands in the module that was read.
     pub place: Place,
     /// What of it stands in the way.
@@ -22,8 +22,17 @@ impl ConvertError {
     pub(super) fn new(version: Version, inst: InstRef<'_>, what: impl Into<String>) -> Self {
         ConvertError {
             version,
-            op: inst.op(),
+            op: Some(inst.op()),
             place: inst.place(),
+            what: what.into(),
+        }
+    }
+
+    pub(super) fn of_module(version: Version, what: impl Into<String>) -> Self {
+        ConvertError {
+            version,
+            op: None,
+            place: Place::Unknown,
             what: what.into(),
         }
     }
@@ -31,11 +40,11 @@ impl ConvertError {
 
 impl fmt::Display for ConvertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the module cannot be of SPIR-V {}: {}: {}",
-            self.version, self.op, self.what
-        )
+        write!(f, "the module cannot be of SPIR-V {}: ", self.version)?;
+        match self.op {
+            Some(op) if !self.what.starts_with(&op.to_string()) => write!(f, "{op}: {}", self.what),
+            _ => f.write_str(&self.what),
+        }
     }
 }
 

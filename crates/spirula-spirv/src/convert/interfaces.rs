@@ -9,6 +9,35 @@ use crate::{Id, IdMap};
 /// The first version whose interfaces list all global variables, each once.
 pub(super) const ALL_VARIABLES: Version = Version::new(1, 4);
 
+/// Takes from the interfaces of entry points what only 1.4 and later list: all but inputs and outputs.
+pub(super) fn reduce_interfaces(module: &mut Module) {
+    let mut kept = IdMap::new(module.bound(), true);
+    for inst in module.section(Section::Globals) {
+        if let (Op::Variable | Op::UntypedVariableKHR, Some(id)) = (inst.op(), inst.result()) {
+            let class = StorageClass(inst.word(0));
+            let is_interface = matches!(class, StorageClass::Input | StorageClass::Output);
+            kept.set(id, is_interface);
+        }
+    }
+    let points = module.section(Section::EntryPoints);
+    let points = points.filter(|p| p.op() == Op::EntryPoint);
+    let points: Vec<Inst> = points.map(InstRef::handle).collect();
+    for inst in points {
+        let (head, interface) = split(module.inst(inst).words());
+        let ids = interface
+            .iter()
+            .filter(|w| Id::new(**w).is_some_and(|id| kept[id]));
+        let new: Vec<u32> = head.iter().chain(ids).copied().collect();
+        module.replace_words(inst, &new);
+    }
+}
+
+/// The words of an entry point before its interface, and the interface.
+fn split(words: &[u32]) -> (&[u32], &[u32]) {
+    let name = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
+    words.split_at(3 + name.unwrap_or(words.len() - 3))
+}
+
 /// Has the interface of each entry point list the global variables that it uses: from 1.4 on all of
 /// them, before that inputs and outputs. What is listed stays so if the version allows.
 pub fn complete_interfaces(module: &mut Module) {
@@ -32,8 +61,7 @@ pub fn complete_interfaces(module: &mut Module) {
     for (number, inst) in points.into_iter().enumerate() {
         let mark = number as u32 + 1;
         let words = module.inst(inst).words();
-        let name = words[2..].iter().position(|w| w.to_le_bytes().contains(&0));
-        let (head, interface) = words.split_at(3 + name.unwrap_or(words.len() - 3));
+        let (head, interface) = split(words);
         let mut new = head.to_vec();
         let mut list = |id: Id| {
             let fresh = listable[id] && std::mem::replace(listed.get_mut(id), mark) != mark;

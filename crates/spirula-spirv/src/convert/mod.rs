@@ -4,13 +4,73 @@
 //! variable (1.4), `BufferBlock` becomes `Block` in the class `StorageBuffer` (1.4), instructions that
 //! are no more get their successors, branches have different targets (1.6).
 //!
-//! Cost: a few passes over the module.
+//! What an earlier version does not have becomes an extension where there is one, or is expressed in
+//! its terms: copies of composites part by part, interfaces of inputs and outputs only; wishes and hints
+//! go. What remains is an error that names the instruction.
+//!
+//! Cost: a few passes over the module, and one of the verifier.
 
 mod buffers;
+mod composites;
 mod error;
 mod interfaces;
+mod lower;
 mod raise;
 
 pub use error::ConvertError;
 pub use interfaces::complete_interfaces;
 pub use raise::raise;
+
+use crate::grammar::Version;
+use crate::ir::Module;
+use crate::verify;
+
+/// Gives a module another version.
+///
+/// ```
+/// use spirula_spirv::convert::to_version;
+/// use spirula_spirv::grammar::Version;
+/// use spirula_spirv::ir::{Module, Section};
+/// use spirula_spirv::text::{ParseOptions, parse};
+///
+/// let source = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
+///     %1 = OpTypeFloat 32\n%2 = OpTypePointer StorageBuffer %1";
+/// let words = parse(source, &ParseOptions::default()).unwrap();
+/// let mut module = Module::from_words(words).unwrap();
+/// assert_eq!(module.version, Version::new(1, 6));
+/// to_version(&mut module, Version::V1_0).unwrap();
+/// let extension = module.section(Section::Extensions).next().unwrap();
+/// assert_eq!(extension.string(0), "SPV_KHR_storage_buffer_storage_class");
+/// ```
+///
+/// # Errors
+/// When an instruction needs what the version does not have; the module is unchanged then.
+pub fn to_version(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+    if module.version == version {
+        return Ok(());
+    }
+    let mut converted = module.clone();
+    if version > module.version {
+        raise(&mut converted, version)?;
+    } else {
+        lower::lower(&mut converted, version)?;
+    }
+    // What depends on more than the grammar's rows is for the verifier to find.
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    if let Err(faults) = verify::module(&converted, &options) {
+        let was_valid = verify::module(module, &options).is_ok();
+        if let Some(fault) = faults.into_iter().next().filter(|_| was_valid) {
+            return Err(ConvertError {
+                version,
+                op: None,
+                place: fault.place,
+                what: fault.message,
+            });
+        }
+    }
+    *module = converted;
+    Ok(())
+}

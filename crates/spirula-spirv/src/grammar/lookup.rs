@@ -105,6 +105,16 @@ impl Kind {
     }
 }
 
+/// All operand kinds.
+pub(crate) fn kinds() -> &'static [KindInfo] {
+    &KINDS
+}
+
+/// All sets of extended instructions that the tables know.
+pub(crate) fn ext_inst_sets() -> &'static [ExtInstSet] {
+    &EXT_INST_SETS
+}
+
 impl KindInfo {
     /// Row of a value; the first where several names share it.
     pub fn enumerant(&self, value: u32) -> Option<&'static Enumerant> {

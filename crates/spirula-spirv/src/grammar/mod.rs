@@ -11,6 +11,7 @@
 mod decode;
 mod effects;
 mod expect;
+mod extensions;
 mod generated;
 mod lookup;
 mod shape;
@@ -19,6 +20,7 @@ mod types;
 pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
 pub use effects::Effects;
 pub(crate) use expect::Expected;
+pub use extensions::extension_version;
 pub use generated::enumerants;
 pub use generated::ext::{
     clspv_reflection, debug_break, debug_info, debug_printf, glsl_std_450, opencl_debug_info_100,
@@ -28,6 +30,7 @@ pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
 pub use lookup::instructions;
 pub(crate) use shape::{Rest, Role, Spots};
+pub(crate) use lookup::{ext_inst_sets, kinds};
 pub(crate) use types::enumeration;
 pub use types::{
     Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, Operand,

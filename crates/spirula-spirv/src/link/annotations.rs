@@ -33,6 +33,16 @@ impl Row {
     }
 }
 
+/// Position of the first id among the words behind the target of a decoration: from there on all are
+/// ids.
+pub(super) fn ids_from(op: Op) -> usize {
+    match op {
+        Op::DecorateId => 1,
+        Op::MemberDecorateIdEXT => 2,
+        _ => usize::MAX,
+    }
+}
+
 /// All decorations, sorted by target; those of one target in the order of the module.
 #[derive(Clone, Debug)]
 pub(super) struct Annotations {

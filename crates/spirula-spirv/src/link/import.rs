@@ -1,6 +1,6 @@
 //! Importing from another module.
 
-use super::annotations::Annotations;
+use super::annotations::{Annotations, ids_from};
 use super::values::{Keys, Values, is_continuation, is_value};
 use crate::analysis::Definitions;
 use crate::grammar::Op;
@@ -225,9 +225,9 @@ impl<'s> Importer<'s> {
             }
             let mut words = Vec::new();
             for row in self.annotations.of(id) {
-                if row.put(self.source, &mut words) == Op::DecorateId {
-                    work.extend(words[1..].iter().filter_map(|w| Id::new(*w)));
-                }
+                let op = row.put(self.source, &mut words);
+                let ids = words.iter().skip(ids_from(op));
+                work.extend(ids.filter_map(|w| Id::new(*w)));
             }
         }
         Ok(needed)
@@ -452,14 +452,12 @@ impl<'s> Importer<'s> {
                 continue;
             }
             let op = row.put(self.source, &mut words);
-            words.insert(0, new.word());
-            if op == Op::DecorateId {
-                for word in &mut words[2..] {
-                    if let Some(id) = Id::new(*word) {
-                        *word = self.named(destination, id).word();
-                    }
+            for word in words.iter_mut().skip(ids_from(op)) {
+                if let Some(id) = Id::new(*word) {
+                    *word = self.named(destination, id).word();
                 }
             }
+            words.insert(0, new.word());
             let inst = destination.create(op, &words);
             destination.append(Section::Annotations.list(), inst);
         }

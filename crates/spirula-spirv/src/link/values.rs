@@ -1,6 +1,6 @@
 //! What a module has by value.
 
-use super::annotations::{Annotations, Row};
+use super::annotations::{Annotations, Row, ids_from};
 use crate::grammar::{Class, Op};
 use crate::ir::{IdWords, InstRef, Module, Section};
 use crate::{Id, IdMap};
@@ -151,11 +151,9 @@ impl Keys {
         self.rows.clear();
         for row in rows {
             let op = row.put(module, &mut self.row);
-            if op == Op::DecorateId {
-                for word in self.row.iter_mut().skip(1) {
-                    if let Some(id) = Id::new(*word) {
-                        put(word, id);
-                    }
+            for word in self.row.iter_mut().skip(ids_from(op)) {
+                if let Some(id) = Id::new(*word) {
+                    put(word, id);
                 }
             }
             let mut words = vec![DECORATED, u32::from(op.0)];

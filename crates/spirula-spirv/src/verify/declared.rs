@@ -2,8 +2,11 @@
 
 use super::context::{Check, Cx, ensure, fault};
 use super::rules::Rule;
+use crate::analysis::ROUNDING;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
-use crate::grammar::{Category, DecodeError, Enumerant, Kind, Op, Operands, Version, instructions};
+use crate::grammar::{
+    Category, DecodeError, Enumerant, Kind, Op, Operands, Version, extension_version, instructions,
+};
 use crate::ir::InstRef;
 use std::sync::OnceLock;
 
@@ -25,6 +28,13 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             !row.capabilities.is_empty() && row.extensions.is_empty(),
             || row.name.to_owned(),
         )?;
+    }
+    if inst.op() == Op::Extension {
+        let (name, own) = (inst.string(0), cx.version);
+        let first = extension_version(&name);
+        return ensure(Rule::Versions, own >= first, || {
+            format!("the extension {name} is for SPIR-V {first}, the module is of {own}")
+        });
     }
     if !has_enumerants(inst.op()) {
         return Ok(());
@@ -96,7 +106,7 @@ fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
         capability(cx, Capability(word), row)?;
     } else if !row.capabilities.is_empty() && !is_free(cx, kind, word) {
         if kind == Kind::Decoration && word == Decoration::FPRoundingMode.0 && cx.is_vulkan() {
-            ensure_any(cx, ROUNDING_IN_VULKAN, name)?;
+            ensure_any(cx, ROUNDING, name)?;
         } else {
             ensure_any(cx, row.capabilities, name)?;
         }
@@ -111,14 +121,6 @@ fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
     )
 }
 
-/// The capabilities that allow to name a rounding mode in Vulkan.
-const ROUNDING_IN_VULKAN: &[Capability] = &[
-    Capability::StorageUniformBufferBlock16,
-    Capability::StorageUniform16,
-    Capability::StoragePushConstant16,
-    Capability::StorageInputOutput16,
-];
-
 /// Values whose mere mention needs no capability.
 fn is_free(cx: &Cx<'_>, kind: Kind, word: u32) -> bool {
     match kind {
@@ -127,8 +129,8 @@ fn is_free(cx: &Cx<'_>, kind: Kind, word: u32) -> bool {
                 || word == BuiltIn::ClipDistance.0
                 || word == BuiltIn::CullDistance.0
         }
-        Kind::FPRoundingMode => cx.has_any(ROUNDING_IN_VULKAN),
-        Kind::Decoration if word == Decoration::FPRoundingMode.0 => cx.has_any(ROUNDING_IN_VULKAN),
+        Kind::FPRoundingMode => cx.has_any(ROUNDING),
+        Kind::Decoration if word == Decoration::FPRoundingMode.0 => cx.has_any(ROUNDING),
         Kind::GroupOperation if word <= GroupOperation::ExclusiveScan.0 => {
             cx.has_extension("SPV_AMD_shader_ballot")
         }

@@ -1,5 +1,6 @@
 //! The command line.
 
+use super::allow::{self, Allowed};
 use super::passes::PrintAfter;
 use super::schedule::Schedule;
 use super::sizes::Sizes;
@@ -9,6 +10,7 @@ use crate::values::image::ColourMap;
 use crate::values::{ArgSpec, ValueSpec};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use spirula_opt::Pipeline;
+use spirula_spirv::grammar::Version;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
 
@@ -36,6 +38,10 @@ pub enum Command {
     Val(Val),
     /// Link modules into one
     Link(Link),
+    /// Give a module another version of SPIR-V, or have it declare only what it needs
+    Convert(Convert),
+    /// Draw the control flow of a module's functions
+    Cfg(Cfg),
     /// List the devices that kernels can run on
     Devices,
     /// Show the entry points of a module or program and what they take
@@ -93,6 +99,10 @@ pub struct Compile {
     /// Function of a StableHLO module that is compiled; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// Declare only the capabilities and extensions that the module needs, and refuse what needs
+    /// others than these (SPV_... are extensions)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
     /// Print what a stage of StableHLO leaves on standard error, or that of `all`
     #[arg(long, value_name = "STAGE")]
     pub print_after: Option<stages::PrintAfter>,
@@ -238,6 +248,55 @@ pub struct Link {
     /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `convert`.
+#[derive(ClapArgs)]
+pub struct Convert {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
+    /// extension, or is said in its terms, or refused
+    #[arg(long, value_name = "VERSION", value_parser = allow::version)]
+    pub to_version: Option<Version>,
+    /// Declare the capabilities and extensions that are needed, and no others
+    #[arg(long)]
+    pub minimal: bool,
+    /// The same, and refuse what needs others than these capabilities and extensions (SPV_...)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `cfg`.
+#[derive(ClapArgs)]
+pub struct Cfg {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the drawing goes, in the language of Graphviz; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub dot: PathBuf,
+    /// Draw the dominator tree too
+    #[arg(long)]
+    pub dominators: bool,
+    /// Draw the post-dominator tree too
+    #[arg(long)]
+    pub post_dominators: bool,
+    /// Show the instructions of each block
+    #[arg(long)]
+    pub instructions: bool,
+    /// Draw this function only, by its name, its entry point's name or its id (%12)
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
     #[command(flatten)]
     pub how: How,
 }

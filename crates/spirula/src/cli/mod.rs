@@ -1,5 +1,6 @@
 //! What all commands share: their arguments, files, and how failures are told.
 
+pub mod allow;
 pub mod args;
 pub mod failure;
 pub mod files;

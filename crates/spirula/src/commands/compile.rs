@@ -1,5 +1,6 @@
 //! `spirula compile`.
 
+use crate::cli::allow::ceiling;
 use crate::cli::args::{Compile, Emit, Form, How};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
@@ -8,6 +9,7 @@ use crate::cli::{Failure, Outcome, failure, files};
 use spirula::{CompileOptions, Output};
 use spirula_program::Program;
 use spirula_spirv::ir::Module;
+use spirula_spirv::recompute::recompute;
 use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
@@ -35,10 +37,20 @@ pub fn run(args: &Compile) -> Outcome {
         Output::Module(_) if args.kernel.is_some() => Err(Failure::Usage(
             "--kernel chooses from a program, the input is a module".to_owned(),
         )),
-        Output::Module(module) => match form {
-            Some(form) => write(input, &module, &args.output, Some(form)),
-            None => write_lifted(input, &module, &args.output),
-        },
+        Output::Module(mut module) => {
+            if !args.allow.is_empty()
+                && let Err(error) = recompute(&mut module, &ceiling(&args.allow))
+            {
+                return Err(Failure::diagnostics(input, vec![*error]));
+            }
+            match form {
+                Some(form) => write(input, &module, &args.output, Some(form)),
+                None => write_lifted(input, &module, &args.output),
+            }
+        }
+        Output::Program(_) if !args.allow.is_empty() => Err(Failure::Usage(
+            "--allow is about a module, the input is a program of several".to_owned(),
+        )),
         Output::Program(program) => {
             let chosen = choose(&program, args.kernel)?;
             let Some(form) = form else {

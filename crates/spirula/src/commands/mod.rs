@@ -1,7 +1,9 @@
 //! One file for each command.
 
 mod assemble;
+mod cfg;
 mod compile;
+mod convert;
 mod devices;
 mod dis;
 mod info;
@@ -24,6 +26,8 @@ pub fn run(args: Args) -> Outcome {
         Command::Val(args) => val::run(&args),
         Command::Devices => devices::run(),
         Command::Info(args) => info::run(&args),
+        Command::Cfg(args) => cfg::run(&args),
+        Command::Convert(args) => convert::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::run(&args),

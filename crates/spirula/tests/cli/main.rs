@@ -1,6 +1,7 @@
 //! The command as users see it: exit codes, messages, files.
 
 mod bad_input;
+mod convert;
 mod corpora;
 mod folders;
 mod formats;

@@ -11,7 +11,7 @@ use program::describe_program;
 use spirula::Output;
 use spirula_runtime::types::TypeNames;
 use spirula_source::Diagnostic;
-use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Needs};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{
     Binding, BindingKind, Interface, Param, ParamKind, entry_points, spec_constants,
@@ -57,7 +57,49 @@ fn describe(module: &Module) -> Result<String, Diagnostic> {
             constant.default
         );
     }
+    out += &describe_needs(&Needs::compute(module));
     Ok(out)
+}
+
+/// The capabilities and extensions that a module declares, and those that it needs where they differ.
+fn describe_needs(needs: &Needs) -> String {
+    let listed = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let mut out = String::new();
+    let mut line = |what: &str, names: &[String]| {
+        if !names.is_empty() {
+            let _ = writeln!(out, "{what}: {}", names.join(", "));
+        }
+    };
+    let capabilities = listed(needs.declared().map(|c| c.to_string()).collect());
+    let extensions = listed(needs.declared_extensions().to_vec());
+    line("capabilities", &capabilities);
+    let choice = needs.choose(&Ceiling::default());
+    let (wanted, others) = match &choice {
+        Ok(choice) => (
+            listed(choice.capabilities.iter().map(|c| c.to_string()).collect()),
+            listed(choice.extensions.clone()),
+        ),
+        Err(_) => (capabilities.clone(), extensions.clone()),
+    };
+    if wanted != capabilities {
+        line("capabilities needed", &wanted);
+    }
+    line("extensions", &extensions);
+    if others != extensions {
+        let none = ["none".to_owned()];
+        line(
+            "extensions needed",
+            if others.is_empty() { &none } else { &others },
+        );
+    }
+    if let Err(error) = choice {
+        let _ = writeln!(out, "not possible: {error}");
+    }
+    out
 }
 
 /// An entry point with what it takes, as text.

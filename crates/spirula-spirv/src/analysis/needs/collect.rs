@@ -1,0 +1,276 @@
+//! What the grammar says of what a module uses.
+
+use super::Needs;
+use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
+use crate::grammar::{
+    Category, Enumerant, ExtInstSet, Kind, Op, Operands, Version, ext_inst_sets, instructions,
+    kinds,
+};
+use crate::ir::{IdWords, Inst, InstRef, Module, Section};
+use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+/// The capabilities that allow to name a rounding mode besides those of the grammar.
+pub(crate) const ROUNDING: &[Capability] = &[
+    Capability::StorageUniformBufferBlock16,
+    Capability::StorageUniform16,
+    Capability::StoragePushConstant16,
+    Capability::StorageInputOutput16,
+];
+
+/// What a row of the grammar demands.
+struct Row {
+    capabilities: &'static [Capability],
+    extensions: &'static [&'static str],
+    version: Version,
+    /// Whether a capability makes it available in every version.
+    by_capability: bool,
+}
+
+impl From<&'static Enumerant> for Row {
+    fn from(row: &'static Enumerant) -> Self {
+        Row {
+            capabilities: row.capabilities,
+            extensions: row.extensions,
+            version: row.version,
+            by_capability: false,
+        }
+    }
+}
+
+/// Finds the needs of every instruction and enumerant; each kind of them is looked at once.
+pub(super) fn collect(module: &Module, needs: &mut Needs) {
+    let ids = IdWords::new(module);
+    let mut seen = Seen {
+        ops: vec![false; instructions().len()],
+        values: FxHashSet::default(),
+        ext: FxHashSet::default(),
+    };
+    for inst in module.all_insts() {
+        if matches!(inst.op(), Op::Capability | Op::Extension) {
+            continue;
+        }
+        instruction(needs, &mut seen, inst);
+        if !has_enumerants(inst.op()) {
+            continue;
+        }
+        let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
+        let set = ids.set(inst).filter(|_| is_ext);
+        let operands = Operands::new(inst.op(), inst.words())
+            .with_ext(set)
+            .with_switch_literal_words(ids.switch_literal_words(inst));
+        for operand in operands.map_while(Result::ok) {
+            let (kind, word) = (operand.kind, operand.words[0]);
+            match kind.info().category {
+                Category::ValueEnum => value(needs, &mut seen, inst.handle(), kind, word),
+                Category::BitEnum => {
+                    let mut rest = word;
+                    while rest != 0 {
+                        let bit = rest & rest.wrapping_neg();
+                        rest ^= bit;
+                        value(needs, &mut seen, inst.handle(), kind, bit);
+                    }
+                }
+                Category::Literal if kind == Kind::LiteralExtInstInteger => {
+                    extended(needs, &mut seen, inst.handle(), set, word);
+                }
+                Category::Literal if kind == Kind::LiteralSpecConstantOpInteger => {
+                    nested(needs, inst.handle(), word);
+                }
+                _ => {}
+            }
+        }
+    }
+    keep_what_no_row_mentions(module, needs);
+}
+
+struct Seen {
+    ops: Vec<bool>,
+    values: FxHashSet<(Kind, u32)>,
+    ext: FxHashSet<(&'static str, u32)>,
+}
+
+fn row(needs: &mut Needs, row: &Row, inst: Inst, name: impl Fn() -> String) {
+    needs.ask(row.capabilities, Some(inst), &name);
+    if needs.version >= row.version || row.by_capability {
+        return;
+    }
+    let reason = || super::Reason {
+        inst: Some(inst),
+        what: name(),
+    };
+    if row.extensions.is_empty() {
+        if row.version != Version::NEVER {
+            needs.newer.push((row.version, reason()));
+        }
+        return;
+    }
+    let any = row.extensions.to_vec();
+    needs.extensions.entry(any).or_insert_with(reason);
+}
+
+fn instruction(needs: &mut Needs, seen: &mut Seen, inst: InstRef<'_>) {
+    let Some(at) = inst.op().row() else { return };
+    if std::mem::replace(&mut seen.ops[at], true) {
+        return;
+    }
+    let Some(info) = inst.op().info() else { return };
+    let amd = "SPV_AMD_shader_ballot";
+    if (Op::GroupIAddNonUniformAMD.0..=Op::GroupSMaxNonUniformAMD.0).contains(&info.op.0)
+        && needs.has_extension(amd)
+    {
+        // The extension brings these without a capability.
+        needs.kept_extensions.insert(amd.to_owned());
+        return;
+    }
+    let found = Row {
+        capabilities: info.capabilities,
+        extensions: info.extensions,
+        version: info.version,
+        by_capability: !info.capabilities.is_empty() && info.extensions.is_empty(),
+    };
+    row(needs, &found, inst.handle(), || info.name.to_owned());
+}
+
+fn value(needs: &mut Needs, seen: &mut Seen, inst: Inst, kind: Kind, word: u32) {
+    if !seen.values.insert((kind, word)) {
+        return;
+    }
+    let Some(found) = kind.info().enumerant(word) else {
+        return;
+    };
+    let mut demand = Row::from(found);
+    let name = || format!("{} {}", kind.info().name, found.name);
+    let is_named_only = kind == Kind::BuiltIn
+        && [
+            BuiltIn::PointSize,
+            BuiltIn::ClipDistance,
+            BuiltIn::CullDistance,
+        ]
+        .contains(&BuiltIn(word));
+    let rounds = kind == Kind::FPRoundingMode
+        || kind == Kind::Decoration && word == Decoration::FPRoundingMode.0;
+    let amd = "SPV_AMD_shader_ballot";
+    let by_amd = kind == Kind::GroupOperation
+        && word <= GroupOperation::ExclusiveScan.0
+        && needs.has_extension(amd);
+    if is_named_only {
+        // Naming it needs nothing, using it may.
+        needs.keep(found.capabilities, Some(inst), name);
+        demand.capabilities = &[];
+    } else if by_amd {
+        needs.keep(found.capabilities, Some(inst), name);
+        needs.kept_extensions.insert(amd.to_owned());
+        demand.capabilities = &[];
+    } else if rounds {
+        let any = [found.capabilities, ROUNDING].concat();
+        needs.ask(&any, Some(inst), name);
+        demand.capabilities = &[];
+    }
+    row(needs, &demand, inst, name);
+}
+
+fn extended(
+    needs: &mut Needs,
+    seen: &mut Seen,
+    inst: Inst,
+    set: Option<&'static ExtInstSet>,
+    number: u32,
+) {
+    let Some(set) = set.filter(|set| seen.ext.insert((set.name, number))) else {
+        return;
+    };
+    if let Some(row) = set.instruction(number) {
+        needs.ask(row.capabilities, Some(inst), || row.name.to_owned());
+    }
+}
+
+/// The instruction that an `OpSpecConstantOp` computes: more of them are for kernels.
+fn nested(needs: &mut Needs, inst: Inst, number: u32) {
+    let op = u16::try_from(number).ok().map(Op);
+    if let Some(info) = op.and_then(Op::info) {
+        let name = || info.name.to_owned();
+        needs.keep(info.capabilities, Some(inst), name);
+        needs.keep(&[Capability::Kernel], Some(inst), name);
+    }
+}
+
+/// Whether an instruction has operands that capabilities, extensions or versions are about.
+fn has_enumerants(op: Op) -> bool {
+    static ROWS: OnceLock<Vec<bool>> = OnceLock::new();
+    let rows = ROWS.get_or_init(|| {
+        let looked_at = |kind: Kind| {
+            matches!(
+                kind.info().category,
+                Category::ValueEnum | Category::BitEnum
+            ) || matches!(
+                kind,
+                Kind::LiteralExtInstInteger | Kind::LiteralSpecConstantOpInteger
+            )
+        };
+        let rows = instructions().iter();
+        rows.map(|r| r.operands.iter().any(|o| looked_at(o.kind)))
+            .collect()
+    });
+    op.row().is_some_and(|row| rows[row])
+}
+
+/// What rows of the grammar mention: capabilities of instructions and enumerants, extensions of
+/// capabilities too.
+struct Mentioned {
+    capabilities: BTreeSet<u32>,
+    extensions: BTreeSet<&'static str>,
+}
+
+fn mentioned() -> &'static Mentioned {
+    static FOUND: OnceLock<Mentioned> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        let mut found = Mentioned {
+            capabilities: BTreeSet::new(),
+            extensions: BTreeSet::new(),
+        };
+        let mut add = |capabilities: &[Capability], extensions: &'static [&'static str]| {
+            found.capabilities.extend(capabilities.iter().map(|c| c.0));
+            found.extensions.extend(extensions);
+        };
+        for row in instructions() {
+            add(row.capabilities, row.extensions);
+        }
+        for kind in kinds() {
+            for row in kind.enumerants {
+                let is_capability = kind.kind == Kind::Capability;
+                add(
+                    if is_capability { &[] } else { row.capabilities },
+                    row.extensions,
+                );
+            }
+        }
+        for set in ext_inst_sets() {
+            for row in set.instructions {
+                add(row.capabilities, row.extensions);
+            }
+        }
+        found
+    })
+}
+
+fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
+    let found = mentioned();
+    for inst in module.section(Section::Capabilities) {
+        let capability = Capability(inst.word(0));
+        let is_derived =
+            found.capabilities.contains(&capability.0) || super::rules::derives(capability);
+        if !is_derived {
+            let what = || "its declaration, which no instruction explains,".to_owned();
+            needs.keep(&[capability], Some(inst.handle()), what);
+        }
+    }
+    for extension in needs.declared_extensions.clone() {
+        let is_derived = found.extensions.contains(extension.as_str())
+            || super::rules::derives_extension(&extension);
+        if !is_derived {
+            needs.kept_extensions.insert(extension);
+        }
+    }
+}

@@ -1,0 +1,773 @@
+//! What the grammar does not say of the needs for capabilities and extensions.
+
+use super::Needs;
+use crate::analysis::Definitions;
+use crate::grammar::enumerants::{
+    AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
+};
+use crate::grammar::{Class, Kind, Op, Operands, ResultForm, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+use crate::{Id, IdMap};
+
+/// Something in a module that capabilities are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trait {
+    RuntimeArray,
+    DescriptorArray,
+    NonUniform,
+    Images,
+    ImageRead,
+    ImageWrite,
+    Dot,
+    WorkgroupBlock,
+    DeviceScope,
+}
+
+impl Trait {
+    fn describe(self) -> &'static str {
+        match self {
+            Trait::RuntimeArray => "an array whose length is not known",
+            Trait::DescriptorArray => "an array of resources",
+            Trait::NonUniform => "the decoration NonUniform",
+            Trait::Images => "an image",
+            Trait::ImageRead => "reading an image",
+            Trait::ImageWrite => "writing an image",
+            Trait::Dot => "a dot product of integers",
+            Trait::WorkgroupBlock => "a structure in the class Workgroup",
+            Trait::DeviceScope => "the scope Device",
+        }
+    }
+}
+
+/// Capabilities that are kept where they are declared and the module has what they are about: when
+/// they are needed depends on values or on the environment.
+const KEPT_WITH: &[(Capability, Trait)] = &[
+    (Capability::RuntimeDescriptorArray, Trait::RuntimeArray),
+    (
+        Capability::UniformBufferArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::SampledImageArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::StorageBufferArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::StorageImageArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::InputAttachmentArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::UniformTexelBufferArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::StorageTexelBufferArrayDynamicIndexing,
+        Trait::DescriptorArray,
+    ),
+    (
+        Capability::UniformBufferArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::SampledImageArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::StorageBufferArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::StorageImageArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::InputAttachmentArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::UniformTexelBufferArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (
+        Capability::StorageTexelBufferArrayNonUniformIndexing,
+        Trait::NonUniform,
+    ),
+    (Capability::ImageBasic, Trait::Images),
+    (Capability::ImageReadWrite, Trait::Images),
+    (Capability::ImageMipmap, Trait::Images),
+    (Capability::StorageImageReadWithoutFormat, Trait::ImageRead),
+    (
+        Capability::StorageImageWriteWithoutFormat,
+        Trait::ImageWrite,
+    ),
+    (Capability::DotProductInputAll, Trait::Dot),
+    (Capability::DotProductInput4x8Bit, Trait::Dot),
+    (
+        Capability::WorkgroupMemoryExplicitLayoutKHR,
+        Trait::WorkgroupBlock,
+    ),
+    (Capability::VulkanMemoryModelDeviceScope, Trait::DeviceScope),
+];
+
+/// Capabilities that the functions below find, besides those of [`KEPT_WITH`] and [`STORED`].
+const FOUND: &[Capability] = &[
+    Capability::Int8,
+    Capability::Int16,
+    Capability::Int64,
+    Capability::Float16,
+    Capability::Float64,
+    Capability::Vector16,
+    Capability::Linkage,
+    Capability::Int64Atomics,
+    Capability::VariablePointers,
+    Capability::VariablePointersStorageBuffer,
+    Capability::Image1D,
+    Capability::ImageRect,
+    Capability::ImageBuffer,
+    Capability::ImageCubeArray,
+    Capability::StorageImageMultisample,
+    Capability::ImageMSArray,
+];
+
+/// Whether a capability is known to be needed or not by this module.
+pub(super) fn derives(capability: Capability) -> bool {
+    FOUND.contains(&capability)
+        || KEPT_WITH.iter().any(|row| row.0 == capability)
+        || STORED.iter().any(|row| row.2.contains(&capability))
+}
+
+const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
+
+/// The same for an extension.
+pub(super) fn derives_extension(name: &str) -> bool {
+    name == NON_SEMANTIC
+}
+
+/// Numbers that a type contains.
+const INT8: u8 = 1;
+const INT16: u8 = 2;
+const FLOAT16: u8 = 4;
+const NARROW: u8 = INT8 | INT16 | FLOAT16;
+/// The type is a scalar or vector of these numbers.
+const PLAIN: u8 = 8;
+
+/// What allows to have narrow numbers in variables of a class.
+type Stored = (u8, &'static [StorageClass], &'static [Capability]);
+
+/// By width and class (specification, section 3.2.30 "Capability").
+const STORED: &[Stored] = &[
+    (
+        INT16 | FLOAT16,
+        &[
+            StorageClass::StorageBuffer,
+            StorageClass::PhysicalStorageBuffer,
+            StorageClass::ShaderRecordBufferKHR,
+        ],
+        &[
+            Capability::StorageBuffer16BitAccess,
+            Capability::UniformAndStorageBuffer16BitAccess,
+        ],
+    ),
+    (
+        INT16 | FLOAT16,
+        &[StorageClass::Uniform],
+        &[Capability::UniformAndStorageBuffer16BitAccess],
+    ),
+    (
+        INT16 | FLOAT16,
+        &[StorageClass::PushConstant],
+        &[Capability::StoragePushConstant16],
+    ),
+    (
+        INT16 | FLOAT16,
+        &[StorageClass::Input, StorageClass::Output],
+        &[Capability::StorageInputOutput16],
+    ),
+    (
+        INT16 | FLOAT16,
+        &[StorageClass::Workgroup],
+        &[Capability::WorkgroupMemoryExplicitLayout16BitAccessKHR],
+    ),
+    (
+        INT8,
+        &[
+            StorageClass::StorageBuffer,
+            StorageClass::PhysicalStorageBuffer,
+            StorageClass::ShaderRecordBufferKHR,
+        ],
+        &[
+            Capability::StorageBuffer8BitAccess,
+            Capability::UniformAndStorageBuffer8BitAccess,
+        ],
+    ),
+    (
+        INT8,
+        &[StorageClass::Uniform],
+        &[Capability::UniformAndStorageBuffer8BitAccess],
+    ),
+    (
+        INT8,
+        &[StorageClass::PushConstant],
+        &[Capability::StoragePushConstant8],
+    ),
+    (
+        INT8,
+        &[StorageClass::Workgroup],
+        &[Capability::WorkgroupMemoryExplicitLayout8BitAccessKHR],
+    ),
+];
+
+/// What each kind of narrow numbers is called, the capability for all uses of it, and the extension
+/// that allows it too.
+const NARROW_ROWS: &[(u8, &str, Capability, &str)] = &[
+    (INT8, "an integer of 8 bits", Capability::Int8, ""),
+    (
+        INT16,
+        "an integer of 16 bits",
+        Capability::Int16,
+        "SPV_AMD_gpu_shader_int16",
+    ),
+    (
+        FLOAT16,
+        "a float of 16 bits",
+        Capability::Float16,
+        "SPV_AMD_gpu_shader_half_float",
+    ),
+];
+
+/// Applies all rules to a module.
+pub(super) fn apply(module: &Module, needs: &mut Needs) {
+    let model = module.section(Section::MemoryModel).next();
+    let model = model.map_or((0, 0), |m| (m.word(0), m.word(1)));
+    let definitions = Definitions::compute(module);
+    let mut rules = Rules {
+        module,
+        blocks: old_blocks(module),
+        types: IdMap::new(module.bound(), 0),
+        values: IdMap::new(module.bound(), None),
+        definitions,
+        is_logical: matches!(
+            AddressingModel(model.0),
+            AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
+        ),
+        is_vulkan_model: MemoryModel(model.1) == MemoryModel::Vulkan,
+        traits: Vec::new(),
+        needs,
+    };
+    for inst in module.all_insts() {
+        rules.instruction(inst);
+    }
+    let traits = rules.traits;
+    for (capability, with) in KEPT_WITH {
+        if let Some((_, inst)) = traits.iter().find(|t| t.0 == *with) {
+            let what = || with.describe().to_owned();
+            needs.keep(&[*capability], Some(*inst), what);
+        }
+    }
+    let entries = module.section(Section::EntryPoints);
+    let is_entry =
+        |i: InstRef<'_>| matches!(i.op(), Op::EntryPoint | Op::ConditionalEntryPointINTEL);
+    if !entries.into_iter().any(is_entry) {
+        let any = [Capability::Linkage, Capability::GraphARM];
+        needs.ask(&any, None, || "a module without entry points".to_owned());
+    }
+}
+
+/// Structures decorated `BufferBlock`.
+fn old_blocks(module: &Module) -> Vec<Id> {
+    let annotations = module.section(Section::Annotations);
+    let is_old = |i: &InstRef<'_>| {
+        i.op() == Op::Decorate && i.operands().get(1) == Some(&Decoration::BufferBlock.0)
+    };
+    let mut found: Vec<Id> = annotations.filter(is_old).map(|i| i.id(0)).collect();
+    found.sort_unstable();
+    found
+}
+
+struct Rules<'a> {
+    module: &'a Module,
+    blocks: Vec<Id>,
+    /// What numbers each type contains.
+    types: IdMap<u8>,
+    /// The type of each value.
+    values: IdMap<Option<Id>>,
+    definitions: Definitions,
+    is_logical: bool,
+    is_vulkan_model: bool,
+    /// Each with the first instruction that shows it.
+    traits: Vec<(Trait, Inst)>,
+    needs: &'a mut Needs,
+}
+
+impl<'a> Rules<'a> {
+    fn instruction(&mut self, inst: InstRef<'a>) {
+        let class = inst.op().info().map(|i| i.class);
+        if class == Some(Class::TypeDeclaration) {
+            return self.declaration(inst);
+        }
+        if let (Some(id), Some(ty)) = (inst.result(), inst.result_type()) {
+            self.values.set(id, Some(ty));
+        }
+        self.narrow(inst, class);
+        if self.is_logical && inst.op().result_form() == ResultForm::Typed {
+            self.pointer(inst);
+        }
+        match inst.op() {
+            Op::Variable => self.variable(inst),
+            Op::FunctionCall if self.is_logical => self.arguments(inst),
+            Op::ImageRead | Op::ImageSparseRead => self.note(Trait::ImageRead, inst),
+            Op::ImageWrite => self.note(Trait::ImageWrite, inst),
+            Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
+                self.note(Trait::Dot, inst);
+            }
+            Op::Decorate if inst.word(1) == Decoration::NonUniform.0 => {
+                self.note(Trait::NonUniform, inst);
+            }
+            Op::ExtInstImport if self.needs.version < Version::new(1, 6) => self.import(inst),
+            _ => {}
+        }
+        if class == Some(Class::Atomic) {
+            self.atomic(inst);
+        }
+        let has_scope = matches!(
+            class,
+            Some(Class::Atomic | Class::Barrier | Class::Memory | Class::Image)
+        );
+        if self.is_vulkan_model && has_scope {
+            self.scopes(inst);
+        }
+    }
+
+    fn import(&mut self, inst: InstRef<'_>) {
+        let name = inst.string(0);
+        if name.starts_with("NonSemantic.") {
+            let reason = || super::Reason {
+                inst: Some(inst.handle()),
+                what: name,
+            };
+            let any = vec![NON_SEMANTIC];
+            self.needs.extensions.entry(any).or_insert_with(reason);
+        }
+    }
+
+    fn note(&mut self, found: Trait, inst: InstRef<'_>) {
+        if self.traits.iter().all(|t| t.0 != found) {
+            self.traits.push((found, inst.handle()));
+        }
+    }
+
+    fn keep(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+        let name = || what.to_owned();
+        self.needs.keep(any, Some(inst.handle()), name);
+    }
+
+    fn ask(&mut self, any: &[Capability], inst: InstRef<'_>, what: &str) {
+        let name = || what.to_owned();
+        self.needs.ask(any, Some(inst.handle()), name);
+    }
+
+    fn op(&self, id: Id) -> Option<InstRef<'a>> {
+        self.definitions.get(self.module, id)
+    }
+
+    fn declaration(&mut self, inst: InstRef<'a>) {
+        let part = |rules: &Self| inst.get_id(0).map_or(0, |id| rules.types[id]);
+        let holds = match inst.op() {
+            Op::TypeInt => self.integer(inst),
+            Op::TypeFloat => self.float(inst),
+            Op::TypeVector => {
+                if matches!(inst.word(1), 8 | 16) {
+                    let any = [Capability::Vector16, Capability::LongVectorEXT];
+                    self.ask(&any, inst, "a vector of 8 or 16 components");
+                }
+                part(self)
+            }
+            Op::TypeMatrix | Op::TypeArray => part(self) & NARROW,
+            Op::TypeRuntimeArray => {
+                self.note(Trait::RuntimeArray, inst);
+                part(self) & NARROW
+            }
+            Op::TypeStruct => inst.ids(0).fold(0, |all, m| all | self.types[m]) & NARROW,
+            Op::TypeImage => {
+                self.image(inst);
+                0
+            }
+            Op::TypePointer => {
+                self.pointer_inside(inst);
+                0
+            }
+            _ => 0,
+        };
+        if let Some(id) = inst.result() {
+            self.types.set(id, holds);
+        }
+    }
+
+    fn integer(&mut self, inst: InstRef<'_>) -> u8 {
+        let width = inst.word(0);
+        let what = format!("an integer of {width} bits");
+        match width {
+            8 => {
+                self.any_use(INT8, inst);
+                INT8 | PLAIN
+            }
+            16 => {
+                self.any_use(INT16, inst);
+                INT16 | PLAIN
+            }
+            32 => 0,
+            64 => {
+                self.ask(&[Capability::Int64], inst, &what);
+                0
+            }
+            4 => {
+                self.ask(&[Capability::Int4TypeINTEL], inst, &what);
+                0
+            }
+            _ => {
+                self.ask(&[Capability::ArbitraryPrecisionIntegersALTERA], inst, &what);
+                0
+            }
+        }
+    }
+
+    fn float(&mut self, inst: InstRef<'_>) -> u8 {
+        // Formats other than IEEE's are enumerants with capabilities of their own.
+        match inst.operands() {
+            [16] => {
+                let half = "SPV_AMD_gpu_shader_half_float_fetch";
+                if !self.needs.has_extension(half) {
+                    self.any_use(FLOAT16, inst);
+                }
+                FLOAT16 | PLAIN
+            }
+            [64] => {
+                self.ask(&[Capability::Float64], inst, "a float of 64 bits");
+                0
+            }
+            _ => 0,
+        }
+    }
+
+    /// A narrow number, be it only to store it.
+    fn any_use(&mut self, number: u8, inst: InstRef<'_>) {
+        for (bit, what, capability, extension) in NARROW_ROWS {
+            if *bit == number && !self.needs.has_extension(extension) {
+                let mut any = vec![*capability];
+                if number == FLOAT16 {
+                    any.push(Capability::Float16Buffer);
+                }
+                let stored = STORED.iter().filter(|row| row.0 & number != 0);
+                any.extend(stored.flat_map(|row| row.2));
+                self.ask(&any, inst, what);
+            }
+        }
+    }
+
+    /// Arithmetic on narrow numbers needs more than storing and converting them.
+    fn narrow(&mut self, inst: InstRef<'_>, class: Option<Class>) {
+        if matches!(
+            inst.op(),
+            Op::Load
+                | Op::Store
+                | Op::CopyMemory
+                | Op::UConvert
+                | Op::SConvert
+                | Op::FConvert
+                | Op::Variable
+                | Op::FunctionParameter
+                | Op::Name
+                | Op::Decorate
+        ) || class == Some(Class::Debug)
+        {
+            return;
+        }
+        let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
+        let computes = matches!(
+            class,
+            Some(
+                Class::Arithmetic
+                    | Class::Bit
+                    | Class::RelationalandLogical
+                    | Class::Conversion
+                    | Class::Group
+                    | Class::NonUniform
+                    | Class::Atomic
+            )
+        );
+        if computes {
+            for id in inst.ids(0) {
+                used |= self.values[id].map_or(0, |ty| self.types[ty]);
+            }
+        }
+        if used & PLAIN == 0 {
+            return;
+        }
+        for (bit, what, capability, extension) in NARROW_ROWS {
+            if used & bit == 0 {
+                continue;
+            }
+            let is_clear = matches!(
+                class,
+                Some(Class::Arithmetic | Class::Bit | Class::RelationalandLogical)
+            );
+            if is_clear && !self.needs.has_extension(extension) {
+                let mut any = vec![*capability];
+                if *bit == FLOAT16 {
+                    any.extend([Capability::Float16Buffer, Capability::BFloat16TypeKHR]);
+                }
+                let what = format!("{} of {what}", inst.op());
+                self.ask(&any, inst, &what);
+            }
+            self.keep(&[*capability], inst, what);
+        }
+    }
+
+    fn variable(&mut self, inst: InstRef<'a>) {
+        let class = StorageClass(inst.word(0));
+        let pointer = inst.result_type().and_then(|ty| self.op(ty));
+        let Some(pointee) = pointer.and_then(|p| p.get_id(1)) else {
+            return;
+        };
+        let Some(mut block) = self.op(pointee) else {
+            return;
+        };
+        let is_resource = matches!(
+            class,
+            StorageClass::UniformConstant | StorageClass::Uniform | StorageClass::StorageBuffer
+        );
+        if matches!(block.op(), Op::TypeArray | Op::TypeRuntimeArray) {
+            if is_resource {
+                self.note(Trait::DescriptorArray, inst);
+            }
+            block = self.op(block.id(0)).unwrap_or(block);
+        }
+        if class == StorageClass::Workgroup && block.op() == Op::TypeStruct {
+            self.note(Trait::WorkgroupBlock, inst);
+        }
+        let holds = self.types[pointee] & NARROW;
+        if holds == 0 {
+            return;
+        }
+        let is_old = block
+            .result()
+            .is_some_and(|b| self.blocks.binary_search(&b).is_ok());
+        let as_class = match class {
+            StorageClass::Uniform if is_old => StorageClass::StorageBuffer,
+            class => class,
+        };
+        for (bit, what, capability, extension) in NARROW_ROWS {
+            if holds & bit == 0 {
+                continue;
+            }
+            let row = STORED
+                .iter()
+                .find(|r| r.0 & bit != 0 && r.1.contains(&as_class));
+            let stored = row.map_or(&[][..], |row| row.2);
+            let what = format!("{what} in the class {class}");
+            self.keep(stored, inst, &what);
+            let mut any = stored.to_vec();
+            any.push(*capability);
+            if *bit == FLOAT16 && row.is_none() {
+                any.push(Capability::Float16Buffer);
+            }
+            if !self.needs.has_extension(extension) {
+                self.ask(&any, inst, &what);
+            }
+        }
+    }
+
+    /// The storage class of a pointer value that may be another one's only with variable pointers.
+    fn variable_class(&self, ty: Id) -> Option<&'static [Capability]> {
+        let pointer = self.op(ty)?;
+        let is_pointer = matches!(pointer.op(), Op::TypePointer | Op::TypeUntypedPointerKHR);
+        match is_pointer.then(|| StorageClass(pointer.word(0)))? {
+            StorageClass::StorageBuffer => Some(&[
+                Capability::VariablePointersStorageBuffer,
+                Capability::VariablePointers,
+            ]),
+            StorageClass::Workgroup => Some(&[Capability::VariablePointers]),
+            _ => None,
+        }
+    }
+
+    /// Pointers that are chosen, read from memory or returned.
+    fn pointer(&mut self, inst: InstRef<'_>) {
+        let chosen = matches!(
+            inst.op(),
+            Op::Phi
+                | Op::Select
+                | Op::Load
+                | Op::FunctionCall
+                | Op::ConstantNull
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR
+        );
+        if !chosen {
+            return;
+        }
+        if let Some(any) = inst.result_type().and_then(|ty| self.variable_class(ty)) {
+            let what = format!("{} of a pointer", inst.op());
+            self.ask(any, inst, &what);
+        }
+    }
+
+    /// Pointers to pointers.
+    fn pointer_inside(&mut self, inst: InstRef<'_>) {
+        if !self.is_logical {
+            return;
+        }
+        if let Some(any) = inst.get_id(1).and_then(|inner| self.variable_class(inner)) {
+            self.ask(any, inst, "a pointer in a variable");
+        }
+    }
+
+    /// Pointers into variables that are passed to functions.
+    fn arguments(&mut self, inst: InstRef<'_>) {
+        for argument in inst.ids(1) {
+            let whole = self.op(argument).is_some_and(|given| {
+                matches!(
+                    given.op(),
+                    Op::Variable | Op::UntypedVariableKHR | Op::FunctionParameter
+                )
+            });
+            let Some(any) = self.values[argument].and_then(|ty| self.variable_class(ty)) else {
+                continue;
+            };
+            // Buffers cannot be passed at all without.
+            if !whole || any.len() > 1 {
+                self.ask(any, inst, "a pointer into a variable that is passed");
+            }
+        }
+    }
+
+    fn image(&mut self, inst: InstRef<'_>) {
+        self.note(Trait::Images, inst);
+        let [_, dim, _, arrayed, ms, sampled, ..] = *inst.operands() else {
+            return;
+        };
+        let dim = Dim(dim);
+        let is_shader = self.needs.declared.contains(&Capability::Shader.0);
+        if sampled == 2 {
+            let any: &[Capability] = match dim {
+                Dim::Dim1D => &[Capability::Image1D],
+                Dim::Rect => &[Capability::ImageRect],
+                Dim::Buffer => &[Capability::ImageBuffer],
+                Dim::Cube if arrayed == 1 => &[Capability::ImageCubeArray],
+                _ => &[],
+            };
+            if dim == Dim::Buffer && is_shader {
+                self.keep(any, inst, "a storage image of this dimension");
+            } else {
+                self.ask(any, inst, "a storage image of this dimension");
+            }
+            if ms == 1 && dim != Dim::SubpassData {
+                let any = [Capability::StorageImageMultisample];
+                self.ask(&any, inst, "a multisampled storage image");
+                if arrayed != 0 {
+                    let any = [Capability::ImageMSArray];
+                    self.ask(&any, inst, "an array of multisampled images");
+                }
+            }
+        } else {
+            // Whether the image is one to be sampled is known to the consumer.
+            let any = [
+                Capability::Image1D,
+                Capability::ImageRect,
+                Capability::ImageBuffer,
+                Capability::ImageCubeArray,
+            ];
+            self.keep(&any, inst, "an image");
+        }
+        if dim == Dim::Cube && arrayed == 1 {
+            let any = [Capability::SampledCubeArray, Capability::ImageCubeArray];
+            self.keep(&any, inst, "an array of cubes");
+        }
+    }
+
+    fn atomic(&mut self, inst: InstRef<'_>) {
+        let float = match inst.op() {
+            Op::AtomicFAddEXT => Some([
+                Capability::AtomicFloat16AddEXT,
+                Capability::AtomicFloat32AddEXT,
+                Capability::AtomicFloat64AddEXT,
+            ]),
+            Op::AtomicFMinEXT | Op::AtomicFMaxEXT => Some([
+                Capability::AtomicFloat16MinMaxEXT,
+                Capability::AtomicFloat32MinMaxEXT,
+                Capability::AtomicFloat64MinMaxEXT,
+            ]),
+            _ => None,
+        };
+        let value = match inst.op() {
+            Op::AtomicStore => inst.get_id(3).and_then(|id| self.values[id]),
+            _ => inst.result_type(),
+        };
+        let Some(ty) = value.and_then(|ty| self.op(ty)) else {
+            return;
+        };
+        match (ty.op(), ty.operands(), float) {
+            (Op::TypeInt, [64, ..], _) => {
+                self.keep(
+                    &[Capability::Int64Atomics],
+                    inst,
+                    "an atomic operation on 64 bits",
+                );
+                let any = [Capability::Int64Atomics, Capability::Int64ImageEXT];
+                self.ask(&any, inst, "an atomic operation on 64 bits");
+            }
+            (Op::TypeFloat, [width], Some(by_width)) => {
+                let at = [16, 32, 64].iter().position(|w| w == width);
+                if let Some(at) = at {
+                    let what = format!("{} of {width} bits", inst.op());
+                    self.ask(&[by_width[at]], inst, &what);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The scope `Device` in the memory model of Vulkan.
+    fn scopes(&mut self, inst: InstRef<'a>) {
+        for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+            let value = (operand.kind == Kind::IdScope).then(|| Id::new(operand.words[0]));
+            let value = value
+                .flatten()
+                .and_then(|id| self.definitions.constant(self.module, id));
+            if value == Some(u64::from(Scope::Device.0)) {
+                self.note(Trait::DeviceScope, inst);
+                if operand.name == "Memory" {
+                    let any = [Capability::VulkanMemoryModelDeviceScope];
+                    self.ask(&any, inst, "memory of the scope Device");
+                }
+            }
+        }
+    }
+}
+
+/// The instruction that needs something, for messages.
+impl super::Reason {
+    /// The instruction with its result, as in the text form.
+    pub fn describe(&self, module: &Module) -> String {
+        let name = |inst: Inst| {
+            let inst = module.inst(inst);
+            match inst.result() {
+                Some(id) => format!("{id} = {}", inst.op()),
+                None => inst.op().to_string(),
+            }
+        };
+        match self.inst.map(name) {
+            Some(inst) => format!("{inst}: {}", self.what),
+            None => self.what.clone(),
+        }
+    }
+}

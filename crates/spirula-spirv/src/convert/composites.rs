@@ -1,0 +1,167 @@
+//! Copies and choices of whole composites, which 1.4 brought, in the terms of earlier versions.
+
+use super::ConvertError;
+use crate::Id;
+use crate::analysis::Definitions;
+use crate::grammar::{Op, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+
+/// Most parts that a copy is made of.
+const MOST_PARTS: usize = 1024;
+
+/// Replaces `OpCopyLogical` by copies of the parts, `OpSelect` of vectors by one scalar by a choice for
+/// each component, and `OpSelect` of other composites by choices of their parts.
+///
+/// # Errors
+/// When a composite has too many parts, or a number of them that is not known.
+pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+    let definitions = Definitions::compute(module);
+    let is_late = |i: &InstRef<'_>| match i.op() {
+        Op::CopyLogical => true,
+        Op::Select => {
+            let ty = |id| definitions.get(module, id).and_then(InstRef::result_type);
+            let op = |id: Option<Id>| id.and_then(|id| definitions.op(module, id));
+            let whole = op(i.result_type());
+            let scalar = op(ty(i.id(0))) == Some(Op::TypeBool);
+            match whole {
+                Some(Op::TypeVector) => scalar,
+                Some(Op::TypeStruct | Op::TypeArray | Op::TypeMatrix) => true,
+                _ => false,
+            }
+        }
+        _ => false,
+    };
+    let insts = module
+        .functions()
+        .iter()
+        .flat_map(|f| module.function_insts(*f));
+    let late: Vec<Inst> = insts.filter(is_late).map(InstRef::handle).collect();
+    for at in late {
+        let inst = module.inst(at);
+        let (op, words) = (inst.op(), inst.words().to_vec());
+        let ids: Vec<Id> = inst.ids(0).collect();
+        let Some(ty) = inst.result_type() else {
+            continue;
+        };
+        let mut parts = Parts {
+            definitions: &definitions,
+            at,
+            left: MOST_PARTS,
+        };
+        let made = match op {
+            Op::CopyLogical => {
+                let from = definitions.get(module, ids[0]);
+                let from = from.and_then(InstRef::result_type);
+                from.and_then(|from| parts.copy(module, ids[0], from, ty))
+            }
+            _ => parts.select(module, ids[0], ids[1], ids[2], ty),
+        };
+        let Some(made) = made else {
+            let what = "its parts are too many or not known";
+            return Err(ConvertError::new(version, module.inst(at), what));
+        };
+        // The result keeps its id.
+        let copy = module.create(Op::CopyObject, &[words[0], words[1], made.word()]);
+        module.insert_before(at, copy);
+        module.remove(at);
+    }
+    Ok(())
+}
+
+/// Makes composites of parts before an instruction.
+struct Parts<'a> {
+    definitions: &'a Definitions,
+    at: Inst,
+    left: usize,
+}
+
+impl Parts<'_> {
+    fn emit(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Option<Id> {
+        self.left = self.left.checked_sub(1)?;
+        let id = module.fresh_id();
+        let words = [&[ty.word(), id.word()], operands].concat();
+        let inst = module.create(op, &words);
+        module.insert_before(self.at, inst);
+        Some(id)
+    }
+
+    /// The types of a composite's parts.
+    fn types(&self, module: &Module, ty: Id) -> Option<Vec<Id>> {
+        let inst = self.definitions.get(module, ty)?;
+        match inst.op() {
+            Op::TypeStruct => Some(inst.ids(0).collect()),
+            Op::TypeVector | Op::TypeMatrix => Some(vec![
+                inst.id(0);
+                inst.word(1).min(MOST_PARTS as u32)
+                    as usize
+            ]),
+            Op::TypeArray => {
+                let length = self.definitions.constant(module, inst.id(1))?;
+                (length <= MOST_PARTS as u64).then(|| vec![inst.id(0); length as usize])
+            }
+            _ => None,
+        }
+    }
+
+    /// A value of one type as a value of another that has parts of the same meaning.
+    fn copy(&mut self, module: &mut Module, value: Id, from: Id, to: Id) -> Option<Id> {
+        if from == to {
+            return Some(value);
+        }
+        let (old, new) = (self.types(module, from)?, self.types(module, to)?);
+        let mut parts = Vec::with_capacity(new.len());
+        for (number, (from, to)) in old.into_iter().zip(new).enumerate() {
+            let operands = [value.word(), number as u32];
+            let part = self.emit(module, Op::CompositeExtract, from, &operands)?;
+            parts.push(self.copy(module, part, from, to)?.word());
+        }
+        self.emit(module, Op::CompositeConstruct, to, &parts)
+    }
+
+    /// One of two values by a condition.
+    fn select(&mut self, module: &mut Module, which: Id, a: Id, b: Id, ty: Id) -> Option<Id> {
+        let op = self.definitions.op(module, ty)?;
+        let operands = [which.word(), a.word(), b.word()];
+        let is_whole = !matches!(
+            op,
+            Op::TypeVector | Op::TypeStruct | Op::TypeArray | Op::TypeMatrix
+        );
+        if is_whole {
+            return self.emit(module, Op::Select, ty, &operands);
+        }
+        if op == Op::TypeVector {
+            let bools = self.bools(module, which, ty)?;
+            let operands = [bools.word(), a.word(), b.word()];
+            return self.emit(module, Op::Select, ty, &operands);
+        }
+        let types = self.types(module, ty)?;
+        let mut parts = Vec::with_capacity(types.len());
+        for (number, ty) in types.into_iter().enumerate() {
+            let number = number as u32;
+            let first = self.emit(module, Op::CompositeExtract, ty, &[a.word(), number])?;
+            let second = self.emit(module, Op::CompositeExtract, ty, &[b.word(), number])?;
+            parts.push(self.select(module, which, first, second, ty)?.word());
+        }
+        self.emit(module, Op::CompositeConstruct, ty, &parts)
+    }
+
+    /// The condition for each component of a vector.
+    fn bools(&mut self, module: &mut Module, which: Id, vector: Id) -> Option<Id> {
+        let count = self.definitions.get(module, vector)?.word(1);
+        let condition = self.definitions.get(module, which)?.result_type()?;
+        if self.definitions.op(module, condition)? == Op::TypeVector {
+            return Some(which);
+        }
+        let wanted = [condition.word(), count];
+        let globals = module.section(Section::Globals);
+        let mut same = globals.filter(|i| i.op() == Op::TypeVector && i.operands() == wanted);
+        let ty = same.next().and_then(InstRef::result).unwrap_or_else(|| {
+            let id = module.fresh_id();
+            let inst = module.create(Op::TypeVector, &[id.word(), wanted[0], wanted[1]]);
+            module.append(Section::Globals.list(), inst);
+            id
+        });
+        let parts = vec![which.word(); count as usize];
+        self.emit(module, Op::CompositeConstruct, ty, &parts)
+    }
+}

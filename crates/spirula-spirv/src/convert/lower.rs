@@ -1,0 +1,196 @@
+//! To an earlier version.
+
+use super::composites;
+use super::error::ConvertError;
+use super::interfaces::{ALL_VARIABLES, reduce_interfaces};
+use crate::IdMap;
+use crate::analysis::{Ceiling, Definitions, Needs};
+use crate::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
+use crate::grammar::{Category, Kind, Op, Operands, Version};
+use crate::ir::{Inst, InstRef, Module, Section};
+use crate::recompute::declare;
+
+/// Instructions that only inform, and go where a version does not have them.
+const INFORM: &[Op] = &[Op::ModuleProcessed];
+
+/// Decorations that only inform: consumers may use what they say.
+const HINTS: &[Decoration] = &[
+    Decoration::UniformId,
+    Decoration::MaxByteOffset,
+    Decoration::MaxByteOffsetId,
+    Decoration::NoSignedWrap,
+    Decoration::NoUnsignedWrap,
+];
+
+/// Gives a module an earlier version; one that is of that version or an earlier one is left alone.
+///
+/// # Errors
+/// When the version does not have what an instruction does; the module may have changed then.
+pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), ConvertError> {
+    if module.version <= version {
+        return Ok(());
+    }
+    let old = module.version;
+    module.version = version;
+    if old >= ALL_VARIABLES && version < ALL_VARIABLES {
+        reduce_interfaces(module);
+        composites::lower(module, version)?;
+    }
+    drop_hints(module, version);
+    controls(module, version);
+    workgroup_sizes(module, version);
+    let needs = Needs::in_version(module, version);
+    let refused = |inst: Option<Inst>, what: String| match inst {
+        Some(inst) => ConvertError::new(version, module.inst(inst), what),
+        None => ConvertError::of_module(version, what),
+    };
+    if let Some((first, reason)) = needs.newer().first() {
+        let what = format!("{} needs SPIR-V {first}", reason.what);
+        return Err(refused(reason.inst, what));
+    }
+    let choice = needs.choose(&Ceiling::default());
+    let choice = choice.map_err(|over| {
+        refused(
+            over.reason.inst,
+            format!("{} needs {}", over.reason.what, over.needed),
+        )
+    })?;
+    declare(module, &choice, false);
+    Ok(())
+}
+
+/// Whether a version has an enumerant or instruction by itself.
+fn lacks(version: Version, first: Version, extensions: &[&str]) -> bool {
+    version < first && extensions.is_empty()
+}
+
+/// From here on variables of functions may be decorated `NonWritable`.
+const CONSTANT_VARIABLES: Version = Version::new(1, 4);
+
+fn drop_hints(module: &mut Module, version: Version) {
+    let mut own = IdMap::new(module.bound(), false);
+    if version < CONSTANT_VARIABLES {
+        for inst in module.all_insts().filter(|i| i.op() == Op::Variable) {
+            let class = StorageClass(inst.word(0));
+            if let (StorageClass::Function | StorageClass::Private, Some(id)) =
+                (class, inst.result())
+            {
+                own.set(id, true);
+            }
+        }
+    }
+    let is_gone = |i: &InstRef<'_>| {
+        let row = i.op().info();
+        let late = row.is_some_and(|row| lacks(version, row.version, row.extensions));
+        if INFORM.contains(&i.op()) {
+            return late;
+        }
+        let at = match i.op() {
+            Op::Decorate | Op::DecorateId => 1,
+            Op::MemberDecorate => 2,
+            _ => return false,
+        };
+        let what = Decoration(i.word(at));
+        if what == Decoration::NonWritable && own[i.id(0)] {
+            return true;
+        }
+        let row = Kind::Decoration.info().enumerant(what.0);
+        let late = late || row.is_some_and(|row| lacks(version, row.version, row.extensions));
+        HINTS.contains(&what) && late
+    };
+    let sections = [Section::Processed, Section::Annotations];
+    let gone = sections.into_iter().flat_map(|s| module.section(s));
+    let gone: Vec<Inst> = gone.filter(is_gone).map(InstRef::handle).collect();
+    for inst in gone {
+        module.remove(inst);
+    }
+}
+
+/// Takes from the controls of loops, functions and selections what a version does not have: they are
+/// wishes.
+fn controls(module: &mut Module, version: Version) {
+    let wishes = [
+        Kind::LoopControl,
+        Kind::FunctionControl,
+        Kind::SelectionControl,
+    ];
+    let heads = module
+        .all_insts()
+        .filter(|i| matches!(i.op(), Op::LoopMerge | Op::SelectionMerge | Op::Function));
+    let mut changes = Vec::new();
+    for inst in heads {
+        let mut words = Vec::new();
+        let mut changed = false;
+        let mut mask = None;
+        let mut dropped = 0;
+        for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+            let kind = operand.kind;
+            if wishes.contains(&kind) {
+                let kept = known_bits(kind, operand.words[0], version);
+                changed |= kept != operand.words[0];
+                mask = Some((kind, operand.words[0]));
+                words.push(kept);
+            } else if let Some((kind, bits)) = mask
+                && kind.info().category == Category::BitEnum
+                && inst.op() == Op::LoopMerge
+            {
+                // Parameters stand in the order of the bits, one for each bit that has one.
+                let with = (0..32).map(|b| 1 << b).filter(|b| {
+                    let row = kind.info().enumerant(*b);
+                    bits & b != 0 && row.is_some_and(|row| !row.parameters.is_empty())
+                });
+                let bit = with.into_iter().nth(dropped).unwrap_or(0);
+                dropped += 1;
+                if known_bits(kind, bit, version) != 0 {
+                    words.extend_from_slice(operand.words);
+                }
+            } else {
+                words.extend_from_slice(operand.words);
+            }
+        }
+        if changed {
+            changes.push((inst.handle(), words));
+        }
+    }
+    for (inst, words) in changes {
+        module.replace_words(inst, &words);
+    }
+}
+
+fn known_bits(kind: Kind, mask: u32, version: Version) -> u32 {
+    let mut kept = 0;
+    for bit in (0..32).map(|b| 1 << b).filter(|b| mask & b != 0) {
+        let row = kind.info().enumerant(bit);
+        if row.is_none_or(|row| !lacks(version, row.version, row.extensions)) {
+            kept |= bit;
+        }
+    }
+    kept
+}
+
+/// Sizes of workgroups that ids give become literals where the ids are constants.
+fn workgroup_sizes(module: &mut Module, version: Version) {
+    let row = Op::ExecutionModeId.info();
+    if row.is_none_or(|row| version >= row.version) {
+        return;
+    }
+    let definitions = Definitions::compute(module);
+    let by_id = module
+        .section(Section::ExecutionModes)
+        .filter(|i| i.op() == Op::ExecutionModeId && i.word(1) == ExecutionMode::LocalSizeId.0);
+    let sizes: Vec<(Inst, Option<Vec<u32>>)> = by_id
+        .map(|inst| {
+            let values = inst.ids(2).map(|id| definitions.constant(module, id));
+            let values: Option<Vec<u32>> = values.map(|v| v.map(|v| v as u32)).collect();
+            let head = [inst.word(0), ExecutionMode::LocalSize.0];
+            (inst.handle(), values.map(|v| [&head[..], &v].concat()))
+        })
+        .collect();
+    for (inst, words) in sizes {
+        if let Some(words) = words {
+            let new = module.create(Op::ExecutionMode, &words);
+            module.insert_before(inst, new);
+            module.remove(inst);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Drawings: modules of `tests/draw` with what is drawn of them.
+
+use spirula_spirv::draw::Graphviz;
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+use spirula_testing::{Expected, corpus, files};
+use std::path::Path;
+
+#[test]
+fn modules_are_drawn_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/draw");
+    let mut expected = Expected::new();
+    for file in files(&folder, ".spvasm") {
+        let source = std::fs::read_to_string(&file).expect("the test can be read");
+        let words = parse(&source, &ParseOptions::default()).expect("it is a module");
+        let module = Module::from_words(words).expect("it is a module");
+        let first = source.lines().next().unwrap_or("");
+        let only = first
+            .split_once("--function ")
+            .map(|(_, name)| name.to_owned());
+        let drawing = Graphviz {
+            dominators: first.contains("--dominators"),
+            post_dominators: first.contains("--post-dominators"),
+            instructions: first.contains("--instructions"),
+            only,
+        };
+        let found = drawing
+            .draw(&module)
+            .unwrap_or_else(|e| format!("error: {e}\n"));
+        expected.compare(&file.with_extension("dot"), &found);
+    }
+    expected.finish();
+}
+
+#[test]
+fn the_corpus_is_drawn() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    for file in files(&folder, ".spv").iter().step_by(31) {
+        let bytes = std::fs::read(file).expect("the corpus can be read");
+        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+        let drawing = Graphviz {
+            dominators: true,
+            post_dominators: true,
+            instructions: true,
+            only: None,
+        };
+        let text = drawing
+            .draw(&module)
+            .unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+        assert_eq!(
+            text.matches('{').count(),
+            text.matches('}').count(),
+            "{}",
+            file.display()
+        );
+    }
+}

@@ -1,0 +1,53 @@
+//! What a module may declare.
+
+use spirula_spirv::analysis::Ceiling;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::grammar::{Kind, Version};
+use std::str::FromStr;
+
+/// A capability or an extension by its name.
+#[derive(Clone, Debug)]
+pub enum Allowed {
+    Capability(Capability),
+    Extension(String),
+}
+
+impl FromStr for Allowed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("SPV_") {
+            return Ok(Allowed::Extension(text.to_owned()));
+        }
+        let row = Kind::Capability.info().by_name(text);
+        row.map(|row| Allowed::Capability(Capability(row.value)))
+            .ok_or_else(|| format!("no capability is named {text}, and extensions begin with SPV_"))
+    }
+}
+
+/// The ceiling that a list sets; an empty one sets none.
+pub fn ceiling(allowed: &[Allowed]) -> Ceiling {
+    if allowed.is_empty() {
+        return Ceiling::default();
+    }
+    let (mut capabilities, mut extensions) = (Vec::new(), Vec::new());
+    for one in allowed {
+        match one {
+            Allowed::Capability(capability) => capabilities.push(*capability),
+            Allowed::Extension(name) => extensions.push(name.clone()),
+        }
+    }
+    Ceiling {
+        capabilities: Some(capabilities),
+        extensions: Some(extensions),
+    }
+}
+
+/// A version of SPIR-V, such as 1.3.
+pub fn version(text: &str) -> Result<Version, String> {
+    let minor = text.strip_prefix("1.").and_then(|minor| minor.parse().ok());
+    minor
+        .map(|minor| Version::new(1, minor))
+        .filter(|version| *version <= Version::NEWEST)
+        .ok_or_else(|| format!("versions of SPIR-V are 1.0 to {}", Version::NEWEST))
+}
