@@ -29,8 +29,8 @@ pub use generated::ext::{
 pub use generated::kinds::Kind;
 pub use generated::op::GRAMMAR;
 pub use lookup::instructions;
-pub(crate) use shape::{Rest, Role, Spots};
 pub(crate) use lookup::{ext_inst_sets, kinds};
+pub(crate) use shape::{Rest, Role, Spots};
 pub(crate) use types::enumeration;
 pub use types::{
     Category, Class, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, Operand,
