@@ -20,6 +20,7 @@ mod passes;
 mod pipeline;
 mod pool;
 mod rules;
+mod sroa;
 mod structure;
 mod values;
 

@@ -3,7 +3,7 @@
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
     adce, compact_ids, dedup, gvn, inline, licm, mem2reg, merge_return, simplify, simplify_cfg,
-    strip_debug,
+    sroa, strip_debug,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -117,6 +117,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
         keeps: Analyses::NONE,
         run: simplify_cfg::run,
+    },
+    Pass {
+        name: "sroa",
+        help: "split variables of functions into their parts",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: sroa::run,
     },
     Pass {
         name: "strip-debug",

@@ -16,16 +16,16 @@ const PRESETS: &[(&str, &str)] = &[
     ("O1", "mem2reg,simplify-cfg,adce,compact-ids"),
     (
         "O2",
-        "simplify-cfg,adce,inline,mem2reg,gvn,simplify-cfg,dedup,adce,licm,gvn,simplify-cfg,adce,compact-ids",
+        "simplify-cfg,adce,inline,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,licm,gvn,simplify-cfg,adce,compact-ids",
     ),
     ("O3", "O2"),
     (
         "Os",
-        "simplify-cfg,adce,inline,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
+        "simplify-cfg,adce,inline,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
     ),
     (
         "legalize",
-        "simplify-cfg,inline-all,mem2reg,simplify-cfg,dedup,adce,compact-ids",
+        "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
     ),
 ];
 

@@ -4,5 +4,5 @@
 mod memory;
 mod walk;
 
-pub use memory::Memory;
+pub use memory::{Memory, is_plain};
 pub use walk::Walker;

@@ -10,4 +10,5 @@ pub mod mem2reg;
 pub mod merge_return;
 pub mod simplify;
 pub mod simplify_cfg;
+pub mod sroa;
 pub mod strip_debug;

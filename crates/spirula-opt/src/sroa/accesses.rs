@@ -6,15 +6,16 @@ use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
 
-/// The instructions that use each variable of a function.
+/// The instructions that use each variable of a function whose value has parts, and each address
+/// made of one. Names and decorations are left out.
 pub struct Accesses {
-    /// Position in `all` by variable.
+    /// Position in `users` by address. Those of other functions than the one at hand mean nothing.
     slot: IdMap<Option<u32>>,
-    all: Vec<Variable>,
+    users: Vec<Vec<Inst>>,
 }
 
-/// A variable with its uses.
-#[derive(Clone, Debug)]
+/// A variable that has parts.
+#[derive(Clone, Copy, Debug)]
 pub struct Variable {
     /// The variable.
     pub id: Id,
@@ -22,64 +23,88 @@ pub struct Variable {
     pub inst: Inst,
     /// Type of its value.
     pub ty: Id,
-    /// What uses it, names and decorations left out.
-    pub users: Vec<Inst>,
 }
 
 impl Accesses {
     pub fn new(bound: u32) -> Self {
         Accesses {
             slot: IdMap::new(bound, None),
-            all: Vec::new(),
+            users: Vec::new(),
         }
     }
 
-    /// The variables of a function whose values have parts.
+    /// Goes through a function; returns its variables.
     pub fn gather(&mut self, facts: &Facts, module: &Module, func: Func) -> Vec<Variable> {
-        self.all.clear();
+        self.users.clear();
+        let mut found = Vec::new();
         for block in &module.function(func).blocks {
             for inst in module.body(*block) {
                 if inst.op() == Op::Variable {
-                    self.declare(facts, module, inst);
-                } else if self.all.is_empty() {
+                    found.extend(variable(facts, module, inst));
+                    if let Some(Variable { id, .. }) = found.last()
+                        && inst.result() == Some(*id)
+                    {
+                        self.follow(*id);
+                    }
                     continue;
                 }
-                let (slot, all) = (&self.slot, &mut self.all);
+                if found.is_empty() {
+                    continue;
+                }
+                let mut followed = false;
+                let (slot, users) = (&self.slot, &mut self.users);
                 facts.ids.visit(inst, |_, id| {
-                    let at = slot[id].map(|s| s as usize);
-                    if let Some(variable) = at.and_then(|at| all.get_mut(at))
-                        && variable.id == id
-                        && variable.users.last() != Some(&inst.handle())
-                    {
-                        variable.users.push(inst.handle());
+                    if let Some(at) = slot[id] {
+                        followed = true;
+                        let list = &mut users[at as usize];
+                        if list.last() != Some(&inst.handle()) {
+                            list.push(inst.handle());
+                        }
                     }
                 });
+                let address = matches!(
+                    inst.op(),
+                    Op::AccessChain | Op::InBoundsAccessChain | Op::Bitcast
+                );
+                if let Some(result) = inst.result().filter(|_| followed && address) {
+                    self.follow(result);
+                }
             }
         }
-        std::mem::take(&mut self.all)
+        found
     }
 
-    fn declare(&mut self, facts: &Facts, module: &Module, inst: InstRef<'_>) {
-        let (Some(id), Some(pointer)) = (inst.result(), inst.result_type()) else {
-            return;
-        };
-        let pointer = facts.def_of(module, pointer, Op::TypePointer);
-        let Some(ty) = pointer.map(|p| p.id(1)) else {
-            return;
-        };
-        let parts = matches!(
-            facts.op(module, ty),
-            Op::TypeStruct | Op::TypeArray | Op::TypeVector | Op::TypeMatrix
-        );
-        // Decorations of all kinds may be about the whole; that of precision holds for the parts.
-        if inst.word(0) == StorageClass::Function.0 && parts && facts.marks(id).is_some() {
-            self.slot.set(id, Some(self.all.len() as u32));
-            self.all.push(Variable {
-                id,
-                inst: inst.handle(),
-                ty,
-                users: Vec::new(),
-            });
+    /// Begins to follow an address that nothing uses yet.
+    pub fn follow(&mut self, id: Id) {
+        self.slot.set(id, Some(self.users.len() as u32));
+        self.users.push(Vec::new());
+    }
+
+    /// The users of an address.
+    pub fn users(&self, id: Id) -> &[Inst] {
+        self.slot[id].map_or(&[], |at| &self.users[at as usize])
+    }
+
+    /// Takes note of a user.
+    pub fn add(&mut self, id: Id, user: Inst) {
+        if let Some(at) = self.slot[id] {
+            self.users[at as usize].push(user);
         }
     }
+}
+
+fn variable(facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Variable> {
+    let (id, pointer) = (inst.result()?, inst.result_type()?);
+    let ty = facts.def_of(module, pointer, Op::TypePointer)?.id(1);
+    let parts = matches!(
+        facts.op(module, ty),
+        Op::TypeStruct | Op::TypeArray | Op::TypeVector | Op::TypeMatrix
+    );
+    // Decorations of other kinds may be about the whole; that of precision holds for parts, too.
+    let local = inst.word(0) == StorageClass::Function.0 && facts.marks(id).is_some();
+    (parts && local).then_some(Variable {
+        id,
+        inst: inst.handle(),
+        ty,
+    })
 }

@@ -315,6 +315,37 @@ impl Facts {
         module.replace(inst, op, &words);
         Simple::Changed
     }
+
+    /// A new instruction before another one.
+    pub fn insert(
+        &mut self,
+        module: &mut Module,
+        before: Inst,
+        op: Op,
+        ty: Id,
+        operands: &[u32],
+    ) -> Id {
+        let id = module.fresh_id();
+        let mut words = vec![ty.word(), id.word()];
+        words.extend_from_slice(operands);
+        let inst = module.create(op, &words);
+        module.insert_before(before, inst);
+        self.ids.learn(module.inst(inst));
+        self.defs.set(id, Some(inst));
+        id
+    }
+
+    /// A pointer type to variables of functions.
+    pub fn local_pointer(&mut self, module: &mut Module, pointee: Id) -> Id {
+        let id = self.pool.local_pointer(module, pointee);
+        self.learn(module);
+        id
+    }
+
+    /// Whether a value may be computed with less precision.
+    pub fn is_relaxed(&self, id: Id) -> bool {
+        self.marks[id] & RELAXED != 0
+    }
 }
 
 /// Whether no entry point asks for another rounding than to nearest even, or for numbers below the

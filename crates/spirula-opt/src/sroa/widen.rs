@@ -1,0 +1,133 @@
+//! Accesses to components of vectors and matrices become accesses to the whole, so that the variable
+//! can be a value.
+
+use super::accesses::{Accesses, Variable};
+use super::split::{Use, of};
+use crate::gvn::is_plain;
+use crate::values::Facts;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module};
+
+/// Where a component is.
+enum Path {
+    /// Constant indices.
+    Constant(Vec<u32>),
+    /// A component of a vector.
+    Dynamic(Id),
+}
+
+/// Widens the accesses to a variable, where that holds for all of them; returns their number.
+pub fn widen(
+    facts: &mut Facts,
+    accesses: &Accesses,
+    module: &mut Module,
+    variable: &Variable,
+    erased: &mut Erased,
+) -> usize {
+    let vector = match facts.op(module, variable.ty) {
+        Op::TypeVector => true,
+        Op::TypeMatrix => false,
+        _ => return 0,
+    };
+    let mut chains = Vec::new();
+    for user in accesses.users(variable.id) {
+        let inst = module.inst(*user);
+        let chain = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        if chain {
+            let path = path(facts, module, inst, variable.ty, vector);
+            let (Some(path), Some(result)) = (path, inst.result()) else {
+                return 0;
+            };
+            let users = accesses.users(result);
+            if !users.iter().all(|u| is_access(facts, module, *u, result)) {
+                return 0;
+            }
+            chains.push((*user, path, users));
+        } else {
+            match of(facts, accesses, module, variable.id, *user) {
+                Some(Use::Load | Use::Store | Use::Gone) => {}
+                _ => return 0,
+            }
+        }
+    }
+    let mut widened = 0;
+    for (chain, path, users) in chains {
+        for user in users {
+            access(facts, module, variable, *user, &path, erased);
+            widened += 1;
+        }
+        module.erase(chain, erased);
+    }
+    widened
+}
+
+/// The indices of a chain, constants within bounds or one into a vector.
+fn path(facts: &Facts, module: &Module, chain: InstRef<'_>, ty: Id, vector: bool) -> Option<Path> {
+    let mut path = Vec::new();
+    let mut at = ty;
+    for index in chain.ids(1) {
+        let Some(value) = facts.scalar(module, index) else {
+            let only = vector && chain.operands().len() == 2;
+            return only.then_some(Path::Dynamic(index));
+        };
+        let count = facts.part_count(module, at)?;
+        let index = u32::try_from(value.bits).ok().filter(|i| *i < count)?;
+        at = facts.part_type(module, at, index)?;
+        path.push(index);
+    }
+    Some(Path::Constant(path))
+}
+
+/// Whether an instruction only loads from a pointer or stores to it.
+fn is_access(facts: &Facts, module: &Module, user: Inst, pointer: Id) -> bool {
+    let inst = module.inst(user);
+    match inst.op() {
+        Op::Load => {
+            let known = inst.result().is_some_and(|r| facts.marks(r).is_some());
+            known && is_plain(inst.operands().get(1))
+        }
+        Op::Store => is_plain(inst.operands().get(2)) && inst.id(1) != pointer,
+        _ => false,
+    }
+}
+
+fn access(
+    facts: &mut Facts,
+    module: &mut Module,
+    variable: &Variable,
+    user: Inst,
+    path: &Path,
+    erased: &mut Erased,
+) {
+    let (ty, id) = (variable.ty, variable.id.word());
+    let is_load = module.inst(user).op() == Op::Load;
+    let whole = facts.insert(module, user, Op::Load, ty, &[id]).word();
+    if is_load {
+        match path {
+            Path::Constant(indices) => {
+                let words = [&[whole], &indices[..]].concat();
+                facts.become_(module, user, Op::CompositeExtract, &words);
+            }
+            Path::Dynamic(index) => {
+                let words = [whole, index.word()];
+                facts.become_(module, user, Op::VectorExtractDynamic, &words);
+            }
+        }
+        return;
+    }
+    let value = module.inst(user).word(1);
+    let new = match path {
+        Path::Constant(indices) => {
+            let words = [&[value, whole], &indices[..]].concat();
+            facts.insert(module, user, Op::CompositeInsert, ty, &words)
+        }
+        Path::Dynamic(index) => {
+            let words = [whole, value, index.word()];
+            facts.insert(module, user, Op::VectorInsertDynamic, ty, &words)
+        }
+    };
+    let store = module.create(Op::Store, &[id, new.word()]);
+    module.insert_before(user, store);
+    module.erase(user, erased);
+}
