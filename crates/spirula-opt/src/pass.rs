@@ -2,8 +2,8 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, dedup, gvn, inline, licm, mem2reg, merge_return, simplify, simplify_cfg,
-    sroa, strip_debug,
+    adce, compact_ids, dedup, gvn, if_convert, inline, licm, mem2reg, merge_return, simplify,
+    simplify_cfg, sroa, strip_debug,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -70,6 +70,13 @@ pub const PASSES: &[Pass] = &[
         run: gvn::run,
     },
     Pass {
+        name: "if-convert",
+        help: "choose values instead of branching over little",
+        needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
+        keeps: Analyses::CALLS,
+        run: if_convert::run,
+    },
+    Pass {
         name: "inline",
         help: "put functions that are small, or called once, in the place of calls",
         needs: Analyses::CALLS,
@@ -82,6 +89,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::CALLS,
         keeps: Analyses::NONE,
         run: inline::run_all,
+    },
+    Pass {
+        name: "inline-small",
+        help: "put functions in the place of calls where the module becomes no longer",
+        needs: Analyses::CALLS,
+        keeps: Analyses::NONE,
+        run: inline::run_small,
     },
     Pass {
         name: "licm",

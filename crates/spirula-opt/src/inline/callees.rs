@@ -3,8 +3,10 @@
 
 use spirula_spirv::analysis::CallGraph;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Decoration, FunctionControl, FunctionParameterAttribute};
-use spirula_spirv::ir::{Func, Module, Section};
+use spirula_spirv::grammar::enumerants::{
+    Decoration, FunctionControl, FunctionParameterAttribute, StorageClass,
+};
+use spirula_spirv::ir::{Func, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Which calls are worth it.
@@ -12,7 +14,7 @@ use spirula_spirv::{Id, IdMap};
 pub enum Policy {
     /// All that can be.
     All,
-    /// Functions that are called once, and those of at most so many words.
+    /// Where the module is expected to become longer by at most so many words for each call.
     Words(usize),
 }
 
@@ -21,6 +23,12 @@ pub enum Policy {
 pub struct Body {
     /// Words of its instructions, as they would be copied.
     pub words: usize,
+    /// Words that are expected to be left of a copy: variables become values.
+    cost: usize,
+    /// Words that are expected to go with a call.
+    saved: usize,
+    /// Words of the function itself besides its body.
+    frame: usize,
     /// Its blocks.
     pub blocks: usize,
     /// Blocks that return.
@@ -40,6 +48,8 @@ pub struct Callees {
     /// Functions that others may call or that are entry points.
     seen_outside: Vec<bool>,
     bodies: Vec<Option<Body>>,
+    /// Types of pointers to variables of functions.
+    local_pointers: IdMap<bool>,
     /// Words that may still be added to the module.
     budget: usize,
 }
@@ -60,8 +70,16 @@ impl Callees {
             barred: vec![false; size],
             seen_outside: vec![false; size],
             bodies: vec![None; size],
+            local_pointers: IdMap::new(0, false),
             budget: MOST_WORDS,
         };
+        for ty in module.section(Section::Globals) {
+            if ty.op() == Op::TypePointer && ty.word(0) == StorageClass::Function.0 {
+                found
+                    .local_pointers
+                    .set(ty.result().unwrap_or(Id::MAX), true);
+            }
+        }
         for func in module.functions() {
             found.by_id.set(module.function_id(*func), Some(*func));
         }
@@ -132,14 +150,14 @@ impl Callees {
         let body = match self.bodies[callee.index()] {
             Some(body) => body,
             None => {
-                let mut body = measure(module, callee);
+                let mut body = self.measure(module, callee);
                 let divided = self.structured && body.returns > 0 && body.blocks > 1;
                 if divided && self.worth(callee, body) {
                     if !single(module, callee) {
                         self.barred[callee.index()] = true;
                         return None;
                     }
-                    body = measure(module, callee);
+                    body = self.measure(module, callee);
                 }
                 self.bodies[callee.index()] = Some(body);
                 body
@@ -153,33 +171,69 @@ impl Callees {
     }
 
     fn worth(&self, callee: Func, body: Body) -> bool {
-        match self.policy {
-            Policy::All => true,
-            Policy::Words(most) => {
-                let once = self.calls[callee.index()] == 1 && !self.seen_outside[callee.index()];
-                once || body.words <= most
-            }
+        let Policy::Words(slack) = self.policy else {
+            return true;
+        };
+        let calls = self.calls[callee.index()] as usize;
+        let kept = self.seen_outside[callee.index()];
+        if calls == 1 && !kept {
+            return true;
         }
+        let gone = if kept { 0 } else { body.cost + body.frame };
+        calls * body.cost <= calls * (body.saved + slack) + gone
     }
-}
 
-fn measure(module: &Module, func: Func) -> Body {
-    let mut body = Body {
-        words: 0,
-        blocks: module.function(func).blocks.len(),
-        returns: 0,
-        ends: false,
-    };
-    for block in &module.function(func).blocks {
-        body.words += 2;
-        for inst in module.body(*block).filter(|i| !i.op().is_line()) {
-            body.words += 1 + inst.words().len();
-            match inst.op() {
-                Op::Return | Op::ReturnValue => body.returns += 1,
-                Op::Branch | Op::BranchConditional | Op::Switch => {}
-                op => body.ends |= op.is_terminator(),
+    fn measure(&self, module: &Module, func: Func) -> Body {
+        let f = module.function(func);
+        let mut body = Body {
+            words: 0,
+            cost: 0,
+            saved: 4,
+            frame: 8,
+            blocks: f.blocks.len(),
+            returns: 0,
+            ends: false,
+        };
+        // Addresses whose memory is expected to become values.
+        let mut local: Vec<Id> = Vec::new();
+        for param in module.insts(f.params) {
+            body.frame += 3;
+            body.saved += 1;
+            let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
+                continue;
+            };
+            if self.local_pointers[ty] {
+                // A variable of the caller, with a load and a store.
+                body.saved += 11;
+                local.push(id);
             }
         }
+        let entry = f.blocks.iter().take(1).flat_map(|b| module.body(*b));
+        let variables = entry.filter(|i| i.op() == Op::Variable);
+        local.extend(variables.filter_map(InstRef::result));
+        local.sort_unstable();
+        for block in &f.blocks {
+            body.words += 2;
+            body.cost += 2;
+            for inst in module.body(*block).filter(|i| !i.op().is_line()) {
+                let words = 1 + inst.words().len();
+                body.words += words;
+                let free = match inst.op() {
+                    Op::Variable => true,
+                    Op::Load | Op::Store => local.binary_search(&inst.id(0)).is_ok(),
+                    Op::Return | Op::ReturnValue => true,
+                    _ => false,
+                };
+                body.cost += if free { 0 } else { words };
+                match inst.op() {
+                    Op::Return | Op::ReturnValue => body.returns += 1,
+                    Op::Branch | Op::BranchConditional | Op::Switch => {}
+                    op => body.ends |= op.is_terminator(),
+                }
+            }
+        }
+        // The first block's label is the caller's.
+        body.cost -= 2.min(body.cost);
+        body
     }
-    body
 }

@@ -2,8 +2,8 @@
 //! copied as it ends up (Scheifler, "An Analysis of Inline Substitution for a Structured Programming
 //! Language", 1977).
 //!
-//! `inline` takes functions that are called once or hardly longer than their call, `inline-all` every
-//! function that can be: all but recursive ones, imported ones, and kernels' that take arguments by
+//! `inline` takes functions that are called once or hardly longer than their call, `inline-small` those
+//! whose copies are not expected to make the module longer, `inline-all` every function that can be: all but recursive ones, imported ones, and kernels' that take arguments by
 //! value. Functions of structured modules get one return first, as by `merge-return`. Functions stay
 //! behind for `adce`, variables for `sroa` and `mem2reg`.
 //!
@@ -22,12 +22,17 @@ use crate::pass::Outcome;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-/// Words that a function may have that is copied to several calls.
-const SMALL: usize = 40;
+/// Words by which a call may be expected to make the module longer.
+const SLACK: usize = 12;
 
 /// By cost.
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    with(module, cache, Policy::Words(SMALL))
+    with(module, cache, Policy::Words(SLACK))
+}
+
+/// Where it makes the module no longer.
+pub fn run_small(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, Policy::Words(0))
 }
 
 /// Whatever it costs.

@@ -4,6 +4,7 @@ pub mod adce;
 pub mod compact_ids;
 pub mod dedup;
 pub mod gvn;
+pub mod if_convert;
 pub mod inline;
 pub mod licm;
 pub mod mem2reg;
