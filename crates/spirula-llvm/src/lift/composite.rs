@@ -9,6 +9,10 @@ use spirula_spirv::Id;
 /// The number of a lane that no operand gives.
 const NO_LANE: u32 = u32::MAX;
 
+/// Parts of an aggregate that is copied part by part, and their nesting.
+const MAX_PARTS: u64 = 4096;
+const MAX_DEPTH: u32 = 16;
+
 impl<'s> Body<'_, 's> {
     fn lanes(&self, ty: Type) -> Option<u32> {
         match *self.l.out.types.kind(ty) {
@@ -33,7 +37,7 @@ impl<'s> Body<'_, 's> {
         self.operand(source, 0).map(Some)
     }
 
-    fn shuffled(&mut self, left: Value, right: Value, mask: &[u32]) -> Lifted<Value> {
+    pub(super) fn shuffled(&mut self, left: Value, right: Value, mask: &[u32]) -> Lifted<Value> {
         let element = self.l.out.types.scalar(self.type_of(left));
         let ty = self.l.out.types.vector(element, mask.len() as u32, false);
         let mask = Extra::Mask(self.numbers(mask));
@@ -115,19 +119,19 @@ impl<'s> Body<'_, 's> {
         Ok(Some(whole))
     }
 
-    fn insert_lane(&mut self, whole: Value, part: Value, at: u32) -> Value {
+    pub(super) fn insert_lane(&mut self, whole: Value, part: Value, at: u32) -> Value {
         let index = Value::constant(self.l.i32(at));
         let ty = self.type_of(whole);
         self.push(Opcode::InsertElement, ty, &[whole, part, index])
     }
 
-    fn insert_value(&mut self, whole: Value, part: Value, path: &[u32]) -> Value {
+    pub(super) fn insert_value(&mut self, whole: Value, part: Value, path: &[u32]) -> Value {
         let ty = self.type_of(whole);
         let path = Extra::Indices(self.numbers(path));
         self.push_with(Opcode::InsertValue, Flags::NONE, ty, &[whole, part], path)
     }
 
-    fn extract_value(&mut self, whole: Value, path: &[u32]) -> Lifted<Value> {
+    pub(super) fn extract_value(&mut self, whole: Value, path: &[u32]) -> Lifted<Value> {
         if path.is_empty() {
             return Ok(whole);
         }
@@ -139,7 +143,7 @@ impl<'s> Body<'_, 's> {
         Ok(self.push_with(Opcode::ExtractValue, Flags::NONE, ty, &[whole], path))
     }
 
-    fn extract_lane(&mut self, whole: Value, at: u32) -> Lifted<Value> {
+    pub(super) fn extract_lane(&mut self, whole: Value, at: u32) -> Lifted<Value> {
         let ty = self.type_of(whole);
         if self.lanes(ty).is_none_or(|lanes| at >= lanes) {
             return Err("there is no such lane".to_owned());
@@ -179,6 +183,32 @@ impl<'s> Body<'_, 's> {
             Some(lane) => self.extract_lane(part, lane).map(Some),
             None => Ok(Some(part)),
         }
+    }
+
+    /// `OpCopyLogical`: the same parts in a type of another layout.
+    pub(super) fn copy_logical(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        let (whole, ty) = (self.operand(source, 0)?, self.result_type(source)?);
+        self.copied(whole, ty, 0).map(Some)
+    }
+
+    fn copied(&mut self, whole: Value, ty: Type, depth: u32) -> Lifted<Value> {
+        if self.type_of(whole) == ty {
+            return Ok(whole);
+        }
+        let count = self.l.out.types.element_count(ty).unwrap_or(0);
+        if depth > MAX_DEPTH || count > MAX_PARTS {
+            return Err("an aggregate is too large to be copied part by part".to_owned());
+        }
+        let mut copy = self.poison(ty);
+        for index in 0..count {
+            let Some(part) = self.l.out.types.element(ty, index) else {
+                break;
+            };
+            let old = self.extract_value(whole, &[index as u32])?;
+            let new = self.copied(old, part, depth + 1)?;
+            copy = self.insert_value(copy, new, &[index as u32]);
+        }
+        Ok(copy)
     }
 
     /// `OpCompositeInsert`

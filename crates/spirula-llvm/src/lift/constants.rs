@@ -4,6 +4,7 @@ use super::lifter::{Lifted, Lifter};
 use crate::ir::{self, Const, ConstKind, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 
 /// Conversions of pointers that LLVM has as constant expressions, too.
@@ -22,6 +23,10 @@ impl Lifter<'_> {
         };
         match self.known_constant(inst, ty)? {
             Some(constant) => self.values.set(id, Some(Value::constant(constant))),
+            // The execution mode that says the same is a number.
+            None if self.decoration(id, Decoration::BuiltIn).is_some() => {
+                return Err("sizes of workgroups that can be specialised are not lifted".to_owned());
+            }
             None => {
                 self.special_at.set(id, Some(self.special.len()));
                 self.special.push(inst.handle());

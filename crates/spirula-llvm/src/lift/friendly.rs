@@ -1,5 +1,5 @@
 //! Calls of functions named after what SPIR-V calls it: `__spirv_NAME` for an instruction,
-//! `__spirv_ocl_NAME` for an extended one of OpenCL, with the operands that the grammar's row has.
+//! `__spirv_ocl_NAME` and `__spirv_glsl_NAME` for an extended one of OpenCL and GLSL, with the operands that the grammar's row has.
 //!
 //! Ids are arguments; literals, enumerants and their parameters are numbers of 32 bits; a type is
 //! an undefined value of it. Behind the name stand `_R` and the type of the result, where the
@@ -34,8 +34,8 @@ const SPACES: &[(StorageClass, &str)] = &[
     (StorageClass::Function, "_ToPrivate"),
 ];
 
-/// The set of OpenCL's functions.
-const OPENCL: &str = "OpenCL.std";
+/// Sets of functions, and what names of theirs begin with.
+const SETS: &[(&str, &str)] = &[("OpenCL.std", "ocl"), ("GLSL.std.450", "glsl")];
 
 impl Lifter<'_> {
     /// A function that SPIR-V or LLVM provides, declared at its first use.
@@ -225,8 +225,8 @@ impl<'s> Body<'_, 's> {
             return Ok(None);
         }
         let number = source.word(1)?;
-        let set = ExtInstSet::by_name(&name).filter(|set| set.name == OPENCL);
-        let Some(set) = set else {
+        let prefix = SETS.iter().find(|row| row.0 == name);
+        let (Some(set), Some((_, prefix))) = (ExtInstSet::by_name(&name), prefix) else {
             return Err(format!(
                 "the extended instructions of {name} are not lifted"
             ));
@@ -234,7 +234,7 @@ impl<'s> Body<'_, 's> {
         let Some(row) = set.instruction(number) else {
             return Err(format!("{name} has no instruction {number}"));
         };
-        if number == opencl_std::PRINTF {
+        if *prefix == "ocl" && number == opencl_std::PRINTF {
             return self.printf(source);
         }
         let mut arguments = Arguments {
@@ -249,11 +249,8 @@ impl<'s> Body<'_, 's> {
             let kind = operand.ok_or("it has more operands than its row")?.kind;
             self.argument(kind, std::slice::from_ref(word), &mut arguments)?;
         }
-        let name = format!(
-            "__spirv_ocl_{}{}",
-            row.name,
-            self.suffixes(source, &arguments)
-        );
+        let suffixes = self.suffixes(source, &arguments);
+        let name = format!("__spirv_{prefix}_{}{suffixes}", row.name);
         self.call_named(&name, source, &arguments, set.effects(number))
     }
 

@@ -1,7 +1,9 @@
 //! Functions: names, signatures, attributes.
 
 use super::lifter::{Lifted, Lifter};
-use crate::ir::{AttrKind, AttrSet, Attribute, CallingConvention, Func, Linkage, Symbol};
+use crate::ir::{
+    AttrKind, AttrSet, Attribute, CallingConvention, ConstKind, Func, Linkage, Symbol,
+};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{
     Decoration, FunctionControl, FunctionParameterAttribute, LinkageType,
@@ -51,6 +53,12 @@ impl Lifter<'_> {
             .collect();
         self.function_attributes(made, id, &params, FunctionControl(def.word(0)))?;
         self.decorations_of_function(made, id, &params);
+        if self.is_shader {
+            self.parameter_types(made, &params)?;
+        }
+        if self.is_shader && self.entries[id].is_some() {
+            self.function_text(made, "hlsl.shader", "compute");
+        }
         self.functions.set(id, Some(made));
         self.bodies.set(id, Some(func));
         let address = self.function_address(made);
@@ -64,7 +72,11 @@ impl Lifter<'_> {
         if let Some(entry) = self.entries[id] {
             let name = self.source.inst(entry).string(2);
             let name = self.out.strings.intern(&name);
-            return (name, CallingConvention::SPIR_KERNEL, Linkage::External);
+            let convention = match self.is_shader {
+                true => CallingConvention::SPIR_FUNC,
+                false => CallingConvention::SPIR_KERNEL,
+            };
+            return (name, convention, Linkage::External);
         }
         let convention = CallingConvention::SPIR_FUNC;
         let stated = self.decoration(id, Decoration::LinkageAttributes);
@@ -147,6 +159,25 @@ impl Lifter<'_> {
             attributes.push(Attribute::Number(AttrKind::Align, words[0].into()));
         }
         Ok(self.out.attributes.set(attributes))
+    }
+
+    /// States what parameters point to: shaders cannot cast what is found out wrongly.
+    fn parameter_types(&mut self, func: Func, params: &[Id]) -> Lifted<()> {
+        let mut parts = Vec::with_capacity(params.len());
+        let mut any = false;
+        for &param in params {
+            let ty = self.type_of(param)?;
+            let stated = self.pointee(ty).ok();
+            any |= stated.is_some();
+            let stated = self.ty(stated.unwrap_or(ty))?;
+            let undefined = self.out.consts.intern(stated, ConstKind::Undef);
+            parts.push(self.md_constant(undefined));
+        }
+        if any {
+            let node = self.md_node(&parts);
+            self.attach(func, "spirv.ParameterTypes", node);
+        }
+        Ok(())
     }
 
     /// Decorations of a function and of its parameters that LLVM has no words for.

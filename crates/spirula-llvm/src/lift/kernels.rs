@@ -31,7 +31,11 @@ impl Lifter<'_> {
             let name = self.out.strings.intern(&inst.string(2));
             let known = self.taken.insert(name, 0).is_some();
             let function = inst.id(1);
-            if model != ExecutionModel::Kernel {
+            let expected = match self.is_shader {
+                true => ExecutionModel::GLCompute,
+                false => ExecutionModel::Kernel,
+            };
+            if model != expected {
                 self.report(
                     inst,
                     &format!("entry points of the model {model} are not lifted"),
@@ -61,7 +65,8 @@ impl Lifter<'_> {
         let texts = self.find_texts();
         for inst in self.source.section(Section::EntryPoints) {
             let function = inst.id(1);
-            if self.functions[function].is_some()
+            if !self.is_shader
+                && self.functions[function].is_some()
                 && let Err(why) = self.kernel_arguments(function, &inst.string(2), &texts)
             {
                 self.report(inst, &why);
@@ -91,6 +96,11 @@ impl Lifter<'_> {
         };
         let mode = ExecutionMode(inst.word(1));
         let ids = inst.op() == Op::ExecutionModeId;
+        if self.is_shader && mode == ExecutionMode::LocalSize && !ids {
+            let sizes: Vec<String> = inst.operands()[2..].iter().map(u32::to_string).collect();
+            self.function_text(func, "hlsl.numthreads", &sizes.join(","));
+            return Ok(None);
+        }
         if let (Some((_, name)), false) = (ATTACHED.iter().find(|row| row.0 == mode), ids) {
             let node = self.md_numbers(&inst.operands()[2..]);
             self.attach(func, name, node);
@@ -123,6 +133,19 @@ impl Lifter<'_> {
         Ok(Some(self.md_node(&parts)))
     }
 
+    /// Adds an attribute that is a text to a function.
+    pub(super) fn function_text(&mut self, func: crate::ir::Func, key: &str, value: &str) {
+        let (key, value) = (self.out.strings.intern(key), self.out.strings.intern(value));
+        let attributes = &mut self.out.attributes;
+        let list = attributes.list_data(self.out.functions[func.index()].attributes);
+        let (own, result, params) = (list.function, list.result, list.params.to_vec());
+        let mut own = attributes.get(own).to_vec();
+        own.push(crate::ir::Attribute::String(key, value));
+        let own = attributes.set(own);
+        self.out.functions[func.index()].attributes = attributes.list(own, result, params);
+    }
+
+    /// Attaches metadata to a function.
     pub(super) fn attach(&mut self, func: crate::ir::Func, name: &str, node: Metadata) {
         let kind = self.out.strings.intern(name);
         let global = self.out.function(func).global;

@@ -29,6 +29,7 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
     lifter.module_level();
     lifter.signatures();
     lifter.entry_points();
+    lifter.list_layouts();
     for func in source.functions() {
         lifter.function(*func);
     }
@@ -88,10 +89,15 @@ pub(super) struct Lifter<'s> {
     pub(super) entries: IdMap<Option<Inst>>,
     /// Nodes of metadata that list nothing but numbers.
     pub(super) number_nodes: FxHashMap<Vec<u32>, Metadata>,
-    /// Width of pointers.
-    pub(super) pointer_bits: u32,
+    /// Whether the module is of compute shaders, with logical addressing.
+    pub(super) is_shader: bool,
+    /// Layouts of structures, as rows of a list.
+    pub(super) layouts: Vec<Metadata>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
+
+/// The triple of compute shaders.
+const SHADER: &str = "spirv-unknown-vulkan-compute";
 
 /// Layout of data for kernels, as Clang has it for `spir64` and `spir`.
 const LAYOUT_64: &str = "e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024-n8:16:32:64";
@@ -120,27 +126,25 @@ impl<'s> Lifter<'s> {
             builtins: Vec::new(),
             entries: IdMap::new(bound, None),
             number_nodes: FxHashMap::default(),
-            pointer_bits: 64,
+            is_shader: false,
+            layouts: Vec::new(),
             diagnostics: Vec::new(),
         }
     }
 
     /// Triple and layout of data, by the memory model.
     fn header(&mut self) {
-        let model = self.source.section(Section::MemoryModel).next();
-        let addressing = model.map(|inst| AddressingModel(inst.word(0)));
+        let mut model = self.source.section(Section::MemoryModel);
+        let addressing = model.next().map(|inst| AddressingModel(inst.word(0)));
+        self.is_shader = !matches!(
+            addressing,
+            Some(AddressingModel::Physical32 | AddressingModel::Physical64)
+        );
         let (triple, layout) = match addressing {
             Some(AddressingModel::Physical32) => ("spir-unknown-unknown", LAYOUT_32),
-            _ => ("spir64-unknown-unknown", LAYOUT_64),
+            Some(AddressingModel::Physical64) => ("spir64-unknown-unknown", LAYOUT_64),
+            _ => (SHADER, LAYOUT_64),
         };
-        if addressing == Some(AddressingModel::Physical32) {
-            self.pointer_bits = 32;
-        }
-        if let Some(inst) = model
-            && addressing == Some(AddressingModel::Logical)
-        {
-            self.report(inst, "modules with logical addressing are not lifted yet");
-        }
         self.out.triple = triple.to_owned();
         // The texts above are well-formed.
         if let Ok(layout) = ir::DataLayout::parse(layout) {

@@ -68,12 +68,26 @@ impl<'s> Body<'_, 's> {
         })
     }
 
-    fn extra(access: &Access) -> Extra {
+    fn extra(&self, access: &Access, ty: Type) -> Extra {
+        // Layouts of shaders put things where LLVM's rules would not.
+        let align = match access.align {
+            Align::NONE if self.l.is_shader => self.least_align(ty),
+            align => align,
+        };
         Extra::Access {
-            align: access.align,
+            align,
             ordering: Ordering::NotAtomic,
             scope: Symbol::EMPTY,
         }
+    }
+
+    /// The alignment of scalars, and none of aggregates.
+    fn least_align(&self, ty: Type) -> Align {
+        let types = &self.l.out.types;
+        let scalar = types.scalar(ty);
+        let width = types.int_width(scalar).or(types.float_width(scalar));
+        Align::from_bytes(width.map_or(1, |width| u64::from(width.div_ceil(8))))
+            .unwrap_or(Align::from_exponent(0))
     }
 
     fn mark(&mut self, access: &Access) {
@@ -85,14 +99,14 @@ impl<'s> Body<'_, 's> {
     }
 
     fn load_from(&mut self, place: Value, ty: Type, access: &Access) -> Value {
-        let extra = Self::extra(access);
+        let extra = self.extra(access, ty);
         let value = self.push_with(Opcode::Load, access.flags, ty, &[place], extra);
         self.mark(access);
         value
     }
 
     fn store_to(&mut self, place: Value, value: Value, access: &Access) {
-        let extra = Self::extra(access);
+        let extra = self.extra(access, self.type_of(value));
         let operands = [value, place];
         self.push_with(Opcode::Store, access.flags, Type::VOID, &operands, extra);
         self.mark(access);

@@ -73,14 +73,25 @@ impl Lifter<'_> {
 
     /// The decorations of an id that are said in no other way: `!{!{number, operands…}, …}`.
     pub(super) fn decoration_node(&mut self, id: Id) -> Option<Metadata> {
+        let rows = self.decoration_rows(id, u32::MAX, SAID);
+        (!rows.is_empty()).then(|| self.md_node(&rows))
+    }
+
+    /// The decorations of an id or member, but for some.
+    pub(super) fn decoration_rows(
+        &mut self,
+        id: Id,
+        member: u32,
+        but: &[Decoration],
+    ) -> Vec<Metadata> {
         let source = self.source;
-        let stated = self.decorations.of(source, id, u32::MAX);
-        let stated: Vec<_> = stated.filter(|(d, _)| !SAID.contains(d)).collect();
+        let stated = self.decorations.of(source, id, member);
+        let stated: Vec<_> = stated.filter(|(d, _)| !but.contains(d)).collect();
         let mut rows = Vec::new();
         for (decoration, words) in stated {
             rows.extend(self.decoration_row(decoration, words));
         }
-        (!rows.is_empty()).then(|| self.md_node(&rows))
+        rows
     }
 
     /// A decoration as a list of its number and its operands: numbers, texts, and the values of

@@ -9,13 +9,19 @@
 //! | file | what |
 //! | --- | --- |
 //! | `lifter` | the state of a lifting, and its order |
-//! | `types`, `constants`, `variables` | what stands at module level |
+//! | `types`, `layouts`, `constants`, `variables` | what stands at module level |
 //! | `metadata` | nodes, decorations that LLVM has no words for |
 //! | `functions`, `kernels` | signatures, attributes, entry points, execution modes |
 //! | `body` | blocks, phis, values and their names within one function |
 //! | `table` | what each instruction becomes |
-//! | `arithmetic`, `composite`, `convert`, `memory`, `control` | instructions by class |
+//! | `arithmetic`, `matrix`, `composite`, `convert`, `memory`, `control` | instructions by class |
 //! | `friendly`, `mangle` | calls of functions named after instructions |
+//!
+//! Compute shaders have the triple `spirv-unknown-vulkan-compute`, their resources are external
+//! globals in address spaces of their storage classes (those of LLVM's backend: 10 private, 11
+//! storage buffers, 12 uniform buffers, 13 push constants; 14 device addresses), with bindings in
+//! `!spirv.Decorations`. Layouts of structures stand in `!spirv.Layouts`, as LLVM's types cannot
+//! say them, what parameters point to in `!spirv.ParameterTypes`: address computations must be kept as they are, in terms of members.
 //!
 //! Invariants: blocks are those of the SPIR-V module, one for one, in the same order; a value has
 //! one local, or is a constant. Constants that can be specialised are calls at the beginning of
@@ -34,8 +40,10 @@ mod convert;
 mod friendly;
 mod functions;
 mod kernels;
+mod layouts;
 mod lifter;
 mod mangle;
+mod matrix;
 mod memory;
 mod metadata;
 mod table;

@@ -60,6 +60,13 @@ const ROWS: &[(Op, Lift)] = &[
     (Op::SNegate, By(|b, s| b.negate(s))),
     (Op::Not, By(|b, s| b.complement(s))),
     (Op::LogicalNot, By(|b, s| b.complement(s))),
+    (Op::VectorTimesScalar, By(|b, s| b.vector_times_scalar(s))),
+    (Op::MatrixTimesScalar, By(|b, s| b.matrix_times_scalar(s))),
+    (Op::MatrixTimesVector, By(|b, s| b.matrix_times_vector(s))),
+    (Op::VectorTimesMatrix, By(|b, s| b.vector_times_matrix(s))),
+    (Op::MatrixTimesMatrix, By(|b, s| b.matrix_times_matrix(s))),
+    (Op::OuterProduct, By(|b, s| b.outer_product(s))),
+    (Op::Transpose, By(|b, s| b.transpose(s))),
     // Comparisons.
     (Op::IEqual, Compare(Predicate::Eq)),
     (Op::INotEqual, Compare(Predicate::Ne)),
@@ -110,6 +117,7 @@ const ROWS: &[(Op, Lift)] = &[
     (Op::CompositeExtract, By(|b, s| b.extract(s))),
     (Op::CompositeInsert, By(|b, s| b.insert(s))),
     (Op::CopyObject, By(|b, s| b.copy(s))),
+    (Op::CopyLogical, By(|b, s| b.copy_logical(s))),
     (Op::Undef, By(|b, s| b.undefined(s))),
     // Memory.
     (Op::Variable, By(|b, s| b.variable(s))),

@@ -36,6 +36,11 @@ pub(super) fn address_space(class: StorageClass) -> Option<u32> {
         StorageClass::Input => 7,
         StorageClass::Output => 8,
         StorageClass::CodeSectionINTEL => 9,
+        StorageClass::Private => 10,
+        StorageClass::StorageBuffer => 11,
+        StorageClass::Uniform => 12,
+        StorageClass::PushConstant => 13,
+        StorageClass::PhysicalStorageBuffer => 14,
         _ => return None,
     })
 }
@@ -113,12 +118,20 @@ impl Lifter<'_> {
             fields.push(self.ty(member)?);
         }
         let packed = self.decoration(id, Decoration::CPacked).is_some();
-        let Some(name) = self.names.get(self.source, id) else {
-            return Ok(self.out.types.literal_struct(fields.into(), packed));
+        let members = inst.operands().len() as u32;
+        let laid_out = self.is_laid_out(id, members);
+        let name = match self.names.get(self.source, id) {
+            Some(name) => name,
+            // Literal structures that look alike are one type, those with a layout are not.
+            None if laid_out => format!("struct.{}", id.word()),
+            None => return Ok(self.out.types.literal_struct(fields.into(), packed)),
         };
         let name = self.type_name(&name);
         let ty = self.out.types.named_struct(name);
         self.out.types.set_body(ty, fields.into(), packed);
+        if laid_out {
+            self.layout(ty, id, inst)?;
+        }
         Ok(ty)
     }
 

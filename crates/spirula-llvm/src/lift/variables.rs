@@ -103,7 +103,14 @@ impl Lifter<'_> {
         };
         let name = linkage.as_ref().map(|l| l.0.clone()).or(given);
         data.name = self.global_name(&name.unwrap_or_else(|| format!("variable.{}", id.word())));
-        let imported = matches!(linkage, Some((_, LinkageType::Import)));
+        let resource = matches!(
+            class,
+            StorageClass::StorageBuffer | StorageClass::Uniform | StorageClass::PushConstant
+        ) || self.is_shader && class == StorageClass::UniformConstant;
+        if resource {
+            data.linkage = Linkage::External;
+        }
+        let imported = resource || matches!(linkage, Some((_, LinkageType::Import)));
         let initial = match initializer {
             Some(initial) => Some(self.constant(initial)?),
             None if imported => None,

@@ -208,7 +208,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// A result as it will be used: a pointer is cast to what its class points to.
     pub(super) fn settle(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
-        if self.t.module.types.address_space(ty).is_none() {
+        if self.t.module.types.address_space(ty).is_none() || self.t.is_shader() {
             return Ok(id);
         }
         let pointee = self.pointee(self.local_of(inst))?;
@@ -268,7 +268,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// A pointer to a type in memory form.
     pub(super) fn pointer(&mut self, value: Value, pointee: Id) -> Lowered<Id> {
         match value.kind() {
-            ValueKind::Const(constant) => {
+            ValueKind::Const(constant) if !self.t.is_shader() => {
                 let id = self.t.constant_pointer(constant, pointee)?;
                 self.mark(value);
                 Ok(id)
@@ -333,7 +333,7 @@ impl<'t, 'm> Body<'t, 'm> {
         let Some((class, have)) = known.and_then(|ty| self.t.pointee_of(ty)) else {
             return pointer;
         };
-        if have == pointee {
+        if have == pointee || self.t.is_shader() {
             return pointer;
         }
         let ty = self.t.pointer_type(class, pointee);

@@ -11,6 +11,7 @@ use spirula_spirv::{Id, IdMap};
 
 /// Where several capabilities would do, the first of these that is among them is declared.
 const PREFERRED: &[Capability] = &[
+    Capability::Shader,
     Capability::Kernel,
     Capability::Addresses,
     Capability::Groups,
@@ -51,7 +52,10 @@ impl Translator<'_> {
             rises: self.options.target.is_none(),
             allowed: &self.options.extensions,
             missing: Vec::new(),
-            capabilities: vec![Capability::Addresses, Capability::Kernel],
+            capabilities: match self.is_shader() {
+                true => vec![Capability::Shader],
+                false => vec![Capability::Addresses, Capability::Kernel],
+            },
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),
             vectors: IdMap::new(0, None),
@@ -159,6 +163,7 @@ impl Needs<'_> {
                 self.vectors.set(id, Some((inst.id(0), inst.word(1))));
             }
             match inst.op() {
+                Op::TypeInt if self.has(Capability::Shader) => self.shader_integer(inst.word(0)),
                 Op::TypeInt => match inst.word(0) {
                     8 => self.capability(Capability::Int8),
                     16 => self.capability(Capability::Int16),
@@ -169,6 +174,10 @@ impl Needs<'_> {
                 // Those of another encoding than IEEE's have it as an operand.
                 Op::TypeFloat if inst.operands().len() > 1 => {}
                 Op::TypeFloat => match (inst.word(0), inst.result()) {
+                    (16, _) if self.has(Capability::Shader) => {
+                        self.capability(Capability::Float16);
+                        self.capability(Capability::StorageBuffer16BitAccess);
+                    }
                     (16, Some(id)) => {
                         self.capability(Capability::Float16Buffer);
                         halves.set(id, true);
@@ -199,6 +208,22 @@ impl Needs<'_> {
                 self.capability(Capability::Float16);
                 return;
             }
+        }
+    }
+
+    /// Integers of a shader, which may be in its buffers.
+    fn shader_integer(&mut self, width: u32) {
+        match width {
+            8 => {
+                self.capability(Capability::Int8);
+                self.capability(Capability::StorageBuffer8BitAccess);
+            }
+            16 => {
+                self.capability(Capability::Int16);
+                self.capability(Capability::StorageBuffer16BitAccess);
+            }
+            64 => self.capability(Capability::Int64),
+            _ => {}
         }
     }
 

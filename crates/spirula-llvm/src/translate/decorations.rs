@@ -72,7 +72,7 @@ impl Translator<'_> {
     }
 
     /// A decoration as a node states it: its number, then its operands.
-    fn stated(&self, node: Metadata) -> Option<(Decoration, Vec<u32>)> {
+    pub(super) fn stated(&self, node: Metadata) -> Option<(Decoration, Vec<u32>)> {
         let metadata = &self.module.metadata;
         let mut operands = metadata.operands(node).iter();
         let first = metadata.as_constant((*operands.next()?)?)?;

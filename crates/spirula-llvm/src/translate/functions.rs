@@ -86,7 +86,10 @@ impl<'m> Translator<'m> {
     pub(super) fn local_type(&mut self, func: Func, local: usize, ty: Type) -> Lowered<Id> {
         match self.module.types.address_space(ty) {
             Some(space) => {
-                let pointee = self.pointees.local(func, local);
+                let pointee = match self.stated_pointee(func, local) {
+                    Some(stated) => Some(stated),
+                    None => self.pointees.local(func, local),
+                };
                 self.pointer_to(space, pointee)
             }
             None => self.register_type(ty),
@@ -121,7 +124,7 @@ impl<'m> Translator<'m> {
         let function = self.module.function(func);
         let params = self.begin_function(func, &signature);
         let linkage = self.module.global(function.global).linkage;
-        if !linkage.is_local() && !self.is_kernel(func) {
+        if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
             let name = self.module.function_name(func);
             self.b.linkage(signature.id, name, LinkageType::Export);
         }
@@ -132,7 +135,8 @@ impl<'m> Translator<'m> {
 
     /// Whether a function is an entry point.
     pub(super) fn is_kernel(&self, func: Func) -> bool {
-        self.module.function(func).convention == CallingConvention::SPIR_KERNEL
+        let convention = self.module.function(func).convention;
+        convention == CallingConvention::SPIR_KERNEL || self.is_shader_entry(func)
     }
 
     /// Reports that something in a function was refused.
@@ -220,9 +224,18 @@ impl<'m> Translator<'m> {
                 continue;
             }
             let name = self.module.function_name(func);
-            self.b
-                .entry_point(ExecutionModel::Kernel, entry, name, &interface);
-            self.execution_modes(func, entry);
+            let model = match self.is_shader() {
+                true => ExecutionModel::GLCompute,
+                false => ExecutionModel::Kernel,
+            };
+            self.b.entry_point(model, entry, name, &interface);
+            match self.is_shader() {
+                true => {
+                    self.stated_modes(func, entry);
+                    self.shader_sizes(func, entry);
+                }
+                false => self.execution_modes(func, entry),
+            }
         }
     }
 

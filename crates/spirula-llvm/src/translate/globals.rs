@@ -87,13 +87,19 @@ impl Translator<'_> {
         };
         let id = self.b.global_variable(pointer, class, initializer);
         self.name(id, name);
-        if variable.constant {
+        if variable.constant && !self.is_shader() {
             self.b.decorate(id, Decoration::Constant, &[]);
         }
-        if let Some(align) = data.align.bytes().and_then(|a| u32::try_from(a).ok()) {
+        let kernel = !self.is_shader();
+        if let Some(align) = data
+            .align
+            .bytes()
+            .filter(|_| kernel)
+            .and_then(|a| u32::try_from(a).ok())
+        {
             self.b.decorate(id, Decoration::Alignment, &[align]);
         }
-        if !data.linkage.is_local() && class != StorageClass::Workgroup {
+        if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
             let linkage = match variable.initializer {
                 Some(_) => LinkageType::Export,
                 None => LinkageType::Import,

@@ -87,7 +87,7 @@ impl Translator<'_> {
 
     /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the
     /// defaults of floating point are among them, which say what may be contracted.
-    fn stated_modes(&mut self, func: Func, entry: Id) -> bool {
+    pub(super) fn stated_modes(&mut self, func: Func, entry: Id) -> bool {
         let module = self.module;
         let metadata = &module.metadata;
         let stated = module.named("spirv.ExecutionMode");

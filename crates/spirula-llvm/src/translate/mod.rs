@@ -17,6 +17,7 @@
 //! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
+//! | `shader` | compute shaders |
 //! | `reference` | the page of what is translated |
 //! | `capabilities`, `extensions` | what the finished module has to declare, and may |
 //!
@@ -45,6 +46,7 @@ mod metadata;
 mod opaque;
 mod reference;
 mod refusal;
+mod shader;
 mod translator;
 mod types;
 

@@ -8,6 +8,7 @@ use super::extensions::Extensions;
 use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
+use super::shader::Shader;
 use super::types::TypeTable;
 use crate::infer::Pointees;
 use crate::ir::{Func, Module};
@@ -62,6 +63,8 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         version: options.target.unwrap_or_default().version,
         pointees,
         pointer_bits,
+        shader: Shader::of(module, options.triple.as_deref().unwrap_or(&module.triple)),
+        specialised: FxHashMap::default(),
         types: TypeTable::new(module.types.len()),
         consts: ConstantTable::new(module.consts.len()),
         globals: vec![GlobalState::Unseen; module.globals.len()],
@@ -113,6 +116,10 @@ pub(super) struct Translator<'m> {
     pub(super) pointees: Pointees,
     /// Width of pointers and of `size_t`.
     pub(super) pointer_bits: u32,
+    /// What shaders need; none for kernels.
+    pub(super) shader: Option<Shader>,
+    /// Specialisation constants made so far: number, type.
+    pub(super) specialised: FxHashMap<(u32, Id), Id>,
     pub(super) types: TypeTable,
     pub(super) consts: ConstantTable,
     pub(super) globals: Vec<GlobalState>,
@@ -147,7 +154,12 @@ impl Translator<'_> {
             32 => AddressingModel::Physical32,
             _ => AddressingModel::Physical64,
         };
-        self.b.memory_model(addressing, MemoryModel::OpenCL);
+        match self.is_shader() {
+            true => self
+                .b
+                .memory_model(AddressingModel::Logical, MemoryModel::GLSL450),
+            false => self.b.memory_model(addressing, MemoryModel::OpenCL),
+        }
         self.source_language();
         self.global_variables();
         self.debug_units();

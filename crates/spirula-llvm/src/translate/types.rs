@@ -9,6 +9,7 @@
 //! the next length that SPIR-V has, the further lanes undefined; a vector of one lane is a scalar.
 
 use super::refusal::{Lowered, refuse};
+use super::shader;
 use super::translator::{Translator, shortened};
 use crate::ir::{Type, TypeKind};
 use spirula_spirv::grammar::Op;
@@ -293,9 +294,9 @@ impl Translator<'_> {
             8 => StorageClass::Output,
             9 => StorageClass::CodeSectionINTEL,
             _ => {
-                return Err(refuse(format!(
-                    "address space {space} has no storage class"
-                )));
+                let class = shader::storage_class(space).filter(|_| self.is_shader());
+                return class
+                    .ok_or_else(|| refuse(format!("address space {space} has no storage class")));
             }
         })
     }
@@ -334,7 +335,12 @@ impl Translator<'_> {
         self.memory_type_within(ty, 0)
     }
 
-    fn memory_type_within(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+    /// Notes the type of the first member of an aggregate type.
+    pub(super) fn set_first_member(&mut self, aggregate: Id, first: Id) {
+        self.types.first_member.set(aggregate, Some(first));
+    }
+
+    pub(super) fn memory_type_within(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
         if let Some(id) = self.types.memory[ty.index()] {
             return Ok(id);
         }
@@ -342,6 +348,8 @@ impl Translator<'_> {
             return Err(refuse("types are nested too deeply"));
         }
         let id = match self.shape(ty) {
+            Some(shape) if self.is_shader() => self.shape_type(shape),
+            None if self.is_shader() => self.shader_type(ty, depth)?,
             Some(Shape {
                 elem: Elem::Bool,
                 padded: 1,

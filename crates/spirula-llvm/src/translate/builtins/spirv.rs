@@ -53,6 +53,9 @@ impl Body<'_, '_> {
                 None => Err(refuse("there is no such extended instruction")),
             };
         }
+        if let Some(name) = name.strip_prefix("glsl_") {
+            return self.glsl_function(name, call).map(Some);
+        }
         let (name, saturated, rounding) = suffixes(name);
         match Op::by_name(name) {
             Some(Op::GenericCastToPtrExplicit) => to_space(self, call),
@@ -289,7 +292,11 @@ impl Body<'_, '_> {
             return Err(refuse("the default has to be a constant number"));
         };
         let ty = self.t.shape_type(shape);
+        if let Some(id) = self.t.specialised.get(&(number, ty)) {
+            return Ok(*id);
+        }
         let id = self.t.b.fresh_id();
+        self.t.specialised.insert((number, ty), id);
         let mut words = vec![ty.word(), id.word()];
         let op = match (shape.elem, bits) {
             (Elem::Bool, 0) => Op::SpecConstantFalse,
@@ -351,7 +358,10 @@ pub(super) fn is_friendly(name: &str) -> bool {
     let Some(name) = name.strip_prefix("__spirv_") else {
         return false;
     };
-    if name.starts_with("BuiltIn") || name.starts_with("ocl_") {
+    if ["BuiltIn", "ocl_", "glsl_"]
+        .iter()
+        .any(|p| name.starts_with(p))
+    {
         return true;
     }
     let stem = name.split('_').next().unwrap_or(name);

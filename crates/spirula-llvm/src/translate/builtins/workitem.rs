@@ -59,7 +59,9 @@ impl Translator<'_> {
         let ty = self.shape_type(shape);
         let pointer = self.pointer_type(StorageClass::Input, ty);
         let id = self.b.builtin_variable(pointer, builtin);
-        self.b.decorate(id, Decoration::Constant, &[]);
+        if !self.is_shader() {
+            self.b.decorate(id, Decoration::Constant, &[]);
+        }
         self.name(id, &format!("__spirv_BuiltIn{builtin}"));
         self.variables.set(id, true);
         self.builtin_variables.push((builtin.0, id));

@@ -189,7 +189,11 @@ impl Body<'_, '_> {
                 .find("nontemporal")
                 .is_some_and(|kind| self.function.attachment(inst, kind).is_some());
         let access = Access {
-            align,
+            // Logical addresses are aligned as layouts say.
+            align: match self.t.is_shader() {
+                true => Align::NONE,
+                false => align,
+            },
             volatile: data.flags.has(Flags::VOLATILE),
             nontemporal,
         };
@@ -210,7 +214,9 @@ impl Body<'_, '_> {
         let pointer = self.pointer(pointer, memory)?;
         let mut words = vec![pointer.word()];
         words.extend(access.words());
-        let id = self.t.b.value(Op::Load, memory, &words);
+        let accessed = self.accessed(pointer, memory);
+        let id = self.t.b.value(Op::Load, accessed, &words);
+        let id = self.in_layout(id, memory);
         self.loaded(ty, id)
     }
 
@@ -229,6 +235,8 @@ impl Body<'_, '_> {
         let memory = self.t.memory_type(ty)?;
         let value = self.in_memory(*value)?;
         let pointer = self.pointer(*pointer, memory)?;
+        let accessed = self.accessed(pointer, memory);
+        let value = self.in_layout(value, accessed);
         let mut words = vec![pointer.word(), value.word()];
         words.extend(access.words());
         self.t.b.effect(Op::Store, &words);
@@ -237,6 +245,9 @@ impl Body<'_, '_> {
 
     /// A value of a type in register form, from memory form; pointers stay pointers to bytes.
     pub(in crate::translate) fn loaded(&mut self, ty: Type, id: Id) -> Lowered<Id> {
+        if self.t.is_shader() {
+            return Ok(id);
+        }
         if ty == Type::I1 {
             return Ok(self.is_nonzero(Shape::int(8, 1), id));
         }
@@ -250,6 +261,9 @@ impl Body<'_, '_> {
     pub(in crate::translate) fn in_memory(&mut self, value: Value) -> Lowered<Id> {
         let ty = self.type_of(value);
         let memory = self.t.memory_type(ty)?;
+        if self.t.is_shader() {
+            return self.value(value);
+        }
         if ty == Type::I1 {
             let id = self.value(value)?;
             return Ok(self.truth_as(id, Shape::int(8, 1), false));
@@ -368,6 +382,9 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn address(&mut self, inst: Inst) -> Lowered<Id> {
+        if self.t.is_shader() {
+            return self.shader_address(inst);
+        }
         let data = self.function.inst(inst);
         let Extra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));

@@ -1,0 +1,88 @@
+//! Layouts of structures, which LLVM's types cannot say: a row for each in `!spirv.Layouts`.
+//!
+//! A row is `!{%type undef, !{decorations}, !{decorations of member 0}, …}`. The strides of arrays
+//! stand with the member that has them, outermost first; a matrix is an array of its columns.
+
+use super::lifter::{Lifted, Lifter};
+use super::types::Shape;
+use crate::ir::{ConstKind, Metadata, Type};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::InstRef;
+
+/// Nesting of arrays beyond which a layout is refused.
+const MAX_NESTING: usize = 64;
+
+/// Decorations of members that are said in other ways.
+const SAID: &[Decoration] = &[
+    Decoration::ArrayStride,
+    Decoration::MatrixStride,
+    Decoration::ColMajor,
+];
+
+impl Lifter<'_> {
+    /// Whether a structure or its members are decorated.
+    pub(super) fn is_laid_out(&self, id: Id, members: u32) -> bool {
+        if !self.is_shader {
+            return false;
+        }
+        let mut all = std::iter::once(u32::MAX).chain(0..members);
+        all.any(|member| {
+            self.decorations
+                .of(self.source, id, member)
+                .next()
+                .is_some()
+        })
+    }
+
+    /// Notes the layout of a structure.
+    pub(super) fn layout(&mut self, ty: Type, id: Id, inst: InstRef<'_>) -> Lifted<()> {
+        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+        let own = self.decoration_rows(id, u32::MAX, &[]);
+        let mut parts = vec![self.md_constant(undefined), self.md_node(&own)];
+        for (member, part) in (0..).zip(inst.ids(0)) {
+            let mut rows = self.decoration_rows(id, member, SAID);
+            rows.extend(self.strides(id, member, part)?);
+            parts.push(self.md_node(&rows));
+        }
+        let row = self.md_node(&parts);
+        self.layouts.push(row);
+        Ok(())
+    }
+
+    /// The strides of a member that is an array or a matrix.
+    fn strides(&mut self, id: Id, member: u32, ty: Id) -> Lifted<Vec<Metadata>> {
+        let mut rows = Vec::new();
+        let mut at = ty;
+        for _ in 0..MAX_NESTING {
+            let stride = match self.definitions.op(self.source, at) {
+                Some(Op::TypeArray | Op::TypeRuntimeArray) => {
+                    self.decoration(at, Decoration::ArrayStride)
+                }
+                Some(Op::TypeMatrix) => {
+                    let of = |what| self.decorations.get_member(self.source, id, member, what);
+                    if of(Decoration::RowMajor).is_some() {
+                        return Err("matrices in row-major order have no counterpart".to_owned());
+                    }
+                    of(Decoration::MatrixStride)
+                }
+                _ => return Ok(rows),
+            };
+            if let Some(&[stride]) = stride {
+                rows.push(self.md_numbers(&[Decoration::ArrayStride.0, stride]));
+            }
+            let Shape::Parts(part) = self.lowered(at)?.shape else {
+                return Ok(rows);
+            };
+            at = part;
+        }
+        Err("arrays are nested too deeply".to_owned())
+    }
+
+    /// Lists the layouts of the module.
+    pub(super) fn list_layouts(&mut self) {
+        let rows = std::mem::take(&mut self.layouts);
+        self.md_named("spirv.Layouts", rows);
+    }
+}

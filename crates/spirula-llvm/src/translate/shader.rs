@@ -1,0 +1,385 @@
+//! Compute shaders: modules of the triple `spirv-unknown-vulkan-compute`, with logical addressing.
+//!
+//! Resources are globals in the address spaces of their storage classes (see [`crate::lift()`],
+//! which writes such modules), their layouts rows of `!spirv.Layouts`. Nothing is cast between
+//! pointers here: a pointer has the type that leads to it, so an address computation has to step
+//! from member to member, and what is laid out in another way than values are is copied part by
+//! part where it is loaded or stored. There is no merge instruction: control flow is as the module
+//! has it.
+
+use super::body::Body;
+use super::builtins::Call;
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind};
+use rustc_hash::FxHashMap;
+use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
+use spirula_spirv::grammar::{ExtInstSet, Op};
+use spirula_spirv::{Id, IdMap};
+use std::rc::Rc;
+
+/// What is kept of a translation to a shader besides everything else.
+#[derive(Debug)]
+pub(super) struct Shader {
+    /// By type: the row of its layout.
+    layouts: Vec<Option<Metadata>>,
+    /// Members of structures.
+    members: IdMap<Option<Rc<[Id]>>>,
+    /// Arrays by element, length and stride.
+    arrays: FxHashMap<(Id, u64, u32), Id>,
+    /// GLSL's extended instructions.
+    glsl: Option<Id>,
+}
+
+impl Shader {
+    /// What a module needs to become one, if its triple says that it is to.
+    pub(super) fn of(module: &Module, triple: &str) -> Option<Shader> {
+        let environment = triple.split('-').nth(2)?;
+        if !triple.starts_with("spirv") || !environment.starts_with("vulkan") {
+            return None;
+        }
+        let mut layouts = vec![None; module.types.len()];
+        let metadata = &module.metadata;
+        for &row in module.named("spirv.Layouts") {
+            let first = metadata.operands(row).first().copied().flatten();
+            if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
+                layouts[module.consts.ty(constant).index()] = Some(row);
+            }
+        }
+        Some(Shader {
+            layouts,
+            members: IdMap::new(0, None),
+            arrays: FxHashMap::default(),
+            glsl: None,
+        })
+    }
+}
+
+/// GLSL's functions of matrices.
+const OF_MATRICES: &[&str] = &["Determinant", "MatrixInverse"];
+
+/// The storage class of an address space that only shaders have.
+pub(super) fn storage_class(space: u32) -> Option<StorageClass> {
+    Some(match space {
+        10 => StorageClass::Private,
+        11 => StorageClass::StorageBuffer,
+        12 => StorageClass::Uniform,
+        13 => StorageClass::PushConstant,
+        14 => StorageClass::PhysicalStorageBuffer,
+        _ => return None,
+    })
+}
+
+impl Translator<'_> {
+    /// Whether the module becomes a shader.
+    pub(super) fn is_shader(&self) -> bool {
+        self.shader.is_some()
+    }
+
+    /// Whether a function is the entry point of a shader.
+    pub(super) fn is_shader_entry(&self, func: Func) -> bool {
+        self.is_shader() && self.function_text(func, "hlsl.shader") == Some("compute")
+    }
+
+    /// What a parameter of a shader's function points to, where the module says it.
+    pub(super) fn stated_pointee(&self, func: Func, local: usize) -> Option<Type> {
+        let metadata = &self.module.metadata;
+        self.shader.as_ref()?;
+        let node = self
+            .module
+            .function_metadata(func, "spirv.ParameterTypes")?;
+        let stated = metadata.operands(node).get(local).copied().flatten()?;
+        Some(self.module.consts.ty(metadata.as_constant(stated)?))
+    }
+
+    /// The value of an attribute of a function that is a text.
+    fn function_text(&self, func: Func, key: &str) -> Option<&str> {
+        let key = self.module.strings.find(key)?;
+        let attributes = &self.module.attributes;
+        let set = attributes.function(self.module.function(func).attributes);
+        let value = attributes.string(set, key)?;
+        Some(self.module.str(value))
+    }
+
+    /// Declares the size of a shader's workgroups.
+    pub(super) fn shader_sizes(&mut self, func: Func, entry: Id) {
+        let Some(text) = self.function_text(func, "hlsl.numthreads") else {
+            return;
+        };
+        let sizes = text.split(',').filter_map(|size| size.trim().parse().ok());
+        let mut sizes: Vec<u32> = sizes.collect();
+        sizes.resize(3, 1);
+        self.b
+            .execution_mode(entry, ExecutionMode::LocalSize, &sizes);
+    }
+
+    /// A type in memory: as it is in registers, with the layout that is stated for it.
+    pub(super) fn shader_type(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
+        let module = self.module;
+        match module.types.kind(ty) {
+            TypeKind::Array { element, len } => {
+                let element = self.memory_type_within(*element, depth + 1)?;
+                Ok(self.shader_array(element, *len, 0))
+            }
+            TypeKind::Struct {
+                name,
+                fields: Some(fields),
+                ..
+            } => {
+                let rows = self.layout_rows(ty);
+                let mut members = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    let row = rows.get(index + 1).copied().flatten();
+                    let strides = row.map_or_else(Vec::new, |row| self.strides(row));
+                    members.push(self.strided(*field, &strides, depth + 1)?);
+                }
+                Ok(self.shader_struct(module.str(*name), &members, &rows))
+            }
+            TypeKind::Target { name, types, ints } => {
+                self.target_type(module.str(*name), types, ints)
+            }
+            _ => Err(self.no_type(ty)),
+        }
+    }
+
+    /// The lists of decorations of a structure and of its members.
+    fn layout_rows(&self, ty: Type) -> Vec<Option<Metadata>> {
+        let layouts = self.shader.as_ref().map(|shader| &shader.layouts);
+        let row = layouts.and_then(|layouts| *layouts.get(ty.index())?);
+        row.map_or_else(Vec::new, |row| {
+            self.module.metadata.operands(row)[1..].to_vec()
+        })
+    }
+
+    fn strides(&self, row: Metadata) -> Vec<u32> {
+        let rows = self.module.metadata.operands(row).iter().flatten();
+        let stated = rows.filter_map(|row| self.stated(*row));
+        stated
+            .filter(|(decoration, _)| *decoration == Decoration::ArrayStride)
+            .filter_map(|(_, words)| words.first().copied())
+            .collect()
+    }
+
+    /// An array of arrays with their strides, outermost first.
+    fn strided(&mut self, ty: Type, strides: &[u32], depth: u32) -> Lowered<Id> {
+        match (self.module.types.kind(ty), strides) {
+            (TypeKind::Array { element, len }, [stride, rest @ ..]) => {
+                let (element, len) = (*element, *len);
+                let element = self.strided(element, rest, depth + 1)?;
+                Ok(self.shader_array(element, len, *stride))
+            }
+            _ => self.memory_type_within(ty, depth),
+        }
+    }
+
+    fn shader_array(&mut self, element: Id, len: u64, stride: u32) -> Id {
+        let key = (element, len, stride);
+        let known = self.shader.as_ref().and_then(|s| s.arrays.get(&key));
+        if let Some(id) = known {
+            return *id;
+        }
+        let id = match u32::try_from(len) {
+            Ok(0) => self
+                .b
+                .distinct_type(Op::TypeRuntimeArray, &[element.word()]),
+            len => {
+                let length = self.b.constant_u32(len.unwrap_or(u32::MAX));
+                let words = [element.word(), length.word()];
+                self.b.distinct_type(Op::TypeArray, &words)
+            }
+        };
+        if stride != 0 {
+            self.b.decorate(id, Decoration::ArrayStride, &[stride]);
+        }
+        self.set_first_member(id, element);
+        if let Some(shader) = &mut self.shader {
+            shader.arrays.insert(key, id);
+        }
+        id
+    }
+
+    fn shader_struct(&mut self, name: &str, members: &[Id], rows: &[Option<Metadata>]) -> Id {
+        let words: Vec<u32> = members.iter().map(|m| m.word()).collect();
+        let id = match name.is_empty() {
+            true => self.b.structure(members),
+            false => self.b.distinct_type(Op::TypeStruct, &words),
+        };
+        self.name(id, name);
+        for (index, row) in rows.iter().enumerate() {
+            let Some(row) = row else { continue };
+            for one in self.module.metadata.operands(*row).to_vec() {
+                let Some((decoration, words)) = one.and_then(|one| self.stated(one)) else {
+                    continue;
+                };
+                match index.checked_sub(1) {
+                    None => self.b.decorate(id, decoration, &words),
+                    Some(_) if decoration == Decoration::ArrayStride => {}
+                    Some(member) => {
+                        self.b
+                            .decorate_member(id, member as u32, decoration, &words);
+                    }
+                }
+            }
+        }
+        if let Some(first) = members.first() {
+            self.set_first_member(id, *first);
+        }
+        if let Some(shader) = &mut self.shader {
+            shader.members.set(id, Some(members.into()));
+        }
+        id
+    }
+
+    /// The type of a part of an aggregate or vector type.
+    fn part(&self, aggregate: Id, n: Option<u64>) -> Option<Id> {
+        match self
+            .shader
+            .as_ref()
+            .and_then(|s| s.members[aggregate].as_ref())
+        {
+            Some(members) => members.get(usize::try_from(n?).ok()?).copied(),
+            None => self.first_member(aggregate),
+        }
+    }
+
+    fn glsl(&mut self) -> Id {
+        if let Some(id) = self.shader.as_ref().and_then(|s| s.glsl) {
+            return id;
+        }
+        let id = self.b.import("GLSL.std.450");
+        if let Some(shader) = &mut self.shader {
+            shader.glsl = Some(id);
+        }
+        id
+    }
+}
+
+impl Body<'_, '_> {
+    /// An address computation: a step for each index but the first, which has to be zero.
+    pub(super) fn shader_address(&mut self, inst: Inst) -> Lowered<Id> {
+        let data = self.function.inst(inst);
+        let Extra::SourceType(_) = data.extra else {
+            return Err(refuse("an address computation without a source type"));
+        };
+        let operands = self.function.operands(inst);
+        let base = self.value(operands[0])?;
+        let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
+        let Some((class, mut at)) = known else {
+            return Err(refuse("an address computation from what is no pointer"));
+        };
+        if operands.get(1).and_then(|v| self.t.module.as_u64(*v)) != Some(0) {
+            return Err(refuse(
+                "an address computation that leaves its object has no counterpart in shaders",
+            ));
+        }
+        let mut words = vec![base.word()];
+        for &index in &operands[2..] {
+            let number = self.t.module.as_u64(index);
+            let Some(part) = self.t.part(at, number) else {
+                return Err(refuse(
+                    "an address computation steps into what has no members",
+                ));
+            };
+            words.push(self.value(index)?.word());
+            at = part;
+        }
+        if words.len() == 1 {
+            return Ok(base);
+        }
+        let ty = self.t.pointer_type(class, at);
+        let op = match data.flags.has(Flags::INBOUNDS) {
+            true => Op::InBoundsAccessChain,
+            false => Op::AccessChain,
+        };
+        Ok(self.t.b.value(op, ty, &words))
+    }
+
+    /// What a pointer leads to, which in shaders may be laid out in another way than `ty`.
+    pub(super) fn accessed(&self, pointer: Id, ty: Id) -> Id {
+        let known = self.t.b.type_of(pointer);
+        match known.and_then(|ty| self.t.pointee_of(ty)) {
+            Some((_, pointee)) if self.t.is_shader() => pointee,
+            _ => ty,
+        }
+    }
+
+    /// A value in a type that differs by its layout only.
+    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Id {
+        match self.t.b.type_of(id) {
+            Some(have) if have != ty && self.t.is_shader() => self.op(Op::CopyLogical, ty, [id]),
+            _ => id,
+        }
+    }
+
+    /// `__spirv_glsl_NAME(…)`
+    pub(super) fn glsl_function(&mut self, name: &str, call: &Call<'_>) -> Lowered<Id> {
+        let name = name.split("_R").next().unwrap_or(name);
+        let set = ExtInstSet::by_name("GLSL.std.450");
+        let row = set.and_then(|set| set.instruction_by_name(name));
+        let (Some(row), true) = (row, self.t.is_shader()) else {
+            return Err(refuse("there is no such extended instruction"));
+        };
+        if call.args.len() != row.operands.len() {
+            return Err(refuse("the number of arguments is not that of operands"));
+        }
+        let ty = self.result_type(call.inst)?;
+        let mut words = vec![self.t.glsl().word(), row.number];
+        let of_matrices = OF_MATRICES.contains(&name);
+        for &argument in call.args {
+            let id = self.value(argument)?;
+            words.push(match of_matrices {
+                true => self.as_matrix(id, self.type_of(argument))?.word(),
+                false => id.word(),
+            });
+        }
+        if name == "MatrixInverse" {
+            let given = self.function.inst(call.inst).ty;
+            let matrix = self.matrix_type(given)?;
+            let id = self.t.b.value(Op::ExtInst, matrix, &words);
+            return self.as_columns(id, given, ty);
+        }
+        let id = self.t.b.value(Op::ExtInst, ty, &words);
+        self.fast_math(call.inst, id);
+        Ok(id)
+    }
+
+    /// The columns of an array that stands for a matrix: how many, and of which type.
+    fn columns(&mut self, ty: Type) -> Lowered<(u32, Id)> {
+        let TypeKind::Array { element, len } = *self.t.module.types.kind(ty) else {
+            return Err(refuse("an argument is no matrix"));
+        };
+        let count = u32::try_from(len)
+            .ok()
+            .filter(|count| (2..=4).contains(count));
+        let count = count.ok_or_else(|| refuse("an argument is no matrix"))?;
+        Ok((count, self.t.memory_type(element)?))
+    }
+
+    fn matrix_type(&mut self, ty: Type) -> Lowered<Id> {
+        let (count, column) = self.columns(ty)?;
+        Ok(self.t.b.ty(Op::TypeMatrix, &[column.word(), count]))
+    }
+
+    /// An array of columns as a matrix.
+    fn as_matrix(&mut self, id: Id, ty: Type) -> Lowered<Id> {
+        let (count, column) = self.columns(ty)?;
+        let matrix = self.matrix_type(ty)?;
+        self.recomposed(id, count, column, matrix)
+    }
+
+    /// A matrix as an array of its columns.
+    fn as_columns(&mut self, id: Id, ty: Type, array: Id) -> Lowered<Id> {
+        let (count, column) = self.columns(ty)?;
+        self.recomposed(id, count, column, array)
+    }
+
+    fn recomposed(&mut self, id: Id, count: u32, column: Id, whole: Id) -> Lowered<Id> {
+        let mut words = Vec::new();
+        for index in 0..count {
+            let operands = [id.word(), index];
+            let part = self.t.b.value(Op::CompositeExtract, column, &operands);
+            words.push(part.word());
+        }
+        Ok(self.t.b.value(Op::CompositeConstruct, whole, &words))
+    }
+}
