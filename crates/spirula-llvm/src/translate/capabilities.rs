@@ -11,7 +11,6 @@ use spirula_spirv::{Id, IdMap};
 
 /// Where several capabilities would do, the first of these that is among them is declared.
 const PREFERRED: &[Capability] = &[
-    Capability::Shader,
     Capability::Kernel,
     Capability::Addresses,
     Capability::Groups,
