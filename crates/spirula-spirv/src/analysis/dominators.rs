@@ -1,10 +1,11 @@
 //! The dominator tree of a function.
 
 use super::Cfg;
+use super::lengauer_tarjan::parents;
 use std::fmt;
 
-/// Immediate dominators, by the iterative algorithm of Cooper, Harvey and Kennedy ("A Simple, Fast
-/// Dominance Algorithm", 2001), with the tree numbered so that dominance is asked in constant time.
+/// Immediate dominators, by Lengauer and Tarjan's algorithm (the module `lengauer_tarjan` says why), with
+/// the tree numbered so that dominance is asked in constant time.
 /// Blocks are known by their position in the function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dominators {
@@ -90,33 +91,7 @@ impl Tree {
         order: &[u32],
         predecessors: impl Fn(u32, &mut dyn FnMut(u32)),
     ) -> Tree {
-        let mut number = vec![u32::MAX; nodes];
-        for (at, node) in order.iter().enumerate() {
-            number[*node as usize] = at as u32;
-        }
-        let mut parent = vec![u32::MAX; nodes];
-        if let Some((&root, rest)) = order.split_first() {
-            parent[root as usize] = root;
-            let mut changed = true;
-            while changed {
-                changed = false;
-                for &node in rest {
-                    let mut common = u32::MAX;
-                    predecessors(node, &mut |p| {
-                        if parent[p as usize] == u32::MAX {
-                            return;
-                        }
-                        common = match common {
-                            u32::MAX => p,
-                            c => meet(&parent, &number, c, p),
-                        };
-                    });
-                    let known = &mut parent[node as usize];
-                    changed |= std::mem::replace(known, common) != common;
-                }
-            }
-        }
-        Tree::numbered(parent, order)
+        Tree::numbered(parents(nodes, order, &predecessors), order)
     }
 
     /// The tree of known parents; `order` has each reached node behind its parent, the root first.
@@ -190,15 +165,4 @@ impl Tree {
                 && self.begin[a] <= self.begin[b]
                 && self.begin[b] < self.end[a]
     }
-}
-
-fn meet(parent: &[u32], number: &[u32], mut a: u32, mut b: u32) -> u32 {
-    while a != b {
-        if number[a as usize] > number[b as usize] {
-            a = parent[a as usize];
-        } else {
-            b = parent[b as usize];
-        }
-    }
-    a
 }

@@ -7,6 +7,7 @@ mod definitions;
 mod dominators;
 mod frontiers;
 mod layout;
+mod lengauer_tarjan;
 mod loops;
 mod names;
 mod needs;

@@ -54,12 +54,13 @@ impl IdWords {
     }
 
     /// Takes note of an instruction that was put into the module since.
+    #[inline]
     pub fn learn(&mut self, inst: InstRef<'_>) {
-        if self.wide_types.is_empty() || inst.op().result_form() != ResultForm::Typed {
-            return;
-        }
         let words = inst.words();
-        if self.wide_types.contains(&words[0]) {
+        if words.len() > 1
+            && self.wide_types.contains(&words[0])
+            && inst.op().result_form() == ResultForm::Typed
+        {
             let (at, bit) = (words[1] as usize / 64, words[1] % 64);
             if at >= self.wide.len() {
                 self.wide.resize(at + 1, 0);

@@ -86,18 +86,26 @@ impl Reader {
     #[inline]
     fn check(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
         let bound = self.module.bound;
-        let below = |spots| are_below(whole, inst, spots, bound);
         let shape = inst.op.shape();
-        if shape.spots(inst.words).is_some_and(below) && shape.is_whole(inst.words)
-            || self.spots(inst).is_some_and(below)
+        if let Some(spots) = shape.spots(inst.words)
+            && are_below(whole, inst, spots, bound)
+            && shape.is_whole(inst.words)
         {
             return Ok(());
         }
-        self.check_split(inst)
+        self.check_further(inst, whole)
+    }
+
+    /// The same for what the shape alone does not tell.
+    #[inline(never)]
+    fn check_further(&self, inst: RawInst<'_>, whole: &[u32]) -> Result<(), Diagnostic> {
+        match self.spots(inst) {
+            Some(spots) if are_below(whole, inst, spots, self.module.bound) => Ok(()),
+            _ => self.check_split(inst),
+        }
     }
 
     /// Where ids are of what the shape alone does not tell.
-    #[inline(never)]
     fn spots(&self, inst: RawInst<'_>) -> Option<Spots> {
         let from = match (inst.op.shape().rest, inst.words) {
             // How wide a switch's literals are depends on its selector's type: its labels are checked
@@ -126,8 +134,7 @@ impl Reader {
         found.and_then(|(_, set)| *set)
     }
 
-    /// The same as [`Self::check`], operand by operand.
-    #[inline(never)]
+    /// The same operand by operand.
     fn check_split(&self, inst: RawInst<'_>) -> Result<(), Diagnostic> {
         let fault = |at: usize, message: String| {
             let place = Place::Word((inst.at + 1 + at) as u32);

@@ -81,7 +81,10 @@ impl<'a> Walk<'a> {
                 Part::Block(f, at) => match f.blocks.get(at) {
                     Some(block) => {
                         let block = module.block(*block);
-                        (head(block.lead), Part::Label(f, at, block))
+                        match head(block.lead) {
+                            None => (Some(block.label), Part::Body(f, at, block)),
+                            lead => (lead, Part::Label(f, at, block)),
+                        }
                     }
                     None => (head(f.tail), Part::End(f)),
                 },

@@ -1,0 +1,172 @@
+//! Immediate dominators of any graph.
+//!
+//! The algorithm of Lengauer and Tarjan ("A Fast Algorithm for Finding Dominators in a Flowgraph",
+//! 1979) with path compression alone: time in m log n for n nodes and m edges, whatever the graph.
+//! Its simpler successors are a little faster on small functions, and quadratic on graphs that programs
+//! have. Microseconds (`dominators` of the benchmark beside other libraries):
+//!
+//! | graphs | iterative | semi-NCA | this |
+//! | --- | --- | --- | --- |
+//! | corpus: 3,008 functions, 65,636 blocks | 2,989 | 3,560 | 4,407 |
+//! | sequence of diamonds, 100,000 blocks | 2,339 | 2,940 | 3,522 |
+//! | nested loops, 1,000 blocks | 381 | 33 | 42 |
+//! | nested loops, 100,000 blocks | 3,602,595 | 2,371 | 2,974 |
+//! | chain with early exits, 1,000 blocks | 713 | 364 | 30 |
+//! | chain with early exits, 100,000 blocks | 7,106,880 | 3,460,915 | 2,780 |
+//! | any edges, 100,000 blocks | 28,522 | 16,854 | 21,568 |
+//!
+//! Iterative is Cooper, Harvey and Kennedy's, semi-NCA Georgiadis' (both cited there).
+
+const NONE: u32 = u32::MAX;
+
+/// A depth-first walk of the nodes that the root reaches; they are known by their numbers in it.
+struct Walk {
+    /// The node of each number.
+    nodes: Vec<u32>,
+    /// The number of each node.
+    number: Vec<u32>,
+    parent: Vec<u32>,
+}
+
+impl Walk {
+    /// From `root`, along edges to where `predecessors` says that they come from.
+    fn new(nodes: usize, order: &[u32], predecessors: &impl Fn(u32, &mut dyn FnMut(u32))) -> Walk {
+        let (first, ends) = successors(nodes, order, predecessors);
+        let mut walk = Walk {
+            nodes: Vec::with_capacity(order.len()),
+            number: vec![NONE; nodes],
+            parent: Vec::with_capacity(order.len()),
+        };
+        let mut stack = Vec::new();
+        if let Some(&root) = order.first() {
+            walk.enter(root, 0);
+            stack.push((root, first[root as usize]));
+        }
+        while let Some((node, next)) = stack.last_mut() {
+            if *next == first[*node as usize + 1] {
+                stack.pop();
+                continue;
+            }
+            let to = ends[*next as usize];
+            *next += 1;
+            if walk.number[to as usize] == NONE {
+                walk.enter(to, walk.number[*node as usize]);
+                stack.push((to, first[to as usize]));
+            }
+        }
+        walk
+    }
+
+    fn enter(&mut self, node: u32, parent: u32) {
+        self.number[node as usize] = self.nodes.len() as u32;
+        self.nodes.push(node);
+        self.parent.push(parent);
+    }
+}
+
+/// The edges of the nodes in `order` from their beginnings: begin of each node's in a list of ends.
+fn successors(
+    nodes: usize,
+    order: &[u32],
+    predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
+) -> (Vec<u32>, Vec<u32>) {
+    // Edges to the root change nothing.
+    let below = order.get(1..).unwrap_or(&[]);
+    // Counted one row further, so that filling moves each begin to its place.
+    let mut first = vec![0u32; nodes + 2];
+    for &node in below {
+        predecessors(node, &mut |from| first[from as usize + 2] += 1);
+    }
+    for at in 2..first.len() {
+        first[at] += first[at - 1];
+    }
+    let mut ends = vec![0; first[nodes + 1] as usize];
+    for &node in below {
+        predecessors(node, &mut |from| {
+            let slot = &mut first[from as usize + 1];
+            ends[*slot as usize] = node;
+            *slot += 1;
+        });
+    }
+    (first, ends)
+}
+
+/// The nodes that were linked to their parents, with the best semi-dominator above each.
+struct Forest {
+    ancestor: Vec<u32>,
+    label: Vec<u32>,
+    semi: Vec<u32>,
+    path: Vec<u32>,
+}
+
+impl Forest {
+    /// The node with the least semi-dominator among `node` and what is linked above it; the nodes from
+    /// `linked` on are.
+    fn best(&mut self, node: u32, linked: u32) -> u32 {
+        let mut at = node;
+        while self.ancestor[at as usize] >= linked {
+            self.path.push(at);
+            at = self.ancestor[at as usize];
+        }
+        while let Some(below) = self.path.pop() {
+            self.ancestor[below as usize] = self.ancestor[at as usize];
+            let (up, own) = (self.label[at as usize], self.label[below as usize]);
+            if self.semi[up as usize] < self.semi[own as usize] {
+                self.label[below as usize] = up;
+            }
+            at = below;
+        }
+        self.label[node as usize]
+    }
+}
+
+/// The immediate dominator of each node: its own for the root, `u32::MAX` where the root does not lead.
+///
+/// `order` has the nodes that the root reaches, the root first.
+pub(super) fn parents(
+    nodes: usize,
+    order: &[u32],
+    predecessors: &impl Fn(u32, &mut dyn FnMut(u32)),
+) -> Vec<u32> {
+    let walk = Walk::new(nodes, order, predecessors);
+    let count = walk.nodes.len();
+    let mut forest = Forest {
+        ancestor: walk.parent.clone(),
+        label: (0..count as u32).collect(),
+        semi: (0..count as u32).collect(),
+        path: Vec::new(),
+    };
+    let mut dominator = vec![0u32; count];
+    // Nodes that wait for their semi-dominator's children to be linked, in lists.
+    let (mut first, mut next) = (vec![NONE; count], vec![NONE; count]);
+    for node in (1..count as u32).rev() {
+        let parent = walk.parent[node as usize];
+        let mut semi = parent;
+        predecessors(walk.nodes[node as usize], &mut |from| {
+            let from = walk.number[from as usize];
+            if from != NONE {
+                let best = forest.best(from, node + 1);
+                semi = semi.min(forest.semi[best as usize]);
+            }
+        });
+        forest.semi[node as usize] = semi;
+        next[node as usize] = std::mem::replace(&mut first[semi as usize], node);
+        let mut waiting = std::mem::replace(&mut first[parent as usize], NONE);
+        while waiting != NONE {
+            let best = forest.best(waiting, node);
+            let is_less = forest.semi[best as usize] < forest.semi[waiting as usize];
+            dominator[waiting as usize] = if is_less { best } else { parent };
+            waiting = next[waiting as usize];
+        }
+    }
+    for node in 1..count {
+        if dominator[node] != forest.semi[node] {
+            dominator[node] = dominator[dominator[node] as usize];
+        }
+    }
+    let mut parent = vec![NONE; nodes];
+    for (node, above) in walk.nodes.iter().zip(&dominator) {
+        parent[*node as usize] = walk.nodes[*above as usize];
+    }
+    parent
+}
