@@ -29,7 +29,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-stablehlo",
         &["spirula-source", "spirula-program", "spirula-tensor"],
     ),
-    ("spirula-opt", &["spirula-scalar", "spirula-source", "spirula-spirv"]),
+    (
+        "spirula-opt",
+        &["spirula-scalar", "spirula-source", "spirula-spirv"],
+    ),
     (
         "spirula-cpu",
         &["spirula-source", "spirula-spirv", "spirula-scalar"],

@@ -247,7 +247,12 @@ fn library(graph: &Graph) -> Vec<u32> {
     let mut order = walk(graph).postorder;
     order.reverse();
     let tree = Tree::compute(graph.nodes, &order, |node, visit| {
-        graph.predecessors.of_node(node).iter().copied().for_each(visit);
+        graph
+            .predecessors
+            .of_node(node)
+            .iter()
+            .copied()
+            .for_each(visit);
     });
     let parent = |node: u32| match tree.parent(node) {
         None if node == 0 => 0,
@@ -268,7 +273,14 @@ const ALGORITHMS: &[Algorithm] = &[
 
 /// Sequences of diamonds.
 fn diamonds(size: u32) -> Vec<(u32, u32)> {
-    let one = |at| [(at, at + 1), (at, at + 2), (at + 1, at + 3), (at + 2, at + 3)];
+    let one = |at| {
+        [
+            (at, at + 1),
+            (at, at + 2),
+            (at + 1, at + 3),
+            (at + 2, at + 3),
+        ]
+    };
     (0..size / 3).flat_map(|n| one(3 * n)).collect()
 }
 
@@ -321,7 +333,10 @@ pub fn print(corpus: &Corpus) {
         functions.extend(graphs(sample));
     }
     let blocks: usize = functions.iter().map(|g| g.nodes).sum();
-    row(&format!("corpus: {} functions, {blocks} blocks", functions.len()), &functions);
+    row(
+        &format!("corpus: {} functions, {blocks} blocks", functions.len()),
+        &functions,
+    );
     for (name, family) in FAMILIES {
         for size in [100, 1_000, 10_000, 100_000] {
             let graph = Graph::new(size as usize + 3, &family(size));

@@ -10,8 +10,8 @@
 mod corpus;
 mod dominators;
 mod growth;
-mod memory;
 mod measure;
+mod memory;
 mod ours;
 mod peers;
 #[cfg(feature = "spirv-tools")]

@@ -103,8 +103,15 @@ fn optimize(sample: &Sample, passes: &[Passes]) -> bool {
         }
         let options = opt::optimizer_options_create();
         opt::optimizer_options_run_validator(options, false);
-        let result =
-            opt::optimizer_run(optimizer, words, size, &mut binary, ignore, null_mut(), options);
+        let result = opt::optimizer_run(
+            optimizer,
+            words,
+            size,
+            &mut binary,
+            ignore,
+            null_mut(),
+            options,
+        );
         opt::optimizer_options_destroy(options);
         opt::optimizer_destroy(optimizer);
         shared::binary_destroy(binary);

@@ -71,7 +71,9 @@ const RACES: &[Race] = &[
 /// A table of all races. A ratio is over the modules that both take; throughput over those that the
 /// contender takes.
 pub fn print(corpus: &Corpus) {
-    println!("| work | MB/s | modules refused | first of the group / this |\n| --- | --- | --- | --- |");
+    println!(
+        "| work | MB/s | modules refused | first of the group / this |\n| --- | --- | --- | --- |"
+    );
     for race in RACES {
         let taken = times(corpus, race);
         for (work, own) in race.iter().zip(&taken) {
