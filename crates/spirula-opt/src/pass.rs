@@ -2,8 +2,8 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, dedup, gvn, if_convert, inline, licm, mem2reg, merge_return, simplify,
-    simplify_cfg, sroa, strip_debug,
+    adce, compact_ids, dead_members, dedup, gvn, if_convert, inline, licm, mem2reg, merge_return,
+    simplify, simplify_cfg, sroa, strip_debug, trim_capabilities,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -54,6 +54,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::CALLS,
         run: compact_ids::run,
+    },
+    Pass {
+        name: "dead-members",
+        help: "delete members of buffers that nothing reaches; the others keep their places",
+        needs: Analyses::DEFINITIONS,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: dead_members::run,
     },
     Pass {
         name: "dedup",
@@ -145,6 +152,15 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
         run: strip_debug::run,
+    },
+    Pass {
+        name: "trim-capabilities",
+        help: "delete capabilities and extensions that nothing needs",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::DEFINITIONS),
+        run: trim_capabilities::run,
     },
 ];
 

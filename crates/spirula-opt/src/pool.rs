@@ -23,7 +23,11 @@ impl Pool {
                 Op::GroupDecorate | Op::GroupMemberDecorate => {
                     d.ids(1).for_each(|id| decorated.set(id, true));
                 }
-                _ => decorated.set(d.id(0), true),
+                _ => {
+                    if let Some(target) = d.get_id(0) {
+                        decorated.set(target, true);
+                    }
+                }
             }
         }
         let mut pool = Pool {

@@ -4,7 +4,7 @@
 use spirula_opt::{Options, PASSES, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::Target;
-use spirula_spirv::{binary, text};
+use spirula_spirv::{binary, text, verify};
 use spirula_testing::{Validator, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -109,18 +109,82 @@ fn one(bytes: &[u8], text: &str, validator: Option<(&Validator, &String)>) -> Re
     }
 }
 
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.0 >> 33) as usize % end
+    }
+
+    /// Passes in any order, also several times.
+    fn pipeline(&mut self) -> String {
+        let names: Vec<&str> = (0..1 + self.below(7))
+            .map(|_| PASSES[self.below(PASSES.len())].name)
+            .collect();
+        names.join(",")
+    }
+}
+
+/// Passes in any order leave what our verifier accepts as it accepts it.
+#[test]
+fn random_pipelines_keep_modules_valid() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let mut random = Random(7);
+    let (mut faults, mut tested) = (Vec::new(), 0);
+    let mut all = files(&folder, ".spv");
+    all.extend(files(&folder, ".spvasm"));
+    let environments = environments(&folder);
+    for file in all.iter().skip(3).step_by(step()) {
+        let name = file.strip_prefix(&folder).unwrap_or(file);
+        let name = name.display().to_string();
+        let Some(bytes) = module(file, environments.get(&name)) else {
+            continue;
+        };
+        let pipeline = random.pipeline();
+        let verified = |module: &Module| verify::module(module, &verify::Options::default());
+        let mut module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+        if bytes.len() > 100_000 || verified(&module).is_err() {
+            continue;
+        }
+        tested += 1;
+        let passes: Pipeline = pipeline.parse().expect("passes exist");
+        let mut options = Options {
+            verify_each: true,
+            observer: None,
+        };
+        let done = optimise(&mut module, &passes, &mut options).map_err(|e| e.to_string());
+        let valid = verified(&module).map_err(|all| all[0].message.clone());
+        if let Err(fault) = done.map(|_| ()).and(valid) {
+            faults.push(format!("{name}: {pipeline}: {fault}"));
+        }
+    }
+    assert!(tested > 50, "only {tested} runs");
+    assert!(
+        faults.is_empty(),
+        "{} of {tested}:\n{}",
+        faults.len(),
+        faults.join("\n")
+    );
+}
+
 /// Modules with a word changed: whatever they mean, passes end and do not panic.
 #[test]
 fn damaged_modules_do_no_harm() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let pipeline: Pipeline = "O2,strip-debug".parse().expect("passes exist");
-    let mut seed = 1u64;
-    let mut random = |below: usize| {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (seed >> 33) as usize % below
-    };
+    let presets: Vec<Pipeline> = ["O2,strip-debug", "legalize", "merge-return,O2"]
+        .iter()
+        .map(|p| p.parse().expect("passes exist"))
+        .collect();
+    let mut random = Random(1);
     let mut read = 0;
     for file in files(&folder, ".spv").iter().step_by(41) {
         let bytes = std::fs::read(file).expect("the corpus can be read");
@@ -130,12 +194,13 @@ fn damaged_modules_do_no_harm() {
         }
         for _ in 0..40 {
             let mut damaged = words.clone();
-            let at = 5 + random(words.len() - 5);
-            damaged[at] = words[5 + random(words.len() - 5)] % words[3].max(1);
+            let at = 5 + random.below(words.len() - 5);
+            damaged[at] = words[5 + random.below(words.len() - 5)] % words[3].max(1);
             if let Ok(mut module) = Module::from_words(damaged) {
                 read += 1;
                 // Errors are as good as results.
-                _ = optimise(&mut module, &pipeline, &mut Options::default());
+                let pipeline = &presets[random.below(presets.len())];
+                _ = optimise(&mut module, pipeline, &mut Options::default());
             }
         }
     }

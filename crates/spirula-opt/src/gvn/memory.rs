@@ -299,11 +299,15 @@ fn of_class(class: StorageClass) -> Kind {
 fn is_block(facts: &Facts, module: &Module, pointer: Option<Id>, blocks: &IdMap<bool>) -> bool {
     let pointer = pointer.and_then(|p| facts.def_of(module, p, Op::TypePointer));
     let mut ty = pointer.map(|p| p.id(1));
-    while let Some(inst) = ty.and_then(|ty| facts.def(module, ty)) {
+    // Arrays of arrays of descriptors are not deep.
+    for _ in 0..8 {
+        let Some(inst) = ty.and_then(|ty| facts.def(module, ty)) else {
+            break;
+        };
         match inst.op() {
             Op::TypeArray | Op::TypeRuntimeArray => ty = inst.get_id(0),
             Op::TypeStruct => return inst.result().is_some_and(|id| blocks[id]),
-            _ => return true,
+            _ => break,
         }
     }
     true

@@ -83,7 +83,7 @@ impl Repair {
             match inst.op() {
                 Op::TypeVoid | Op::TypeBool | Op::TypeInt | Op::TypeFloat => {}
                 Op::TypeVector | Op::TypeMatrix | Op::TypeCooperativeMatrixKHR => {}
-                Op::TypeArray => work.push(inst.id(0)),
+                Op::TypeArray if seen < 1000 => work.push(inst.id(0)),
                 Op::TypeStruct if seen < 1000 => work.extend(inst.ids(0)),
                 _ => return false,
             }

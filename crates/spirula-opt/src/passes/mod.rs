@@ -2,6 +2,7 @@
 
 pub mod adce;
 pub mod compact_ids;
+pub mod dead_members;
 pub mod dedup;
 pub mod gvn;
 pub mod if_convert;
@@ -13,3 +14,4 @@ pub mod simplify;
 pub mod simplify_cfg;
 pub mod sroa;
 pub mod strip_debug;
+pub mod trim_capabilities;

@@ -245,7 +245,7 @@ fn complete(facts: &mut Facts, module: &mut Module, inst: Inst, ty: Id) -> Optio
     let mut parts: Vec<Option<Id>> = vec![None; count];
     let mut at = module.inst(inst);
     let mut missing = count;
-    loop {
+    for _ in 0..2 * count {
         if at.op() == Op::CompositeInsert {
             let [_, _, index] = at.operands() else {
                 return None;
@@ -276,6 +276,7 @@ fn complete(facts: &mut Facts, module: &mut Module, inst: Inst, ty: Id) -> Optio
             _ => return None,
         }
     }
+    // Some part may be missing still.
     let words: Option<Vec<u32>> = parts.into_iter().map(|p| p.map(Id::word)).collect();
     Some(facts.become_(module, inst, Op::CompositeConstruct, &words?))
 }

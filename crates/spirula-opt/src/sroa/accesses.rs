@@ -54,9 +54,9 @@ impl Accesses {
                 let mut followed = false;
                 let (slot, users) = (&self.slot, &mut self.users);
                 facts.ids.visit(inst, |_, id| {
-                    if let Some(at) = slot[id] {
+                    let list = slot[id].and_then(|at| users.get_mut(at as usize));
+                    if let Some(list) = list {
                         followed = true;
-                        let list = &mut users[at as usize];
                         if list.last() != Some(&inst.handle()) {
                             list.push(inst.handle());
                         }
@@ -82,13 +82,15 @@ impl Accesses {
 
     /// The users of an address.
     pub fn users(&self, id: Id) -> &[Inst] {
-        self.slot[id].map_or(&[], |at| &self.users[at as usize])
+        let list = self.slot[id].and_then(|at| self.users.get(at as usize));
+        list.map_or(&[], |l| &l[..])
     }
 
     /// Takes note of a user.
     pub fn add(&mut self, id: Id, user: Inst) {
-        if let Some(at) = self.slot[id] {
-            self.users[at as usize].push(user);
+        let list = self.slot[id].and_then(|at| self.users.get_mut(at as usize));
+        if let Some(list) = list {
+            list.push(user);
         }
     }
 }

@@ -9,6 +9,7 @@
 use super::module::{Block, Func, Inst, Module, Section};
 use super::{IdWords, InstRef};
 use crate::Id;
+use crate::grammar::Kind;
 use crate::grammar::enumerants::Capability;
 use crate::grammar::{Op, Version};
 use std::fmt;
@@ -64,10 +65,27 @@ impl fmt::Display for EditError {
 impl std::error::Error for EditError {}
 
 impl Module {
-    /// Whether control flow must be structured: the module declares `Shader`.
+    /// Whether control flow must be structured: the module declares `Shader`, or what implies it.
     pub fn is_structured(&self) -> bool {
-        self.section(Section::Capabilities)
-            .any(|c| c.op() == Op::Capability && c.word(0) == Capability::Shader.0)
+        let mut declared: Vec<Capability> = self
+            .section(Section::Capabilities)
+            .filter(|c| c.op() == Op::Capability)
+            .map(|c| Capability(c.word(0)))
+            .collect();
+        let mut at = 0;
+        while let Some(capability) = declared.get(at).copied() {
+            at += 1;
+            if capability == Capability::Shader {
+                return true;
+            }
+            let row = Kind::Capability.info().enumerant(capability.0);
+            for implied in row.map_or(&[][..], |r| r.capabilities) {
+                if !declared.contains(implied) {
+                    declared.push(*implied);
+                }
+            }
+        }
+        false
     }
 
     /// The targets of a block's terminator with their positions among its words, in its order.

@@ -9,7 +9,7 @@ const NONE: u32 = u32::MAX;
 
 impl Module {
     /// Joins each block of a function with the only one that it branches to, where that has no other
-    /// predecessor and is named by no merge instruction. The phis of such a block have one value
+    /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing. The phis of such a block have one value
     /// each: `rename` is told of the phi and the value, and has to replace the one by the other.
     /// Returns the number of blocks that are no more. Takes time linear in the function.
     pub fn join_blocks(
@@ -30,7 +30,7 @@ impl Module {
             if into[at] != NONE || joinable[at] {
                 continue;
             }
-            while let Some(next) = self.sole_target(blocks[at], &labels)
+            while let Some(next) = self.sole_target(blocks[at], &blocks, &labels)
                 && joinable[next as usize]
             {
                 self.absorb(blocks[at], blocks[next as usize], &mut rename, erased);
@@ -47,7 +47,7 @@ impl Module {
     }
 
     /// Whether each block can become the end of another: it has one predecessor, which ends in a
-    /// branch and heads no construct, and no merge instruction names it.
+    /// branch and heads no selection, and no merge instruction names it.
     fn joinable(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<bool> {
         let mut edges = vec![0u32; blocks.len()];
         let mut joinable = vec![false; blocks.len()];
@@ -60,7 +60,7 @@ impl Module {
             }
             // Only blocks that cannot be reached stand before their only predecessor, and what they
             // define would then stand behind its uses.
-            if let Some(at) = self.sole_target(*block, labels)
+            if let Some(at) = self.sole_target(*block, blocks, labels)
                 && at as usize > own
             {
                 joinable[at as usize] = true;
@@ -78,12 +78,23 @@ impl Module {
         joinable
     }
 
-    fn sole_target(&self, block: Block, labels: &Labels) -> Option<u32> {
+    /// The block that alone follows. The header of a loop can take in one that heads nothing itself:
+    /// its merge instruction goes to the end.
+    fn sole_target(&self, block: Block, blocks: &[Block], labels: &Labels) -> Option<u32> {
         let terminator = self.terminator(block);
-        if terminator.op() != Op::Branch || self.merge(block).is_some() {
+        if terminator.op() != Op::Branch {
             return None;
         }
-        labels.position(terminator.id(0))
+        let at = labels.position(terminator.id(0))?;
+        if let Some(merge) = self.merge(block) {
+            let next = *blocks.get(at as usize)?;
+            let ends = self.terminator(next).op();
+            let plain = matches!(ends, Op::Branch | Op::BranchConditional);
+            if merge.op() != Op::LoopMerge || !plain || self.merge(next).is_some() {
+                return None;
+            }
+        }
+        Some(at)
     }
 
     fn absorb(
@@ -94,7 +105,11 @@ impl Module {
         erased: &mut Erased,
     ) {
         let branch = self.terminator(first).handle();
+        let merge = self.merge(first).map(InstRef::handle);
         self.remove(branch);
+        if let Some(merge) = merge {
+            self.remove(merge);
+        }
         let body = self.block(first).body;
         let lead = self.insts(self.block(second).lead);
         let moved: Vec<Inst> = lead.chain(self.body(second)).map(InstRef::handle).collect();
@@ -107,6 +122,10 @@ impl Module {
                 self.remove(inst);
                 self.append(body, inst);
             }
+        }
+        if let Some(merge) = merge {
+            let end = self.terminator(first).handle();
+            self.insert_before(end, merge);
         }
         let label = self.label(second);
         erased.insert(label);
