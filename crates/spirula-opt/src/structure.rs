@@ -1,8 +1,16 @@
-//! What passes ask of structured control flow.
+//! What passes ask of a module's kind and of structured control flow.
 
 use spirula_spirv::analysis::{Cfg, Dominators};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, Module};
+use spirula_spirv::grammar::enumerants::AddressingModel;
+use spirula_spirv::ir::{Func, Module, Section};
+
+/// Whether addresses are numbers, to be chosen and computed with.
+pub fn is_physical(module: &Module) -> bool {
+    let models = [AddressingModel::Physical32.0, AddressingModel::Physical64.0];
+    let mut declared = module.section(Section::MemoryModel);
+    declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.word(0)))
+}
 
 /// Whether each block is in the continue construct of a loop, by position. A loop of one block has
 /// none apart from itself.

@@ -25,12 +25,13 @@
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
 use crate::pool::Pool;
+use crate::structure;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Definitions;
-use spirula_spirv::grammar::enumerants::{AddressingModel, SelectionControl};
+use spirula_spirv::grammar::enumerants::SelectionControl;
 use spirula_spirv::grammar::{Class, Op, Version};
-use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module};
 
 /// What the instructions of both sides may cost.
 const MOST_COST: usize = 6;
@@ -45,7 +46,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         ids: cache.ids(module),
         pool: None,
         structured: module.is_structured(),
-        physical: is_physical(module),
+        physical: structure::is_physical(module),
     };
     let mut erased = Erased::new();
     for func in module.functions().to_vec() {
@@ -74,17 +75,6 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     module.sweep(&erased);
     Ok(Outcome {
         statistics: vec![("branches converted", converted)],
-    })
-}
-
-fn is_physical(module: &Module) -> bool {
-    let mut model = module.section(Section::MemoryModel);
-    model.any(|m| {
-        let model = AddressingModel(m.word(0));
-        matches!(
-            model,
-            AddressingModel::Physical32 | AddressingModel::Physical64
-        )
     })
 }
 

@@ -25,7 +25,7 @@ use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let mut facts = Facts::new(module);
-    let mut accesses = Accesses::new(module.bound());
+    let mut accesses = Accesses::new(module);
     let mut erased = Erased::new();
     let (mut split, mut widened) = (0, 0);
     for func in module.functions().to_vec() {

@@ -1,5 +1,6 @@
 //! How variables of functions are accessed.
 
+use crate::structure;
 use crate::values::Facts;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
@@ -12,6 +13,8 @@ pub struct Accesses {
     /// Position in `users` by address. Those of other functions than the one at hand mean nothing.
     slot: IdMap<Option<u32>>,
     users: Vec<Vec<Inst>>,
+    /// Whether addresses can be computed with.
+    pub physical: bool,
 }
 
 /// A variable that has parts.
@@ -26,10 +29,11 @@ pub struct Variable {
 }
 
 impl Accesses {
-    pub fn new(bound: u32) -> Self {
+    pub fn new(module: &Module) -> Self {
         Accesses {
-            slot: IdMap::new(bound, None),
+            slot: IdMap::new(module.bound(), None),
             users: Vec::new(),
+            physical: structure::is_physical(module),
         }
     }
 

@@ -35,7 +35,10 @@ pub fn of(
     match inst.op() {
         Op::AccessChain | Op::InBoundsAccessChain => {
             let index = facts.scalar(module, inst.get_id(1)?)?;
-            facts.marks(inst.result()?)?;
+            let result = inst.result()?;
+            if facts.marks(result).is_none() || !stays_within(accesses, module, result) {
+                return None;
+            }
             Some(Use::Part(u32::try_from(index.bits).ok()?))
         }
         Op::Load if is_plain(inst.operands().get(1)) => {
@@ -52,6 +55,25 @@ pub fn of(
         Op::ExtInst if facts.ids.set(inst).is_some_and(|s| s.is_debug_info()) => Some(Use::Gone),
         _ => None,
     }
+}
+
+/// Whether an address of a part is only used for what is within the part: of an element of an array
+/// others can be made that lead to its neighbours.
+fn stays_within(accesses: &Accesses, module: &Module, address: Id) -> bool {
+    let mut work = vec![address];
+    while let Some(address) = work.pop() {
+        for user in accesses.users(address) {
+            let inst = module.inst(*user);
+            match inst.op() {
+                Op::AccessChain | Op::InBoundsAccessChain => work.extend(inst.result()),
+                Op::Load | Op::LifetimeStart | Op::LifetimeStop => {}
+                Op::Store if inst.id(1) != address => {}
+                Op::FunctionCall | Op::ExtInst if !accesses.physical => {}
+                _ => return false,
+            }
+        }
+    }
+    true
 }
 
 /// Takes variables apart.
