@@ -1,0 +1,152 @@
+//! Texts against expectations, by three measures.
+
+use super::patterns::{Bound, Expectation, Kind};
+use super::runs::Form;
+use spirula_spirv::binary::Stream;
+use std::collections::HashSet;
+use std::ops::Range;
+
+/// The module has every instruction whose name an expected line has: the first that it has not.
+pub fn unnamed<'e>(all: &'e [Expectation], words: &[u32], form: Form) -> Option<&'e Expectation> {
+    let insts = Stream::new(words).flatten();
+    let names: HashSet<&str> = insts
+        .filter_map(|i| i.op.info())
+        .map(|row| row.name)
+        .collect();
+    let mut positive = all.iter().filter(|e| e.is_positive());
+    positive.find(|e| e.instructions(form).any(|name| !names.contains(name)))
+}
+
+/// Every expected line stands somewhere, whatever its ids and its place: the first that does not.
+pub fn missing<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
+    let mut kinds = Bound::new();
+    for expectation in all {
+        expectation.declare(&mut kinds);
+    }
+    let lines: Vec<&str> = text.lines().collect();
+    all.iter().filter(|e| e.is_positive()).find(|e| {
+        let wanted = match e.kind {
+            Kind::Count(count) => count,
+            _ => 1,
+        };
+        let Some(regex) = e.loose(&kinds) else {
+            return true;
+        };
+        lines
+            .iter()
+            .filter(|line| regex.is_match(line))
+            .take(wanted)
+            .count()
+            < wanted
+    })
+}
+
+/// The expectations in their order and with their names, as FileCheck demands: the first that
+/// fails.
+pub fn violated<'e>(all: &'e [Expectation], text: &str) -> Option<&'e Expectation> {
+    let mut bound = Bound::new();
+    let mut at = 0;
+    let mut begin = 0;
+    let labels = all
+        .iter()
+        .enumerate()
+        .filter(|(_, e)| e.kind == Kind::Label);
+    for (number, label) in labels {
+        let Some((start, end)) = label.find(&text[at..], &mut bound) else {
+            return Some(label);
+        };
+        let (start, end) = (at + start, at + end);
+        if let Some(fault) = section(&all[begin..number], text, at..start, &mut bound) {
+            return Some(fault);
+        }
+        (begin, at) = (number + 1, end);
+    }
+    section(&all[begin..], text, at..text.len(), &mut bound)
+}
+
+/// Checks the expectations between two labels.
+fn section<'e>(
+    all: &'e [Expectation],
+    text: &str,
+    range: Range<usize>,
+    bound: &mut Bound,
+) -> Option<&'e Expectation> {
+    let (mut at, end) = (range.start, range.end);
+    let mut nots: Vec<&Expectation> = Vec::new();
+    let mut dags: Vec<Range<usize>> = Vec::new();
+    for expectation in all.iter().filter(|e| !e.text.is_empty()) {
+        if expectation.kind == Kind::Not {
+            close(&mut dags, &mut at);
+            nots.push(expectation);
+            continue;
+        }
+        if expectation.kind == Kind::Dag {
+            let Some(place) = free(expectation, text, at..end, &dags, bound) else {
+                return Some(expectation);
+            };
+            dags.push(place);
+            continue;
+        }
+        close(&mut dags, &mut at);
+        let count = match expectation.kind {
+            Kind::Count(count) => count,
+            _ => 1,
+        };
+        for _ in 0..count {
+            let Some((start, stop)) = expectation.find(&text[at..end], bound) else {
+                return Some(expectation);
+            };
+            let between = &text[at..at + start];
+            let breaks = between.bytes().filter(|b| *b == b'\n').count();
+            let placed = match expectation.kind {
+                Kind::Next => breaks == 1,
+                Kind::Same => breaks == 0,
+                _ => true,
+            };
+            let not = nots
+                .iter()
+                .find(|n| n.find(between, &mut bound.clone()).is_some());
+            if !placed || not.is_some() {
+                return Some(not.copied().unwrap_or(expectation));
+            }
+            nots.clear();
+            at += stop;
+        }
+    }
+    close(&mut dags, &mut at);
+    let found = nots
+        .iter()
+        .find(|n| n.find(&text[at..end], &mut bound.clone()).is_some());
+    found.copied()
+}
+
+/// Ends a group of expectations in any order.
+fn close(dags: &mut Vec<Range<usize>>, at: &mut usize) {
+    *at = dags.drain(..).map(|d| d.end).fold(*at, usize::max);
+}
+
+/// The first match that none of the group has taken.
+fn free(
+    expectation: &Expectation,
+    text: &str,
+    range: Range<usize>,
+    taken: &[Range<usize>],
+    bound: &mut Bound,
+) -> Option<Range<usize>> {
+    let mut from = range.start;
+    loop {
+        let mut names = bound.clone();
+        let (start, end) = expectation.find(&text[from..range.end], &mut names)?;
+        let place = from + start..from + end;
+        match taken
+            .iter()
+            .find(|t| place.start < t.end && t.start < place.end)
+        {
+            Some(other) => from = other.end,
+            None => {
+                *bound = names;
+                return Some(place);
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Modules as the text that a test's expectations are written for.
+//!
+//! A zero may be `OpConstant` or `OpConstantNull`; Khronos' translator writes the one, LLVM's
+//! backend the other. In the text of each it is what the tests of that tool expect, whoever wrote
+//! it.
+
+use super::patterns::canonical;
+use super::runs::Form;
+use spirula_spirv::binary::{RawInst, Stream};
+use spirula_spirv::grammar::{ExtInstSet, Kind, Op, Operands, literal_string};
+use spirula_spirv::text::{PrintOptions, print};
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// The text of a module.
+pub fn listing(words: &[u32], form: Form) -> String {
+    let text = match form {
+        Form::Internal => internal(&zeros(words, form)),
+        Form::Raw => assembly(&zeros(words, form), false),
+        Form::Friendly => assembly(&zeros(words, form), true),
+    };
+    canonical(&text)
+}
+
+fn assembly(words: &[u32], friendly_names: bool) -> String {
+    let options = PrintOptions {
+        header: true,
+        indent: false,
+        friendly_names,
+    };
+    print(words, &options).unwrap_or_default()
+}
+
+/// The module with all zeros of integers written in the way that a form's tests expect.
+pub fn zeros(words: &[u32], form: Form) -> Vec<u32> {
+    let as_null = form == Form::Raw;
+    let mut out = words[..words.len().min(5)].to_vec();
+    let mut widths: HashMap<u32, usize> = HashMap::new();
+    for inst in Stream::new(words).flatten() {
+        if let (Op::TypeInt, [id, width, ..]) = (inst.op, inst.words) {
+            widths.insert(*id, *width as usize);
+        }
+        let width = inst.words.first().and_then(|ty| widths.get(ty)).copied();
+        let mut push = |op: Op, words: &[u32]| {
+            out.push(((words.len() as u32 + 1) << 16) | u32::from(op.0));
+            out.extend_from_slice(words);
+        };
+        match (inst.op, inst.words, width) {
+            (Op::Constant, [ty, id, value @ ..], Some(_))
+                if as_null && value.iter().all(|w| *w == 0) =>
+            {
+                push(Op::ConstantNull, &[*ty, *id]);
+            }
+            (Op::ConstantNull, [ty, id], Some(width)) if !as_null => {
+                let mut words = vec![*ty, *id];
+                words.resize(2 + width.div_ceil(32), 0);
+                push(Op::Constant, &words);
+            }
+            _ => push(inst.op, inst.words),
+        }
+    }
+    out
+}
+
+/// Khronos' internal form: the number of words, the name without `Op`, operands as numbers but for
+/// capabilities, decorations, extended instructions and strings.
+fn internal(words: &[u32]) -> String {
+    let mut out = String::new();
+    let Some(header) = words.get(..5) else {
+        return out;
+    };
+    for word in header {
+        _ = write!(out, "{word} ");
+    }
+    out.push('\n');
+    let mut sets = HashMap::new();
+    for inst in Stream::new(words).flatten() {
+        if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
+            sets.insert(*id, ExtInstSet::by_name(&literal_string(name)));
+        }
+        instruction(&inst, &sets, &mut out);
+        if matches!(inst.op, Op::FunctionEnd | Op::Label) {
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn instruction(
+    inst: &RawInst<'_>,
+    sets: &HashMap<u32, Option<&'static ExtInstSet>>,
+    out: &mut String,
+) {
+    let name = inst.op.info().map_or("Unknown", |row| row.name);
+    let name = name.trim_start_matches("Op");
+    _ = write!(out, "{} {name} ", inst.words.len() + 1);
+    let mut operands = Operands::new(inst.op, inst.words);
+    let set = match (inst.op, inst.words) {
+        (Op::ExtInst | Op::ExtInstWithForwardRefsKHR, [_, _, set, ..]) => {
+            sets.get(set).copied().flatten()
+        }
+        _ => None,
+    };
+    operands = operands.with_ext(set);
+    if inst.op == Op::Switch {
+        for word in inst.words {
+            _ = write!(out, "{word} ");
+        }
+        out.push('\n');
+        return;
+    }
+    for operand in operands.flatten() {
+        let word = operand.words[0];
+        let named = match operand.kind {
+            Kind::Capability | Kind::Decoration => {
+                operand.kind.info().enumerant(word).map(|row| row.name)
+            }
+            Kind::LiteralExtInstInteger => set
+                .and_then(|set| set.instruction(word))
+                .map(|row| row.name),
+            _ => None,
+        };
+        if let Some(name) = named {
+            _ = write!(out, "{name} ");
+        } else if operand.kind == Kind::LiteralString {
+            _ = write!(out, "\"{}\" ", literal_string(operand.words));
+        } else {
+            for word in operand.words {
+                _ = write!(out, "{word} ");
+            }
+        }
+    }
+    out.push('\n');
+}

@@ -1,0 +1,281 @@
+//! Expectations: the lines of a test that say what a text has to hold, as LLVM's FileCheck reads
+//! them.
+
+use super::runs::Form;
+use regex_lite::Regex;
+use spirula_spirv::grammar::Op;
+use std::collections::HashMap;
+
+/// How an expectation relates to those around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Somewhere behind the last.
+    Plain,
+    /// On the line behind the last.
+    Next,
+    /// On the line of the last.
+    Same,
+    /// In any order with its neighbours of this kind.
+    Dag,
+    /// Nowhere between its neighbours.
+    Not,
+    /// Parts the text in sections.
+    Label,
+    /// So many times.
+    Count(usize),
+}
+
+/// A piece of a pattern.
+#[derive(Clone, Debug)]
+enum Piece {
+    Literal(String),
+    Regex(String),
+    /// Binds a name to what the expression matches.
+    Define(String, String),
+    /// What a name is bound to.
+    Use(String),
+}
+
+/// One expectation.
+#[derive(Clone, Debug)]
+pub struct Expectation {
+    pub kind: Kind,
+    /// Its line in the test.
+    pub line: usize,
+    pub text: String,
+    pieces: Vec<Piece>,
+}
+
+/// What names are bound to.
+pub type Bound = HashMap<String, String>;
+
+/// The expectations of a test that begin with one of some prefixes.
+pub fn expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
+    let lines = test.lines().enumerate();
+    lines
+        .filter_map(|(number, line)| {
+            let (kind, text) = prefixes.iter().find_map(|p| directive(line, p))?;
+            let text = canonical(text.trim());
+            let pieces = pieces(&text);
+            Some(Expectation {
+                kind,
+                line: number + 1,
+                text,
+                pieces,
+            })
+        })
+        .collect()
+}
+
+/// A text whose blanks are single ones.
+pub fn canonical(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' ' | '\t' if out.ends_with(' ') => {}
+            ' ' | '\t' => out.push(' '),
+            '\r' => {}
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// What stands behind `PREFIX:` or `PREFIX-KIND:`.
+fn directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    for (at, _) in line.match_indices(prefix) {
+        if line[..at].ends_with(word) {
+            continue;
+        }
+        let rest = &line[at + prefix.len()..];
+        let Some((suffix, text)) = rest.split_once(':') else {
+            continue;
+        };
+        let kind = match suffix {
+            "" => Kind::Plain,
+            "-NEXT" => Kind::Next,
+            "-SAME" => Kind::Same,
+            "-DAG" => Kind::Dag,
+            "-NOT" => Kind::Not,
+            "-LABEL" => Kind::Label,
+            _ => match suffix.strip_prefix("-COUNT-").and_then(|n| n.parse().ok()) {
+                Some(count) => Kind::Count(count),
+                None => continue,
+            },
+        };
+        return Some((kind, text));
+    }
+    None
+}
+
+fn pieces(text: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while !rest.is_empty() {
+        if let Some(inner) = rest.strip_prefix("{{") {
+            let mut end = inner.find("}}").unwrap_or(inner.len());
+            // A brace that closes a repetition stands before those of the expression.
+            while inner[end..].starts_with("}}}") {
+                end += 1;
+            }
+            pieces.push(Piece::Regex(inner[..end].to_owned()));
+            rest = inner.get(end + 2..).unwrap_or("");
+        } else if let Some(inner) = rest.strip_prefix("[[") {
+            let end = closing(inner);
+            pieces.push(variable(&inner[..end]));
+            rest = inner.get(end + 2..).unwrap_or("");
+        } else {
+            let next = [rest.find("{{"), rest.find("[[")];
+            let end = next.into_iter().flatten().min().unwrap_or(rest.len());
+            pieces.push(Piece::Literal(rest[..end].to_owned()));
+            rest = &rest[end..];
+        }
+    }
+    pieces
+}
+
+/// Where the `]]` of a variable stands, which the brackets of its expression may come before.
+fn closing(text: &str) -> usize {
+    let mut depth = 0;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'[' => depth += 1,
+            b']' if depth == 0 && bytes.get(at + 1) == Some(&b']') => return at,
+            b']' if depth > 0 => depth -= 1,
+            _ => {}
+        }
+        at += 1;
+    }
+    text.len()
+}
+
+/// `NAME`, `NAME:expression`, `#`, `#NAME:`, `#NAME`.
+fn variable(text: &str) -> Piece {
+    const NUMBER: &str = "[0-9]+";
+    let Some(number) = text.strip_prefix('#') else {
+        return match text.split_once(':') {
+            Some((name, regex)) => Piece::Define(name.to_owned(), regex.to_owned()),
+            None => Piece::Use(text.to_owned()),
+        };
+    };
+    let number = number.rsplit(',').next().unwrap_or_default().trim();
+    match number.split_once(':') {
+        Some((name, _)) => Piece::Define(name.trim().to_owned(), NUMBER.to_owned()),
+        None if number
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !number.is_empty() =>
+        {
+            Piece::Use(number.to_owned())
+        }
+        None => Piece::Regex(NUMBER.to_owned()),
+    }
+}
+
+impl Expectation {
+    /// Whether it names an instruction, or anything else worth checking.
+    pub fn is_positive(&self) -> bool {
+        self.kind != Kind::Not && !self.text.is_empty()
+    }
+
+    /// The names of instructions in it, with `Op`.
+    pub fn instructions(&self, form: Form) -> impl Iterator<Item = &'static str> {
+        let literals = self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Literal(text) => Some(text.split('"').step_by(2)),
+            _ => None,
+        });
+        let words = literals.flatten().flat_map(|text| {
+            text.split(|c: char| !c.is_ascii_alphanumeric())
+                .filter(|w| !w.is_empty())
+        });
+        let mut rest = true;
+        words.filter_map(move |word| {
+            let op = match form {
+                Form::Internal if rest => Op::by_name(&format!("Op{word}")),
+                Form::Internal => None,
+                Form::Raw | Form::Friendly => Op::by_name(word),
+            };
+            rest &= op.is_none();
+            op.and_then(Op::info).map(|row| row.name)
+        })
+    }
+
+    /// Notes what the names that it binds may stand for.
+    pub fn declare(&self, kinds: &mut Bound) {
+        for piece in &self.pieces {
+            if let Piece::Define(name, regex) = piece {
+                kinds.insert(name.clone(), regex.clone());
+            }
+        }
+    }
+
+    /// An expression that matches whatever the names stand for.
+    pub fn loose(&self, kinds: &Bound) -> Option<Regex> {
+        let mut source = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => source += &regex_lite::escape(text),
+                Piece::Regex(regex) | Piece::Define(_, regex) => source += &format!("(?:{regex})"),
+                Piece::Use(name) => match kinds.get(name) {
+                    Some(regex) => source += &format!("(?:{regex})"),
+                    None => source += "\\S+",
+                },
+            }
+        }
+        Regex::new(&source).ok()
+    }
+
+    /// Where it matches first in a text, with the names that it binds. A name that it binds and
+    /// uses has to match the same.
+    pub fn find(&self, text: &str, bound: &mut Bound) -> Option<(usize, usize)> {
+        let mut source = String::from("(?m)");
+        let mut groups: Vec<&str> = Vec::new();
+        let mut kinds: HashMap<&str, &str> = HashMap::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Literal(text) => source += &regex_lite::escape(text),
+                Piece::Regex(regex) => source += &format!("(?:{regex})"),
+                Piece::Define(name, regex) => {
+                    source += &format!("(?P<g{}>{regex})", groups.len());
+                    groups.push(name);
+                    kinds.insert(name, regex);
+                }
+                Piece::Use(name) => match (kinds.get(name.as_str()), bound.get(name)) {
+                    (Some(regex), _) => {
+                        source += &format!("(?P<g{}>{regex})", groups.len());
+                        groups.push(name);
+                    }
+                    (None, Some(value)) => source += &regex_lite::escape(value),
+                    (None, None) => return None,
+                },
+            }
+        }
+        let regex = Regex::new(&source).ok()?;
+        let mut from = 0;
+        loop {
+            let captures = regex.captures_at(text, from)?;
+            let all = captures.get(0)?;
+            let mut new: HashMap<&str, &str> = HashMap::new();
+            let agree = groups.iter().enumerate().all(|(number, name)| {
+                let value = captures
+                    .name(&format!("g{number}"))
+                    .map_or("", |m| m.as_str());
+                *new.entry(name).or_insert(value) == value
+            });
+            if agree {
+                for (name, value) in new {
+                    bound.insert(name.to_owned(), value.to_owned());
+                }
+                return Some((all.start(), all.end()));
+            }
+            from = all.start() + 1;
+            if !text.is_char_boundary(from) {
+                return None;
+            }
+        }
+    }
+}

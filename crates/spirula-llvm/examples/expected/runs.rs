@@ -1,0 +1,186 @@
+//! What the RUN lines of a test do: which text of a translation is checked, and for what.
+
+use std::collections::HashMap;
+
+/// How the text of a module is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Numbers of words, names without `Op`, numbers for most enumerants: Khronos' translator.
+    Internal,
+    /// Assembly with numbers for ids: LLVM's backend, and the disassembler with `--raw-id`.
+    Raw,
+    /// Assembly with names for ids.
+    Friendly,
+}
+
+/// One check of a translation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The text that is checked.
+    pub form: Form,
+    /// The translator's options.
+    pub flags: Vec<String>,
+    /// Words that begin the expectations.
+    pub prefixes: Vec<String>,
+}
+
+/// What a file or a pipe holds.
+#[derive(Clone, Debug)]
+enum Held {
+    Source,
+    Binary(Vec<String>),
+    Text(Form, Vec<String>),
+    Other,
+}
+
+/// The checks of translations to SPIR-V that a test asks for, in its order.
+pub fn runs(test: &str) -> Vec<Run> {
+    let mut held: HashMap<String, Held> = HashMap::new();
+    held.insert("%s".to_owned(), Held::Source);
+    let mut found = Vec::new();
+    for line in commands(test) {
+        let mut piped = None;
+        for command in line.split('|') {
+            piped = step(command, piped, &mut held, &mut found);
+        }
+    }
+    found
+}
+
+/// The RUN lines, with lines that go on put together and conditions taken away.
+fn commands(test: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut goes_on = false;
+    for line in test.lines() {
+        let Some((_, command)) = line.split_once("RUN:") else {
+            continue;
+        };
+        let command = command.trim();
+        let (part, more) = match command.strip_suffix('\\') {
+            Some(part) => (part, true),
+            None => (command, false),
+        };
+        match lines.last_mut() {
+            Some(last) if goes_on => {
+                last.push(' ');
+                last.push_str(part);
+            }
+            _ => lines.push(part.to_owned()),
+        }
+        goes_on = more;
+    }
+    lines
+        .into_iter()
+        .filter(|line| !line.contains("%if spirv-backend") && !line.contains("%if spirv-tools"))
+        .map(|line| line.replace("%if spirv-dis %{", "").replace("%}", ""))
+        .collect()
+}
+
+/// One command: what it writes to the pipe.
+fn step(
+    command: &str,
+    piped: Option<Held>,
+    held: &mut HashMap<String, Held>,
+    found: &mut Vec<Run>,
+) -> Option<Held> {
+    let mixed = command.contains("2>");
+    let command = command
+        .replace("2>&1", "")
+        .replace('<', " < ")
+        .replace("->", "-")
+        .replace('>', " > ");
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let (&program, rest) = words.split_first()?;
+    let parsed = Words::of(rest);
+    if program == "FileCheck" {
+        let checked = match &parsed.checked {
+            Some(file) => held.get(file.as_str()).cloned(),
+            None => piped,
+        };
+        if let Some(Held::Text(form, flags)) = checked {
+            let prefixes = parsed.prefixes;
+            found.push(Run {
+                form,
+                flags,
+                prefixes,
+            });
+        }
+        return None;
+    }
+    let input = match (&parsed.input, piped) {
+        (Some(name), _) if name != "-" => held.get(name.as_str()).cloned().unwrap_or(Held::Other),
+        (_, Some(piped)) => piped,
+        _ => Held::Other,
+    };
+    let has = |names: &[&str]| {
+        rest.iter()
+            .any(|w| names.contains(&w.trim_start_matches('-')))
+    };
+    let flags = || parsed.flags.clone();
+    let result = match (program, input) {
+        ("llvm-as", Held::Source) => Held::Source,
+        ("llvm-spirv", Held::Source) if has(&["spirv-text"]) => Held::Text(Form::Internal, flags()),
+        ("llvm-spirv", Held::Source) if !has(&["r", "s"]) => Held::Binary(flags()),
+        ("llvm-spirv", Held::Binary(flags)) if has(&["to-text"]) => {
+            Held::Text(Form::Internal, flags)
+        }
+        ("spirv-dis", Held::Binary(flags)) if has(&["raw-id"]) => Held::Text(Form::Raw, flags),
+        ("spirv-dis", Held::Binary(flags)) => Held::Text(Form::Friendly, flags),
+        ("llc", Held::Source) if rest.iter().any(|w| w.contains("print-after")) => Held::Other,
+        ("llc", Held::Source) if has(&["filetype=obj"]) => Held::Binary(flags()),
+        ("llc", Held::Source) => Held::Text(Form::Raw, flags()),
+        _ => Held::Other,
+    };
+    let result = if mixed { Held::Other } else { result };
+    match parsed.output {
+        Some(name) if name != "-" => {
+            held.insert(name, result);
+            None
+        }
+        _ => Some(result),
+    }
+}
+
+/// A command's words, told apart.
+#[derive(Default)]
+struct Words {
+    input: Option<String>,
+    output: Option<String>,
+    checked: Option<String>,
+    flags: Vec<String>,
+    prefixes: Vec<String>,
+}
+
+impl Words {
+    fn of(words: &[&str]) -> Words {
+        let mut parsed = Words::default();
+        let mut words = words.iter().copied();
+        let text = |word: Option<&str>| word.map(str::to_owned);
+        while let Some(word) = words.next() {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (word, None),
+            };
+            match name.trim_start_matches('-') {
+                "o" if word.starts_with("-o") => parsed.output = text(words.next()),
+                ">" => parsed.output = text(words.next()),
+                "<" => {
+                    let file = text(words.next());
+                    parsed.checked.clone_from(&file);
+                    parsed.input = file;
+                }
+                "input-file" => parsed.checked = text(value.or_else(|| words.next())),
+                "check-prefix" | "check-prefixes" => {
+                    let names = value.or_else(|| words.next()).unwrap_or_default();
+                    parsed.prefixes.extend(names.split(',').map(str::to_owned));
+                }
+                _ if word.starts_with('-') && word != "-" => parsed.flags.push(word.to_owned()),
+                _ => parsed.input = parsed.input.or(text(Some(word))),
+            }
+        }
+        if parsed.prefixes.is_empty() {
+            parsed.prefixes.push("CHECK".to_owned());
+        }
+        parsed
+    }
+}
