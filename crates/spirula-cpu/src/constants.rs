@@ -134,7 +134,7 @@ impl Pass<'_> {
             | Op::ConstantCompositeReplicateEXT
             | Op::SpecConstantCompositeReplicateEXT => self.composite(inst, ty),
             Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(Row::None),
-            Op::Variable => self.push(&[Bits::Address {
+            Op::Variable | Op::UntypedVariableKHR => self.push(&[Bits::Address {
                 variable: id,
                 offset: 0,
             }]),
@@ -247,7 +247,11 @@ impl Pass<'_> {
             Op::AccessChain
             | Op::InBoundsAccessChain
             | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain => vec![self.address(inst, op)?],
+            | Op::InBoundsPtrAccessChain
+            | Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR => vec![self.address(inst, op)?],
             Op::Bitcast
             | Op::PtrCastToGeneric
             | Op::GenericCastToPtr
@@ -274,20 +278,36 @@ impl Pass<'_> {
     }
 
     fn address(&self, inst: InstRef<'_>, op: Op) -> Option<Bits> {
-        let base = inst.get_id(1)?;
+        let untyped = matches!(
+            op,
+            Op::UntypedAccessChainKHR
+                | Op::UntypedInBoundsAccessChainKHR
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR
+        );
+        // What an untyped pointer is taken to point to stands before it.
+        let at = if untyped { 2 } else { 1 };
+        let base = inst.get_id(at)?;
         let [Bits::Address { variable, offset }] = self.operand(base)?[..] else {
             return None;
         };
-        let Kind::Pointer {
-            pointee: Some(mut ty),
-            ..
-        } = self.types.kind(self.type_of(base)?)
-        else {
-            return None;
+        let mut ty = match self.types.kind(self.type_of(base)?) {
+            _ if untyped => inst.get_id(1)?,
+            Kind::Pointer {
+                pointee: Some(ty), ..
+            } => ty,
+            _ => return None,
         };
         let mut offset = offset;
-        let mut indexes = inst.ids(2);
-        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+        let mut indexes = inst.ids(at + 1);
+        let by_element = matches!(
+            op,
+            Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::UntypedPtrAccessChainKHR
+                | Op::UntypedInBoundsPtrAccessChainKHR
+        );
+        if by_element {
             let layout = self.types.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
             offset += self.out.u64(indexes.next()?)?.wrapping_mul(stride) as i64;

@@ -23,14 +23,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .skip(1)
     {
         let columns: Vec<&str> = line.split('\t').collect();
-        let [file, expected, _, triple, ..] = columns[..] else {
+        let [file, expected, flags, triple, ..] = columns[..] else {
             return Err(format!("the line {line} has too few columns").into());
         };
         let to = output.join(file.replace('/', "__")).with_extension("spv");
         if to.exists() {
             fs::remove_file(&to)?;
         }
-        let said = match translated(&fs::read(folder.join(file))?, triple) {
+        let said = match translated(&fs::read(folder.join(file))?, triple, flags) {
             Ok(module) => {
                 fs::write(to, module)?;
                 "translated\t".to_owned()
@@ -45,11 +45,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn translated(bytes: &[u8], triple: &str) -> Result<Vec<u8>, Vec<Diagnostic>> {
+fn translated(bytes: &[u8], triple: &str, flags: &str) -> Result<Vec<u8>, Vec<Diagnostic>> {
     let module = read(bytes).map_err(|fault| vec![fault])?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
+    // The tests of both tools allow functions that are not known by an option.
+    let imported = flags
+        .split(' ')
+        .filter(|flag| flag.contains("allow-unknown-intrinsics"));
+    let imported = imported.map(|flag| flag.split_once('=').map_or("llvm.", |(_, names)| names));
     let options = Options {
         triple,
+        imported: imported.map(str::to_owned).collect(),
         ..Options::default()
     };
     Ok(translate(&module, &options)?.to_bytes())

@@ -2,6 +2,8 @@
 
 use spirula_llvm::{Extensions, Options, read, translate};
 use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Kind;
+use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::text::{PrintOptions, print};
 use spirula_testing::{Expected, Validator, corpus, files};
 use std::path::{Path, PathBuf};
@@ -14,9 +16,43 @@ fn folder() -> PathBuf {
 
 /// What becomes of an input: a module's bytes, or what was refused.
 fn translated(bytes: &[u8]) -> Result<Vec<u8>, Vec<Diagnostic>> {
+    translated_with(bytes, &Options::default())
+}
+
+fn translated_with(bytes: &[u8], options: &Options) -> Result<Vec<u8>, Vec<Diagnostic>> {
     let module = read(bytes).map_err(|fault| vec![fault])?;
-    let module = translate(&module, &Options::default())?;
+    let module = translate(&module, options)?;
     Ok(module.to_bytes())
+}
+
+/// The options that a file's first line asks for: `; options: NAME=VALUE ...`.
+fn options_of(bytes: &[u8]) -> Options {
+    let first = bytes.split(|b| *b == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let mut options = Options::default();
+    let Some(line) = first.strip_prefix("; options: ") else {
+        return options;
+    };
+    for option in line.split_whitespace() {
+        let (name, value) = option.split_once('=').expect("an option has a value");
+        match name {
+            "debug" => options.debug = value.parse().expect("the debug information is known"),
+            "extensions" => options.extensions = value.parse().expect("extensions are listed"),
+            "target" => options.target = Some(value.parse().expect("the target is known")),
+            "capabilities" => {
+                let row = |name| Kind::Capability.info().by_name(name);
+                let known = value
+                    .split(',')
+                    .map(|name| row(name).expect("the capability is known"));
+                options.capabilities = Some(known.map(|row| Capability(row.value)).collect());
+            }
+            "pointers" => options.pointers = value.parse().expect("the pointers are known"),
+            "kernels" => options.kernels.extend(value.split(',').map(str::to_owned)),
+            "import" => options.imported.push(value.to_owned()),
+            _ => panic!("{name} is no option"),
+        }
+    }
+    options
 }
 
 fn words(bytes: &[u8]) -> Vec<u32> {
@@ -37,7 +73,7 @@ fn files_give_what_stands_beside_them() {
     let mut expected = Expected::new();
     for path in files(&folder(), ".ll") {
         let bytes = std::fs::read(&path).expect("the file can be read");
-        let text = match translated(&bytes) {
+        let text = match translated_with(&bytes, &options_of(&bytes)) {
             Ok(module) => {
                 let checked = validator.as_ref().map(|v| v.check(&module, ENVIRONMENT));
                 if let Some(Err(fault)) = checked {
@@ -166,6 +202,26 @@ fn extensions_can_be_forbidden() {
         refused.contains("SPV_INTEL_variable_length_array"),
         "{refused}"
     );
+}
+
+/// The library has no state of its own: many threads translate at once, and all get the same.
+#[test]
+fn threads_translate_at_once() {
+    let inputs: Vec<Vec<u8>> = files(&folder(), ".ll")
+        .iter()
+        .map(|path| std::fs::read(path).expect("the file can be read"))
+        .collect();
+    let all = || -> Vec<Option<Vec<u8>>> {
+        let each = |bytes: &Vec<u8>| translated_with(bytes, &options_of(bytes)).ok();
+        inputs.iter().map(each).collect()
+    };
+    let expected = all();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..16).map(|_| scope.spawn(all)).collect();
+        for thread in threads {
+            assert!(thread.join().expect("no thread panics") == expected);
+        }
+    });
 }
 
 #[test]

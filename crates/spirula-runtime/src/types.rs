@@ -119,6 +119,7 @@ impl<'a> TypeNames<'a> {
             }
             Op::TypeStruct => "{...}".to_owned(),
             Op::TypePointer => "pointer".to_owned(),
+            Op::TypeUntypedPointerKHR => "anything".to_owned(),
             op => op.to_string(),
         }
     }

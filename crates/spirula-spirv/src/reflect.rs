@@ -58,7 +58,7 @@ pub enum ParamKind {
     Buffer {
         /// `CrossWorkgroup` or `UniformConstant`.
         class: StorageClass,
-        /// Type pointed to, as the module sees it.
+        /// Type pointed to, as the module sees it; of an untyped pointer its own type.
         pointee: Id,
     },
     /// A pointer to workgroup memory whose size the launch says.
@@ -298,6 +298,12 @@ impl<'a> Reflector<'a> {
                     _ => ParamKind::Buffer { class, pointee },
                 }
             }
+            // What it points to is anything; the pointer's own type stands for it.
+            Op::TypeUntypedPointerKHR => match StorageClass(inst.word(0)) {
+                StorageClass::Workgroup => ParamKind::Workgroup { pointee: ty },
+                StorageClass::Function => ParamKind::Opaque { ty },
+                class => ParamKind::Buffer { class, pointee: ty },
+            },
             Op::TypeBool
             | Op::TypeInt
             | Op::TypeFloat

@@ -17,8 +17,8 @@ use std::fmt;
 pub struct CompileOptions {
     /// What the output is for; by default what suits the input.
     pub target: Option<Target>,
-    /// Target triple for LLVM IR, instead of its own.
-    pub triple: Option<String>,
+    /// How LLVM IR is translated; its target is the one above.
+    pub llvm: spirula_llvm::Options,
     /// The function of a StableHLO module that becomes the entry point; by default `main`.
     pub function: Option<String>,
     /// Shapes of the first arguments of that function, which settle dimensions that the module
@@ -265,8 +265,7 @@ impl Input {
             Input::Llvm(_, module) => {
                 let translation = spirula_llvm::Options {
                     target: options.target,
-                    triple: options.triple.clone(),
-                    ..spirula_llvm::Options::default()
+                    ..options.llvm.clone()
                 };
                 let module = spirula_llvm::translate(&module, &translation);
                 Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)

@@ -91,7 +91,7 @@ impl Globals {
         }
         // Initialisers may have addresses of variables that come later.
         for (id, inst) in data {
-            let (Some(Global::Data { address }), Some(init)) = (globals.get(id), inst.get_id(1))
+            let (Some(Global::Data { address }), Some(init)) = (globals.get(id), initialiser(inst))
             else {
                 continue;
             };
@@ -202,6 +202,14 @@ impl Globals {
             Some(_) => Global::Bindings { index },
             None => Global::Binding { index },
         }
+    }
+}
+
+/// What a variable contains at first.
+pub(super) fn initialiser(inst: InstRef<'_>) -> Option<Id> {
+    match inst.op() {
+        Op::UntypedVariableKHR => inst.get_id(2),
+        _ => inst.get_id(1),
     }
 }
 

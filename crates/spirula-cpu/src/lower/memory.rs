@@ -1,5 +1,6 @@
 //! Loads, stores and copies.
 
+use super::globals::initialiser;
 use super::scope::{Held, Lower, Symbol, clif_type, plain};
 use super::values::Pointer;
 use super::{Done, Values};
@@ -19,11 +20,7 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
     let Some(ty) = variable_type(lower, inst, id) else {
         return lower.unsupported("a variable of this type");
     };
-    let initialiser = if inst.op() == Op::Variable {
-        inst.get_id(1)
-    } else {
-        inst.get_id(2)
-    };
+    let initialiser = initialiser(inst);
     if lower.program.functions.is_promoted(id) {
         let first = match lower.held(id) {
             Held::Symbol(Symbol::Promoted { first }) => first,

@@ -23,7 +23,7 @@ use patterns::{Expectation, expectations};
 use peers::{Peer, Peers};
 use runs::Run;
 use spirula_llvm::{Options, read, translate};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
@@ -31,11 +31,22 @@ use std::path::Path;
 /// The tools that are compared.
 const TOOLS: [&str; 3] = ["spirula", "llvm-spirv", "llc"];
 
+/// Whether a test holds by each measure: named, found, exact.
+type Measured = [bool; 3];
+
 /// How many tests of a folder hold, by tool and measure.
 #[derive(Clone, Copy, Debug, Default)]
 struct Figures {
     tests: usize,
     hold: [[usize; 3]; 3],
+}
+
+/// A test with what its RUN lines ask for.
+struct Test<'a> {
+    path: &'a Path,
+    text: &'a str,
+    triple: &'a str,
+    checks: Vec<(Run, Vec<Expectation>)>,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -61,78 +72,25 @@ fn main() -> Result<(), Box<dyn Error>> {
             continue;
         }
         let path = folder.join(file);
-        let test = fs::read_to_string(&path)?;
-        let runs = runs::runs(&test);
-        let checks: Vec<(Run, Vec<Expectation>)> = runs
-            .into_iter()
-            .map(|run| {
-                let all = expectations(&test, &run.prefixes);
-                (run, all)
-            })
-            .filter(|(_, all)| all.iter().any(Expectation::is_positive))
-            .collect();
-        if checks.is_empty() {
+        let text = fs::read_to_string(&path)?;
+        let test = Test {
+            path: &path,
+            text: &text,
+            triple,
+            checks: checks(&text),
+        };
+        if test.checks.is_empty() {
             continue;
         }
-        let ours = translated(test.as_bytes(), triple);
-        let mut hold = [[false; 3]; 3];
-        let mut said = [const { String::new() }; 3];
-        let mut texts = HashMap::new();
-        for (run, all) in &checks {
-            for tool in 0..TOOLS.len() {
-                let module = match (tool, &peers) {
-                    (0, _) => ours.clone(),
-                    (1, Some(peers)) => peers.run(Peer::Translator, &path, triple, &run.flags),
-                    (2, Some(peers)) => peers.run(Peer::Backend, &path, triple, &run.flags),
-                    _ => continue,
-                };
-                let measured = match module {
-                    Ok(words) => {
-                        let key = (tool, run.form, words.clone());
-                        let text = texts
-                            .entry(key)
-                            .or_insert_with(|| listing::listing(&words, run.form));
-                        let unnamed = checker::unnamed(all, &listing::zeros(&words, run.form), run.form);
-                        let missing = checker::missing(all, text);
-                        let violated = checker::violated(all, text);
-                        if said[tool].is_empty()
-                            && let Some(e) = unnamed.or(missing).or(violated)
-                        {
-                            let word = match (unnamed, missing) {
-                                (Some(_), _) => "unnamed",
-                                (None, Some(_)) => "missing",
-                                _ => "order",
-                            };
-                            said[tool] = format!("{word}\t{}: {}", e.line, e.text);
-                        }
-                        [unnamed.is_none(), missing.is_none(), violated.is_none()]
-                    }
-                    Err(why) => {
-                        said[tool] = format!("refused\t{why}");
-                        [false; 3]
-                    }
-                };
-                for (held, now) in hold[tool].iter_mut().zip(measured) {
-                    *held |= now;
-                }
-            }
-        }
-        let peer = match (hold[1][1], hold[2][1]) {
-            _ if peers.is_none() => "",
-            (true, _) | (_, true) => "a peer holds",
-            _ => "no peer holds",
-        };
-        if hold[0].contains(&false) {
-            println!("{file}\t{peer}\t{}", said[0].replace('\n', " "));
-        }
+        let hold = compare(file, &test, peers.as_ref());
         let parts: Vec<&str> = file.split('/').collect();
         let name = parts[..parts.len().min(3) - 1].join("/");
         for name in [name, parts[0].to_owned()] {
             let sum = figures.entry(name).or_default();
             sum.tests += 1;
-            for tool in 0..TOOLS.len() {
-                for measure in 0..3 {
-                    sum.hold[tool][measure] += usize::from(hold[tool][measure]);
+            for (sum, hold) in sum.hold.iter_mut().zip(hold) {
+                for (sum, hold) in sum.iter_mut().zip(hold) {
+                    *sum += usize::from(hold);
                 }
             }
         }
@@ -152,6 +110,71 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
+}
+
+/// The checks of a test that expect something.
+fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
+    let runs = runs::runs(text).into_iter();
+    let checks = runs.map(|run| {
+        let all = expectations(text, &run.prefixes);
+        (run, all)
+    });
+    let expects = |all: &[Expectation]| all.iter().any(Expectation::is_positive);
+    checks.filter(|(_, all)| expects(all)).collect()
+}
+
+/// Whether a test holds, by tool; says what does not hold of Spirula's translation.
+fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
+    let ours = translated(test.text.as_bytes(), test.triple);
+    let mut hold = [[false; 3]; 3];
+    let mut said = String::new();
+    for (run, all) in &test.checks {
+        let peer = |peer| peers.map(|peers| peers.run(peer, test.path, test.triple, &run.flags));
+        let modules = [
+            Some(ours.clone()),
+            peer(Peer::Translator),
+            peer(Peer::Backend),
+        ];
+        for (module, hold) in modules.into_iter().zip(&mut hold) {
+            let (measured, why) = match module {
+                Some(Ok(words)) => measure(&words, run, all),
+                Some(Err(why)) => ([false; 3], format!("refused\t{why}")),
+                None => continue,
+            };
+            if said.is_empty() {
+                said = if why.is_empty() { "-".to_owned() } else { why };
+            }
+            for (held, now) in hold.iter_mut().zip(measured) {
+                *held |= now;
+            }
+        }
+    }
+    let peer = match peers {
+        None => "",
+        Some(_) if hold[1][1] || hold[2][1] => "a peer holds",
+        Some(_) => "no peer holds",
+    };
+    if hold[0].contains(&false) {
+        println!("{file}\t{peer}\t{}", said.replace('\n', " "));
+    }
+    hold
+}
+
+/// By which measures a module holds, and the first expectation that does not.
+fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (Measured, String) {
+    let text = listing::listing(words, run.form);
+    let unnamed = checker::unnamed(all, &listing::zeros(words, run.form), run.form);
+    let missing = checker::missing(all, &text);
+    let violated = checker::violated(all, &text);
+    let measured = [unnamed, missing, violated].map(|e| e.is_none());
+    let faults = [
+        ("unnamed", unnamed),
+        ("missing", missing),
+        ("order", violated),
+    ];
+    let fault = faults.iter().find_map(|(word, e)| Some((word, (*e)?)));
+    let why = fault.map(|(word, e)| format!("{word}\t{}: {}", e.line, e.text));
+    (measured, why.unwrap_or_default())
 }
 
 /// Spirula's translation with the options that it has by default.

@@ -121,6 +121,9 @@ const WELL_KNOWN: [TypeKind; 20] = [
     },
 ];
 
+/// The generic address space of OpenCL.
+const GENERIC: u32 = 4;
+
 impl Type {
     /// `void`
     pub const VOID: Type = Type::new(0);
@@ -246,6 +249,20 @@ impl Types {
             .iter()
             .enumerate()
             .map(|(index, kind)| (Type::new(index), kind))
+    }
+
+    /// Makes every `ptr` one to the generic address space of OpenCL; what `ptr` is from then on.
+    pub(crate) fn make_generic(&mut self) -> Type {
+        let kind = |space| TypeKind::Pointer {
+            space,
+            pointee: None,
+        };
+        let hash = FxBuildHasher.hash_one(kind(0));
+        if let Ok(entry) = self.index.find_entry(hash, |ty| *ty == Type::PTR) {
+            entry.remove();
+        }
+        self.kinds[Type::PTR.index()] = kind(GENERIC);
+        self.pointer(0)
     }
 
     /// `iN`

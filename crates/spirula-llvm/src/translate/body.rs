@@ -3,6 +3,7 @@
 use super::constants::space_cast;
 use super::debug::Located;
 use super::functions::Signature;
+use super::loops::{LoopHints, loop_hints};
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use super::types::Shape;
@@ -38,6 +39,8 @@ pub(super) struct Body<'t, 'm> {
     round: u32,
     /// Label of the block being written.
     current: Id,
+    /// Loops with hints.
+    pub(super) loops: Vec<LoopHints>,
     /// Casts made in the block being written: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
     /// Whether debug information is kept.
@@ -72,6 +75,7 @@ impl<'t, 'm> Body<'t, 'm> {
             phis: Vec::new(),
             rounds: vec![0; function.blocks.len()],
             round: 0,
+            loops: Vec::new(),
             casts: Vec::new(),
             debugs: t.has_debug(),
             located: Located::default(),
@@ -83,6 +87,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Translates all blocks that can be reached.
     pub(super) fn translate(mut self) {
         let order = self.function.reverse_post_order();
+        self.loops = loop_hints(self.t.module, self.function, &order);
         for (index, &block) in order.iter().enumerate() {
             let label = self.label(block);
             self.begin(label);
@@ -90,6 +95,8 @@ impl<'t, 'm> Body<'t, 'm> {
             self.t.name(label, self.t.module.str(name));
             if index == 0 {
                 self.allocations(&order);
+                self.generic_parameters();
+                self.debug_definition();
             }
             for inst in self.function.block_insts(block) {
                 self.instruction(block, inst);
@@ -97,6 +104,17 @@ impl<'t, 'm> Body<'t, 'm> {
             self.exits[block.index()] = Some(self.current);
         }
         self.finish_phis();
+    }
+
+    /// Makes pointers of those parameters generic that are joined with others.
+    fn generic_parameters(&mut self) {
+        let (all, here) = (self.t.generic, self.func);
+        for &(_, param) in all.iter().filter(|(func, _)| *func == here) {
+            let cast = self.values[param].map(|id| self.cast_space(id, StorageClass::Generic));
+            if let Some(Ok(id)) = cast {
+                self.values[param] = Some(id);
+            }
+        }
     }
 
     fn instruction(&mut self, block: Block, inst: Inst) {
@@ -288,9 +306,17 @@ impl<'t, 'm> Body<'t, 'm> {
         if !self.is_pointer(value) {
             return self.value(value);
         }
+        match value.as_const().map(|c| self.t.module.consts.kind(c)) {
+            Some(ConstKind::Null) => return Ok(self.t.b.constant_null(ty)),
+            Some(ConstKind::Undef | ConstKind::Poison) => return Ok(self.t.b.undef(ty)),
+            _ => {}
+        }
         let id = self.pointer(value, pointee)?;
         let known = self.t.b.type_of(id).and_then(|ty| self.t.pointee_of(ty));
         match known {
+            Some((have, _)) if have != class && class == StorageClass::Generic => {
+                self.cast_space(id, class)
+            }
             Some((have, _)) if have != class => Err(refuse(format!(
                 "a pointer to {have} is passed on as one to {class}"
             ))),

@@ -4,7 +4,7 @@ use super::extensions::Extensions;
 use super::translator::Translator;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
-use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::grammar::enumerants::{AccessQualifier, Capability};
 use spirula_spirv::grammar::{Category, Kind, Op, Version};
 use spirula_spirv::ir::{InstRef, Module};
 use spirula_spirv::{Id, IdMap};
@@ -17,6 +17,7 @@ const PREFERRED: &[Capability] = &[
     Capability::SubgroupDispatch,
     Capability::Linkage,
     Capability::BitInstructions,
+    Capability::GroupNonUniformBallot,
 ];
 
 /// What a module needs.
@@ -27,6 +28,10 @@ struct Needs<'m> {
     /// Whether the version may rise.
     rises: bool,
     allowed: &'m Extensions,
+    /// The capabilities that may be declared; any where there is none.
+    ceiling: Option<&'m [Capability]>,
+    /// What is being looked at.
+    what: &'static str,
     /// What is needed and cannot be had.
     missing: Vec<String>,
     /// In the order in which they were needed; none twice.
@@ -50,6 +55,8 @@ impl Translator<'_> {
             version: self.version,
             rises: self.options.target.is_none(),
             allowed: &self.options.extensions,
+            ceiling: self.options.capabilities.as_deref(),
+            what: "the module",
             missing: Vec::new(),
             capabilities: match self.is_shader() {
                 true => vec![Capability::Shader],
@@ -96,7 +103,22 @@ impl Needs<'_> {
         let Some(row) = Kind::Capability.info().enumerant(capability.0) else {
             return;
         };
+        if !self.may_declare(capability) {
+            let message = format!(
+                "{} needs the capability {}, which is not allowed",
+                self.what, row.name
+            );
+            self.missing.push(message);
+        }
         self.since(row.name, row.version, row.extensions);
+    }
+
+    fn may_declare(&self, capability: Capability) -> bool {
+        let always = matches!(capability, Capability::Addresses | Capability::Kernel);
+        always
+            || self
+                .ceiling
+                .is_none_or(|ceiling| ceiling.contains(&capability))
     }
 
     /// Sees to it that something of a version or extension may be used.
@@ -145,8 +167,13 @@ impl Needs<'_> {
         if capabilities.is_empty() || capabilities.iter().any(|c| self.has(*c)) {
             return;
         }
-        let preferred = PREFERRED.iter().find(|c| capabilities.contains(c));
-        self.capability(*preferred.unwrap_or(&capabilities[0]));
+        let preferred = PREFERRED.iter().filter(|c| capabilities.contains(c));
+        let all = preferred.chain(capabilities);
+        let chosen = all
+            .clone()
+            .find(|c| self.may_declare(**c))
+            .or(all.into_iter().next());
+        self.capability(*chosen.unwrap_or(&capabilities[0]));
     }
 
     /// Widths and lengths of types, which the grammar's rows do not tell apart.
@@ -155,6 +182,7 @@ impl Needs<'_> {
         let section = module.section(spirula_spirv::ir::Section::Globals);
         let mut halves = IdMap::new(0, false);
         for inst in section {
+            self.what = inst.op().info().map_or("a type", |row| row.name);
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
                 self.widths.set(id, inst.word(0));
             }
@@ -186,6 +214,7 @@ impl Needs<'_> {
                 },
                 Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
                 Op::TypeCooperativeMatrixKHR => self.matrix(inst.id(0)),
+                Op::TypeImage | Op::TypeSampler => self.image(inst),
                 _ => {}
             }
             // A pointer to a half needs no arithmetic on halves, anything else does.
@@ -226,6 +255,19 @@ impl Needs<'_> {
         }
     }
 
+    /// Images need a capability, those that are read and written one more.
+    fn image(&mut self, inst: InstRef<'_>) {
+        if !self.has(Capability::Kernel) {
+            return;
+        }
+        self.capability(Capability::ImageBasic);
+        if inst.op() == Op::TypeImage
+            && inst.operands().get(7) == Some(&AccessQualifier::ReadWrite.0)
+        {
+            self.capability(Capability::ImageReadWrite);
+        }
+    }
+
     /// Cooperative matrices of some components need a capability more.
     fn matrix(&mut self, component: Id) {
         for inst in self.module.section(spirula_spirv::ir::Section::Globals) {
@@ -254,6 +296,7 @@ impl Needs<'_> {
             return;
         }
         let Some(row) = op.info() else { return };
+        self.what = row.name;
         self.any(row.capabilities);
         self.since(row.name, row.version, row.extensions);
         self.by_type(inst);
@@ -318,6 +361,7 @@ impl Needs<'_> {
         let Some(row) = kind.info().enumerant(value) else {
             return;
         };
+        self.what = row.name;
         self.any(row.capabilities);
         self.since(row.name, row.version, row.extensions);
     }

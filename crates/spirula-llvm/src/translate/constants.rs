@@ -149,7 +149,8 @@ impl Translator<'_> {
             ConstKind::Global(global) => match module.global(*global).kind {
                 GlobalKind::Variable(_) => {
                     let id = self.global_variable(*global)?;
-                    self.as_generic(id, module.global(*global).space)
+                    let space = module.types.address_space(data.ty);
+                    self.as_generic(id, space.unwrap_or(module.global(*global).space))
                 }
                 GlobalKind::Alias(target) => match target.0 {
                     Some(target) => self.constant(target),
@@ -429,8 +430,27 @@ impl Translator<'_> {
                 let operand = self.constant(first)?;
                 Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
             }
+            Opcode::ExtractElement => self.extracted_lane(ty, expr),
             _ => self.arithmetic_expression(ty, expr),
         }
+    }
+
+    /// One component of a constant vector.
+    fn extracted_lane(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let lane = expr
+            .operands
+            .get(1)
+            .and_then(|c| self.module.consts.as_u64(*c));
+        let vector = self.need_shape(self.module.consts.ty(expr.operands[0]))?;
+        let lane = lane.filter(|lane| *lane < u64::from(vector.lanes) && vector.lanes > 1);
+        let (Some(lane), true) = (lane, vector.is_exact()) else {
+            return Err(refuse(
+                "the constant expression extractelement of this vector",
+            ));
+        };
+        let operand = self.constant(expr.operands[0])?;
+        let result = self.register_type(ty)?;
+        Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
     }
 
     fn arithmetic_expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
@@ -510,10 +530,8 @@ impl Translator<'_> {
         let Some((class, _)) = class else {
             return Err(refuse("an address computation from what is no pointer"));
         };
-        let skip =
-            usize::from(expr.operands.len() > 2 && self.module.consts.is_zero(expr.operands[1]));
         let mut words = vec![base.word()];
-        for &index in &expr.operands[1 + skip..] {
+        for &index in &expr.operands[1..] {
             let id = match self.index_constant(index) {
                 Some(id) => id,
                 None => self.constant(index)?,
@@ -522,11 +540,9 @@ impl Translator<'_> {
         }
         let end = self.memory_type(end)?;
         let result = self.pointer_type(class, end);
-        let op = match (expr.flags.has(Flags::INBOUNDS), skip == 1) {
-            (true, true) => Op::InBoundsAccessChain,
-            (false, true) => Op::AccessChain,
-            (true, false) => Op::InBoundsPtrAccessChain,
-            (false, false) => Op::PtrAccessChain,
+        let op = match expr.flags.has(Flags::INBOUNDS) {
+            true => Op::InBoundsPtrAccessChain,
+            false => Op::PtrAccessChain,
         };
         Ok(self.spec_op(op, result, &words))
     }

@@ -31,18 +31,34 @@ impl Extensions {
 impl FromStr for Extensions {
     type Err = Infallible;
 
-    /// `all`, `none`, names separated by commas, or such names each with a minus for all others.
+    /// Names separated by commas, each with a plus or nothing where it may be used, with a minus
+    /// where it may not, and `all` and `none`: `+A,+B` are these alone, `-A` all but this one, as
+    /// is `all,-A`.
     fn from_str(text: &str) -> Result<Self, Infallible> {
-        let names = |text: &str| {
-            let names = text.split(',').map(|n| n.trim_start_matches(['+', '-']));
-            names.filter(|n| !n.is_empty()).map(str::to_owned).collect()
+        let parts = || {
+            text.split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
         };
-        Ok(match text {
-            "all" => Extensions::All,
-            "none" => Extensions::Only(Vec::new()),
-            _ if text.starts_with('-') => Extensions::Except(names(text)),
-            _ => Extensions::Only(names(text)),
-        })
+        let forbidden: Vec<String> = parts()
+            .filter_map(|part| part.strip_prefix('-'))
+            .map(str::to_owned)
+            .collect();
+        let mut allowed: Vec<&str> = parts()
+            .filter(|part| !part.starts_with('-'))
+            .map(|part| part.trim_start_matches('+'))
+            .collect();
+        let all = allowed.contains(&"all") || (allowed.is_empty() && !forbidden.is_empty());
+        if all {
+            return Ok(match forbidden.is_empty() {
+                true => Extensions::All,
+                false => Extensions::Except(forbidden),
+            });
+        }
+        allowed.retain(|name| *name != "none" && !forbidden.iter().any(|f| f == name));
+        Ok(Extensions::Only(
+            allowed.into_iter().map(str::to_owned).collect(),
+        ))
     }
 }
 
@@ -59,5 +75,9 @@ mod tests {
         assert!(!parse("SPV_A,SPV_B").allows("SPV_C"));
         assert!(!parse("-SPV_A,-SPV_B").allows("SPV_B"));
         assert!(parse("-SPV_A,-SPV_B").allows("SPV_C"));
+        assert!(parse("+SPV_A,-SPV_B").allows("SPV_A"));
+        assert!(!parse("+SPV_A,-SPV_B").allows("SPV_C"));
+        assert!(!parse("+all,-SPV_B").allows("SPV_B"));
+        assert!(parse("+all,-SPV_B").allows("SPV_C"));
     }
 }

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::builtins::Callee;
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Type};
+use crate::ir::{AttrKind, CallingConvention, Func, GlobalKind, Linkage, Type};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -17,6 +17,17 @@ use std::rc::Rc;
 const MAX_PARAMETERS: usize = 255;
 /// Variables that an entry point can list.
 const MAX_INTERFACE: usize = 40_000;
+
+/// Bit of an access that reads.
+const READS: u64 = 1;
+
+/// What a `memory` attribute says of all memory together: its accesses are pairs of bits, one for
+/// each kind of memory.
+fn combined(effects: u64) -> u64 {
+    (0..32)
+        .step_by(2)
+        .fold(0, |all, at| all | (effects >> at) & 3)
+}
 
 /// The types of a function.
 #[derive(Debug)]
@@ -103,6 +114,11 @@ impl<'m> Translator<'m> {
             if !function.is_declaration() || !matches!(*self.callee(func), Callee::Function) {
                 continue;
             }
+            // Those of any number of arguments are refused where they are called.
+            let signature = self.module.types.signature(function.ty);
+            if signature.is_some_and(|(_, _, variadic)| variadic) {
+                continue;
+            }
             match self.signature(func) {
                 Ok(signature) => {
                     self.begin_function(func, &signature);
@@ -126,11 +142,22 @@ impl<'m> Translator<'m> {
         let linkage = self.module.global(function.global).linkage;
         if !linkage.is_local() && !self.is_kernel(func) && !self.is_shader() {
             let name = self.module.function_name(func);
-            self.b.linkage(signature.id, name, LinkageType::Export);
+            let linkage = self.exported(linkage);
+            self.b.linkage(signature.id, name, linkage);
         }
         self.debug_function(func);
         Body::new(self, func, signature, &params).translate();
         self.b.end_function();
+    }
+
+    /// The linkage of what is defined here and seen by other modules.
+    pub(super) fn exported(&self, linkage: Linkage) -> LinkageType {
+        match linkage {
+            Linkage::LinkOnceOdr if self.may_use("SPV_KHR_linkonce_odr") => {
+                LinkageType::LinkOnceODR
+            }
+            _ => LinkageType::Export,
+        }
     }
 
     /// Whether a function is an entry point.
@@ -163,6 +190,13 @@ impl<'m> Translator<'m> {
             control |= FunctionControl::Inline;
         } else if attributes.has(set, AttrKind::NoInline) {
             control |= FunctionControl::DontInline;
+        }
+        if !attributes.has(set, AttrKind::Convergent) {
+            control |= match attributes.number(set, AttrKind::Memory).map(combined) {
+                Some(0) => FunctionControl::Const,
+                Some(READS) => FunctionControl::Pure,
+                _ => FunctionControl::default(),
+            };
         }
         self.b
             .begin_function(signature.id, signature.result, control, signature.ty);

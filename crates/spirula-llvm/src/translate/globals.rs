@@ -101,7 +101,7 @@ impl Translator<'_> {
         }
         if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
             let linkage = match variable.initializer {
-                Some(_) => LinkageType::Export,
+                Some(_) => self.exported(data.linkage),
                 None => LinkageType::Import,
             };
             self.b.linkage(id, name, linkage);

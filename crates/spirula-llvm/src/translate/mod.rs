@@ -11,14 +11,17 @@
 //! | `debug` | debug information |
 //! | `assembly` | inline assembly |
 //! | `handles` | opaque types of OpenCL as today's IR has them |
+//! | `hosted` | modules for a host: kernels by name, address spaces |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
+//! | `loops` | hints for loops |
 //! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
 //! | `shader` | compute shaders |
 //! | `reference` | the page of what is translated |
+//! | `untyped` | pointers without pointee types |
 //! | `capabilities`, `extensions` | what the finished module has to declare, and may |
 //!
 //! Invariants: every local is translated before its uses, as blocks are taken in reverse
@@ -39,9 +42,11 @@ mod extensions;
 mod functions;
 mod globals;
 mod handles;
+mod hosted;
 mod instructions;
 mod intrinsics;
 mod legalise;
+mod loops;
 mod metadata;
 mod opaque;
 mod reference;
@@ -49,8 +54,11 @@ mod refusal;
 mod shader;
 mod translator;
 mod types;
+mod untyped;
 
 pub(crate) use builtins::CALLABLE;
+pub use debug::DebugInfo;
 pub use extensions::Extensions;
 pub use reference::reference;
 pub use translator::{Options, translate};
+pub use untyped::Pointers;

@@ -3,20 +3,22 @@
 use super::assembly::Assembly;
 use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
-use super::debug::Debug;
+use super::debug::{Debug, DebugInfo};
 use super::extensions::Extensions;
 use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
+use super::hosted::hosted;
 use super::shader::Shader;
 use super::types::TypeTable;
+use super::untyped::{self, Pointers, untyped};
 use crate::infer::Pointees;
 use crate::ir::{Func, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Version;
-use spirula_spirv::grammar::enumerants::{AddressingModel, MemoryModel};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, MemoryModel};
 use spirula_spirv::ir as spirv;
 use spirula_spirv::target::Target;
 use spirula_spirv::{Id, IdMap};
@@ -32,8 +34,19 @@ pub struct Options {
     pub triple: Option<String>,
     /// The extensions that the module may use.
     pub extensions: Extensions,
-    /// Whether debug information is kept.
-    pub debug: bool,
+    /// As what debug information is kept.
+    pub debug: DebugInfo,
+    /// Beginnings of names of intrinsics and functions of SPIR-V that, where they are not known,
+    /// are declared for others to define instead of being refused.
+    pub imported: Vec<String>,
+    /// Functions that are kernels in a module that was compiled for a host; `all` stands for those
+    /// that give nothing and are seen from outside by names that are not mangled. Where there are
+    /// any, the module's pointers get address spaces by what they lead to.
+    pub kernels: Vec<String>,
+    /// Whether pointers have types.
+    pub pointers: Pointers,
+    /// The capabilities that the module may declare; any where there is none.
+    pub capabilities: Option<Vec<Capability>>,
 }
 
 impl Default for Options {
@@ -42,7 +55,11 @@ impl Default for Options {
             target: None,
             triple: None,
             extensions: Extensions::All,
-            debug: true,
+            debug: DebugInfo::default(),
+            imported: Vec::new(),
+            kernels: Vec::new(),
+            pointers: Pointers::default(),
+            capabilities: None,
         }
     }
 }
@@ -52,6 +69,9 @@ impl Default for Options {
 /// # Errors
 /// All places that have no counterpart in SPIR-V, or none that is known here.
 pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Vec<Diagnostic>> {
+    let hosted = hosted(module, &options.kernels)?;
+    let generic = hosted.as_ref().map_or(&[][..], |hosted| &hosted.generic);
+    let module = hosted.as_ref().map_or(module, |hosted| &hosted.module);
     let upgraded = upgraded(module);
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
@@ -81,6 +101,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         assemblies: vec![None; module.inline_asm.len()],
         assembly_target: None,
         debug: Debug::new(module),
+        generic,
         texts: FxHashMap::default(),
         diagnostics: Vec::new(),
     };
@@ -91,7 +112,10 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
     if translator.diagnostics.is_empty() {
         let mut module = translator.b.finish();
         module.version = translator.version;
-        Ok(module)
+        match options.pointers {
+            Pointers::Typed => Ok(module),
+            Pointers::Untyped => untyped(&module).map_err(|fault| vec![fault]),
+        }
     } else {
         Err(translator.diagnostics)
     }
@@ -141,6 +165,8 @@ pub(super) struct Translator<'m> {
     pub(super) assemblies: Vec<Option<Assembly>>,
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: Debug,
+    /// Parameters of kernels that are made generic.
+    pub(super) generic: &'m [(Func, usize)],
     /// Strings of debug information made so far.
     pub(super) texts: FxHashMap<String, Id>,
     /// Decorations that the module stated so far: id, decoration.
@@ -154,6 +180,9 @@ impl Translator<'_> {
             32 => AddressingModel::Physical32,
             _ => AddressingModel::Physical64,
         };
+        if self.options.pointers == Pointers::Untyped {
+            self.untyped_allowed();
+        }
         match self.is_shader() {
             true => self
                 .b
@@ -172,6 +201,26 @@ impl Translator<'_> {
         self.global_annotations();
         self.entry_points();
         self.declare_capabilities();
+    }
+
+    /// Refuses pointers without types where they cannot be had.
+    fn untyped_allowed(&mut self) {
+        let least = Version::new(1, 4);
+        let message = if !self.may_use(untyped::EXTENSION) {
+            format!(
+                "untyped pointers need the extension {}, which is not allowed",
+                untyped::EXTENSION
+            )
+        } else if self.version < least {
+            format!(
+                "untyped pointers need SPIR-V {least}, and the target has {}",
+                self.version
+            )
+        } else {
+            return;
+        };
+        self.diagnostics
+            .push(Diagnostic::error(Place::Unknown, message));
     }
 
     /// Refuses names of globals that are too long to be written, as they cannot be cut.
@@ -259,8 +308,9 @@ fn pointer_bits(module: &Module, options: &Options) -> Result<u32, Diagnostic> {
         }),
         _ => {
             let message = format!("the module is for {arch}, which is no target of SPIR-V");
-            Err(Diagnostic::error(Place::Unknown, message)
-                .with_hint("compile for spir64-unknown-unknown, or give that as the triple"))
+            Err(Diagnostic::error(Place::Unknown, message).with_hint(
+                "compile for spir64-unknown-unknown, or name its functions that are kernels",
+            ))
         }
     }
 }

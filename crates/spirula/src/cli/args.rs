@@ -1,6 +1,7 @@
 //! The command line.
 
 use super::allow::{self, Allowed};
+use super::llvm::Llvm;
 use super::passes::PrintAfter;
 use super::schedule::Schedule;
 use super::sizes::Sizes;
@@ -70,13 +71,12 @@ pub struct How {
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
-    /// Target triple for LLVM IR instead of its own, such as spir64-unknown-unknown
-    #[arg(long)]
-    pub triple: Option<String>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device they run
     /// on, or else a processor
     #[arg(long, value_name = "KIND")]
     pub schedule: Option<Schedule>,
+    #[command(flatten)]
+    pub llvm: Llvm,
 }
 
 /// Arguments of `compile`.

@@ -4,6 +4,7 @@ pub mod allow;
 pub mod args;
 pub mod failure;
 pub mod files;
+pub mod llvm;
 pub mod passes;
 pub mod progress;
 pub mod schedule;

@@ -108,7 +108,7 @@ pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -
 pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
     CompileOptions {
         target: how.target_env,
-        triple: how.triple.clone(),
+        llvm: how.llvm.options(),
         function: entry.map(str::to_owned),
         shapes: Vec::new(),
         profile: how.schedule.map(Schedule::profile).unwrap_or_default(),

@@ -12,5 +12,6 @@ mod link;
 mod optimise;
 mod programs;
 mod run;
+mod rust;
 mod stablehlo;
 mod val;

@@ -31,6 +31,7 @@ use mangle::Demangled;
 pub(super) use mangle::{Base, Param, demangle};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
+use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::grammar::Op;
 pub(crate) use spirv::CALLABLE;
 use std::rc::Rc;
@@ -81,6 +82,9 @@ impl Call<'_> {
     }
 }
 
+/// The module of Rust's `core` whose functions panic, in mangled names.
+const PANICKING: &str = "4core9panicking";
+
 /// A function without parameters in its name.
 fn plain(name: &str) -> Demangled<'_> {
     Demangled {
@@ -95,9 +99,27 @@ impl<'m> Translator<'m> {
         if let Some(callee) = &self.callees[func.index()] {
             return callee.clone();
         }
-        let callee = Rc::new(classify(self.module, func));
+        let callee = match classify(self.module, func) {
+            Callee::Intrinsic(None, name) if self.imports(name) => Callee::Function,
+            Callee::Spirv(demangled) if self.imports(demangled.name) => Callee::Function,
+            callee => callee,
+        };
+        let callee = Rc::new(callee);
         self.callees[func.index()] = Some(callee.clone());
         callee
+    }
+}
+
+impl Translator<'_> {
+    /// Whether a function that is not known is left to whoever links the module.
+    fn imports(&self, name: &str) -> bool {
+        let vectors = name.starts_with("llvm.genx.") && self.may_use("SPV_INTEL_vector_compute");
+        vectors
+            || self
+                .options
+                .imported
+                .iter()
+                .any(|prefix| name.starts_with(prefix.as_str()))
     }
 }
 
@@ -109,16 +131,40 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
     if !module.function(func).is_declaration() {
         return Callee::Function;
     }
+    // A kernel cannot panic: where Rust would, anything may happen.
+    if name.contains(PANICKING) {
+        return Callee::Intrinsic(Some(Intrinsic::Ignored), name);
+    }
     let demangled = demangle(name).unwrap_or_else(|| plain(name));
     if spirv::is_friendly(demangled.name) {
         return Callee::Spirv(demangled);
     }
     match table::lookup(demangled.name) {
-        // C functions of these names, which are not mangled, are somebody else's.
+        // C functions of these names, which are not mangled, are somebody else's; so are those
+        // that take less than what is computed here is computed of.
         Some(lower) if name.starts_with("_Z") || table::is_unmangled(name) => {
-            Callee::Builtin(lower, demangled)
+            let taken = demangled
+                .params
+                .len()
+                .max(module.function(func).params.len());
+            match lower.operands() {
+                Some(operands) if taken < operands => Callee::Function,
+                _ => Callee::Builtin(lower, demangled),
+            }
         }
         _ => Callee::Function,
+    }
+}
+
+impl Lower {
+    /// The operands of what is one instruction of OpenCL's extended set.
+    fn operands(&self) -> Option<usize> {
+        let number = match *self {
+            Lower::Ext(number) | Lower::Signed(number, _) | Lower::Kinds([number, ..]) => number,
+            _ => return None,
+        };
+        let row = ExtInstSet::by_name("OpenCL.std")?.instruction(number)?;
+        Some(row.operands.len())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Debug information as OpenCL.DebugInfo.100 has it (Khronos, "OpenCL Extended Debug Information",
-//! revision 2): sources, types, functions, blocks and variables at module level, then scopes,
+//! revision 2) or NonSemantic.Shader.DebugInfo.100 (revision 6), which follows it: sources, types, functions, blocks and variables at module level, then scopes,
 //! lines and places of variables within functions.
 //!
 //! Each node of metadata becomes one instruction at its first use. A composite stands before its
-//! members, which it names ahead; everything else stands behind what it names. What SPIR-V has
+//! members, which it names ahead, in the one set, behind them in the other; everything else stands behind what it names. What SPIR-V has
 //! nothing for becomes `DebugInfoNone`.
 
 mod names;
@@ -18,9 +18,46 @@ use crate::ir::{Field, Func, Metadata, Module};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Category, ExtInstSet, Op};
 use spirula_spirv::ir::Section;
+use std::str::FromStr;
 
-/// The extended instruction set.
-const SET: &str = "OpenCL.DebugInfo.100";
+/// As what debug information is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DebugInfo {
+    /// Not at all.
+    None,
+    /// As OpenCL.DebugInfo.100, with `OpLine`.
+    #[default]
+    OpenCl,
+    /// As NonSemantic.Shader.DebugInfo.100.
+    NonSemantic,
+}
+
+impl DebugInfo {
+    /// The extended instruction set.
+    fn set(self) -> &'static str {
+        match self {
+            DebugInfo::NonSemantic => "NonSemantic.Shader.DebugInfo.100",
+            _ => "OpenCL.DebugInfo.100",
+        }
+    }
+}
+
+impl FromStr for DebugInfo {
+    type Err = String;
+
+    /// `none`, `opencl` or `nonsemantic`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "none" => Ok(DebugInfo::None),
+            "opencl" => Ok(DebugInfo::OpenCl),
+            "nonsemantic" => Ok(DebugInfo::NonSemantic),
+            _ => Err(format!("{text} is none of none, opencl, nonsemantic")),
+        }
+    }
+}
+
+/// The extension that the sets without meaning need before SPIR-V 1.6.
+const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
 
 /// Bytes of a string beyond which it is cut.
 const MAX_TEXT: usize = 4096;
@@ -68,7 +105,14 @@ enum Arg {
 impl Translator<'_> {
     /// Whether debug information is to be kept.
     pub(super) fn has_debug(&self) -> bool {
-        self.options.debug && !self.module.named("llvm.dbg.cu").is_empty()
+        let allowed = !self.is_non_semantic() || self.may_use(NON_SEMANTIC);
+        let kept = self.options.debug != DebugInfo::None && allowed;
+        kept && !self.module.named("llvm.dbg.cu").is_empty()
+    }
+
+    /// Whether debug information is that without meaning.
+    pub(super) fn is_non_semantic(&self) -> bool {
+        self.options.debug == DebugInfo::NonSemantic
     }
 
     /// Makes the compilation units and global variables.
@@ -86,7 +130,10 @@ impl Translator<'_> {
         match self.debug.set {
             Some(id) => id,
             None => {
-                let id = self.b.import(SET);
+                let id = self.b.import(self.options.debug.set());
+                if self.is_non_semantic() {
+                    self.b.extension(NON_SEMANTIC);
+                }
                 self.debug.set = Some(id);
                 id
             }
@@ -95,7 +142,7 @@ impl Translator<'_> {
 
     /// The number of an instruction and its operands as words.
     fn debug_words(&mut self, name: &str, arguments: &[Arg]) -> Vec<u32> {
-        let set = ExtInstSet::by_name(SET);
+        let set = ExtInstSet::by_name(self.options.debug.set());
         let row = set.and_then(|set| set.instruction_by_name(name));
         let Some(row) = row else { return Vec::new() };
         let mut words = vec![self.debug_set().word(), row.number];

@@ -54,7 +54,10 @@ impl Translator<'_> {
                 let name = self.debug_name(node, "name");
                 let size = self.number_field(node, "size");
                 let encoding = self.row_field(node, "encoding", ENCODINGS).unwrap_or(0);
-                let arguments = [I(name), N(size), N(encoding)];
+                let mut arguments = vec![I(name), N(size), N(encoding)];
+                if self.is_non_semantic() {
+                    arguments.push(N(self.debug_flags(node)));
+                }
                 Some(self.debug_global("DebugTypeBasic", &arguments))
             }
             "DIDerivedType" => self.debug_derived(node),
@@ -134,7 +137,7 @@ impl Translator<'_> {
     }
 
     /// The source of a node: its file, or that of the scope around it, or of the first unit.
-    fn debug_file(&mut self, node: Metadata) -> Id {
+    pub(super) fn debug_file(&mut self, node: Metadata) -> Id {
         let mut at = Some(node);
         for _ in 0..MAX_DEPTH {
             let Some(node) = at else { break };
@@ -264,28 +267,55 @@ impl Translator<'_> {
             .take(MAX_MEMBERS)
             .collect();
         let id = self.b.fresh_id();
-        self.debug.nodes[node.index()] = Some(id);
         let mut arguments = vec![I(name), N(tag), source, line, column, I(parent), I(linkage)];
         arguments.extend([N(size), N(flags)]);
+        if self.is_non_semantic() {
+            self.debug_behind_members(node, id, arguments, &members);
+            return Some(id);
+        }
+        self.debug.nodes[node.index()] = Some(id);
         let ids: Vec<Id> = members.iter().map(|_| self.b.fresh_id()).collect();
         arguments.extend(ids.iter().map(|id| I(*id)));
         self.debug_define(id, "DebugTypeComposite", &arguments);
         for (&member, &own) in members.iter().zip(&ids) {
             self.debug.nodes[member.index()] = Some(own);
-            self.debug_member(member, own, id);
+            self.debug_member(member, own, Some(id));
         }
         self.debug_bases(node, id);
         Some(id)
     }
 
-    fn debug_member(&mut self, node: Metadata, id: Id, parent: Id) {
+    /// A composite behind its members. What they tell of it themselves is nothing, as no
+    /// instruction of a set without meaning may refer to what comes later.
+    fn debug_behind_members(
+        &mut self,
+        node: Metadata,
+        id: Id,
+        mut arguments: Vec<Arg>,
+        members: &[Metadata],
+    ) {
+        let none = self.debug_none();
+        self.debug.nodes[node.index()] = Some(none);
+        for &member in members {
+            let own = self.b.fresh_id();
+            self.debug_member(member, own, None);
+            self.debug.nodes[member.index()] = Some(own);
+            arguments.push(I(own));
+        }
+        // Bases are left out: the Khronos validator takes tags of composites for literals there.
+        self.debug_define(id, "DebugTypeComposite", &arguments);
+        self.debug.nodes[node.index()] = Some(id);
+    }
+
+    fn debug_member(&mut self, node: Metadata, id: Id, parent: Option<Id>) {
         let name = self.debug_name(node, "name");
         let ty = self.debug_type_field(node, "baseType");
         let [source, line, column] = self.debug_place(node);
         let offset = self.number_field(node, "offset");
         let size = self.number_field(node, "size");
         let flags = self.debug_flags(node);
-        let mut arguments = vec![I(name), I(ty), source, line, column, I(parent)];
+        let mut arguments = vec![I(name), I(ty), source, line, column];
+        arguments.extend(parent.map(I));
         arguments.extend([N(offset), N(size), N(flags)]);
         self.debug_define(id, "DebugTypeMember", &arguments);
     }
@@ -410,13 +440,15 @@ impl Translator<'_> {
         if !defined && self.number_field(node, "isDefinition") == 0 {
             return self.debug_global("DebugFunctionDeclaration", &arguments);
         }
-        let body = func.and_then(|func| self.signature(func).ok());
-        let body = match body {
-            Some(signature) => signature.id,
-            None => self.debug_none(),
-        };
         let line = self.number_field(node, "scopeLine");
-        arguments.extend([N(line), I(body)]);
+        arguments.push(N(line));
+        if !self.is_non_semantic() {
+            let body = func.and_then(|func| self.signature(func).ok());
+            arguments.push(I(match body {
+                Some(signature) => signature.id,
+                None => self.debug_none(),
+            }));
+        }
         let declaration = self.node_field(node, "declaration");
         let declaration = declaration.map(|node| self.debug_node(Some(node)));
         arguments.extend(declaration.map(I));

@@ -26,15 +26,25 @@ impl Body<'_, '_> {
         self.locate_at(node);
     }
 
+    /// Says which function's body begins here.
+    pub(in crate::translate) fn debug_definition(&mut self) {
+        if !self.debugs || !self.t.is_non_semantic() {
+            return;
+        }
+        if let Some(node) = self.t.module.function_metadata(self.func, "dbg") {
+            let function = self.t.debug_node(Some(node));
+            let arguments = [function, self.signature.id].map(super::Arg::Id);
+            self.debug_effect("DebugFunctionDefinition", &arguments);
+        }
+    }
+
     fn opcode(&self, inst: Inst) -> Opcode {
         self.function.inst(inst).opcode
     }
 
     fn locate_at(&mut self, node: Option<Metadata>) {
         let Some(node) = node else {
-            if self.located.line.take().is_some() {
-                self.t.b.effect(Op::NoLine, &[]);
-            }
+            self.no_line();
             if self.located.scope.take().is_some() {
                 self.debug_effect("DebugNoScope", &[]);
             }
@@ -51,13 +61,40 @@ impl Body<'_, '_> {
             arguments.extend(inlined.map(super::Arg::Id));
             self.debug_effect("DebugScope", &arguments);
         }
-        let path = self.source_path(scope);
-        let path = self.t.debug_text(&path);
+        let source = match (scope, self.t.is_non_semantic()) {
+            (Some(scope), true) => self.t.debug_file(scope),
+            _ => {
+                let path = self.source_path(scope);
+                self.t.debug_text(&path)
+            }
+        };
         let line = self.t.number_field(node, "line");
         let column = self.t.number_field(node, "column");
-        if self.located.line != Some((path, line, column)) {
-            self.located.line = Some((path, line, column));
-            self.t.b.effect(Op::Line, &[path.word(), line, column]);
+        if self.located.line == Some((source, line, column)) {
+            return;
+        }
+        if line == 0 && self.t.is_non_semantic() {
+            // Lines are counted from 1 there.
+            return self.no_line();
+        }
+        self.located.line = Some((source, line, column));
+        if self.t.is_non_semantic() {
+            let [line, column] = [line, column].map(super::Arg::Number);
+            let arguments = [super::Arg::Id(source), line, line, column, column];
+            self.debug_effect("DebugLine", &arguments);
+        } else {
+            self.t.b.effect(Op::Line, &[source.word(), line, column]);
+        }
+    }
+
+    /// Says that nothing is known of where the next instructions come from.
+    fn no_line(&mut self) {
+        if self.located.line.take().is_none() {
+            return;
+        }
+        match self.t.is_non_semantic() {
+            true => self.debug_effect("DebugNoLine", &[]),
+            false => self.t.b.effect(Op::NoLine, &[]),
         }
     }
 

@@ -150,8 +150,9 @@ impl Body<'_, '_> {
                 mode |= *bit;
             }
         }
+        // It has all others in it.
         if flags.has(Flags::FAST) {
-            mode |= FPFastMathMode::Fast;
+            mode = FPFastMathMode::Fast;
         }
         if mode != FPFastMathMode::default() {
             self.decorate(id, Decoration::FPFastMathMode, &[mode.0]);

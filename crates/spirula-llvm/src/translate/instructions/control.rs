@@ -31,6 +31,7 @@ impl Body<'_, '_> {
         match (self.function.operands(inst), targets) {
             (_, [target]) => {
                 let label = self.label(*target);
+                self.merge_loop(inst);
                 self.t.b.effect(Op::Branch, &[label.word()]);
             }
             ([_], [yes, no]) if yes == no => {
@@ -40,6 +41,7 @@ impl Body<'_, '_> {
             ([condition], [yes, no]) => {
                 let condition = self.value(*condition)?;
                 let words = [condition, self.label(*yes), self.label(*no)].map(|id| id.word());
+                self.merge_loop(inst);
                 self.t.b.effect(Op::BranchConditional, &words);
             }
             _ => return Err(refuse("a branch without targets")),

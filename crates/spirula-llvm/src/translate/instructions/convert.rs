@@ -55,8 +55,16 @@ impl Body<'_, '_> {
         let ty = self.t.shape_type(to);
         Ok(match (opcode, from.elem) {
             (Opcode::BitCast, _) => return self.bitcast(from, to, id),
-            (Opcode::ZExt | Opcode::UiToFp, Elem::Bool) => self.truth_as(id, to, false),
-            (Opcode::SExt | Opcode::SiToFp, Elem::Bool) => self.truth_as(id, to, true),
+            (Opcode::ZExt, Elem::Bool) => self.truth_as(id, to, false),
+            (Opcode::SExt, Elem::Bool) => self.truth_as(id, to, true),
+            (Opcode::UiToFp, Elem::Bool) => {
+                let id = self.truth_as(id, Shape::int(32, from.lanes), false);
+                self.op(Op::ConvertUToF, ty, [id])
+            }
+            (Opcode::SiToFp, Elem::Bool) => {
+                let id = self.truth_as(id, Shape::int(32, from.lanes), true);
+                self.op(Op::ConvertSToF, ty, [id])
+            }
             (Opcode::ZExt, _) => self.resized(from, to, id, false),
             (Opcode::SExt, _) => {
                 let extended = self.sign_extended(from, id);

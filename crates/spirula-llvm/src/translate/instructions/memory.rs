@@ -224,7 +224,7 @@ impl Body<'_, '_> {
         let [value, pointer] = self.function.operands(inst) else {
             return Err(refuse("a store without two operands"));
         };
-        let ty = self.type_of(*value);
+        let ty = self.stored_type(*value);
         let (access, ordering, scope) = self.access(inst)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_store(*value, *pointer, ordering, scope);
@@ -257,9 +257,20 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The type of a value in memory: a pointer of a module for a host has no space of its own
+    /// there.
+    fn stored_type(&self, value: Value) -> Type {
+        let ty = self.type_of(value);
+        let hosted = !self.t.options.kernels.is_empty();
+        match self.t.module.types.address_space(ty) {
+            Some(_) if hosted => Type::PTR,
+            _ => ty,
+        }
+    }
+
     /// A value in memory form.
     pub(in crate::translate) fn in_memory(&mut self, value: Value) -> Lowered<Id> {
-        let ty = self.type_of(value);
+        let ty = self.stored_type(value);
         let memory = self.t.memory_type(ty)?;
         if self.t.is_shader() {
             return self.value(value);
@@ -410,17 +421,14 @@ impl Body<'_, '_> {
         if whole && steps.len() == 1 {
             return Ok(base);
         }
-        let skip = usize::from(whole);
         let mut words = vec![base.word()];
-        for &index in &steps[skip..] {
+        for &index in &steps {
             words.push(self.index(index)?.word());
         }
         let ty = self.t.pointer_type(class, end);
-        let op = match (data.flags.has(Flags::INBOUNDS), whole) {
-            (true, true) => Op::InBoundsAccessChain,
-            (false, true) => Op::AccessChain,
-            (true, false) => Op::InBoundsPtrAccessChain,
-            (false, false) => Op::PtrAccessChain,
+        let op = match data.flags.has(Flags::INBOUNDS) {
+            true => Op::InBoundsPtrAccessChain,
+            false => Op::PtrAccessChain,
         };
         Ok(self.t.b.value(op, ty, &words))
     }

@@ -1,0 +1,232 @@
+//! Hints for loops: `!llvm.loop` of a branch back becomes `OpLoopMerge` in the loop's header.
+//!
+//! Kernels need no structured control flow, so that only loops with hints get one, and only where
+//! a block behind the loop is known. Cost: linear in the blocks of the loops with hints, nothing
+//! where there are none.
+
+use super::body::Body;
+use crate::ir::{Block, Function, Inst, Metadata, Module, Opcode};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::LoopControl;
+
+/// What a loop's header says about it.
+#[derive(Clone, Debug)]
+pub(super) struct LoopHints {
+    header: Block,
+    /// The block behind the loop.
+    merge: Block,
+    /// The first block that leads back.
+    latch: Block,
+    /// The mask and its operands.
+    control: Vec<u32>,
+}
+
+/// What a hint's operand becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    /// The hint has none, and the control neither.
+    Nothing,
+    /// A number.
+    Number,
+    /// The number given here.
+    Always(u32),
+}
+
+/// Names of hints behind `llvm.loop.`, in the order of the bits that they become.
+const HINTS: &[(&str, LoopControl, Operand)] = &[
+    ("unroll.enable", LoopControl::Unroll, Operand::Nothing),
+    ("unroll.full", LoopControl::Unroll, Operand::Nothing),
+    ("unroll.disable", LoopControl::DontUnroll, Operand::Nothing),
+    (
+        "ivdep.enable",
+        LoopControl::DependencyInfinite,
+        Operand::Nothing,
+    ),
+    (
+        "ivdep.safelen",
+        LoopControl::DependencyLength,
+        Operand::Number,
+    ),
+    ("unroll.count", LoopControl::PartialCount, Operand::Number),
+    ("unroll.full", LoopControl::PartialCount, Operand::Always(1)),
+    (
+        "ii.count",
+        LoopControl::InitiationIntervalINTEL,
+        Operand::Number,
+    ),
+    (
+        "max_concurrency.count",
+        LoopControl::MaxConcurrencyINTEL,
+        Operand::Number,
+    ),
+    (
+        "intel.pipelining.enable",
+        LoopControl::PipelineEnableINTEL,
+        Operand::Number,
+    ),
+    (
+        "coalesce.enable",
+        LoopControl::LoopCoalesceINTEL,
+        Operand::Always(0),
+    ),
+    (
+        "coalesce.count",
+        LoopControl::LoopCoalesceINTEL,
+        Operand::Number,
+    ),
+    (
+        "max_interleaving.count",
+        LoopControl::MaxInterleavingINTEL,
+        Operand::Number,
+    ),
+    (
+        "intel.speculated.iterations.count",
+        LoopControl::SpeculatedIterationsINTEL,
+        Operand::Number,
+    ),
+    (
+        "fusion.disable",
+        LoopControl::NoFusionINTEL,
+        Operand::Nothing,
+    ),
+];
+
+/// The loops of a function that have hints and a block behind them.
+pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) -> Vec<LoopHints> {
+    let mut found: Vec<LoopHints> = Vec::new();
+    let Some(kind) = module.strings.find("llvm.loop") else {
+        return found;
+    };
+    if function.attachments.is_empty() {
+        return found;
+    }
+    let mut position = vec![usize::MAX; function.blocks.len()];
+    for (at, block) in order.iter().enumerate() {
+        position[block.index()] = at;
+    }
+    let mut before: Option<Vec<Vec<Block>>> = None;
+    for &latch in order {
+        let Some(node) = function.attachment(function.terminator(latch), kind) else {
+            continue;
+        };
+        let back = |b: &&Block| position[b.index()] <= position[latch.index()];
+        let Some(&header) = function.successors(latch).iter().find(back) else {
+            continue;
+        };
+        let control = control(module, node);
+        if control.is_empty() || found.iter().any(|hints| hints.header == header) {
+            continue;
+        }
+        let before = before.get_or_insert_with(|| predecessors(function, order));
+        if let Some(merge) = behind(function, order, before, header, latch) {
+            found.push(LoopHints {
+                header,
+                merge,
+                latch,
+                control,
+            });
+        }
+    }
+    found
+}
+
+/// By block: the blocks that lead to it.
+fn predecessors(function: &Function, order: &[Block]) -> Vec<Vec<Block>> {
+    let mut before = vec![Vec::new(); function.blocks.len()];
+    for &block in order {
+        for next in function.successors(block) {
+            before[next.index()].push(block);
+        }
+    }
+    before
+}
+
+/// The block behind a loop: where the latch or the header leaves it, else the first exit.
+fn behind(
+    function: &Function,
+    order: &[Block],
+    before: &[Vec<Block>],
+    header: Block,
+    latch: Block,
+) -> Option<Block> {
+    let mut inside = vec![false; function.blocks.len()];
+    inside[header.index()] = true;
+    let mut pending = vec![latch];
+    while let Some(block) = pending.pop() {
+        if !std::mem::replace(&mut inside[block.index()], true) {
+            pending.extend_from_slice(&before[block.index()]);
+        }
+    }
+    let exit = |block: Block| {
+        let next = function.successors(block).iter();
+        next.copied().find(|b| !inside[b.index()])
+    };
+    let all = order.iter().copied().filter(|b| inside[b.index()]);
+    exit(latch)
+        .or_else(|| exit(header))
+        .or_else(|| all.into_iter().find_map(exit))
+}
+
+/// The loop control that a node asks for: its mask, then the operands; empty where it asks for
+/// nothing that SPIR-V knows.
+fn control(module: &Module, node: Metadata) -> Vec<u32> {
+    let metadata = &module.metadata;
+    let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
+    for hint in metadata.operands(node).iter().flatten() {
+        let mut operands = metadata.operands(*hint).iter().flatten();
+        let name = operands.next().and_then(|name| metadata.as_string(*name));
+        let number = operands
+            .next()
+            .and_then(|number| metadata.as_constant(*number));
+        let number = number.and_then(|number| module.consts.as_u64(number));
+        if let Some(name) = name.and_then(|name| module.str(name).strip_prefix("llvm.loop.")) {
+            hints.push((name, number.map(|n| n as u32)));
+        }
+    }
+    let mut mask = LoopControl::default();
+    let mut words = vec![0];
+    for (name, bit, operand) in HINTS {
+        let Some((_, number)) = hints.iter().find(|hint| hint.0 == *name) else {
+            continue;
+        };
+        if mask.0 & bit.0 != 0 {
+            continue;
+        }
+        match (operand, number) {
+            (Operand::Nothing, _) => {}
+            (Operand::Number, Some(number)) => words.push(*number),
+            (Operand::Number, None) => continue,
+            (Operand::Always(number), _) => words.push(*number),
+        }
+        mask |= *bit;
+    }
+    words[0] = mask.0;
+    match mask == LoopControl::default() {
+        true => Vec::new(),
+        false => words,
+    }
+}
+
+impl Body<'_, '_> {
+    /// Writes what is known of the loop whose header an instruction ends; it is about to be
+    /// written as a branch.
+    pub(super) fn merge_loop(&mut self, inst: Inst) {
+        if self.loops.is_empty() || self.function.inst(inst).opcode != Opcode::Br {
+            return;
+        }
+        let here = self.current_label();
+        let ends = |hints: &&LoopHints| self.function.terminator(hints.header) == inst;
+        let Some(hints) = self.loops.iter().find(ends).cloned() else {
+            return;
+        };
+        if self.label(hints.header) != here {
+            return;
+        }
+        let mut words = vec![
+            self.label(hints.merge).word(),
+            self.label(hints.latch).word(),
+        ];
+        words.extend(hints.control);
+        self.t.b.effect(Op::LoopMerge, &words);
+    }
+}

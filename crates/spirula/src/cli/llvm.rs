@@ -1,0 +1,67 @@
+//! Options of the translation of LLVM IR.
+
+use clap::Args;
+use spirula_llvm::{DebugInfo, Extensions, Options, Pointers};
+use spirula_spirv::grammar::Kind;
+use spirula_spirv::grammar::enumerants::Capability;
+
+/// Heading of the options in the help.
+const HEADING: &str = "LLVM IR";
+
+/// How LLVM IR is translated.
+#[derive(Args)]
+pub struct Llvm {
+    /// Target triple instead of the module's own, such as spir64-unknown-unknown
+    #[arg(help_heading = HEADING, long)]
+    pub triple: Option<String>,
+    /// Extensions that the module may use: `all`, `none`, `+NAME,...` for these alone, `-NAME,...`
+    /// for all others
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "all",
+        allow_hyphen_values = true
+    )]
+    pub spirv_ext: Extensions,
+    /// Capabilities that the module may declare, separated by commas; by default all
+    #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = capability)]
+    pub capabilities: Option<Vec<Capability>>,
+    /// Debug information: `opencl` (OpenCL.DebugInfo.100), `nonsemantic`
+    /// (NonSemantic.Shader.DebugInfo.100) or `none`
+    #[arg(help_heading = HEADING, long, value_name = "FORM", default_value = "opencl")]
+    pub debug_info: DebugInfo,
+    /// Pointers: `typed`, or `untyped` by SPV_KHR_untyped_pointers
+    #[arg(help_heading = HEADING, long, value_name = "FORM", default_value = "typed")]
+    pub pointers: Pointers,
+    /// Functions that are kernels in a module for a host, such as one of rustc; `all`: those that
+    /// give nothing and have names that are not mangled
+    #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',')]
+    pub kernels: Vec<String>,
+    /// Declare intrinsics and functions of SPIR-V that are not known, whose names begin so, instead
+    /// of refusing them
+    #[arg(help_heading = HEADING, long, value_name = "PREFIX", value_delimiter = ',')]
+    pub allow_unknown: Vec<String>,
+}
+
+impl Llvm {
+    /// The options of the library.
+    pub fn options(&self) -> Options {
+        Options {
+            target: None,
+            triple: self.triple.clone(),
+            extensions: self.spirv_ext.clone(),
+            debug: self.debug_info,
+            imported: self.allow_unknown.clone(),
+            kernels: self.kernels.clone(),
+            pointers: self.pointers,
+            capabilities: self.capabilities.clone(),
+        }
+    }
+}
+
+fn capability(name: &str) -> Result<Capability, String> {
+    match Kind::Capability.info().by_name(name) {
+        Some(row) => Ok(Capability(row.value)),
+        None => Err(format!("SPIR-V has no capability {name}")),
+    }
+}
