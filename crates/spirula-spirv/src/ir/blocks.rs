@@ -202,6 +202,19 @@ impl Module {
         block
     }
 
+    /// Puts a function's blocks in an order, the entry block first. Blocks that are left out are no
+    /// longer part of it.
+    ///
+    /// # Panics
+    /// When one of them is of another function.
+    pub fn set_block_order(&mut self, func: Func, order: Vec<Block>) {
+        assert!(
+            order.iter().all(|b| self.block(*b).func == func),
+            "a block of another function"
+        );
+        self.functions[func.index()].blocks = order;
+    }
+
     /// The block of a function with a label.
     pub fn find_block(&self, func: Func, label: Id) -> Option<Block> {
         let blocks = &self.function(func).blocks;
