@@ -1,7 +1,14 @@
 //! Kernel modules to Vulkan modules: OpenCL kernels in SPIR-V as compute shaders.
 //!
+//! - [`compile`]: a kernel module, from any producer, to a module for Vulkan.
 //! - [`structurise`]: structured control flow for any graph.
 
+mod classes;
+mod compile;
+mod facts;
+mod lower;
+mod prepare;
 mod structurise;
 
+pub use compile::{Options, compile, has_kernels};
 pub use structurise::{DEEPEST, structurise};

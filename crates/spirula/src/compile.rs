@@ -5,7 +5,7 @@ use spirula_kernel::ir;
 use spirula_program::Program;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
-use spirula_spirv::target::Target;
+use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::text;
 use spirula_stablehlo::mlir;
 use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate_for};
@@ -257,18 +257,27 @@ impl Input {
         let mut tensors = None;
         let output = match self {
             Input::Spirv(_, module) => {
-                if let Some(target) = options.target {
-                    check_version(&module, target)?;
+                match for_vulkan(&module, options.target) {
+                    Some(vulkan) => Output::Module(vulkan?),
+                    None => {
+                        if let Some(target) = options.target {
+                            check_version(&module, target)?;
+                        }
+                        Output::Module(module)
+                    }
                 }
-                Output::Module(module)
             }
             Input::Llvm(_, module) => {
                 let translation = spirula_llvm::Options {
-                    target: options.target,
+                    target: options.target.filter(|t| !is_vulkan(t)),
                     ..options.llvm.clone()
                 };
                 let module = spirula_llvm::translate(&module, &translation);
-                Output::Module(module.map_err(|all| CompileError::all(Stage::Translate, all))?)
+                let module = module.map_err(|all| CompileError::all(Stage::Translate, all))?;
+                match for_vulkan(&module, options.target) {
+                    Some(vulkan) => Output::Module(vulkan?),
+                    None => Output::Module(module),
+                }
             }
             input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
                 let kernels = input.into_kernels(options, watch)?;
@@ -288,6 +297,24 @@ impl Input {
             diagnostics: Vec::new(),
         })
     }
+}
+
+fn is_vulkan(target: &Target) -> bool {
+    matches!(target.environment, Environment::Vulkan(..))
+}
+
+/// Kernels as compute shaders, where the target is Vulkan.
+fn for_vulkan(module: &Module, target: Option<Target>) -> Option<Result<Module, CompileError>> {
+    let target = target.filter(is_vulkan)?;
+    if !spirula_vulkan::has_kernels(module) {
+        return None;
+    }
+    let options = spirula_vulkan::Options {
+        target,
+        entry: None,
+    };
+    let compiled = spirula_vulkan::compile(module, &options);
+    Some(compiled.map_err(|all| CompileError::all(Stage::Translate, all)))
 }
 
 /// Names of the stages that StableHLO passes through, in their order, with what they do.

@@ -1,0 +1,242 @@
+//! Which memory each pointer is to.
+//!
+//! Vulkan has no pointers into the memory of workgroups and invocations that could be cast, kept
+//! or chosen freely. So a pointer becomes a number: an address where it is to a buffer, else an
+//! offset into an array that has all objects which pointers that meet may be to. Which these are is
+//! found by unification (Steensgaard, "Points-to analysis in almost linear time", 1996): pointers
+//! that are derived of each other, joined by a phi or select, or kept in the same memory are one
+//! *class*; a class has one class of pointers that its memory keeps.
+//!
+//! Null and undefined pointers belong to every class. A class that has no object is of addresses.
+
+mod access;
+mod gather;
+
+use crate::facts::{Facts, Scalar};
+use spirula_source::Diagnostic;
+use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::{Id, IdMap};
+
+pub use access::{common, memory_operands};
+pub use gather::is_by_value;
+
+const NONE: u32 = u32::MAX;
+
+/// A class of pointers, as a number.
+pub type Class = u32;
+
+/// The memory that the pointers of a class are to.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// Whether they are addresses of buffers.
+    pub is_physical: bool,
+    /// Variables and parameters whose memory it is, in the order of the module.
+    pub objects: Vec<Object>,
+    /// Scalar that all accesses have in common, if there is one.
+    scalar: Option<Scalar>,
+    /// Whether there are accesses of several scalars.
+    is_mixed: bool,
+    /// Largest piece that every access is made of, in bytes; 0 before the first access.
+    piece: u32,
+    /// Bytes of all objects whose size is known.
+    pub size: u64,
+}
+
+/// An object of a class.
+#[derive(Clone, Copy, Debug)]
+pub struct Object {
+    /// The variable or parameter.
+    pub id: Id,
+    /// Its storage class.
+    pub class: StorageClass,
+    /// Where it begins, in bytes, before those whose size the launch says.
+    pub offset: u64,
+    /// Bytes; none where the launch says it.
+    pub size: Option<u64>,
+}
+
+/// The classes of a module.
+pub struct Classes {
+    /// Node of each value that is or has pointers.
+    nodes: IdMap<u32>,
+    parents: Vec<u32>,
+    /// Number of nodes below each.
+    sizes: Vec<u32>,
+    /// Node of the pointers that the memory of a class keeps.
+    contents: Vec<u32>,
+    memories: Vec<Memory>,
+}
+
+/// Objects begin at multiples of this many bytes.
+const ALIGN: u64 = 16;
+
+impl Classes {
+    /// Two passes over the module.
+    ///
+    /// # Errors
+    /// When pointers may be to a buffer or to other memory, or to memory of a workgroup or of an
+    /// invocation.
+    pub fn compute(facts: &Facts<'_>) -> Result<Classes, Diagnostic> {
+        let mut classes = Classes {
+            nodes: IdMap::new(facts.module.bound(), NONE),
+            parents: Vec::new(),
+            sizes: Vec::new(),
+            contents: Vec::new(),
+            memories: Vec::new(),
+        };
+        gather::gather(&mut classes, facts)?;
+        access::gather(&mut classes, facts)?;
+        classes.place(facts)?;
+        Ok(classes)
+    }
+
+    /// The class of a pointer, or of the pointers within a value.
+    pub fn of(&self, value: Id) -> Option<Class> {
+        match self.nodes[value] {
+            NONE => None,
+            node => Some(self.find(node)),
+        }
+    }
+
+    /// The class of the pointers that the memory of a class keeps; none where it keeps none.
+    pub fn kept(&self, class: Class) -> Option<Class> {
+        match self.contents[class as usize] {
+            NONE => None,
+            node => Some(self.find(node)),
+        }
+    }
+
+    /// The memory of a class.
+    pub fn memory(&self, class: Class) -> &Memory {
+        &self.memories[class as usize]
+    }
+
+    fn find(&self, mut node: u32) -> u32 {
+        while self.parents[node as usize] != node {
+            node = self.parents[node as usize];
+        }
+        node
+    }
+
+    fn node(&mut self, value: Id) -> u32 {
+        if self.nodes[value] == NONE {
+            let node = self.fresh();
+            self.nodes.set(value, node);
+        }
+        self.nodes[value]
+    }
+
+    fn fresh(&mut self) -> u32 {
+        let node = self.parents.len() as u32;
+        self.parents.push(node);
+        self.sizes.push(1);
+        self.contents.push(NONE);
+        self.memories.push(Memory::default());
+        node
+    }
+
+    /// The class of what the memory of a class keeps, made when it is first asked for.
+    fn content(&mut self, node: u32) -> u32 {
+        let class = self.find(node) as usize;
+        if self.contents[class] == NONE {
+            let fresh = self.fresh();
+            self.contents[class] = fresh;
+        }
+        self.contents[class]
+    }
+
+    fn unify(&mut self, a: u32, b: u32) {
+        let mut work = vec![(a, b)];
+        while let Some((a, b)) = work.pop() {
+            let (a, b) = (self.find(a), self.find(b));
+            if a == b {
+                continue;
+            }
+            let size = |x: u32| self.sizes[x as usize];
+            let (keep, gone) = if size(a) >= size(b) { (a, b) } else { (b, a) };
+            self.parents[gone as usize] = keep;
+            self.sizes[keep as usize] += self.sizes[gone as usize];
+            let other = std::mem::take(&mut self.memories[gone as usize]);
+            let memory = &mut self.memories[keep as usize];
+            memory.is_physical |= other.is_physical;
+            memory.objects.extend(other.objects);
+            match (self.contents[keep as usize], self.contents[gone as usize]) {
+                (NONE, content) => self.contents[keep as usize] = content,
+                (_, NONE) => {}
+                (x, y) => work.push((x, y)),
+            }
+        }
+    }
+
+    /// Gives objects their places and finds what cannot be.
+    fn place(&mut self, facts: &Facts<'_>) -> Result<(), Diagnostic> {
+        for at in 0..self.memories.len() {
+            if self.parents[at] != at as u32 {
+                continue;
+            }
+            let memory = &mut self.memories[at];
+            let Some(first) = memory.objects.first().copied() else {
+                memory.is_physical = true;
+                continue;
+            };
+            if memory.is_physical {
+                let text = "a pointer that may be to a buffer or to other memory";
+                return Err(facts.refuse(first.id, text));
+            }
+            memory.objects.sort_by_key(|o| (o.size.is_none(), o.id));
+            let shared = memory.is_shared();
+            for object in &mut memory.objects {
+                if (object.class == StorageClass::Workgroup) != shared {
+                    let text = "a pointer that may be to memory of a workgroup or of an invocation";
+                    return Err(facts.refuse(object.id, text));
+                }
+                object.offset = memory.size;
+                memory.size += object.size.unwrap_or(0).next_multiple_of(ALIGN);
+            }
+            if memory.size > 1 << 30 {
+                return Err(facts.refuse(first.id, "an object of more than a gigabyte"));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// Whether a workgroup shares it.
+    pub fn is_shared(&self) -> bool {
+        self.objects
+            .first()
+            .is_some_and(|o| o.class == StorageClass::Workgroup)
+    }
+
+    /// Whether nothing writes it.
+    pub fn is_constant(&self) -> bool {
+        let is_constant = |o: &Object| o.class == StorageClass::UniformConstant;
+        self.objects.iter().all(is_constant)
+    }
+
+    /// What the array is of.
+    pub fn element(&self) -> Scalar {
+        match self.scalar {
+            Some(scalar) if !self.is_mixed && self.piece >= scalar.size() => scalar,
+            _ => Scalar::Int(self.piece.clamp(1, 8) * 8),
+        }
+    }
+
+    /// Notes an access.
+    fn access(&mut self, scalar: Option<Scalar>, align: u32) {
+        let scalar = match scalar {
+            Some(Scalar::Bool) => Some(Scalar::Int(8)),
+            other => other,
+        };
+        let size = scalar.map_or(8, Scalar::size).min(align.max(1));
+        self.piece = match self.piece {
+            0 => size,
+            piece => piece.min(size),
+        };
+        if let Some(scalar) = scalar {
+            self.is_mixed |= self.scalar.is_some_and(|s| s != scalar);
+            self.scalar = Some(scalar);
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The whole way.
+
+use crate::classes::Classes;
+use crate::facts::Facts;
+use crate::{lower, prepare, structurise};
+use spirula_opt::Pipeline;
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
+use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::target::{Environment, Target};
+
+/// What is made.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The environment.
+    pub target: Target,
+    /// The one kernel that is compiled; by default all.
+    pub entry: Option<String>,
+}
+
+impl Default for Options {
+    /// All kernels for Vulkan 1.3.
+    fn default() -> Self {
+        Options {
+            target: Target {
+                environment: Environment::Vulkan(1, 3),
+                version: spirula_spirv::grammar::Version::new(1, 6),
+            },
+            entry: None,
+        }
+    }
+}
+
+/// Whether a module has kernels, so that it is for [`compile`].
+pub fn has_kernels(module: &Module) -> bool {
+    let mut capabilities = module.section(Section::Capabilities);
+    let mut points = module.section(Section::EntryPoints);
+    capabilities.any(|c| c.word(0) == Capability::Kernel.0)
+        && points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
+}
+
+/// What is left for the optimiser once control flow has its structure.
+const AFTER: &str = "dedup,adce,compact-ids";
+
+/// Compiles kernels to compute shaders.
+///
+/// # Errors
+/// What Vulkan's model has no place for, or what is not supported: at least one thing of each
+/// kernel that is refused.
+pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+    let one = |fault: Diagnostic| vec![fault];
+    let prepared = prepare::prepare(module, options.entry.as_deref()).map_err(one)?;
+    let facts = Facts::new(&prepared).map_err(one)?;
+    let classes = Classes::compute(&facts).map_err(one)?;
+    let mut lowered = lower::lower(&facts, &classes, options)?;
+    structurise(&mut lowered).map_err(one)?;
+    run(&mut lowered, AFTER).map_err(one)?;
+    Ok(lowered)
+}
+
+/// Runs passes over a module.
+pub fn run(module: &mut Module, passes: &str) -> Result<(), Diagnostic> {
+    let broken = |text: String| Diagnostic::error(Place::Unknown, text);
+    let pipeline: Pipeline = passes.parse().map_err(|e| broken(format!("{e}")))?;
+    let outcome = spirula_opt::optimise(module, &pipeline, &mut Default::default());
+    match outcome {
+        Ok(_) => Ok(()),
+        Err(spirula_opt::Error::Module(diagnostic)) => Err(*diagnostic),
+        Err(error) => Err(broken(error.to_string())),
+    }
+}

@@ -1,0 +1,216 @@
+//! Values: those of the function, constants, addresses of objects.
+
+use super::Lower;
+use crate::classes::{Class, Object};
+use crate::facts::Scalar;
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+/// What null pointers to other memory than buffers are: no offset is as large.
+pub const NOWHERE: u64 = u32::MAX as u64;
+
+impl Lower<'_> {
+    /// An unsigned constant.
+    pub fn number(&mut self, width: u32, value: u64) -> Id {
+        let value = value & (u64::MAX >> (64 - width));
+        let ty = self.int(width);
+        let id = self.b.constant_bits(ty, width, value);
+        self.numbers.insert(id, value);
+        id
+    }
+
+    /// A float constant from its value.
+    pub fn real(&mut self, width: u32, value: f64) -> Id {
+        let ty = self.float(width);
+        let bits = match width {
+            16 => u64::from(half_bits(value)),
+            32 => u64::from((value as f32).to_bits()),
+            _ => value.to_bits(),
+        };
+        self.b.constant_bits(ty, width, bits)
+    }
+
+    /// A constant in all components of a type: a scalar's, or a vector's of up to four.
+    pub fn splat(&mut self, constant: Id, count: u32) -> Id {
+        if count == 1 {
+            return constant;
+        }
+        let part = self.b.type_of(constant).unwrap_or(constant);
+        let ty = self.vector(part, count);
+        self.b.constant_composite(ty, &vec![constant; count as usize])
+    }
+
+    /// A value of the source.
+    pub fn value(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if let Some(known) = self.values[source] {
+            return Ok(known);
+        }
+        let def = self.facts.def(source)?;
+        let made = match def.op() {
+            Op::Variable | Op::FunctionParameter => self.address(source)?,
+            Op::SpecConstantOp if self.facts.is_pointer(source) => {
+                let class = self.class(source)?;
+                let (object, offset) = self.constant_pointer(source)?;
+                let base = self.address(object)?;
+                self.plus(class, base, offset)
+            }
+            _ => self.constant(source)?,
+        };
+        self.values.set(source, Some(made));
+        Ok(made)
+    }
+
+    /// A pointer of the source as one of a class, null among them.
+    pub fn pointer(&mut self, source: Id, class: Class) -> Result<Id, Diagnostic> {
+        if self.facts.is_nothing(source) {
+            return Ok(match self.classes.memory(class).is_physical {
+                true => self.number(64, 0),
+                false => self.number(32, NOWHERE),
+            });
+        }
+        self.value(source)
+    }
+
+    /// The class of a pointer.
+    pub fn class(&self, source: Id) -> Result<Class, Diagnostic> {
+        let class = self.classes.of(source);
+        class.ok_or_else(|| self.facts.refuse(source, "a null pointer here"))
+    }
+
+    fn constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        let def = self.facts.def(source)?;
+        let ty = def.result_type();
+        let ty = ty.ok_or_else(|| self.facts.refuse(source, &def.op().to_string()))?;
+        let made = match def.op() {
+            Op::Constant | Op::SpecConstant => {
+                let value = self.facts.definitions.default_value(self.facts.module, source);
+                let value = value.unwrap_or(0);
+                if def.op() == Op::SpecConstant {
+                    return self.spec_constant(source, ty, value);
+                }
+                match self.facts.scalar(ty) {
+                    Some(Scalar::Int(width)) => self.number(width, value),
+                    Some(Scalar::Float(width)) => {
+                        let ty = self.ty(ty)?;
+                        let value = value & (u64::MAX >> (64 - width));
+                        self.b.constant_bits(ty, width, value)
+                    }
+                    _ => return Err(self.facts.refuse(source, "this constant")),
+                }
+            }
+            Op::ConstantTrue | Op::SpecConstantTrue => self.b.constant_bool(true),
+            Op::ConstantFalse | Op::SpecConstantFalse => self.b.constant_bool(false),
+            Op::ConstantNull => match self.facts.scalar(ty) {
+                Some(Scalar::Int(width)) => self.number(width, 0),
+                _ => {
+                    let ty = self.ty(ty)?;
+                    self.b.constant_null(ty)
+                }
+            },
+            Op::Undef => {
+                let ty = self.ty(ty)?;
+                self.b.undef(ty)
+            }
+            Op::ConstantComposite | Op::SpecConstantComposite => {
+                let ty = self.ty(ty)?;
+                let parts: Result<Vec<Id>, _> = def.ids(0).map(|p| self.kept_constant(p)).collect();
+                self.b.constant_composite(ty, &parts?)
+            }
+            Op::SpecConstantOp => self.constant_operation(source, ty)?,
+            op => return Err(self.facts.refuse(source, &format!("{op} as a value"))),
+        };
+        Ok(made)
+    }
+
+    /// A constant as a part of a composite.
+    fn kept_constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if !self.facts.is_pointer(source) {
+            return self.value(source);
+        }
+        let bits = self.pointer_bits(source)?;
+        Ok(self.number(64, bits))
+    }
+
+    /// What a constant pointer is in memory.
+    pub fn pointer_bits(&mut self, source: Id) -> Result<u64, Diagnostic> {
+        if self.facts.is_nothing(source) {
+            let class = self.classes.of(source);
+            let nowhere = class.is_some_and(|c| !self.classes.memory(c).is_physical);
+            return Ok(if nowhere { NOWHERE } else { 0 });
+        }
+        let (object, offset) = self.constant_pointer(source)?;
+        let object = self.object(object)?;
+        Ok((object.offset as i64 + offset) as u64 & NOWHERE)
+    }
+
+    /// The object that a constant pointer is to, and the offset from its beginning.
+    fn constant_pointer(&mut self, source: Id) -> Result<(Id, i64), Diagnostic> {
+        let (mut at, mut offset) = (source, 0);
+        for _ in 0..64 {
+            let def = self.facts.def(at)?;
+            match def.op() {
+                Op::Variable => return Ok((at, offset)),
+                Op::SpecConstantOp => {
+                    let op = Op(def.word(0) as u16);
+                    let indices: Vec<Id> = def.ids(2).collect();
+                    offset += self.constant_offset(op, at, def.id(1), &indices)?;
+                    at = def.id(1);
+                }
+                op => return Err(self.facts.refuse(source, &format!("a pointer by {op}"))),
+            }
+        }
+        Err(self.facts.refuse(source, "so deep a constant expression"))
+    }
+
+    /// An operation on constants that are no pointers.
+    fn constant_operation(&mut self, source: Id, ty: Id) -> Result<Id, Diagnostic> {
+        let def = self.facts.def(source)?;
+        let op = Op(def.word(0) as u16);
+        if op == Op::ConvertPtrToU || op == Op::Bitcast && self.facts.is_pointer(def.id(1)) {
+            let bits = self.pointer_bits(def.id(1))?;
+            let width = self.facts.scalar(ty).map_or(64, |s| s.size() * 8);
+            return Ok(self.number(width, bits));
+        }
+        let ty = self.ty(ty)?;
+        let mut words = vec![def.word(0)];
+        for operand in def.ids(1) {
+            words.push(self.value(operand)?.word());
+        }
+        Ok(self.b.constant(Op::SpecConstantOp, ty, &words))
+    }
+
+    /// The object of a variable or parameter.
+    fn object(&self, source: Id) -> Result<Object, Diagnostic> {
+        let class = self.class(source)?;
+        let objects = &self.classes.memory(class).objects;
+        let found = objects.iter().find(|o| o.id == source).copied();
+        found.ok_or_else(|| self.facts.refuse(source, "an object without memory"))
+    }
+
+    /// The address of a variable or of a parameter's memory.
+    fn address(&mut self, source: Id) -> Result<Id, Diagnostic> {
+        if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
+            return Err(self.facts.refuse(source, "the address of a built-in value"));
+        }
+        let object = self.object(source)?;
+        match object.size {
+            Some(_) => Ok(self.number(32, object.offset)),
+            None => self.workgroup_argument(source),
+        }
+    }
+}
+
+/// The bits of a half from a value that it has exactly, or nearly.
+fn half_bits(value: f64) -> u16 {
+    let bits = (value as f32).to_bits();
+    let sign = (bits >> 16 & 0x8000) as u16;
+    let exponent = (bits >> 23 & 0xff) as i32 - 127 + 15;
+    let mantissa = (bits >> 13 & 0x3ff) as u16;
+    match exponent {
+        ..=0 => sign,
+        31.. => sign | 0x7c00,
+        e => sign | (e as u16) << 10 | mantissa,
+    }
+}

@@ -1,0 +1,89 @@
+//! Initial contents of constants.
+
+use super::Lower;
+use crate::classes::Class;
+use crate::facts::{MOST_PARTS, Scalar};
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Most bytes of a module's constants that may meet in one pointer.
+const MOST_BYTES: u64 = 1 << 20;
+
+impl Lower<'_> {
+    /// The constant that the array of a class begins as.
+    pub fn contents(&mut self, class: Class, array: Id) -> Result<Id, Diagnostic> {
+        let memory = self.classes.memory(class);
+        let (size, element) = (memory.size, memory.element());
+        let objects = memory.objects.clone();
+        if size > MOST_BYTES {
+            return Err(self.facts.refuse(objects[0].id, "so large a constant"));
+        }
+        let mut bytes = vec![0; size as usize];
+        for object in &objects {
+            let variable = self.facts.def(object.id)?;
+            if let Some(initializer) = variable.get_id(1) {
+                let ty = self.facts.pointee(object.id)?;
+                self.bytes(initializer, ty, object.offset as usize, &mut bytes)?;
+            }
+        }
+        let ty = self.scalar(element);
+        let step = element.size() as usize;
+        let mut parts = Vec::new();
+        for chunk in bytes.chunks(step) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            parts.push(self.b.constant_bits(ty, element.size() * 8, u64::from_le_bytes(word)));
+        }
+        if parts.is_empty() {
+            return Ok(self.b.constant_null(array));
+        }
+        Ok(self.b.constant_composite(array, &parts))
+    }
+
+    /// Writes a constant of a type into bytes.
+    fn bytes(&mut self, constant: Id, ty: Id, at: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
+        let facts = self.facts;
+        let mut work = vec![(constant, ty, at)];
+        let mut left = MOST_PARTS * 64;
+        while let Some((constant, ty, at)) = work.pop() {
+            left = left.checked_sub(1).ok_or_else(|| facts.refuse(constant, "so large a constant"))?;
+            let def = facts.def(constant)?;
+            if let Some(scalar) = facts.scalar(ty) {
+                let value = match facts.is_pointer(constant) {
+                    true => self.pointer_bits(constant)?,
+                    false => self.scalar_bits(constant, scalar)?,
+                };
+                let size = scalar.size() as usize;
+                let room = out.get_mut(at..at + size);
+                let room = room.ok_or_else(|| facts.refuse(constant, "this constant"))?;
+                room.copy_from_slice(&value.to_le_bytes()[..size]);
+                continue;
+            }
+            match def.op() {
+                Op::ConstantNull | Op::Undef => {}
+                Op::ConstantComposite | Op::SpecConstantComposite => {
+                    let parts = facts.parts(ty)?;
+                    let ids: Vec<Id> = def.ids(0).collect();
+                    for ((part, offset), id) in parts.into_iter().zip(ids) {
+                        work.push((id, part, at + offset as usize));
+                    }
+                }
+                op => return Err(facts.refuse(constant, &format!("{op} as an initial value"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn scalar_bits(&mut self, constant: Id, scalar: Scalar) -> Result<u64, Diagnostic> {
+        if self.facts.is_nothing(constant) {
+            return Ok(0);
+        }
+        if let Some(value) = self.facts.constant(constant) {
+            return Ok(value & (u64::MAX >> (64 - scalar.size() * 8)));
+        }
+        let made = self.value(constant)?;
+        let known = self.numbers.get(&made).copied();
+        known.ok_or_else(|| self.facts.refuse(constant, "this initial value"))
+    }
+}

@@ -1,0 +1,279 @@
+//! Pointers as numbers.
+
+use super::Lower;
+use super::composites::result;
+use super::constants::NOWHERE;
+use crate::classes::Class;
+use crate::facts::Scalar;
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+type Lowered = Result<Id, Diagnostic>;
+
+/// The way from a pointer to another one: bytes, and indices with their strides.
+struct Steps {
+    bytes: i64,
+    indices: Vec<(Id, u64)>,
+}
+
+impl Lower<'_> {
+    /// Bits of a class' pointers.
+    fn pointer_width(&self, class: Class) -> u32 {
+        match self.classes.memory(class).is_physical {
+            true => 64,
+            false => 32,
+        }
+    }
+
+    /// A pointer some bytes behind another one.
+    pub fn plus(&mut self, class: Class, pointer: Id, bytes: i64) -> Id {
+        let width = self.pointer_width(class);
+        if bytes == 0 {
+            return pointer;
+        }
+        if let Some(known) = self.numbers.get(&pointer) {
+            return self.number(width, known.wrapping_add(bytes as u64));
+        }
+        let (ty, bytes) = (self.int(width), self.number(width, bytes as u64));
+        self.op(Op::IAdd, ty, &[pointer, bytes])
+    }
+
+    /// The steps of an access chain.
+    fn steps(&self, op: Op, base: Id, indices: &[Id]) -> Result<Steps, Diagnostic> {
+        let mut steps = Steps {
+            bytes: 0,
+            indices: Vec::new(),
+        };
+        let facts = self.facts;
+        let mut indices = indices.iter().copied();
+        let mut ty = facts.pointee(base)?;
+        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
+            let layout = facts.layouts.get(ty);
+            let stride = layout.size.next_multiple_of(layout.align.into());
+            if let Some(index) = indices.next() {
+                self.step(&mut steps, index, stride);
+            }
+        }
+        for index in indices {
+            let def = facts.def(ty)?;
+            match def.op() {
+                Op::TypeStruct => {
+                    let n = facts.constant(index).unwrap_or(u64::MAX);
+                    let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
+                    ty = member.ok_or_else(|| facts.refuse(index, "this index of a structure"))?;
+                    let structure = def.result().unwrap_or(ty);
+                    let offset = facts.layouts.member(structure, n as u32).offset;
+                    steps.bytes = steps.bytes.wrapping_add(offset as i64);
+                }
+                Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector => {
+                    let outer = def.result().unwrap_or(ty);
+                    self.step(&mut steps, index, facts.layouts.get(outer).stride);
+                    ty = def.id(0);
+                }
+                op => return Err(facts.refuse(ty, &format!("a pointer into {op}"))),
+            }
+        }
+        Ok(steps)
+    }
+
+    fn step(&self, steps: &mut Steps, index: Id, stride: u64) {
+        let ty = self.facts.type_of(index).and_then(|ty| self.facts.scalar(ty));
+        match (self.facts.constant(index), ty) {
+            (Some(value), Some(Scalar::Int(width))) => {
+                let unused = 64 - width;
+                let signed = (value << unused) as i64 >> unused;
+                steps.bytes = steps.bytes.wrapping_add(signed.wrapping_mul(stride as i64));
+            }
+            _ => steps.indices.push((index, stride)),
+        }
+    }
+
+    /// The bytes of an access chain whose indices are constants.
+    pub fn constant_offset(
+        &mut self,
+        op: Op,
+        source: Id,
+        base: Id,
+        indices: &[Id],
+    ) -> Result<i64, Diagnostic> {
+        match op {
+            Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject => Ok(0),
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain => {
+                let steps = self.steps(op, base, indices)?;
+                match steps.indices.is_empty() {
+                    true => Ok(steps.bytes),
+                    false => Err(self.facts.refuse(source, "this constant pointer")),
+                }
+            }
+            op => Err(self.facts.refuse(source, &format!("a constant pointer by {op}"))),
+        }
+    }
+}
+
+/// Access chains of all kinds.
+pub fn chain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let base = inst.id(0);
+    let indices: Vec<Id> = inst.ids(1).collect();
+    let class = l.class(result(inst))?;
+    let steps = l.steps(inst.op(), base, &indices)?;
+    let mut pointer = l.pointer(base, class)?;
+    let width = l.pointer_width(class);
+    let ty = l.int(width);
+    for (index, stride) in steps.indices {
+        let (scalar, _) = l.scalars(index)?;
+        let value = l.value(index)?;
+        let own = scalar.size() * 8;
+        let index = match own.cmp(&width) {
+            std::cmp::Ordering::Less => l.op(Op::SConvert, ty, &[value]),
+            std::cmp::Ordering::Equal => value,
+            std::cmp::Ordering::Greater => l.op(Op::UConvert, ty, &[value]),
+        };
+        let bytes = match stride {
+            1 => index,
+            _ => {
+                let stride = l.number(width, stride);
+                l.op(Op::IMul, ty, &[index, stride])
+            }
+        };
+        pointer = match l.numbers.get(&pointer) {
+            Some(0) => bytes,
+            _ => l.op(Op::IAdd, ty, &[pointer, bytes]),
+        };
+    }
+    Ok(l.plus(class, pointer, steps.bytes))
+}
+
+/// Casts from pointer to pointer.
+pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let class = l.class(result(inst))?;
+    l.pointer(inst.id(0), class)
+}
+
+/// `OpBitcast`, of pointers or of others.
+pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    match (l.facts.is_pointer(inst.id(0)), l.facts.is_pointer(result(inst))) {
+        (true, true) => same(l, inst),
+        (true, false) => to_number(l, inst),
+        (false, true) => from_number(l, inst),
+        (false, false) => super::bits::bitcast(l, inst),
+    }
+}
+
+/// `OpCopyObject`.
+pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    match l.facts.is_pointer(inst.id(0)) {
+        true => same(l, inst),
+        false => l.value(inst.id(0)),
+    }
+}
+
+/// `OpGenericCastToPtrExplicit`: the pointer where it is to the storage class, else null.
+pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let class = l.class(result(inst))?;
+    let memory = l.classes.memory(class);
+    let wanted = StorageClass(inst.word(1));
+    let is_there = match wanted {
+        StorageClass::CrossWorkgroup => memory.is_physical,
+        StorageClass::Workgroup => !memory.is_physical && memory.is_shared(),
+        _ => !memory.is_physical && !memory.is_shared(),
+    };
+    let is_physical = memory.is_physical;
+    match (is_there, is_physical) {
+        (true, _) => l.pointer(inst.id(0), class),
+        (false, true) => Ok(l.number(64, 0)),
+        (false, false) => Ok(l.number(32, NOWHERE)),
+    }
+}
+
+/// `OpGenericPtrMemSemantics`.
+pub fn semantics(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let memory = l.classes.memory(l.class(inst.id(0))?);
+    let semantics = match (memory.is_physical, memory.is_shared()) {
+        (true, _) => MemorySemantics::CrossWorkgroupMemory.0,
+        (_, true) => MemorySemantics::WorkgroupMemory.0,
+        _ => 0,
+    };
+    Ok(l.number(32, semantics.into()))
+}
+
+/// `OpConvertPtrToU`.
+pub fn to_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (to, _) = l.scalars(result(inst))?;
+    if l.facts.is_nothing(inst.id(0)) {
+        return Ok(l.number(to.size() * 8, 0));
+    }
+    let class = l.class(inst.id(0))?;
+    let (value, width) = (l.value(inst.id(0))?, l.pointer_width(class));
+    Ok(l.resize(value, width, to.size() * 8))
+}
+
+/// `OpConvertUToPtr`.
+pub fn from_number(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let class = l.class(result(inst))?;
+    let (from, _) = l.scalars(inst.id(0))?;
+    let (value, width) = (l.value(inst.id(0))?, l.pointer_width(class));
+    Ok(l.resize(value, from.size() * 8, width))
+}
+
+/// `OpPtrEqual`, `OpPtrNotEqual`, and comparisons of integers that are given pointers.
+pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (a, b) = (inst.id(0), inst.id(1));
+    let op = match inst.op() {
+        Op::PtrEqual => Op::IEqual,
+        Op::PtrNotEqual => Op::INotEqual,
+        op => op,
+    };
+    let class = match (l.classes.of(a), l.classes.of(b)) {
+        (Some(x), Some(y)) if x != y => {
+            // Objects of different classes are different.
+            return Ok(l.b.constant_bool(op == Op::INotEqual));
+        }
+        (Some(x), _) | (_, Some(x)) => x,
+        _ => return Ok(l.b.constant_bool(op == Op::IEqual)),
+    };
+    let (a, b) = (l.pointer(a, class)?, l.pointer(b, class)?);
+    let ty = l.b.bool();
+    Ok(l.op(op, ty, &[a, b]))
+}
+
+/// `OpPtrDiff`.
+pub fn difference(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let class = l.class(inst.id(0))?;
+    let layout = l.facts.layouts.get(l.facts.pointee(inst.id(0))?);
+    let stride = layout.size.next_multiple_of(layout.align.into());
+    let (a, b) = (l.pointer(inst.id(0), class)?, l.pointer(inst.id(1), class)?);
+    let width = l.pointer_width(class);
+    let (ty, stride) = (l.int(width), l.number(width, stride));
+    let bytes = l.op(Op::ISub, ty, &[a, b]);
+    let count = l.op(Op::SDiv, ty, &[bytes, stride]);
+    let (to, _) = l.scalars(result(inst))?;
+    if to.size() * 8 == width {
+        return Ok(count);
+    }
+    let to = l.int(to.size() * 8);
+    Ok(l.op(Op::SConvert, to, &[count]))
+}
+
+/// `OpSelect`, of pointers or of others.
+pub fn select(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let (condition, a, b) = (inst.id(0), inst.id(1), inst.id(2));
+    if l.facts.is_pointer(result(inst)) {
+        let class = l.class(result(inst))?;
+        let condition = l.value(condition)?;
+        let (a, b) = (l.pointer(a, class)?, l.pointer(b, class)?);
+        let ty = l.pointer_type(class);
+        return Ok(l.op(Op::Select, ty, &[condition, a, b]));
+    }
+    if l.facts.type_of(a).is_some_and(|ty| l.facts.components(ty).1 == 1) {
+        let (condition, a, b) = (l.value(condition)?, l.value(a)?, l.value(b)?);
+        let ty = l.result_type(result(inst))?;
+        return Ok(l.op(Op::Select, ty, &[condition, a, b]));
+    }
+    l.each(inst, &[condition, a, b], |l, ty, v| l.op(Op::Select, ty, v))
+}
