@@ -34,6 +34,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["spirula-scalar", "spirula-source", "spirula-spirv"],
     ),
     (
+        "spirula-vulkan",
+        &["spirula-source", "spirula-spirv", "spirula-opt"],
+    ),
+    (
         "spirula-cpu",
         &["spirula-source", "spirula-spirv", "spirula-scalar"],
     ),
@@ -45,6 +49,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-cpu",
             "spirula-program",
             "spirula-scalar",
+            "spirula-vulkan",
         ],
     ),
     (
@@ -59,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "spirula-runtime",
             "spirula-stablehlo",
             "spirula-tensor",
+            "spirula-vulkan",
         ],
     ),
     ("spirula-c", &["spirula-source", "spirula-spirv"]),

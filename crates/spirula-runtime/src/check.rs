@@ -409,6 +409,7 @@ mod tests {
             bindings: Vec::new(),
             unused: Vec::new(),
             push_constant_bytes: 0,
+            passing: None,
         }
     }
 
@@ -426,6 +427,7 @@ mod tests {
             model: ExecutionModel::GLCompute,
             bindings: bindings.iter().map(binding).collect(),
             push_constant_bytes: 16,
+            passing: None,
             ..kernel(Vec::new())
         }
     }

@@ -1,9 +1,11 @@
 //! Devices as callers see them: a driver behind checks, with times.
 
+use crate::arguments::{self, Shader};
 use crate::check;
 use crate::cpu::CpuDriver;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::{Buffer, Error, Kernel, Launch};
+use crate::{Buffer, Error, Inputs, Kernel, Launch, Size};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
 use std::time::{Duration, Instant};
@@ -15,8 +17,24 @@ pub struct Device {
     driver: Box<dyn Driver>,
     /// Size of each buffer; `None` once it is destroyed.
     buffers: Vec<Option<u64>>,
-    kernels: Vec<Interface>,
+    kernels: Vec<Slot>,
+    /// Number of kernels that the driver has.
+    compiled: u32,
     profile: Profile,
+}
+
+/// A kernel as callers see it, and what runs it.
+struct Slot {
+    interface: Interface,
+    how: How,
+}
+
+/// What runs a kernel.
+enum How {
+    /// A kernel of the driver.
+    Driver(Kernel),
+    /// A shader that was made of it.
+    Shader(Box<Shader>),
 }
 
 /// Wall time spent in each stage since the device was opened.
@@ -85,6 +103,7 @@ impl Device {
             driver,
             buffers: Vec::new(),
             kernels: Vec::new(),
+            compiled: 0,
             profile: Profile::default(),
         }
     }
@@ -202,14 +221,40 @@ impl Device {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<Kernel, Error> {
-        let interface = Interface::of(module, entry).map_err(|d| Error::Module(Box::new(d)))?;
+        let of = |module| Interface::of(module, entry).map_err(|d| Error::Module(Box::new(d)));
+        let interface = of(module)?;
         check::specialisation(module, spec)?;
-        let kernel = Kernel(self.kernels.len() as u32);
+        let is_kernel = interface.model == ExecutionModel::Kernel;
+        let as_shader = match is_kernel && !self.driver.runs_kernels() {
+            true => {
+                let shader = arguments::shader(module, entry)?;
+                let interface = of(&shader)?;
+                Some((shader, interface))
+            }
+            false if interface.passing.is_some() => Some((module.clone(), interface.clone())),
+            false => None,
+        };
+        let how = match as_shader {
+            Some((module, shader)) => How::Shader(Box::new(Shader::new(module, shader, spec))),
+            None => How::Driver(self.compile(module, &interface, spec)?),
+        };
+        self.kernels.push(Slot { interface, how });
+        Ok(Kernel(self.kernels.len() as u32 - 1))
+    }
+
+    /// Has the driver compile an entry point.
+    fn compile(
+        &mut self,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<Kernel, Error> {
+        let kernel = Kernel(self.compiled);
         let driver = &mut self.driver;
         timed(&mut self.profile.compile, || {
-            driver.create_kernel(kernel, module, &interface, spec)
+            driver.create_kernel(kernel, module, interface, spec)
         })?;
-        self.kernels.push(interface);
+        self.compiled += 1;
         Ok(kernel)
     }
 
@@ -219,7 +264,7 @@ impl Device {
     /// When it is no kernel of this device.
     pub fn interface(&self, kernel: Kernel) -> Result<&Interface, Error> {
         let found = self.kernels.get(kernel.index());
-        found.ok_or(Error::Handle("a kernel"))
+        found.map(|k| &k.interface).ok_or(Error::Handle("a kernel"))
     }
 
     /// Begins a launch. A launch over no invocations does nothing.
@@ -232,8 +277,49 @@ impl Device {
         if launch.size.is_empty() {
             return Ok(());
         }
+        let launch = self.for_driver(launch)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || driver.launch(launch))
+        timed(&mut self.profile.run, || driver.launch(&launch))
+    }
+
+    /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one.
+    fn for_driver(&mut self, launch: &Launch) -> Result<Launch, Error> {
+        let slot = &mut self.kernels[launch.kernel.index()];
+        let shader = match &slot.how {
+            How::Driver(kernel) => {
+                return Ok(Launch {
+                    kernel: *kernel,
+                    ..launch.clone()
+                });
+            }
+            How::Shader(shader) => shader,
+        };
+        let limits = &self.driver.info().limits;
+        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits)?;
+        for (buffer, at) in std::mem::take(&mut plan.addresses) {
+            let address = self.driver.address(buffer)?;
+            plan.push[at..at + 8].copy_from_slice(&address.to_le_bytes());
+        }
+        let kernel = match shader.compiled(&plan.spec) {
+            Some(known) => known,
+            None => {
+                let (module, interface) = (shader.module.clone(), shader.interface.clone());
+                let made = self.compile(&module, &interface, &plan.spec)?;
+                let slot = &mut self.kernels[launch.kernel.index()];
+                if let How::Shader(shader) = &mut slot.how {
+                    shader.made.push((plan.spec.clone(), made));
+                }
+                made
+            }
+        };
+        Ok(Launch {
+            kernel,
+            size: Size::Groups(plan.groups),
+            inputs: Inputs::Resources {
+                bindings: Vec::new(),
+                push: plan.push,
+            },
+        })
     }
 
     /// Waits for all launches.

@@ -73,6 +73,11 @@ pub trait Driver: Send {
     /// What it drives.
     fn info(&self) -> &DeviceInfo;
 
+    /// Whether it runs kernels; else they come to it as compute shaders.
+    fn runs_kernels(&self) -> bool {
+        true
+    }
+
     /// Makes a buffer of zeros, aligned to 128 bytes at least.
     ///
     /// # Errors

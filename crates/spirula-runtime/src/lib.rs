@@ -14,6 +14,7 @@
 //! # Ok::<(), spirula_runtime::Error>(())
 //! ```
 
+mod arguments;
 mod check;
 mod cpu;
 pub mod data;

@@ -1,5 +1,9 @@
 //! What an entry point takes: parameters, bindings, push constants, specialisation constants.
 
+mod passing;
+
+pub use passing::{Passed, Passing};
+
 use crate::Id;
 use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};
 use crate::grammar::Op;
@@ -20,8 +24,10 @@ pub struct Interface {
     pub function: Id,
     /// Workgroup size that the module demands, before specialisation.
     pub workgroup_size: Option<[u32; 3]>,
-    /// Parameters of a `Kernel`.
+    /// Parameters of a `Kernel`, or of a shader that was made of one.
     pub params: Vec<Param>,
+    /// How a shader that was made of a kernel takes the kernel's arguments.
+    pub passing: Option<Passing>,
     /// Resources of a shader that the entry point reaches through calls, by set and binding.
     pub bindings: Vec<Binding>,
     /// Resources of the module that it does not reach, by set and binding.
@@ -188,7 +194,15 @@ impl Interface {
             bindings: Vec::new(),
             unused: Vec::new(),
             push_constant_bytes: 0,
+            passing: None,
         };
+        if let Some((passing, params)) = Passing::of(module, &reflector.definitions, &interface) {
+            if passing.workgroup_size.is_some() {
+                interface.workgroup_size = None;
+            }
+            interface.params = params;
+            interface.passing = Some(passing);
+        }
         let reach = Reach::compute(module);
         reflector.resources(&mut interface, reach.variables(number));
         Ok(interface)

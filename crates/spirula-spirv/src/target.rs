@@ -63,6 +63,14 @@ impl Target {
     }
 }
 
+/// The name, as [`Target::from_str`] takes it.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMED.iter().find(|(_, target)| target == self);
+        f.write_str(name.map_or("unnamed", |(name, _)| name))
+    }
+}
+
 /// No target has this name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownTarget(String);

@@ -11,7 +11,8 @@ fn main() {
             spirula_vulkan::compile(&module, &spirula_vulkan::Options::default())
                 .map_err(|faults| faults[0].to_string())
         });
-        let written = compiled.and_then(|m| std::fs::write(&pair[1], m.to_bytes()).map_err(|e| e.to_string()));
+        let written = compiled
+            .and_then(|m| std::fs::write(&pair[1], m.to_bytes()).map_err(|e| e.to_string()));
         if let Err(error) = written {
             println!("{}: {error}", pair[0]);
         }

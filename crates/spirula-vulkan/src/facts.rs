@@ -85,12 +85,6 @@ impl<'a> Facts<'a> {
         self.definitions.get(self.module, value)?.result_type()
     }
 
-    /// The opcode of a value's type.
-    pub fn type_op(&self, value: Id) -> Option<Op> {
-        let ty = self.type_of(value)?;
-        self.definitions.op(self.module, ty)
-    }
-
     /// Storage class and pointee of a pointer type.
     pub fn pointer(&self, ty: Id) -> Option<(StorageClass, Option<Id>)> {
         let ty = self.definitions.get(self.module, ty)?;
@@ -118,7 +112,8 @@ impl<'a> Facts<'a> {
 
     /// Whether a value is a pointer.
     pub fn is_pointer(&self, value: Id) -> bool {
-        self.type_of(value).is_some_and(|ty| self.pointer(ty).is_some())
+        self.type_of(value)
+            .is_some_and(|ty| self.pointer(ty).is_some())
     }
 
     /// Whether values of a type have pointers within.
@@ -187,7 +182,11 @@ impl<'a> Facts<'a> {
             Op::TypeArray => (def.id(0), self.constant(def.id(1)).unwrap_or(u64::MAX)),
             Op::TypeStruct => {
                 let offset = |n| self.layouts.member(ty, n as u32).offset;
-                return Ok(def.ids(0).enumerate().map(|(n, m)| (m, offset(n))).collect());
+                return Ok(def
+                    .ids(0)
+                    .enumerate()
+                    .map(|(n, m)| (m, offset(n)))
+                    .collect());
             }
             op => return Err(self.refuse(ty, &format!("{op} in memory"))),
         };

@@ -256,17 +256,15 @@ impl Input {
         let input = self.kind();
         let mut tensors = None;
         let output = match self {
-            Input::Spirv(_, module) => {
-                match for_vulkan(&module, options.target) {
-                    Some(vulkan) => Output::Module(vulkan?),
-                    None => {
-                        if let Some(target) = options.target {
-                            check_version(&module, target)?;
-                        }
-                        Output::Module(module)
+            Input::Spirv(_, module) => match for_vulkan(&module, options.target) {
+                Some(vulkan) => Output::Module(vulkan?),
+                None => {
+                    if let Some(target) = options.target {
+                        check_version(&module, target)?;
                     }
+                    Output::Module(module)
                 }
-            }
+            },
             Input::Llvm(_, module) => {
                 let translation = spirula_llvm::Options {
                     target: options.target.filter(|t| !is_vulkan(t)),

@@ -93,6 +93,10 @@ impl Driver for VulkanDriver {
         &self.device.physical.info
     }
 
+    fn runs_kernels(&self) -> bool {
+        false
+    }
+
     fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
         let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
         let cleared = self.transfer.clear(&mut self.queue, &buffer);

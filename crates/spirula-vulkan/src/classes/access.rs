@@ -50,7 +50,10 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
 
 fn is_atomic(op: Op) -> bool {
     (Op::AtomicLoad.0..=Op::AtomicXor.0).contains(&op.0)
-        || matches!(op, Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT)
+        || matches!(
+            op,
+            Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT
+        )
 }
 
 fn pointee(facts: &Facts<'_>, pointer: Id) -> Option<Id> {

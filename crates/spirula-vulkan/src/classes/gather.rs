@@ -5,9 +5,7 @@ use crate::facts::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{
-    Decoration, FunctionParameterAttribute, StorageClass,
-};
+use spirula_spirv::grammar::enumerants::{Decoration, FunctionParameterAttribute, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 /// Unifies what the module's instructions bring together.
@@ -131,12 +129,16 @@ fn variable(
         return Err(facts.refuse(id, "a variable in global memory at program scope"));
     }
     let size = Some(facts.layouts.get(pointee).size);
-    own(classes, node, Object {
-        id,
-        class,
-        offset: 0,
-        size,
-    });
+    own(
+        classes,
+        node,
+        Object {
+            id,
+            class,
+            offset: 0,
+            size,
+        },
+    );
     if let Some(initializer) = inst.get_id(1)
         && let Some(value) = node_of(classes, facts, initializer)
     {

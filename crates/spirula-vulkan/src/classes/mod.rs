@@ -98,14 +98,6 @@ impl Classes {
         }
     }
 
-    /// The class of the pointers that the memory of a class keeps; none where it keeps none.
-    pub fn kept(&self, class: Class) -> Option<Class> {
-        match self.contents[class as usize] {
-            NONE => None,
-            node => Some(self.find(node)),
-        }
-    }
-
     /// The memory of a class.
     pub fn memory(&self, class: Class) -> &Memory {
         &self.memories[class as usize]

@@ -49,7 +49,7 @@ pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let natural = l.facts.layouts.get(ty).align;
     let place = l.place(inst, pointer, 1, natural)?;
     let value = l.load(place, ty)?;
-    l.from_kept_value(result(inst), value)
+    l.unkept_value(result(inst), value)
 }
 
 /// `OpStore`.
@@ -75,7 +75,7 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     let at = if is_sized { 3 } else { 2 };
     let to = l.place(inst, to, at, natural)?;
     let from = l.place(inst, from, at, natural)?;
-    let piece = l.piece(to).min(l.piece(from));
+    let piece = l.piece(to, from);
     let scalar = Scalar::Int(piece * 8);
     let size = match is_sized {
         true => l.facts.constant(inst.id(2)),
@@ -96,7 +96,11 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     for (n, value) in values.into_iter().enumerate() {
         l.store_scalars(to.after(n as u64 * u64::from(piece)), scalar, 1, value)?;
     }
-    for at in whole * u64::from(piece)..size {
+    let rest = whole * u64::from(piece)..size;
+    if !rest.is_empty() && piece > align_of_rest(l, to, from) {
+        return Err(crate::facts::refuse(inst, "a copy of a part of an element"));
+    }
+    for at in rest {
         let value = l.load_scalars(from.after(at), Scalar::Int(8), 1)?;
         l.store_scalars(to.after(at), Scalar::Int(8), 1, value)?;
     }
@@ -117,14 +121,23 @@ impl Lower<'_> {
         }
     }
 
-    /// The largest piece in which memory can be read at a place.
-    fn piece(&self, place: Place) -> u32 {
-        let memory = self.classes.memory(place.class);
-        match memory.is_physical {
-            true => common(place.align, 0).min(4),
-            false => memory.element().size(),
-        }
+    /// The pieces of a copy, in bytes: elements of arrays, the larger ones where both are such, as
+    /// elements can be put together but not taken apart.
+    fn piece(&self, to: Place, from: Place) -> u32 {
+        let element = |place: Place| {
+            let memory = self.classes.memory(place.class);
+            (!memory.is_physical).then(|| memory.element().size())
+        };
+        let align = common(to.align, 0).min(common(from.align, 0)).min(4);
+        element(to).max(element(from)).unwrap_or(align)
     }
+}
+
+/// The size of elements that can be copied byte by byte.
+fn align_of_rest(l: &Lower<'_>, to: Place, from: Place) -> u32 {
+    let places = [to, from];
+    let is_physical = places.iter().all(|p| l.classes.memory(p.class).is_physical);
+    if is_physical { u32::MAX } else { 1 }
 }
 
 /// A copy piece by piece, in a loop of the source's kind: the structuriser comes after.

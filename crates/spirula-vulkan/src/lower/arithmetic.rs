@@ -80,7 +80,10 @@ pub fn class(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         }
         Op::LessOrGreater => l.op(Op::FOrdNotEqual, truth, v),
         _ => {
-            let (a, b) = (l.op(Op::IsNan, truth, &v[..1]), l.op(Op::IsNan, truth, &v[1..]));
+            let (a, b) = (
+                l.op(Op::IsNan, truth, &v[..1]),
+                l.op(Op::IsNan, truth, &v[1..]),
+            );
             let either = l.op(Op::LogicalOr, truth, &[a, b]);
             match op {
                 Op::Unordered => either,
@@ -97,8 +100,15 @@ impl Lower<'_> {
         let ty = self.int(width);
         if width < 32 {
             let word = self.int(32);
-            let widen = if is_signed { Op::SConvert } else { Op::UConvert };
-            let (a, b) = (self.op(widen, word, &v[..1]), self.op(widen, word, &v[1..2]));
+            let widen = if is_signed {
+                Op::SConvert
+            } else {
+                Op::UConvert
+            };
+            let (a, b) = (
+                self.op(widen, word, &v[..1]),
+                self.op(widen, word, &v[1..2]),
+            );
             let product = self.op(Op::IMul, word, &[a, b]);
             let shift = self.number(32, width.into());
             let high = self.op(Op::ShiftRightLogical, word, &[product, shift]);
@@ -126,7 +136,10 @@ impl Lower<'_> {
         };
         let ((a, b), (c, d)) = (halves(self, v[0]), halves(self, v[1]));
         let low = self.op(Op::IMul, long, &[a, c]);
-        let (cross, other) = (self.op(Op::IMul, long, &[b, c]), self.op(Op::IMul, long, &[a, d]));
+        let (cross, other) = (
+            self.op(Op::IMul, long, &[b, c]),
+            self.op(Op::IMul, long, &[a, d]),
+        );
         let high = self.op(Op::IMul, long, &[b, d]);
         let carry = self.op(Op::ShiftRightLogical, long, &[low, half]);
         let sum = self.op(Op::IAdd, long, &[cross, carry]);

@@ -27,7 +27,8 @@ impl Lower<'_> {
     /// A scope of the source as a constant.
     pub fn scope(&mut self, source: Id) -> Result<Id, Diagnostic> {
         let scope = self.facts.constant(source);
-        let scope = scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
+        let scope =
+            scope.ok_or_else(|| self.facts.refuse(source, "a scope that is no constant"))?;
         let scope = match Scope(scope as u32) {
             // One queue sees all that a kernel does, and needs no feature of its own.
             Scope::CrossDevice | Scope::Device => Scope::QueueFamily,
@@ -40,7 +41,8 @@ impl Lower<'_> {
     pub fn semantics(&mut self, source: Id, order: Order) -> Result<Id, Diagnostic> {
         let value = self.facts.constant(source);
         let value = value.ok_or_else(|| {
-            self.facts.refuse(source, "memory semantics that are no constant")
+            self.facts
+                .refuse(source, "memory semantics that are no constant")
         })?;
         let value = semantics(Semantics(value as u32), order);
         Ok(self.b.constant_u32(value.0))

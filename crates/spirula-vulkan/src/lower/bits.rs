@@ -5,8 +5,8 @@ use super::composites::result;
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
 type Lowered = Result<Id, Diagnostic>;
@@ -61,7 +61,9 @@ impl Lower<'_> {
             let half = Scalar::Int(from.size() * 4);
             let halves = self.split_pieces(value, from, half);
             let halves = halves.into_iter();
-            return halves.flat_map(|h| self.split_pieces(h, half, to)).collect();
+            return halves
+                .flat_map(|h| self.split_pieces(h, half, to))
+                .collect();
         }
         let vector = self.b.vector(part, count);
         let vector = self.op(Op::Bitcast, vector, &[value]);
@@ -84,10 +86,14 @@ pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let lanes = l.lanes_of(operand)?;
     let parts = if to.size() >= from.size() {
         let each = (to.size() / from.size()) as usize;
-        let joined = lanes.chunks(each).map(|c| l.join_pieces(c.to_vec(), from, to));
+        let joined = lanes
+            .chunks(each)
+            .map(|c| l.join_pieces(c.to_vec(), from, to));
         joined.collect()
     } else {
-        let split = lanes.into_iter().flat_map(|lane| l.split_pieces(lane, from, to));
+        let split = lanes
+            .into_iter()
+            .flat_map(|lane| l.split_pieces(lane, from, to));
         split.collect()
     };
     Ok(l.construct(ty, parts))
@@ -138,7 +144,10 @@ impl Lower<'_> {
         let word = self.int(32);
         if width == 64 {
             let words = self.split_pieces(value, Scalar::Int(64), Scalar::Int(32));
-            let reversed = words.iter().rev().map(|w| self.op(Op::BitReverse, word, &[*w]));
+            let reversed = words
+                .iter()
+                .rev()
+                .map(|w| self.op(Op::BitReverse, word, &[*w]));
             let reversed = reversed.collect();
             return self.join_pieces(reversed, Scalar::Int(32), Scalar::Int(64));
         }
@@ -200,5 +209,7 @@ pub fn count(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 /// `OpBitReverse`.
 pub fn reverse(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let (scalar, _) = l.scalars(inst.id(0))?;
-    l.each_scalar(inst, &[inst.id(0)], |l, _, v| l.bit_reverse(v[0], scalar.size() * 8))
+    l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
+        l.bit_reverse(v[0], scalar.size() * 8)
+    })
 }

@@ -9,21 +9,18 @@ use spirula_spirv::ir::InstRef;
 
 type Lowered = Result<Id, Diagnostic>;
 
-/// `SpecId` of the first of three constants for the size of a workgroup.
-pub const WORKGROUP_SIZE: u32 = 0;
-
-/// `SpecId` of the number of dimensions.
-pub const DIMENSIONS: u32 = 3;
-
 impl Lower<'_> {
     /// A load of a built-in variable, or of one of its components.
     pub fn load_builtin(&mut self, inst: InstRef<'_>) -> Lowered {
         let (variable, index) = self.builtin_part(inst.id(0))?;
         let facts = self.facts;
-        let decoration = facts.decorations.get(facts.module, variable, Decoration::BuiltIn);
+        let decoration = facts
+            .decorations
+            .get(facts.module, variable, Decoration::BuiltIn);
         let number = decoration.and_then(|d| d.first());
         let builtin = number.map(|n| BuiltIn(*n));
-        let builtin = builtin.ok_or_else(|| facts.refuse(variable, "an input that is not built in"))?;
+        let builtin =
+            builtin.ok_or_else(|| facts.refuse(variable, "an input that is not built in"))?;
         let value = self.builtin(variable, builtin)?;
         let pointee = facts.pointee(variable)?;
         let (part, count) = facts.components(pointee);
@@ -55,15 +52,17 @@ impl Lower<'_> {
             }
             at = def.id(0);
         }
-        Err(self.facts.refuse(pointer, "this pointer to a built-in value"))
+        Err(self
+            .facts
+            .refuse(pointer, "this pointer to a built-in value"))
     }
 
     /// A built-in value with components of 32 bits.
     fn builtin(&mut self, variable: Id, builtin: BuiltIn) -> Lowered {
         Ok(match builtin {
-            BuiltIn::LocalInvocationId
-            | BuiltIn::WorkgroupId
-            | BuiltIn::NumWorkgroups => self.input(builtin, 3),
+            BuiltIn::LocalInvocationId | BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups => {
+                self.input(builtin, 3)
+            }
             BuiltIn::GlobalInvocationId => {
                 let id = self.input(builtin, 3);
                 let offset = self.global_offset();
@@ -142,7 +141,8 @@ impl Lower<'_> {
                 self.b.constant_composite(ty, &parts)
             }
             None => {
-                let parts = [0, 1, 2].map(|n| self.spec_number(WORKGROUP_SIZE + n, 1));
+                let first = self.plan.first_spec;
+                let parts = [0, 1, 2].map(|n| self.spec_number(first + n, 1));
                 let words: Vec<u32> = parts.iter().map(|p| p.word()).collect();
                 let id = self.b.constant(Op::SpecConstantComposite, ty, &words);
                 let builtin = BuiltIn::WorkgroupSize.0;
@@ -162,7 +162,11 @@ impl Lower<'_> {
         let id = self.b.fresh_id();
         let word = self.int(32);
         let words = [word.word(), id.word(), default];
-        self.b.push(spirula_spirv::ir::Section::Globals, Op::SpecConstant, &words);
+        self.b.push(
+            spirula_spirv::ir::Section::Globals,
+            Op::SpecConstant,
+            &words,
+        );
         self.b.set_type_of(id, word);
         self.b.decorate(id, Decoration::SpecId, &[spec_id]);
         self.shared.specialised.insert(spec_id, id);
@@ -184,6 +188,7 @@ impl Lower<'_> {
 
     fn dimensions(&mut self) -> Id {
         self.shared.has_dimensions = true;
-        self.spec_number(DIMENSIONS, 3)
+        let spec_id = self.plan.first_spec + 3;
+        self.spec_number(spec_id, 3)
     }
 }

@@ -30,7 +30,8 @@ impl Lower<'_> {
         {
             return *part;
         }
-        self.b.value(Op::CompositeExtract, ty, &[composite.word(), n])
+        self.b
+            .value(Op::CompositeExtract, ty, &[composite.word(), n])
     }
 
     /// All components of a vector or array, the value itself where it is a scalar.
@@ -119,7 +120,7 @@ impl Lower<'_> {
     }
 
     /// What a source value is, given what it is within composites and memory.
-    pub fn from_kept_value(&mut self, source: Id, kept: Id) -> Result<Id, Diagnostic> {
+    pub fn unkept_value(&mut self, source: Id, kept: Id) -> Result<Id, Diagnostic> {
         if !self.facts.is_pointer(source) {
             return Ok(kept);
         }
@@ -170,7 +171,7 @@ pub fn extract(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         value = l.extract(made, value, n);
         ty = Some(part);
     }
-    l.from_kept_value(result, value)
+    l.unkept_value(result, value)
 }
 
 /// `OpCompositeInsert`.
@@ -225,7 +226,11 @@ pub fn extract_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 /// `OpVectorInsertDynamic`.
 pub fn insert_dynamic(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let ty = l.result_type(result(inst))?;
-    let (vector, part, index) = (l.value(inst.id(0))?, l.value(inst.id(1))?, l.value(inst.id(2))?);
+    let (vector, part, index) = (
+        l.value(inst.id(0))?,
+        l.value(inst.id(1))?,
+        l.value(inst.id(2))?,
+    );
     if !l.is_wide(inst.id(0)) {
         return Ok(l.op(Op::VectorInsertDynamic, ty, &[vector, part, index]));
     }

@@ -39,7 +39,8 @@ impl Lower<'_> {
         }
         let part = self.b.type_of(constant).unwrap_or(constant);
         let ty = self.vector(part, count);
-        self.b.constant_composite(ty, &vec![constant; count as usize])
+        self.b
+            .constant_composite(ty, &vec![constant; count as usize])
     }
 
     /// A value of the source.
@@ -85,7 +86,10 @@ impl Lower<'_> {
         let ty = ty.ok_or_else(|| self.facts.refuse(source, &def.op().to_string()))?;
         let made = match def.op() {
             Op::Constant | Op::SpecConstant => {
-                let value = self.facts.definitions.default_value(self.facts.module, source);
+                let value = self
+                    .facts
+                    .definitions
+                    .default_value(self.facts.module, source);
                 let value = value.unwrap_or(0);
                 if def.op() == Op::SpecConstant {
                     return self.spec_constant(source, ty, value);

@@ -33,7 +33,10 @@ impl Lower<'_> {
         for chunk in bytes.chunks(step) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            parts.push(self.b.constant_bits(ty, element.size() * 8, u64::from_le_bytes(word)));
+            parts.push(
+                self.b
+                    .constant_bits(ty, element.size() * 8, u64::from_le_bytes(word)),
+            );
         }
         if parts.is_empty() {
             return Ok(self.b.constant_null(array));
@@ -47,7 +50,9 @@ impl Lower<'_> {
         let mut work = vec![(constant, ty, at)];
         let mut left = MOST_PARTS * 64;
         while let Some((constant, ty, at)) = work.pop() {
-            left = left.checked_sub(1).ok_or_else(|| facts.refuse(constant, "so large a constant"))?;
+            left = left
+                .checked_sub(1)
+                .ok_or_else(|| facts.refuse(constant, "so large a constant"))?;
             let def = facts.def(constant)?;
             if let Some(scalar) = facts.scalar(ty) {
                 let value = match facts.is_pointer(constant) {

@@ -71,7 +71,9 @@ impl Lower<'_> {
         [first, step, count]: [Id; 3],
         body: impl FnOnce(&mut Self, Id) -> Result<(), Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        self.fold([first, step, count], None, |l, n, _| body(l, n).map(|()| None))?;
+        self.fold([first, step, count], None, |l, n, _| {
+            body(l, n).map(|()| None)
+        })?;
         Ok(())
     }
 
@@ -97,9 +99,11 @@ impl Lower<'_> {
         let next = self.op(Op::IAdd, word, &[n, step]);
         let last = self.kernel.open;
         self.effect(Op::Branch, &[header]);
-        self.b.set_phi(phi, &[first, before, next, last].map(Id::word));
+        self.b
+            .set_phi(phi, &[first, before, next, last].map(Id::word));
         if let (Some((_, phi)), Some(value), Some(new)) = (carried, value, new) {
-            self.b.set_phi(phi, &[value, before, new, last].map(Id::word));
+            self.b
+                .set_phi(phi, &[value, before, new, last].map(Id::word));
         }
         self.begin(after);
         Ok(carried.map(|c| c.0))

@@ -5,9 +5,9 @@ use super::composites::result;
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, FPRoundingMode};
+use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
 type Lowered = Result<Id, Diagnostic>;
@@ -21,14 +21,19 @@ pub fn plain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     }
     let mode = rounding(l, inst);
     if !matches!(mode, None | Some(FPRoundingMode::RTE)) && to.size() < from.size() {
-        return Err(crate::facts::refuse(inst, &format!("{op} that does not round to nearest")));
+        return Err(crate::facts::refuse(
+            inst,
+            &format!("{op} that does not round to nearest"),
+        ));
     }
     l.each(inst, &[inst.id(0)], |l, ty, v| l.op(op, ty, v))
 }
 
 fn rounding(l: &Lower<'_>, inst: InstRef<'_>) -> Option<FPRoundingMode> {
     let facts = l.facts;
-    let mode = facts.decorations.get(facts.module, result(inst), Decoration::FPRoundingMode)?;
+    let mode = facts
+        .decorations
+        .get(facts.module, result(inst), Decoration::FPRoundingMode)?;
     mode.first().map(|m| FPRoundingMode(*m))
 }
 
@@ -39,7 +44,10 @@ pub fn from_float(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let mode = rounding(l, inst);
     let facts = l.facts;
     let saturates = Decoration::SaturatedConversion;
-    let saturates = facts.decorations.get(facts.module, result(inst), saturates).is_some();
+    let saturates = facts
+        .decorations
+        .get(facts.module, result(inst), saturates)
+        .is_some();
     let (from, width) = (from.size() * 8, to.size() * 8);
     l.each(inst, &[inst.id(0)], |l, ty, v| {
         let (float, count) = l.float_like(v[0]);
@@ -126,7 +134,11 @@ pub fn between(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
             false => u64::MAX >> (64 - (to - 1).min(from)),
         };
         let (zero, most) = (l.number(from, 0), l.number(from, most));
-        let clamp = if is_signed { glsl::SCLAMP } else { glsl::UCLAMP };
+        let clamp = if is_signed {
+            glsl::SCLAMP
+        } else {
+            glsl::UCLAMP
+        };
         let clamped = l.glsl(clamp, wide, &[v[0], zero, most]);
         match from == to {
             true => clamped,
@@ -139,7 +151,11 @@ pub fn between(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 pub fn integers(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let facts = l.facts;
     let saturates = Decoration::SaturatedConversion;
-    if facts.decorations.get(facts.module, result(inst), saturates).is_none() {
+    if facts
+        .decorations
+        .get(facts.module, result(inst), saturates)
+        .is_none()
+    {
         return plain(l, inst);
     }
     let ((from, _), (to, _)) = (l.scalars(inst.id(0))?, l.scalars(result(inst))?);

@@ -92,7 +92,8 @@ impl Lower<'_> {
             None => {
                 self.workgroup_size();
                 let word = self.int(32);
-                let parts = [0, 1, 2].map(|n| self.spec_number(n, 1));
+                let first = self.plan.first_spec;
+                let parts = [0, 1, 2].map(|n| self.spec_number(first + n, 1));
                 let mut product = parts[0];
                 for part in &parts[1..] {
                     let words = [u32::from(Op::IMul.0), product.word(), part.word()];
@@ -103,7 +104,9 @@ impl Lower<'_> {
         };
         let array = self.b.array(ty, count);
         let pointer = self.b.pointer(StorageClass::Workgroup, array);
-        let made = self.b.global_variable(pointer, StorageClass::Workgroup, None);
+        let made = self
+            .b
+            .global_variable(pointer, StorageClass::Workgroup, None);
         self.uses(made);
         self.scratch.insert(ty, made);
         made
@@ -126,7 +129,8 @@ impl Lower<'_> {
         let own = self.input(BuiltIn::LocalInvocationIndex, 1);
         let pointer = self.scratch_at(array, ty, own);
         let flags = MemoryAccess::NonPrivatePointer.0;
-        self.b.effect(Op::Store, &[pointer.word(), value.word(), flags]);
+        self.b
+            .effect(Op::Store, &[pointer.word(), value.word(), flags]);
         self.wait();
         (array, own)
     }
@@ -177,7 +181,10 @@ impl Lower<'_> {
 pub fn reduce(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let (scalar, count) = l.scalars(result(inst))?;
     if count > 1 {
-        return Err(crate::facts::refuse(inst, &format!("{} of a vector", inst.op())));
+        return Err(crate::facts::refuse(
+            inst,
+            &format!("{} of a vector", inst.op()),
+        ));
     }
     let found = REDUCTIONS.iter().find(|r| r.of == inst.op());
     let reduction = found.ok_or_else(|| crate::facts::refuse(inst, &inst.op().to_string()))?;
@@ -204,7 +211,11 @@ pub fn vote(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         l.b.capability(Capability::GroupNonUniform);
         l.b.capability(Capability::GroupNonUniformVote);
         let scope = l.scope(inst.id(0))?;
-        let op = if is_all { Op::GroupNonUniformAll } else { Op::GroupNonUniformAny };
+        let op = if is_all {
+            Op::GroupNonUniformAll
+        } else {
+            Op::GroupNonUniformAny
+        };
         return Ok(l.op(op, truth, &[scope, value]));
     }
     let word = l.int(32);
@@ -214,7 +225,13 @@ pub fn vote(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         true => (one, Op::BitwiseAnd),
         false => (zero, Op::BitwiseOr),
     };
-    let all = l.over_workgroup(word, number, GroupOperation::Reduce, neutral, Combine::Op(op))?;
+    let all = l.over_workgroup(
+        word,
+        number,
+        GroupOperation::Reduce,
+        neutral,
+        Combine::Op(op),
+    )?;
     Ok(l.op(Op::INotEqual, truth, &[all, zero]))
 }
 
@@ -224,7 +241,10 @@ pub fn broadcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let value = l.value(inst.id(1))?;
     let from = l.lanes_of(inst.id(2))?;
     let (scalar, _) = l.scalars(inst.id(2))?;
-    let from: Vec<Id> = from.iter().map(|v| l.resize(*v, scalar.size() * 8, 32)).collect();
+    let from: Vec<Id> = from
+        .iter()
+        .map(|v| l.resize(*v, scalar.size() * 8, 32))
+        .collect();
     if l.is_subgroup(inst.id(0)) {
         l.b.capability(Capability::GroupNonUniform);
         l.b.capability(Capability::GroupNonUniformShuffle);

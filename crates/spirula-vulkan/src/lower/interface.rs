@@ -5,15 +5,14 @@
 //! sized by specialisation constants, as is the workgroup where a kernel does not demand a size.
 
 use super::Lower;
-use super::builtins::{DIMENSIONS, WORKGROUP_SIZE};
 use crate::classes::is_by_value;
 use crate::facts::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::clspv_reflection as reflection;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel, StorageClass};
 use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::clspv_reflection as reflection;
+use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use spirula_spirv::ir::{Func, Section};
 
 /// Bytes of push constants before the arguments.
@@ -66,8 +65,11 @@ pub struct Plan {
     pub push_words: u32,
     /// Size of a workgroup where all kernels demand the same.
     pub fixed_size: Option<[u32; 3]>,
-    /// `SpecId` of the source's constant 0.
-    pub first_own: u32,
+    /// The first `SpecId` that the source does not have: of the size of a workgroup, behind it of
+    /// the number of dimensions.
+    pub first_spec: u32,
+    /// The first that is still free.
+    next_spec: u32,
 }
 
 impl Plan {
@@ -80,8 +82,18 @@ impl Plan {
             kernels: Vec::new(),
             push_words: HEADER / 4,
             fixed_size: None,
-            first_own: DIMENSIONS + 1,
+            first_spec: 0,
+            next_spec: 0,
         };
+        let annotations = facts.module.section(Section::Annotations);
+        for inst in annotations.filter(|i| i.op() == Op::Decorate) {
+            if let [_, decoration, number] = *inst.operands()
+                && decoration == Decoration::SpecId.0
+            {
+                plan.first_spec = plan.first_spec.max(number.saturating_add(1));
+            }
+        }
+        plan.next_spec = plan.first_spec + 4;
         for point in facts.module.section(Section::EntryPoints) {
             let name = point.string(2);
             if ExecutionModel(point.word(0)) != ExecutionModel::Kernel {
@@ -153,8 +165,8 @@ impl Plan {
         };
         match class {
             StorageClass::Workgroup => {
-                let spec_id = self.first_own;
-                self.first_own += 1;
+                let spec_id = self.next_spec;
+                self.next_spec += 1;
                 Ok(Passed::Workgroup { spec_id })
             }
             _ if class == StorageClass::Function || is_by_value(facts, id) => {
@@ -202,19 +214,31 @@ impl Lower<'_> {
                     let size = self.facts.layouts.get(ty).size as u32;
                     let numbers = [ordinal, at, size].map(|n| self.b.constant_u32(n));
                     let what = reflection::ARGUMENT_POD_PUSH_CONSTANT;
-                    self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2], info]);
+                    self.say(
+                        set,
+                        what,
+                        &[kernel, numbers[0], numbers[1], numbers[2], info],
+                    );
                 }
                 Passed::Address { at } => {
                     let numbers = [ordinal, at, 8].map(|n| self.b.constant_u32(n));
                     let what = reflection::ARGUMENT_POINTER_PUSH_CONSTANT;
-                    self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2], info]);
+                    self.say(
+                        set,
+                        what,
+                        &[kernel, numbers[0], numbers[1], numbers[2], info],
+                    );
                 }
                 Passed::Workgroup { spec_id } => {
                     let class = self.classes.of(argument.id);
                     let element = class.map_or(1, |c| self.classes.memory(c).element().size());
                     let numbers = [ordinal, spec_id, element].map(|n| self.b.constant_u32(n));
                     let what = reflection::ARGUMENT_WORKGROUP;
-                    self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2], info]);
+                    self.say(
+                        set,
+                        what,
+                        &[kernel, numbers[0], numbers[1], numbers[2], info],
+                    );
                 }
             }
         }
@@ -230,11 +254,12 @@ impl Lower<'_> {
     pub fn reflect_shared(&mut self) {
         let set = self.b.import("NonSemantic.ClspvReflection.5");
         if self.plan.fixed_size.is_none() {
-            let ids = [0, 1, 2].map(|n| self.b.constant_u32(WORKGROUP_SIZE + n));
+            let first = self.plan.first_spec;
+            let ids = [0, 1, 2].map(|n| self.b.constant_u32(first + n));
             self.say(set, reflection::SPEC_CONSTANT_WORKGROUP_SIZE, &ids);
         }
         if self.shared.has_dimensions {
-            let id = self.b.constant_u32(DIMENSIONS);
+            let id = self.b.constant_u32(self.plan.first_spec + 3);
             self.say(set, reflection::SPEC_CONSTANT_WORK_DIM, &[id]);
         }
         if self.shared.push.is_some() {
@@ -246,7 +271,10 @@ impl Lower<'_> {
     fn string(&mut self, text: &str) -> Id {
         let bytes = text.as_bytes().split(|b| *b == 0).next().unwrap_or(&[]);
         let mut words = Vec::new();
-        for chunk in bytes.chunks(4).chain((bytes.len() % 4 == 0).then_some(&[][..])) {
+        for chunk in bytes
+            .chunks(4)
+            .chain((bytes.len() % 4 == 0).then_some(&[][..]))
+        {
             let mut word = [0; 4];
             word[..chunk.len()].copy_from_slice(chunk);
             words.push(u32::from_le_bytes(word));
@@ -274,7 +302,8 @@ impl Lower<'_> {
         let model = ExecutionModel::GLCompute;
         self.b.entry_point(model, function, &name, &interface);
         let size = self.plan.fixed_size.or(size).unwrap_or([1; 3]);
-        self.b.execution_mode(function, ExecutionMode::LocalSize, &size);
+        self.b
+            .execution_mode(function, ExecutionMode::LocalSize, &size);
         if self.plan.fixed_size.is_none() {
             self.workgroup_size();
         }

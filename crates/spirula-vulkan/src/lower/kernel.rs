@@ -24,7 +24,8 @@ impl Lower<'_> {
         let void = self.b.void();
         let ty = self.b.function_type(void, &[]);
         let function = self.b.fresh_id();
-        self.b.begin_function(function, void, FunctionControl::None, ty);
+        self.b
+            .begin_function(function, void, FunctionControl::None, ty);
         for &at in cfg.reverse_postorder() {
             let old = self.facts.module.label(cfg.block(at));
             let new = self.b.fresh_id();
@@ -88,7 +89,11 @@ impl Lower<'_> {
     fn initial(&mut self, number: usize) -> Result<(), Diagnostic> {
         let func = self.plan.kernels[number].func;
         let module = self.facts.module;
-        let function = module.function(func).blocks.iter().flat_map(|b| module.body(*b));
+        let function = module
+            .function(func)
+            .blocks
+            .iter()
+            .flat_map(|b| module.body(*b));
         let own = function.filter(|i| i.op() == Op::Variable);
         let mut variables: Vec<InstRef<'_>> = own.collect();
         // Constants whose pointers meet others are copied into the memory that all are in.

@@ -71,7 +71,13 @@ impl Lower<'_> {
         self.store_part(place, ty, value, 0)
     }
 
-    fn store_part(&mut self, place: Place, ty: Id, value: Id, depth: u32) -> Result<(), Diagnostic> {
+    fn store_part(
+        &mut self,
+        place: Place,
+        ty: Id,
+        value: Id,
+        depth: u32,
+    ) -> Result<(), Diagnostic> {
         if depth > DEEPEST {
             return Err(self.facts.refuse(ty, "so deep a type"));
         }
@@ -104,7 +110,7 @@ impl Lower<'_> {
             let kept = self.kept(scalar);
             let stored = self.vector(kept, count);
             let id = self.load_physical(place, stored, size, align);
-            return Ok(self.from_kept(id, scalar, count));
+            return Ok(self.unkept(id, scalar, count));
         }
         let mut parts = Vec::new();
         for n in 0..count {
@@ -129,7 +135,7 @@ impl Lower<'_> {
         let align = common(place.align, place.offset);
         let is_physical = self.classes.memory(place.class).is_physical;
         if is_physical && align >= size {
-            let value = self.to_kept(value, scalar, count);
+            let value = self.keep(value, scalar, count);
             let kept = self.kept(scalar);
             let stored = self.vector(kept, count);
             self.store_physical(place, stored, size, align, value);
@@ -158,7 +164,7 @@ impl Lower<'_> {
         }
     }
 
-    fn from_kept(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
+    fn unkept(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
         if scalar != Scalar::Bool {
             return value;
         }
@@ -169,7 +175,7 @@ impl Lower<'_> {
         self.op(Op::INotEqual, ty, &[value, zero])
     }
 
-    fn to_kept(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
+    fn keep(&mut self, value: Id, scalar: Scalar, count: u32) -> Id {
         if scalar != Scalar::Bool {
             return value;
         }
@@ -203,7 +209,8 @@ impl Lower<'_> {
     fn load_physical(&mut self, place: Place, stored: Id, size: u32, align: u32) -> Id {
         let pointer = self.physical(place, stored, size);
         let flags = self.flags(place) | MemoryAccess::Aligned.0;
-        self.b.value(Op::Load, stored, &[pointer.word(), flags, align])
+        self.b
+            .value(Op::Load, stored, &[pointer.word(), flags, align])
     }
 
     fn store_physical(&mut self, place: Place, stored: Id, size: u32, align: u32, value: Id) {
@@ -267,12 +274,7 @@ impl Lower<'_> {
         Ok(self.join_pieces(pieces, element, scalar))
     }
 
-    fn store_object(
-        &mut self,
-        place: Place,
-        scalar: Scalar,
-        value: Id,
-    ) -> Result<(), Diagnostic> {
+    fn store_object(&mut self, place: Place, scalar: Scalar, value: Id) -> Result<(), Diagnostic> {
         let element = self.classes.memory(place.class).element();
         let pieces = self.split_pieces(value, scalar, element);
         for (n, value) in pieces.into_iter().enumerate() {

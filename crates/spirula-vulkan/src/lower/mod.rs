@@ -34,9 +34,7 @@ use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{
-    AddressingModel, Capability, Decoration, MemoryModel,
-};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, Decoration, MemoryModel};
 use spirula_spirv::ir::{Inst, Module};
 use spirula_spirv::{Id, IdMap};
 
@@ -44,7 +42,11 @@ use spirula_spirv::{Id, IdMap};
 ///
 /// # Errors
 /// The first thing in each kernel that Vulkan or this lowering does not have.
-pub fn lower(facts: &Facts<'_>, classes: &Classes, options: &Options) -> Result<Module, Vec<Diagnostic>> {
+pub fn lower(
+    facts: &Facts<'_>,
+    classes: &Classes,
+    options: &Options,
+) -> Result<Module, Vec<Diagnostic>> {
     let plan = Plan::new(facts).map_err(|d| vec![d])?;
     let mut lower = Lower::new(facts, classes, plan, options);
     let mut faults = Vec::new();
@@ -129,7 +131,10 @@ impl<'a> Lower<'a> {
         b.capability(Capability::Shader);
         b.capability(Capability::VulkanMemoryModel);
         b.capability(Capability::PhysicalStorageBufferAddresses);
-        b.memory_model(AddressingModel::PhysicalStorageBuffer64, MemoryModel::Vulkan);
+        b.memory_model(
+            AddressingModel::PhysicalStorageBuffer64,
+            MemoryModel::Vulkan,
+        );
         Lower {
             facts,
             classes,
@@ -172,7 +177,10 @@ impl<'a> Lower<'a> {
     /// An instruction of GLSL.std.450.
     fn glsl(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let b = &mut self.b;
-        let set = *self.shared.glsl.get_or_insert_with(|| b.import("GLSL.std.450"));
+        let set = *self
+            .shared
+            .glsl
+            .get_or_insert_with(|| b.import("GLSL.std.450"));
         let words = [set.word(), number].into_iter();
         let words: Vec<u32> = words.chain(operands.iter().map(|id| id.word())).collect();
         self.b.value(Op::ExtInst, ty, &words)

@@ -80,7 +80,10 @@ impl Lower<'_> {
     }
 
     fn step(&self, steps: &mut Steps, index: Id, stride: u64) {
-        let ty = self.facts.type_of(index).and_then(|ty| self.facts.scalar(ty));
+        let ty = self
+            .facts
+            .type_of(index)
+            .and_then(|ty| self.facts.scalar(ty));
         match (self.facts.constant(index), ty) {
             (Some(value), Some(Scalar::Int(width))) => {
                 let unused = 64 - width;
@@ -111,7 +114,9 @@ impl Lower<'_> {
                     false => Err(self.facts.refuse(source, "this constant pointer")),
                 }
             }
-            op => Err(self.facts.refuse(source, &format!("a constant pointer by {op}"))),
+            op => Err(self
+                .facts
+                .refuse(source, &format!("a constant pointer by {op}"))),
         }
     }
 }
@@ -157,7 +162,10 @@ pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 
 /// `OpBitcast`, of pointers or of others.
 pub fn bitcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
-    match (l.facts.is_pointer(inst.id(0)), l.facts.is_pointer(result(inst))) {
+    match (
+        l.facts.is_pointer(inst.id(0)),
+        l.facts.is_pointer(result(inst)),
+    ) {
         (true, true) => same(l, inst),
         (true, false) => to_number(l, inst),
         (false, true) => from_number(l, inst),
@@ -270,7 +278,10 @@ pub fn select(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         let ty = l.pointer_type(class);
         return Ok(l.op(Op::Select, ty, &[condition, a, b]));
     }
-    if l.facts.type_of(a).is_some_and(|ty| l.facts.components(ty).1 == 1) {
+    if l.facts
+        .type_of(a)
+        .is_some_and(|ty| l.facts.components(ty).1 == 1)
+    {
         let (condition, a, b) = (l.value(condition)?, l.value(a)?, l.value(b)?);
         let ty = l.result_type(result(inst))?;
         return Ok(l.op(Op::Select, ty, &[condition, a, b]));

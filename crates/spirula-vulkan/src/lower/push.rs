@@ -19,13 +19,17 @@ impl Lower<'_> {
             Some(known) => known,
             None => {
                 let count = self.b.constant_u32(self.plan.push_words);
-                let array = self.b.distinct_type(Op::TypeArray, &[word.word(), count.word()]);
+                let array = self
+                    .b
+                    .distinct_type(Op::TypeArray, &[word.word(), count.word()]);
                 self.b.decorate(array, Decoration::ArrayStride, &[4]);
                 let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
                 self.b.decorate(block, Decoration::Block, &[]);
                 self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
                 let pointer = self.b.pointer(StorageClass::PushConstant, block);
-                let made = self.b.global_variable(pointer, StorageClass::PushConstant, None);
+                let made = self
+                    .b
+                    .global_variable(pointer, StorageClass::PushConstant, None);
                 self.shared.push = Some(made);
                 made
             }
@@ -135,7 +139,11 @@ impl Lower<'_> {
         let class = self.class(source)?;
         let memory = self.classes.memory(class);
         let (size, statics) = (memory.element().size(), memory.size);
-        let first = memory.objects.iter().find(|o| o.size.is_none()).map(|o| o.id);
+        let first = memory
+            .objects
+            .iter()
+            .find(|o| o.size.is_none())
+            .map(|o| o.id);
         if first == Some(source) {
             let at = statics.div_ceil(size.into()).max(u64::from(statics > 0));
             return Ok(self.number(32, at * u64::from(size)));
@@ -146,11 +154,12 @@ impl Lower<'_> {
         Ok(self.b.constant(Op::SpecConstantOp, word, &words))
     }
 
-    /// A specialisation constant of the source, under the same `SpecId` where the interface does
-    /// not need it.
+    /// A specialisation constant of the source, under the same `SpecId`.
     pub fn spec_constant(&mut self, source: Id, ty: Id, default: u64) -> Lowered {
         let facts = self.facts;
-        let spec_id = facts.decorations.get(facts.module, source, Decoration::SpecId);
+        let spec_id = facts
+            .decorations
+            .get(facts.module, source, Decoration::SpecId);
         let Some([spec_id]) = spec_id else {
             return Err(facts.refuse(source, "a specialisation constant without a number"));
         };
@@ -161,12 +170,14 @@ impl Lower<'_> {
         if width == 64 {
             words.push((default >> 32) as u32);
         }
-        self.b.push(spirula_spirv::ir::Section::Globals, Op::SpecConstant, &words);
+        self.b.push(
+            spirula_spirv::ir::Section::Globals,
+            Op::SpecConstant,
+            &words,
+        );
         self.b.set_type_of(id, made);
-        let shifted = self.plan.first_own + spec_id;
-        self.b.decorate(id, Decoration::SpecId, &[shifted]);
+        self.b.decorate(id, Decoration::SpecId, &[*spec_id]);
         self.values.set(source, Some(id));
         Ok(id)
     }
-
 }

@@ -36,8 +36,12 @@ impl Lower<'_> {
                 self.b.structure(&parts?)
             }
             op => match self.facts.scalar(source) {
-                Some(Scalar::Int(width)) if !width.is_power_of_two() || !(8..=64).contains(&width) => {
-                    return Err(self.facts.refuse(source, &format!("an integer of {width} bits")));
+                Some(Scalar::Int(width))
+                    if !width.is_power_of_two() || !(8..=64).contains(&width) =>
+                {
+                    return Err(self
+                        .facts
+                        .refuse(source, &format!("an integer of {width} bits")));
                 }
                 Some(Scalar::Float(_)) if def.operands().len() > 1 => {
                     return Err(self.facts.refuse(source, "this kind of float"));
@@ -126,6 +130,9 @@ impl Lower<'_> {
         let ty = self.facts.type_of(value);
         let parts = ty.map(|ty| self.facts.components(ty));
         let found = parts.and_then(|(part, count)| Some((self.facts.scalar(part)?, count)));
-        found.ok_or_else(|| self.facts.refuse(value, "an operand that is no scalar or vector"))
+        found.ok_or_else(|| {
+            self.facts
+                .refuse(value, "an operand that is no scalar or vector")
+        })
     }
 }

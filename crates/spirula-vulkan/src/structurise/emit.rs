@@ -278,13 +278,7 @@ impl Emitter<'_> {
     }
 
     /// The only edge of a node.
-    fn jump(
-        &mut self,
-        node: u32,
-        block: Block,
-        edge: Edge,
-        around: u32,
-    ) -> (Pending, Option<u32>) {
+    fn jump(&mut self, node: u32, block: Block, edge: Edge, around: u32) -> (Pending, Option<u32>) {
         if !self.graph.is_dispatcher(node) {
             self.take_terminator(block);
         }

@@ -435,6 +435,9 @@ pub struct Test {
     /// Kind of device that tensor programs are scheduled for; by default that of the device
     #[arg(long, value_name = "KIND")]
     pub schedule: Option<Schedule>,
+    /// What modules are compiled for before they run
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
 }
 
 /// Arguments of `test-worker`.
@@ -455,6 +458,9 @@ pub struct TestWorker {
     /// Kind of device that tensor programs are scheduled for
     #[arg(long)]
     pub schedule: Option<Schedule>,
+    /// What modules are compiled for before they run
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
 }
 
 const RUN_HELP: &str = "\

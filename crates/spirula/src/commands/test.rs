@@ -93,6 +93,9 @@ fn options(args: &Test) -> Options {
     if let Some(name) = args.schedule.and_then(|kind| kind.to_possible_value()) {
         worker.extend(["--schedule".to_owned(), name.get_name().to_owned()]);
     }
+    if let Some(target) = args.target_env {
+        worker.extend(["--target-env".to_owned(), target.to_string()]);
+    }
     Options {
         jobs: args.jobs.map_or(processors, usize::from),
         timeout: Duration::from_secs(args.timeout),
@@ -109,6 +112,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
             ..DeviceOptions::default()
         },
         lifted: args.lifted,
+        target: args.target_env,
         passes: args.passes.clone(),
         profile: schedule::profile(args.schedule, &args.device),
     };

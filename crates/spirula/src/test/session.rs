@@ -9,6 +9,7 @@ use spirula_runtime::data::{Array, Element, Number};
 use spirula_runtime::{Buffer, Device, DeviceOptions};
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
+use spirula_spirv::target::Target;
 use std::fs;
 use std::path::Path;
 
@@ -24,6 +25,8 @@ pub struct Options {
     pub options: DeviceOptions,
     /// Whether modules are lifted to LLVM assembly and brought back before they run.
     pub lifted: bool,
+    /// What modules are compiled for; by default what suits the input.
+    pub target: Option<Target>,
     /// What modules are optimised by before they run.
     pub passes: Pipeline,
     /// What tensor programs are scheduled for.
@@ -42,6 +45,7 @@ impl Options {
             device: device.to_owned(),
             options: self.options.clone(),
             lifted: self.lifted,
+            target: self.target,
             passes: self.passes.clone(),
             profile: self.profile,
         }
@@ -49,7 +53,10 @@ impl Options {
 
     /// The module that an input becomes.
     pub fn module(&self, bytes: &[u8]) -> Result<Module, Outcome> {
-        let options = CompileOptions::default();
+        let options = CompileOptions {
+            target: self.target,
+            ..CompileOptions::default()
+        };
         let mut module = spirula::compile(bytes, &options)?.into_module()?;
         if self.lifted {
             let first = |all: Vec<Diagnostic>| {

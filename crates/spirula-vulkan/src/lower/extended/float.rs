@@ -15,7 +15,10 @@ pub fn exp10(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 
 /// `log10`.
 pub fn log10(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
-    let (log, factor) = (l.glsl(glsl::LOG2, c.ty, v), l.real(c.width(), consts::LOG10_2));
+    let (log, factor) = (
+        l.glsl(glsl::LOG2, c.ty, v),
+        l.real(c.width(), consts::LOG10_2),
+    );
     l.op(Op::FMul, c.ty, &[log, factor])
 }
 
@@ -79,7 +82,10 @@ pub fn positive_difference(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 /// `maxmag` and `minmag`.
 pub fn by_magnitude(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     let truth = l.b.bool();
-    let (a, b) = (l.glsl(glsl::FABS, c.ty, &v[..1]), l.glsl(glsl::FABS, c.ty, &v[1..]));
+    let (a, b) = (
+        l.glsl(glsl::FABS, c.ty, &v[..1]),
+        l.glsl(glsl::FABS, c.ty, &v[1..]),
+    );
     let (op, other) = match c.number {
         cl::MAXMAG => (Op::FOrdGreaterThan, glsl::NMAX),
         _ => (Op::FOrdLessThan, glsl::NMIN),
@@ -120,8 +126,14 @@ pub fn ldexp(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
 
 /// `hypot`: scaled by the larger operand.
 pub fn hypot(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
-    let (a, b) = (l.glsl(glsl::FABS, c.ty, &v[..1]), l.glsl(glsl::FABS, c.ty, &v[1..]));
-    let (large, small) = (l.glsl(glsl::FMAX, c.ty, &[a, b]), l.glsl(glsl::FMIN, c.ty, &[a, b]));
+    let (a, b) = (
+        l.glsl(glsl::FABS, c.ty, &v[..1]),
+        l.glsl(glsl::FABS, c.ty, &v[1..]),
+    );
+    let (large, small) = (
+        l.glsl(glsl::FMAX, c.ty, &[a, b]),
+        l.glsl(glsl::FMIN, c.ty, &[a, b]),
+    );
     let [one, zero] = [1.0, 0.0].map(|x| l.real(c.width(), x));
     let truth = l.b.bool();
     let ratio = l.op(Op::FDiv, c.ty, &[small, large]);
@@ -152,11 +164,14 @@ pub fn pow(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     let signed = l.op(Op::Select, c.ty, &[is_odd, negated, power]);
     let whole = l.glsl(glsl::FLOOR, c.ty, &[exponent]);
     let is_whole = l.op(Op::FOrdEqual, truth, &[whole, exponent]);
-    let quiet = l.number(width, match width {
-        16 => 0x7e00,
-        32 => 0x7fc0_0000,
-        _ => 0x7ff8_0000_0000_0000,
-    });
+    let quiet = l.number(
+        width,
+        match width {
+            16 => 0x7e00,
+            32 => 0x7fc0_0000,
+            _ => 0x7ff8_0000_0000_0000,
+        },
+    );
     let nothing = l.join_pieces(vec![quiet], Scalar::Int(width), c.scalar);
     let of_negative = l.op(Op::Select, c.ty, &[is_whole, signed, nothing]);
     let is_negative = l.op(Op::FOrdLessThan, truth, &[v[0], zero]);

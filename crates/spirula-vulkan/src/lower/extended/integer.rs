@@ -17,7 +17,10 @@ impl Lower<'_> {
 
     /// Whether two numbers have the sign bit in common.
     fn both_signs(&mut self, c: Call, a: Id, b: Id) -> Id {
-        let (both, zero) = (self.op(Op::BitwiseAnd, c.ty, &[a, b]), self.number(c.width(), 0));
+        let (both, zero) = (
+            self.op(Op::BitwiseAnd, c.ty, &[a, b]),
+            self.number(c.width(), 0),
+        );
         let truth = self.b.bool();
         self.op(Op::SLessThan, truth, &[both, zero])
     }
@@ -40,7 +43,10 @@ pub fn add(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     let (a, b) = (v[0], v[1]);
     let sum = l.op(Op::IAdd, c.ty, &[a, b]);
     if c.number == cl::S_ADD_SAT || c.number == cl::S_MAD_SAT {
-        let (x, y) = (l.op(Op::BitwiseXor, c.ty, &[a, sum]), l.op(Op::BitwiseXor, c.ty, &[b, sum]));
+        let (x, y) = (
+            l.op(Op::BitwiseXor, c.ty, &[a, sum]),
+            l.op(Op::BitwiseXor, c.ty, &[b, sum]),
+        );
         let overflows = l.both_signs(c, x, y);
         let bound = l.bound(c, a);
         return l.op(Op::Select, c.ty, &[overflows, bound, sum]);
@@ -108,12 +114,20 @@ pub fn saturated_mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     if width < 64 {
         let double = width.max(16) * 2;
         let ty = l.int(double);
-        let widen = if is_signed { Op::SConvert } else { Op::UConvert };
+        let widen = if is_signed {
+            Op::SConvert
+        } else {
+            Op::UConvert
+        };
         let wide: Vec<Id> = v.iter().map(|x| l.op(widen, ty, &[*x])).collect();
         let product = l.op(Op::IMul, ty, &wide[..2]);
         let sum = l.op(Op::IAdd, ty, &[product, wide[2]]);
         let (clamp, low, high) = match is_signed {
-            true => (glsl::SCLAMP, u64::MAX << (width - 1), u64::MAX >> (65 - width)),
+            true => (
+                glsl::SCLAMP,
+                u64::MAX << (width - 1),
+                u64::MAX >> (65 - width),
+            ),
             false => (glsl::UCLAMP, 0, u64::MAX >> (64 - width)),
         };
         let (low, high) = (l.number(double, low), l.number(double, high));
@@ -129,7 +143,10 @@ pub fn saturated_mad(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     let carry = l.op(Op::Select, c.ty, &[carries, one, zero]);
     let high = l.op(Op::IAdd, c.ty, &[high, carry]);
     if !is_signed {
-        let (fits, most) = (l.op(Op::IEqual, truth, &[high, zero]), l.number(64, u64::MAX));
+        let (fits, most) = (
+            l.op(Op::IEqual, truth, &[high, zero]),
+            l.number(64, u64::MAX),
+        );
         return l.op(Op::Select, c.ty, &[fits, sum, most]);
     }
     let shift = l.number(64, 63);

@@ -89,7 +89,9 @@ pub fn sincos(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     if scalar.size() == 8 {
         return Err(crate::facts::refuse(inst, "sincos of 64 bits"));
     }
-    l.two(inst, |l, ty, _, x| (l.glsl(glsl::SIN, ty, &[x]), l.glsl(glsl::COS, ty, &[x])))
+    l.two(inst, |l, ty, _, x| {
+        (l.glsl(glsl::SIN, ty, &[x]), l.glsl(glsl::COS, ty, &[x]))
+    })
 }
 
 impl Lower<'_> {
@@ -169,17 +171,26 @@ pub fn vector_store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         cl::VSTOREN => from,
         _ => Scalar::Float(16),
     };
-    let is_rounded = matches!(number, cl::VSTORE_HALF_R | cl::VSTORE_HALFN_R | cl::VSTOREA_HALFN_R);
+    let is_rounded = matches!(
+        number,
+        cl::VSTORE_HALF_R | cl::VSTORE_HALFN_R | cl::VSTOREA_HALFN_R
+    );
     let mode = inst.operands().get(5).map(|m| FPRoundingMode(*m));
     if is_rounded && mode != Some(FPRoundingMode::RTE) {
-        return Err(crate::facts::refuse(inst, "vstore_half that does not round to nearest"));
+        return Err(crate::facts::refuse(
+            inst,
+            "vstore_half that does not round to nearest",
+        ));
     }
     let bytes = u64::from(stride(number, count) * to.size());
     let place = l.vector_place(inst, pointer, index, bytes, to.size())?;
     let part = l.scalar(to);
     let mut lanes = l.lanes_of(value)?;
     if from != to {
-        lanes = lanes.iter().map(|v| l.op(Op::FConvert, part, &[*v])).collect();
+        lanes = lanes
+            .iter()
+            .map(|v| l.op(Op::FConvert, part, &[*v]))
+            .collect();
     }
     for (n, (place, few)) in Lower::pieces(place, to, count).enumerate() {
         let ty = l.vector(part, few);

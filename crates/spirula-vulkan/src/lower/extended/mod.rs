@@ -148,7 +148,9 @@ pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     if set.is_some_and(|s| s.name.starts_with("NonSemantic.") || s.name.contains("DebugInfo")) {
         return Ok(l.number(32, 0));
     }
-    let name = set.filter(|s| s.name == "OpenCL.std").and_then(|s| s.instruction(number));
+    let name = set
+        .filter(|s| s.name == "OpenCL.std")
+        .and_then(|s| s.instruction(number));
     let Some(name) = name.map(|i| i.name) else {
         return Err(crate::facts::refuse(inst, "this extended instruction"));
     };

@@ -208,6 +208,7 @@ mod tests {
             bindings: bindings.iter().map(binding).collect(),
             unused: Vec::new(),
             push_constant_bytes: 0,
+            passing: None,
         }
     }
 
