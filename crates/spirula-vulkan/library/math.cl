@@ -12,10 +12,10 @@ static double power_of_two(int n) {
 
 // x * 2^n for |n| < 2040, rounded once.
 static double scaled(double x, int n) {
-  int half = n / 2;
+  int part = n / 2;
   if (n < -1000)
     return x * power_of_two(n + 1000) * power_of_two(-1000);
-  return x * power_of_two(half) * power_of_two(n - half);
+  return x * power_of_two(part) * power_of_two(n - part);
 }
 
 // exp(r) for |r| <= ln(2) / 2 and a correction of r, by the Taylor series.
@@ -198,29 +198,6 @@ static double power(double x, double y) {
   return scaled(exp_near_zero(r, error + rest), (int)n);
 }
 
-double f_pow_64(double x, double y) {
-  if (y == 0.0 || x == 1.0)
-    return 1.0;
-  if (isnan(x) || isnan(y))
-    return NAN;
-  double size = fabs(x);
-  if (isinf(y)) {
-    if (size == 1.0)
-      return 1.0;
-    return (size > 1.0) == (y > 0.0) ? INFINITY : 0.0;
-  }
-  int is_whole = rint(y) == y;
-  int is_odd = is_whole && rint(0.5 * y) != 0.5 * y;
-  double result;
-  if (size == 0.0 || isinf(size))
-    result = (size == 0.0) == (y > 0.0) ? 0.0 : INFINITY;
-  else if (x < 0.0 && !is_whole)
-    return NAN;
-  else
-    result = size == 1.0 ? 1.0 : power(size, y);
-  return is_odd && signbit(x) ? -result : result;
-}
-
 double f_cbrt_64(double x) {
   double size = fabs(x);
   if (!(size > 0.0) || isinf(size))
@@ -266,11 +243,11 @@ static int reduce(double x, double *high, double *low) {
   ulong m = (bits & 0xfffffffffffffUL) | 0x10000000000000UL;
   // size = m * 2^e; bit b of the table counts 2^-(b + 1). Bits that make multiples of 4 are left out.
   int first = e - 2;
-  int word = first < 0 ? 0 : first / 32;
+  int word = (first + 64) / 32 - 2;
   int shift = first - word * 32;
   uint window[7];
   for (int n = 0; n < 7; n++)
-    window[n] = word + n < 38 ? TWO_OVER_PI[word + n] : 0;
+    window[n] = word + n >= 0 && word + n < 38 ? TWO_OVER_PI[word + n] : 0;
   uint aligned[6];
   for (int n = 0; n < 6; n++)
     aligned[n] = shift == 0 ? window[n] : window[n] << shift | window[n + 1] >> (32 - shift);
@@ -303,7 +280,7 @@ static int reduce(double x, double *high, double *low) {
     more <<= zeros;
   }
   double a = (double)(fraction >> 11) * as_double(0x3ca0000000000000UL) * power_of_two(-zeros);
-  double b = (double)((fraction & 0x7ff) << 53 | more >> 11) * as_double(0x3970000000000000UL) * power_of_two(-zeros);
+  double b = (double)((fraction & 0x7ff) << 53 | more >> 11) * as_double(0x38a0000000000000UL) * power_of_two(-zeros);
   if (is_negative) {
     a = -a;
     b = -b;
@@ -462,14 +439,12 @@ double f_tanh_64(double x) {
   return copysign(e / (e + 2.0), x);
 }
 
-// erf by its series, for small arguments.
+// erf by a series without changes of sign, for small arguments.
 static double erf_series(double x) {
-  double z = x * x, term = x, sum = x;
-  for (int n = 1; n < 60; n++) {
-    term *= -z / (double)n;
-    sum += term / (double)(2 * n + 1);
-  }
-  return 1.12837916709551255856e+00 * sum;
+  double z = 2.0 * x * x, sum = 1.0;
+  for (int n = 40; n > 0; n--)
+    sum = 1.0 + sum * z / (double)(2 * n + 1);
+  return 1.12837916709551255856e+00 * x * (sum * f_exp_64(-x * x));
 }
 
 // erfc by its continued fraction, for x >= 1.
@@ -484,7 +459,7 @@ static double erfc_fraction(double x) {
 
 double f_erf_64(double x) {
   double size = fabs(x);
-  if (size < 2.0)
+  if (size < 1.0)
     return erf_series(x);
   if (size > 6.0)
     return copysign(1.0, x);
@@ -493,7 +468,7 @@ double f_erf_64(double x) {
 
 double f_erfc_64(double x) {
   if (x < 1.0)
-    return x < -6.0 ? 2.0 : x < -2.0 ? 2.0 - erfc_fraction(-x) : 1.0 - erf_series(x);
+    return x < -6.0 ? 2.0 : x < -1.0 ? 2.0 - erfc_fraction(-x) : 1.0 - erf_series(x);
   if (x > 28.0)
     return 0.0;
   return isnan(x) ? x : erfc_fraction(x);
@@ -517,4 +492,43 @@ double f_fmod_64(double x, double y) {
   if (eb <= 54)
     r = (double)ma * 4.94065645841246544177e-324 * power_of_two(eb - 1);
   return copysign(r, x);
+}
+
+float f_erf_32(float x) {
+  float size = fabs(x);
+  if (isnan(x))
+    return x;
+  if (size > 4.0f)
+    return copysign(1.0f, x);
+  // Either the series, whose terms are all positive, or the continued fraction, both with exp(-x * x).
+  float high = as_float(as_uint(size) & 0xfffff000u);
+  float e = exp(-high * high) * exp(-(size - high) * (size + high));
+  float value;
+  if (size < 2.0f) {
+    float z = 2.0f * x * x, sum = 1.0f;
+    for (int n = 24; n > 0; n--)
+      sum = 1.0f + sum * z / (float)(2 * n + 1);
+    value = 1.12837917f * size * sum * e;
+  } else {
+    float f = 0.0f;
+    for (int n = 30; n > 0; n--)
+      f = 0.5f * (float)n / (size + f);
+    value = 1.0f - e * 0.564189584f / (size + f);
+  }
+  return copysign(value, x);
+}
+
+float f_erfc_32(float x) {
+  if (isnan(x))
+    return x;
+  if (x < 0.5f)
+    return 1.0f - f_erf_32(x);
+  if (x > 11.0f)
+    return 0.0f;
+  float high = as_float(as_uint(x) & 0xfffff000u);
+  float e = exp(-high * high) * exp(-(x - high) * (x + high));
+  float f = 0.0f;
+  for (int n = x < 1.0f ? 250 : x < 2.0f ? 80 : 30; n > 0; n--)
+    f = 0.5f * (float)n / (x + f);
+  return e * 0.564189584f / (x + f);
 }

@@ -6,6 +6,7 @@
 mod classes;
 mod compile;
 mod facts;
+mod library;
 mod lower;
 mod prepare;
 mod structurise;

@@ -1,7 +1,8 @@
-//! What is done to a kernel module before it is lowered: one kernel or all are kept, calls put in
-//! place, variables become values.
+//! What is done to a kernel module before it is lowered: functions of the library linked in, one
+//! kernel or all kept, calls put in place, variables made values.
 
 use crate::compile::run;
+use crate::library;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -27,6 +28,7 @@ pub fn prepare(module: &Module, entry: Option<&str>) -> Result<Module, Diagnosti
             "a module without 64-bit addresses",
         ));
     }
+    library::link(&mut module)?;
     keep(&mut module, entry)?;
     own_copies(&mut module);
     run(&mut module, PASSES)?;

@@ -6,6 +6,7 @@ use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::grammar::glsl_std_450 as glsl;
 use spirula_spirv::ir::InstRef;
 
@@ -15,7 +16,17 @@ type Lowered = Result<Id, Diagnostic>;
 pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let op = inst.op();
     let operands: Vec<Id> = inst.ids(0).collect();
-    l.each(inst, &operands, |l, ty, v| l.op(op, ty, v))
+    let facts = l.facts;
+    let what = Decoration::NoContraction;
+    let is_exact = facts
+        .decorations
+        .get(facts.module, result(inst), what)
+        .is_some();
+    let around = l.kernel.is_exact;
+    l.kernel.is_exact |= is_exact;
+    let made = l.each(inst, &operands, |l, ty, v| l.op(op, ty, v));
+    l.kernel.is_exact = around;
+    made
 }
 
 /// Comparisons of integers, which some producers give pointers.
