@@ -109,6 +109,11 @@ fn copy(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>) {
     let (_, align) = memory_operands(inst, at);
     let natural = pointee(facts, inst.id(0)).map_or(1, |ty| facts.layouts.get(ty).align);
     let align = align.unwrap_or(natural);
+    let size = match inst.op() {
+        Op::CopyMemorySized => facts.constant(inst.id(2)),
+        _ => pointee(facts, inst.id(0)).map(|ty| facts.layouts.get(ty).size),
+    };
+    let align = common(align, size.unwrap_or(0));
     for pointer in [inst.id(0), inst.id(1)] {
         note(classes, pointer, None, align);
     }

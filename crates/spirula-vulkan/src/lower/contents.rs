@@ -27,21 +27,40 @@ impl Lower<'_> {
                 self.bytes(initializer, ty, object.offset as usize, &mut bytes)?;
             }
         }
-        let ty = self.scalar(element);
-        let step = element.size() as usize;
-        let mut parts = Vec::new();
-        for chunk in bytes.chunks(step) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            parts.push(
-                self.b
-                    .constant_bits(ty, element.size() * 8, u64::from_le_bytes(word)),
-            );
-        }
+        let parts = self.elements_of(&bytes, element);
         if parts.is_empty() {
             return Ok(self.b.constant_null(array));
         }
         Ok(self.b.constant_composite(array, &parts))
+    }
+
+    /// The elements that a variable begins as.
+    pub fn initial_elements(
+        &mut self,
+        variable: Id,
+        initializer: Id,
+        element: Scalar,
+    ) -> Result<Vec<Id>, Diagnostic> {
+        let ty = self.facts.pointee(variable)?;
+        let size = self.facts.layouts.get(ty).size;
+        if size > MOST_BYTES {
+            return Err(self.facts.refuse(variable, "so large an initial value"));
+        }
+        let mut bytes = vec![0; size as usize];
+        self.bytes(initializer, ty, 0, &mut bytes)?;
+        Ok(self.elements_of(&bytes, element))
+    }
+
+    fn elements_of(&mut self, bytes: &[u8], element: Scalar) -> Vec<Id> {
+        let ty = self.scalar(element);
+        let mut parts = Vec::new();
+        for chunk in bytes.chunks(element.size() as usize) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            let bits = u64::from_le_bytes(word);
+            parts.push(self.b.constant_bits(ty, element.size() * 8, bits));
+        }
+        parts
     }
 
     /// Writes a constant of a type into bytes.

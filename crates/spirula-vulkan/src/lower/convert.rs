@@ -20,11 +20,23 @@ pub fn plain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         return l.value(inst.id(0));
     }
     let mode = rounding(l, inst);
-    if !matches!(mode, None | Some(FPRoundingMode::RTE)) && to.size() < from.size() {
-        return Err(crate::facts::refuse(
-            inst,
-            &format!("{op} that does not round to nearest"),
-        ));
+    let (narrow, wide) = (to.size() * 8, from.size() * 8);
+    match (mode.filter(|m| *m != FPRoundingMode::RTE), op) {
+        (Some(mode), Op::FConvert) if narrow < wide => {
+            let operand = [inst.id(0)];
+            return l.each_scalar(inst, &operand, |l, _, v| l.narrow(v[0], wide, narrow, mode));
+        }
+        (Some(mode), Op::ConvertSToF | Op::ConvertUToF) if narrow >= 32 => {
+            let is_signed = op == Op::ConvertSToF;
+            return l.each_scalar(inst, &[inst.id(0)], |l, _, v| {
+                l.float_of(v[0], wide, narrow, is_signed, mode)
+            });
+        }
+        (Some(_), Op::ConvertSToF | Op::ConvertUToF) => {
+            let text = format!("{op} to halves that does not round to nearest");
+            return Err(crate::facts::refuse(inst, &text));
+        }
+        _ => {}
     }
     l.each(inst, &[inst.id(0)], |l, ty, v| l.op(op, ty, v))
 }

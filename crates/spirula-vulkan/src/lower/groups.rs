@@ -43,6 +43,11 @@ const REDUCTIONS: &[Reduction] = &[
     row(Op::GroupFMax, Op::GroupNonUniformFMax, Combine::Glsl(glsl::NMAX), |l, s| l.real(s.size() * 8, f64::NEG_INFINITY)),
     row(Op::GroupUMax, Op::GroupNonUniformUMax, Combine::Glsl(glsl::UMAX), |l, s| l.number(s.size() * 8, 0)),
     row(Op::GroupSMax, Op::GroupNonUniformSMax, Combine::Glsl(glsl::SMAX), |l, s| l.number(s.size() * 8, 1 << (s.size() * 8 - 1))),
+    row(Op::GroupIMulKHR, Op::GroupNonUniformIMul, Combine::Op(Op::IMul), |l, s| l.number(s.size() * 8, 1)),
+    row(Op::GroupFMulKHR, Op::GroupNonUniformFMul, Combine::Op(Op::FMul), |l, s| l.real(s.size() * 8, 1.0)),
+    row(Op::GroupBitwiseAndKHR, Op::GroupNonUniformBitwiseAnd, Combine::Op(Op::BitwiseAnd), |l, s| l.number(s.size() * 8, u64::MAX)),
+    row(Op::GroupBitwiseOrKHR, Op::GroupNonUniformBitwiseOr, Combine::Op(Op::BitwiseOr), |l, s| l.number(s.size() * 8, 0)),
+    row(Op::GroupBitwiseXorKHR, Op::GroupNonUniformBitwiseXor, Combine::Op(Op::BitwiseXor), |l, s| l.number(s.size() * 8, 0)),
 ];
 
 const fn row(

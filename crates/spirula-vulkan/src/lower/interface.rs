@@ -18,8 +18,9 @@ use spirula_spirv::ir::{Func, Section};
 /// Bytes of push constants before the arguments.
 pub const HEADER: u32 = 16;
 
-/// Bytes of push constants that every Vulkan device has.
-const MOST_PUSHED: u32 = 128;
+/// Bytes of push constants that desktop devices have, twice as many as every device does. Whether
+/// one has as many as a kernel needs is asked when it is launched.
+const MOST_PUSHED: u32 = 256;
 
 /// A kernel of the source.
 pub struct Kernel {

@@ -71,18 +71,27 @@ impl Lower<'_> {
         });
     }
 
-    /// Copies an argument that the kernel takes by pointer into its object.
+    /// Copies an argument that the kernel takes by pointer into its object, element by element.
     fn copied(&mut self, param: Id, ty: Id, at: u32) -> Result<(), Diagnostic> {
-        let pointer = self.value(param)?;
-        let value = self.pushed_value(ty, at)?;
-        let place = Place {
-            class: self.class(param)?,
-            pointer,
+        let place = self.beginning(param)?;
+        let element = self.classes.memory(place.class).element();
+        let size = self.facts.layouts.get(ty).size as u32;
+        for offset in (0..size).step_by(element.size() as usize) {
+            let value = self.pushed(element, at + offset);
+            self.store_scalars(place.after(offset.into()), element, 1, value)?;
+        }
+        Ok(())
+    }
+
+    /// Where an object begins.
+    fn beginning(&mut self, object: Id) -> Result<Place, Diagnostic> {
+        Ok(Place {
+            class: self.class(object)?,
+            pointer: self.value(object)?,
             offset: 0,
-            align: self.facts.layouts.get(ty).align,
+            align: 8,
             is_volatile: false,
-        };
-        self.store(place, ty, value)
+        })
     }
 
     /// Writes the initial values of variables that are not constants.
@@ -114,16 +123,13 @@ impl Lower<'_> {
             let (Some(id), Some(initializer)) = (variable.result(), variable.get_id(1)) else {
                 continue;
             };
-            let ty = self.facts.pointee(id)?;
-            let place = Place {
-                class: self.class(id)?,
-                pointer: self.value(id)?,
-                offset: 0,
-                align: self.facts.layouts.get(ty).align,
-                is_volatile: false,
-            };
-            let value = self.kept_value(initializer)?;
-            self.store(place, ty, value)?;
+            let place = self.beginning(id)?;
+            let element = self.classes.memory(place.class).element();
+            let values = self.initial_elements(id, initializer, element)?;
+            for (n, value) in values.into_iter().enumerate() {
+                let place = place.after(n as u64 * u64::from(element.size()));
+                self.store_scalars(place, element, 1, value)?;
+            }
         }
         Ok(())
     }

@@ -23,6 +23,7 @@ mod kernel;
 mod memory;
 mod pointers;
 mod push;
+mod rounding;
 mod table;
 mod types;
 

@@ -15,6 +15,10 @@ impl Lower<'_> {
     /// capability of its own there.
     pub fn pushed_word(&mut self, n: u32) -> Id {
         let word = self.int(32);
+        if n >= self.plan.push_words {
+            // Padding behind the last argument.
+            return self.number(32, 0);
+        }
         let block = match self.shared.push {
             Some(known) => known,
             None => {

@@ -196,3 +196,48 @@ pub fn cbrt(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
     let root = l.op(Op::Select, c.ty, &[is_plain, root, base]);
     copy_sign(l, c, &[root, v[0]])
 }
+
+/// `log1p`: the logarithm of the sum as it is rounded, put right by what was lost.
+pub fn log1p(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+    let (truth, one) = (l.b.bool(), l.real(c.width(), 1.0));
+    let sum = l.op(Op::FAdd, c.ty, &[v[0], one]);
+    let rounded = l.op(Op::FSub, c.ty, &[sum, one]);
+    let log = l.glsl(glsl::LOG, c.ty, &[sum]);
+    let ratio = l.op(Op::FDiv, c.ty, &[v[0], rounded]);
+    let log = l.op(Op::FMul, c.ty, &[log, ratio]);
+    let is_small = l.op(Op::FOrdEqual, truth, &[sum, one]);
+    l.op(Op::Select, c.ty, &[is_small, v[0], log])
+}
+
+/// `expm1`, in the same way.
+pub fn expm1(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+    let truth = l.b.bool();
+    let [one, half] = [1.0, 0.5].map(|x| l.real(c.width(), x));
+    let power = l.glsl(glsl::EXP, c.ty, v);
+    let less = l.op(Op::FSub, c.ty, &[power, one]);
+    let log = l.glsl(glsl::LOG, c.ty, &[power]);
+    let ratio = l.op(Op::FDiv, c.ty, &[v[0], log]);
+    let right = l.op(Op::FMul, c.ty, &[less, ratio]);
+    let size = l.glsl(glsl::FABS, c.ty, v);
+    let is_near = l.op(Op::FOrdLessThan, truth, &[size, half]);
+    let near = l.op(Op::Select, c.ty, &[is_near, right, less]);
+    let is_small = l.op(Op::FOrdEqual, truth, &[power, one]);
+    l.op(Op::Select, c.ty, &[is_small, v[0], near])
+}
+
+/// `sinpi`, `cospi` and `tanpi`: of what is left of whole turns.
+pub fn of_half_turns(l: &mut Lower<'_>, c: Call, v: &[Id]) -> Id {
+    let width = c.width();
+    let [half, two, pi] = [0.5, 2.0, consts::PI].map(|x| l.real(width, x));
+    let turns = l.op(Op::FMul, c.ty, &[v[0], half]);
+    let turns = l.glsl(glsl::ROUND_EVEN, c.ty, &[turns]);
+    let whole = l.op(Op::FMul, c.ty, &[turns, two]);
+    let rest = l.op(Op::FSub, c.ty, &[v[0], whole]);
+    let angle = l.op(Op::FMul, c.ty, &[rest, pi]);
+    let function = match c.number {
+        cl::SINPI => glsl::SIN,
+        cl::COSPI => glsl::COS,
+        _ => glsl::TAN,
+    };
+    l.glsl(function, c.ty, &[angle])
+}

@@ -175,22 +175,16 @@ pub fn vector_store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         number,
         cl::VSTORE_HALF_R | cl::VSTORE_HALFN_R | cl::VSTOREA_HALFN_R
     );
-    let mode = inst.operands().get(5).map(|m| FPRoundingMode(*m));
-    if is_rounded && mode != Some(FPRoundingMode::RTE) {
-        return Err(crate::facts::refuse(
-            inst,
-            "vstore_half that does not round to nearest",
-        ));
-    }
+    let mode = inst.operands().get(5).filter(|_| is_rounded);
+    let mode = mode.map_or(FPRoundingMode::RTE, |m| FPRoundingMode(*m));
     let bytes = u64::from(stride(number, count) * to.size());
     let place = l.vector_place(inst, pointer, index, bytes, to.size())?;
     let part = l.scalar(to);
     let mut lanes = l.lanes_of(value)?;
     if from != to {
-        lanes = lanes
-            .iter()
-            .map(|v| l.op(Op::FConvert, part, &[*v]))
-            .collect();
+        let width = from.size() * 8;
+        let narrowed = lanes.iter().map(|v| l.narrow(*v, width, 16, mode));
+        lanes = narrowed.collect();
     }
     for (n, (place, few)) in Lower::pieces(place, to, count).enumerate() {
         let ty = l.vector(part, few);

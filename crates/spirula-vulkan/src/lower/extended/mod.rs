@@ -108,6 +108,9 @@ const TABLE: &[(&[u32], Way)] = &[
     (&[cl::HYPOT], Way::Scalars(float::hypot)),
     (&[cl::POW, cl::POWN], Way::Scalars(float::pow)),
     (&[cl::CBRT], Way::Scalars(float::cbrt)),
+    (&[cl::LOG1P], Way::Scalars(float::log1p)),
+    (&[cl::EXPM1], Way::Scalars(float::expm1)),
+    (&[cl::SINPI, cl::COSPI, cl::TANPI], Way::Scalars(float::of_half_turns)),
     (&[cl::FRACT], Way::Whole(memory::fract)),
     (&[cl::MODF], Way::Whole(memory::modf)),
     (&[cl::FREXP], Way::Whole(memory::frexp)),
@@ -141,6 +144,20 @@ const TABLE: &[(&[u32], Way)] = &[
     (&[cl::PREFETCH], Way::Whole(|l, _| Ok(l.number(32, 0)))),
 ];
 
+/// Functions by others of GLSL.std.450 that it has for at most 32 bits.
+const NARROW: &[u32] = &[
+    cl::EXP10,
+    cl::LOG10,
+    cl::POW,
+    cl::POWN,
+    cl::CBRT,
+    cl::LOG1P,
+    cl::EXPM1,
+    cl::SINPI,
+    cl::COSPI,
+    cl::TANPI,
+];
+
 /// `OpExtInst`.
 pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let number = inst.word(1);
@@ -170,6 +187,9 @@ pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
             l.each(inst, &operands, |l, ty, v| l.glsl(glsl, ty, v))
         }
         Some(Way::Scalars(make)) => {
+            if NARROW.contains(&number) && l.scalars(operands[0])?.0.size() == 8 {
+                return Err(crate::facts::refuse(inst, &format!("{name} of 64 bits")));
+            }
             let ((scalar, _), (from, _)) = (l.scalars(result(inst))?, l.scalars(operands[0])?);
             l.each_scalar(inst, &operands, |l, ty, v| {
                 let call = Call {
