@@ -503,6 +503,14 @@ enum SpirulaStatus spirula_module_verify(const struct SpirulaModule *module,
                                          const char *environment,
                                          struct SpirulaError **error);
 
+// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
+// and values, or a set of extended instructions, whose name is `set_name` where the text does not
+// have it; null otherwise. Before modules that use them are read.
+enum SpirulaStatus spirula_grammar_add(const uint8_t *json,
+                                       size_t length,
+                                       const char *set_name,
+                                       struct SpirulaError **error);
+
 // The version of SPIR-V as the word of the header: 0x00010300 for 1.3. 0 for null.
 uint32_t spirula_module_version(const struct SpirulaModule *module);
 
@@ -623,6 +631,14 @@ enum SpirulaStatus spirula_module_to_text(const struct SpirulaModule *module,
 enum SpirulaStatus spirula_module_verify(const struct SpirulaModule *module,
                                          const char *environment,
                                          struct SpirulaError **error);
+
+// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
+// and values, or a set of extended instructions, whose name is `set_name` where the text does not
+// have it; null otherwise. Before modules that use them are read.
+enum SpirulaStatus spirula_grammar_add(const uint8_t *json,
+                                       size_t length,
+                                       const char *set_name,
+                                       struct SpirulaError **error);
 
 // The version of SPIR-V as the word of the header: 0x00010300 for 1.3. 0 for null.
 uint32_t spirula_module_version(const struct SpirulaModule *module);

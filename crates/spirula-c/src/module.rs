@@ -4,7 +4,7 @@ use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
 use crate::handle::{Out, fill, get, get_mut, slice, utf8};
 use crate::text::{SpirulaText, SpirulaWords};
 use spirula_spirv::analysis::{DefUse, Needs};
-use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::grammar::{Additions, Op, Version};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::target::Target;
 use spirula_spirv::{ssa, text, verify};
@@ -178,6 +178,30 @@ pub unsafe extern "C" fn spirula_module_verify(
         }
         verify::module(&module.module, &options)?;
         Ok(())
+    };
+    // SAFETY: the crate's contract.
+    unsafe { guard(error, body) }
+}
+
+/// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
+/// and values, or a set of extended instructions, whose name is `set_name` where the text does not
+/// have it; null otherwise. Before modules that use them are read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn spirula_grammar_add(
+    json: *const u8,
+    length: usize,
+    set_name: *const std::ffi::c_char,
+    error: *mut *mut SpirulaError,
+) -> SpirulaStatus {
+    let body = || {
+        // SAFETY: the crate's contract.
+        let json = unsafe { utf8(json, length) }?;
+        // SAFETY: not null where it is read, and then a string that ends in NUL.
+        let name = (!set_name.is_null()).then(|| unsafe { std::ffi::CStr::from_ptr(set_name) });
+        let name = name.map(|n| n.to_string_lossy().into_owned());
+        let additions = Additions::from_json(json, name.as_deref())?;
+        let added = additions.register();
+        added.map_err(|e| Fault::Refused(e.to_string()))
     };
     // SAFETY: the crate's contract.
     unsafe { guard(error, body) }

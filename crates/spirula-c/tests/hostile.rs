@@ -128,3 +128,18 @@ fn what_would_break_a_module_is_refused() {
         spirula_module_free(module);
     }
 }
+
+#[test]
+fn instructions_are_added() {
+    let json = r#"{ "name": "C.set", "instructions": [ { "opname": "Ping", "opcode": 1 } ] }"#;
+    let other = json.replace("Ping", "Pong");
+    // SAFETY: the texts are as long as said.
+    unsafe {
+        let status = spirula_grammar_add(json.as_ptr(), json.len(), null(), null_mut());
+        assert_eq!(status, SpirulaStatus::Ok);
+        let found = message(|e| spirula_grammar_add(other.as_ptr(), other.len(), null(), e));
+        assert_eq!(found.0, SpirulaStatus::Refused, "{}", found.1);
+        let found = message(|e| spirula_grammar_add(json.as_ptr(), 5, null(), e));
+        assert_eq!(found.0, SpirulaStatus::Invalid, "{}", found.1);
+    }
+}

@@ -2,7 +2,7 @@
 //! lacks. A chapter of the specification has a default; instructions that differ have a row by
 //! name. What has neither is taken to have every effect.
 
-use super::{Class, ExtInstSet, Op, instructions};
+use super::{Class, ExtInstSet, Op, instructions, registry};
 use std::sync::OnceLock;
 
 /// A set of effects.
@@ -23,8 +23,24 @@ impl Effects {
     /// All of them.
     pub const ANY: Effects = Effects(15);
 
-    const fn and(self, other: Effects) -> Effects {
+    /// These and others.
+    pub const fn and(self, other: Effects) -> Effects {
         Effects(self.0 | other.0)
+    }
+
+    /// What the instructions of a chapter do that have no row.
+    pub(super) fn of_class(class: Class) -> Effects {
+        match class {
+            Class::Arithmetic
+            | Class::Bit
+            | Class::Composite
+            | Class::ConstantCreation
+            | Class::Conversion
+            | Class::RelationalandLogical
+            | Class::TypeDeclaration => PURE,
+            Class::Derivative | Class::NonUniform | Class::Group => CONVERGENT,
+            _ => ANY,
+        }
     }
 
     /// Whether all effects of `other` are among these.
@@ -52,21 +68,6 @@ const LOAD: Effects = Effects::READS.and(TRAPS);
 const STORE: Effects = Effects::WRITES.and(TRAPS);
 /// Reads that all invocations of a group make together.
 const GROUP_LOAD: Effects = LOAD.and(CONVERGENT);
-
-/// What the instructions of a chapter do that have no row.
-fn of_class(class: Class) -> Effects {
-    match class {
-        Class::Arithmetic
-        | Class::Bit
-        | Class::Composite
-        | Class::ConstantCreation
-        | Class::Conversion
-        | Class::RelationalandLogical
-        | Class::TypeDeclaration => PURE,
-        Class::Derivative | Class::NonUniform | Class::Group => CONVERGENT,
-        _ => ANY,
-    }
-}
 
 /// Instructions that differ from their chapter.
 const BY_NAME: &[(&str, Effects)] = &[
@@ -172,7 +173,10 @@ impl Op {
     pub fn effects(self) -> Effects {
         static EFFECTS: OnceLock<Vec<Effects>> = OnceLock::new();
         let effects = EFFECTS.get_or_init(|| {
-            let mut rows: Vec<Effects> = instructions().iter().map(|i| of_class(i.class)).collect();
+            let mut rows: Vec<Effects> = instructions()
+                .iter()
+                .map(|i| Effects::of_class(i.class))
+                .collect();
             for (name, effects) in BY_NAME {
                 if let Some(row) = Op::by_name(name).and_then(Op::row) {
                     rows[row] = *effects;
@@ -180,7 +184,10 @@ impl Op {
             }
             rows
         });
-        self.row().map_or(ANY, |row| effects[row])
+        match self.row() {
+            Some(row) => effects[row],
+            None => registry::effects(self).unwrap_or(ANY),
+        }
     }
 }
 
@@ -224,8 +231,10 @@ impl ExtInstSet {
                 .collect()
         });
         let set = sets.iter().find(|(name, _)| *name == self.name);
-        let row = set.and_then(|(_, rows)| rows.get(number as usize));
-        row.copied().unwrap_or(ANY)
+        match set {
+            Some((_, rows)) => rows.get(number as usize).copied().unwrap_or(ANY),
+            None => registry::effects_of_extended(self.name, number).unwrap_or(ANY),
+        }
     }
 
     /// Whether the set describes the source program for debuggers, and nothing else.

@@ -3,6 +3,7 @@
 use super::generated::ext::EXT_INST_SETS;
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
+use super::registry;
 use super::shape::Role;
 use super::types::{
     Category, Enumerant, ExtInst, ExtInstSet, Instruction, KindInfo, Op, ResultForm,
@@ -12,8 +13,14 @@ use std::fmt;
 use std::sync::OnceLock;
 
 impl Op {
-    /// Row of this opcode, `None` for a number that the table does not know.
+    /// Row of this opcode, `None` for a number that neither the table knows nor
+    /// [`Additions`](super::Additions).
     pub fn info(self) -> Option<&'static Instruction> {
+        self.in_tables().or_else(|| registry::instruction(self))
+    }
+
+    /// Row of this opcode in the table.
+    pub(super) fn in_tables(self) -> Option<&'static Instruction> {
         INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
     }
 
@@ -25,6 +32,12 @@ impl Op {
 
     /// Opcode by name, with or without the leading `Op`.
     pub fn by_name(name: &str) -> Option<Op> {
+        let name = name.strip_prefix("Op").unwrap_or(name);
+        Op::by_name_in_tables(name).or_else(|| registry::op(name))
+    }
+
+    /// Opcode by name, without the leading `Op`, in the table.
+    pub(super) fn by_name_in_tables(name: &str) -> Option<Op> {
         static INDEX: OnceLock<FxHashMap<&'static str, Op>> = OnceLock::new();
         let index = INDEX.get_or_init(|| {
             let rows = INSTRUCTIONS.iter();
@@ -36,7 +49,7 @@ impl Op {
             })
             .collect()
         });
-        index.get(name.strip_prefix("Op").unwrap_or(name)).copied()
+        index.get(name).copied()
     }
 
     /// Whether the instruction has a result; unknown instructions are taken to have none.
@@ -118,6 +131,11 @@ pub(crate) fn ext_inst_sets() -> &'static [ExtInstSet] {
 impl KindInfo {
     /// Row of a value; the first where several names share it.
     pub fn enumerant(&self, value: u32) -> Option<&'static Enumerant> {
+        let found = self.in_tables(value);
+        found.or_else(|| registry::value(self.kind, value))
+    }
+
+    pub(super) fn in_tables(&self, value: u32) -> Option<&'static Enumerant> {
         // Rows of small values stand at these values, or a little before.
         let near = self.enumerants.get(..=value as usize).unwrap_or(&[]);
         for (at, row) in near.iter().enumerate().rev().take(6) {
@@ -131,6 +149,11 @@ impl KindInfo {
 
     /// Row of a name.
     pub fn by_name(&self, name: &str) -> Option<&'static Enumerant> {
+        let found = self.by_name_in_tables(name);
+        found.or_else(|| registry::value_by_name(self.kind, name))
+    }
+
+    pub(super) fn by_name_in_tables(&self, name: &str) -> Option<&'static Enumerant> {
         static INDEX: OnceLock<FxHashMap<(Kind, &'static str), &'static Enumerant>> =
             OnceLock::new();
         let index = INDEX.get_or_init(|| {
@@ -186,6 +209,10 @@ impl ExtInstSet {
     /// The set that an `OpExtInstImport` names. Later revisions of the reflection sets and
     /// unknown ones of a known family are not found.
     pub fn by_name(name: &str) -> Option<&'static ExtInstSet> {
+        ExtInstSet::in_tables(name).or_else(|| registry::set(name))
+    }
+
+    pub(super) fn in_tables(name: &str) -> Option<&'static ExtInstSet> {
         EXT_INST_SETS.iter().find(|set| set.name == name)
     }
 
@@ -204,7 +231,8 @@ impl ExtInstSet {
             sets.flat_map(|set| set.instructions.iter().map(|i| ((set.name, i.name), i)))
                 .collect()
         });
-        index.get(&(self.name, name)).copied()
+        let added = || self.instructions.iter().find(|i| i.name == name);
+        index.get(&(self.name, name)).copied().or_else(added)
     }
 }
 

@@ -5,18 +5,27 @@
 //! committed; this module gives them types and look-ups. Whoever needs to know something about an
 //! instruction asks the table.
 //!
+//! Users add instructions, values and sets of their own at run time: [`Additions`].
+//!
 //! Opcodes and enumerants are newtypes over their number with a constant for each name, so that
 //! values which the tables do not know pass through unharmed.
 
+mod additions;
 mod decode;
 mod effects;
 mod expect;
 mod extensions;
 mod generated;
+mod json;
 mod lookup;
+mod registry;
 mod shape;
 mod types;
 
+pub use additions::{
+    AdditionError, Additions, Availability, NewExtInst, NewInstruction, NewOperand, NewSet,
+    NewValue,
+};
 pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
 pub use effects::Effects;
 pub(crate) use expect::Expected;

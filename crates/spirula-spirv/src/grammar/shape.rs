@@ -7,6 +7,7 @@
 
 use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
+use super::registry;
 use super::types::{Category, Class, Instruction, Op, Operand, Quantifier, ResultForm};
 
 /// What an opcode is for the layout of a module.
@@ -47,8 +48,10 @@ pub(crate) enum Rest {
     Switch,
     /// The number of an extended instruction and its operands.
     Ext,
-    /// Anything, or an opcode that the table does not know.
+    /// Anything.
     Other,
+    /// The grammar does not know the opcode.
+    Unknown,
 }
 
 /// Any number of words may follow.
@@ -105,10 +108,16 @@ impl Op {
     #[inline]
     pub(crate) fn shape(self) -> Shape {
         match SHAPES.get(usize::from(self.0)) {
-            Some(shape) => *shape,
-            None => Shape::UNKNOWN,
+            Some(shape) if shape.rest != Rest::Unknown => *shape,
+            _ => added(self),
         }
     }
+}
+
+/// The row of an opcode that the table does not have: it may have been added.
+#[cold]
+fn added(op: Op) -> Shape {
+    registry::instruction(op).map_or(Shape::UNKNOWN, Shape::of)
 }
 
 impl Shape {
@@ -117,7 +126,7 @@ impl Shape {
         result: 0,
         fixed: 0,
         most: ANY,
-        rest: Rest::Other,
+        rest: Rest::Unknown,
         role: Role::Plain,
         kind: Kind::IdRef,
     };

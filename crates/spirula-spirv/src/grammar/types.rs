@@ -96,6 +96,39 @@ pub enum Class {
     TypeDeclaration,
 }
 
+impl Class {
+    /// All chapters.
+    pub const ALL: &[Class] = &[
+        Class::Annotation,
+        Class::Arithmetic,
+        Class::Atomic,
+        Class::Barrier,
+        Class::Bit,
+        Class::Composite,
+        Class::ConstantCreation,
+        Class::ControlFlow,
+        Class::Conversion,
+        Class::Debug,
+        Class::Derivative,
+        Class::DeviceSideEnqueue,
+        Class::Extension,
+        Class::Function,
+        Class::Graph,
+        Class::Group,
+        Class::Image,
+        Class::Memory,
+        Class::Miscellaneous,
+        Class::ModeSetting,
+        Class::NonUniform,
+        Class::Pipe,
+        Class::Primitive,
+        Class::RelationalandLogical,
+        Class::Reserved,
+        Class::Tensor,
+        Class::TypeDeclaration,
+    ];
+}
+
 /// Whether an instruction has a result, and whether the result has a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResultForm {

@@ -129,7 +129,7 @@ impl IdWords {
             }
         };
         match shape.rest {
-            _ if inst.op().row().is_none() => self.possible(inst, 0, id),
+            Rest::Unknown => self.possible(inst, 0, id),
             Rest::Switch => {
                 let step = self.switch_literal_words(inst) + 1;
                 (0..2.min(words.len())).for_each(&mut id);
@@ -155,7 +155,7 @@ impl IdWords {
     pub fn is_certain(&self, inst: InstRef<'_>) -> bool {
         let op = inst.op();
         let by_shape = matches!(op.shape().rest, Rest::Switch | Rest::Ext);
-        op.row().is_some()
+        op.info().is_some()
             && (by_shape
                 || op.shape().spots(inst.words()).is_some()
                 || Operands::new(op, inst.words()).all(|o| o.is_ok()))

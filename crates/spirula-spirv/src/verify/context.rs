@@ -159,6 +159,8 @@ pub(super) struct Cx<'m> {
     shapes: Vec<Shape>,
     /// Declared capabilities and those that they imply, one bit for each row of the grammar.
     capabilities: Vec<u64>,
+    /// Declared capabilities that were added to the grammar.
+    added: Vec<Capability>,
     pub extensions: Vec<String>,
     pub is_shader: bool,
     pub is_kernel: bool,
@@ -182,6 +184,7 @@ impl<'m> Cx<'m> {
             defs: Vec::with_capacity(module.inst_count() / 2),
             shapes: vec![NO_SHAPE],
             capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
+            added: Vec::new(),
             extensions: Vec::new(),
             is_shader: false,
             is_kernel: false,
@@ -208,6 +211,13 @@ impl<'m> Cx<'m> {
                 continue;
             };
             let at = rows.partition_point(|r| r.value < value);
+            if rows.get(at).is_none_or(|r| r.value != value) {
+                if !self.added.contains(&Capability(value)) {
+                    self.added.push(Capability(value));
+                    stack.extend(row.capabilities.iter().map(|c| c.0));
+                }
+                continue;
+            }
             let bit = 1 << (at % 64);
             if self.capabilities[at / 64] & bit == 0 {
                 self.capabilities[at / 64] |= bit;
@@ -220,6 +230,9 @@ impl<'m> Cx<'m> {
     pub fn has(&self, capability: Capability) -> bool {
         let rows = Kind::Capability.info().enumerants;
         let at = rows.partition_point(|r| r.value < capability.0);
+        if rows.get(at).is_none_or(|r| r.value != capability.0) {
+            return self.added.contains(&capability);
+        }
         self.capabilities[at / 64] >> (at % 64) & 1 == 1
     }
 

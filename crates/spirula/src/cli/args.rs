@@ -65,6 +65,15 @@ pub struct From {
     pub path: PathBuf,
 }
 
+/// What is known besides the grammar.
+#[derive(ClapArgs)]
+pub struct Grammar {
+    /// Add the instructions, values or set of extended instructions that a file in the form of
+    /// Khronos' grammar describes; NAME is the set's, where the file does not say it
+    #[arg(long, value_name = "[NAME=]FILE")]
+    pub grammar: Vec<String>,
+}
+
 /// How an input is brought to SPIR-V.
 #[derive(ClapArgs)]
 pub struct How {
@@ -129,6 +138,8 @@ pub enum Emit {
 pub struct Opt {
     #[command(flatten)]
     pub from: From,
+    #[command(flatten)]
+    pub grammar: Grammar,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -177,6 +188,8 @@ pub struct Dis {
     /// SPIR-V module, in either byte order; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
+    #[command(flatten)]
+    pub grammar: Grammar,
     /// Where the text goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -200,6 +213,8 @@ pub struct As {
     /// SPIR-V assembly; `-` is standard input
     #[arg(value_name = "IN")]
     pub path: PathBuf,
+    #[command(flatten)]
+    pub grammar: Grammar,
     /// Where the module goes; `-` is standard output
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
@@ -215,6 +230,8 @@ pub struct Val {
     /// SPIR-V module, binary or assembly; `-` is standard input
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub path: Option<PathBuf>,
+    #[command(flatten)]
+    pub grammar: Grammar,
     /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
     /// default any consumer of the newest SPIR-V
     #[arg(long, value_name = "ENV")]

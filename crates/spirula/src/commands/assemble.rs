@@ -7,6 +7,7 @@ use spirula_spirv::{binary, text};
 
 /// Assembles a text.
 pub fn run(args: &As) -> Outcome {
+    super::grammar::add(&args.grammar)?;
     let input = files::read(&args.path)?;
     let options = text::ParseOptions {
         version: args.target_env.map(|target| target.version),

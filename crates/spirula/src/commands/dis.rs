@@ -8,6 +8,7 @@ use spirula_spirv::{binary, text};
 
 /// Disassembles a module, also one that is not valid.
 pub fn run(args: &Dis) -> Outcome {
+    super::grammar::add(&args.grammar)?;
     let input = files::read(&args.path)?;
     let options = text::PrintOptions {
         header: !args.no_header,

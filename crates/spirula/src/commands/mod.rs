@@ -6,6 +6,7 @@ mod compile;
 mod convert;
 mod devices;
 mod dis;
+mod grammar;
 mod info;
 mod link;
 mod opt;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 /// Optimises the input and writes the module.
 pub fn run(args: &Opt) -> Outcome {
+    super::grammar::add(&args.grammar)?;
     let input = files::read(&args.from.path)?;
     let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
         Ok(compiled) => compiled,

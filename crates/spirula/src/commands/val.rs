@@ -9,6 +9,7 @@ use std::path::Path;
 
 /// Verifies a module, or explains a rule.
 pub fn run(args: &Val) -> Outcome {
+    super::grammar::add(&args.grammar)?;
     if let Some(number) = args.explain {
         return explain(number);
     }

@@ -6,6 +6,7 @@ mod corpora;
 mod folders;
 mod formats;
 mod futhark;
+mod grammar;
 mod harness;
 mod help;
 mod link;

@@ -1,0 +1,19 @@
+//! Writes the seeds of every target to folders, for fuzzers to begin with: `seeds FOLDER`.
+
+use spirula_fuzz::{TARGETS, seeds};
+use std::path::Path;
+
+fn main() -> std::io::Result<()> {
+    let Some(folder) = std::env::args().nth(1) else {
+        eprintln!("usage: seeds FOLDER");
+        return Ok(());
+    };
+    for target in TARGETS {
+        let folder = Path::new(&folder).join(target.name);
+        std::fs::create_dir_all(&folder)?;
+        for (at, seed) in seeds(target).iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{at}")), seed)?;
+        }
+    }
+    Ok(())
+}

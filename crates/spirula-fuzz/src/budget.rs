@@ -1,0 +1,33 @@
+//! Checks within a budget.
+
+use crate::Target;
+use peak_alloc::PeakAlloc;
+use std::time::{Duration, Instant};
+
+/// Counts what the process allocates.
+#[global_allocator]
+static ALLOCATOR: PeakAlloc = PeakAlloc;
+
+/// Longest time that an input of any size up to some megabytes may take, on a machine that does other
+/// things beside.
+const LONGEST: Duration = Duration::from_secs(20);
+
+/// Runs the check of a target.
+///
+/// # Panics
+/// When the check finds something, or the input takes more memory or time than it may.
+pub fn run(target: &Target, input: &[u8]) {
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    let started = Instant::now();
+    (target.check)(input);
+    let taken = started.elapsed();
+    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
+    let allowed = target.floor + input.len() * target.per_byte;
+    let (name, length) = (target.name, input.len());
+    assert!(
+        peak <= allowed,
+        "{name}: {length} bytes took {peak} bytes of memory, {allowed} are allowed"
+    );
+    assert!(taken <= LONGEST, "{name}: {length} bytes took {taken:?}");
+}

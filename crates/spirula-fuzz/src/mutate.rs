@@ -1,0 +1,54 @@
+//! Changes of inputs at random.
+
+use spirula_testing::Choices;
+
+/// Values that readers trip over.
+const WORDS: [u32; 8] = [0, 1, 2, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
+
+/// Changes an input in a few places: bits, words, and pieces that are cut, copied or taken from
+/// another input.
+pub fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut Choices<'_>) {
+    for _ in 0..=choices.below(4) {
+        if input.is_empty() {
+            input.extend_from_slice(other);
+        }
+        let at = choices.place(input.len());
+        let length = choices.below(24).min(input.len() - at);
+        match choices.below(7) {
+            0 => input[at] ^= 1 << choices.below(8),
+            1 => input[at] = choices.below(256) as u8,
+            2 => {
+                let word = WORDS[choices.below(WORDS.len())].to_le_bytes();
+                // Words of binary formats are aligned.
+                let at = at & !3;
+                for (byte, new) in input[at..].iter_mut().zip(word) {
+                    *byte = new;
+                }
+            }
+            3 => drop(input.drain(at..at + length)),
+            4 => {
+                let piece = input[at..at + length].to_vec();
+                let to = choices.place(input.len());
+                input.splice(to..to, piece);
+            }
+            5 => {
+                let from = choices.place(other.len());
+                let end = (from + length).min(other.len());
+                input.splice(at..at, other[from..end].iter().copied());
+            }
+            _ => input.truncate(at),
+        }
+    }
+}
+
+trait Place {
+    /// A position among any number of bytes.
+    fn place(&mut self, length: usize) -> usize;
+}
+
+impl Place for Choices<'_> {
+    fn place(&mut self, length: usize) -> usize {
+        let wide = self.below(1 << 16) << 16 | self.below(1 << 16);
+        wide.checked_rem(length).unwrap_or(0)
+    }
+}

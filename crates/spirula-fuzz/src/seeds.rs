@@ -1,0 +1,58 @@
+//! Inputs to begin with: files of the repository's tests, and some of the corpora where they are
+//! present.
+
+use crate::Target;
+use spirula_spirv::{binary, text};
+use spirula_testing::{corpus, files};
+use std::path::{Path, PathBuf};
+
+/// Largest file that is a seed.
+const LARGEST: u64 = 16_000;
+
+/// Most files that are taken of a folder.
+const MOST: usize = 40;
+
+/// The seeds of a target, in a fixed order; never none.
+///
+/// # Panics
+/// When a file cannot be read.
+pub fn seeds(target: &Target) -> Vec<Vec<u8>> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found: Vec<PathBuf> = Vec::new();
+    for (folder, ending) in target.own {
+        found.extend(some(&crates.join(folder), ending));
+    }
+    for (folder, ending) in target.corpus {
+        if let Some(folder) = corpus(folder) {
+            found.extend(some(&folder, ending));
+        }
+    }
+    let read = |path: &PathBuf| std::fs::read(path).expect("a seed can be read");
+    let mut seeds: Vec<Vec<u8>> = found.iter().map(read).collect();
+    if ["read", "verify", "optimise"].contains(&target.name) {
+        seeds = seeds.into_iter().map(assembled).collect();
+    }
+    if seeds.is_empty() {
+        seeds.push((0..64).collect());
+    }
+    seeds
+}
+
+/// Small files of a folder, evenly over all of them.
+fn some(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    if !folder.is_dir() {
+        return Vec::new();
+    }
+    let mut all = files(folder, ending);
+    all.retain(|path| path.metadata().is_ok_and(|m| m.len() < LARGEST));
+    let step = all.len().div_ceil(MOST).max(1);
+    all.into_iter().step_by(step).collect()
+}
+
+/// Assembly as a module; anything else as it is.
+fn assembled(bytes: Vec<u8>) -> Vec<u8> {
+    let words = std::str::from_utf8(&bytes)
+        .ok()
+        .and_then(|source| text::parse(source, &text::ParseOptions::default()).ok());
+    words.map_or(bytes, |words| binary::to_bytes(&words))
+}

@@ -1,0 +1,154 @@
+//! SPIR-V: the binary reader with all analyses, the assembler, edits, the verifier, the optimiser.
+
+use spirula_opt::Pipeline;
+use spirula_spirv::analysis::{
+    CallGraph, Cfg, Constructs, Decorations, DefUse, Definitions, Dominators, Frontiers, Layouts,
+    Loops, Names, Needs, PointerBases, PostDominators, Reach,
+};
+use spirula_spirv::binary;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{Interface, entry_points};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::{ssa, verify as verifier};
+use spirula_testing::{Choices, editing, generate};
+
+/// What is read is written back, sections in their order, and from then on stays as it is; analyses
+/// and the printer take any module.
+pub fn read(bytes: &[u8]) {
+    let Ok(words) = binary::words(bytes) else {
+        return;
+    };
+    come_back(&words);
+    let Ok(module) = Module::from_words(words.clone()) else {
+        return;
+    };
+    let written = module.to_words();
+    assert_eq!(written.len(), words.len(), "nothing is lost");
+    let again = Module::from_words(written.clone());
+    let again = again.unwrap_or_else(|fault| panic!("what is written is malformed: {fault}"));
+    assert_eq!(again.to_words(), written, "what is written comes back");
+    analyse(&module);
+}
+
+/// Everything that is computed of a module without changing it.
+fn analyse(module: &Module) {
+    let definitions = Definitions::compute(module);
+    for func in module.functions() {
+        let Ok(cfg) = Cfg::compute(module, &definitions, *func) else {
+            continue;
+        };
+        let dominators = Dominators::compute(&cfg);
+        PostDominators::compute(&cfg);
+        Frontiers::compute(&cfg, &dominators);
+        Loops::compute(&cfg, &dominators);
+        Constructs::compute(module, &cfg, &dominators);
+    }
+    DefUse::compute(module);
+    let decorations = Decorations::compute(module);
+    // Faults are answers too.
+    _ = Layouts::compute(module, &definitions, &decorations, |id| {
+        definitions.constant(module, id)
+    });
+    Names::compute(module);
+    Needs::compute(module).capabilities();
+    CallGraph::compute(module);
+    PointerBases::compute(module, &definitions);
+    Reach::compute(module);
+    for (name, _) in entry_points(module) {
+        _ = Interface::of(module, &name);
+    }
+}
+
+/// The text of any words is assembled to the same words.
+fn come_back(words: &[u32]) {
+    let Ok(text) = print(words, &PrintOptions::default()) else {
+        return;
+    };
+    match parse(&text, &ParseOptions::default()) {
+        // The bound of a damaged module may be too small for its ids.
+        Ok(back) => {
+            assert_eq!(back[..3], words[..3], "{text}");
+            assert_eq!(back[4..], words[4..], "{text}");
+        }
+        Err(faults) => panic!("{}\n{text}", faults[0]),
+    }
+}
+
+/// What is assembled can be printed and assembled again, with numbers and with names.
+pub fn assemble(bytes: &[u8]) {
+    let Ok(source) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    let Ok(words) = parse(source, &ParseOptions::default()) else {
+        return;
+    };
+    come_back(&words);
+    let friendly = PrintOptions {
+        friendly_names: true,
+        ..PrintOptions::default()
+    };
+    if let Ok(text) = print(&words, &friendly) {
+        let back = parse(&text, &ParseOptions::default());
+        let back = back.unwrap_or_else(|faults| panic!("{}\n{text}", faults[0]));
+        assert_eq!(back.len(), words.len(), "{text}");
+    }
+}
+
+/// A module made and edited as the bytes say stays valid.
+pub fn edit(bytes: &[u8]) {
+    let (shape, edits) = bytes.split_at(bytes.len() / 2);
+    let module = generate::module(&mut Choices::new(shape));
+    if let Err(what) = editing::edit(module, &mut Choices::new(edits)) {
+        panic!("{what}");
+    }
+}
+
+/// Whatever the verdict is, there is one; a valid module stays valid when its variables become values
+/// and its ids dense.
+pub fn verify(bytes: &[u8]) {
+    let Ok(words) = binary::words(bytes) else {
+        return;
+    };
+    for name in ["spv1.6", "vulkan1.3", "opencl2.2"] {
+        let options = verifier::Options {
+            target: name.parse().expect("there is such a target"),
+            ..verifier::Options::default()
+        };
+        let Ok(mut module) = verifier::words(words.clone(), &options) else {
+            continue;
+        };
+        assert_eq!(
+            module.to_words(),
+            words,
+            "a valid module is written as it was read"
+        );
+        if !module.is_known() {
+            continue;
+        }
+        let promoted = ssa::construct(&mut module);
+        promoted.unwrap_or_else(|fault| panic!("a valid module was refused: {fault}"));
+        module.compact_ids();
+        if let Err(faults) = verifier::module(&module, &options) {
+            panic!("SSA construction for {name}: {}", faults[0]);
+        }
+    }
+}
+
+/// What is valid stays valid when it is optimised.
+pub fn optimise(bytes: &[u8]) {
+    let Ok(words) = binary::words(bytes) else {
+        return;
+    };
+    let options = verifier::Options::default();
+    let Ok(mut module) = verifier::words(words, &options) else {
+        return;
+    };
+    let pipeline: Pipeline = "O2".parse().expect("there is such a pipeline");
+    let mut how = spirula_opt::Options::default();
+    if let Err(error) = spirula_opt::optimise(&mut module, &pipeline, &mut how) {
+        panic!("a valid module was refused: {error}");
+    }
+    if let Err(faults) = verifier::module(&module, &options) {
+        panic!("optimising: {}", faults[0]);
+    }
+}

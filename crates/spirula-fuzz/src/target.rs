@@ -1,0 +1,140 @@
+//! The table of targets.
+
+use crate::{kernel, llvm, mlir, spirv};
+
+/// A reader or interface under test.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Name, also of the program in `fuzz/`.
+    pub name: &'static str,
+    /// Takes any bytes; panics when something is wrong.
+    pub check: fn(&[u8]),
+    /// Where the repository has inputs: a folder below `crates`, and how their names end.
+    pub own: &'static [(&'static str, &'static str)],
+    /// Where the corpora have some: a folder, and how their names end.
+    pub corpus: &'static [(&'static str, &'static str)],
+    /// Bytes of memory that an input may take for each of its own bytes, besides [`Target::floor`].
+    pub per_byte: usize,
+    /// Bytes of memory that any input may take.
+    pub floor: usize,
+}
+
+const MIB: usize = 1 << 20;
+
+const SPIRV: Target = Target {
+    name: "",
+    check: |_| (),
+    own: &[("spirula-spirv/tests", ".spvasm")],
+    corpus: &[("spirv/modules", ".spv")],
+    per_byte: 2000,
+    // Tables keyed by id are as long as the bound, which may be 2^22 in a module of any size.
+    floor: 300 * MIB,
+};
+
+/// Every target.
+pub const TARGETS: &[Target] = &[
+    Target {
+        name: "read",
+        check: spirv::read,
+        ..SPIRV
+    },
+    Target {
+        name: "assemble",
+        check: spirv::assemble,
+        corpus: &[("spirv/text", ".spvasm")],
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "edit",
+        check: spirv::edit,
+        own: &[],
+        corpus: &[],
+        per_byte: 200_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "verify",
+        check: spirv::verify,
+        ..SPIRV
+    },
+    Target {
+        name: "optimise",
+        check: spirv::optimise,
+        ..SPIRV
+    },
+    Target {
+        name: "llvm_text",
+        check: llvm::read,
+        own: &[("spirula-llvm/tests", ".ll")],
+        corpus: &[("llvm-ir/kernels", ".ll")],
+        per_byte: 4000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "bitcode",
+        check: llvm::read,
+        own: &[("spirula-llvm/tests", ".bc")],
+        corpus: &[("llvm-ir/kernels", ".bc")],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "translate",
+        check: llvm::translate,
+        own: &[("spirula-llvm/tests", ".ll")],
+        corpus: &[("llvm-ir/conformance", ".ll")],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "futhark",
+        check: kernel::futhark,
+        own: &[("spirula/tests", ".imp"), ("spirula-kernel/tests", ".imp")],
+        corpus: &[],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "kernel_text",
+        check: kernel::text,
+        own: &[
+            ("spirula-kernel/tests", ".kernel"),
+            ("spirula/tests", ".kernel"),
+        ],
+        corpus: &[],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "mlir_text",
+        check: mlir::text,
+        own: &[("spirula-stablehlo/tests", ".mlir")],
+        corpus: &[("stablehlo/syntax", ".mlir")],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+    Target {
+        name: "mlir_bytecode",
+        check: mlir::bytecode,
+        own: &[],
+        corpus: &[("stablehlo/portable", ".mlirbc")],
+        per_byte: 20_000,
+        floor: 64 * MIB,
+        ..SPIRV
+    },
+];
+
+impl Target {
+    /// The target with a name.
+    pub fn by_name(name: &str) -> Option<&'static Target> {
+        TARGETS.iter().find(|t| t.name == name)
+    }
+}

@@ -1,0 +1,75 @@
+//! Every target for a moment: what fuzzers found, which is kept in `finds/TARGET`, the target's seeds,
+//! and mutants of them that are the same in every run.
+//!
+//! One test for all of them, as the budget of memory is the process'. `SPIRULA_FUZZ_SECONDS` is how
+//! long each target's mutants may take, 2 where it is not set; `SPIRULA_FUZZ_TARGET` chooses one.
+
+use rand_mt::Mt64;
+use spirula_fuzz::{TARGETS, mutate, run, seeds};
+use spirula_testing::{Choices, files};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Mutants of each target, as far as the time allows.
+const MUTANTS: usize = 3000;
+
+#[test]
+fn every_target_holds_for_a_moment() {
+    let seconds = std::env::var("SPIRULA_FUZZ_SECONDS");
+    let seconds = seconds.map_or(2, |s| s.parse().expect("a number of seconds"));
+    let only = std::env::var("SPIRULA_FUZZ_TARGET").ok();
+    let mut failures = Vec::new();
+    for target in TARGETS {
+        if only.as_deref().is_some_and(|name| name != target.name) {
+            continue;
+        }
+        let seeds = seeds(target);
+        let finds = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/finds");
+        let finds = finds.join(target.name);
+        let finds = if finds.is_dir() {
+            files(&finds, "")
+        } else {
+            Vec::new()
+        };
+        let tried = |input: &[u8]| {
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(target, input)));
+            outcome.is_ok()
+        };
+        for (at, seed) in seeds.iter().enumerate() {
+            if !tried(seed) {
+                failures.push(format!(
+                    "{}: seed {at} of {} bytes",
+                    target.name,
+                    seed.len()
+                ));
+            }
+        }
+        for find in finds {
+            if !tried(&std::fs::read(&find).expect("a find can be read")) {
+                failures.push(format!("{}: {}", target.name, find.display()));
+            }
+        }
+        let mut random = Mt64::new(0x5150_7572);
+        let started = Instant::now();
+        let most = if only.is_some() { usize::MAX } else { MUTANTS };
+        for number in 0..most {
+            if started.elapsed() > Duration::from_secs(seconds) {
+                break;
+            }
+            let mut bytes = [0; 64];
+            random.fill_bytes(&mut bytes);
+            let mut choices = Choices::new(&bytes);
+            let mut input = seeds[choices.below(seeds.len())].clone();
+            let other = &seeds[choices.below(seeds.len())];
+            mutate(&mut input, other, &mut choices);
+            if !tried(&input) {
+                let file = std::env::temp_dir().join(format!("{}-{number}", target.name));
+                std::fs::write(&file, &input).expect("the input can be kept");
+                failures.push(format!("{}: {}", target.name, file.display()));
+                break;
+            }
+        }
+    }
+    assert!(failures.is_empty(), "what fails:\n{}", failures.join("\n"));
+}

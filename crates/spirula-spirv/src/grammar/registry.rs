@@ -1,0 +1,91 @@
+//! What was added to the grammar at run time: looked at only for what the tables do not have.
+//!
+//! Rows are made once and stay for the life of the process, as those of the tables do, so that whoever
+//! holds one need not know where it comes from.
+
+use super::effects::Effects;
+use super::generated::kinds::Kind;
+use super::types::{Enumerant, ExtInstSet, Instruction, Op};
+use rustc_hash::FxHashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{PoisonError, RwLock};
+
+/// An instruction that was added.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Added {
+    pub row: &'static Instruction,
+    pub effects: Effects,
+}
+
+/// A set that was added, with the effects of its instructions in the order of its rows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AddedSet {
+    pub set: &'static ExtInstSet,
+    pub effects: &'static [Effects],
+}
+
+/// Everything that was added.
+#[derive(Debug, Default)]
+pub(super) struct Registry {
+    pub instructions: FxHashMap<u16, Added>,
+    /// Opcodes by name, without `Op`.
+    pub names: FxHashMap<&'static str, Op>,
+    pub values: FxHashMap<(Kind, u32), &'static Enumerant>,
+    pub value_names: FxHashMap<(Kind, &'static str), &'static Enumerant>,
+    pub sets: FxHashMap<&'static str, AddedSet>,
+}
+
+/// Whether there is anything: the only thing that most processes ever ask.
+static ANY: AtomicBool = AtomicBool::new(false);
+static REGISTRY: RwLock<Option<Registry>> = RwLock::new(None);
+
+#[cold]
+fn ask<T>(question: impl FnOnce(&Registry) -> Option<T>) -> Option<T> {
+    if !ANY.load(Ordering::Acquire) {
+        return None;
+    }
+    // Additions are made whole or not at all, so that a lock left by a panic guards nothing broken.
+    let registry = REGISTRY.read().unwrap_or_else(PoisonError::into_inner);
+    registry.as_ref().and_then(question)
+}
+
+/// Changes the registry; other threads see all of a change or nothing.
+pub(super) fn change<E>(change: impl FnOnce(&mut Registry) -> Result<(), E>) -> Result<(), E> {
+    let mut registry = REGISTRY.write().unwrap_or_else(PoisonError::into_inner);
+    change(registry.get_or_insert_default())?;
+    ANY.store(true, Ordering::Release);
+    Ok(())
+}
+
+pub(super) fn instruction(op: Op) -> Option<&'static Instruction> {
+    ask(|r| r.instructions.get(&op.0).map(|i| i.row))
+}
+
+pub(super) fn effects(op: Op) -> Option<Effects> {
+    ask(|r| r.instructions.get(&op.0).map(|i| i.effects))
+}
+
+pub(super) fn op(name: &str) -> Option<Op> {
+    ask(|r| r.names.get(name).copied())
+}
+
+pub(super) fn value(kind: Kind, value: u32) -> Option<&'static Enumerant> {
+    ask(|r| r.values.get(&(kind, value)).copied())
+}
+
+pub(super) fn value_by_name(kind: Kind, name: &str) -> Option<&'static Enumerant> {
+    ask(|r| r.value_names.get(&(kind, name)).copied())
+}
+
+pub(super) fn set(name: &str) -> Option<&'static ExtInstSet> {
+    ask(|r| r.sets.get(name).map(|s| s.set))
+}
+
+pub(super) fn effects_of_extended(set: &str, number: u32) -> Option<Effects> {
+    ask(|r| {
+        let added = r.sets.get(set)?;
+        let rows = added.set.instructions;
+        let at = rows.binary_search_by_key(&number, |i| i.number).ok()?;
+        added.effects.get(at).copied()
+    })
+}
