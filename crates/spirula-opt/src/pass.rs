@@ -77,6 +77,13 @@ pub const PASSES: &[Pass] = &[
         run: gvn::run,
     },
     Pass {
+        name: "gvn-hoist",
+        help: "the same, and compute once what two blocks compute",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: gvn::run_hoist,
+    },
+    Pass {
         name: "if-convert",
         help: "choose values instead of branching over little",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),

@@ -16,12 +16,12 @@ const PRESETS: &[(&str, &str)] = &[
     ("O1", "mem2reg,simplify-cfg,adce,compact-ids"),
     (
         "O2",
-        "simplify-cfg,adce,inline,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,licm,gvn,simplify-cfg,dead-members,adce,dedup,trim-capabilities,compact-ids",
+        "simplify-cfg,adce,inline,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,adce,trim-capabilities,compact-ids",
     ),
     ("O3", "O2"),
     (
         "Os",
-        "simplify-cfg,adce,inline-small,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,gvn,simplify-cfg,dead-members,adce,dedup,trim-capabilities,compact-ids",
+        "simplify-cfg,adce,inline-small,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,adce,trim-capabilities,compact-ids",
     ),
     (
         "legalize",

@@ -17,6 +17,8 @@ pub struct Counts {
     pub simplified: usize,
     /// Instructions computed before.
     pub redundant: usize,
+    /// Instructions moved to a block above, since another block computed the same.
+    pub hoisted: usize,
     /// Loads that were answered.
     pub loads: usize,
     /// Stores of what is there already, or that are overwritten.
@@ -43,6 +45,8 @@ struct Held {
 pub struct Walker<'a> {
     facts: &'a mut Facts,
     memory: Option<&'a mut Memory>,
+    /// Whether what two blocks compute is computed once, in the block above both.
+    hoists: bool,
     replaced: IdMap<Option<Id>>,
     known: FxHashMap<u64, Known>,
     held: FxHashMap<Id, Held>,
@@ -65,6 +69,7 @@ impl<'a> Walker<'a> {
         Walker {
             facts,
             memory,
+            hoists: false,
             replaced: IdMap::new(module.bound(), None),
             known: FxHashMap::default(),
             held: FxHashMap::default(),
@@ -74,6 +79,12 @@ impl<'a> Walker<'a> {
             stamp: 0,
             counts: Counts::default(),
         }
+    }
+
+    /// The same, with what two blocks compute computed once, in the block that is above both.
+    pub fn hoisting(mut self) -> Self {
+        self.hoists = true;
+        self
     }
 
     /// Walks over a function.
@@ -246,8 +257,9 @@ impl<'a> Walker<'a> {
             hash.write_u32(*word);
         }
         let hash = hash.finish();
-        if let Some(known) = self.known.get(&hash)
-            && flow.dominators.dominates(known.block, block)
+        let pure = effects.is_pure() && i.op() != Op::Phi;
+        if let Some(known) = self.known.get(&hash).copied()
+            && let Some(above) = self.above(flow, known.block, block, pure)
         {
             let other = module.inst(known.inst);
             let same = other.op() == i.op()
@@ -258,11 +270,35 @@ impl<'a> Walker<'a> {
                     == ordered(other.op(), other.operands()).as_slice(other.operands());
             if let (true, Some(value)) = (same, other.result()) {
                 self.counts.redundant += 1;
+                if above != known.block {
+                    let end = module.before_end(flow.cfg.block(above));
+                    module.move_before(end, known.inst);
+                    let (inst, block) = (known.inst, above);
+                    self.known.insert(hash, Known { inst, block });
+                    self.counts.hoisted += 1;
+                }
                 return self.replace(module, inst, value, erased);
             }
             return;
         }
         self.known.insert(hash, Known { inst, block });
+    }
+
+    /// The block from which a value reaches both: where it is, if that is above, or one to which it
+    /// can be moved.
+    fn above(&self, flow: &Flow, known: u32, block: u32, pure: bool) -> Option<u32> {
+        let mut at = known;
+        for _ in 0..MOST_BLOCKS {
+            if flow.dominators.dominates(at, block) {
+                return Some(at);
+            }
+            if !self.hoists || !pure {
+                return None;
+            }
+            // The operands are the same in both, hence their definitions are above both.
+            at = flow.dominators.immediate(at)?;
+        }
+        None
     }
 
     fn load(

@@ -1,5 +1,6 @@
 //! Makes equal types and constants one. Of equal ones the first stays. What is decorated, by itself
-//! or in its members, is equal to nothing; specialisation constants are never joined.
+//! or in its members, is equal to nothing; specialisation constants are never joined. Composites of
+//! zeros become `OpConstantNull`, which is shorter.
 //!
 //! Before: `%1 = OpConstant %uint 4` and `%2 = OpConstant %uint 4`. After: the first, used twice.
 
@@ -26,6 +27,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     }
     let mut new: IdMap<Option<Id>> = IdMap::new(module.bound(), None);
     let mut known: FxHashMap<Box<[u32]>, Id> = FxHashMap::default();
+    // Constants without a bit that is set.
+    let mut zeros: IdMap<bool> = IdMap::new(0, false);
+    let mut nulls = 0;
     let mut equal = Vec::new();
     let globals: Vec<Inst> = module
         .section(Section::Globals)
@@ -42,6 +46,17 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         else {
             continue;
         };
+        if is_zero(i) {
+            zeros.set(id, true);
+        }
+        let all = i.op() == Op::ConstantComposite && i.ids(0).all(|p| zeros[p]);
+        if all && let Some(ty) = i.result_type() {
+            let words = [ty, id].map(Id::word);
+            module.replace(inst, Op::ConstantNull, &words);
+            zeros.set(id, true);
+            nulls += 1;
+        }
+        let i = module.inst(inst);
         let first = *known.entry(key(i)).or_insert(id);
         if first != id {
             new.set(id, Some(first));
@@ -60,8 +75,19 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         }
     }
     Ok(Outcome {
-        statistics: vec![("types and constants joined", equal.len())],
+        statistics: vec![
+            ("types and constants joined", equal.len()),
+            ("composites of zeros made null", nulls),
+        ],
     })
+}
+
+fn is_zero(inst: InstRef<'_>) -> bool {
+    match inst.op() {
+        Op::ConstantNull | Op::ConstantFalse => true,
+        Op::Constant => inst.operands().iter().all(|w| *w == 0),
+        _ => false,
+    }
 }
 
 fn can_be_joined(op: Op) -> bool {

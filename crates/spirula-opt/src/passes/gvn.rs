@@ -8,6 +8,10 @@
 //! differ; barriers, atomics with an order and calls end what is known of memory that others write.
 //! Volatile and coherent memory is left alone.
 //!
+//! `gvn-hoist` also has what two blocks compute, neither of which is above the other, computed once in
+//! the block above both, at its end: smaller, but it may run where neither of the two does. Only what
+//! has no effects and may run anywhere moves.
+//!
 //! Before:
 //! ```text
 //! %a = OpAccessChain %ptr %buffer %zero %i
@@ -25,9 +29,21 @@ use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, false)
+}
+
+/// With what two blocks compute in the block above both.
+pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, true)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, Diagnostic> {
     let mut facts = Facts::new(module);
     let mut memory = Memory::new(module, &facts);
     let mut walker = Walker::new(module, &mut facts, Some(&mut memory));
+    if hoist {
+        walker = walker.hoisting();
+    }
     let mut erased = Erased::new();
     for func in module.functions().to_vec() {
         let flow = cache.flow(module, func)?;
@@ -39,6 +55,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         statistics: vec![
             ("instructions simplified", counts.simplified),
             ("instructions computed before", counts.redundant),
+            ("instructions hoisted", counts.hoisted),
             ("loads answered", counts.loads),
             ("stores deleted", counts.stores),
         ],

@@ -25,7 +25,16 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
         let known = |(old, new): (&Vec<Inst>, &Vec<Inst>)| new.iter().all(|i| old.contains(i));
         if before.iter().zip(&after).all(known) {
             deleted = before.concat().len() - after.concat().len();
-            deleted -= keep_basic(module, &before[0], &after[0]);
+            let kept = keep_basic(module, &before[0], &after[0]);
+            deleted -= kept;
+            // What stays may be there by any of the extensions.
+            for inst in before[1]
+                .iter()
+                .filter(|i| kept > 0 && !after[1].contains(i))
+            {
+                module.append(Section::Extensions.list(), *inst);
+                deleted -= 1;
+            }
         } else {
             restore(module, &before, &after);
         }
@@ -35,8 +44,17 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
     })
 }
 
+/// What tells readers which kind of module this is, and what is needed for how pointers are used and
+/// not for an instruction by itself.
+const BASIC: [Capability; 4] = [
+    Capability::Shader,
+    Capability::Kernel,
+    Capability::VariablePointers,
+    Capability::VariablePointersStorageBuffer,
+];
+
 /// Types that are there for being stored may be computed with as well: what allows that stays, and so
-/// does what tells readers which kind of module this is.
+/// does what is basic.
 fn keep_basic(module: &mut Module, before: &[Inst], after: &[Inst]) -> usize {
     let small = [
         (Capability::Int8, Op::TypeInt, 8),
@@ -47,7 +65,7 @@ fn keep_basic(module: &mut Module, before: &[Inst], after: &[Inst]) -> usize {
     for inst in before.iter().filter(|i| !after.contains(i)) {
         let capability = module.inst(*inst).word(0);
         let row = small.iter().find(|row| row.0.0 == capability);
-        let basic = [Capability::Shader.0, Capability::Kernel.0].contains(&capability);
+        let basic = BASIC.iter().any(|b| b.0 == capability);
         let used = row.is_some_and(|(_, op, width)| {
             let mut types = module.section(Section::Globals);
             types.any(|t| t.op() == *op && t.word(0) == *width)

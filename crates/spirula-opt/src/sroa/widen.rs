@@ -55,9 +55,9 @@ pub fn widen(
     for (chain, path, users) in chains {
         for user in users {
             access(facts, module, variable, *user, &path, erased);
-            widened += 1;
         }
         module.erase(chain, erased);
+        widened += users.len().max(1);
     }
     widened
 }
