@@ -1,7 +1,7 @@
 //! Entry points: what metadata says about kernels and about the source.
 
 use super::lifter::{Lifted, Lifter};
-use crate::ir::{Metadata, Symbol, TypeKind};
+use crate::ir::{Metadata, Symbol, Type, TypeKind};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -18,6 +18,17 @@ const ATTACHED: &[(ExecutionMode, &str)] = &[
     (ExecutionMode::SubgroupSize, "intel_reqd_sub_group_size"),
     (ExecutionMode::MaxWorkDimINTEL, "max_global_work_dim"),
     (ExecutionMode::NumSIMDWorkitemsINTEL, "num_simd_work_items"),
+];
+
+/// Scalar types by their numbers in `VecTypeHint`.
+const HINTS: &[Type] = &[
+    Type::I8,
+    Type::I16,
+    Type::I32,
+    Type::I64,
+    Type::HALF,
+    Type::FLOAT,
+    Type::DOUBLE,
 ];
 
 /// Beginnings of the texts in which Khronos' translator keeps what the source says of arguments.
@@ -106,8 +117,14 @@ impl Lifter<'_> {
             self.attach(func, name, node);
             return Ok(None);
         }
-        if mode == ExecutionMode::VecTypeHint {
-            return Ok(None);
+        match mode {
+            // LLVM IR contracts nothing that it does not say may be, so that translators add it.
+            ExecutionMode::ContractionOff => return Ok(None),
+            ExecutionMode::VecTypeHint => {
+                self.vector_hint(func, inst.word(2));
+                return Ok(None);
+            }
+            _ => {}
         }
         let address = self.function_address(func);
         let Some(address) = address.as_const() else {
@@ -131,6 +148,22 @@ impl Lifter<'_> {
             });
         }
         Ok(Some(self.md_node(&parts)))
+    }
+
+    /// `vec_type_hint`: an undefined value of the type, and whether its integers are signed.
+    fn vector_hint(&mut self, func: crate::ir::Func, hint: u32) {
+        let (lanes, number) = (hint >> 16, hint & 0xffff);
+        let Some(scalar) = HINTS.get(number as usize).copied() else {
+            return;
+        };
+        let ty = match lanes {
+            0 | 1 => scalar,
+            lanes => self.out.types.vector(scalar, lanes, false),
+        };
+        let undefined = self.out.consts.intern(ty, crate::ir::ConstKind::Undef);
+        let parts = [self.md_constant(undefined), self.md_number(0)];
+        let node = self.md_node(&parts);
+        self.attach(func, "vec_type_hint", node);
     }
 
     /// Adds an attribute that is a text to a function.

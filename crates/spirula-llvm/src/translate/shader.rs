@@ -303,6 +303,18 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The type of what a path leads to in a value, which in shaders may be laid out in another
+    /// way than `ty`.
+    pub(super) fn member_in_layout(&self, aggregate: Id, path: &[u32], ty: Id) -> Id {
+        if !self.t.is_shader() {
+            return ty;
+        }
+        let part = |at, index: &u32| self.t.part(at, Some((*index).into()));
+        let whole = self.t.b.type_of(aggregate);
+        let member = whole.and_then(|whole| path.iter().try_fold(whole, part));
+        member.unwrap_or(ty)
+    }
+
     /// A value in a type that differs by its layout only.
     pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Id {
         match self.t.b.type_of(id) {

@@ -13,13 +13,13 @@ define spir_func i32 @helper(i32 %0) #0 {
   ret i32 %4
 }
 
-define spir_kernel void @saxpy(ptr addrspace(1) align 4 noalias %x, ptr addrspace(1) %y, float %a) #1 !spirv.ParameterDecorations !0 !reqd_work_group_size !1 !kernel_arg_addr_space !2 !kernel_arg_access_qual !3 !kernel_arg_base_type !4 !kernel_arg_type !5 !kernel_arg_type_qual !6 {
+define spir_kernel void @saxpy(ptr addrspace(1) align 4 noalias %x, ptr addrspace(1) %y, float %a) #1 !spirv.ParameterDecorations !0 !reqd_work_group_size !1 !vec_type_hint !2 !kernel_arg_addr_space !3 !kernel_arg_access_qual !4 !kernel_arg_base_type !5 !kernel_arg_type !6 !kernel_arg_type_qual !7 {
 entry:
   %0 = alloca [4 x %struct.pair], align 16
   %1 = load <3 x i64>, ptr addrspace(7) @__spirv_BuiltInGlobalInvocationId, align 32
   %2 = extractelement <3 x i64> %1, i32 0
   %3 = icmp ult i64 %2, 10
-  br i1 %3, label %body, label %26, !prof !7
+  br i1 %3, label %body, label %26, !prof !8
 body:
   %4 = phi i32 [ 0, %entry ], [ %24, %25 ], [ %24, %25 ]
   %5 = add nsw i32 %4, 1
@@ -69,20 +69,19 @@ attributes #0 = { noinline nounwind }
 attributes #1 = { nounwind }
 attributes #2 = { nounwind willreturn memory(none) }
 attributes #3 = { nounwind convergent }
-!opencl.ocl.version = !{!8}
-!spirv.Source = !{!9}
-!spirv.ExecutionMode = !{!10}
+!opencl.ocl.version = !{!9}
+!spirv.Source = !{!10}
 !0 = !{!11, !12, !11}
 !1 = !{i32 64, i32 1, i32 1}
-!2 = !{i32 1, i32 1, i32 0}
-!3 = !{!"none", !"none", !"none"}
-!4 = !{!"float*", !"float4*", !"float"}
+!2 = !{<4 x float> undef, i32 0}
+!3 = !{i32 1, i32 1, i32 0}
+!4 = !{!"none", !"none", !"none"}
 !5 = !{!"float*", !"float4*", !"float"}
-!6 = !{!"", !"", !""}
-!7 = !{!"branch_weights", i32 3, i32 5}
-!8 = !{i32 2, i32 0}
-!9 = !{i32 3, i32 200000}
-!10 = !{ptr @saxpy, i32 31}
+!6 = !{!"float*", !"float4*", !"float"}
+!7 = !{!"", !"", !""}
+!8 = !{!"branch_weights", i32 3, i32 5}
+!9 = !{i32 2, i32 0}
+!10 = !{i32 3, i32 200000}
 !11 = !{}
 !12 = !{!13}
 !13 = !{i32 19}

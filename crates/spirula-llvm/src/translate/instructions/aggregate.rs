@@ -12,9 +12,12 @@ impl Body<'_, '_> {
         let path = self.function.numbers_of(inst);
         let member = self.member(self.type_of(aggregate), path)?;
         let ty = self.t.memory_type(member)?;
-        let mut words = vec![self.value(aggregate)?.word()];
+        let aggregate = self.value(aggregate)?;
+        let mut words = vec![aggregate.word()];
         words.extend_from_slice(path);
-        let id = self.t.b.value(Op::CompositeExtract, ty, &words);
+        let laid_out = self.member_in_layout(aggregate, path, ty);
+        let id = self.t.b.value(Op::CompositeExtract, laid_out, &words);
+        let id = self.in_layout(id, ty);
         self.loaded(member, id)
     }
 
@@ -24,6 +27,9 @@ impl Body<'_, '_> {
         let ty = self.result_type(inst)?;
         let element = self.in_memory(operands[1])?;
         let aggregate = self.value(operands[0])?;
+        let laid_out = self.t.b.type_of(element).unwrap_or(ty);
+        let laid_out = self.member_in_layout(aggregate, path, laid_out);
+        let element = self.in_layout(element, laid_out);
         let mut words = vec![element.word(), aggregate.word()];
         words.extend_from_slice(path);
         Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
