@@ -1,0 +1,223 @@
+//! Functions to call, what to call them with, and what has to come out.
+
+use crate::number::{Scalar, ulps};
+use astro_float_num::BigFloat;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What a lane of a result has to be.
+#[derive(Clone, Debug)]
+pub enum Expect {
+    /// These bits.
+    Bits(u64),
+    /// The number that this is, rounded; any NaN, and either zero.
+    Value(f64),
+    /// At most so many units in the last place from this.
+    Ulps(BigFloat, f64),
+    /// At most so far from this.
+    Near(f64, f64),
+    /// Anything.
+    Any,
+}
+
+impl Expect {
+    /// What is wrong with a lane, if anything is.
+    pub fn fault(&self, scalar: Scalar, bits: u64) -> Option<String> {
+        let got = scalar.float(bits);
+        let right = match self {
+            Expect::Bits(want) => bits == want & scalar.mask(),
+            Expect::Value(want) => {
+                let want = scalar.float(scalar.of(*want));
+                got == want || got.is_nan() && want.is_nan()
+            }
+            Expect::Ulps(exact, limit) => {
+                let error = ulps(scalar, bits, exact);
+                if error <= *limit {
+                    return None;
+                }
+                let exact = crate::reference::to_f64(exact);
+                return Some(format!(
+                    "got {got:e}, exactly {exact:e}, which is {error:.2} ulps off"
+                ));
+            }
+            Expect::Near(want, tolerance) => (got - want).abs() <= *tolerance,
+            Expect::Any => true,
+        };
+        match (right, scalar.is_float()) {
+            (true, _) => None,
+            (false, true) => Some(format!("got {got:e} ({bits:#x}), wanted {self:x?}")),
+            (false, false) => Some(format!("got {:#x}, wanted {self:x?}", bits)),
+        }
+    }
+}
+
+/// What stands for a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// A value of so many lanes.
+    Value(Scalar, u32),
+    /// A constant of the call.
+    Const(Scalar, u64),
+    /// A pointer to so many elements that are read, in global memory.
+    Read(Scalar, u32),
+    /// A pointer to a private variable of so many lanes that is written.
+    Out(Scalar, u32),
+    /// A pointer to so many elements in global memory that are written.
+    Write(Scalar, u32),
+    /// A pointer to an element in global memory that is changed.
+    Change(Scalar),
+    /// A pointer to a private variable that is changed.
+    Guess(Scalar),
+}
+
+/// One lane after the other of each argument that is read, for one invocation.
+pub type Inputs = Vec<Vec<u64>>;
+/// One lane after the other of each result.
+pub type Outputs = Vec<Vec<Expect>>;
+
+/// What comes of all invocations.
+pub type Eval = Rc<dyn Fn(&[Inputs]) -> Vec<Outputs>>;
+
+/// One overload.
+#[derive(Clone)]
+pub struct Case {
+    pub name: String,
+    pub args: Vec<Arg>,
+    pub result: Option<(Scalar, u32)>,
+    /// By invocation: what it is called with.
+    pub inputs: Vec<Inputs>,
+    /// What comes of all invocations.
+    pub eval: Eval,
+}
+
+/// Invocations of every test: one workgroup.
+pub const ITEMS: usize = 16;
+
+/// Widths of vectors.
+pub const LANES: [u32; 6] = [1, 2, 3, 4, 8, 16];
+
+/// What a function does lane by lane.
+pub type Lanewise = Rc<dyn Fn(&[u64]) -> Vec<Expect>>;
+
+/// The overloads of a function that works lane by lane, one for each width. `args` says of each
+/// argument its type and whether it is a scalar whatever the width is; `outs` are the result's
+/// type and those that pointers at the end lead to. Arguments are taken from `pool` in turn.
+pub fn lanewise(
+    name: &str,
+    args: &[(Scalar, bool)],
+    outs: &[Scalar],
+    lanes: &[u32],
+    pool: &[Vec<u64>],
+    eval: Lanewise,
+) -> Vec<Case> {
+    let cached: RefCell<HashMap<Vec<u64>, Vec<Expect>>> = RefCell::default();
+    let eval: Lanewise = Rc::new(move |args: &[u64]| {
+        if let Some(known) = cached.borrow().get(args) {
+            return known.clone();
+        }
+        let made = eval(args);
+        cached.borrow_mut().insert(args.to_vec(), made.clone());
+        made
+    });
+    let mut cases = Vec::new();
+    for &width in lanes {
+        let mut all: Vec<Arg> = Vec::new();
+        for &(scalar, single) in args {
+            all.push(Arg::Value(scalar, if single { 1 } else { width }));
+        }
+        all.extend(outs[1..].iter().map(|out| Arg::Out(*out, width)));
+        let inputs = (0..ITEMS).map(|item| {
+            let tuple = |lane: usize| &pool[(item * width as usize + lane) % pool.len()];
+            let column = |(at, &(_, single)): (usize, &(Scalar, bool))| {
+                let count = if single { 1 } else { width as usize };
+                (0..count).map(|lane| tuple(lane)[at]).collect()
+            };
+            args.iter().enumerate().map(column).collect()
+        });
+        let eval = eval.clone();
+        let count = outs.len();
+        cases.push(Case {
+            name: name.to_owned(),
+            args: all,
+            result: Some((outs[0], width)),
+            inputs: inputs.collect(),
+            eval: each(move |inputs| {
+                let mut results = vec![Vec::new(); count];
+                for lane in 0..width as usize {
+                    let args: Vec<u64> = inputs
+                        .iter()
+                        .map(|lanes| *lanes.get(lane).unwrap_or(&lanes[0]))
+                        .collect();
+                    for (result, expect) in results.iter_mut().zip(eval(&args)) {
+                        result.push(expect);
+                    }
+                }
+                results
+            }),
+        });
+    }
+    cases
+}
+
+/// What each invocation does by itself.
+pub fn each(eval: impl Fn(&Inputs) -> Outputs + 'static) -> Eval {
+    Rc::new(move |all| all.iter().map(&eval).collect())
+}
+
+/// Random numbers, always the same ones: Marsaglia, "Xorshift RNGs", 2003.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// Between 0 and 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// An integer: the ends of the range, and others of every magnitude.
+    pub fn int(&mut self, scalar: Scalar) -> u64 {
+        let (low, high) = scalar.range();
+        let ends = [0, 1, -1, 2, low, low + 1, high, high - 1];
+        let value = match self.next() % 24 {
+            n @ 0..8 => ends[n as usize],
+            _ => {
+                let shift = self.next() % u64::from(scalar.bits());
+                i128::from((self.next() & scalar.mask()) >> shift)
+            }
+        };
+        let value = if self.next() & 1 == 0 { value } else { -value };
+        scalar.wrapped(value)
+    }
+
+    /// A finite float within bounds: of every magnitude, and evenly spread.
+    pub fn float(&mut self, scalar: Scalar, low: f64, high: f64) -> u64 {
+        for _ in 0..1000 {
+            let value = match self.next() % 4 {
+                0 if low > -1e6 && high < 1e6 => low + self.unit() * (high - low),
+                1 => [1.0, 0.5, 2.0, -1.0, -0.5, 3.0, 10.0, 0.1][(self.next() % 8) as usize],
+                2 => (self.unit() - 0.5) * 8.0,
+                _ => {
+                    let magnitude = libm::ldexp(self.unit() + 1.0, (self.next() % 40) as i32 - 20);
+                    if self.next() & 1 == 0 {
+                        magnitude
+                    } else {
+                        -magnitude
+                    }
+                }
+            };
+            let bits = scalar.of(value);
+            let value = scalar.float(bits);
+            if value.is_finite() && value >= low && value <= high && value != 0.0 {
+                return bits;
+            }
+        }
+        scalar.of(low / 2.0 + high / 2.0)
+    }
+}

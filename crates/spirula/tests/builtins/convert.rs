@@ -1,0 +1,231 @@
+//! Conversions in every rounding mode, and loads and stores of vectors.
+
+use crate::case::{Arg, Case, Expect, ITEMS, LANES, Lanewise, Random, each, lanewise};
+use crate::number::{FLOATS, INTS, Mode, Scalar, to_int};
+use std::rc::Rc;
+
+use Scalar::{F16, F32, F64, Int};
+
+/// Numbers that a conversion is tried with.
+const POOL: usize = 64;
+
+const MODES: [(&str, Option<Mode>); 5] = [
+    ("", None),
+    ("_rte", Some(Mode::Even)),
+    ("_rtz", Some(Mode::Zero)),
+    ("_rtp", Some(Mode::Up)),
+    ("_rtn", Some(Mode::Down)),
+];
+
+/// Numbers of a type that are hard to convert, and random ones.
+fn pool(from: Scalar) -> Vec<Vec<u64>> {
+    let mut random = Random(0xdead_beef_1234_5678);
+    let mut all: Vec<Vec<u64>> = Vec::new();
+    if from.is_float() {
+        let edges = [
+            0.5,
+            -0.5,
+            1.5,
+            -1.5,
+            2.5,
+            126.5,
+            127.5,
+            128.0,
+            -128.5,
+            -129.0,
+            255.5,
+            256.0,
+            32767.5,
+            -32768.5,
+            65535.5,
+            2147483647.5,
+            -2147483649.0,
+            4294967295.5,
+            9.3e18,
+            -9.3e18,
+            1.9e19,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            65519.0,
+            65520.0,
+            1e-8,
+            3.5e38,
+            1e-40,
+            1e-46,
+            1.0 + 1e-9,
+            -1.0 - 1e-9,
+            0.0,
+        ];
+        all.extend(edges.iter().map(|edge| vec![from.of(*edge)]));
+    }
+    while all.len() < POOL {
+        let bits = match (from.is_float(), all.len() % 2) {
+            (true, 0) => random.next() & from.mask(),
+            (true, _) => random.float(from, -1e30, 1e30),
+            (false, _) => random.int(from),
+        };
+        all.push(vec![bits]);
+    }
+    all
+}
+
+/// What a conversion has to give.
+fn converted(from: Scalar, to: Scalar, saturates: bool, mode: Option<Mode>, bits: u64) -> Expect {
+    let value = from.exact(bits);
+    if to.is_float() {
+        let rounded = to.rounded(value, mode.unwrap_or(Mode::Even));
+        return match to.float(rounded).is_nan() {
+            true => Expect::Value(f64::NAN),
+            false => Expect::Bits(rounded),
+        };
+    }
+    let Some(whole) = to_int(value, mode.unwrap_or(Mode::Zero)) else {
+        return if saturates {
+            Expect::Bits(0)
+        } else {
+            Expect::Any
+        };
+    };
+    let (low, high) = to.range();
+    match (saturates, from.is_float()) {
+        (true, _) => Expect::Bits(to.saturated(whole)),
+        // What does not fit is undefined then.
+        (false, true) if whole < low || whole > high => Expect::Any,
+        (false, _) => Expect::Bits(to.wrapped(whole)),
+    }
+}
+
+/// Conversions between all types.
+pub fn conversions(from: Scalar) -> Vec<Case> {
+    let pool = pool(from);
+    let mut cases = Vec::new();
+    for to in INTS.into_iter().chain(FLOATS) {
+        for (suffix, mode) in MODES {
+            for saturates in [false, true] {
+                if saturates && to.is_float() {
+                    continue;
+                }
+                for &lanes in &LANES {
+                    let count = if lanes == 1 {
+                        String::new()
+                    } else {
+                        lanes.to_string()
+                    };
+                    let sat = if saturates { "_sat" } else { "" };
+                    let name = format!("convert_{}{count}{sat}{suffix}", to.name());
+                    let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                        vec![converted(from, to, saturates, mode, args[0])]
+                    });
+                    let args = [(from, false)];
+                    cases.extend(lanewise(&name, &args, &[to], &[lanes], &pool, eval));
+                }
+            }
+        }
+    }
+    cases
+}
+
+/// Elements that a load or store passes over.
+const OFFSET: u64 = 1;
+
+/// Loads and stores of vectors at an offset.
+pub fn vectors() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for ty in INTS.into_iter().chain(FLOATS) {
+        for &lanes in &LANES[1..] {
+            cases.push(load(&format!("vload{lanes}"), ty, ty, lanes, lanes));
+            cases.push(store(&format!("vstore{lanes}"), ty, ty, lanes, lanes, None));
+        }
+    }
+    for &lanes in &LANES {
+        let count = if lanes == 1 {
+            String::new()
+        } else {
+            lanes.to_string()
+        };
+        // Three aligned lanes take the room of four.
+        for (kind, step) in [
+            ("vload_half", lanes),
+            ("vloada_half", lanes.next_power_of_two()),
+        ] {
+            cases.push(load(&format!("{kind}{count}"), F16, F32, lanes, step));
+        }
+        for (kind, step) in [
+            ("vstore_half", lanes),
+            ("vstorea_half", lanes.next_power_of_two()),
+        ] {
+            for (suffix, mode) in MODES {
+                for from in [F32, F64] {
+                    let name = format!("{kind}{count}{suffix}");
+                    let mode = mode.unwrap_or(Mode::Even);
+                    cases.push(store(&name, from, F16, lanes, step, Some(mode)));
+                }
+            }
+        }
+    }
+    cases
+}
+
+fn load(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32) -> Case {
+    let mut random = Random(21);
+    let room = 2 * step;
+    let inputs = (0..ITEMS).map(|_| {
+        let lane = |_| match from.is_float() {
+            true => random.float(from, -1e4, 1e4),
+            false => random.int(from),
+        };
+        vec![(0..room).map(lane).collect::<Vec<u64>>()]
+    });
+    Case {
+        name: name.to_owned(),
+        args: vec![Arg::Const(Int(64, false), OFFSET), Arg::Read(from, room)],
+        result: Some((to, lanes)),
+        inputs: inputs.collect(),
+        eval: each(move |args| {
+            let start = OFFSET as usize * step as usize;
+            let lanes = args[0][start..].iter().take(lanes as usize);
+            let expect = lanes.map(|bits| match from == to {
+                true => Expect::Bits(*bits),
+                false => Expect::Value(from.float(*bits)),
+            });
+            vec![expect.collect()]
+        }),
+    }
+}
+
+fn store(name: &str, from: Scalar, to: Scalar, lanes: u32, step: u32, mode: Option<Mode>) -> Case {
+    let mut random = Random(22);
+    let inputs = (0..ITEMS).map(|_| {
+        let lane = |_| match from.is_float() {
+            true => random.float(from, -1e4, 1e4),
+            false => random.int(from),
+        };
+        vec![(0..lanes).map(lane).collect::<Vec<u64>>()]
+    });
+    Case {
+        name: name.to_owned(),
+        args: vec![
+            Arg::Value(from, lanes),
+            Arg::Const(Int(64, false), OFFSET),
+            Arg::Write(to, 2 * step),
+        ],
+        result: None,
+        inputs: inputs.collect(),
+        eval: each(move |args| {
+            // What is not written keeps what the buffer had before.
+            let mut all = vec![Expect::Bits(0xa5a5_a5a5_a5a5_a5a5); 2 * step as usize];
+            for (lane, bits) in args[0].iter().enumerate() {
+                let stored = match mode {
+                    Some(mode) => to.rounded(from.exact(*bits), mode),
+                    None => *bits,
+                };
+                all[OFFSET as usize * step as usize + lane] = Expect::Bits(stored);
+            }
+            if lanes == 3 && step == 4 {
+                all[7] = Expect::Any;
+            }
+            vec![all]
+        }),
+    }
+}

@@ -1,0 +1,770 @@
+//! Functions of floats, with the errors that OpenCL C's table of relative errors allows (full
+//! profile; section 7.4 of its specification).
+
+use crate::case::{Arg, Case, Expect, ITEMS, LANES, Lanewise, Random, each, lanewise};
+use crate::number::{FLOATS, Mode, Scalar};
+use crate::reference::{P, RM, Reference, big};
+use astro_float_num::BigFloat;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use Scalar::{F16, F32, F64, Int};
+
+/// Tuples of arguments that a function is tried with.
+const POOL: usize = 48;
+
+const MAX: f64 = 1e300;
+
+/// A function of one argument: its name, limits for half, float and double, the arguments, and the
+/// exact value.
+type Unary = (
+    &'static str,
+    [f64; 3],
+    (f64, f64),
+    fn(&mut Reference, f64) -> BigFloat,
+);
+
+const UNARY: &[Unary] = &[
+    ("acos", [2.0, 4.0, 4.0], (-1.0, 1.0), Reference::acos),
+    ("acosh", [2.0, 4.0, 4.0], (1.001, MAX), Reference::acosh),
+    ("acospi", [2.0, 5.0, 5.0], (-1.0, 1.0), |r, x| {
+        let v = r.acos(x);
+        r.over_pi(v)
+    }),
+    ("asin", [2.0, 4.0, 4.0], (-1.0, 1.0), Reference::asin),
+    ("asinh", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::asinh),
+    ("asinpi", [2.0, 5.0, 5.0], (-1.0, 1.0), |r, x| {
+        let v = r.asin(x);
+        r.over_pi(v)
+    }),
+    ("atan", [2.0, 5.0, 5.0], (-MAX, MAX), Reference::atan),
+    ("atanh", [2.0, 5.0, 5.0], (-0.999, 0.999), Reference::atanh),
+    ("atanpi", [2.0, 5.0, 5.0], (-MAX, MAX), |r, x| {
+        let v = r.atan(x);
+        r.over_pi(v)
+    }),
+    ("cbrt", [2.0, 2.0, 2.0], (-MAX, MAX), Reference::cbrt),
+    ("cos", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::cos),
+    ("cosh", [2.0, 4.0, 4.0], (-700.0, 700.0), Reference::cosh),
+    ("cospi", [2.0, 4.0, 4.0], (-1e4, 1e4), Reference::cospi),
+    ("degrees", [2.0, 2.0, 2.0], (-1e4, 1e4), |r, x| {
+        let pi = r.pi();
+        big(x).mul(&big(180.0), P, RM).div(&pi, P, RM)
+    }),
+    ("erf", [4.0, 16.0, 16.0], (-6.0, 6.0), Reference::erf),
+    ("erfc", [4.0, 16.0, 16.0], (-6.0, 20.0), Reference::erfc),
+    ("exp", [2.0, 3.0, 3.0], (-700.0, 700.0), Reference::exp),
+    ("exp10", [2.0, 3.0, 3.0], (-300.0, 300.0), |r, x| {
+        r.pow(10.0, x)
+    }),
+    ("exp2", [2.0, 3.0, 3.0], (-1000.0, 1000.0), |r, x| {
+        r.pow(2.0, x)
+    }),
+    ("expm1", [2.0, 3.0, 3.0], (-60.0, 700.0), Reference::expm1),
+    (
+        "lgamma",
+        [16.0, 16.0, 16.0],
+        (0.001, 1e6),
+        Reference::lgamma,
+    ),
+    ("log", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log),
+    ("log10", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log10),
+    ("log1p", [2.0, 2.0, 2.0], (-0.999, MAX), Reference::log1p),
+    ("log2", [2.0, 3.0, 3.0], (1e-300, MAX), Reference::log2),
+    ("radians", [2.0, 2.0, 2.0], (-1e4, 1e4), |r, x| {
+        let pi = r.pi();
+        big(x).mul(&pi, P, RM).div(&big(180.0), P, RM)
+    }),
+    ("rsqrt", [1.0, 2.0, 2.0], (1e-300, MAX), Reference::rsqrt),
+    ("sin", [2.0, 4.0, 4.0], (-MAX, MAX), Reference::sin),
+    ("sinh", [2.0, 4.0, 4.0], (-700.0, 700.0), Reference::sinh),
+    ("sinpi", [2.0, 4.0, 4.0], (-1e4, 1e4), Reference::sinpi),
+    ("sqrt", [0.5, 3.0, 0.5], (0.0, MAX), |_, x| {
+        big(x).sqrt(P, RM)
+    }),
+    ("tan", [2.0, 5.0, 5.0], (-MAX, MAX), Reference::tan),
+    ("tanh", [2.0, 5.0, 5.0], (-20.0, 20.0), Reference::tanh),
+    ("tanpi", [2.0, 6.0, 6.0], (-0.499, 0.499), Reference::tanpi),
+    ("tgamma", [4.0, 16.0, 16.0], (0.01, 150.0), Reference::gamma),
+];
+
+/// Functions of less accuracy, of floats only: the name behind `half_` or `native_`.
+const ROUGH: &[&str] = &[
+    "cos", "exp", "exp10", "exp2", "log", "log10", "log2", "rsqrt", "sin", "sqrt", "tan",
+];
+
+/// What `half_` functions may be off; `native_` ones may be off by anything, which no use has.
+const ROUGH_LIMIT: f64 = 8192.0;
+
+/// Functions whose results are floats without any rounding.
+type Exactly = (&'static str, fn(f64) -> f64);
+
+const EXACT: &[Exactly] = &[
+    ("ceil", f64::ceil),
+    ("fabs", f64::abs),
+    ("floor", f64::floor),
+    ("rint", f64::round_ties_even),
+    ("round", f64::round),
+    ("sign", |x| if x == 0.0 { x } else { x.signum() }),
+    ("trunc", f64::trunc),
+    ("logb", |x| libm::ilogb(x).into()),
+];
+
+type Binary = (
+    &'static str,
+    [f64; 3],
+    (f64, f64),
+    (f64, f64),
+    fn(&mut Reference, f64, f64) -> BigFloat,
+);
+
+const BINARY: &[Binary] = &[
+    (
+        "atan2",
+        [2.0, 6.0, 6.0],
+        (-MAX, MAX),
+        (-MAX, MAX),
+        Reference::atan2,
+    ),
+    (
+        "atan2pi",
+        [2.0, 6.0, 6.0],
+        (-MAX, MAX),
+        (-MAX, MAX),
+        |r, y, x| {
+            let v = r.atan2(y, x);
+            r.over_pi(v)
+        },
+    ),
+    (
+        "hypot",
+        [2.0, 4.0, 4.0],
+        (-MAX, MAX),
+        (-MAX, MAX),
+        Reference::hypot,
+    ),
+    (
+        "pow",
+        [4.0, 16.0, 16.0],
+        (1e-300, MAX),
+        (-9.0, 9.0),
+        Reference::pow,
+    ),
+    (
+        "powr",
+        [4.0, 16.0, 16.0],
+        (1e-300, MAX),
+        (-9.0, 9.0),
+        Reference::pow,
+    ),
+];
+
+/// Functions of two floats with a result that is exact, or rounded once from that.
+type ExactBinary = (&'static str, fn(f64, f64) -> f64);
+
+const EXACT_BINARY: &[ExactBinary] = &[
+    ("copysign", f64::copysign),
+    ("fdim", |x, y| if x > y { x - y } else { 0.0 }),
+    ("fmax", f64::max),
+    ("fmin", f64::min),
+    ("fmod", |x, y| x % y),
+    ("max", f64::max),
+    ("min", f64::min),
+    ("maxmag", |x, y| {
+        if x.abs() == y.abs() {
+            x.max(y)
+        } else if x.abs() > y.abs() {
+            x
+        } else {
+            y
+        }
+    }),
+    ("minmag", |x, y| {
+        if x.abs() == y.abs() {
+            x.min(y)
+        } else if x.abs() < y.abs() {
+            x
+        } else {
+            y
+        }
+    }),
+    ("remainder", |x, y| libm::remquo(x, y).0),
+];
+
+/// Those of them whose second argument may be a scalar.
+const WITH_SCALAR: &[&str] = &["fmax", "fmin", "max", "min"];
+
+fn limit(limits: [f64; 3], scalar: Scalar) -> f64 {
+    match scalar {
+        F16 => limits[0],
+        F32 => limits[1],
+        _ => limits[2],
+    }
+}
+
+fn pool(bounds: &[(Scalar, f64, f64)]) -> Vec<Vec<u64>> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let tuple = |_| {
+        let one = |&(scalar, low, high): &(Scalar, f64, f64)| match scalar {
+            Int(..) => {
+                let span = (high - low) as u64 + 1;
+                scalar.wrapped(i128::from(random.next() % span) + low as i128)
+            }
+            _ => random.float(scalar, low, high),
+        };
+        bounds.iter().map(one).collect()
+    };
+    (0..POOL).map(tuple).collect()
+}
+
+fn exactly(reference: &Rc<RefCell<Reference>>) -> Rc<RefCell<Reference>> {
+    reference.clone()
+}
+
+/// Functions of floats lane by lane.
+pub fn elementary(scalar: Scalar) -> Vec<Case> {
+    let reference = Rc::new(RefCell::new(Reference::new()));
+    let mut cases = Vec::new();
+    for &(name, limits, (low, high), exact) in UNARY {
+        let of = |name: &str, limit: f64, (low, high): (f64, f64)| {
+            let reference = exactly(&reference);
+            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                let exact = exact(&mut reference.borrow_mut(), scalar.float(args[0]));
+                vec![Expect::Ulps(exact, limit)]
+            });
+            let pool = pool(&[(scalar, low, high)]);
+            lanewise(name, &[(scalar, false)], &[scalar], &LANES, &pool, eval)
+        };
+        cases.extend(of(name, limit(limits, scalar), (low, high)));
+        if scalar == F32 && ROUGH.contains(&name) {
+            for prefix in ["half", "native"] {
+                let bounds = (low.max(-30.0), high.min(30.0));
+                cases.extend(of(&format!("{prefix}_{name}"), ROUGH_LIMIT, bounds));
+            }
+        }
+    }
+    for &(name, function) in EXACT {
+        let eval: Lanewise =
+            Rc::new(move |args: &[u64]| vec![Expect::Value(function(scalar.float(args[0])))]);
+        let pool = pool(&[(scalar, -MAX, MAX)]);
+        cases.extend(lanewise(
+            name,
+            &[(scalar, false)],
+            &[scalar],
+            &LANES,
+            &pool,
+            eval,
+        ));
+    }
+    for &(name, limits, first, second, exact) in BINARY {
+        let of = |name: &str, limit: f64, first: (f64, f64), second: (f64, f64)| {
+            let reference = exactly(&reference);
+            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
+                vec![Expect::Ulps(
+                    exact(&mut reference.borrow_mut(), x, y),
+                    limit,
+                )]
+            });
+            let pool = pool(&[(scalar, first.0, first.1), (scalar, second.0, second.1)]);
+            let args = [(scalar, false); 2];
+            lanewise(name, &args, &[scalar], &LANES, &pool, eval)
+        };
+        cases.extend(of(name, limit(limits, scalar), first, second));
+        if scalar == F32 && name == "powr" {
+            cases.extend(of("half_powr", ROUGH_LIMIT, (0.1, 10.0), (-8.0, 8.0)));
+            cases.extend(of("native_powr", ROUGH_LIMIT, (0.1, 10.0), (-8.0, 8.0)));
+        }
+    }
+    cases.extend(divisions(scalar));
+    for &(name, function) in EXACT_BINARY {
+        let eval: Lanewise = Rc::new(move |args: &[u64]| {
+            let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
+            vec![Expect::Value(function(x, y))]
+        });
+        let pool = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
+        let args = [(scalar, false); 2];
+        cases.extend(lanewise(
+            name,
+            &args,
+            &[scalar],
+            &LANES,
+            &pool,
+            eval.clone(),
+        ));
+        if WITH_SCALAR.contains(&name) {
+            let args = [(scalar, false), (scalar, true)];
+            cases.extend(lanewise(name, &args, &[scalar], &LANES[1..], &pool, eval));
+        }
+    }
+    cases.extend(with_integers(scalar, &reference));
+    cases.extend(of_three(scalar));
+    cases.extend(with_pointers(scalar, &reference));
+    cases.extend(relations(scalar));
+    cases
+}
+
+/// `half_divide`, `native_recip` and the like.
+fn divisions(scalar: Scalar) -> Vec<Case> {
+    let mut cases = Vec::new();
+    if scalar != F32 {
+        return cases;
+    }
+    for prefix in ["half", "native"] {
+        for (name, count) in [("divide", 2), ("recip", 1)] {
+            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                let x = big(scalar.float(args[0]));
+                let exact = match args.get(1) {
+                    Some(y) => x.div(&big(scalar.float(*y)), P, RM),
+                    None => big(1.0).div(&x, P, RM),
+                };
+                vec![Expect::Ulps(exact, ROUGH_LIMIT)]
+            });
+            let pool = pool(&[(scalar, -1e6, 1e6), (scalar, -1e6, 1e6)]);
+            let name = format!("{prefix}_{name}");
+            let args = &[(scalar, false); 2][..count];
+            cases.extend(lanewise(&name, args, &[scalar], &LANES, &pool, eval));
+        }
+    }
+    cases
+}
+
+/// Functions that take or give integers.
+fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+    let int = Int(32, true);
+    let mut cases = Vec::new();
+    let ldexp: Lanewise = Rc::new(move |args: &[u64]| {
+        let exact = scalar.exact(args[0]);
+        let by = int.int(args[1]) as i32;
+        let crate::number::Exact::Finite(negative, mantissa, exponent) = exact else {
+            return vec![Expect::Any];
+        };
+        let moved = crate::number::Exact::Finite(negative, mantissa, exponent + by);
+        vec![Expect::Bits(scalar.rounded(moved, Mode::Even))]
+    });
+    let pairs = pool(&[(scalar, -MAX, MAX), (int, -40.0, 40.0)]);
+    for (single, lanes) in [(false, &LANES[..]), (true, &LANES[1..])] {
+        let args = [(scalar, false), (int, single)];
+        cases.extend(lanewise(
+            "ldexp",
+            &args,
+            &[scalar],
+            lanes,
+            &pairs,
+            ldexp.clone(),
+        ));
+    }
+    let powers = limit([4.0, 16.0, 16.0], scalar);
+    let of = exactly(reference);
+    let pown: Lanewise = Rc::new(move |args: &[u64]| {
+        let (x, n) = (scalar.float(args[0]), int.int(args[1]) as f64);
+        vec![Expect::Ulps(of.borrow_mut().pow(x, n), powers)]
+    });
+    let of = exactly(reference);
+    let rootn: Lanewise = Rc::new(move |args: &[u64]| {
+        let (x, n) = (scalar.float(args[0]), int.int(args[1]) as i32);
+        vec![Expect::Ulps(of.borrow_mut().rootn(x, n), powers)]
+    });
+    let positive = (scalar, 0.01, 100.0);
+    for (name, eval, bounds) in [("pown", pown, -6.0), ("rootn", rootn, 1.0)] {
+        let pool = pool(&[positive, (int, bounds, 6.0)]);
+        let args = [(scalar, false), (int, false)];
+        cases.extend(lanewise(name, &args, &[scalar], &LANES, &pool, eval));
+    }
+    let ilogb: Lanewise = Rc::new(move |args: &[u64]| {
+        let exponent = libm::ilogb(scalar.float(args[0]));
+        vec![Expect::Bits(int.wrapped(exponent.into()))]
+    });
+    let one = pool(&[(scalar, -MAX, MAX)]);
+    cases.extend(lanewise(
+        "ilogb",
+        &[(scalar, false)],
+        &[int],
+        &LANES,
+        &one,
+        ilogb,
+    ));
+    let nan: Lanewise = Rc::new(|_: &[u64]| vec![Expect::Value(f64::NAN)]);
+    let code = scalar.as_uint();
+    let codes = pool(&[(code, 0.0, 100.0)]);
+    cases.extend(lanewise(
+        "nan",
+        &[(code, false)],
+        &[scalar],
+        &LANES,
+        &codes,
+        nan,
+    ));
+    let next: Lanewise = Rc::new(move |args: &[u64]| vec![Expect::Bits(nextafter(scalar, args))]);
+    let two = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
+    let args = [(scalar, false); 2];
+    cases.extend(lanewise("nextafter", &args, &[scalar], &LANES, &two, next));
+    cases
+}
+
+/// The float behind `x` on the way to `y`.
+fn nextafter(scalar: Scalar, args: &[u64]) -> u64 {
+    let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
+    match x.partial_cmp(&y) {
+        Some(std::cmp::Ordering::Equal) | None => args[1],
+        Some(order) => {
+            let away = (order == std::cmp::Ordering::Less) == (x > 0.0);
+            if away { args[0] + 1 } else { args[0] - 1 }
+        }
+    }
+}
+
+/// Functions of three arguments.
+fn of_three(scalar: Scalar) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let three = [(scalar, -100.0, 100.0); 3];
+    let args = [(scalar, false); 3];
+    let product = move |args: &[u64]| {
+        let [a, b, c] = [args[0], args[1], args[2]].map(|bits| big(scalar.float(bits)));
+        a.mul(&b, P, RM).add(&c, P, RM)
+    };
+    let fma: Lanewise = Rc::new(move |args: &[u64]| vec![Expect::Ulps(product(args), 0.5)]);
+    cases.extend(lanewise(
+        "fma",
+        &args,
+        &[scalar],
+        &LANES,
+        &pool(&three),
+        fma,
+    ));
+    let mad: Lanewise = Rc::new(move |args: &[u64]| {
+        let [a, b, c] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        let unit = libm::ldexp(1.0, 1 - scalar.format().0 as i32);
+        let scale = (a * b).abs() + c.abs() + 1e-4;
+        vec![Expect::Near(a * b + c, scale * unit)]
+    });
+    cases.extend(lanewise(
+        "mad",
+        &args,
+        &[scalar],
+        &LANES,
+        &pool(&three),
+        mad,
+    ));
+    let clamp: Lanewise = Rc::new(move |args: &[u64]| {
+        let [x, low, high] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        vec![Expect::Value(x.max(low).min(high))]
+    });
+    let ordered = pool(&[
+        (scalar, -100.0, 100.0),
+        (scalar, -10.0, -1.0),
+        (scalar, 1.0, 10.0),
+    ]);
+    let mix: Lanewise = Rc::new(move |args: &[u64]| {
+        let [x, y, a] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        let unit = libm::ldexp(1.0, 2 - scalar.format().0 as i32);
+        vec![Expect::Near(x + (y - x) * a, (x.abs() + y.abs()) * unit)]
+    });
+    let weights = pool(&[three[0], three[1], (scalar, 0.001, 1.0)]);
+    let smooth: Lanewise = Rc::new(move |args: &[u64]| {
+        let [low, high, x] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
+        let unit = libm::ldexp(1.0, 5 - scalar.format().0 as i32);
+        vec![Expect::Near(t * t * (3.0 - 2.0 * t), unit)]
+    });
+    let edges = pool(&[
+        (scalar, -10.0, -1.0),
+        (scalar, 1.0, 10.0),
+        (scalar, -12.0, 12.0),
+    ]);
+    type Overloads = (&'static str, Lanewise, Vec<Vec<u64>>, [bool; 3]);
+    let overloads: [Overloads; 3] = [
+        ("clamp", clamp, ordered, [false, true, true]),
+        ("mix", mix, weights, [false, false, true]),
+        ("smoothstep", smooth, edges, [true, true, false]),
+    ];
+    for (name, eval, pool, singles) in overloads {
+        cases.extend(lanewise(
+            name,
+            &args,
+            &[scalar],
+            &LANES,
+            &pool,
+            eval.clone(),
+        ));
+        let args = singles.map(|single| (scalar, single));
+        cases.extend(lanewise(name, &args, &[scalar], &LANES[1..], &pool, eval));
+    }
+    let step: Lanewise = Rc::new(move |args: &[u64]| {
+        let [edge, x] = [args[0], args[1]].map(|bits| scalar.float(bits));
+        vec![Expect::Value(if x < edge { 0.0 } else { 1.0 })]
+    });
+    for (single, lanes) in [(false, &LANES[..]), (true, &LANES[1..])] {
+        let args = [(scalar, single), (scalar, false)];
+        let pool = pool(&three[..2]);
+        cases.extend(lanewise(
+            "step",
+            &args,
+            &[scalar],
+            lanes,
+            &pool,
+            step.clone(),
+        ));
+    }
+    cases
+}
+
+/// Functions that give a second result through a pointer.
+fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+    let int = Int(32, true);
+    let mut cases = Vec::new();
+    let one = pool(&[(scalar, -1e4, 1e4)]);
+    let of_one = [(scalar, false)];
+    let fract: Lanewise = Rc::new(move |args: &[u64]| {
+        let x = scalar.float(args[0]);
+        let below = libm::nextafter(1.0, 0.0);
+        let largest = scalar.float(scalar.rounded(F64.exact(below.to_bits()), Mode::Zero));
+        let part = (x - x.floor()).min(largest);
+        vec![Expect::Value(part), Expect::Value(x.floor())]
+    });
+    cases.extend(lanewise(
+        "fract",
+        &of_one,
+        &[scalar; 2],
+        &LANES,
+        &one,
+        fract,
+    ));
+    let modf: Lanewise = Rc::new(move |args: &[u64]| {
+        let x = scalar.float(args[0]);
+        vec![Expect::Value(x.fract()), Expect::Value(x.trunc())]
+    });
+    cases.extend(lanewise("modf", &of_one, &[scalar; 2], &LANES, &one, modf));
+    let frexp: Lanewise = Rc::new(move |args: &[u64]| {
+        let (mantissa, exponent) = libm::frexp(scalar.float(args[0]));
+        vec![
+            Expect::Value(mantissa),
+            Expect::Bits(int.wrapped(exponent.into())),
+        ]
+    });
+    let outs = [scalar, int];
+    cases.extend(lanewise("frexp", &of_one, &outs, &LANES, &one, frexp));
+    let of = exactly(reference);
+    let allowed = limit([2.0, 4.0, 4.0], scalar);
+    let sincos: Lanewise = Rc::new(move |args: &[u64]| {
+        let x = scalar.float(args[0]);
+        let mut of = of.borrow_mut();
+        [of.sin(x), of.cos(x)]
+            .map(|v| Expect::Ulps(v, allowed))
+            .to_vec()
+    });
+    cases.extend(lanewise(
+        "sincos",
+        &of_one,
+        &[scalar; 2],
+        &LANES,
+        &one,
+        sincos,
+    ));
+    let of = exactly(reference);
+    let lgamma: Lanewise = Rc::new(move |args: &[u64]| {
+        let exact = of.borrow_mut().lgamma(scalar.float(args[0]));
+        vec![Expect::Ulps(exact, 16.0), Expect::Bits(1)]
+    });
+    let positive = pool(&[(scalar, 0.001, 1e4)]);
+    cases.extend(lanewise(
+        "lgamma_r", &of_one, &outs, &LANES, &positive, lgamma,
+    ));
+    let remquo: Lanewise = Rc::new(move |args: &[u64]| {
+        let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
+        let (rest, quotient) = libm::remquo(x, y);
+        // Seven bits of the quotient are given.
+        let low = i128::from(quotient.unsigned_abs() & 0x7f);
+        let quotient = if (x < 0.0) == (y < 0.0) { low } else { -low };
+        vec![Expect::Value(rest), Expect::Bits(int.wrapped(quotient))]
+    });
+    let two = pool(&[(scalar, -1e3, 1e3), (scalar, 0.5, 1e3)]);
+    let args = [(scalar, false); 2];
+    cases.extend(lanewise("remquo", &args, &outs, &LANES, &two, remquo));
+    cases
+}
+
+type Relation = (&'static str, usize, fn(f64, f64) -> bool);
+
+const RELATIONS: &[Relation] = &[
+    ("isequal", 2, |x, y| x == y),
+    ("isnotequal", 2, |x, y| x != y),
+    ("isgreater", 2, |x, y| x > y),
+    ("isgreaterequal", 2, |x, y| x >= y),
+    ("isless", 2, |x, y| x < y),
+    ("islessequal", 2, |x, y| x <= y),
+    ("islessgreater", 2, |x, y| (x - y).abs() > 0.0),
+    ("isordered", 2, |x, y| !x.is_nan() && !y.is_nan()),
+    ("isunordered", 2, |x, y| x.is_nan() || y.is_nan()),
+    ("isfinite", 1, |x, _| x.is_finite()),
+    ("isinf", 1, |x, _| x.is_infinite()),
+    ("isnan", 1, |x, _| x.is_nan()),
+    ("signbit", 1, |x, _| x.is_sign_negative()),
+];
+
+/// Relations: 1 for scalars, all bits for vectors, of integers as wide as the floats.
+fn relations(scalar: Scalar) -> Vec<Case> {
+    let special = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::NAN,
+        2.5,
+    ];
+    let mut all = Vec::new();
+    for (index, x) in special.iter().enumerate() {
+        for by in 0..special.len() {
+            let y = special[(index + by) % special.len()];
+            all.push(vec![scalar.of(*x), scalar.of(y)]);
+        }
+    }
+    let normal = move |bits: u64| {
+        let x = scalar.float(bits).abs();
+        x.is_finite() && x >= libm::ldexp(1.0, scalar.format().1)
+    };
+    let mut cases = Vec::new();
+    let rows = RELATIONS
+        .iter()
+        .copied()
+        .chain([("isnormal", 1, (|_, _| false) as _)]);
+    for (name, count, holds) in rows {
+        for &lanes in &LANES {
+            let int = if lanes == 1 {
+                Int(32, true)
+            } else {
+                scalar.as_int()
+            };
+            let eval: Lanewise = Rc::new(move |args: &[u64]| {
+                let y = args.get(1).map_or(0.0, |bits| scalar.float(*bits));
+                let holds = match name {
+                    "isnormal" => normal(args[0]),
+                    _ => holds(scalar.float(args[0]), y),
+                };
+                let truth = if lanes == 1 { 1 } else { u64::MAX };
+                vec![Expect::Bits(if holds { truth } else { 0 })]
+            });
+            let args = &[(scalar, false); 2][..count];
+            cases.extend(lanewise(name, args, &[int], &[lanes], &all, eval));
+        }
+    }
+    cases
+}
+
+/// Products and lengths of vectors.
+pub fn geometry() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for scalar in FLOATS {
+        for lanes in 1..=4 {
+            cases.extend(lengths(scalar, lanes));
+        }
+        for lanes in [3, 4] {
+            cases.push(cross(scalar, lanes));
+        }
+    }
+    cases
+}
+
+fn vectors(scalar: Scalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
+    let mut random = Random(7);
+    let vector = |random: &mut Random| {
+        let lane = |_| random.float(scalar, -20.0, 20.0);
+        (0..lanes).map(lane).collect::<Vec<u64>>()
+    };
+    (0..ITEMS)
+        .map(|_| (0..count).map(|_| vector(&mut random)).collect())
+        .collect()
+}
+
+fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
+    let numbers =
+        move |bits: &[u64]| -> Vec<f64> { bits.iter().map(|bits| scalar.float(*bits)).collect() };
+    let unit = libm::ldexp(1.0, -(scalar.format().0 as i32));
+    let square = |all: &[f64]| all.iter().map(|x| x * x).sum::<f64>();
+    let n = f64::from(lanes);
+    let mut rows: Vec<(&str, usize, f64)> = vec![
+        ("dot", 2, n),
+        ("length", 1, 2.75 + 0.5 * n),
+        ("distance", 2, 2.5 + 2.0 * n),
+        ("normalize", 1, 2.0 + n),
+    ];
+    if scalar == F32 {
+        let rough = ROUGH_LIMIT + n;
+        rows.extend([
+            ("fast_length", 1, rough),
+            ("fast_distance", 2, rough),
+            ("fast_normalize", 1, rough),
+        ]);
+    }
+    let mut cases = Vec::new();
+    for (name, count, limit) in rows {
+        let whole = name.ends_with("normalize");
+        let eval = each(move |args| {
+            let x = numbers(&args[0]);
+            let y = args.get(1).map_or(vec![0.0; x.len()], |y| numbers(y));
+            let near = |exact: f64, scale: f64| Expect::Near(exact, scale * unit * limit);
+            let difference: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
+            let length = square(&difference).sqrt();
+            vec![match name {
+                "dot" => {
+                    let parts: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
+                    let scale = parts.iter().map(|p| p.abs()).sum::<f64>();
+                    vec![near(parts.iter().sum(), 2.0 * scale)]
+                }
+                _ if whole => x
+                    .iter()
+                    .map(|x| near(x / length, (x / length).abs()))
+                    .collect(),
+                // Differences are rounded before they are squared.
+                _ => {
+                    let scale = x.iter().chain(&y).fold(length, |a, b| a.max(b.abs()));
+                    vec![near(
+                        length,
+                        if name.ends_with("distance") {
+                            scale
+                        } else {
+                            length
+                        },
+                    )]
+                }
+            }]
+        });
+        cases.push(Case {
+            name: name.to_owned(),
+            args: vec![Arg::Value(scalar, lanes); count],
+            result: Some((scalar, if whole { lanes } else { 1 })),
+            inputs: vectors(scalar, lanes, count),
+            eval,
+        });
+    }
+    cases
+}
+
+fn cross(scalar: Scalar, lanes: u32) -> Case {
+    let unit = libm::ldexp(1.0, 1 - (scalar.format().0 as i32));
+    let eval = each(move |args| {
+        let at = |vector: usize, lane: usize| scalar.float(args[vector][lane % 3]);
+        let mut all: Vec<Expect> = (0..3)
+            .map(|lane| {
+                let [a, b] = [
+                    at(0, lane + 1) * at(1, lane + 2),
+                    at(0, lane + 2) * at(1, lane + 1),
+                ];
+                Expect::Near(a - b, (a.abs() + b.abs()) * unit)
+            })
+            .collect();
+        if lanes == 4 {
+            all.push(Expect::Value(0.0));
+        }
+        vec![all]
+    });
+    Case {
+        name: "cross".to_owned(),
+        args: vec![Arg::Value(scalar, lanes); 2],
+        result: Some((scalar, lanes)),
+        inputs: vectors(scalar, lanes, 2),
+        eval,
+    }
+}

@@ -1,0 +1,375 @@
+//! Calls of many functions in few kernels: their LLVM IR, and what comes out.
+
+use crate::case::{Arg, Case, ITEMS};
+use crate::number::Scalar;
+use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Cases in a kernel, and kernels in a module.
+const IN_KERNEL: usize = 24;
+const IN_MODULE: usize = 10;
+
+fn vector(scalar: Scalar, lanes: u32) -> String {
+    match lanes {
+        1 => scalar.llvm().to_owned(),
+        _ => format!("<{lanes} x {}>", scalar.llvm()),
+    }
+}
+
+/// A mangled name being made: what was said before is substituted.
+struct Mangled {
+    text: String,
+    said: Vec<String>,
+}
+
+impl Mangled {
+    fn push(&mut self, prefixes: &[String], scalar: Scalar) {
+        let mut full = vec![scalar.letters().to_owned()];
+        for prefix in prefixes {
+            full.push(format!("{prefix}{}", full[full.len() - 1]));
+        }
+        let known = (1..full.len()).rev().find_map(|at| {
+            let index = self.said.iter().position(|said| *said == full[at])?;
+            Some((at, index))
+        });
+        for prefix in prefixes[known.map_or(0, |k| k.0)..].iter().rev() {
+            self.text.push_str(prefix);
+        }
+        match known {
+            Some((_, 0)) => self.text.push_str("S_"),
+            Some((_, index)) => {
+                assert!(index <= 10, "one digit of base 36 that is one of base 10");
+                let _ = write!(self.text, "S{}_", index - 1);
+            }
+            None => self.text.push_str(scalar.letters()),
+        }
+        self.said.extend(full.drain(known.map_or(1, |k| k.0 + 1)..));
+    }
+}
+
+impl Case {
+    /// The name that Clang gives the function.
+    pub fn mangled(&self) -> String {
+        let mut name = Mangled {
+            text: format!("_Z{}{}", self.name.len(), self.name),
+            said: Vec::new(),
+        };
+        for arg in &self.args {
+            let of_lanes = |lanes: u32| match lanes {
+                1 => Vec::new(),
+                _ => vec![format!("Dv{lanes}_")],
+            };
+            let pointer = |lanes, qualifiers: &str| {
+                let mut parts = of_lanes(lanes);
+                if !qualifiers.is_empty() {
+                    parts.push(qualifiers.to_owned());
+                }
+                parts.push("P".to_owned());
+                parts
+            };
+            match *arg {
+                Arg::Value(scalar, lanes) => name.push(&of_lanes(lanes), scalar),
+                Arg::Const(scalar, _) => name.push(&[], scalar),
+                Arg::Read(scalar, _) => name.push(&pointer(1, "U3AS1K"), scalar),
+                Arg::Out(scalar, lanes) => name.push(&pointer(lanes, ""), scalar),
+                Arg::Write(scalar, _) => name.push(&pointer(1, "U3AS1"), scalar),
+                Arg::Change(scalar) => name.push(&pointer(1, "U3AS1V"), scalar),
+                Arg::Guess(scalar) => name.push(&pointer(1, ""), scalar),
+            }
+        }
+        if self.args.is_empty() {
+            name.text.push('v');
+        }
+        name.text
+    }
+
+    /// Types of what is read and of what is written, in order.
+    fn reads(&self) -> impl Iterator<Item = (Scalar, u32)> + '_ {
+        self.args.iter().filter_map(|arg| match *arg {
+            Arg::Value(scalar, lanes) | Arg::Read(scalar, lanes) => Some((scalar, lanes)),
+            Arg::Change(scalar) | Arg::Guess(scalar) => Some((scalar, 1)),
+            _ => None,
+        })
+    }
+
+    fn writes(&self) -> impl Iterator<Item = (Scalar, u32)> + '_ {
+        let pointers = self.args.iter().filter_map(|arg| match *arg {
+            Arg::Out(scalar, lanes) | Arg::Write(scalar, lanes) => Some((scalar, lanes)),
+            Arg::Change(scalar) | Arg::Guess(scalar) => Some((scalar, 1)),
+            _ => None,
+        });
+        self.result.into_iter().chain(pointers)
+    }
+}
+
+/// LLVM IR under construction, with the sizes of its buffers.
+#[derive(Default)]
+struct Module {
+    text: String,
+    declared: BTreeSet<String>,
+    input: Vec<u8>,
+    output: usize,
+    temporaries: usize,
+}
+
+impl Module {
+    fn fresh(&mut self) -> String {
+        self.temporaries += 1;
+        format!("%t{}", self.temporaries)
+    }
+
+    fn line(&mut self, line: &str) {
+        self.text.push_str("  ");
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// The address of this invocation's part behind an offset of a buffer.
+    fn part(&mut self, buffer: &str, offset: usize, size: usize) -> String {
+        let (scaled, at, part) = (self.fresh(), self.fresh(), self.fresh());
+        self.line(&format!("{scaled} = mul i64 %gid, {size}"));
+        self.line(&format!("{at} = add i64 {scaled}, {offset}"));
+        self.line(&format!(
+            "{part} = getelementptr i8, ptr addrspace(1) {buffer}, i64 {at}"
+        ));
+        part
+    }
+
+    /// Room for what is read of a type by all invocations, filled.
+    fn read(
+        &mut self,
+        scalar: Scalar,
+        lanes: u32,
+        values: &mut dyn Iterator<Item = &u64>,
+    ) -> String {
+        while !self.input.len().is_multiple_of(8) {
+            self.input.push(0);
+        }
+        let (offset, size) = (self.input.len(), scalar.bytes() * lanes as usize);
+        for value in values {
+            self.input
+                .extend_from_slice(&value.to_le_bytes()[..scalar.bytes()]);
+        }
+        assert_eq!(self.input.len() - offset, size * ITEMS);
+        self.part("%in", offset, size)
+    }
+
+    fn write(&mut self, scalar: Scalar, lanes: u32) -> String {
+        self.output = self.output.next_multiple_of(8);
+        let (offset, size) = (self.output, scalar.bytes() * lanes as usize);
+        self.output += size * ITEMS;
+        self.part("%out", offset, size)
+    }
+
+    fn load(&mut self, scalar: Scalar, lanes: u32, from: &str) -> String {
+        let (value, ty) = (self.fresh(), vector(scalar, lanes));
+        let align = scalar.bytes();
+        self.line(&format!(
+            "{value} = load {ty}, ptr addrspace(1) {from}, align {align}"
+        ));
+        value
+    }
+
+    fn store(&mut self, scalar: Scalar, lanes: u32, value: &str, to: &str) {
+        let ty = vector(scalar, lanes);
+        let align = scalar.bytes();
+        self.line(&format!(
+            "store {ty} {value}, ptr addrspace(1) {to}, align {align}"
+        ));
+    }
+
+    fn case(&mut self, case: &Case) {
+        let (mut types, mut values) = (Vec::new(), Vec::new());
+        let (mut after, mut read) = (Vec::new(), 0);
+        let result = case
+            .result
+            .map(|(scalar, lanes)| (scalar, lanes, self.write(scalar, lanes)));
+        for arg in &case.args {
+            let mut column = case
+                .inputs
+                .iter()
+                .flat_map(|inputs| inputs.get(read))
+                .flatten();
+            let (ty, value) = match *arg {
+                Arg::Value(scalar, lanes) => {
+                    let from = self.read(scalar, lanes, &mut column);
+                    (vector(scalar, lanes), self.load(scalar, lanes, &from))
+                }
+                Arg::Const(scalar, value) => (scalar.llvm().to_owned(), value.to_string()),
+                Arg::Read(scalar, lanes) => {
+                    let from = self.read(scalar, lanes, &mut column);
+                    ("ptr addrspace(1)".to_owned(), from)
+                }
+                Arg::Out(scalar, lanes) => {
+                    let place = self.fresh();
+                    let ty = vector(scalar, lanes);
+                    self.line(&format!("{place} = alloca {ty}"));
+                    let to = self.write(scalar, lanes);
+                    after.push((scalar, lanes, place.clone(), to));
+                    ("ptr".to_owned(), place)
+                }
+                Arg::Guess(scalar) => {
+                    let from = self.read(scalar, 1, &mut column);
+                    let value = self.load(scalar, 1, &from);
+                    let (place, ty) = (self.fresh(), scalar.llvm());
+                    self.line(&format!("{place} = alloca {ty}"));
+                    self.line(&format!("store {ty} {value}, ptr {place}"));
+                    let to = self.write(scalar, 1);
+                    after.push((scalar, 1, place.clone(), to));
+                    ("ptr".to_owned(), place)
+                }
+                Arg::Write(scalar, lanes) => {
+                    ("ptr addrspace(1)".to_owned(), self.write(scalar, lanes))
+                }
+                Arg::Change(scalar) => {
+                    let from = self.read(scalar, 1, &mut column);
+                    let value = self.load(scalar, 1, &from);
+                    let to = self.write(scalar, 1);
+                    self.store(scalar, 1, &value, &to);
+                    ("ptr addrspace(1)".to_owned(), to)
+                }
+            };
+            read += usize::from(matches!(
+                arg,
+                Arg::Value(..) | Arg::Read(..) | Arg::Change(_) | Arg::Guess(_)
+            ));
+            types.push(ty.clone());
+            values.push(format!("{ty} {value}"));
+        }
+        let (name, given) = (case.mangled(), values.join(", "));
+        let ty = case.result.map_or("void".to_owned(), |(s, l)| vector(s, l));
+        self.declared.insert(format!(
+            "declare spir_func {ty} @{name}({})\n",
+            types.join(", ")
+        ));
+        match result {
+            None => self.line(&format!("call spir_func void @{name}({given})")),
+            Some((scalar, lanes, to)) => {
+                let value = self.fresh();
+                self.line(&format!("{value} = call spir_func {ty} @{name}({given})"));
+                self.store(scalar, lanes, &value, &to);
+            }
+        }
+        for (scalar, lanes, place, to) in after {
+            let (value, ty) = (self.fresh(), vector(scalar, lanes));
+            self.line(&format!("{value} = load {ty}, ptr {place}"));
+            self.store(scalar, lanes, &value, &to);
+        }
+    }
+}
+
+const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
+
+/// Runs cases, and tells of every lane that is wrong.
+pub fn run(cases: &[Case]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for cases in cases.chunks(IN_KERNEL * IN_MODULE) {
+        faults.extend(run_module(cases));
+    }
+    faults
+}
+
+fn run_module(cases: &[Case]) -> Vec<String> {
+    let mut module = Module::default();
+    let position = "declare spir_func i64 @_Z13get_global_idj(i32)\n";
+    module.declared.insert(position.to_owned());
+    let mut kernels = 0;
+    for cases in cases.chunks(IN_KERNEL) {
+        let head = format!(
+            "define spir_kernel void @k{kernels}(ptr addrspace(1) %in, ptr addrspace(1) %out) {{\n  %gid = call spir_func i64 @_Z13get_global_idj(i32 0)\n"
+        );
+        module.text.push_str(&head);
+        for case in cases {
+            module.case(case);
+        }
+        module.text.push_str("  ret void\n}\n");
+        kernels += 1;
+    }
+    let declared: String = module.declared.iter().map(String::as_str).collect();
+    let text = format!("{HEAD}{declared}{}", module.text);
+    let options = spirula::CompileOptions::default();
+    let compiled = spirula::compile(text.as_bytes(), &options).and_then(|c| c.into_module());
+    let spirv = match compiled {
+        Ok(spirv) => spirv,
+        Err(error) => {
+            let all = error.diagnostics.iter().map(|d| d.message.clone());
+            return all.collect();
+        }
+    };
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("there is a CPU device");
+    let input = device.upload(&module.input).expect("room for the input");
+    let output = device
+        .upload(&vec![0xa5; module.output])
+        .expect("room for the output");
+    for number in 0..kernels {
+        let name = format!("k{number}");
+        let kernel = match device.create_kernel(&spirv, &name, &[]) {
+            Ok(kernel) => kernel,
+            Err(error) => return vec![error.to_string()],
+        };
+        let launch = Launch {
+            kernel,
+            size: Size::Items {
+                dimensions: 1,
+                global: [ITEMS as u64, 1, 1],
+                local: Some([ITEMS as u32, 1, 1]),
+                offset: [0; 3],
+            },
+            inputs: Inputs::Arguments(vec![Argument::Buffer(input), Argument::Buffer(output)]),
+        };
+        device.launch(&launch).expect("the kernel can be launched");
+    }
+    device.wait().expect("the kernels end");
+    let bytes = device.download(output).expect("the output can be read");
+    compare(cases, &bytes)
+}
+
+/// Faults told of one case.
+const FAULTS: usize = 2;
+
+fn compare(cases: &[Case], bytes: &[u8]) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut offset: usize = 0;
+    for case in cases {
+        let expected = (case.eval)(&case.inputs);
+        let mut told = 0;
+        for (number, (scalar, lanes)) in case.writes().enumerate() {
+            offset = offset.next_multiple_of(8);
+            let size = scalar.bytes() * lanes as usize;
+            for (item, expected) in expected.iter().enumerate() {
+                for (lane, expect) in expected[number].iter().enumerate() {
+                    let at = offset + item * size + lane * scalar.bytes();
+                    let mut word = [0; 8];
+                    word[..scalar.bytes()].copy_from_slice(&bytes[at..at + scalar.bytes()]);
+                    let got = u64::from_le_bytes(word);
+                    if let Some(fault) = expect.fault(scalar, got) {
+                        told += 1;
+                        if told <= FAULTS {
+                            faults.push(format!(
+                                "{} result {number} lane {lane}: {fault}, of {}",
+                                case.mangled(),
+                                given(case, item, lane)
+                            ));
+                        }
+                    }
+                }
+            }
+            offset += size * ITEMS;
+        }
+    }
+    faults
+}
+
+/// The arguments of a lane.
+fn given(case: &Case, item: usize, lane: usize) -> String {
+    let lanes = case.reads().zip(&case.inputs[item]);
+    let all = lanes.map(|((scalar, _), lanes)| {
+        let bits = *lanes.get(lane).unwrap_or(&lanes[0]);
+        match scalar.is_float() {
+            true => format!("{:e}", scalar.float(bits)),
+            false => scalar.int(bits).to_string(),
+        }
+    });
+    all.collect::<Vec<_>>().join(", ")
+}
