@@ -123,3 +123,18 @@ fn every_changed_word_is_read_or_refused() {
         }
     }
 }
+
+/// Found by a fuzzer: an entry point of an unknown execution model and without a function.
+#[test]
+fn unknown_values_excuse_no_missing_operand() {
+    for operands in [&[0x6e69_6105, 0][..], &[0x6e69_6105]] {
+        let mut words = diamond().to_words();
+        let at = words.len();
+        words.truncate(5);
+        words.push((operands.len() as u32 + 1) << 16 | u32::from(Op::EntryPoint.0));
+        words.extend(operands);
+        assert!(words.len() < at);
+        let fault = Module::from_words(words).expect_err("there is no function");
+        assert!(fault.message.starts_with("OpEntryPoint: "), "{fault}");
+    }
+}

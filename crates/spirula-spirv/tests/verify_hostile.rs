@@ -157,3 +157,22 @@ fn long_chains_of_blocks_take_no_longer_each() {
     verify(module(20 + 2 * count, all));
     assert!(started.elapsed() < Duration::from_secs(10));
 }
+
+/// Found by a fuzzer: more components than a number of 32 bits counts.
+#[test]
+fn vectors_longer_than_numbers() {
+    let all = [
+        vec![22, 1, 32],
+        vec![23, 2, 1, u32::MAX],
+        vec![23, 3, 1, 2],
+        vec![46, 2, 4],
+        vec![19, 5],
+        vec![33, 6, 5],
+        vec![54, 5, 7, 0, 6],
+        vec![248, 8],
+        vec![79, 3, 9, 4, 4, 0, 1],
+        vec![253],
+        vec![56],
+    ];
+    verify(module(10, all.into_iter()));
+}

@@ -205,6 +205,17 @@ impl Shape {
         u32::from(self.ids)
     }
 
+    /// Whether the words that always stand are there, with ids that are not 0 and below a bound:
+    /// what can be asked of an instruction with values that the tables do not know.
+    pub fn has_fixed(self, words: &[u32], bound: u32) -> bool {
+        let Some(fixed) = words.get(..usize::from(self.fixed)) else {
+            return false;
+        };
+        let is_id = |at: usize| self.fixed_ids() >> at & 1 == 1;
+        let mut ids = fixed.iter().enumerate().filter(|(at, _)| is_id(*at));
+        ids.all(|(_, id)| (1..bound).contains(id))
+    }
+
     /// Where the ids of an instruction are: its result, its type and what it uses. `None` where it
     /// has to be split to tell, and where it has too few words or too many.
     #[inline]

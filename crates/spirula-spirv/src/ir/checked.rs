@@ -72,6 +72,12 @@ impl Module {
                 }
                 Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
                 Ok(_) => {}
+                Err(DecodeError::UnknownValue(..))
+                    if !op.shape().has_fixed(words, self.bound()) =>
+                {
+                    let message = "an operand is missing, or an id is not below the bound";
+                    return Err(fault(message));
+                }
                 Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => break,
                 Err(error) => return Err(fault(&error.to_string())),
             }

@@ -158,7 +158,14 @@ impl Reader {
                 // What an unknown set's operands are cannot be told.
                 Ok(o) if o.kind == Kind::LiteralExtInstInteger && set.is_none() => break,
                 Ok(_) => {}
-                // Kept word for word: they come from a newer grammar than ours.
+                // Kept word for word: they come from a newer grammar than ours. What stands before and
+                // behind a value without operands of its own is as ever.
+                Err(DecodeError::UnknownValue(..))
+                    if !inst.op.shape().has_fixed(inst.words, bound) =>
+                {
+                    let message = "an operand is missing, or an id is not below the bound";
+                    return Err(fault(0, message.to_owned()));
+                }
                 Err(DecodeError::UnknownOpcode | DecodeError::UnknownValue(..)) => break,
                 Err(DecodeError::Surplus(at)) => {
                     return Err(fault(at, DecodeError::Surplus(at).to_string()));

@@ -355,12 +355,12 @@ fn shuffle(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     ensure(Rule::Values, picks.len() == result.count as usize, || {
         format!("{} literals for {} components", picks.len(), result.count)
     })?;
+    // Numbers of components that are too large are faults of the types.
+    let count = a.count.saturating_add(b.count);
     for pick in picks {
-        ensure(
-            Rule::Values,
-            *pick == u32::MAX || *pick < a.count + b.count,
-            || format!("component {pick} of {}", a.count + b.count),
-        )?;
+        ensure(Rule::Values, *pick == u32::MAX || *pick < count, || {
+            format!("component {pick} of {count}")
+        })?;
     }
     small_composite(cx, inst.words()[0])
 }
