@@ -91,6 +91,18 @@ const HINTS: &[(&str, LoopControl, Operand)] = &[
     ),
 ];
 
+/// The names of hints that are known, each once.
+pub(super) fn hint_names() -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _, _) in HINTS {
+        let name = format!("llvm.loop.{name}");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// The loops of a function that have hints and a block behind them.
 pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) -> Vec<LoopHints> {
     let mut found: Vec<LoopHints> = Vec::new();

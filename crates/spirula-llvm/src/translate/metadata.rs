@@ -28,6 +28,12 @@ const NUMBERS: &[(&str, ExecutionMode)] = &[
     ),
 ];
 
+/// Metadata whose two numbers are the version of a language; the first that there is counts.
+const VERSIONS: &[(&str, SourceLanguage)] = &[
+    ("opencl.cxx.version", SourceLanguage::CPP_for_OpenCL),
+    ("opencl.ocl.version", SourceLanguage::OpenCL_C),
+];
+
 /// Execution modes that may not stand beside the defaults of floating point.
 const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
     ExecutionMode::ContractionOff,
@@ -40,13 +46,21 @@ const MAX_TEXT: usize = 100_000;
 impl Translator<'_> {
     /// Declares the language of the source, if the module says it.
     pub(super) fn source_language(&mut self) {
-        let Some(&node) = self.module.named("opencl.ocl.version").first() else {
-            return;
-        };
-        if let [major, minor] = self.numbers(node)[..] {
-            let minor = minor.saturating_mul(1000);
-            let version = major.saturating_mul(100_000).saturating_add(minor);
-            self.b.source(SourceLanguage::OpenCL_C.0, version);
+        // Modules that were SPIR-V before say it in SPIR-V's own numbers.
+        if let Some(&node) = self.module.named("spirv.Source").first()
+            && let [language, version, ..] = self.numbers(node)[..]
+            && Kind::SourceLanguage.info().enumerant(language).is_some()
+        {
+            return self.b.source(language, version);
+        }
+        for (name, language) in VERSIONS {
+            if let Some(&node) = self.module.named(name).first()
+                && let [major, minor] = self.numbers(node)[..]
+            {
+                let minor = minor.saturating_mul(1000);
+                let version = major.saturating_mul(100_000).saturating_add(minor);
+                return self.b.source(language.0, version);
+            }
         }
     }
 

@@ -2,13 +2,15 @@
 
 use super::builtins::builtin_names;
 use super::intrinsics::intrinsic_names;
-use spirula_spirv::grammar::{ExtInstSet, ResultForm, instructions};
+use super::loops::hint_names;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::grammar::{ExtInstSet, Kind, ResultForm, instructions};
 use std::fmt::Write;
 
 /// Types that only SPIR-V has and LLVM spells in its own way.
 const SPELT: &[&str] = &["SignedImage"];
 
-/// Every builtin function, intrinsic and opaque type that is translated, as Markdown.
+/// Every builtin function, intrinsic, opaque type, hint and extension that is translated, as Markdown.
 pub fn reference() -> String {
     let mut page = String::from(
         "# What is translated from LLVM IR\n\n\
@@ -45,7 +47,33 @@ pub fn reference() -> String {
         .collect();
     names.sort_unstable();
     list(&mut page, names.into_iter());
+    page.push_str("\n## Hints for loops\n\nThose of `!llvm.loop` that become `OpLoopMerge`:\n\n");
+    list(&mut page, hint_names().iter().map(String::as_str));
+    page.push_str(
+        "\n## Extensions\n\nThose that a module for kernels declares where what it uses needs them, unless \
+         `--spirv-ext` forbids them:\n\n",
+    );
+    list(&mut page, extensions().into_iter());
     page
+}
+
+/// The extensions of capabilities and instructions that need no shader.
+fn extensions() -> Vec<&'static str> {
+    let shader = |capabilities: &[Capability]| capabilities.contains(&Capability::Shader);
+    let capabilities = Kind::Capability.info().enumerants.iter();
+    let capabilities = capabilities.filter(|row| !shader(row.capabilities));
+    let instructions = instructions()
+        .iter()
+        .filter(|row| !shader(row.capabilities));
+    let mut names: Vec<&str> = capabilities
+        .flat_map(|row| row.extensions)
+        .chain(instructions.flat_map(|row| row.extensions))
+        .copied()
+        .filter(|name| name.starts_with("SPV_"))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }
 
 /// Whether LLVM has a type of its own for one of SPIR-V.
