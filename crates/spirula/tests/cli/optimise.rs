@@ -68,7 +68,7 @@ fn passes_are_watched() {
 fn wrong_usage_of_the_optimiser() {
     let scale = own("scale.spvasm");
     spirula(&["opt", &scale, "--passes", "frobnicate"]).fails(2, "frobnicate");
-    spirula(&["opt", &scale, "-O3"]).fails(2, "3");
+    spirula(&["opt", &scale, "-O4"]).fails(2, "4");
     spirula(&["opt", &scale, "-O1", "--passes", "adce"]).fails(2, "cannot be used with");
     spirula(&["opt", &scale, "--print-after", "nothing"]).fails(2, "no pass is named nothing");
     spirula_with(&["opt", "-"], b"OpFrobnicate\n").fails(1, "error");
