@@ -313,10 +313,11 @@ fn what_the_device_lacks_is_named() {
     }
     let kernel = "OpCapability Addresses\nOpCapability Kernel\nOpMemoryModel Physical64 OpenCL\n\
         OpEntryPoint Kernel %f \"f\"\n%void = OpTypeVoid\n%fn = OpTypeFunction %void\n\
-        %f = OpFunction %void None %fn\n%l = OpLabel\nOpReturn\nOpFunctionEnd";
+        %f = OpFunction %void None %fn\n%l = OpLabel\nOpMemoryNamedBarrier %l %l %l\nOpReturn\n\
+        OpFunctionEnd";
     assert_eq!(
         refusal(kernel, "f"),
-        format!("f is an OpenCL kernel: vulkan:0 ({name}) runs compute shaders only")
+        "OpMemoryNamedBarrier is not supported for Vulkan"
     );
     let error = device.create_kernel(
         &module(&with("Pipes\nOpCapability InputAttachment")),

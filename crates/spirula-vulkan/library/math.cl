@@ -87,9 +87,9 @@ static double split(double x, int *exponent) {
   return m;
 }
 
-// log(1 + f) - f + f * f / 2, by the series of artanh in f / (2 + f).
-static double log_rest(double f) {
-  double s = f / (2.0 + f);
+// The series of artanh in s = f / (2 + f), but for its first term: log(1 + f) is
+// f - f * f / 2 + s * (f * f / 2 + log_series(s)).
+static double log_series(double s) {
   double z = s * s;
   double p = 2.0 / 23.0;
   p = p * z + 2.0 / 21.0;
@@ -102,7 +102,13 @@ static double log_rest(double f) {
   p = p * z + 2.0 / 7.0;
   p = p * z + 2.0 / 5.0;
   p = p * z + 2.0 / 3.0;
-  return s * (0.5 * f * f + z * p);
+  return z * p;
+}
+
+// log(1 + f) - f + f * f / 2.
+static double log_rest(double f) {
+  double s = f / (2.0 + f);
+  return s * (0.5 * f * f + log_series(s));
 }
 
 double f_log_64(double x) {
@@ -117,26 +123,42 @@ double f_log_64(double x) {
   return n * LN2_HIGH - ((half_square - (log_rest(f) + n * LN2_LOW)) - f);
 }
 
-// log(x) as a sum of two numbers, to some 70 bits.
+// The upper half of a number's bits: products of two such are exact.
+static double upper(double x) {
+  return as_double(as_ulong(x) & 0xfffffffff8000000UL);
+}
+
+// a + b and what its rounding loses.
+static double two_sum(double a, double b, double *low) {
+  double sum = a + b, back = sum - a;
+  *low += (a - (sum - back)) + (b - back);
+  return sum;
+}
+
+// log(x) as a sum of two numbers, to some 65 bits.
 static double log_exact(double x, double *low) {
   int e;
-  double m = split(x, &e);
-  double f = m - 1.0;
+  double f = split(x, &e) - 1.0;
   double n = (double)e;
-  // f - f * f / 2 in two parts: f * f is exact in high and low halves of f.
-  double high = as_double(as_ulong(f) & 0xfffffffff8000000UL);
-  double rest = f - high;
+  // f * f / 2 in two parts.
+  double high = upper(f);
   double square = 0.5 * high * high;
-  double square_low = 0.5 * (f + high) * rest;
-  double a = f - square;
-  double a_low = (f - a) - square;
-  double b = n * LN2_HIGH;
-  double sum = b + a;
-  double back = sum - b;
-  double sum_low = (b - (sum - back)) + (a - back);
-  sum_low += a_low - square_low + n * LN2_LOW + log_rest(f);
-  double total = sum + sum_low;
-  *low = (sum - total) + sum_low;
+  double square_low = 0.5 * (f + high) * (f - high);
+  // s = f / (2 + f) in two parts.
+  double g = 2.0 + f, s = f / g;
+  double s_high = upper(s), g_high = upper(g);
+  double s_low = ((f - s_high * g_high) - s_high * ((2.0 - g_high) + f)) / g;
+  // s * (f * f / 2 + series) in two parts.
+  double rest = square_low + log_series(s);
+  double t = square + rest;
+  double t_high = upper(t);
+  double t_low = (square - t_high) + rest;
+  double error = n * LN2_LOW - square_low + s_high * t_low + s_low * t;
+  double sum = two_sum(n * LN2_HIGH, f, &error);
+  sum = two_sum(sum, -square, &error);
+  sum = two_sum(sum, s_high * t_high, &error);
+  double total = sum + error;
+  *low = (sum - total) + error;
   return total;
 }
 
@@ -186,16 +208,44 @@ static double power(double x, double y) {
   double low;
   double high = log_exact(x, &low);
   // The product in two parts.
-  double a = as_double(as_ulong(high) & 0xfffffffff8000000UL);
-  double b = as_double(as_ulong(y) & 0xfffffffff8000000UL);
+  double a = upper(high), b = upper(y);
   double product = high * y;
   if (!(fabs(product) < 800.0))
     return product > 0.0 ? INFINITY : 0.0;
   double rest = ((a * b - product) + a * (y - b) + (high - a) * b) + (high - a) * (y - b) + low * y;
   double n = rint(product * 1.44269504088896338700e+00);
-  double r = (product - n * LN2_HIGH) - n * LN2_LOW;
-  double error = ((product - n * LN2_HIGH) - r) - n * LN2_LOW;
-  return scaled(exp_near_zero(r, error + rest), (int)n);
+  double near = product - n * LN2_HIGH;
+  double r = near - n * LN2_LOW;
+  double error = (near - r) - n * LN2_LOW;
+  double e = exp_near_zero(r, error);
+  return scaled(e + e * rest, (int)n);
+}
+
+double f_pow_64(double x, double y) {
+  if (y == 0.0 || x == 1.0)
+    return 1.0;
+  if (isnan(x) || isnan(y))
+    return NAN;
+  double size = fabs(x);
+  if (isinf(y)) {
+    if (size == 1.0)
+      return 1.0;
+    return (size > 1.0) == (y > 0.0) ? INFINITY : 0.0;
+  }
+  int is_whole = rint(y) == y;
+  int is_odd = is_whole && rint(0.5 * y) != 0.5 * y;
+  double result;
+  if (size == 0.0 || isinf(size))
+    result = (size == 0.0) == (y > 0.0) ? 0.0 : INFINITY;
+  else if (x < 0.0 && !is_whole)
+    return NAN;
+  else
+    result = size == 1.0 ? 1.0 : power(size, y);
+  return is_odd && signbit(x) ? -result : result;
+}
+
+double f_powr_64(double x, double y) {
+  return f_pow_64(x, y);
 }
 
 double f_cbrt_64(double x) {
@@ -492,6 +542,35 @@ double f_fmod_64(double x, double y) {
   if (eb <= 54)
     r = (double)ma * 4.94065645841246544177e-324 * power_of_two(eb - 1);
   return copysign(r, x);
+}
+
+double f_pown_64(double x, int n) {
+  return f_pow_64(x, (double)n);
+}
+
+double f_asinh_64(double x) {
+  double a = fabs(x);
+  if (!(a > 1e-9) || isinf(a))
+    return x;
+  if (a > 1e9)
+    return copysign(f_log_64(a) + 6.93147180559945286227e-01, x);
+  return copysign(f_log1p_64(a + a * a / (1.0 + sqrt(a * a + 1.0))), x);
+}
+
+double f_acosh_64(double x) {
+  if (!(x >= 1.0))
+    return NAN;
+  if (x > 1e9)
+    return isinf(x) ? x : f_log_64(x) + 6.93147180559945286227e-01;
+  double t = x - 1.0;
+  return f_log1p_64(t + sqrt(2.0 * t + t * t));
+}
+
+double f_atanh_64(double x) {
+  double a = fabs(x);
+  if (a < 1e-9)
+    return x;
+  return copysign(0.5 * f_log1p_64(2.0 * a / (1.0 - a)), x);
 }
 
 float f_erf_32(float x) {

@@ -238,22 +238,12 @@ fn modes(facts: &Facts<'_>, module: &Module, interface: &Interface) -> Vec<Diagn
 
 fn wrong_model(device: &Physical, interface: &Interface) -> Error {
     let entry = &interface.name;
-    let text = match interface.model {
-        ExecutionModel::Kernel => format!(
-            "{entry} is an OpenCL kernel: {} runs compute shaders only",
-            name(device)
-        ),
-        model => format!(
-            "{entry} is a {model} shader: {} runs compute shaders only",
-            name(device)
-        ),
-    };
-    let hint = (interface.model == ExecutionModel::Kernel).then_some("run it on the device cpu");
-    let diagnostic = Diagnostic::error(Place::Unknown, text);
-    Error::Unsupported(vec![match hint {
-        Some(hint) => diagnostic.with_hint(hint),
-        None => diagnostic,
-    }])
+    let text = format!(
+        "{entry} is a {} shader: {} runs compute shaders only",
+        interface.model,
+        name(device)
+    );
+    Error::Unsupported(vec![Diagnostic::error(Place::Unknown, text)])
 }
 
 fn lacks(place: Place, text: String, needs: Option<&str>) -> Diagnostic {

@@ -50,10 +50,6 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
                 }
             }
         }
-        if let Some((StorageClass::CrossWorkgroup, _)) = facts.pointer(ty) {
-            let class = classes.find(node) as usize;
-            classes.memories[class].is_physical = true;
-        }
     }
     Ok(())
 }
@@ -124,6 +120,13 @@ fn variable(
     let class = StorageClass(inst.word(0));
     let (Some(id), Some(pointee)) = (inst.result(), pointee(facts, inst)) else {
         return Ok(());
+    };
+    // What nobody writes is the same as in constant memory.
+    let constant = Decoration::Constant;
+    let is_constant = facts.decorations.get(facts.module, id, constant).is_some();
+    let class = match class {
+        StorageClass::CrossWorkgroup if is_constant => StorageClass::UniformConstant,
+        class => class,
     };
     if class == StorageClass::CrossWorkgroup {
         return Err(facts.refuse(id, "a variable in global memory at program scope"));

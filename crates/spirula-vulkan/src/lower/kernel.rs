@@ -115,7 +115,7 @@ impl Lower<'_> {
         let shared = globals.filter(|i| {
             let class = i.result().and_then(|id| self.classes.of(id));
             i.op() == Op::Variable
-                && StorageClass(i.word(0)) == StorageClass::UniformConstant
+                && StorageClass(i.word(0)) != StorageClass::Workgroup
                 && class.is_some_and(|c| classes.binary_search(&c).is_ok())
         });
         variables.extend(shared.collect::<Vec<_>>());
