@@ -52,7 +52,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[],
         per_byte: 200_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "verify",
@@ -71,7 +70,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[("llvm-ir/kernels", ".ll")],
         per_byte: 4000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "bitcode",
@@ -80,7 +78,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[("llvm-ir/kernels", ".bc")],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "translate",
@@ -89,7 +86,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[("llvm-ir/conformance", ".ll")],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "futhark",
@@ -98,7 +94,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "kernel_text",
@@ -110,7 +105,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "mlir_text",
@@ -119,7 +113,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[("stablehlo/syntax", ".mlir")],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
     Target {
         name: "mlir_bytecode",
@@ -128,7 +121,6 @@ pub const TARGETS: &[Target] = &[
         corpus: &[("stablehlo/portable", ".mlirbc")],
         per_byte: 20_000,
         floor: 64 * MIB,
-        ..SPIRV
     },
 ];
 
