@@ -233,7 +233,7 @@ fn check(ends: &[End], validator: Option<&Validator>) -> Result<(), TestCaseErro
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
 
     #[test]
     fn any_graph(ends in graphs()) {
