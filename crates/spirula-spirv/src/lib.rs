@@ -14,6 +14,7 @@
 //! - [`convert`]: modules of one version of SPIR-V to another.
 //! - [`draw`]: control flow as drawings.
 //! - [`recompute`]: declaring the capabilities and extensions that are used.
+//! - [`reduce`]: shrinking modules that keep a property.
 //! - [`reflect`]: what an entry point takes.
 //! - [`verify`]: whether a module keeps the rules.
 //! - [`target`]: what a module may assume of the environment that it is for.
@@ -31,6 +32,7 @@ mod id;
 pub mod ir;
 pub mod link;
 pub mod recompute;
+pub mod reduce;
 pub mod reflect;
 pub mod ssa;
 pub mod target;

@@ -8,7 +8,7 @@ use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::recompute::recompute;
 use spirula_spirv::text::{ParseOptions, parse};
 use spirula_spirv::verify;
-use spirula_testing::{Validator, corpus, files};
+use spirula_testing::{Validator, corpus};
 
 fn module(source: &str) -> Module {
     let words = parse(source, &ParseOptions::default()).unwrap_or_else(|e| panic!("{}", e[0]));
@@ -196,5 +196,4 @@ fn the_corpus_stays_valid_with_less() {
         fewer * 20 > count,
         "only {fewer} of {count} modules declare fewer"
     );
-    assert!(files(&folder, ".spv").len() > count);
 }

@@ -43,6 +43,8 @@ pub enum Command {
     Convert(Convert),
     /// Draw the control flow of a module's functions
     Cfg(Cfg),
+    /// Shrink a module that a command fails on
+    Reduce(Reduce),
     /// List the devices that kernels can run on
     Devices,
     /// Show the entry points of a module or program and what they take
@@ -318,6 +320,37 @@ pub struct Cfg {
     pub how: How,
 }
 
+/// Arguments of `reduce`.
+#[derive(ClapArgs)]
+#[command(after_long_help = REDUCE_HELP)]
+pub struct Reduce {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Keep that the command ends with this code; by default the one that it ends with on IN
+    #[arg(long, value_name = "CODE")]
+    pub exit: Option<i32>,
+    /// Keep that the command prints this text
+    #[arg(long, value_name = "TEXT")]
+    pub keeps_printing: Option<String>,
+    /// Seconds after which a run of the command is ended and its module not kept
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Most runs of the command
+    #[arg(long, value_name = "N")]
+    pub attempts: Option<usize>,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+    /// Command that fails; `{}` stands for the module, or else it comes last
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
 /// Arguments of `info`.
 #[derive(ClapArgs)]
 pub struct Info {
@@ -479,6 +512,14 @@ pub struct TestWorker {
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
 }
+
+const REDUCE_HELP: &str = "\
+Modules that are valid stay so at every step. Values that go are replaced by null constants.
+
+Examples:
+  spirula reduce crash.spv -o small.spvasm -- spirv-opt -O {} -o /dev/null
+  spirula reduce bad.spv -o small.spv --keeps-printing 'block layout' -- spirv-val {}
+";
 
 const RUN_HELP: &str = "\
 Arguments:

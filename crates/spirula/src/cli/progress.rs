@@ -54,6 +54,11 @@ impl Progress {
         }
     }
 
+    /// Says what is being done.
+    pub fn tell(&self, message: String) {
+        self.bar.set_message(message);
+    }
+
     /// One step is done.
     pub fn step(&self) {
         self.bar.inc(1);

@@ -10,6 +10,7 @@ mod grammar;
 mod info;
 mod link;
 mod opt;
+mod reduce;
 mod run;
 mod test;
 mod val;
@@ -29,6 +30,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Info(args) => info::run(&args),
         Command::Cfg(args) => cfg::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Reduce(args) => reduce::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::run(&args),

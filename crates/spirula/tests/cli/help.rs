@@ -5,8 +5,8 @@ use crate::harness::spirula;
 #[test]
 fn help_of_every_command() {
     for command in [
-        "compile", "opt", "dis", "as", "val", "devices", "info", "link", "convert", "cfg", "run",
-        "test",
+        "compile", "opt", "dis", "as", "val", "devices", "info", "link", "convert", "cfg",
+        "reduce", "run", "test",
     ] {
         let help = spirula(&[command, "--help"]).ok().text();
         // The lists of passes and stages grow by themselves.

@@ -12,6 +12,7 @@ mod help;
 mod link;
 mod optimise;
 mod programs;
+mod reduce;
 mod run;
 mod rust;
 mod stablehlo;

@@ -116,7 +116,9 @@ impl Needs {
             let possible = any.iter().filter(|c| is_allowed(c));
             // One of this version before one of a later version.
             let first = possible.clone().min_by_key(|c| self.is_later(**c));
-            let pick = possible.clone().find(|c| declared.contains(c)).or(first);
+            let own = possible.clone().find(|c| self.declared.contains(c));
+            let implied = possible.clone().find(|c| declared.contains(c));
+            let pick = own.or(implied).or(first);
             let pick = pick.ok_or_else(|| exceeded(reason, any))?;
             chosen.insert(*pick, reason.clone());
         }

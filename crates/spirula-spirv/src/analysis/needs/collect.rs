@@ -163,7 +163,7 @@ fn value(needs: &mut Needs, seen: &mut Seen, inst: Inst, kind: Kind, word: u32) 
         needs.keep(found.capabilities, Some(inst), name);
         needs.kept_extensions.insert(amd.to_owned());
         demand.capabilities = &[];
-    } else if rounds {
+    } else if rounds && !found.capabilities.is_empty() {
         let any = [found.capabilities, ROUNDING].concat();
         needs.ask(&any, Some(inst), name);
         demand.capabilities = &[];
@@ -186,6 +186,9 @@ fn extended(
     }
 }
 
+/// From here on specialisation constants of shaders may be widened.
+const WIDE_CONSTANTS: Version = Version::new(1, 4);
+
 /// The instruction that an `OpSpecConstantOp` computes: more of them are for kernels.
 fn nested(needs: &mut Needs, inst: Inst, number: u32) {
     let op = u16::try_from(number).ok().map(Op);
@@ -193,6 +196,16 @@ fn nested(needs: &mut Needs, inst: Inst, number: u32) {
         let name = || info.name.to_owned();
         needs.keep(info.capabilities, Some(inst), name);
         needs.keep(&[Capability::Kernel], Some(inst), name);
+        let is_kernel = needs.declared.contains(&Capability::Kernel.0);
+        let by_extension = needs.has_extension("SPV_AMD_gpu_shader_int16");
+        if info.op == Op::UConvert && needs.version < WIDE_CONSTANTS && !is_kernel && !by_extension
+        {
+            let reason = super::Reason {
+                inst: Some(inst),
+                what: "OpSpecConstantOp UConvert".to_owned(),
+            };
+            needs.newer.push((WIDE_CONSTANTS, reason));
+        }
     }
 }
 

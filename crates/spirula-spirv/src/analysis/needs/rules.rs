@@ -598,8 +598,15 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Pointers that are chosen, read from memory or returned.
+    /// Pointers that are chosen, compared, read from memory or returned.
     fn pointer(&mut self, inst: InstRef<'_>) {
+        if matches!(inst.op(), Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff) {
+            let ty = self.values[inst.id(0)];
+            if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
+                self.ask(any, inst, "comparing pointers");
+            }
+            return;
+        }
         let chosen = matches!(
             inst.op(),
             Op::Phi

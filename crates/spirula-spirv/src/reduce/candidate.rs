@@ -1,0 +1,414 @@
+//! Modules with some units simplified.
+
+use super::units::Unit;
+use crate::analysis::Definitions;
+use crate::grammar::Op;
+use crate::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::{Id, IdMap};
+use rustc_hash::FxHashMap;
+
+/// A module that is being simplified.
+pub(super) struct Candidate {
+    module: Module,
+    ids: IdWords,
+    definitions: Definitions,
+    /// The null constant of each type that has one.
+    nulls: FxHashMap<Id, Id>,
+    /// Operands of the function types that were made.
+    new_types: FxHashMap<Id, Vec<u32>>,
+    /// What stands for ids that are gone.
+    stands_for: IdMap<Option<Id>>,
+    erased: Erased,
+    /// Whether edges changed.
+    has_new_flow: bool,
+    /// Functions whose blocks are joined.
+    joined: Vec<Func>,
+    any_replaced: bool,
+}
+
+impl Candidate {
+    pub fn new(module: &Module) -> Self {
+        let mut nulls = FxHashMap::default();
+        for inst in module.section(Section::Globals) {
+            if let (Op::ConstantNull, Some(ty), Some(id)) =
+                (inst.op(), inst.result_type(), inst.result())
+            {
+                nulls.entry(ty).or_insert(id);
+            }
+        }
+        Candidate {
+            ids: IdWords::new(module),
+            definitions: Definitions::compute(module),
+            stands_for: IdMap::new(module.bound(), None),
+            module: module.clone(),
+            nulls,
+            new_types: FxHashMap::default(),
+            erased: Erased::new(),
+            has_new_flow: false,
+            joined: Vec::new(),
+            any_replaced: false,
+        }
+    }
+
+    /// Simplifies a unit. What an earlier one took away is left alone.
+    pub fn apply(&mut self, unit: &Unit) {
+        match *unit {
+            Unit::Global(inst) => self.module.erase(inst, &mut self.erased),
+            Unit::EntryPoint(inst) => self.entry_point(inst),
+            Unit::Function(func) => self.function(func),
+            Unit::Body(func) => self.body(func),
+            Unit::Branch(block, at) => self.branch(block, at),
+            Unit::SkipLoop(block) => self.skip_loop(block),
+            Unit::Stop(block) => self.stop(block),
+            Unit::Join(func) => self.joined.push(func),
+            Unit::Inst(inst) => self.instruction(inst),
+            Unit::Forward(inst, id) => {
+                if let Some(result) = self.module.inst(inst).result() {
+                    self.replace(result, id);
+                    self.module.erase(inst, &mut self.erased);
+                }
+            }
+            Unit::Parameter(func, number) => self.parameter(func, number),
+            Unit::Operand(inst, at) => self.operand(inst, at),
+            Unit::Constant(inst) => self.constant(inst),
+            Unit::Word(inst, at) => {
+                let mut words = self.module.inst(inst).words().to_vec();
+                if at < words.len() {
+                    words.remove(at);
+                    self.module.replace_words(inst, &words);
+                }
+            }
+        }
+    }
+
+    /// The module with everything in order again: names of what is gone, uses, phis, blocks.
+    pub fn finish(mut self) -> Module {
+        let functions = self.module.functions().to_vec();
+        if self.any_replaced {
+            self.rewrite();
+        }
+        if self.has_new_flow {
+            for func in &functions {
+                self.settle(*func);
+            }
+        }
+        for func in std::mem::take(&mut self.joined) {
+            let mut pairs = Vec::new();
+            let rename = |old, new| pairs.push((old, new));
+            self.module
+                .join_blocks(&self.ids, func, rename, &mut self.erased);
+            for (old, new) in pairs {
+                self.replace(old, new);
+            }
+            self.rewrite();
+        }
+        self.module.sweep(&self.erased);
+        self.module
+    }
+
+    fn replace(&mut self, old: Id, new: Id) {
+        self.stands_for.set(old, Some(new));
+        self.any_replaced = true;
+    }
+
+    /// Gives every use of what is gone what stands for it.
+    fn rewrite(&mut self) {
+        let functions = self.module.functions().to_vec();
+        let insts: Vec<Inst> = functions
+            .iter()
+            .flat_map(|f| self.module.function_insts(*f))
+            .map(InstRef::handle)
+            .collect();
+        for inst in insts {
+            let stands_for = &self.stands_for;
+            self.ids.rewrite(&mut self.module, inst, |id| {
+                // Chains are short; a circle is no valid replacement and found out later.
+                let mut found = id;
+                for _ in 0..64 {
+                    match stands_for[found] {
+                        Some(next) => found = next,
+                        None => break,
+                    }
+                }
+                found
+            });
+        }
+    }
+
+    /// The null value of a type, for types of numbers, booleans and composites.
+    fn null(&mut self, ty: Id) -> Option<Id> {
+        let inst = self.definitions.get(&self.module, ty)?;
+        let has_null = matches!(
+            inst.op(),
+            Op::TypeBool
+                | Op::TypeInt
+                | Op::TypeFloat
+                | Op::TypeVector
+                | Op::TypeMatrix
+                | Op::TypeArray
+                | Op::TypeStruct
+        );
+        if !has_null {
+            return None;
+        }
+        if let Some(id) = self.nulls.get(&ty) {
+            return Some(*id);
+        }
+        let id = self.module.fresh_id();
+        let words = [ty.word(), id.word()];
+        let inst = self.module.create(Op::ConstantNull, &words);
+        self.module.append(Section::Globals.list(), inst);
+        self.nulls.insert(ty, id);
+        Some(id)
+    }
+
+    fn type_of(&self, id: Id) -> Option<Id> {
+        self.definitions.get(&self.module, id)?.result_type()
+    }
+
+    fn entry_point(&mut self, inst: Inst) {
+        let function = self.module.inst(inst).id(1);
+        self.module.remove(inst);
+        let mut points = self.module.section(Section::EntryPoints);
+        if points.any(|p| p.op() == Op::EntryPoint && p.id(1) == function) {
+            return;
+        }
+        let modes = self.module.section(Section::ExecutionModes);
+        let own = modes.filter(|m| m.get_id(0) == Some(function));
+        let own: Vec<Inst> = own.map(InstRef::handle).collect();
+        for inst in own {
+            self.module.remove(inst);
+        }
+    }
+
+    /// Calls of the function give null.
+    fn function(&mut self, func: Func) {
+        let id = self.module.function_id(func);
+        let calls = self
+            .module
+            .functions()
+            .iter()
+            .flat_map(|f| self.module.function_insts(*f))
+            .filter(|i| i.op() == Op::FunctionCall && i.id(0) == id);
+        let calls: Vec<Inst> = calls.map(InstRef::handle).collect();
+        for call in calls {
+            self.instruction(call);
+        }
+        let points = self.module.section(Section::EntryPoints);
+        let own = points.filter(|p| p.op() == Op::EntryPoint && p.id(1) == id);
+        let own: Vec<Inst> = own.map(InstRef::handle).collect();
+        for point in own {
+            self.entry_point(point);
+        }
+        let is_it = |f| f == func;
+        self.module.erase_functions(is_it, &mut self.erased);
+    }
+
+    /// The end of a function: a return of null, or of nothing.
+    fn end(&mut self, func: Func) -> Option<(Op, Vec<u32>)> {
+        let def = self.module.inst(self.module.function(func).def);
+        let ty = def.result_type()?;
+        if self.definitions.op(&self.module, ty) == Some(Op::TypeVoid) {
+            return Some((Op::Return, Vec::new()));
+        }
+        Some(match self.null(ty) {
+            Some(null) => (Op::ReturnValue, vec![null.word()]),
+            None => (Op::Unreachable, Vec::new()),
+        })
+    }
+
+    fn body(&mut self, func: Func) {
+        let Some((op, words)) = self.end(func) else {
+            return;
+        };
+        let blocks = self.module.function(func).blocks.clone();
+        let Some((first, rest)) = blocks.split_first() else {
+            return;
+        };
+        let insts: Vec<Inst> = self.module.body(*first).map(InstRef::handle).collect();
+        for inst in insts {
+            self.module.erase(inst, &mut self.erased);
+        }
+        for block in rest {
+            let label = self.module.label(*block);
+            self.erased.insert(label);
+            let gone: Vec<Id> = self
+                .module
+                .body(*block)
+                .filter_map(InstRef::result)
+                .collect();
+            for id in gone {
+                self.erased.insert(id);
+            }
+        }
+        let end = self.module.create(op, &words);
+        let body = self.module.block(*first).body;
+        self.module.append(body, end);
+        self.module.set_blocks(func, vec![*first]);
+    }
+
+    /// Takes a parameter from a function, its type and its calls.
+    fn parameter(&mut self, func: Func, number: usize) {
+        let id = self.module.function_id(func);
+        let params = self.module.insts(self.module.function(func).params);
+        let mut params = params.filter(|p| p.op() == Op::FunctionParameter);
+        let param = params.nth(number).map(InstRef::handle);
+        let def = self.module.function(func).def;
+        let ty = self.module.inst(def).id(1);
+        let ty = self
+            .definitions
+            .get(&self.module, ty)
+            .map(InstRef::operands);
+        let (Some(param), Some(mut ty)) = (param, ty.map(<[u32]>::to_vec)) else {
+            return;
+        };
+        if number + 1 >= ty.len() {
+            return;
+        }
+        ty.remove(number + 1);
+        let ty = self.function_type(&ty);
+        self.module.words_mut(def)[3] = ty.word();
+        self.instruction(param);
+        let functions = self.module.functions().iter();
+        let calls = functions.flat_map(|f| self.module.function_insts(*f));
+        let calls = calls.filter(|i| i.op() == Op::FunctionCall && i.id(0) == id);
+        let calls: Vec<Inst> = calls.map(InstRef::handle).collect();
+        for call in calls {
+            let mut words = self.module.inst(call).words().to_vec();
+            if number + 3 < words.len() {
+                words.remove(number + 3);
+                self.module.replace_words(call, &words);
+            }
+        }
+    }
+
+    fn function_type(&mut self, operands: &[u32]) -> Id {
+        let globals = self.module.section(Section::Globals);
+        let mut same = globals.filter(|i| i.op() == Op::TypeFunction && i.operands() == operands);
+        if let Some(known) = same.next().and_then(InstRef::result) {
+            return known;
+        }
+        let id = self.module.fresh_id();
+        let words = [&[id.word()], operands].concat();
+        let inst = self.module.create(Op::TypeFunction, &words);
+        self.module.append(Section::Globals.list(), inst);
+        self.new_types.insert(id, operands.to_vec());
+        id
+    }
+
+    fn remove_merge(&mut self, block: Block) {
+        if let Some(merge) = self.module.merge(block).map(InstRef::handle) {
+            self.module.remove(merge);
+        }
+    }
+
+    fn branch(&mut self, block: Block, at: usize) {
+        let end = self.module.terminator(block);
+        if !matches!(end.op(), Op::BranchConditional | Op::Switch) {
+            return;
+        }
+        let Some(target) = end.words().get(at).copied().and_then(Id::new) else {
+            return;
+        };
+        self.module.branch_to(block, Some(target));
+        self.has_new_flow = true;
+    }
+
+    fn skip_loop(&mut self, block: Block) {
+        let merge = self.module.merge(block).filter(|m| m.op() == Op::LoopMerge);
+        let Some(target) = merge.map(|m| m.id(0)) else {
+            return;
+        };
+        self.remove_merge(block);
+        self.module.branch_to(block, Some(target));
+        self.has_new_flow = true;
+    }
+
+    fn stop(&mut self, block: Block) {
+        let func = self.module.block(block).func;
+        if let Some((op, words)) = self.end(func) {
+            self.remove_merge(block);
+            self.module.set_terminator(block, op, &words);
+            self.has_new_flow = true;
+        }
+    }
+
+    /// Takes an instruction of a function away; null stands for its result.
+    fn instruction(&mut self, inst: Inst) {
+        let i = self.module.inst(inst);
+        if let (Some(ty), Some(id)) = (i.result_type(), i.result())
+            && let Some(null) = self.null(ty)
+        {
+            self.replace(id, null);
+        }
+        self.module.erase(inst, &mut self.erased);
+    }
+
+    fn operand(&mut self, inst: Inst, at: usize) {
+        let word = self.module.inst(inst).words().get(at).copied();
+        let ty = word.and_then(Id::new).and_then(|id| self.type_of(id));
+        if let Some(null) = ty.and_then(|ty| self.null(ty)) {
+            self.module.words_mut(inst)[at] = null.word();
+        }
+    }
+
+    fn constant(&mut self, inst: Inst) {
+        let i = self.module.inst(inst);
+        if let (Some(ty), Some(id)) = (i.result_type(), i.result()) {
+            let words = [ty.word(), id.word()];
+            self.module.replace(inst, Op::ConstantNull, &words);
+        }
+    }
+
+    /// Brings a function whose edges changed in order.
+    fn settle(&mut self, func: Func) {
+        self.module
+            .remove_unreachable(&self.ids, func, &mut self.erased);
+        self.repair_phis(func);
+        self.module.order_blocks(&self.ids, func);
+    }
+
+    /// Has each phi take a value from each block that leads to it: null from new ones.
+    fn repair_phis(&mut self, func: Func) {
+        let blocks = self.module.function(func).blocks.clone();
+        let mut edges: Vec<(Id, Id)> = Vec::new();
+        for block in &blocks {
+            let from = self.module.label(*block);
+            let targets = self.module.targets(&self.ids, *block);
+            edges.extend(targets.into_iter().map(|(_, to)| (to, from)));
+        }
+        edges.sort_unstable();
+        edges.dedup();
+        for block in blocks {
+            let label = self.module.label(block);
+            let first = edges.partition_point(|e| e.0 < label);
+            let own: Vec<Id> = edges[first..]
+                .iter()
+                .take_while(|e| e.0 == label)
+                .map(|e| e.1)
+                .collect();
+            let phis: Vec<Inst> = self.module.phis(block).map(InstRef::handle).collect();
+            for phi in phis {
+                self.repair_phi(phi, &own);
+            }
+        }
+    }
+
+    fn repair_phi(&mut self, phi: Inst, parents: &[Id]) {
+        let inst = self.module.inst(phi);
+        let words = inst.words().to_vec();
+        let Some(ty) = inst.result_type() else { return };
+        let mut new = words[..2].to_vec();
+        for parent in parents {
+            let value = match self.module.phi_value(phi, *parent) {
+                Some(value) => value,
+                None => match self.null(ty) {
+                    Some(null) => null,
+                    None => self.module.undef(ty),
+                },
+            };
+            new.extend([value.word(), parent.word()]);
+        }
+        self.module.replace_words(phi, &new);
+    }
+}

@@ -1,0 +1,221 @@
+//! Shrinking a module while it keeps a property: what is left of a program that a tool fails on.
+//!
+//! [`reduce`] tries simpler modules and keeps those that are valid and still have the property, which
+//! the caller's closure decides: by running a command, say. Each pass has a list of units that can be
+//! simplified (entry points, functions, branches, instructions, operands, constants, names, …) and
+//! tries all of them at once, then halves, quarters, and so on down to single ones (Zeller and
+//! Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", 2002). Passes are repeated until
+//! none of them gets anything smaller. Values that go are replaced by null constants, not by undefined
+//! ones, so that what fails does not fail for a new reason.
+//!
+//! It ends, as everything that is kept is smaller in a well-founded order, and it is deterministic. Cost:
+//! each attempt copies and verifies the module; their number is about that of the units and the
+//! logarithm of it, for each round.
+
+mod candidate;
+mod units;
+
+use crate::Id;
+use crate::analysis::Definitions;
+use crate::grammar::Op;
+use crate::ir::{IdWords, InstRef, Module};
+use crate::verify;
+use candidate::Candidate;
+use units::{PASSES, Unit};
+
+/// How a module is reduced.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Rules that are kept, if the module keeps them at the beginning.
+    pub verify: verify::Options,
+    /// Most candidates that are given to the closure.
+    pub attempts: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            verify: verify::Options {
+                scalar_block_layout: true,
+                ..verify::Options::default()
+            },
+            attempts: usize::MAX,
+        }
+    }
+}
+
+/// Where a reduction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The pass that works.
+    pub pass: &'static str,
+    /// Candidates that were tried so far.
+    pub attempts: usize,
+    /// Instructions of the smallest module so far.
+    pub instructions: usize,
+}
+
+/// Shrinks a module for which `is_interesting` holds to a small one for which it still does. The closure
+/// is given the words of each candidate, `report` is told of each that is kept.
+///
+/// ```
+/// use spirula_spirv::ir::Module;
+/// use spirula_spirv::reduce::{Options, reduce};
+/// use spirula_spirv::text::{ParseOptions, parse};
+///
+/// let source = "OpCapability Shader\nOpCapability Linkage\nOpMemoryModel Logical GLSL450\n\
+///     %1 = OpTypeInt 32 0\n%2 = OpTypeFloat 32\n%3 = OpTypeVector %2 4";
+/// let words = parse(source, &ParseOptions::default()).unwrap();
+/// let module = Module::from_words(words).unwrap();
+/// // OpTypeVector has the opcode 23.
+/// let has_vector = |words: &[u32]| words.contains(&(4 << 16 | 23));
+/// let small = reduce(&module, &Options::default(), has_vector, |_| {}).unwrap();
+/// let left: Vec<String> = small.all_insts().map(|i| i.op().to_string()).collect();
+/// assert_eq!(left.join(" "),
+///     "OpCapability OpCapability OpMemoryModel OpTypeFloat OpTypeVector");
+/// ```
+///
+/// Returns `None` where the closure does not hold for the module itself.
+pub fn reduce(
+    module: &Module,
+    options: &Options,
+    is_interesting: impl FnMut(&[u32]) -> bool,
+    report: impl FnMut(Progress),
+) -> Option<Module> {
+    let mut reducer = Reducer {
+        must_be_valid: verify::module(module, &options.verify).is_ok(),
+        size: measure(module),
+        current: module.clone(),
+        options,
+        is_interesting,
+        report,
+        attempts: 0,
+    };
+    if !reducer.holds(&module.to_words()) {
+        return None;
+    }
+    loop {
+        let before = reducer.size;
+        for (name, units) in PASSES {
+            reducer.pass(name, *units);
+        }
+        if reducer.size == before || reducer.attempts >= options.attempts {
+            break;
+        }
+    }
+    Some(reducer.with_dense_ids())
+}
+
+/// What gets smaller: instructions of functions, operands that are no constants, words.
+type Size = [usize; 3];
+
+fn measure(module: &Module) -> Size {
+    let ids = IdWords::new(module);
+    let definitions = Definitions::compute(module);
+    let mut size = [0; 3];
+    for func in module.functions() {
+        for inst in module.function_insts(*func) {
+            size[0] += 1;
+            ids.visit(inst, |_, id| {
+                size[1] += usize::from(is_computed(module, &definitions, id));
+            });
+        }
+    }
+    size[2] = module.all_insts().map(|i| i.words().len() + 1).sum();
+    size
+}
+
+/// Whether a value is one that a function computes.
+fn is_computed(module: &Module, definitions: &Definitions, id: Id) -> bool {
+    let inst = definitions.get(module, id);
+    inst.is_some_and(|i| {
+        let has_list = module.list_of(i.handle());
+        let is_global = has_list == Some(crate::ir::Section::Globals.list());
+        i.result_type().is_some() && !is_global && i.op() != Op::Function
+    })
+}
+
+struct Reducer<'a, I, R> {
+    options: &'a Options,
+    must_be_valid: bool,
+    current: Module,
+    size: Size,
+    is_interesting: I,
+    report: R,
+    attempts: usize,
+}
+
+impl<I: FnMut(&[u32]) -> bool, R: FnMut(Progress)> Reducer<'_, I, R> {
+    fn holds(&mut self, words: &[u32]) -> bool {
+        self.attempts += 1;
+        (self.is_interesting)(words)
+    }
+
+    /// Tries the units of a pass in parts that get smaller.
+    fn pass(&mut self, name: &'static str, find: fn(&Module) -> Vec<Unit>) {
+        let mut units = find(&self.current);
+        let mut length = units.len();
+        while length > 0 {
+            let mut at = 0;
+            while at < units.len() && self.attempts < self.options.attempts {
+                let end = units.len().min(at + length);
+                if self.attempt(name, &units[at..end]) {
+                    // What was tried before and stayed is there still.
+                    units = find(&self.current);
+                } else {
+                    at = end;
+                }
+            }
+            length /= 2;
+        }
+    }
+
+    /// Simplifies units; returns whether that was kept.
+    fn attempt(&mut self, pass: &'static str, units: &[Unit]) -> bool {
+        let mut candidate = Candidate::new(&self.current);
+        for unit in units {
+            candidate.apply(unit);
+        }
+        let module = candidate.finish();
+        self.keep(pass, &module)
+    }
+
+    fn keep(&mut self, pass: &'static str, module: &Module) -> bool {
+        let words = module.to_words();
+        // Read anew, so that nothing is kept that is not in the words.
+        let Ok(module) = Module::from_words(words.clone()) else {
+            return false;
+        };
+        let size = measure(&module);
+        let is_valid = || verify::module(&module, &self.options.verify).is_ok();
+        if size >= self.size || self.must_be_valid && !is_valid() || !self.holds(&words) {
+            return false;
+        }
+        self.size = size;
+        self.current = module;
+        (self.report)(Progress {
+            pass,
+            attempts: self.attempts,
+            instructions: self.current.all_insts().count(),
+        });
+        true
+    }
+
+    /// The result with the smallest ids, if they do not matter.
+    fn with_dense_ids(mut self) -> Module {
+        let mut dense = self.current.clone();
+        dense.compact_ids();
+        let words = dense.to_words();
+        let is_valid = !self.must_be_valid || verify::module(&dense, &self.options.verify).is_ok();
+        if is_valid && self.holds(&words) {
+            return dense;
+        }
+        self.current
+    }
+}
+
+/// The instructions of all functions.
+fn function_insts(module: &Module) -> impl Iterator<Item = InstRef<'_>> {
+    let functions = module.functions().iter();
+    functions.flat_map(|f| module.function_insts(*f))
+}

@@ -1,0 +1,261 @@
+//! What can be simplified, pass by pass.
+
+use super::{function_insts, is_computed};
+use crate::analysis::Definitions;
+use crate::grammar::{Class, Op};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::{Id, IdMap};
+
+/// Something that can be simplified.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unit {
+    /// An instruction outside of functions goes, with its result.
+    Global(Inst),
+    /// An entry point goes with its execution modes.
+    EntryPoint(Inst),
+    /// A function goes; its calls give null.
+    Function(Func),
+    /// A function's body becomes a return of null.
+    Body(Func),
+    /// A block goes on to one of its targets only, the one at this position of its terminator's words.
+    Branch(Block, usize),
+    /// A loop's header goes on to the merge block, and there is no loop.
+    SkipLoop(Block),
+    /// A block ends the function.
+    Stop(Block),
+    /// A block and its only predecessor become one.
+    Join(Func),
+    /// An instruction goes; null stands for its result.
+    Inst(Inst),
+    /// An instruction goes; one of its operands stands for its result.
+    Forward(Inst, Id),
+    /// A parameter of a function goes, counted from 0; null stands for it.
+    Parameter(Func, usize),
+    /// An operand becomes null.
+    Operand(Inst, usize),
+    /// A constant becomes null.
+    Constant(Inst),
+    /// A word goes: a variable of an interface.
+    Word(Inst, usize),
+}
+
+/// A pass: its name, and what finds its units.
+type Pass = (&'static str, fn(&Module) -> Vec<Unit>);
+
+/// The passes, those first that take away most.
+pub(super) const PASSES: &[Pass] = &[
+    ("entry points", entry_points),
+    ("functions", functions),
+    ("bodies", bodies),
+    ("debug information", debug),
+    ("branches", branches),
+    ("ends of blocks", stops),
+    ("instructions", instructions),
+    ("operations", operations),
+    ("blocks", joins),
+    ("what is not used", unused),
+    ("operands", operands),
+    ("parameters", parameters),
+    ("constants", constants),
+    ("interfaces", interfaces),
+    ("declarations", declarations),
+];
+
+fn entry_points(module: &Module) -> Vec<Unit> {
+    let points = module.section(Section::EntryPoints);
+    points.map(|p| Unit::EntryPoint(p.handle())).collect()
+}
+
+fn functions(module: &Module) -> Vec<Unit> {
+    let all = module.functions().iter();
+    all.map(|f| Unit::Function(*f)).collect()
+}
+
+fn bodies(module: &Module) -> Vec<Unit> {
+    let all = module.functions().iter();
+    let long = all.filter(|f| module.function_insts(**f).nth(6).is_some());
+    let has_body = |f: &&Func| !module.function(**f).blocks.is_empty();
+    long.filter(has_body).map(|f| Unit::Body(*f)).collect()
+}
+
+/// Names, lines and sources.
+fn debug(module: &Module) -> Vec<Unit> {
+    let sections = [Section::Names, Section::Sources, Section::Processed];
+    let globals = sections.into_iter().flat_map(|s| module.section(s));
+    let globals = globals.filter(|i| i.result().is_none());
+    let lines = module
+        .section(Section::Globals)
+        .chain(function_insts(module));
+    let lines = lines.filter(|i| i.op().is_line());
+    globals
+        .chain(lines)
+        .map(|i| Unit::Global(i.handle()))
+        .collect()
+}
+
+fn blocks(module: &Module) -> impl Iterator<Item = Block> {
+    let functions = module.functions().iter();
+    functions.flat_map(|f| module.function(*f).blocks.iter().copied())
+}
+
+fn branches(module: &Module) -> Vec<Unit> {
+    let ids = IdWords::new(module);
+    let mut units = Vec::new();
+    for block in blocks(module) {
+        let is_loop = module.merge(block).is_some_and(|m| m.op() == Op::LoopMerge);
+        units.extend(is_loop.then_some(Unit::SkipLoop(block)));
+        let targets = module.targets(&ids, block);
+        if targets.len() > 1 {
+            units.extend(targets.iter().map(|t| Unit::Branch(block, t.0)));
+        }
+    }
+    units
+}
+
+fn stops(module: &Module) -> Vec<Unit> {
+    let goes_on = |b: &Block| {
+        let end = module.terminator(*b).op();
+        matches!(end, Op::Branch | Op::BranchConditional | Op::Switch)
+    };
+    blocks(module).filter(goes_on).map(Unit::Stop).collect()
+}
+
+/// Whether an instruction of a block can go by itself.
+fn can_go(inst: InstRef<'_>) -> bool {
+    let op = inst.op();
+    !op.is_terminator()
+        && !matches!(
+            op,
+            Op::Label
+                | Op::Function
+                | Op::FunctionEnd
+                | Op::FunctionParameter
+                | Op::LoopMerge
+                | Op::SelectionMerge
+        )
+}
+
+/// Instructions, the last first, so that users go before what they use.
+fn instructions(module: &Module) -> Vec<Unit> {
+    let all = function_insts(module).filter(|i| can_go(*i));
+    let mut units: Vec<Unit> = all.map(|i| Unit::Inst(i.handle())).collect();
+    units.reverse();
+    units
+}
+
+/// Instructions with an operand of their own type.
+fn operations(module: &Module) -> Vec<Unit> {
+    let ids = IdWords::new(module);
+    let definitions = Definitions::compute(module);
+    let mut units = Vec::new();
+    for inst in function_insts(module).filter(|i| can_go(*i)) {
+        let Some(ty) = inst.result_type() else {
+            continue;
+        };
+        if inst.op() == Op::Variable {
+            continue;
+        }
+        let mut seen = None;
+        ids.visit(inst, |at, id| {
+            let operand = definitions.get(module, id).filter(|_| at > 0);
+            let is_same = operand.and_then(InstRef::result_type) == Some(ty);
+            if is_same && inst.result() != Some(id) && seen != Some(id) {
+                seen = Some(id);
+                units.push(Unit::Forward(inst.handle(), id));
+            }
+        });
+    }
+    units
+}
+
+fn joins(module: &Module) -> Vec<Unit> {
+    let all = module.functions().iter();
+    all.map(|f| Unit::Join(*f)).collect()
+}
+
+/// What nothing uses but names, decorations and interfaces; what only that uses comes behind it.
+fn unused(module: &Module) -> Vec<Unit> {
+    let ids = IdWords::new(module);
+    let mut uses: IdMap<u32> = IdMap::new(module.bound(), 0);
+    let all: Vec<InstRef<'_>> = module.all_insts().collect();
+    for inst in all.iter().filter(|i| !i.op().is_about_ids()) {
+        ids.visit(*inst, |_, id| *uses.get_mut(id) += 1);
+    }
+    let mut units = Vec::new();
+    for inst in all.iter().rev() {
+        let class = inst.op().info().map(|i| i.class);
+        let is_removable = match class {
+            Some(Class::TypeDeclaration | Class::ConstantCreation | Class::Debug) => true,
+            _ => {
+                inst.op().effects().is_removable()
+                    || matches!(inst.op(), Op::ExtInstImport | Op::Variable | Op::Undef)
+            }
+        };
+        let is_dead = inst.result().is_some_and(|id| uses[id] == 0);
+        if !is_dead || !is_removable || matches!(inst.op(), Op::Label | Op::FunctionParameter) {
+            continue;
+        }
+        ids.visit(*inst, |_, id| *uses.get_mut(id) -= 1);
+        units.push(Unit::Global(inst.handle()));
+    }
+    units
+}
+
+fn operands(module: &Module) -> Vec<Unit> {
+    let ids = IdWords::new(module);
+    let definitions = Definitions::compute(module);
+    let mut units = Vec::new();
+    for inst in function_insts(module) {
+        if matches!(inst.op(), Op::Phi | Op::FunctionParameter) {
+            continue;
+        }
+        ids.visit(inst, |at, id| {
+            if is_computed(module, &definitions, id) {
+                units.push(Unit::Operand(inst.handle(), at));
+            }
+        });
+    }
+    units
+}
+
+/// Parameters, the last of each function first.
+fn parameters(module: &Module) -> Vec<Unit> {
+    let count = |func: &Func| {
+        let params = module.insts(module.function(*func).params);
+        params.filter(|p| p.op() == Op::FunctionParameter).count()
+    };
+    let all = module.functions().iter();
+    all.flat_map(|f| (0..count(f)).rev().map(|n| Unit::Parameter(*f, n)))
+        .collect()
+}
+
+fn constants(module: &Module) -> Vec<Unit> {
+    let is_value = |i: &InstRef<'_>| matches!(i.op(), Op::Constant | Op::ConstantComposite);
+    let all = module.section(Section::Globals).filter(is_value);
+    all.map(|i| Unit::Constant(i.handle())).collect()
+}
+
+fn interfaces(module: &Module) -> Vec<Unit> {
+    let ids = IdWords::new(module);
+    let mut units = Vec::new();
+    for point in module.section(Section::EntryPoints) {
+        let mut at = Vec::new();
+        ids.visit(point, |word, _| at.push(word));
+        let own = at.into_iter().skip(1).rev();
+        units.extend(own.map(|word| Unit::Word(point.handle(), word)));
+    }
+    units
+}
+
+/// What is declared of ids and of the module.
+fn declarations(module: &Module) -> Vec<Unit> {
+    let sections = [
+        Section::ExecutionModes,
+        Section::Annotations,
+        Section::Extensions,
+        Section::Capabilities,
+        Section::Trailer,
+    ];
+    let all = sections.into_iter().flat_map(|s| module.section(s));
+    all.map(|i| Unit::Global(i.handle())).collect()
+}

@@ -1,0 +1,132 @@
+//! Reducing: predicates over modules, on a text and on the corpus.
+
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reduce::{Options, Progress, reduce};
+use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+use spirula_spirv::verify;
+use spirula_testing::{Expected, Validator, corpus, files};
+use std::path::Path;
+
+fn has(words: &[u32], op: Op) -> bool {
+    let module = Module::from_words(words.to_vec()).expect("candidates are well-formed");
+    module.all_insts().any(|i| i.op() == op)
+}
+
+/// The first line of each file: `; keeps OpFMul`.
+#[test]
+fn modules_are_reduced_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reduce");
+    let mut expected = Expected::new();
+    for file in files(&folder, ".spvasm") {
+        let source = std::fs::read_to_string(&file).expect("the test can be read");
+        let first = source.lines().next().unwrap_or("");
+        let op = first.strip_prefix("; keeps ").and_then(Op::by_name);
+        let op = op.expect("the first line names an instruction");
+        let words = parse(&source, &ParseOptions::default()).expect("it is a module");
+        let module = Module::from_words(words).expect("it is a module");
+        let options = Options::default();
+        if let Err(faults) = verify::module(&module, &options.verify) {
+            panic!("{}: {}", file.display(), faults[0]);
+        }
+        let mut sizes: Vec<Progress> = Vec::new();
+        let small = reduce(&module, &options, |words| has(words, op), |p| sizes.push(p));
+        let small = small.expect("it has the instruction");
+        verify::module(&small, &options.verify).expect("it stays valid");
+        assert!(!sizes.is_empty());
+        // The same again, step by step.
+        let mut again = Vec::new();
+        let twice = reduce(&module, &options, |words| has(words, op), |p| again.push(p));
+        assert_eq!(twice.map(|m| m.to_words()), Some(small.to_words()));
+        assert_eq!(again, sizes);
+        let text = print(&small.to_words(), &PrintOptions::default()).expect("it can be printed");
+        expected.compare(&file.with_extension("txt"), &text);
+    }
+    expected.finish();
+}
+
+#[test]
+fn what_does_not_hold_is_not_reduced() {
+    let module = Module::from_words(
+        parse("%1 = OpTypeVoid", &ParseOptions::default()).expect("it is a module"),
+    );
+    let module = module.expect("it is a module");
+    let never = reduce(&module, &Options::default(), |_| false, |_| {});
+    assert!(never.is_none());
+}
+
+#[test]
+fn attempts_are_limited() {
+    let source = std::fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reduce/loop.spvasm"),
+    );
+    let words = parse(
+        &source.expect("the test is there"),
+        &ParseOptions::default(),
+    );
+    let module = Module::from_words(words.expect("it is a module")).expect("it is a module");
+    let mut count = 0;
+    let options = Options {
+        attempts: 5,
+        ..Options::default()
+    };
+    let counted = |_: &[u32]| {
+        count += 1;
+        true
+    };
+    assert!(reduce(&module, &options, counted, |_| {}).is_some());
+    // The last one is the module with dense ids.
+    assert!(count <= 6, "{count} attempts");
+}
+
+/// Modules of the corpus that have an instruction shrink to a handful around it.
+#[test]
+fn the_corpus_is_reduced() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let validator = Validator::find();
+    let options = Options::default();
+    let wanted = [
+        Op::FMul,
+        Op::Phi,
+        Op::ExtInst,
+        Op::FunctionCall,
+        Op::AtomicIAdd,
+        Op::Select,
+    ];
+    let mut reduced = 0;
+    let step = std::env::var("EVERY").map_or(97, |n| n.parse().expect("EVERY is a number"));
+    for (number, file) in files(&folder.join("modules"), ".spv")
+        .iter()
+        .step_by(step)
+        .enumerate()
+    {
+        let bytes = std::fs::read(file).expect("the corpus can be read");
+        let module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
+        let op = wanted[number % wanted.len()];
+        let is_small = bytes.len() < 20_000;
+        if !is_small
+            || !has(&module.to_words(), op)
+            || verify::module(&module, &options.verify).is_err()
+        {
+            continue;
+        }
+        let small = reduce(&module, &options, |words| has(words, op), |_| {});
+        let small = small.expect("it has the instruction");
+        let count = small.all_insts().count();
+        assert!(
+            count < 60,
+            "{}: {op}: {count} instructions are left",
+            file.display()
+        );
+        verify::module(&small, &options.verify).expect("it stays valid");
+        if let Some(validator) = &validator {
+            let environment = format!("spv{}", small.version);
+            let verdict = validator.check(&small.to_bytes(), &environment);
+            assert_eq!(verdict, Ok(()), "{}", file.display());
+        }
+        reduced += 1;
+    }
+    assert!(reduced > 2, "only {reduced} modules");
+}

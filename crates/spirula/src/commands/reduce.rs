@@ -1,0 +1,209 @@
+//! `spirula reduce`.
+
+use super::compile::{options, write};
+use crate::cli::args::Reduce;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Outcome, failure, files};
+use spirula_spirv::binary;
+use spirula_spirv::reduce::{Options, reduce};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Shrinks the input while the command fails on it.
+pub fn run(args: &Reduce) -> Outcome {
+    files::check_writable(&args.output)?;
+    let input = files::read(&args.from.path)?;
+    let compiled = match spirula::compile(&input.bytes, &options(&args.how, None)) {
+        Ok(compiled) => compiled,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
+    let module = match compiled.into_module() {
+        Ok(module) => module,
+        Err(error) => return Err(Failure::compile(input, error)),
+    };
+    let mut trial = Trial::new(args)?;
+    let first = trial.run(&module.to_words())?;
+    let wanted = trial.wanted(args, &first)?;
+    let progress = Progress::spinner("reducing");
+    let mut settings = Options::default();
+    settings.attempts = args.attempts.unwrap_or(settings.attempts);
+    if let Some(target) = args.how.target_env {
+        settings.verify.target = target;
+    }
+    let mut error = None;
+    let mut attempts = 0;
+    let is_interesting = |words: &[u32]| {
+        attempts += 1;
+        // After a failure to run it, no candidate is kept.
+        if error.is_some() {
+            return false;
+        }
+        match trial.run(words) {
+            Ok(found) => wanted.is_met(&found),
+            Err(failed) => {
+                error = Some(failed);
+                false
+            }
+        }
+    };
+    let report = |p: spirula_spirv::reduce::Progress| {
+        progress.tell(format!(
+            "reducing {}: {} instructions left after {} attempts",
+            p.pass, p.instructions, p.attempts
+        ));
+    };
+    let small = reduce(&module, &settings, is_interesting, report);
+    drop(progress);
+    if let Some(error) = error {
+        return Err(error);
+    }
+    let Some(small) = small else {
+        let text = "the command does not fail in the same way twice";
+        return Err(Failure::message(text));
+    };
+    let count = |module: &spirula_spirv::ir::Module| module.all_insts().count();
+    eprintln!(
+        "{} of {} instructions are left after {attempts} attempts",
+        count(&small),
+        count(&module)
+    );
+    write(input, &small, &args.output, args.emit)
+}
+
+/// What a command did.
+struct Found {
+    /// Exit code; none where a signal ended it.
+    code: Option<i32>,
+    /// What it printed on standard output and standard error.
+    printed: Vec<u8>,
+}
+
+/// What a candidate's command has to do.
+struct Wanted {
+    code: Option<Option<i32>>,
+    text: Option<String>,
+}
+
+impl Wanted {
+    fn is_met(&self, found: &Option<Found>) -> bool {
+        let Some(found) = found else { return false };
+        let prints = |text: &String| {
+            let text = text.as_bytes();
+            text.is_empty() || found.printed.windows(text.len()).any(|part| part == text)
+        };
+        self.code.is_none_or(|code| code == found.code) && self.text.as_ref().is_none_or(prints)
+    }
+}
+
+/// The command with the files that it works on, which are removed at the end.
+struct Trial<'a> {
+    command: &'a [OsString],
+    timeout: Duration,
+    candidate: PathBuf,
+    printed: PathBuf,
+}
+
+impl<'a> Trial<'a> {
+    fn new(args: &'a Reduce) -> Result<Self, Failure> {
+        let folder = std::env::temp_dir();
+        let path = |end: &str| folder.join(format!("spirula-reduce-{}{end}", std::process::id()));
+        let trial = Trial {
+            command: &args.command,
+            timeout: Duration::from_secs(args.timeout),
+            candidate: path(".spv"),
+            printed: path(".txt"),
+        };
+        for path in [&trial.candidate, &trial.printed] {
+            File::create_new(path).map_err(|e| cannot_write(path, &e))?;
+        }
+        Ok(trial)
+    }
+
+    /// Runs the command on a module; nothing comes of one that takes too long.
+    fn run(&mut self, words: &[u32]) -> Result<Option<Found>, Failure> {
+        let write =
+            |path: &Path, bytes: &[u8]| fs::write(path, bytes).map_err(|e| cannot_write(path, &e));
+        write(&self.candidate, &binary::to_bytes(words))?;
+        let out = File::create(&self.printed).map_err(|e| cannot_write(&self.printed, &e))?;
+        let err = out.try_clone()?;
+        let [program, rest @ ..] = self.command else {
+            return Err(Failure::Usage("there is no command".to_owned()));
+        };
+        let is_place = |arg: &OsString| arg == "{}";
+        let mut process = Command::new(program);
+        for arg in rest {
+            if is_place(arg) {
+                process.arg(&self.candidate);
+            } else {
+                process.arg(arg);
+            }
+        }
+        if !rest.iter().any(is_place) {
+            process.arg(&self.candidate);
+        }
+        process.stdin(Stdio::null()).stdout(out).stderr(err);
+        let mut child = process.spawn().map_err(|e| {
+            let name = program.to_string_lossy();
+            Failure::message(format!("cannot run {name}: {e}"))
+        })?;
+        let began = Instant::now();
+        let mut pause = Duration::from_micros(200);
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            if began.elapsed() > self.timeout {
+                child.kill()?;
+                child.wait()?;
+                return Ok(None);
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(20));
+        };
+        let printed = fs::read(&self.printed)?;
+        let code = status.code();
+        Ok(Some(Found { code, printed }))
+    }
+
+    /// What candidates have to do: what was asked for, or else end as the input did.
+    fn wanted(&self, args: &Reduce, first: &Option<Found>) -> Result<Wanted, Failure> {
+        let Some(found) = first else {
+            let text = format!("the command takes longer than {} s", args.timeout);
+            return Err(Failure::hinted(text, "--timeout SECONDS gives it more"));
+        };
+        let wanted = Wanted {
+            code: match (args.exit, &args.keeps_printing) {
+                (Some(code), _) => Some(Some(code)),
+                (None, Some(_)) => None,
+                (None, None) => Some(found.code),
+            },
+            text: args.keeps_printing.clone(),
+        };
+        let is_success = wanted.code.is_some_and(|code| code == Some(0)) && args.exit.is_none();
+        if is_success || !wanted.is_met(first) {
+            let code = found.code.map_or("a signal".to_owned(), |c| c.to_string());
+            let text = format!("the command does not fail on the input: it ended with {code}");
+            let hint = "--exit CODE or --keeps-printing TEXT say what is to be kept";
+            return Err(Failure::hinted(text, hint));
+        }
+        Ok(wanted)
+    }
+}
+
+impl Drop for Trial<'_> {
+    fn drop(&mut self) {
+        for path in [&self.candidate, &self.printed] {
+            // There is nobody to tell.
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::message(format!("cannot write {}: {error}", path.display()))
+}
