@@ -148,6 +148,9 @@ impl Parts<'_> {
     /// The condition for each component of a vector.
     fn bools(&mut self, module: &mut Module, which: Id, vector: Id) -> Option<Id> {
         let count = self.definitions.get(module, vector)?.word(1);
+        if count as usize > MOST_PARTS {
+            return None;
+        }
         let condition = self.definitions.get(module, which)?.result_type()?;
         if self.definitions.op(module, condition)? == Op::TypeVector {
             return Some(which);

@@ -140,9 +140,14 @@ impl IdWords {
                 let row = set.and_then(|s| s.instruction(*words.get(3)?));
                 match row {
                     Some(row) if !has_ids_only(row) => self.split(inst, set, id),
-                    _ => {
+                    Some(_) => {
                         [0, 2].into_iter().for_each(&mut id);
                         (4..words.len()).for_each(id);
+                    }
+                    // The reader does not know either: they need not be below the bound.
+                    None => {
+                        [0, 2].into_iter().for_each(&mut id);
+                        self.possible(inst, 4, id);
                     }
                 }
             }

@@ -33,14 +33,27 @@ impl Row {
     }
 }
 
-/// Position of the first id among the words behind the target of a decoration: from there on all are
-/// ids.
-pub(super) fn ids_from(op: Op) -> usize {
-    match op {
+/// Gives each id among the words behind the target of a decoration the name that `map` has for it.
+/// What no id of the module can be is left alone.
+pub(super) fn map_ids(
+    op: Op,
+    words: &mut [u32],
+    bound: u32,
+    mut map: impl FnMut(Id) -> Option<Id>,
+) -> bool {
+    let from = match op {
         Op::DecorateId => 1,
         Op::MemberDecorateIdEXT => 2,
-        _ => usize::MAX,
+        _ => return true,
+    };
+    let mut complete = true;
+    for word in words.iter_mut().skip(from).filter(|w| **w < bound) {
+        match Id::new(*word).and_then(&mut map) {
+            Some(new) => *word = new.word(),
+            None => complete = false,
+        }
     }
+    complete
 }
 
 /// All decorations, sorted by target; those of one target in the order of the module.

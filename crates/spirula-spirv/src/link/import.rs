@@ -1,6 +1,7 @@
 //! Importing from another module.
 
-use super::annotations::{Annotations, ids_from};
+use super::annotations::{Annotations, map_ids};
+use super::recursive;
 use super::values::{Keys, Values, is_continuation, is_value};
 use crate::analysis::Definitions;
 use crate::grammar::Op;
@@ -226,8 +227,10 @@ impl<'s> Importer<'s> {
             let mut words = Vec::new();
             for row in self.annotations.of(id) {
                 let op = row.put(self.source, &mut words);
-                let ids = words.iter().skip(ids_from(op));
-                work.extend(ids.filter_map(|w| Id::new(*w)));
+                map_ids(op, &mut words, self.source.bound(), |id| {
+                    work.push(id);
+                    Some(id)
+                });
             }
         }
         Ok(needed)
@@ -243,6 +246,7 @@ impl<'s> Importer<'s> {
         let source = self.source;
         self.round += 1;
         let needed = |id: Id| only.is_none_or(|only| only[id]);
+        let recursive = self.merge_recursive(values, needed);
         for section in [Section::Imports, Section::Sources, Section::Globals] {
             let mut lines: Option<Inst> = None;
             let mut last = false;
@@ -274,9 +278,48 @@ impl<'s> Importer<'s> {
                 self.function(destination, *func);
             }
         }
+        for (key, pointer) in recursive {
+            if let Some(new) = self.new[pointer] {
+                values.insert_recursive(key, new);
+            }
+        }
         destination.place_declarations_first();
         self.names(destination, values);
         self.decorations(destination);
+    }
+
+    /// Finds pointers that are declared before what they point to in the destination; returns those
+    /// that are new to it.
+    fn merge_recursive(
+        &mut self,
+        values: &Values,
+        needed: impl Fn(Id) -> bool,
+    ) -> Vec<(Box<[u32]>, Id)> {
+        let mut new = Vec::new();
+        let globals = self.source.section(Section::Globals);
+        for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
+            let pointer = inst.id(0);
+            if !needed(pointer) || self.fates[pointer] != Fate::Open {
+                continue;
+            }
+            let Importer {
+                source,
+                ids,
+                definitions,
+                annotations,
+                ..
+            } = self;
+            let key = recursive::canonical(source, ids, definitions, annotations, pointer);
+            let Some(key) = key else { continue };
+            match values.get_recursive(&key) {
+                Some(known) => {
+                    self.new.set(pointer, Some(known));
+                    self.fates.set(pointer, Fate::Merged);
+                }
+                None => new.push((key, pointer)),
+            }
+        }
+        new
     }
 
     /// Copies an instruction outside of functions unless the destination has its like. Returns
@@ -452,11 +495,9 @@ impl<'s> Importer<'s> {
                 continue;
             }
             let op = row.put(self.source, &mut words);
-            for word in words.iter_mut().skip(ids_from(op)) {
-                if let Some(id) = Id::new(*word) {
-                    *word = self.named(destination, id).word();
-                }
-            }
+            map_ids(op, &mut words, self.source.bound(), |id| {
+                Some(self.named(destination, id))
+            });
             words.insert(0, new.word());
             let inst = destination.create(op, &words);
             destination.append(Section::Annotations.list(), inst);

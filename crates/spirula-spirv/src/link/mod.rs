@@ -13,6 +13,7 @@ mod error;
 mod import;
 mod linker;
 mod order;
+mod recursive;
 mod symbols;
 mod values;
 mod workgroup;

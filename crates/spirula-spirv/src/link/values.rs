@@ -1,6 +1,8 @@
 //! What a module has by value.
 
-use super::annotations::{Annotations, Row, ids_from};
+use super::annotations::{Annotations, Row, map_ids};
+use super::recursive;
+use crate::analysis::Definitions;
 use crate::grammar::{Class, Op};
 use crate::ir::{IdWords, InstRef, Module, Section};
 use crate::{Id, IdMap};
@@ -12,6 +14,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Clone, Debug)]
 pub struct Values {
     known: FxHashMap<Box<[u32]>, Id>,
+    /// Pointers that are declared before what they point to.
+    recursive: FxHashMap<Box<[u32]>, Id>,
     once: FxHashSet<Box<[u32]>>,
     /// Ids that have names.
     named: IdMap<bool>,
@@ -25,6 +29,7 @@ impl Values {
     pub fn compute(module: &Module) -> Self {
         let mut values = Values {
             known: FxHashMap::default(),
+            recursive: FxHashMap::default(),
             once: FxHashSet::default(),
             named: IdMap::new(module.bound(), false),
         };
@@ -47,7 +52,25 @@ impl Values {
                 }
             }
         }
+        let mut definitions = None;
+        let globals = module.section(Section::Globals);
+        for inst in globals.filter(|i| i.op() == Op::TypeForwardPointer) {
+            let definitions = definitions.get_or_insert_with(|| Definitions::compute(module));
+            let pointer = inst.id(0);
+            let key = recursive::canonical(module, &ids, definitions, &annotations, pointer);
+            if let Some(key) = key {
+                values.recursive.entry(key).or_insert(pointer);
+            }
+        }
         values
+    }
+
+    pub(super) fn get_recursive(&self, key: &[u32]) -> Option<Id> {
+        self.recursive.get(key).copied()
+    }
+
+    pub(super) fn insert_recursive(&mut self, key: Box<[u32]>, id: Id) {
+        self.recursive.insert(key, id);
     }
 
     pub(super) fn get(&self, keys: &Keys) -> Option<Id> {
@@ -139,11 +162,10 @@ impl Keys {
         self.words.push(u32::from(inst.op().0));
         self.words.extend_from_slice(words);
         let mut complete = true;
-        let mut put = |word: &mut u32, id: Id| match map(id) {
-            Some(new) => *word = new.word(),
+        ids.visit(inst, |at, id| match map(id) {
+            Some(new) => self.words[at + 1] = new.word(),
             None => complete = false,
-        };
-        ids.visit(inst, |at, id| put(&mut self.words[at + 1], id));
+        });
         self.words.remove(result + 1);
         if rows.is_empty() {
             return complete;
@@ -151,11 +173,7 @@ impl Keys {
         self.rows.clear();
         for row in rows {
             let op = row.put(module, &mut self.row);
-            for word in self.row.iter_mut().skip(ids_from(op)) {
-                if let Some(id) = Id::new(*word) {
-                    put(word, id);
-                }
-            }
+            complete &= map_ids(op, &mut self.row, module.bound(), &map);
             let mut words = vec![DECORATED, u32::from(op.0)];
             words.append(&mut self.row);
             self.rows.push(words);

@@ -273,7 +273,7 @@ fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
     for inst in module.section(Section::Capabilities) {
         let capability = Capability(inst.word(0));
         let is_derived =
-            found.capabilities.contains(&capability.0) || super::rules::derives(capability);
+            found.capabilities.contains(&capability.0) || super::tables::derives(capability);
         if !is_derived {
             let what = || "its declaration, which no instruction explains,".to_owned();
             needs.keep(&[capability], Some(inst.handle()), what);
@@ -281,7 +281,7 @@ fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
     }
     for extension in needs.declared_extensions.clone() {
         let is_derived = found.extensions.contains(extension.as_str())
-            || super::rules::derives_extension(&extension);
+            || super::tables::derives_extension(&extension);
         if !is_derived {
             needs.kept_extensions.insert(extension);
         }

@@ -8,6 +8,7 @@
 mod choose;
 mod collect;
 mod rules;
+mod tables;
 
 pub use choose::{Ceiling, Choice, Exceeded};
 pub(crate) use collect::ROUNDING;

@@ -1,0 +1,60 @@
+//! Types that contain pointers to themselves, by value.
+//!
+//! What a forward pointer leads to cannot be compared part by part, as its parts lead back to it. It
+//! is written down instead with the types that it reaches numbered in the order in which they are
+//! reached: two pointers are equal where that text is.
+
+use super::annotations::Annotations;
+use super::values::is_value;
+use crate::Id;
+use crate::analysis::Definitions;
+use crate::ir::{IdWords, Module};
+use rustc_hash::FxHashMap;
+
+/// Most types that are looked at for one pointer; those that reach more are not merged.
+const MOST: usize = 4096;
+
+/// What a type is, in words that do not depend on ids. `None` where it reaches too many types, or
+/// something that is not the same by value.
+pub(super) fn canonical(
+    module: &Module,
+    ids: &IdWords,
+    definitions: &Definitions,
+    annotations: &Annotations,
+    pointer: Id,
+) -> Option<Box<[u32]>> {
+    let mut order = vec![pointer];
+    let mut numbers: FxHashMap<Id, u32> = FxHashMap::from_iter([(pointer, 0)]);
+    let mut out = Vec::new();
+    let mut row_words = Vec::new();
+    let mut at = 0;
+    while let Some(id) = order.get(at).copied() {
+        at += 1;
+        let inst = definitions.get(module, id).filter(|i| is_value(i.op()))?;
+        let mut words = inst.words().to_vec();
+        ids.visit(inst, |at, id| {
+            let next = order.len() as u32;
+            words[at] = *numbers.entry(id).or_insert_with(|| {
+                order.push(id);
+                next
+            });
+        });
+        if order.len() > MOST {
+            return None;
+        }
+        let result = words.len() - inst.operands().len() - 1;
+        words.remove(result);
+        out.extend([u32::from(inst.op().0), words.len() as u32]);
+        out.append(&mut words);
+        let mut rows: Vec<Vec<u32>> = Vec::new();
+        for row in annotations.of(id) {
+            let op = row.put(module, &mut row_words);
+            let head = [u32::from(op.0), row_words.len() as u32];
+            rows.push(head.into_iter().chain(row_words.iter().copied()).collect());
+        }
+        rows.sort_unstable();
+        out.push(rows.len() as u32);
+        out.extend(rows.iter().flatten());
+    }
+    Some(out.into())
+}
