@@ -240,6 +240,15 @@ impl Shape {
         })
     }
 
+    /// Whether the grammar has nothing but single ids for these words.
+    pub fn has_ids_only(self, words: &[u32]) -> bool {
+        let all = |spots: Spots| {
+            let mask = spots.mask(words.len());
+            mask == Some(!(u32::MAX << words.len()))
+        };
+        words.len() < 32 && self.spots(words).is_some_and(all) && self.is_whole(words)
+    }
+
     /// Whether what stands behind the words that always stand is whole, where [`Self::spots`] does not
     /// look: strings end and pairs are complete.
     #[inline]

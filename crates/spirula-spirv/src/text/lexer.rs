@@ -23,6 +23,8 @@ pub struct Lexer<'a> {
     at: usize,
     /// Where the last word ended.
     last: usize,
+    /// Begin and end of a word that was looked at and not read.
+    seen: (usize, usize),
 }
 
 /// Bytes at which a word ends, or a string in it begins.
@@ -41,7 +43,12 @@ impl<'a> Lexer<'a> {
     pub fn new(source: &'a str) -> Self {
         let at = if source.starts_with('\u{feff}') { 3 } else { 0 };
         let last = at;
-        Lexer { source, at, last }
+        Lexer {
+            source,
+            at,
+            last,
+            seen: (0, 0),
+        }
     }
 
     /// Goes to the next word and returns its first byte.
@@ -87,7 +94,11 @@ impl<'a> Lexer<'a> {
     pub fn word(&mut self) -> Option<Word<'a>> {
         self.peek()?;
         let start = self.at;
-        self.skip_plain();
+        if self.seen.0 == start && self.seen.1 > start {
+            self.at = self.seen.1;
+        } else {
+            self.skip_plain();
+        }
         while self.source.as_bytes().get(self.at) == Some(&b'"') {
             self.skip_string();
             self.skip_plain();
@@ -131,6 +142,7 @@ impl<'a> Lexer<'a> {
             Some(b'%') => {
                 let mut ahead = self.clone();
                 ahead.word();
+                self.seen = (self.at, ahead.at);
                 ahead.peek() == Some(b'=') && ahead.word().is_some_and(|w| w.text == "=")
             }
             Some(_) => false,

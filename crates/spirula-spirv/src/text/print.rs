@@ -122,6 +122,10 @@ impl Printer {
             Some(_) => return Printed::Malformed,
         }
         self.out.push_str(row.name);
+        if inst.op.shape().has_ids_only(inst.words) && !inst.words.contains(&u32::MAX) {
+            self.ids(inst);
+            return Printed::All;
+        }
         let mut operands = Operands::new(inst.op, inst.words);
         let mut selector = None;
         match (inst.op, inst.words) {
@@ -154,6 +158,17 @@ impl Printer {
             }
         }
         Printed::All
+    }
+
+    /// Prints the operands of an instruction that has nothing but ids, as most have.
+    fn ids(&mut self, inst: &RawInst<'_>) {
+        let result = inst.op.shape().result();
+        for (at, id) in inst.words.iter().enumerate() {
+            if Some(at) != result {
+                self.out.push(' ');
+                self.id(*id);
+            }
+        }
     }
 
     /// Prints an operand; `false` when it has no text from which it could be read back.
@@ -290,12 +305,18 @@ impl Printer {
     }
 
     fn pad(&mut self, count: usize) {
-        self.out.extend(std::iter::repeat_n(' ', count));
+        for _ in 0..count {
+            self.out.push(' ');
+        }
     }
 }
 
 /// Writes a number in decimal.
 pub fn push_number(mut number: u64, out: &mut String) {
+    if number < 10 {
+        out.push(char::from(b'0' + number as u8));
+        return;
+    }
     let mut buffer = [0u8; 20];
     let mut at = buffer.len();
     loop {
