@@ -7,13 +7,12 @@
 //!
 //! | graphs | iterative | semi-NCA | this |
 //! | --- | --- | --- | --- |
-//! | corpus: 3,008 functions, 65,636 blocks | 2,989 | 3,560 | 4,407 |
-//! | sequence of diamonds, 100,000 blocks | 2,339 | 2,940 | 3,522 |
-//! | nested loops, 1,000 blocks | 381 | 33 | 42 |
-//! | nested loops, 100,000 blocks | 3,602,595 | 2,371 | 2,974 |
-//! | chain with early exits, 1,000 blocks | 713 | 364 | 30 |
-//! | chain with early exits, 100,000 blocks | 7,106,880 | 3,460,915 | 2,780 |
-//! | any edges, 100,000 blocks | 28,522 | 16,854 | 21,568 |
+//! | corpus: 3,008 functions, 65,636 blocks | 2916 | 3713 | 4173 |
+//! | sequence of diamonds, 100,000 blocks | 1784 | 2088 | 2783 |
+//! | nested loops, 1,000 blocks | 363 | 27 | 30 |
+//! | nested loops, 100,000 blocks | 3580933 | 2490 | 2962 |
+//! | chain with early exits, 1,000 blocks | 711 | 366 | 31 |
+//! | chain with early exits, 100,000 blocks | 7258102 | 3554618 | 3348 |
 //!
 //! Iterative is Cooper, Harvey and Kennedy's, semi-NCA Georgiadis' (both cited there).
 

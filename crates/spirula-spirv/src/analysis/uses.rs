@@ -45,11 +45,15 @@ impl Packed {
         // The row behind the ids' ends the uses of the last one.
         let mut first = vec![0u32; module.bound() as usize + 1];
         let rows = first.as_mut_slice();
+        // Where each instruction's ids stand, so that the second walk need not ask again.
+        let mut masks = vec![SPLIT; module.inst_count()];
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
                 definitions.get_mut(id).get_or_insert(inst.handle());
             }
-            visit(words, inst, |_, id| {
+            let mask = IdWords::mask(inst).unwrap_or(SPLIT);
+            masks[inst.handle().index()] = mask;
+            visit(words, inst, mask, |_, id| {
                 if let Some(count) = rows.get_mut(id as usize) {
                     *count += 1;
                 }
@@ -64,7 +68,7 @@ impl Packed {
         let (of_inst, of_at) = (insts.as_mut_slice(), at.as_mut_slice());
         for inst in module.all_insts() {
             let handle = inst.handle();
-            visit(words, inst, |position, id| {
+            visit(words, inst, masks[handle.index()], |position, id| {
                 if let Some(row) = rows.get_mut(id as usize) {
                     let slot = *row as usize - 1;
                     *row = slot as u32;
@@ -89,12 +93,15 @@ impl Packed {
     }
 }
 
-/// [`IdWords::visit`] with one loop for almost all instructions.
+/// Instead of a mask: the instruction has to be split.
+const SPLIT: u32 = u32::MAX;
+
+/// [`IdWords::visit`] with one loop for almost all instructions, of which the mask is known.
 #[inline(always)]
-fn visit(words: &IdWords, inst: InstRef<'_>, mut visit: impl FnMut(usize, u32)) {
-    let Some(mut mask) = IdWords::mask(inst) else {
+fn visit(words: &IdWords, inst: InstRef<'_>, mut mask: u32, mut visit: impl FnMut(usize, u32)) {
+    if mask == SPLIT {
         return words.visit(inst, |at, id| visit(at, id.word()));
-    };
+    }
     let words = inst.words();
     while mask != 0 {
         let at = mask.trailing_zeros() as usize;
