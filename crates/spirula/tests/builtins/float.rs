@@ -1,9 +1,10 @@
 //! Functions of floats, with the errors that OpenCL C's table of relative errors allows (full
 //! profile; section 7.4 of its specification).
 
-use crate::case::{Arg, Case, Expect, ITEMS, LANES, Lanewise, Random, each, lanewise};
-use crate::number::{FLOATS, Mode, Scalar};
+use crate::case::{Case, Expect, LANES, Lanewise, Random, lanewise};
+use crate::number::{Mode, Scalar};
 use crate::reference::{P, RM, Reference, big};
+use crate::relation;
 use astro_float_num::BigFloat;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -94,7 +95,7 @@ const ROUGH: &[&str] = &[
 ];
 
 /// What `half_` functions may be off; `native_` ones may be off by anything, which no use has.
-const ROUGH_LIMIT: f64 = 8192.0;
+pub const ROUGH_LIMIT: f64 = 8192.0;
 
 /// Functions whose results are floats without any rounding.
 type Exactly = (&'static str, fn(f64) -> f64);
@@ -217,17 +218,13 @@ fn pool(bounds: &[(Scalar, f64, f64)]) -> Vec<Vec<u64>> {
     (0..POOL).map(tuple).collect()
 }
 
-fn exactly(reference: &Rc<RefCell<Reference>>) -> Rc<RefCell<Reference>> {
-    reference.clone()
-}
-
 /// Functions of floats lane by lane.
 pub fn elementary(scalar: Scalar) -> Vec<Case> {
     let reference = Rc::new(RefCell::new(Reference::new()));
     let mut cases = Vec::new();
     for &(name, limits, (low, high), exact) in UNARY {
         let of = |name: &str, limit: f64, (low, high): (f64, f64)| {
-            let reference = exactly(&reference);
+            let reference = reference.clone();
             let eval: Lanewise = Rc::new(move |args: &[u64]| {
                 let exact = exact(&mut reference.borrow_mut(), scalar.float(args[0]));
                 vec![Expect::Ulps(exact, limit)]
@@ -258,7 +255,7 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
     }
     for &(name, limits, first, second, exact) in BINARY {
         let of = |name: &str, limit: f64, first: (f64, f64), second: (f64, f64)| {
-            let reference = exactly(&reference);
+            let reference = reference.clone();
             let eval: Lanewise = Rc::new(move |args: &[u64]| {
                 let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
                 vec![Expect::Ulps(
@@ -300,7 +297,7 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
     cases.extend(with_integers(scalar, &reference));
     cases.extend(of_three(scalar));
     cases.extend(with_pointers(scalar, &reference));
-    cases.extend(relations(scalar));
+    cases.extend(relation::relations(scalar));
     cases
 }
 
@@ -355,12 +352,12 @@ fn with_integers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         ));
     }
     let powers = limit([4.0, 16.0, 16.0], scalar);
-    let of = exactly(reference);
+    let of = reference.clone();
     let pown: Lanewise = Rc::new(move |args: &[u64]| {
         let (x, n) = (scalar.float(args[0]), int.int(args[1]) as f64);
         vec![Expect::Ulps(of.borrow_mut().pow(x, n), powers)]
     });
-    let of = exactly(reference);
+    let of = reference.clone();
     let rootn: Lanewise = Rc::new(move |args: &[u64]| {
         let (x, n) = (scalar.float(args[0]), int.int(args[1]) as i32);
         vec![Expect::Ulps(of.borrow_mut().rootn(x, n), powers)]
@@ -544,7 +541,7 @@ fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
     });
     let outs = [scalar, int];
     cases.extend(lanewise("frexp", &of_one, &outs, &LANES, &one, frexp));
-    let of = exactly(reference);
+    let of = reference.clone();
     let allowed = limit([2.0, 4.0, 4.0], scalar);
     let sincos: Lanewise = Rc::new(move |args: &[u64]| {
         let x = scalar.float(args[0]);
@@ -561,7 +558,7 @@ fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
         &one,
         sincos,
     ));
-    let of = exactly(reference);
+    let of = reference.clone();
     let lgamma: Lanewise = Rc::new(move |args: &[u64]| {
         let exact = of.borrow_mut().lgamma(scalar.float(args[0]));
         vec![Expect::Ulps(exact, 16.0), Expect::Bits(1)]
@@ -582,189 +579,4 @@ fn with_pointers(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case
     let args = [(scalar, false); 2];
     cases.extend(lanewise("remquo", &args, &outs, &LANES, &two, remquo));
     cases
-}
-
-type Relation = (&'static str, usize, fn(f64, f64) -> bool);
-
-const RELATIONS: &[Relation] = &[
-    ("isequal", 2, |x, y| x == y),
-    ("isnotequal", 2, |x, y| x != y),
-    ("isgreater", 2, |x, y| x > y),
-    ("isgreaterequal", 2, |x, y| x >= y),
-    ("isless", 2, |x, y| x < y),
-    ("islessequal", 2, |x, y| x <= y),
-    ("islessgreater", 2, |x, y| (x - y).abs() > 0.0),
-    ("isordered", 2, |x, y| !x.is_nan() && !y.is_nan()),
-    ("isunordered", 2, |x, y| x.is_nan() || y.is_nan()),
-    ("isfinite", 1, |x, _| x.is_finite()),
-    ("isinf", 1, |x, _| x.is_infinite()),
-    ("isnan", 1, |x, _| x.is_nan()),
-    ("signbit", 1, |x, _| x.is_sign_negative()),
-];
-
-/// Relations: 1 for scalars, all bits for vectors, of integers as wide as the floats.
-fn relations(scalar: Scalar) -> Vec<Case> {
-    let special = [
-        0.0,
-        -0.0,
-        1.0,
-        -1.0,
-        f64::INFINITY,
-        f64::NEG_INFINITY,
-        f64::NAN,
-        2.5,
-    ];
-    let mut all = Vec::new();
-    for (index, x) in special.iter().enumerate() {
-        for by in 0..special.len() {
-            let y = special[(index + by) % special.len()];
-            all.push(vec![scalar.of(*x), scalar.of(y)]);
-        }
-    }
-    let normal = move |bits: u64| {
-        let x = scalar.float(bits).abs();
-        x.is_finite() && x >= libm::ldexp(1.0, scalar.format().1)
-    };
-    let mut cases = Vec::new();
-    let rows = RELATIONS
-        .iter()
-        .copied()
-        .chain([("isnormal", 1, (|_, _| false) as _)]);
-    for (name, count, holds) in rows {
-        for &lanes in &LANES {
-            let int = if lanes == 1 {
-                Int(32, true)
-            } else {
-                scalar.as_int()
-            };
-            let eval: Lanewise = Rc::new(move |args: &[u64]| {
-                let y = args.get(1).map_or(0.0, |bits| scalar.float(*bits));
-                let holds = match name {
-                    "isnormal" => normal(args[0]),
-                    _ => holds(scalar.float(args[0]), y),
-                };
-                let truth = if lanes == 1 { 1 } else { u64::MAX };
-                vec![Expect::Bits(if holds { truth } else { 0 })]
-            });
-            let args = &[(scalar, false); 2][..count];
-            cases.extend(lanewise(name, args, &[int], &[lanes], &all, eval));
-        }
-    }
-    cases
-}
-
-/// Products and lengths of vectors.
-pub fn geometry() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for scalar in FLOATS {
-        for lanes in 1..=4 {
-            cases.extend(lengths(scalar, lanes));
-        }
-        for lanes in [3, 4] {
-            cases.push(cross(scalar, lanes));
-        }
-    }
-    cases
-}
-
-fn vectors(scalar: Scalar, lanes: u32, count: usize) -> Vec<Vec<Vec<u64>>> {
-    let mut random = Random(7);
-    let vector = |random: &mut Random| {
-        let lane = |_| random.float(scalar, -20.0, 20.0);
-        (0..lanes).map(lane).collect::<Vec<u64>>()
-    };
-    (0..ITEMS)
-        .map(|_| (0..count).map(|_| vector(&mut random)).collect())
-        .collect()
-}
-
-fn lengths(scalar: Scalar, lanes: u32) -> Vec<Case> {
-    let numbers =
-        move |bits: &[u64]| -> Vec<f64> { bits.iter().map(|bits| scalar.float(*bits)).collect() };
-    let unit = libm::ldexp(1.0, -(scalar.format().0 as i32));
-    let square = |all: &[f64]| all.iter().map(|x| x * x).sum::<f64>();
-    let n = f64::from(lanes);
-    let mut rows: Vec<(&str, usize, f64)> = vec![
-        ("dot", 2, n),
-        ("length", 1, 2.75 + 0.5 * n),
-        ("distance", 2, 2.5 + 2.0 * n),
-        ("normalize", 1, 2.0 + n),
-    ];
-    if scalar == F32 {
-        let rough = ROUGH_LIMIT + n;
-        rows.extend([
-            ("fast_length", 1, rough),
-            ("fast_distance", 2, rough),
-            ("fast_normalize", 1, rough),
-        ]);
-    }
-    let mut cases = Vec::new();
-    for (name, count, limit) in rows {
-        let whole = name.ends_with("normalize");
-        let eval = each(move |args| {
-            let x = numbers(&args[0]);
-            let y = args.get(1).map_or(vec![0.0; x.len()], |y| numbers(y));
-            let near = |exact: f64, scale: f64| Expect::Near(exact, scale * unit * limit);
-            let difference: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x - y).collect();
-            let length = square(&difference).sqrt();
-            vec![match name {
-                "dot" => {
-                    let parts: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
-                    let scale = parts.iter().map(|p| p.abs()).sum::<f64>();
-                    vec![near(parts.iter().sum(), 2.0 * scale)]
-                }
-                _ if whole => x
-                    .iter()
-                    .map(|x| near(x / length, (x / length).abs()))
-                    .collect(),
-                // Differences are rounded before they are squared.
-                _ => {
-                    let scale = x.iter().chain(&y).fold(length, |a, b| a.max(b.abs()));
-                    vec![near(
-                        length,
-                        if name.ends_with("distance") {
-                            scale
-                        } else {
-                            length
-                        },
-                    )]
-                }
-            }]
-        });
-        cases.push(Case {
-            name: name.to_owned(),
-            args: vec![Arg::Value(scalar, lanes); count],
-            result: Some((scalar, if whole { lanes } else { 1 })),
-            inputs: vectors(scalar, lanes, count),
-            eval,
-        });
-    }
-    cases
-}
-
-fn cross(scalar: Scalar, lanes: u32) -> Case {
-    let unit = libm::ldexp(1.0, 1 - (scalar.format().0 as i32));
-    let eval = each(move |args| {
-        let at = |vector: usize, lane: usize| scalar.float(args[vector][lane % 3]);
-        let mut all: Vec<Expect> = (0..3)
-            .map(|lane| {
-                let [a, b] = [
-                    at(0, lane + 1) * at(1, lane + 2),
-                    at(0, lane + 2) * at(1, lane + 1),
-                ];
-                Expect::Near(a - b, (a.abs() + b.abs()) * unit)
-            })
-            .collect();
-        if lanes == 4 {
-            all.push(Expect::Value(0.0));
-        }
-        vec![all]
-    });
-    Case {
-        name: "cross".to_owned(),
-        args: vec![Arg::Value(scalar, lanes); 2],
-        result: Some((scalar, lanes)),
-        inputs: vectors(scalar, lanes, 2),
-        eval,
-    }
 }

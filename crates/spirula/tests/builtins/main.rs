@@ -6,11 +6,13 @@
 mod case;
 mod convert;
 mod float;
+mod geometry;
 mod int;
 mod memory;
 mod number;
 #[path = "../../../spirula-scalar/tests/accuracy/reference.rs"]
 mod reference;
+mod relation;
 mod run;
 mod subgroup;
 
@@ -51,7 +53,7 @@ fn functions_of_doubles() {
 
 #[test]
 fn geometric_functions() {
-    check(&float::geometry());
+    check(&geometry::geometry());
 }
 
 #[test]
@@ -162,7 +164,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 #[test]
 fn every_name_is_called() {
     let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
-    cases.extend(float::geometry());
+    cases.extend(geometry::geometry());
     cases.extend(int::elementary());
     cases.extend(int::choices());
     cases.extend(int::shuffles());
