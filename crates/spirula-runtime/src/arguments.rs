@@ -93,11 +93,11 @@ impl Shader {
                 (Passed::Pushed { offset, .. }, Argument::Bytes(bytes)) => {
                     plan.write(offset, bytes);
                 }
-                (Passed::Address { offset }, Argument::Buffer(buffer)) => {
-                    // What the shader does not read has no room.
-                    if offset as usize + 8 <= plan.push.len() {
-                        plan.addresses.push((*buffer, offset as usize));
-                    }
+                // What the shader does not read has no room.
+                (Passed::Address { offset }, Argument::Buffer(buffer))
+                    if offset as usize + 8 <= plan.push.len() =>
+                {
+                    plan.addresses.push((*buffer, offset as usize));
                 }
                 (Passed::Workgroup { spec_id, element }, Argument::Local(bytes)) => {
                     let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
