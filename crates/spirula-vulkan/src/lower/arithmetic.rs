@@ -29,6 +29,32 @@ pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     made
 }
 
+/// `OpSRem` and `OpSMod`: on Vulkan what they give is undefined where an operand is negative
+/// (specification, "Precision and Operation of SPIR-V Instructions").
+pub fn remainder(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    let op = inst.op();
+    let (scalar, _) = l.scalars(inst.id(0))?;
+    let width = scalar.size() * 8;
+    let operands: Vec<Id> = inst.ids(0).collect();
+    l.each_scalar(inst, &operands, |l, ty, v| {
+        let (a, b) = (v[0], v[1]);
+        let quotient = l.op(Op::SDiv, ty, &[a, b]);
+        let product = l.op(Op::IMul, ty, &[quotient, b]);
+        let rest = l.op(Op::ISub, ty, &[a, product]);
+        if op == Op::SRem {
+            return rest;
+        }
+        // The sign is that of the divisor: one more of it where there is a rest of the other sign.
+        let (zero, truth) = (l.number(width, 0), l.b.bool());
+        let inexact = l.op(Op::INotEqual, truth, &[rest, zero]);
+        let signs = l.op(Op::BitwiseXor, ty, &[rest, b]);
+        let differ = l.op(Op::SLessThan, truth, &[signs, zero]);
+        let moves = l.op(Op::LogicalAnd, truth, &[inexact, differ]);
+        let moved = l.op(Op::IAdd, ty, &[rest, b]);
+        l.op(Op::Select, ty, &[moves, moved, rest])
+    })
+}
+
 /// Comparisons of integers, which some producers give pointers.
 pub fn compare(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     match l.facts.is_pointer(inst.id(0)) {
