@@ -5,6 +5,7 @@ use crate::facts::Facts;
 use crate::{lower, prepare, structurise};
 use spirula_opt::Pipeline;
 use spirula_source::{Diagnostic, Place};
+use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::{Capability, ExecutionModel};
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::target::{Environment, Target};
@@ -24,7 +25,7 @@ impl Default for Options {
         Options {
             target: Target {
                 environment: Environment::Vulkan(1, 3),
-                version: spirula_spirv::grammar::Version::new(1, 6),
+                version: Version::new(1, 6),
             },
             entry: None,
         }
@@ -39,6 +40,9 @@ pub fn has_kernels(module: &Module) -> bool {
         && points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
 }
 
+/// The version that has addresses and Vulkan's memory model.
+const LEAST: Version = Version::new(1, 5);
+
 /// What is left for the optimiser once control flow has its structure.
 const AFTER: &str = "dedup,adce,compact-ids";
 
@@ -49,6 +53,14 @@ const AFTER: &str = "dedup,adce,compact-ids";
 /// kernel that is refused.
 pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnostic>> {
     let one = |fault: Diagnostic| vec![fault];
+    if options.target.version < LEAST {
+        let version = options.target.version;
+        let message = format!("kernels for Vulkan need SPIR-V {LEAST}: {version} was asked for");
+        let hint = "vulkan1.2 and newer take it";
+        return Err(vec![
+            Diagnostic::error(Place::Unknown, message).with_hint(hint),
+        ]);
+    }
     let prepared = prepare::prepare(module, options.entry.as_deref()).map_err(one)?;
     let facts = Facts::new(&prepared).map_err(one)?;
     let classes = Classes::compute(&facts).map_err(one)?;

@@ -49,6 +49,11 @@ fn versions_follow_the_environment() {
         .out;
     assert_eq!(one[4..8], [0, 2, 1, 0]);
     spirula_with(&["compile", "-", "--target-env", "vulkan1.0"], &one)
+        .fails(1, "kernels for Vulkan need SPIR-V 1.5: 1.0 was asked for");
+    let shader = spirula(&["as", &own("double.spvasm"), "--target-env", "spv1.5"])
+        .ok()
+        .out;
+    spirula_with(&["compile", "-", "--target-env", "vulkan1.0"], &shader)
         .fails(1, "newer than the 1.0 of the target environment");
 }
 
