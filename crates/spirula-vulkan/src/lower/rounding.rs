@@ -1,12 +1,11 @@
-//! Conversions that do not round to nearest. Vulkan's do, or may; what they give is put right by a
-//! step to the neighbour.
+//! Conversions that do not round to nearest. Vulkan's do, or may, so that they are given what they
+//! need not round.
 
 use super::Lower;
 use crate::facts::Scalar;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::FPRoundingMode as Mode;
-use spirula_spirv::grammar::glsl_std_450 as glsl;
 
 /// Bits of a float's mantissa, the hidden one among them.
 fn precision(width: u32) -> u32 {
@@ -14,6 +13,44 @@ fn precision(width: u32) -> u32 {
         16 => 11,
         32 => 24,
         _ => 53,
+    }
+}
+
+/// Bits of a format in which floats of another are found exactly.
+struct Narrowing {
+    /// Bits of the wide format, and of its mantissa without the hidden one.
+    width: u32,
+    mantissa: u64,
+    /// Bits of the mantissa that are lost.
+    lost: u64,
+    /// In the wide format: the narrow one's least normal number, least number and largest, and
+    /// infinity.
+    normal: u64,
+    least: u64,
+    largest: u64,
+    infinite: u64,
+}
+
+impl Narrowing {
+    fn of(from: u32, to: u32) -> Narrowing {
+        let (mantissa, bias) = match from {
+            32 => (23, 127),
+            _ => (52, 1023),
+        };
+        let (kept, least, most) = match to {
+            16 => (10, 14, 15),
+            _ => (23, 126, 127),
+        };
+        let lost = mantissa - kept;
+        Narrowing {
+            width: from,
+            mantissa,
+            lost,
+            normal: (bias - least) << mantissa,
+            least: (bias - least - kept) << mantissa,
+            largest: (bias + most) << mantissa | ((1 << kept) - 1) << lost,
+            infinite: (2 * bias + 1) << mantissa,
+        }
     }
 }
 
@@ -30,34 +67,72 @@ impl Lower<'_> {
     }
 
     /// A float with fewer bits, rounded by a mode.
+    ///
+    /// What would be lost is cut off before, as bits of an integer, so that the conversion itself is
+    /// exact: a driver was seen to take a conversion there and back for nothing, by which one
+    /// cannot find out afterwards how it was rounded.
     pub fn narrow(&mut self, value: Id, from: u32, to: u32, mode: Mode) -> Id {
-        let (wide, narrow, truth) = (self.float(from), self.float(to), self.b.bool());
-        let nearest = self.op(Op::FConvert, narrow, &[value]);
-        let back = self.op(Op::FConvert, wide, &[nearest]);
-        match mode {
-            Mode::RTZ => {
-                let size = self.glsl(glsl::FABS, wide, &[value]);
-                let found = self.glsl(glsl::FABS, wide, &[back]);
-                let is_more = self.op(Op::FOrdGreaterThan, truth, &[found, size]);
-                self.neighbour(nearest, to, is_more, -1)
-            }
-            Mode::RTP | Mode::RTN => {
-                let (past, grows) = match mode {
-                    Mode::RTP => (Op::FOrdLessThan, Op::FOrdGreaterThanEqual),
-                    _ => (Op::FOrdGreaterThan, Op::FOrdLessThanEqual),
-                };
-                let is_wrong = self.op(past, truth, &[back, value]);
-                let zero = self.real(from, 0.0);
-                // Away from zero the bits grow, towards it they shrink. Zero is left away from it.
-                let away = self.op(grows, truth, &[value, zero]);
-                let grow = self.op(Op::LogicalAnd, truth, &[is_wrong, away]);
-                let towards = self.op(Op::LogicalNot, truth, &[away]);
-                let shrink = self.op(Op::LogicalAnd, truth, &[is_wrong, towards]);
-                let grown = self.neighbour(nearest, to, grow, 1);
-                self.neighbour(grown, to, shrink, -1)
-            }
-            _ => nearest,
+        let narrow = self.float(to);
+        if !matches!(mode, Mode::RTZ | Mode::RTP | Mode::RTN) {
+            return self.op(Op::FConvert, narrow, &[value]);
         }
+        let (float, bits) = (Scalar::Float(from), Scalar::Int(from));
+        let (number, truth) = (self.int(from), self.b.bool());
+        let whole = self.join_pieces(vec![value], float, bits);
+        let top = self.number(from, 1 << (from - 1));
+        let rest = self.number(from, (1 << (from - 1)) - 1);
+        let sign = self.op(Op::BitwiseAnd, number, &[whole, top]);
+        let size = self.op(Op::BitwiseAnd, number, &[whole, rest]);
+        let zero = self.number(from, 0);
+        let negative = self.op(Op::INotEqual, truth, &[sign, zero]);
+        let away = match mode {
+            Mode::RTP => self.op(Op::LogicalNot, truth, &[negative]),
+            Mode::RTN => negative,
+            _ => self.b.constant_bool(false),
+        };
+        let cut = self.cut(size, away, Narrowing::of(from, to));
+        let whole = self.op(Op::BitwiseOr, number, &[sign, cut]);
+        let exact = self.join_pieces(vec![whole], bits, float);
+        self.op(Op::FConvert, narrow, &[exact])
+    }
+
+    /// The bits of a positive float without what another format has no room for; the next larger
+    /// where something is lost and it goes away from zero.
+    fn cut(&mut self, size: Id, away: Id, n: Narrowing) -> Id {
+        let (number, truth) = (self.int(n.width), self.b.bool());
+        let (zero, one) = (self.number(n.width, 0), self.number(n.width, 1));
+        let [normal, least, largest, infinite] =
+            [n.normal, n.least, n.largest, n.infinite].map(|bits| self.number(n.width, bits));
+        // Numbers without a hidden bit lose one more for each power of two.
+        let mantissa = self.number(n.width, n.mantissa);
+        let exponent = self.op(Op::ShiftRightLogical, number, &[size, mantissa]);
+        let first = self.number(n.width, n.normal >> n.mantissa);
+        let below = self.op(Op::ISub, number, &[first, exponent]);
+        let is_small = self.op(Op::ULessThan, truth, &[size, normal]);
+        let is_tiny = self.op(Op::ULessThan, truth, &[size, least]);
+        let more = self.op(Op::Select, number, &[is_small, below, zero]);
+        let more = self.op(Op::Select, number, &[is_tiny, zero, more]);
+        let lost = self.number(n.width, n.lost);
+        let lost = self.op(Op::IAdd, number, &[lost, more]);
+        let mask = self.op(Op::ShiftLeftLogical, number, &[one, lost]);
+        let mask = self.op(Op::ISub, number, &[mask, one]);
+        let kept = self.op(Op::Not, number, &[mask]);
+
+        let fill = self.op(Op::Select, number, &[away, mask, zero]);
+        let filled = self.op(Op::IAdd, number, &[size, fill]);
+        let cut = self.op(Op::BitwiseAnd, number, &[filled, kept]);
+        // Below the least there is only that and zero.
+        let is_some = self.op(Op::INotEqual, truth, &[size, zero]);
+        let steps = self.op(Op::LogicalAnd, truth, &[away, is_some]);
+        let tiny = self.op(Op::Select, number, &[steps, least, zero]);
+        let cut = self.op(Op::Select, number, &[is_tiny, tiny, cut]);
+        // Towards zero nothing finite becomes infinite.
+        let towards = self.op(Op::LogicalNot, truth, &[away]);
+        let beyond = self.op(Op::UGreaterThan, truth, &[size, largest]);
+        let stays = self.op(Op::LogicalAnd, truth, &[towards, beyond]);
+        let cut = self.op(Op::Select, number, &[stays, largest, cut]);
+        let special = self.op(Op::UGreaterThanEqual, truth, &[size, infinite]);
+        self.op(Op::Select, number, &[special, size, cut])
     }
 
     /// An integer as a float of 32 or 64 bits, rounded by a mode.
