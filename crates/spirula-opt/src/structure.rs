@@ -3,7 +3,7 @@
 use spirula_spirv::analysis::{Cfg, Dominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::AddressingModel;
-use spirula_spirv::ir::{Func, Module, Section};
+use spirula_spirv::ir::{Module, Section};
 
 /// Whether addresses are numbers, to be chosen and computed with.
 pub fn is_physical(module: &Module) -> bool {
@@ -38,17 +38,4 @@ pub fn continuing(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<bo
         within[at as usize] |= from.is_some_and(|b| within[b as usize]);
     }
     within
-}
-
-/// Brings a function's blocks into an order in which each stands behind those that dominate it,
-/// where that is not so: reverse post-order, what cannot be reached last.
-pub fn order_blocks(module: &mut Module, func: Func, cfg: &Cfg, dominators: &Dominators) {
-    let blocks = 0..cfg.len() as u32;
-    let fits = |at: u32| dominators.immediate(at).is_none_or(|above| above < at);
-    if blocks.clone().all(fits) {
-        return;
-    }
-    let unreachable = blocks.filter(|at| !dominators.is_reachable(*at));
-    let order = cfg.reverse_postorder().iter().copied().chain(unreachable);
-    module.set_blocks(func, order.map(|at| cfg.block(at)).collect());
 }

@@ -102,7 +102,7 @@ impl Splicer {
             order.extend(behind.into_iter().rev().flatten());
         }
         if self.inlined > before {
-            module.set_blocks(func, order);
+            module.set_block_order(func, order);
             self.rename(module, func);
         }
         Ok(())

@@ -2,7 +2,6 @@
 //! are made again where they are used.
 
 use crate::pool::Pool;
-use crate::structure;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators};
 use spirula_spirv::grammar::Op;
@@ -121,7 +120,7 @@ impl Repair {
     ) -> Result<(), Diagnostic> {
         let cfg = Cfg::with_ids(module, ids, func)?;
         let dominators = Dominators::compute(&cfg);
-        structure::order_blocks(module, func, &cfg, &dominators);
+        module.order_blocks_by(func, &cfg, &dominators);
         let mut homes = Vec::new();
         for at in 0..cfg.len() as u32 {
             for inst in module.body(cfg.block(at)) {

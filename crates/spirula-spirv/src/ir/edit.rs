@@ -145,12 +145,6 @@ impl Module {
         self.create_block_at(func, label)
     }
 
-    /// Gives a function its blocks in another order, the entry block first. Blocks that are left out
-    /// are no part of the module any more.
-    pub fn set_blocks(&mut self, func: Func, blocks: Vec<Block>) {
-        self.functions[func.index()].blocks = blocks;
-    }
-
     pub(super) fn create_block_at(&mut self, func: Func, label: Inst) -> Block {
         let (lead, body) = (self.create_list(), self.create_list());
         let block = Block::at(self.blocks.len());

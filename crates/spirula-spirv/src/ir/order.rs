@@ -17,6 +17,11 @@ impl Module {
         });
         let Ok(cfg) = cfg else { return false };
         let dominators = Dominators::compute(&cfg);
+        self.order_blocks_by(func, &cfg, &dominators)
+    }
+
+    /// The same where graph and dominators are known already.
+    pub fn order_blocks_by(&mut self, func: Func, cfg: &Cfg, dominators: &Dominators) -> bool {
         let count = cfg.len() as u32;
         let early = |at: &u32| dominators.immediate(*at).is_some_and(|d| d > *at);
         if !(0..count).any(|at| early(&at)) {

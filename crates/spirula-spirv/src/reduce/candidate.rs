@@ -244,7 +244,7 @@ impl Candidate {
         let end = self.module.create(op, &words);
         let body = self.module.block(*first).body;
         self.module.append(body, end);
-        self.module.set_blocks(func, vec![*first]);
+        self.module.set_block_order(func, vec![*first]);
     }
 
     /// Takes a parameter from a function, its type and its calls.
