@@ -1,6 +1,7 @@
 //! From a module to a kernel that runs.
 
 use crate::bundle::{self, LANES};
+use crate::count::Counters;
 use crate::groups::FrameLayout;
 use crate::jit::Code;
 use crate::lower::{self, BindingSlot, Entered, Frame, Globals, Shared, Slot};
@@ -24,6 +25,8 @@ pub struct Options {
     pub subgroup_size: u32,
     /// Whether neighbouring invocations may run at once, in vectors.
     pub bundles: bool,
+    /// Whether the blocks that run are counted ([`Kernel::counts`]); then there are no vectors.
+    pub count: bool,
 }
 
 impl Default for Options {
@@ -32,6 +35,7 @@ impl Default for Options {
         Options {
             subgroup_size: 8,
             bundles: true,
+            count: false,
         }
     }
 }
@@ -52,6 +56,7 @@ pub struct Kernel {
     pub(crate) workgroup_bytes: u32,
     pub(crate) zero_workgroup: bool,
     pub(crate) push_bytes: u64,
+    pub(crate) counters: Counters,
 }
 
 impl Kernel {
@@ -147,6 +152,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         points: Vec::new(),
         bundle: None,
         large_constants: rustc_hash::FxHashMap::default(),
+        counters: options.count.then(|| Counters::new(program)),
     };
     let mut builders = FunctionBuilderContext::new();
     for func in &program.functions.bottom_up {
@@ -154,7 +160,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
             lower_one(&mut shared, &mut builders, *func)?;
         }
     }
-    let bundle = if options.bundles {
+    let bundle = if options.bundles && !options.count {
         lower_bundle(&mut shared)
     } else {
         None
@@ -168,6 +174,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         frame = lower_one(&mut shared, &mut builders, program.entry.func)?;
     }
     let points = shared.points;
+    let counters = shared.counters.unwrap_or_default();
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(Frame::new(false));
@@ -184,6 +191,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         workgroup_bytes: globals.workgroup_bytes,
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
+        counters,
     })
 }
 

@@ -36,6 +36,8 @@ pub(crate) struct Context {
     pub offset: [u64; 3],
     /// Dimensions.
     pub dimensions: u64,
+    /// How often each block ran; only for kernels that count.
+    pub counters: *mut u64,
 }
 
 /// Offsets of the context's fields.
@@ -56,6 +58,7 @@ pub(crate) mod at {
     pub const GLOBAL: i32 = offset_of!(Context, global) as i32;
     pub const OFFSET: i32 = offset_of!(Context, offset) as i32;
     pub const DIMENSIONS: i32 = offset_of!(Context, dimensions) as i32;
+    pub const COUNTERS: i32 = offset_of!(Context, counters) as i32;
 }
 
 /// State of an invocation that has not begun: the resume argument that begins it.

@@ -24,12 +24,13 @@
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
-//! - `compile`, `run`: the interface. `jit`, `memory`: generated code and raw memory.
+//! - `compile`, `run`, `count`: the interface. `jit`, `memory`: generated code and raw memory.
 
 mod bundle;
 mod compile;
 mod constants;
 mod context;
+mod count;
 mod functions;
 mod groups;
 mod jit;
@@ -44,4 +45,5 @@ mod suspend;
 mod types;
 
 pub use compile::{Kernel, Options};
+pub use count::BlockCount;
 pub use run::{Argument, Bound, Launch, Memory, RunError, Size};

@@ -180,6 +180,7 @@ impl Kernel {
                     }
                 }
             }
+            self.counters.add(&worker.counters);
         };
         if threads <= 1 {
             work();
@@ -453,6 +454,8 @@ struct Worker<'a> {
     _args: Vec<u64>,
     workgroup: Vec<u128>,
     frames: Vec<u64>,
+    /// Runs of blocks, where they are counted.
+    counters: Vec<u64>,
 }
 
 impl<'a> Worker<'a> {
@@ -468,6 +471,7 @@ impl<'a> Worker<'a> {
             args[*at] = base as u64 + offset;
         }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
+        let mut counters = vec![0; kernel.counters.len()];
         let context = Context {
             args: args.as_ptr().cast(),
             bindings: shared.bindings.as_ptr(),
@@ -483,6 +487,7 @@ impl<'a> Worker<'a> {
             global: grid.global,
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
+            counters: counters.as_mut_ptr(),
         };
         Worker {
             kernel,
@@ -491,6 +496,7 @@ impl<'a> Worker<'a> {
             _args: args,
             workgroup,
             frames,
+            counters,
         }
     }
 

@@ -59,7 +59,7 @@ pub fn devices() -> Vec<DeviceInfo> {
 
 impl Device {
     /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
-    /// invocations; `vulkan` for the first Vulkan device, `vulkan:N`
+    /// invocations, or `cpu+count`, which counts the instructions that run; `vulkan` for the first Vulkan device, `vulkan:N`
     /// for another, `vulkan:NAME` for the first with this in its name.
     ///
     /// # Errors
@@ -68,6 +68,7 @@ impl Device {
         match name {
             "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
             "cpu+scalar" => Ok(Device::with_driver(Box::new(CpuDriver::scalar(options)))),
+            "cpu+count" => Ok(Device::with_driver(Box::new(CpuDriver::counting(options)))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;
@@ -116,6 +117,12 @@ impl Device {
     /// Times so far.
     pub fn profile(&self) -> Profile {
         self.profile
+    }
+
+    /// Instructions of SPIR-V that all launches so far have run, by all invocations together; labels,
+    /// phis, variables and what changes nothing do not count. Only `cpu+count` tells.
+    pub fn instructions(&self) -> Option<u64> {
+        self.driver.instructions()
     }
 
     /// Makes a buffer of zeros.

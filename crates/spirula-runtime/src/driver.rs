@@ -123,6 +123,11 @@ pub trait Driver: Send {
     /// When the device cannot run it.
     fn launch(&mut self, launch: &Launch) -> Result<(), Error>;
 
+    /// Instructions that all launches so far have run, where the device counts them.
+    fn instructions(&self) -> Option<u64> {
+        None
+    }
+
     /// Waits for all that was begun.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use super::{Done, Frame, Globals, Values};
 use crate::bundle::Roots;
+use crate::count::Counters;
 use crate::jit::Code;
 use crate::program::Program;
 use crate::suspend::Point;
@@ -34,6 +35,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub bundle: Option<Entered>,
     /// Addresses of constants that are kept in memory.
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
+    /// Where blocks that run are counted, if they are.
+    pub counters: Option<Counters>,
 }
 
 /// Whether the loop over the invocations steps by bundles, and where those enter.
@@ -284,6 +287,20 @@ impl<'m> Lower<'_, '_, 'm> {
         self.builder.inst_results(call).iter().copied().collect()
     }
 
+    /// Adds one to the counter of a block, where blocks are counted.
+    fn count_block(&mut self, func: Func, at: u32) {
+        let Some(counters) = &self.shared.counters else {
+            return;
+        };
+        let offset = counters.index(func, at) as i32 * 8;
+        let counters = self.context(types::I64, crate::context::at::COUNTERS);
+        let flags = MemFlagsData::trusted();
+        let ins = self.builder.ins();
+        let runs = ins.load(types::I64, flags, counters, offset);
+        let runs = self.builder.ins().iadd_imm_s(runs, 1);
+        self.builder.ins().store(flags, runs, counters, offset);
+    }
+
     /// Lowers the blocks of the innermost scope's function.
     pub fn body(&mut self) -> Done {
         let func = self.scope().func;
@@ -293,6 +310,7 @@ impl<'m> Lower<'_, '_, 'm> {
             let block = self.scope().blocks[at as usize];
             self.scope().position = at;
             self.builder.switch_to_block(block);
+            self.count_block(func, at);
             for inst in program.module.body(info.cfg.block(at)) {
                 self.current = Some(inst);
                 super::table::lower(self, inst)?;

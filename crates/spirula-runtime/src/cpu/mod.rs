@@ -67,6 +67,14 @@ impl CpuDriver {
         driver
     }
 
+    /// The same, counting the instructions that run.
+    pub fn counting(options: &DeviceOptions) -> Self {
+        let mut driver = CpuDriver::scalar(options);
+        driver.options.count = true;
+        driver.info.id = "cpu+count".to_owned();
+        driver
+    }
+
     fn buffer(&mut self, buffer: Buffer) -> Result<&mut Memory, Error> {
         let found = self
             .buffers
@@ -177,6 +185,13 @@ impl Driver for CpuDriver {
         // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
         // is on every device without robust access.
         unsafe { kernel.run(&work) }.map_err(|e| Error::Failed(e.to_string()))
+    }
+
+    fn instructions(&self) -> Option<u64> {
+        let counted = self.kernels.iter().map(cpu::Kernel::instructions);
+        self.options
+            .count
+            .then(|| counted.fold(0, u64::saturating_add))
     }
 
     /// Launches have ended when they return.

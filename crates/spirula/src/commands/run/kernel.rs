@@ -72,7 +72,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         .map_err(told)?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
-    stages.device(device.profile());
+    stages.device(&device);
     results::show(&results, args)?;
     let outcome = results::deal(&results, &wanted, args, &mut stages);
     if args.profile {

@@ -44,7 +44,7 @@ pub fn run(
     let progress = Progress::spinner("running");
     let called = call(args, program, entry, &values, &mut device);
     drop(progress);
-    stages.device(device.profile());
+    stages.device(&device);
     let given = called?;
     let computed = computed(&given, tensors)?;
     match tensors {

@@ -1,12 +1,13 @@
 //! Wall time of each stage of a run.
 
-use spirula_runtime::Profile;
+use spirula_runtime::Device;
 use std::fmt;
 use std::time::{Duration, Instant};
 
 /// Stages in the order in which they ran.
 pub struct Stages {
     rows: Vec<(&'static str, Duration)>,
+    instructions: Option<u64>,
     start: Instant,
 }
 
@@ -15,6 +16,7 @@ impl Stages {
     pub fn new() -> Self {
         Stages {
             rows: Vec::new(),
+            instructions: None,
             start: Instant::now(),
         }
     }
@@ -28,13 +30,15 @@ impl Stages {
     }
 
     /// Adds those of a device.
-    pub fn device(&mut self, profile: Profile) {
+    pub fn device(&mut self, device: &Device) {
+        let profile = device.profile();
         let stages = [
             ("JIT", profile.compile),
             ("copy", profile.copy),
             ("run", profile.run),
         ];
         self.rows.extend(stages);
+        self.instructions = device.instructions();
     }
 }
 
@@ -43,6 +47,9 @@ impl fmt::Display for Stages {
         let milliseconds = |d: &Duration| d.as_secs_f64() * 1e3;
         for (name, time) in &self.rows {
             writeln!(f, "{name:15} {:10.3} ms", milliseconds(time))?;
+        }
+        if let Some(count) = self.instructions {
+            writeln!(f, "{:15} {count:10}", "instructions")?;
         }
         writeln!(
             f,
