@@ -79,6 +79,9 @@ const MAX_NESTING: usize = 32;
 /// Widest fixed field, VBR chunk and abbreviation number.
 const MAX_WIDTH: u64 = 32;
 
+/// Bits that are read at once: what is left of a word that begins within its first byte.
+const WINDOW: u32 = 57;
+
 const CHAR6: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._";
 
 impl<'a> Bitstream<'a> {
@@ -106,6 +109,7 @@ impl<'a> Bitstream<'a> {
         self.end - self.pos
     }
 
+    #[cold]
     fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
         Err(fault(self.place(), message))
     }
@@ -113,56 +117,70 @@ impl<'a> Bitstream<'a> {
     /// Bits of a number of known width, at most 64.
     #[inline]
     pub fn fixed(&mut self, width: u32) -> Result<u64, Error> {
-        if width as usize > self.remaining() {
-            return self.error("the bitcode ends early");
+        if width > WINDOW {
+            let low = self.fixed(32)?;
+            return Ok(low | self.fixed(width - 32)? << 32);
         }
-        let (byte, shift) = (self.pos / 8, self.pos % 8);
-        self.pos += width as usize;
-        let mut bits = self.word_at(byte) >> shift;
-        if width as usize + shift > 64 {
-            bits |= u64::from(self.data[byte + 8]) << (64 - shift);
-        }
-        Ok(if width >= 64 {
-            bits
-        } else {
-            bits & ((1 << width) - 1)
-        })
+        let bits = self.window() & ((1 << width) - 1);
+        self.advance(width)?;
+        Ok(bits)
     }
 
-    #[inline]
-    fn word_at(&self, byte: usize) -> u64 {
-        match self.data.get(byte..byte + 8) {
-            Some(word) => u64::from_le_bytes([
-                word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7],
-            ]),
-            None => {
-                let rest = self.data.get(byte..).unwrap_or(&[]);
-                rest.iter()
-                    .rev()
-                    .fold(0, |word, &byte| word << 8 | u64::from(byte))
-            }
+    /// The next [`WINDOW`] bits, and perhaps more; zeros past the end of the data.
+    #[inline(always)]
+    fn window(&self) -> u64 {
+        let rest = self.data.get(self.pos / 8..).unwrap_or(&[]);
+        let word = match rest.first_chunk::<8>() {
+            Some(word) => u64::from_le_bytes(*word),
+            None => last_word(rest),
+        };
+        word >> (self.pos % 8)
+    }
+
+    /// Goes on by so many bits of the block.
+    #[inline(always)]
+    fn advance(&mut self, bits: u32) -> Result<(), Error> {
+        let next = self.pos + bits as usize;
+        if next > self.end {
+            return self.error("the bitcode ends early");
         }
+        self.pos = next;
+        Ok(())
     }
 
     /// A number of variable width in chunks of `width` bits, 2 to 32.
-    #[inline]
+    #[inline(always)]
     pub fn vbr(&mut self, width: u32) -> Result<u64, Error> {
         let more = 1 << (width - 1);
-        let chunk = self.fixed(width)?;
-        if chunk & more == 0 {
-            return Ok(chunk);
+        let window = self.window();
+        if window & more != 0 {
+            return self.long_vbr(width);
         }
-        let (mut value, mut shift) = (chunk & (more - 1), width - 1);
+        self.advance(width)?;
+        Ok(window & (more - 1))
+    }
+
+    /// A number of several chunks, of which as many as are in a window are taken at once.
+    fn long_vbr(&mut self, width: u32) -> Result<u64, Error> {
+        let more = 1 << (width - 1);
+        let (mut value, mut shift) = (0, 0);
         loop {
-            let chunk = self.fixed(width)?;
-            if shift >= 64 {
-                return self.error("a number of more than 64 bits");
+            let window = self.window();
+            let mut taken = 0;
+            while taken + width <= WINDOW {
+                if shift >= 64 {
+                    return self.error("a number of more than 64 bits");
+                }
+                let chunk = window >> taken;
+                value |= (chunk & (more - 1)) << shift;
+                shift += width - 1;
+                taken += width;
+                if chunk & more == 0 {
+                    self.advance(taken)?;
+                    return Ok(value);
+                }
             }
-            value |= (chunk & (more - 1)) << shift;
-            shift += width - 1;
-            if chunk & more == 0 {
-                return Ok(value);
-            }
+            self.advance(taken)?;
         }
     }
 
@@ -253,12 +271,8 @@ impl<'a> Bitstream<'a> {
         self.width = scope.width;
         self.pos = self.end;
         self.end = scope.end;
-        self.abbreviations_to(scope.abbreviations);
+        self.abbreviations.truncate(scope.abbreviations);
         Ok(())
-    }
-
-    fn abbreviations_to(&mut self, len: usize) {
-        self.abbreviations.truncate(len);
     }
 
     fn in_scope(&self) -> usize {
@@ -362,11 +376,7 @@ impl<'a> Bitstream<'a> {
             return self.error("a record reaches past the end of its block");
         }
         record.ops.reserve(count as usize);
-        for _ in 0..count {
-            let op = self.vbr(6)?;
-            record.ops.push(op);
-        }
-        Ok(())
+        self.elements(count, &mut record.ops, |bits| bits.vbr(6))
     }
 
     fn abbreviated(&mut self, number: usize, record: &mut Record<'a>) -> Result<(), Error> {
@@ -416,8 +426,22 @@ impl<'a> Bitstream<'a> {
             return self.error("an array reaches past the end of its block");
         }
         ops.reserve(count as usize);
+        match element {
+            Piece::Fixed(width) => self.elements(count, ops, |bits| bits.fixed(width)),
+            Piece::Vbr(width) => self.elements(count, ops, |bits| bits.vbr(width)),
+            _ => self.elements(count, ops, |bits| bits.scalar(element)),
+        }
+    }
+
+    #[inline]
+    fn elements(
+        &mut self,
+        count: u64,
+        ops: &mut Vec<u64>,
+        element: impl Fn(&mut Self) -> Result<u64, Error>,
+    ) -> Result<(), Error> {
         for _ in 0..count {
-            let op = self.scalar(element)?;
+            let op = element(self)?;
             ops.push(op);
         }
         Ok(())
@@ -435,6 +459,13 @@ impl<'a> Bitstream<'a> {
         self.align32();
         Ok(bytes)
     }
+}
+
+/// The word that begins with fewer than eight bytes.
+#[cold]
+fn last_word(bytes: &[u8]) -> u64 {
+    let bytes = bytes.iter().rev();
+    bytes.fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 #[cfg(test)]

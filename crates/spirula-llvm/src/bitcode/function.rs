@@ -41,7 +41,12 @@ pub struct Body<'r> {
 pub fn read(reader: &mut Reader, func: Func, bits: &mut Bitstream<'_>) -> Result<(), Error> {
     let slot = &mut reader.module.functions[func.index()];
     let empty = Function::new(slot.global, slot.ty, Vec::new());
-    let function = std::mem::replace(slot, empty);
+    let mut function = std::mem::replace(slot, empty);
+    let mut room = (reader.room.take()).unwrap_or_else(|| {
+        let no_params = Vec::new();
+        Function::new(function.global, function.ty, no_params)
+    });
+    function.swap_body(&mut room);
     let module_slots = reader.slots.len();
     for (index, &ty) in function.params.iter().enumerate() {
         reader.slots.push((Value::local(index), ty));
@@ -60,7 +65,9 @@ pub fn read(reader: &mut Reader, func: Func, bits: &mut Bitstream<'_>) -> Result
         dbg,
     };
     body.read(bits)?;
-    let function = body.func;
+    let mut function = body.func;
+    function.settle_body(&mut room);
+    reader.room = Some(room);
     reader
         .metadata
         .end_function(&mut reader.module, &reader.slots)?;

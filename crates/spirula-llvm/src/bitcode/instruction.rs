@@ -12,6 +12,7 @@ use crate::ir::{
     Span, Symbol, Type, TypeKind, Value, address_type, compare_type, member_type, shuffle_mask,
     shuffle_type,
 };
+use smallvec::{SmallVec, smallvec};
 
 impl Body<'_> {
     /// Reads an instruction.
@@ -259,8 +260,8 @@ impl Body<'_> {
 
     fn switch(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {
         let ty = self.reader.types.take(&mut ops)?;
-        let mut operands = vec![self.value_of(ty, &mut ops)?];
-        let mut blocks = vec![self.target(ops.next()?, &ops)?];
+        let mut operands: SmallVec<[Value; 8]> = smallvec![self.value_of(ty, &mut ops)?];
+        let mut blocks: SmallVec<[Block; 8]> = smallvec![self.target(ops.next()?, &ops)?];
         while !ops.is_empty() {
             operands.push(self.value_numbered(ty, ops.next()?, &ops)?);
             blocks.push(self.target(ops.next()?, &ops)?);
@@ -291,7 +292,7 @@ impl Body<'_> {
         )
     }
 
-    fn targets(&self, numbers: &[u64], ops: &Ops<'_>) -> Result<Vec<Block>, Error> {
+    fn targets(&self, numbers: &[u64], ops: &Ops<'_>) -> Result<SmallVec<[Block; 4]>, Error> {
         numbers
             .iter()
             .map(|&number| self.target(number, ops))
@@ -446,8 +447,8 @@ impl Body<'_> {
         self.flagged(Opcode::VaArg, Flags::NONE, ty, &[list], Extra::None, &ops)
     }
 
-    fn path(ops: &mut Ops<'_>) -> Result<Vec<u32>, Error> {
-        let mut path = Vec::with_capacity(ops.len());
+    fn path(ops: &mut Ops<'_>) -> Result<SmallVec<[u32; 8]>, Error> {
+        let mut path = SmallVec::new();
         while !ops.is_empty() {
             path.push(ops.next_u32()?);
         }
@@ -499,7 +500,7 @@ impl Body<'_> {
         let start = self.func.value_pool.len();
         let (base, base_type) = self.value(&mut ops)?;
         self.func.value_pool.push(base);
-        let mut indices = Vec::with_capacity(ops.len());
+        let mut indices: SmallVec<[_; 8]> = SmallVec::new();
         while !ops.is_empty() {
             let (index, ty) = self.value(&mut ops)?;
             self.func.value_pool.push(index);
@@ -689,7 +690,7 @@ impl Body<'_> {
             57 => Opcode::CallBr,
             _ => Opcode::Invoke,
         };
-        let mut targets = Vec::new();
+        let mut targets = SmallVec::new();
         match opcode {
             Opcode::Invoke => targets = self.targets(ops.take(2)?, &ops)?,
             Opcode::CallBr => {

@@ -54,6 +54,8 @@ pub struct Reader {
     pub slots: Slots,
     pub sync_scopes: Vec<Symbol>,
     pub bundle_tags: Vec<Symbol>,
+    /// The memory that bodies are read in.
+    pub room: Option<Function>,
     version: u64,
     sections: Vec<Symbol>,
     collectors: Vec<Symbol>,

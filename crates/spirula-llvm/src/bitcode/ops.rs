@@ -22,6 +22,7 @@ impl<'r> Ops<'r> {
     }
 
     /// An error about the record.
+    #[cold]
     pub fn error<T>(&self, message: impl Into<String>) -> Result<T, Error> {
         Err(fault(self.place, message))
     }

@@ -1,7 +1,7 @@
 //! The inference itself.
 
 use super::classes::Classes;
-use super::votes::{self, candidate, gep_element};
+use super::votes::{self, Candidates, gep_element};
 use crate::ir::{
     AttrKind, Extra, Func, Function, GlobalKind, Inst, Module, Opcode, Type, TypeKind, Value,
     ValueKind,
@@ -51,6 +51,7 @@ impl Pointees {
             module,
             hints,
             classes: Classes::new(count),
+            candidates: Candidates::new(module),
             votes: Vec::new(),
             first,
         };
@@ -71,10 +72,14 @@ impl Pointees {
     }
 }
 
-/// Evidence for a type.
+/// Evidence for a type, in the order in which votes are counted: by class, then by type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Vote {
+    /// At last that of the class.
     slot: u32,
     ty: Type,
+    /// How many came before.
+    order: u32,
     weight: u32,
 }
 
@@ -82,6 +87,7 @@ struct Inference<'a> {
     module: &'a Module,
     hints: &'a dyn Hints,
     classes: Classes,
+    candidates: Candidates,
     votes: Vec<Vote>,
     first: Vec<u32>,
 }
@@ -96,8 +102,13 @@ impl Inference<'_> {
     }
 
     fn vote(&mut self, slot: u32, ty: Type, weight: u32) {
-        if let Some(ty) = candidate(self.module, ty) {
-            self.votes.push(Vote { slot, ty, weight });
+        if let Some(ty) = self.candidates.get(self.module, ty) {
+            self.votes.push(Vote {
+                slot,
+                ty,
+                order: self.votes.len() as u32,
+                weight,
+            });
         }
     }
 
@@ -283,17 +294,21 @@ impl Inference<'_> {
             let last = self.module.functions.last();
             *first as usize + last.map_or(0, |f| f.local_count()) + 1
         });
-        let mut ballots: Vec<(u32, Type, u32, u32)> = Vec::with_capacity(self.votes.len());
-        for (order, vote) in self.votes.iter().enumerate() {
-            let class = self.classes.find(vote.slot);
-            ballots.push((class, vote.ty, order as u32, vote.weight));
+        for vote in &mut self.votes {
+            vote.slot = self.classes.find(vote.slot);
         }
-        ballots.sort_unstable();
+        self.votes.sort_unstable();
         let mut elected: Vec<Option<Type>> = vec![None; slots];
         let mut best: Option<(u32, u32, u32)> = None;
-        for group in ballots.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-            let (class, ty, order, _) = group[0];
-            let weight = group.iter().fold(0u32, |sum, v| sum.saturating_add(v.3));
+        for group in (self.votes).chunk_by(|a, b| (a.slot, a.ty) == (b.slot, b.ty)) {
+            let Vote {
+                slot: class,
+                ty,
+                order,
+                ..
+            } = group[0];
+            let sum = |sum: u32, vote: &Vote| sum.saturating_add(vote.weight);
+            let weight = group.iter().fold(0, sum);
             let rival = best.filter(|(at, ..)| *at == class);
             if rival.is_none_or(|(_, w, o)| {
                 (weight, std::cmp::Reverse(order)) > (w, std::cmp::Reverse(o))

@@ -21,36 +21,49 @@ pub(super) const REACHED: u32 = 3;
 /// Weight of bytes: they say little, as offsets and copies are written with them.
 pub(super) const BYTES: u32 = 1;
 
-/// Nesting of types beyond which they are not looked into.
-const MAX_DEPTH: u32 = 64;
-
-/// The type that a vote for `ty` counts for; `None` where nothing can point to it.
-pub(super) fn candidate(module: &Module, ty: Type) -> Option<Type> {
-    match module.types.kind(ty) {
-        TypeKind::Int(1) => Some(Type::I8),
-        _ => storable(module, ty, 0).then_some(ty),
-    }
+/// Which types may be voted for, found out once for each.
+pub(super) struct Candidates {
+    storable: Vec<Option<bool>>,
 }
 
-fn storable(module: &Module, ty: Type, depth: u32) -> bool {
-    if depth > MAX_DEPTH {
-        return false;
+impl Candidates {
+    pub(super) fn new(module: &Module) -> Self {
+        Candidates {
+            storable: vec![None; module.types.len()],
+        }
     }
-    match module.types.kind(ty) {
-        TypeKind::Int(_) => true,
-        TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => true,
-        TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
-        TypeKind::Vector {
-            element,
-            scalable: false,
-            ..
-        } => storable(module, *element, depth + 1),
-        TypeKind::Array { element, .. } => storable(module, *element, depth + 1),
-        TypeKind::Struct {
-            fields: Some(fields),
-            ..
-        } => fields.iter().all(|f| storable(module, *f, depth + 1)),
-        _ => false,
+
+    /// The type that a vote for `ty` counts for; `None` where nothing can point to it.
+    pub(super) fn get(&mut self, module: &Module, ty: Type) -> Option<Type> {
+        match ty == Type::I1 {
+            true => Some(Type::I8),
+            false => self.is_storable(module, ty).then_some(ty),
+        }
+    }
+
+    /// Types nest as deep as the verifier allows.
+    fn is_storable(&mut self, module: &Module, ty: Type) -> bool {
+        if let Some(known) = self.storable[ty.index()] {
+            return known;
+        }
+        let storable = match module.types.kind(ty) {
+            TypeKind::Int(_) => true,
+            TypeKind::Half | TypeKind::BFloat | TypeKind::Float | TypeKind::Double => true,
+            TypeKind::Pointer { .. } | TypeKind::Target { .. } => true,
+            TypeKind::Vector {
+                element,
+                scalable: false,
+                ..
+            } => self.is_storable(module, *element),
+            TypeKind::Array { element, .. } => self.is_storable(module, *element),
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } => fields.iter().all(|f| self.is_storable(module, *f)),
+            _ => false,
+        };
+        self.storable[ty.index()] = Some(storable);
+        storable
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     AttrList, Block, CallInfo, CallingConvention, Const, Extra, Global, Inst, Instruction,
-    Metadata, Module, Span, Symbol, Type, Value, ValueKind,
+    Metadata, Module, Places, Span, Symbol, Type, Value, ValueKind,
 };
 use spirula_source::Place;
 
@@ -32,7 +32,7 @@ pub struct Function {
     /// Instructions in order.
     pub insts: Vec<Instruction>,
     /// Where each instruction was read.
-    pub places: Vec<Place>,
+    pub places: Places,
     /// Name of each local, parameters first; empty if unnamed. Locals past the end have none.
     pub names: Vec<Symbol>,
     /// What calls carry beside operands; see [`Extra::Call`].
@@ -110,7 +110,7 @@ impl Function {
             prologue: None,
             blocks: Vec::new(),
             insts: Vec::new(),
-            places: Vec::new(),
+            places: Places::default(),
             names: Vec::new(),
             calls: Vec::new(),
             attachments: Vec::new(),
@@ -119,6 +119,40 @@ impl Function {
             block_pool: Vec::new(),
             number_pool: Vec::new(),
         }
+    }
+
+    /// Leaves its body where it is being read to `room`, whose memory the next body will use, and
+    /// keeps a copy that has no room to spare.
+    pub(crate) fn settle_body(&mut self, room: &mut Function) {
+        fn exact<T: Copy>(pool: &mut Vec<T>) -> Vec<T> {
+            let copy = pool.as_slice().to_vec();
+            pool.clear();
+            copy
+        }
+        self.swap_body(room);
+        self.blocks = exact(&mut room.blocks);
+        self.insts = exact(&mut room.insts);
+        self.places = room.places.take_exact();
+        self.calls = room.calls.drain(..).collect();
+        self.attachments = exact(&mut room.attachments);
+        self.debug_records = room.debug_records.drain(..).collect();
+        self.value_pool = exact(&mut room.value_pool);
+        self.block_pool = exact(&mut room.block_pool);
+        self.number_pool = exact(&mut room.number_pool);
+    }
+
+    /// Exchanges what the bodies of two functions are made of.
+    pub(crate) fn swap_body(&mut self, other: &mut Function) {
+        use std::mem::swap;
+        swap(&mut self.blocks, &mut other.blocks);
+        swap(&mut self.insts, &mut other.insts);
+        swap(&mut self.places, &mut other.places);
+        swap(&mut self.calls, &mut other.calls);
+        swap(&mut self.attachments, &mut other.attachments);
+        swap(&mut self.debug_records, &mut other.debug_records);
+        swap(&mut self.value_pool, &mut other.value_pool);
+        swap(&mut self.block_pool, &mut other.block_pool);
+        swap(&mut self.number_pool, &mut other.number_pool);
     }
 
     /// Whether it has no body.
@@ -153,7 +187,7 @@ impl Function {
 
     /// Where an instruction was read.
     pub fn place(&self, inst: Inst) -> Place {
-        self.places.get(inst.index()).copied().unwrap_or_default()
+        self.places.get(inst.index())
     }
 
     /// All blocks in order.

@@ -7,7 +7,10 @@ use super::loops::{LoopHints, loop_hints};
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use super::types::Shape;
-use crate::ir::{Block, ConstKind, Func, Function, Inst, Opcode, Type, Value, ValueKind};
+use crate::ir::{
+    Block, ConstKind, Func, Function, Inst, Module, Opcode, Symbol, Type, Value, ValueKind,
+};
+use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
@@ -20,6 +23,9 @@ const MAX_OPERANDS: usize = 60_000;
 const MAX_STEPS: usize = 8;
 /// Casts remembered within a block.
 const REMEMBERED: usize = 8;
+
+/// Operands that are being gathered: few, as a rule.
+pub(super) type Words = SmallVec<[u32; 8]>;
 
 /// The translation of one body.
 pub(super) struct Body<'t, 'm> {
@@ -43,12 +49,36 @@ pub(super) struct Body<'t, 'm> {
     pub(super) loops: Vec<LoopHints>,
     /// Casts made in the block being written: pointer, type, result.
     casts: Vec<(Id, Id, Id)>,
+    /// Kinds of metadata that instructions of the function carry, where any does.
+    pub(super) attached: Attached,
     /// Whether debug information is kept.
     pub(super) debugs: bool,
     /// Where the instruction before came from.
     pub(super) located: Located,
     /// The first debug record that was not looked at so far.
     pub(super) next_record: usize,
+}
+
+/// Kinds of metadata that instructions of a function carry.
+pub(super) struct Attached {
+    pub(super) nontemporal: Option<Symbol>,
+    pub(super) decorations: Option<Symbol>,
+    pub(super) cache_controls: Option<Symbol>,
+}
+
+impl Attached {
+    fn new(module: &Module, function: &Function) -> Self {
+        let attached = |name: &str| {
+            let kind = module.strings.find(name)?;
+            let mut all = function.attachments.iter();
+            all.any(|a| a.kind == kind).then_some(kind)
+        };
+        Attached {
+            nontemporal: attached("nontemporal"),
+            decorations: attached("spirv.Decorations"),
+            cache_controls: attached("spirv.DecorationCacheControlINTEL"),
+        }
+    }
 }
 
 impl<'t, 'm> Body<'t, 'm> {
@@ -77,6 +107,7 @@ impl<'t, 'm> Body<'t, 'm> {
             round: 0,
             loops: Vec::new(),
             casts: Vec::new(),
+            attached: Attached::new(t.module, function),
             debugs: t.has_debug(),
             located: Located::default(),
             next_record: 0,
@@ -370,7 +401,7 @@ impl<'t, 'm> Body<'t, 'm> {
         let id = match self.t.path_to_first(have, pointee) {
             Some(steps) => {
                 let zero = self.t.b.constant_u32(0);
-                let mut words = vec![pointer.word()];
+                let mut words: Words = smallvec![pointer.word()];
                 words.extend(std::iter::repeat_n(zero.word(), steps));
                 self.t.b.value(Op::InBoundsAccessChain, ty, &words)
             }
@@ -404,15 +435,14 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Appends an instruction of OpenCL's extended set.
     pub(super) fn ext(&mut self, number: u32, ty: Id, operands: &[Id]) -> Id {
         let set = self.t.opencl_std();
-        let mut words = Vec::with_capacity(operands.len() + 2);
-        words.extend_from_slice(&[set.word(), number]);
+        let mut words: Words = smallvec![set.word(), number];
         words.extend(operands.iter().map(|id| id.word()));
         self.t.b.value(Op::ExtInst, ty, &words)
     }
 
     /// Decorates a result that was just made. It has no other decorations of that kind.
     pub(super) fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
-        let mut words = vec![id.word(), decoration.0];
+        let mut words: Words = smallvec![id.word(), decoration.0];
         words.extend_from_slice(operands);
         self.t
             .b
@@ -487,7 +517,7 @@ impl<'t, 'm> Body<'t, 'm> {
     ) -> Lowered<()> {
         let function = self.function;
         let ty = self.result_type(inst)?;
-        let mut words: Vec<u32> = Vec::new();
+        let mut words = Words::new();
         let blocks = function.blocks_of(inst);
         self.round += 1;
         let mut fits = true;

@@ -2,6 +2,7 @@
 
 use super::extensions::Extensions;
 use super::translator::Translator;
+use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::{AccessQualifier, Capability};
@@ -38,11 +39,13 @@ struct Needs<'m> {
     capabilities: Vec<Capability>,
     extensions: Vec<&'static str>,
     /// Widths of integer and float types.
-    widths: IdMap<u32>,
-    /// Components of vector types.
-    vectors: IdMap<Option<(Id, u32)>>,
+    widths: IdMap<u16>,
+    /// Vector types in the order of their ids, with components and their number.
+    vectors: Vec<(Id, Id, u32)>,
     /// Opcodes that need no second look.
     seen: Vec<bool>,
+    /// Decorations of at most one operand that need no second look.
+    decorations: FxHashSet<(u32, Option<u32>)>,
 }
 
 impl Translator<'_> {
@@ -64,7 +67,8 @@ impl Translator<'_> {
             },
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),
-            vectors: IdMap::new(0, None),
+            vectors: Vec::new(),
+            decorations: FxHashSet::default(),
             seen: vec![false; usize::from(u16::MAX) + 1],
         };
         needs.types();
@@ -184,10 +188,10 @@ impl Needs<'_> {
         for inst in section {
             self.what = inst.op().info().map_or("a type", |row| row.name);
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
-                self.widths.set(id, inst.word(0));
+                self.widths.set(id, inst.word(0) as u16);
             }
             if let (Op::TypeVector, Some(id)) = (inst.op(), inst.result()) {
-                self.vectors.set(id, Some((inst.id(0), inst.word(1))));
+                self.vectors.push((id, inst.id(0), inst.word(1)));
             }
             match inst.op() {
                 Op::TypeInt if self.has(Capability::Shader) => self.shader_integer(inst.word(0)),
@@ -228,7 +232,8 @@ impl Needs<'_> {
                 self.capability(Capability::Float16);
             }
         }
-        if self.has(Capability::Float16) {
+        self.vectors.sort_unstable();
+        if self.has(Capability::Float16) || halves.is_empty() {
             return;
         }
         for inst in module.all_insts() {
@@ -295,6 +300,9 @@ impl Needs<'_> {
         if self.seen[usize::from(op.0)] || matches!(op, Op::Capability | Op::Extension) {
             return;
         }
+        if op == Op::Decorate && self.is_known_decoration(inst.words()) {
+            return;
+        }
         let Some(row) = op.info() else { return };
         self.what = row.name;
         self.any(row.capabilities);
@@ -305,10 +313,11 @@ impl Needs<'_> {
             matches!(category, Category::Id | Category::Literal)
         };
         // Of memory operands only such without needs are written.
-        let simple = row
-            .operands
-            .iter()
-            .all(|o| plain(o.kind) || o.kind == Kind::MemoryAccess);
+        let simple = row.operands.iter().all(|o| {
+            let bases = o.kind.info().bases;
+            let parts = !bases.is_empty() && bases.iter().all(|kind| plain(*kind));
+            plain(o.kind) || parts || o.kind == Kind::MemoryAccess
+        });
         let varies = row.name.starts_with("OpAtomic")
             || row.name.contains("Dot")
             || op == Op::GroupNonUniformBroadcast;
@@ -317,6 +326,7 @@ impl Needs<'_> {
             return;
         }
         if op == Op::ExtInst {
+            self.seen[usize::from(op.0)] = true;
             return;
         }
         for operand in inst.parsed().flatten() {
@@ -338,11 +348,27 @@ impl Needs<'_> {
         }
     }
 
+    /// Whether a decoration was looked at before, on whatever it is.
+    fn is_known_decoration(&mut self, words: &[u32]) -> bool {
+        match *words {
+            [_, decoration] => !self.decorations.insert((decoration, None)),
+            [_, decoration, operand] => !self.decorations.insert((decoration, Some(operand))),
+            _ => false,
+        }
+    }
+
+    /// Component and number of components of a vector type.
+    fn vector(&self, ty: Id) -> Option<(Id, u32)> {
+        let at = self.vectors.binary_search_by_key(&ty, |row| row.0).ok()?;
+        let (_, component, count) = self.vectors[at];
+        Some((component, count))
+    }
+
     /// Dot products need a capability by what they are of: packed bytes, bytes, or others.
     fn dot_product(&mut self, inst: InstRef<'_>) {
         let ty = inst.get_id(0).and_then(|id| self.builder.type_of(id));
         let Some(ty) = ty else { return };
-        let capability = match self.vectors[ty] {
+        let capability = match self.vector(ty) {
             _ if self.widths[ty] == 32 => Capability::DotProductInput4x8BitPacked,
             Some((component, 4)) if self.widths[component] == 8 => {
                 Capability::DotProductInput4x8Bit
@@ -388,7 +414,7 @@ impl Needs<'_> {
             _ => inst.result_type(),
         };
         let width = ty.map_or(0, |ty| self.widths[ty]);
-        if ty.is_some_and(|ty| self.vectors[ty].is_some()) {
+        if ty.is_some_and(|ty| self.vector(ty).is_some()) {
             return self.capability(Capability::AtomicFloat16VectorNV);
         }
         match (op, width) {

@@ -26,6 +26,7 @@ const MAX_MEMBERS: usize = 65_532;
 pub(super) struct ConstantTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
+    indices: Vec<Option<Id>>,
     /// Whether an id is that of an `OpSpecConstant…`, which only such may contain.
     special: IdMap<bool>,
     depth: u32,
@@ -36,6 +37,7 @@ impl ConstantTable {
         ConstantTable {
             register: vec![None; constants],
             memory: vec![None; constants],
+            indices: vec![None; constants],
             special: IdMap::new(0, false),
             depth: 0,
         }
@@ -278,12 +280,17 @@ impl Translator<'_> {
         let ConstKind::Int(bits) = *self.module.consts.kind(constant) else {
             return None;
         };
+        if let known @ Some(_) = self.consts.indices[constant.index()] {
+            return known;
+        }
         let shape = self.shape(self.module.consts.ty(constant))?;
         if shape.elem != Elem::Int || shape.is_odd() {
             return None;
         }
         let ty = self.shape_type(shape);
-        Some(self.b.constant_bits(ty, shape.width, bits))
+        let id = self.b.constant_bits(ty, shape.width, bits);
+        self.consts.indices[constant.index()] = Some(id);
+        Some(id)
     }
 
     /// Zero of a shape.

@@ -284,10 +284,7 @@ fn operand_words(operands: &str) -> Vec<u32> {
 impl Body<'_, '_> {
     /// Decorations that an instruction carries, other than those that its flags are.
     pub(super) fn instruction_decorations(&mut self, inst: Inst, id: Id) {
-        if self.function.attachments.is_empty() {
-            return;
-        }
-        let Some(kind) = self.t.module.strings.find("spirv.Decorations") else {
+        let Some(kind) = self.attached.decorations else {
             return;
         };
         let Some(node) = self.function.attachment(inst, kind) else {
@@ -308,14 +305,7 @@ impl Body<'_, '_> {
     /// Pointers of an instruction with cache controls: each stands for its operand from here on
     /// to the end of the instruction. What they stood for before, by local.
     pub(super) fn cache_controls(&mut self, inst: Inst) -> Vec<(usize, Id)> {
-        let kind = match self.function.attachments.is_empty() {
-            true => None,
-            false => self
-                .t
-                .module
-                .strings
-                .find("spirv.DecorationCacheControlINTEL"),
-        };
+        let kind = self.attached.cache_controls;
         let node = kind.and_then(|kind| self.function.attachment(inst, kind));
         let mut before: Vec<(usize, Id)> = Vec::new();
         let Some(node) = node else { return before };

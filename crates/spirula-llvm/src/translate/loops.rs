@@ -5,7 +5,7 @@
 //! where there are none.
 
 use super::body::Body;
-use crate::ir::{Block, Function, Inst, Metadata, Module, Opcode};
+use crate::ir::{Block, Function, Inst, Metadata, Module, Opcode, Predecessors};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 
@@ -112,11 +112,14 @@ pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) 
     if function.attachments.is_empty() {
         return found;
     }
+    if function.attachments.iter().all(|a| a.kind != kind) {
+        return found;
+    }
     let mut position = vec![usize::MAX; function.blocks.len()];
     for (at, block) in order.iter().enumerate() {
         position[block.index()] = at;
     }
-    let mut before: Option<Vec<Vec<Block>>> = None;
+    let mut before: Option<Predecessors> = None;
     for &latch in order {
         let Some(node) = function.attachment(function.terminator(latch), kind) else {
             continue;
@@ -129,7 +132,7 @@ pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) 
         if control.is_empty() || found.iter().any(|hints| hints.header == header) {
             continue;
         }
-        let before = before.get_or_insert_with(|| predecessors(function, order));
+        let before = before.get_or_insert_with(|| Predecessors::of(function, order));
         if let Some(merge) = behind(function, order, before, header, latch) {
             found.push(LoopHints {
                 header,
@@ -142,22 +145,11 @@ pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) 
     found
 }
 
-/// By block: the blocks that lead to it.
-fn predecessors(function: &Function, order: &[Block]) -> Vec<Vec<Block>> {
-    let mut before = vec![Vec::new(); function.blocks.len()];
-    for &block in order {
-        for next in function.successors(block) {
-            before[next.index()].push(block);
-        }
-    }
-    before
-}
-
 /// The block behind a loop: where the latch or the header leaves it, else the first exit.
 fn behind(
     function: &Function,
     order: &[Block],
-    before: &[Vec<Block>],
+    before: &Predecessors,
     header: Block,
     latch: Block,
 ) -> Option<Block> {
@@ -166,7 +158,7 @@ fn behind(
     let mut pending = vec![latch];
     while let Some(block) = pending.pop() {
         if !std::mem::replace(&mut inside[block.index()], true) {
-            pending.extend_from_slice(&before[block.index()]);
+            pending.extend_from_slice(before.get(block));
         }
     }
     let exit = |block: Block| {

@@ -149,12 +149,21 @@ pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
 pub(super) struct TypeTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
-    /// By pointee: its pointer types by storage class.
-    pointers: IdMap<[Option<Id>; CLASSES]>,
+    /// What is known of types by the numbers that `numbers` gives them, counted from 1: few ids
+    /// are those of types.
+    rows: Vec<TypeRow>,
+    numbers: IdMap<u32>,
+}
+
+/// What is known of a type of SPIR-V.
+#[derive(Clone, Debug, Default)]
+struct TypeRow {
+    /// The types of pointers to it by storage class.
+    pointers: [Option<Id>; CLASSES],
     /// Of pointer types.
-    pointees: IdMap<Option<(StorageClass, Id)>>,
+    pointee: Option<(StorageClass, Id)>,
     /// Of aggregates and vectors: the type of their first member.
-    first_member: IdMap<Option<Id>>,
+    first_member: Option<Id>,
 }
 
 /// Storage classes with a pointer type in the table; all that Kernel modules have.
@@ -165,10 +174,22 @@ impl TypeTable {
         TypeTable {
             register: vec![None; types],
             memory: vec![None; types],
-            pointers: IdMap::new(0, [None; CLASSES]),
-            pointees: IdMap::new(0, None),
-            first_member: IdMap::new(0, None),
+            rows: Vec::new(),
+            numbers: IdMap::new(0, 0),
         }
+    }
+
+    fn row(&self, ty: Id) -> Option<&TypeRow> {
+        self.rows.get((self.numbers[ty] as usize).wrapping_sub(1))
+    }
+
+    fn row_mut(&mut self, ty: Id) -> &mut TypeRow {
+        let number = self.numbers.get_mut(ty);
+        if *number == 0 {
+            self.rows.push(TypeRow::default());
+            *number = self.rows.len() as u32;
+        }
+        &mut self.rows[*number as usize - 1]
     }
 }
 
@@ -242,7 +263,7 @@ impl Translator<'_> {
                 self.b.ty(Op::TypeVectorIdEXT, &words)
             }
         };
-        self.types.first_member.set(id, Some(scalar));
+        self.set_first_member(id, scalar);
         id
     }
 
@@ -253,31 +274,28 @@ impl Translator<'_> {
 
     /// A pointer type.
     pub(super) fn pointer_type(&mut self, class: StorageClass, pointee: Id) -> Id {
-        let known = self.types.pointers[pointee].get(class.0 as usize);
-        if let Some(Some(id)) = known {
-            return *id;
+        let row = self.types.row(pointee);
+        let known = row.and_then(|row| *row.pointers.get(class.0 as usize)?);
+        if let Some(id) = known {
+            return id;
         }
         let id = self.b.pointer(class, pointee);
-        if let Some(slot) = self
-            .types
-            .pointers
-            .get_mut(pointee)
-            .get_mut(class.0 as usize)
-        {
+        let row = self.types.row_mut(pointee);
+        if let Some(slot) = row.pointers.get_mut(class.0 as usize) {
             *slot = Some(id);
         }
-        self.types.pointees.set(id, Some((class, pointee)));
+        self.types.row_mut(id).pointee = Some((class, pointee));
         id
     }
 
     /// Storage class and pointee of a pointer type.
     pub(super) fn pointee_of(&self, pointer: Id) -> Option<(StorageClass, Id)> {
-        self.types.pointees[pointer]
+        self.types.row(pointer)?.pointee
     }
 
     /// The type of the first member of an aggregate or vector type.
     pub(super) fn first_member(&self, aggregate: Id) -> Option<Id> {
-        self.types.first_member[aggregate]
+        self.types.row(aggregate)?.first_member
     }
 
     /// The storage class of an address space.
@@ -337,7 +355,7 @@ impl Translator<'_> {
 
     /// Notes the type of the first member of an aggregate type.
     pub(super) fn set_first_member(&mut self, aggregate: Id, first: Id) {
-        self.types.first_member.set(aggregate, Some(first));
+        self.types.row_mut(aggregate).first_member = Some(first);
     }
 
     pub(super) fn memory_type_within(&mut self, ty: Type, depth: u32) -> Lowered<Id> {
@@ -413,7 +431,7 @@ impl Translator<'_> {
         };
         let length = self.b.constant_u32(len);
         let id = self.b.array(element, length);
-        self.types.first_member.set(id, Some(element));
+        self.set_first_member(id, element);
         Ok(id)
     }
 
@@ -430,7 +448,9 @@ impl Translator<'_> {
         if packed {
             self.b.decorate(id, Decoration::CPacked, &[]);
         }
-        self.types.first_member.set(id, members.first().copied());
+        if let Some(first) = members.first() {
+            self.set_first_member(id, *first);
+        }
         id
     }
 
@@ -481,6 +501,7 @@ fn kind_name(kind: &TypeKind) -> &'static str {
 pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
     let bytes = text.as_bytes();
     let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
+    words.reserve(bytes.len() / 4 + 1);
     for at in 0..=bytes.len() / 4 {
         let mut word = [0; 4];
         let chunk = &bytes[at * 4..bytes.len().min(at * 4 + 4)];

@@ -1,8 +1,9 @@
 //! Definitions dominate their uses.
 
-use crate::ir::{Block, Function, Inst, Module, Opcode, Value};
+use crate::ir::{Block, Function, Inst, Module, Opcode, Predecessors, Value};
 use crate::{Error, fault};
 use spirula_spirv::analysis::Tree;
+use std::cell::OnceCell;
 
 /// Checks that every use in a block that can be reached comes after the definition on every path.
 pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
@@ -10,17 +11,11 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
         return Ok(());
     }
     let order = function.reverse_post_order();
-    let tree = tree(function, &order);
-    let mut homes = vec![Block::new(0); function.insts.len()];
-    for block in function.block_ids() {
-        for inst in function.block_insts(block) {
-            homes[inst.index()] = block;
-        }
-    }
     let checker = Checker {
         function,
-        tree,
-        homes,
+        order: &order,
+        tree: OnceCell::new(),
+        homes: homes(function),
     };
     for &block in &order {
         for inst in function.block_insts(block) {
@@ -37,35 +32,48 @@ pub fn verify(module: &Module, function: &Function) -> Result<(), Error> {
     Ok(())
 }
 
+/// By instruction: its block.
+fn homes(function: &Function) -> Vec<Block> {
+    let mut homes = Vec::with_capacity(function.insts.len());
+    for block in function.block_ids() {
+        let end = function.blocks[block.index()].insts.range().end;
+        homes.resize(end, block);
+    }
+    homes
+}
+
 fn tree(function: &Function, order: &[Block]) -> Tree {
     let numbers: Vec<u32> = order.iter().map(|b| b.index() as u32).collect();
-    let mut before: Vec<Vec<u32>> = vec![Vec::new(); function.blocks.len()];
-    for &block in order {
-        for next in function.successors(block) {
-            before[next.index()].push(block.index() as u32);
-        }
-    }
+    let before = Predecessors::of(function, order);
     Tree::compute(function.blocks.len(), &numbers, |node, visit| {
-        before[node as usize].iter().copied().for_each(visit);
+        let before = before.get(Block::new(node as usize)).iter();
+        before.for_each(|block| visit(block.index() as u32));
     })
 }
 
 struct Checker<'f> {
     function: &'f Function,
-    tree: Tree,
-    /// By instruction: its block.
+    /// The blocks that are reached, in reverse post-order.
+    order: &'f [Block],
+    /// Computed for the first use of what neither the same block nor the entry defines.
+    tree: OnceCell<Tree>,
     homes: Vec<Block>,
 }
 
 impl Checker<'_> {
+    fn tree(&self) -> &Tree {
+        self.tree.get_or_init(|| tree(self.function, self.order))
+    }
+
     /// A local that an instruction uses though its definition does not dominate it.
     fn missing(&self, block: Block, inst: Inst) -> Option<usize> {
         let operands = self.function.operands(inst);
         if self.function.inst(inst).opcode == Opcode::Phi {
             let from = self.function.blocks_of(inst);
             let mut pairs = operands.iter().zip(from);
+            // What comes from a block that is not reached may be anything.
             let wrong = pairs.find(|(value, from)| {
-                self.tree.is_reached(from.index() as u32) && !self.reaches(**value, **from, None)
+                !self.reaches(**value, **from, None) && self.tree().is_reached(from.index() as u32)
             });
             return wrong.and_then(|(value, _)| value.as_local());
         }
@@ -86,9 +94,12 @@ impl Checker<'_> {
         match (home == block, before) {
             (true, Some(before)) => inst < before,
             (true, None) => true,
-            (false, _) => self
-                .tree
-                .is_above(home.index() as u32, block.index() as u32),
+            // The entry is on every path.
+            (false, _) if home.index() == 0 => true,
+            (false, _) => {
+                let (home, block) = (home.index() as u32, block.index() as u32);
+                self.tree().is_above(home, block)
+            }
         }
     }
 }

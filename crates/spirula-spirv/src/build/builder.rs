@@ -5,17 +5,19 @@ use crate::grammar::enumerants::{
     MemoryModel, StorageClass,
 };
 use crate::grammar::{Op, Version};
-use crate::ir::{Block, Func, Module, Section};
+use crate::ir::{Block, Func, Inst, Module, Section};
 use crate::{Id, IdMap};
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::HashTable;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 
 /// Makes a module from nothing.
 #[derive(Debug)]
 pub struct Builder {
     pub(super) module: Module,
-    /// What an instruction without its result id was given as its id.
-    interned: FxHashMap<Box<[u32]>, Id>,
-    once: FxHashSet<Box<[u32]>>,
+    /// Instructions of which there is one for equal operands, by opcode and operands without the
+    /// result. They do not change while the module is built.
+    unique: HashTable<Inst>,
     /// Type of every value that was made.
     value_types: IdMap<Option<Id>>,
     pub(super) current: Option<(Func, Option<Block>)>,
@@ -26,8 +28,7 @@ impl Builder {
     pub fn new(version: Version) -> Self {
         Builder {
             module: Module::new(version),
-            interned: FxHashMap::default(),
-            once: FxHashSet::default(),
+            unique: HashTable::new(),
             value_types: IdMap::new(0, None),
             current: None,
         }
@@ -111,17 +112,14 @@ impl Builder {
     /// Names an id; an empty name is left out.
     pub fn name(&mut self, id: Id, name: &str) {
         if !name.is_empty() {
-            let mut words = vec![id.word()];
-            words.extend(string_words(name));
-            self.push(Section::Names, Op::Name, &words);
+            self.push_parts(Section::Names, Op::Name, &[id.word()], &string_words(name));
         }
     }
 
     /// Decorates an id, once.
     pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
-        let mut words = vec![id.word(), decoration.0];
-        words.extend_from_slice(operands);
-        self.once(Section::Annotations, Op::Decorate, &words);
+        let head = [id.word(), decoration.0];
+        self.once_parts(Section::Annotations, Op::Decorate, &head, operands);
     }
 
     /// Decorates a member of a structure, once.
@@ -132,9 +130,8 @@ impl Builder {
         decoration: Decoration,
         operands: &[u32],
     ) {
-        let mut words = vec![id.word(), member, decoration.0];
-        words.extend_from_slice(operands);
-        self.once(Section::Annotations, Op::MemberDecorate, &words);
+        let head = [id.word(), member, decoration.0];
+        self.once_parts(Section::Annotations, Op::MemberDecorate, &head, operands);
     }
 
     /// Gives an id a name for linking.
@@ -168,51 +165,95 @@ impl Builder {
 
     /// Appends an instruction without a result to a section.
     pub fn push(&mut self, section: Section, op: Op, words: &[u32]) {
-        let inst = self.module.create(op, words);
+        self.push_parts(section, op, words, &[]);
+    }
+
+    fn push_parts(&mut self, section: Section, op: Op, head: &[u32], tail: &[u32]) -> Inst {
+        let inst = self.module.create_parts(op, head, tail);
         self.module.append(section.list(), inst);
+        inst
     }
 
     fn once(&mut self, section: Section, op: Op, words: &[u32]) {
-        if self.once.insert(key(op, words)) {
-            self.push(section, op, words);
+        self.once_parts(section, op, words, &[]);
+    }
+
+    fn once_parts(&mut self, section: Section, op: Op, head: &[u32], tail: &[u32]) {
+        let hash = hash(op, &[head, tail]);
+        if self.find(hash, op, head, 0, tail).is_none() {
+            let inst = self.push_parts(section, op, head, tail);
+            self.remember(hash, inst);
         }
     }
 
     /// An instruction with a result and no type, once for equal operands.
     pub(super) fn intern_untyped(&mut self, section: Section, op: Op, operands: &[u32]) -> Id {
-        let key = key(op, operands);
-        if let Some(id) = self.interned.get(&key) {
-            return *id;
+        let hash = hash(op, &[operands]);
+        if let Some(inst) = self.find(hash, op, &[], 1, operands) {
+            return self.result_of(inst);
         }
         let id = self.fresh_id();
-        self.interned.insert(key, id);
-        let mut words = vec![id.word()];
-        words.extend_from_slice(operands);
-        self.push(section, op, &words);
+        let inst = self.push_parts(section, op, &[id.word()], operands);
+        self.remember(hash, inst);
         id
     }
 
     /// A global instruction with a typed result, once for equal type and operands.
     pub(super) fn intern_typed(&mut self, op: Op, ty: Id, operands: &[u32]) -> Id {
-        let mut words = vec![ty.word()];
-        words.extend_from_slice(operands);
-        let key = key(op, &words);
-        if let Some(id) = self.interned.get(&key) {
-            return *id;
+        let head = [ty.word()];
+        let hash = hash(op, &[&head, operands]);
+        if let Some(inst) = self.find(hash, op, &head, 1, operands) {
+            return self.result_of(inst);
         }
         let id = self.fresh_id();
-        self.interned.insert(key, id);
-        words.insert(1, id.word());
-        self.push(Section::Globals, op, &words);
+        let head = [ty.word(), id.word()];
+        let inst = self.push_parts(Section::Globals, op, &head, operands);
+        self.remember(hash, inst);
         self.set_type_of(id, ty);
         id
     }
+
+    /// The one instruction with these words: `head`, then `results` of any value, then `tail`.
+    fn find(&self, hash: u64, op: Op, head: &[u32], results: usize, tail: &[u32]) -> Option<Inst> {
+        let is_it = |inst: &Inst| {
+            let inst = self.module.inst(*inst);
+            let words = inst.words();
+            inst.op() == op
+                && words.len() == head.len() + results + tail.len()
+                && words.starts_with(head)
+                && words.ends_with(tail)
+        };
+        self.unique.find(hash, is_it).copied()
+    }
+
+    fn result_of(&self, inst: Inst) -> Id {
+        self.module.inst(inst).result().unwrap_or(Id::MAX)
+    }
+
+    fn remember(&mut self, hash: u64, inst: Inst) {
+        let Builder { module, unique, .. } = self;
+        unique.insert_unique(hash, inst, |inst| hash_again(module, *inst));
+    }
 }
 
-fn key(op: Op, words: &[u32]) -> Box<[u32]> {
-    std::iter::once(u32::from(op.0))
-        .chain(words.iter().copied())
-        .collect()
+fn hash(op: Op, parts: &[&[u32]]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_u16(op.0);
+    for word in parts.iter().copied().flatten() {
+        hasher.write_u32(*word);
+    }
+    hasher.finish()
+}
+
+/// The hash under which an instruction was remembered.
+fn hash_again(module: &Module, inst: Inst) -> u64 {
+    let inst = module.inst(inst);
+    let words = inst.words();
+    match (inst.result(), inst.result_type()) {
+        (None, _) => hash(inst.op(), &[words]),
+        (Some(_), None) => hash(inst.op(), &[&words[1..]]),
+        (Some(_), Some(_)) => hash(inst.op(), &[&words[..1], &words[2..]]),
+    }
 }
 
 /// A string as the words of a literal, NUL and padding included. What stands behind a NUL within

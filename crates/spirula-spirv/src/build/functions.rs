@@ -68,10 +68,7 @@ impl Builder {
     /// # Panics
     /// Outside of a block.
     pub fn define(&mut self, id: Id, op: Op, ty: Id, operands: &[u32]) {
-        let mut words = Vec::with_capacity(operands.len() + 2);
-        words.extend_from_slice(&[ty.word(), id.word()]);
-        words.extend_from_slice(operands);
-        self.effect(op, &words);
+        self.append(op, &[ty.word(), id.word()], operands);
         self.set_type_of(id, ty);
     }
 
@@ -80,7 +77,11 @@ impl Builder {
     /// # Panics
     /// Outside of a block.
     pub fn effect(&mut self, op: Op, words: &[u32]) {
-        let inst = self.module.create(op, words);
+        self.append(op, words, &[]);
+    }
+
+    fn append(&mut self, op: Op, head: &[u32], tail: &[u32]) {
+        let inst = self.module.create_parts(op, head, tail);
         let body = self.module.block(self.current_block()).body;
         self.module.append(body, inst);
     }
@@ -100,9 +101,9 @@ impl Builder {
 
     /// Gives an `OpPhi` its operands: values and the labels of the blocks that they come from.
     pub fn set_phi(&mut self, phi: Inst, operands: &[u32]) {
-        let mut words = self.module.inst(phi).words()[..2].to_vec();
-        words.extend_from_slice(operands);
-        self.module.replace_words(phi, &words);
+        let words = self.module.inst(phi).words();
+        let head = [words[0], words[1]];
+        self.module.replace_parts(phi, &head, operands);
     }
 
     /// Puts a variable at the beginning of the current function's entry block.

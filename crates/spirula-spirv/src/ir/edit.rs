@@ -19,7 +19,12 @@ impl Module {
     /// # Panics
     /// When the words are 65,535 or more: no instruction is that long.
     pub fn create(&mut self, op: Op, words: &[u32]) -> Inst {
-        let start = self.put(op, words);
+        self.create_parts(op, words, &[])
+    }
+
+    /// The same of words in two parts.
+    pub(crate) fn create_parts(&mut self, op: Op, head: &[u32], tail: &[u32]) -> Inst {
+        let start = self.put(op, head, tail);
         self.create_at(start)
     }
 
@@ -37,14 +42,14 @@ impl Module {
     }
 
     /// Puts an instruction's words into the pool, and says where.
-    fn put(&mut self, op: Op, words: &[u32]) -> u32 {
-        assert!(
-            words.len() < 0xffff,
-            "{op} is longer than an instruction may be"
-        );
+    fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
+        let length = head.len() + tail.len();
+        assert!(length < 0xffff, "{op} is longer than an instruction may be");
         let start = self.words.len() as u32;
-        self.words.push(first_word(op, words.len()));
-        self.words.extend_from_slice(words);
+        self.words.reserve(length + 1);
+        self.words.push(first_word(op, length));
+        self.words.extend_from_slice(head);
+        self.words.extend_from_slice(tail);
         start
     }
 
@@ -106,8 +111,13 @@ impl Module {
     /// # Panics
     /// As [`Module::create`].
     pub fn replace_words(&mut self, inst: Inst, words: &[u32]) {
+        self.replace_parts(inst, words, &[]);
+    }
+
+    /// The same with words in two parts.
+    pub(crate) fn replace_parts(&mut self, inst: Inst, head: &[u32], tail: &[u32]) {
         let op = self.inst(inst).op();
-        self.nodes[inst.index()].start = self.put(op, words);
+        self.nodes[inst.index()].start = self.put(op, head, tail);
     }
 
     /// Gives an instruction another opcode and other words; it stays where it is.
@@ -115,7 +125,7 @@ impl Module {
     /// # Panics
     /// As [`Module::create`].
     pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
-        self.nodes[inst.index()].start = self.put(op, words);
+        self.nodes[inst.index()].start = self.put(op, words, &[]);
     }
 
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.

@@ -3,6 +3,10 @@
 use super::module::Module;
 use super::walk::Walk;
 use crate::binary::{self, Header, split};
+use std::io::{self, Write};
+
+/// Bytes that are handed to a writer at once.
+const PIECE: usize = 1 << 18;
 
 impl Module {
     /// The module's words, header included.
@@ -17,6 +21,28 @@ impl Module {
         let mut out = Vec::with_capacity(4 * self.words.len().max(Header::WORDS));
         self.write(|words| binary::put_bytes(words, &mut out));
         out
+    }
+
+    /// Writes the module as little-endian bytes, piece by piece.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(PIECE);
+        let mut result = Ok(());
+        self.write(|words| {
+            for words in words.chunks(PIECE / 4) {
+                if bytes.len() + 4 * words.len() > PIECE && result.is_ok() {
+                    result = out.write_all(&bytes);
+                    bytes.clear();
+                }
+                if result.is_ok() {
+                    binary::put_bytes(words, &mut bytes);
+                }
+            }
+        });
+        result?;
+        out.write_all(&bytes)
     }
 
     /// Hands out the module's words piece by piece: the header, and then runs of instructions that

@@ -5,12 +5,16 @@
 
 use super::Failure;
 use flate2::read::MultiGzDecoder;
+use spirula_spirv::ir::Module;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Largest input that is read, in bytes.
 const MOST: u64 = 1 << 32;
+
+/// Room that is made for a file before it is read, in bytes: further room only as it is read.
+const MOST_AT_ONCE: u64 = 1 << 28;
 
 /// An input as it was read.
 #[derive(Debug)]
@@ -32,10 +36,7 @@ pub fn read(path: &Path) -> Result<Input, Failure> {
     let (name, bytes) = if is_standard(path) {
         ("<stdin>".to_owned(), read_all(io::stdin().lock()))
     } else {
-        (
-            path.display().to_string(),
-            File::open(path).and_then(read_all),
-        )
+        (path.display().to_string(), read_file(path))
     };
     match bytes.and_then(decompressed) {
         Ok(bytes) if bytes.len() as u64 == MOST => Err(Failure::message(format!(
@@ -62,6 +63,15 @@ pub fn decompressed(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     }
 }
 
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let file = File::open(path)?;
+    // Of what is no plain file the size says nothing.
+    let size = file.metadata().map_or(0, |m| m.len().min(MOST_AT_ONCE));
+    let mut bytes = Vec::with_capacity(size as usize + 1);
+    file.take(MOST).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn read_all(from: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(MOST).read_to_end(&mut bytes)?;
@@ -85,21 +95,41 @@ pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
 
 /// Writes a binary to a file, or to standard output for `-` unless that is a terminal.
 pub fn write_binary(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    check_binary(path)?;
+    write_bytes(path, bytes)
+}
+
+/// Writes a module as [`write_binary`] does.
+pub fn write_module(path: &Path, module: &Module) -> Result<(), Failure> {
+    check_binary(path)?;
+    write_by(path, |out| module.write_to(out))
+}
+
+fn check_binary(path: &Path) -> Result<(), Failure> {
     if is_standard(path) && io::stdout().is_terminal() {
         let text = "a binary is not written to a terminal: give a file with -o";
         return Err(Failure::Usage(text.to_owned()));
     }
-    write_bytes(path, bytes)
+    Ok(())
 }
 
 fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_by(path, |out| out.write_all(bytes))
+}
+
+/// What writes the contents of a file.
+trait Contents: FnOnce(&mut dyn Write) -> io::Result<()> {}
+
+impl<F: FnOnce(&mut dyn Write) -> io::Result<()>> Contents for F {}
+
+fn write_by(path: &Path, contents: impl Contents) -> Result<(), Failure> {
     if is_standard(path) {
         let mut out = io::stdout().lock();
-        out.write_all(bytes)?;
+        contents(&mut out)?;
         out.flush()?;
         return Ok(());
     }
-    replace(path, bytes).map_err(|e| cannot_write(path, &e))
+    replace(path, contents).map_err(|e| cannot_write(path, &e))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {
@@ -111,14 +141,14 @@ fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, contents: impl Contents) -> io::Result<()> {
     if is_special(path) {
-        return OpenOptions::new().write(true).open(path)?.write_all(bytes);
+        return contents(&mut OpenOptions::new().write(true).open(path)?);
     }
     // A link keeps pointing where it does.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mut temporary = Temporary::create(&path)?;
-    temporary.file.write_all(bytes)?;
+    contents(&mut temporary.file)?;
     temporary.rename(&path)
 }
 

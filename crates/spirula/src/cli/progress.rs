@@ -1,6 +1,7 @@
 //! Progress on standard error: only on terminals, and only of what takes longer than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::{IsTerminal, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -40,18 +41,9 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(message);
-        let (stop, stopped) = channel();
-        let shown = bar.clone();
-        let waiter = std::thread::spawn(move || {
-            if stopped.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                shown.set_draw_target(ProgressDrawTarget::stderr());
-                shown.enable_steady_tick(Duration::from_millis(100));
-            }
-        });
-        Progress {
-            bar,
-            waiting: Some((stop, waiter)),
-        }
+        // Where nothing would be shown, a process of one thread is the faster one.
+        let waiting = stderr().is_terminal().then(|| show_later(bar.clone()));
+        Progress { bar, waiting }
     }
 
     /// Says what is being done.
@@ -63,6 +55,18 @@ impl Progress {
     pub fn step(&self) {
         self.bar.inc(1);
     }
+}
+
+/// Shows a bar once it has taken too long; not if what it returns is dropped before.
+fn show_later(bar: ProgressBar) -> (Sender<()>, JoinHandle<()>) {
+    let (stop, stopped) = channel();
+    let waiter = std::thread::spawn(move || {
+        if stopped.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(100));
+        }
+    });
+    (stop, waiter)
 }
 
 impl Drop for Progress {

@@ -95,7 +95,7 @@ fn kernels(args: &Compile, input: Input) -> Outcome {
 /// Writes a module in the form that was asked for, or that the output's name asks for.
 pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -> Outcome {
     match form.unwrap_or_else(|| by_name(output)) {
-        Form::Spv => files::write_binary(output, &module.to_bytes()),
+        Form::Spv => files::write_module(output, module),
         Form::Spvasm => match text::print(&module.to_words(), &text::PrintOptions::default()) {
             Ok(text) => files::write_text(output, &text),
             Err(error) => Err(Failure::diagnostics(input, vec![error])),

@@ -1,9 +1,10 @@
 //! Calls.
 
 use crate::ir::{ConstKind, Func, Inst, Type};
-use crate::translate::body::Body;
+use crate::translate::body::{Body, Words};
 use crate::translate::builtins::{Call, Callee};
 use crate::translate::refusal::{Lowered, refuse};
+use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
@@ -104,7 +105,7 @@ impl Body<'_, '_> {
                 "a call with another number of arguments than its callee takes",
             ));
         }
-        let mut words = vec![signature.id.word()];
+        let mut words: Words = smallvec![signature.id.word()];
         for (&argument, &ty) in arguments.iter().zip(&signature.params) {
             words.push(self.value_as(argument, ty)?.word());
         }

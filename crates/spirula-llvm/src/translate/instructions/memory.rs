@@ -4,9 +4,10 @@ use crate::infer::gep_element;
 use crate::ir::{
     Align, Block, Extra, Flags, Inst, Opcode, Ordering, Symbol, Type, TypeKind, Value,
 };
-use crate::translate::body::Body;
+use crate::translate::body::{Body, Words};
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
+use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess, StorageClass};
@@ -20,9 +21,9 @@ struct Access {
 }
 
 impl Access {
-    fn words(self) -> Vec<u32> {
+    fn words(self) -> Words {
         let mut mask = MemoryAccess::default();
-        let mut words = vec![0];
+        let mut words: Words = smallvec![0];
         if self.volatile {
             mask |= MemoryAccess::Volatile;
         }
@@ -34,7 +35,7 @@ impl Access {
             mask |= MemoryAccess::Nontemporal;
         }
         if mask == MemoryAccess::default() {
-            return Vec::new();
+            return Words::new();
         }
         words[0] = mask.0;
         words
@@ -181,13 +182,9 @@ impl Body<'_, '_> {
         else {
             return Err(refuse("an access without its properties"));
         };
-        let nontemporal = !self.function.attachments.is_empty()
-            && self
-                .t
-                .module
-                .strings
-                .find("nontemporal")
-                .is_some_and(|kind| self.function.attachment(inst, kind).is_some());
+        let nontemporal = self.attached.nontemporal;
+        let nontemporal =
+            nontemporal.is_some_and(|kind| self.function.attachment(inst, kind).is_some());
         let access = Access {
             // Logical addresses are aligned as layouts say.
             align: match self.t.is_shader() {
@@ -212,7 +209,7 @@ impl Body<'_, '_> {
         }
         let memory = self.t.memory_type(ty)?;
         let pointer = self.pointer(pointer, memory)?;
-        let mut words = vec![pointer.word()];
+        let mut words: Words = smallvec![pointer.word()];
         words.extend(access.words());
         let accessed = self.accessed(pointer, memory);
         let id = self.t.b.value(Op::Load, accessed, &words);
@@ -237,7 +234,7 @@ impl Body<'_, '_> {
         let pointer = self.pointer(*pointer, memory)?;
         let accessed = self.accessed(pointer, memory);
         let value = self.in_layout(value, accessed);
-        let mut words = vec![pointer.word(), value.word()];
+        let mut words: Words = smallvec![pointer.word(), value.word()];
         words.extend(access.words());
         self.t.b.effect(Op::Store, &words);
         Ok(())
@@ -421,7 +418,7 @@ impl Body<'_, '_> {
         if whole && steps.len() == 1 {
             return Ok(base);
         }
-        let mut words = vec![base.word()];
+        let mut words: Words = smallvec![base.word()];
         for &index in &steps {
             words.push(self.index(index)?.word());
         }
@@ -435,10 +432,10 @@ impl Body<'_, '_> {
 
     /// The indices of an address computation without those into vectors of one lane, which are
     /// scalars here.
-    fn steps(&self, source: Type, indices: &[Value]) -> Vec<Value> {
+    fn steps(&self, source: Type, indices: &[Value]) -> SmallVec<[Value; 8]> {
         let types = &self.t.module.types;
         let mut ty = source;
-        let mut steps = Vec::with_capacity(indices.len());
+        let mut steps = SmallVec::new();
         for (position, &index) in indices.iter().enumerate() {
             if position > 0 {
                 let single = matches!(types.kind(ty), TypeKind::Vector { len: 1, .. });

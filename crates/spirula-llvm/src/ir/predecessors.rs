@@ -1,0 +1,43 @@
+//! Edges between blocks, backwards.
+
+use super::{Block, Function};
+
+/// The blocks that lead to each block, once for each edge. Cost: two passes over the edges.
+#[derive(Debug)]
+pub(crate) struct Predecessors {
+    /// By block: where those that lead to it begin in `blocks`; one more for the end.
+    first: Vec<u32>,
+    blocks: Vec<Block>,
+}
+
+impl Predecessors {
+    /// Edges from the blocks in `from`.
+    pub(crate) fn of(function: &Function, from: &[Block]) -> Self {
+        let count = function.blocks.len();
+        // Counted one row further, so that filling moves each begin to its place.
+        let mut first = vec![0u32; count + 2];
+        for &block in from {
+            for next in function.successors(block) {
+                first[next.index() + 2] += 1;
+            }
+        }
+        for at in 2..first.len() {
+            first[at] += first[at - 1];
+        }
+        let mut blocks = vec![Block::new(0); first[count + 1] as usize];
+        for &block in from {
+            for next in function.successors(block) {
+                let slot = &mut first[next.index() + 1];
+                blocks[*slot as usize] = block;
+                *slot += 1;
+            }
+        }
+        Predecessors { first, blocks }
+    }
+
+    /// The blocks that lead to one.
+    pub(crate) fn get(&self, block: Block) -> &[Block] {
+        let at = block.index();
+        &self.blocks[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+}
