@@ -16,6 +16,7 @@ const EXCEPTIONS: &str = "tests/exceptions.tsv";
 /// that are run of it.
 const CORPORA: &[(&str, &str, &str)] = &[
     ("llvm-ir/kernels", "cpu", ""),
+    ("llvm-ir/kernels", "opencl", ""),
     ("spirv/compute", "cpu", ""),
     ("spirv/compute", "vulkan", ""),
     // The applications take long.
@@ -60,7 +61,7 @@ pub fn run(root: PathBuf) -> Result<()> {
         environment: Vec::new(),
         left_out: Vec::new(),
     };
-    let vulkan = run.find_tools()?;
+    let drivers = run.find_tools()?;
     run.step("cargo", &["fmt", "--all", "--check"])?;
     run.step(
         "cargo",
@@ -75,7 +76,7 @@ pub fn run(root: PathBuf) -> Result<()> {
     )?;
     run.step("cargo", &["test", "--workspace"])?;
     run.step("cargo", &["build", "--release", "--bin", "spirula"])?;
-    run.corpora(vulkan)?;
+    run.corpora(&drivers)?;
     for what in &run.left_out {
         eprintln!("NOT RUN: {what}");
     }
@@ -84,23 +85,36 @@ pub fn run(root: PathBuf) -> Result<()> {
 }
 
 impl Run {
-    /// Finds or fetches the external tools; whether there is a Vulkan driver.
-    fn find_tools(&mut self) -> Result<bool> {
+    /// Finds or fetches the external tools; the kinds of devices that there are drivers for.
+    fn find_tools(&mut self) -> Result<Vec<&'static str>> {
         let target = self.root.join("target");
         if let Some(path) = self.tool("the SPIR-V validator", tools::validator(&target))? {
             self.environment.push(("SPIRV_VAL", path.into()));
         }
-        let lavapipe = self.tool("the Vulkan driver lavapipe", tools::lavapipe(&target))?;
-        let Some(lavapipe) = lavapipe else {
-            return Ok(false);
-        };
-        self.environment.extend([
-            ("VK_DRIVER_FILES", lavapipe.driver.clone().into()),
-            ("VK_ICD_FILENAMES", lavapipe.driver.into()),
-            ("LD_LIBRARY_PATH", lavapipe.libraries),
-            ("SPIRULA_REQUIRE_VULKAN", "1".into()),
-        ]);
-        Ok(true)
+        let mut drivers = vec!["cpu"];
+        let mut libraries = Vec::new();
+        let lavapipe = tools::lavapipe(&target);
+        if let Some(lavapipe) = self.tool("the Vulkan driver lavapipe", lavapipe)? {
+            drivers.push("vulkan");
+            libraries.extend(std::env::split_paths(&lavapipe.libraries));
+            self.environment.extend([
+                ("VK_DRIVER_FILES", lavapipe.driver.clone().into()),
+                ("VK_ICD_FILENAMES", lavapipe.driver.into()),
+                ("SPIRULA_REQUIRE_VULKAN", "1".into()),
+            ]);
+        }
+        let opencl = tools::opencl(&target);
+        if let Some(opencl) = self.tool("Intel's OpenCL runtime", opencl)? {
+            drivers.push("opencl");
+            libraries.push(opencl.libraries.into());
+            self.environment.extend([
+                ("OCL_ICD_VENDORS", opencl.vendors.into()),
+                ("SPIRULA_REQUIRE_OPENCL", "1".into()),
+            ]);
+        }
+        let libraries = std::env::join_paths(libraries)?;
+        self.environment.push(("LD_LIBRARY_PATH", libraries));
+        Ok(drivers)
     }
 
     fn tool<T>(&mut self, what: &str, found: Result<T>) -> Result<Option<T>> {
@@ -116,7 +130,7 @@ impl Run {
         }
     }
 
-    fn corpora(&mut self, vulkan: bool) -> Result<()> {
+    fn corpora(&mut self, drivers: &[&str]) -> Result<()> {
         let beside = self.root.join("../shared/corpus");
         let corpus = std::env::var_os("SPIRULA_CORPUS").map_or(beside, PathBuf::from);
         if !corpus.is_dir() {
@@ -125,7 +139,7 @@ impl Run {
             return Ok(());
         }
         for (folder, device, part) in CORPORA {
-            if *device == "vulkan" && !vulkan {
+            if !drivers.contains(device) {
                 continue;
             }
             let path = corpus.join(folder);
@@ -151,10 +165,15 @@ impl Run {
             return passed;
         }
         let exceptions = fs::read_to_string(self.root.join(EXCEPTIONS))?;
+        let on_device = |name: &str, id: &str| {
+            let (of, rest) = name.split_once(' ').unwrap_or(("", name));
+            (of == device || of.is_empty()) && rest == id
+        };
         let excused = |id: &str| {
-            exceptions
-                .lines()
-                .any(|l| l.split_once('\t').is_some_and(|(name, _)| name == id))
+            exceptions.lines().any(|l| {
+                l.split_once('\t')
+                    .is_some_and(|(name, _)| on_device(name, id))
+            })
         };
         let bad: Vec<_> = report
             .tests

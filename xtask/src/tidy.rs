@@ -83,6 +83,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 const UNSAFE: &[&str] = &[
     "crates/spirula-cpu/",
     "crates/spirula-runtime/src/cpu",
+    "crates/spirula-runtime/src/opencl",
     "crates/spirula-runtime/src/vulkan",
     "crates/spirula-bench",
     "crates/spirula-c/",

@@ -141,7 +141,11 @@ impl Plan {
         for axis in 0..3 {
             let groups = global[axis] / u64::from(local[axis].max(1));
             let whole = groups * u64::from(local[axis]) == global[axis];
-            let fits = groups <= limits.groups[axis].into() && global[axis] <= u32::MAX.into();
+            let most = match limits.folds {
+                true => u32::MAX,
+                false => limits.groups[axis],
+            };
+            let fits = groups <= most.into() && global[axis] <= u32::MAX.into();
             if !whole || !fits {
                 let text = format!(
                     "{} invocations in workgroups of {} in dimension {axis}",

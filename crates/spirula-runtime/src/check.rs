@@ -83,7 +83,7 @@ fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), E
     match *size {
         Size::Groups(groups) => {
             for (axis, (n, most)) in groups.iter().zip(&limits.groups).enumerate() {
-                if n > most {
+                if n > most && !limits.folds {
                     return bad(format!(
                         "{n} workgroups in dimension {axis}: {} takes {most}",
                         device.id
@@ -126,8 +126,11 @@ fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), E
                         "the global size {n} in dimension {axis} is no multiple of the workgroup's {l}"
                     ));
                 }
-                if n.div_ceil(u64::from(l)) > u64::from(limits.groups[axis]) {
-                    let most = limits.groups[axis];
+                let most = match limits.folds {
+                    true => u32::MAX,
+                    false => limits.groups[axis],
+                };
+                if n.div_ceil(u64::from(l)) > u64::from(most) {
                     return bad(format!(
                         "{} workgroups in dimension {axis}: {} takes {most}",
                         n.div_ceil(u64::from(l)),
@@ -381,6 +384,7 @@ mod tests {
             name: String::new(),
             kind: DeviceKind::Other,
             driver: String::new(),
+            newest_module: None,
             subgroup_size: 1,
             special_values: 0,
             limits: Limits {
@@ -390,6 +394,7 @@ mod tests {
                 workgroup_memory: 1024,
                 groups: [8; 3],
                 push_constants: 128,
+                folds: false,
                 partial_groups: false,
             },
         }

@@ -4,7 +4,7 @@ use crate::arguments::{self, Shader};
 use crate::check;
 use crate::cpu::CpuDriver;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::{Buffer, Error, Inputs, Kernel, Launch, Size};
+use crate::{Buffer, Error, Inputs, Kernel, Launch, Size, wishes};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -18,8 +18,8 @@ pub struct Device {
     /// Size of each buffer; `None` once it is destroyed.
     buffers: Vec<Option<u64>>,
     kernels: Vec<Slot>,
-    /// Number of kernels that the driver has.
-    compiled: u32,
+    /// The kernels that the driver has.
+    compiled: Vec<KernelTime>,
     profile: Profile,
 }
 
@@ -48,19 +48,37 @@ pub struct Profile {
     pub run: Duration,
 }
 
+/// What a kernel cost since the device was opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelTime {
+    /// Name of its entry point.
+    pub name: String,
+    /// Wall time of compiling it.
+    pub compile: Duration,
+    /// Whether an earlier run had compiled it already; `None` where the driver does not tell.
+    pub was_cached: Option<bool>,
+    /// Launches that have ended, where [`DeviceOptions::times`] asks for them to be measured.
+    pub launches: u64,
+    /// Time that those took on the device.
+    pub run: Duration,
+}
+
 /// All devices, the default first.
 pub fn devices() -> Vec<DeviceInfo> {
     let cpu = CpuDriver::new(&DeviceOptions::default());
     let all = std::iter::once(cpu.info().clone());
     #[cfg(feature = "vulkan")]
     let all = all.chain(crate::vulkan::devices());
+    #[cfg(feature = "opencl")]
+    let all = all.chain(crate::opencl::devices());
     all.collect()
 }
 
 impl Device {
     /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
-    /// invocations, or `cpu+count`, which counts the instructions that run; `vulkan` for the first Vulkan device, `vulkan:N`
-    /// for another, `vulkan:NAME` for the first with this in its name.
+    /// invocations, or `cpu+count`, which counts the instructions that run; `vulkan` for the first Vulkan
+    /// device, `vulkan:N` for another, `vulkan:NAME` for the first with this in its name; `opencl` for the
+    /// first OpenCL device that takes SPIR-V, `opencl:N` and `opencl:NAME` as above.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
@@ -72,6 +90,11 @@ impl Device {
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {
                 let driver = crate::vulkan::VulkanDriver::open(name, options)?;
+                Ok(Device::with_driver(Box::new(driver)))
+            }
+            #[cfg(feature = "opencl")]
+            _ if name == "opencl" || name.starts_with("opencl:") => {
+                let driver = crate::opencl::OpenClDriver::open(name, options)?;
                 Ok(Device::with_driver(Box::new(driver)))
             }
             _ => {
@@ -92,6 +115,8 @@ impl Device {
         match name {
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => crate::vulkan::find(name),
+            #[cfg(feature = "opencl")]
+            _ if name == "opencl" || name.starts_with("opencl:") => crate::opencl::find(name),
             _ => Ok(Device::open(name, &DeviceOptions::default())?
                 .info()
                 .clone()),
@@ -104,7 +129,7 @@ impl Device {
             driver,
             buffers: Vec::new(),
             kernels: Vec::new(),
-            compiled: 0,
+            compiled: Vec::new(),
             profile: Profile::default(),
         }
     }
@@ -182,13 +207,12 @@ impl Device {
         })
     }
 
-    /// Copies out of a buffer, after all launches so far.
+    /// Copies out of a buffer, after all launches so far that may write it.
     ///
     /// # Errors
     /// When the range is not within the buffer, or the device fails.
     pub fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
         check::range(offset, out.len(), self.size(buffer)?)?;
-        self.wait()?;
         let driver = &mut self.driver;
         timed(&mut self.profile.copy, || driver.read(buffer, offset, out))
     }
@@ -234,7 +258,8 @@ impl Device {
         let is_kernel = interface.model == ExecutionModel::Kernel;
         let as_shader = match is_kernel && !self.driver.runs_kernels() {
             true => {
-                let shader = arguments::shader(module, entry)?;
+                let mut shader = arguments::shader(module, entry)?;
+                wishes::drop_lacking(&mut shader, self.info().special_values);
                 let interface = of(&shader)?;
                 Some((shader, interface))
             }
@@ -249,6 +274,18 @@ impl Device {
         Ok(Kernel(self.kernels.len() as u32 - 1))
     }
 
+    /// As [`Device::create_kernel`], of a module that was lowered for this run, which can do without
+    /// what it only wishes for.
+    pub(crate) fn create_own_kernel(
+        &mut self,
+        mut module: Module,
+        entry: &str,
+        spec: &[(u32, u64)],
+    ) -> Result<Kernel, Error> {
+        wishes::drop_lacking(&mut module, self.info().special_values);
+        self.create_kernel(&module, entry, spec)
+    }
+
     /// Has the driver compile an entry point.
     fn compile(
         &mut self,
@@ -256,13 +293,40 @@ impl Device {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<Kernel, Error> {
-        let kernel = Kernel(self.compiled);
+        let kernel = Kernel(self.compiled.len() as u32);
         let driver = &mut self.driver;
-        timed(&mut self.profile.compile, || {
+        let mut compile = Duration::ZERO;
+        let made = timed(&mut compile, || {
             driver.create_kernel(kernel, module, interface, spec)
-        })?;
-        self.compiled += 1;
+        });
+        self.profile.compile += compile;
+        made?;
+        self.compiled.push(KernelTime {
+            name: interface.name.clone(),
+            compile,
+            was_cached: self.driver.was_cached(kernel),
+            launches: 0,
+            run: Duration::ZERO,
+        });
         Ok(kernel)
+    }
+
+    /// What each kernel that the driver compiled has cost, in the order of their creation. A kernel
+    /// that became a shader is there once for each size of its workgroups.
+    pub fn kernel_times(&mut self) -> &[KernelTime] {
+        for (kernel, time) in self.driver.take_times() {
+            if let Some(row) = self.compiled.get_mut(kernel.index()) {
+                row.launches += 1;
+                row.run += time;
+            }
+        }
+        &self.compiled
+    }
+
+    /// What is worth telling and no error, since this was last asked: files of pipelines that could not be
+    /// read, warnings of a validation layer.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        self.driver.take_warnings()
     }
 
     /// The interface of a kernel.
@@ -284,27 +348,31 @@ impl Device {
         if launch.size.is_empty() {
             return Ok(());
         }
-        let launch = self.for_driver(launch)?;
+        let (launch, reached) = self.for_driver(launch)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || driver.launch(&launch))
+        timed(&mut self.profile.run, || driver.launch(&launch, &reached))
     }
 
-    /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one.
-    fn for_driver(&mut self, launch: &Launch) -> Result<Launch, Error> {
+    /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one; and
+    /// the buffers that it reaches by their addresses.
+    fn for_driver(&mut self, launch: &Launch) -> Result<(Launch, Vec<Buffer>), Error> {
         let slot = &mut self.kernels[launch.kernel.index()];
         let shader = match &slot.how {
             How::Driver(kernel) => {
-                return Ok(Launch {
+                let launch = Launch {
                     kernel: *kernel,
                     ..launch.clone()
-                });
+                };
+                return Ok((launch, Vec::new()));
             }
             How::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
         let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits)?;
+        let mut reached = Vec::new();
         for (buffer, at) in std::mem::take(&mut plan.addresses) {
-            let address = self.driver.address(buffer)?;
+            reached.push(buffer);
+            let address = self.driver.argument_address(buffer)?;
             plan.push[at..at + 8].copy_from_slice(&address.to_le_bytes());
         }
         let kernel = match shader.compiled(&plan.spec) {
@@ -319,14 +387,15 @@ impl Device {
                 made
             }
         };
-        Ok(Launch {
+        let launch = Launch {
             kernel,
             size: Size::Groups(plan.groups),
             inputs: Inputs::Resources {
                 bindings: Vec::new(),
                 push: plan.push,
             },
-        })
+        };
+        Ok((launch, reached))
     }
 
     /// Waits for all launches.

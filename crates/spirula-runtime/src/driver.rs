@@ -1,8 +1,11 @@
 //! What an implementation of devices provides.
 
 use crate::{Buffer, Error, Kernel, Launch};
+use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
+use std::path::PathBuf;
+use std::time::Duration;
 
 /// Kinds of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +29,9 @@ pub struct DeviceInfo {
     pub kind: DeviceKind,
     /// Who drives it, with version.
     pub driver: String,
-    /// Invocations of a subgroup.
+    /// Newest version of SPIR-V that it takes; `None` where it takes none.
+    pub newest_module: Option<Version>,
+    /// Invocations of a subgroup; 0 where it does not tell.
     pub subgroup_size: u32,
     /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
     /// kernels can rely on.
@@ -50,6 +55,8 @@ pub struct Limits {
     pub groups: [u32; 3],
     /// Bytes of push constants.
     pub push_constants: u32,
+    /// Whether launches may exceed `groups` in a dimension; they are folded into the others then.
+    pub folds: bool,
     /// Whether the last workgroups of a launch may be smaller than the others.
     pub partial_groups: bool,
 }
@@ -62,6 +69,14 @@ pub struct DeviceOptions {
     /// Whether a Vulkan device is watched by Vulkan's validation layer, whose complaints become
     /// errors.
     pub validation: bool,
+    /// Whether the validation layer also checks what shaders do on the device, which is slow.
+    pub gpu_checks: bool,
+    /// Whether the time that each launch takes on the device is measured.
+    pub times: bool,
+    /// Folder for what is kept between runs, such as compiled pipelines; nothing is kept without one.
+    pub cache: Option<PathBuf>,
+    /// Longest time that work of a GPU is waited for; after it the device is of no use any more.
+    pub timeout: Option<Duration>,
 }
 
 /// An implementation of a device.
@@ -93,17 +108,25 @@ pub trait Driver: Send {
     /// When the device fails.
     fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error>;
 
-    /// Copies out of a buffer.
+    /// Copies out of a buffer, after all launches that may write it.
     ///
     /// # Errors
     /// When the device fails.
     fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error>;
 
-    /// The address by which kernels reach a buffer.
+    /// The address by which kernels reach a buffer, which any launch from then on may do.
     ///
     /// # Errors
     /// When the device has no addresses.
     fn address(&mut self, buffer: Buffer) -> Result<u64, Error>;
+
+    /// The address of a buffer that a launch reaches it by, which is told of it.
+    ///
+    /// # Errors
+    /// When the device has no addresses.
+    fn argument_address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.address(buffer)
+    }
 
     /// Compiles an entry point. `spec` has values by `SpecId`, known to exist.
     ///
@@ -117,11 +140,12 @@ pub trait Driver: Send {
         spec: &[(u32, u64)],
     ) -> Result<(), Error>;
 
-    /// Begins a launch, after all launches and copies before it.
+    /// Begins a launch, after all launches and copies before it. `reached` are buffers whose addresses
+    /// are among the push constants.
     ///
     /// # Errors
     /// When the device cannot run it.
-    fn launch(&mut self, launch: &Launch) -> Result<(), Error>;
+    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error>;
 
     /// Instructions that all launches so far have run, where the device counts them.
     fn instructions(&self) -> Option<u64> {
@@ -133,4 +157,19 @@ pub trait Driver: Send {
     /// # Errors
     /// When something that was begun failed.
     fn wait(&mut self) -> Result<(), Error>;
+
+    /// Whether a kernel was compiled already when it was created; `None` where the driver does not tell.
+    fn was_cached(&self, _: Kernel) -> Option<bool> {
+        None
+    }
+
+    /// What is worth telling and no error, since this was last asked.
+    fn take_warnings(&mut self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Device time of launches that have ended since this was last asked, where it is measured.
+    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        Vec::new()
+    }
 }

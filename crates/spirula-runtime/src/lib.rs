@@ -23,12 +23,19 @@ mod driver;
 mod error;
 mod launch;
 mod machine;
+mod name;
+#[cfg(feature = "opencl")]
+#[allow(unsafe_code, reason = "OpenCL is a C interface")]
+mod opencl;
+#[cfg(feature = "vulkan")]
+mod rewrite;
 pub mod types;
 #[cfg(feature = "vulkan")]
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
 mod vulkan;
+mod wishes;
 
-pub use device::{Device, Profile, devices};
+pub use device::{Device, KernelTime, Profile, devices};
 pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};

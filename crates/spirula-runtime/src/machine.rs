@@ -2,8 +2,7 @@
 
 use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
 use spirula_program::{Machine, Parameter, Request, SizeClass};
-use spirula_spirv::grammar::enumerants::{Capability, ExecutionMode};
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::ir::Module;
 use std::collections::HashMap;
 
 /// Bytes of workgroup memory that kernels keep for themselves.
@@ -39,11 +38,10 @@ impl<'d> DeviceMachine<'d> {
             return Ok(*kernel);
         }
         let module = Module::from_words(request.words.to_vec());
-        let mut module = module.map_err(|d| Error::Module(Box::new(d)))?;
-        drop_wishes(&mut module, self.device.info().special_values);
+        let module = module.map_err(|d| Error::Module(Box::new(d)))?;
         let values = request.constants.iter().enumerate();
         let spec: Vec<(u32, u64)> = values.map(|(id, value)| (id as u32, *value)).collect();
-        let kernel = self.device.create_kernel(&module, "main", &spec)?;
+        let kernel = self.device.create_own_kernel(module, "main", &spec)?;
         self.kernels.insert(key, kernel);
         Ok(kernel)
     }
@@ -133,25 +131,6 @@ impl Machine for DeviceMachine<'_> {
     }
 }
 
-/// Drops the requests for signed zeros, infinities and NaNs of the widths of floats that a device
-/// does not have them for: programs ask for them where they can be had, unlike modules, which mean
-/// what they say.
-fn drop_wishes(module: &mut Module, had: u32) {
-    let modes = module.section(Section::ExecutionModes);
-    let asks = modes.filter(|m| m.word(1) == ExecutionMode::SignedZeroInfNanPreserve.0);
-    let asks: Vec<_> = asks.map(|m| (m.handle(), m.word(2))).collect();
-    let lacking = asks.iter().filter(|(_, width)| width & had == 0);
-    let lacking: Vec<_> = lacking.map(|(inst, _)| *inst).collect();
-    if !lacking.is_empty() && lacking.len() == asks.len() {
-        let capability = Capability::SignedZeroInfNanPreserve.0;
-        let declared = module.section(Section::Capabilities);
-        let declared = declared.filter(|c| c.word(0) == capability);
-        let declared: Vec<_> = declared.map(|c| c.handle()).collect();
-        declared.iter().for_each(|inst| module.remove(*inst));
-    }
-    lacking.iter().for_each(|inst| module.remove(*inst));
-}
-
 /// Workgroups in each dimension within the limits: those of a single dimension that are too many go
 /// on in the second.
 fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], Error> {
@@ -171,31 +150,4 @@ fn fold(groups: [u64; 3], limits: [u32; 3]) -> Result<[u32; 3], Error> {
         *to = fits(n, limit).ok_or_else(refused)?;
     }
     Ok(folded)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn wishes(had: u32) -> (usize, usize) {
-        let text = "OpCapability Shader\nOpCapability SignedZeroInfNanPreserve\n\
-            OpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %1 \"main\"\n\
-            OpExecutionMode %1 LocalSize 1 1 1\n\
-            OpExecutionMode %1 SignedZeroInfNanPreserve 32\n\
-            OpExecutionMode %1 SignedZeroInfNanPreserve 64\n\
-            %2 = OpTypeVoid\n%3 = OpTypeFunction %2\n%1 = OpFunction %2 None %3\n\
-            %4 = OpLabel\nOpReturn\nOpFunctionEnd\n";
-        let words = spirula_spirv::text::parse(text, &Default::default()).unwrap();
-        let mut module = Module::from_words(words).unwrap();
-        drop_wishes(&mut module, had);
-        let count = |section| module.section(section).count();
-        (count(Section::Capabilities), count(Section::ExecutionModes))
-    }
-
-    #[test]
-    fn wishes_that_a_device_lacks_are_dropped() {
-        assert_eq!(wishes(16 | 32 | 64), (2, 3));
-        assert_eq!(wishes(32), (2, 2));
-        assert_eq!(wishes(0), (1, 1));
-    }
 }

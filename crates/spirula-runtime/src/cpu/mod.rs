@@ -8,8 +8,10 @@ use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
 use memory::Memory;
 use spirula_cpu as cpu;
 use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
+use std::time::{Duration, Instant};
 
 /// Share of the memory that is free which one buffer may take, in percent.
 const BUFFER_SHARE: u64 = 90;
@@ -24,6 +26,7 @@ pub struct CpuDriver {
     threads: usize,
     kernels: Vec<cpu::Kernel>,
     buffers: Vec<Option<Memory>>,
+    times: Option<Vec<(Kernel, Duration)>>,
 }
 
 impl CpuDriver {
@@ -38,6 +41,7 @@ impl CpuDriver {
             name: format!("{} processor, {threads} threads", std::env::consts::ARCH),
             kind: DeviceKind::Cpu,
             driver: format!("spirula-cpu {version}"),
+            newest_module: Some(Version::NEWEST),
             subgroup_size: compiler.subgroup_size,
             special_values: 16 | 32 | 64,
             limits: Limits {
@@ -47,6 +51,7 @@ impl CpuDriver {
                 workgroup_memory: 1 << 20,
                 groups: [u32::MAX; 3],
                 push_constants: 1 << 16,
+                folds: false,
                 partial_groups: true,
             },
         };
@@ -56,6 +61,7 @@ impl CpuDriver {
             threads,
             kernels: Vec::new(),
             buffers: Vec::new(),
+            times: options.times.then(Vec::new),
         }
     }
 
@@ -133,7 +139,7 @@ impl Driver for CpuDriver {
     }
 
     #[allow(unsafe_code)]
-    fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
+    fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
         let lend = |buffer: Buffer, buffers: &mut [Option<Memory>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
             let bytes = found.ok_or(Error::Handle("a buffer"))?.bytes_mut();
@@ -184,7 +190,12 @@ impl Driver for CpuDriver {
         // SAFETY: the memory is that of buffers of this device, which is borrowed mutably until the
         // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
         // is on every device without robust access.
-        unsafe { kernel.run(&work) }.map_err(|e| Error::Failed(e.to_string()))
+        let start = self.times.is_some().then(Instant::now);
+        let done = unsafe { kernel.run(&work) };
+        if let (Some(times), Some(start)) = (&mut self.times, start) {
+            times.push((launch.kernel, start.elapsed()));
+        }
+        done.map_err(|e| Error::Failed(e.to_string()))
     }
 
     fn instructions(&self) -> Option<u64> {
@@ -197,6 +208,10 @@ impl Driver for CpuDriver {
     /// Launches have ended when they return.
     fn wait(&mut self) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        self.times.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 

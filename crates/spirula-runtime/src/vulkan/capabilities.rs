@@ -181,8 +181,9 @@ pub fn check(
     if interface.model != ExecutionModel::GLCompute {
         return Err(wrong_model(device, interface));
     }
-    let newest = device.newest_module();
-    if module.version > newest {
+    if let Some(newest) = device.info.newest_module
+        && module.version > newest
+    {
         let text = format!(
             "the module is SPIR-V {}: {} takes {newest} at most",
             module.version,
@@ -196,6 +197,13 @@ pub fn check(
         true => Ok(()),
         false => Err(Error::Unsupported(faults)),
     }
+}
+
+/// Whether a device has a capability.
+pub fn has(device: &Physical, features: &Features, capability: Capability) -> bool {
+    let facts = Facts { device, features };
+    let row = CAPABILITIES.iter().find(|r| r.what == capability);
+    row.is_some_and(|r| (r.has)(&facts))
 }
 
 /// The capabilities that a device lacks.

@@ -3,6 +3,7 @@
 use super::error::Call;
 use crate::Error;
 use ash::ext::debug_utils;
+use ash::vk::DebugUtilsMessageSeverityFlagsEXT as Severity;
 use ash::{Entry, vk};
 use std::ffi::{CStr, c_void};
 use std::sync::{Mutex, PoisonError};
@@ -11,10 +12,20 @@ use std::sync::{Mutex, PoisonError};
 const MOST: usize = 16;
 /// Characters of a message that are kept: some list all structures that there are.
 const LONGEST: usize = 600;
-/// What a layer says of structures from extensions that are younger than itself.
-const YOUNGER: &str = "structure with unknown VkStructureType";
+/// What a layer says of structures and extensions that are younger than itself.
+const YOUNGER: [&str; 2] = [
+    "structure with unknown VkStructureType",
+    "is not supported by this layer",
+];
 
-type Texts = Mutex<Vec<String>>;
+type Texts = Mutex<Heard>;
+
+/// What was said.
+#[derive(Default)]
+struct Heard {
+    errors: Vec<String>,
+    warnings: Vec<String>,
+}
 
 /// Listens to the validation layer of an instance. Must be dropped before it.
 pub struct Messages {
@@ -31,7 +42,7 @@ impl Messages {
         let texts = Box::new(Mutex::default());
         let address: *const Texts = &*texts;
         let info = vk::DebugUtilsMessengerCreateInfoEXT::default()
-            .message_severity(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
+            .message_severity(Severity::ERROR | Severity::WARNING)
             .message_type(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION)
             .pfn_user_callback(Some(receive))
             .user_data(address as *mut c_void);
@@ -45,16 +56,22 @@ impl Messages {
         })
     }
 
-    /// Fails with what was said since the last time.
+    /// Fails with the errors that were said since the last time.
     pub fn check(&self) -> Result<(), Error> {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        match texts.is_empty() {
+        match texts.errors.is_empty() {
             true => Ok(()),
             false => Err(Error::Failed(format!(
                 "Vulkan's validation layer: {}",
-                std::mem::take(&mut *texts).join("; ")
+                std::mem::take(&mut texts.errors).join("; ")
             ))),
         }
+    }
+
+    /// What was warned of since the last time.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut texts.warnings)
     }
 }
 
@@ -69,7 +86,7 @@ impl Drop for Messages {
 }
 
 unsafe extern "system" fn receive(
-    _: vk::DebugUtilsMessageSeverityFlagsEXT,
+    severity: Severity,
     _: vk::DebugUtilsMessageTypeFlagsEXT,
     data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
     texts: *mut c_void,
@@ -81,11 +98,15 @@ unsafe extern "system" fn receive(
         let message = (*data).p_message;
         (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy())
     };
-    let message = message.filter(|m| !m.contains(YOUNGER));
+    let message = message.filter(|m| !YOUNGER.iter().any(|y| m.contains(y)));
     let message = message.map(|m| m.chars().take(LONGEST).collect());
     let mut texts = texts.lock().unwrap_or_else(PoisonError::into_inner);
-    if texts.len() < MOST {
-        texts.extend(message);
+    let list = match severity.contains(Severity::ERROR) {
+        true => &mut texts.errors,
+        false => &mut texts.warnings,
+    };
+    if list.len() < MOST {
+        list.extend(message);
     }
     vk::FALSE
 }

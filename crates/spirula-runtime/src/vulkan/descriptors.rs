@@ -77,7 +77,7 @@ impl Layouts {
     }
 
     /// Whether the entry point uses what is bound; else it has no descriptor.
-    fn has(&self, bound: &Bound) -> bool {
+    pub fn has(&self, bound: &Bound) -> bool {
         let mut slots = self.slots.iter();
         slots.any(|s| (s.set, s.binding) == (bound.set, bound.binding))
     }
@@ -148,6 +148,16 @@ fn layout(
     Owned::new(device, "vkCreateDescriptorSetLayout", made)
 }
 
+/// A part of a buffer at a descriptor.
+pub struct Part<'a> {
+    /// Which descriptor; its buffer is the caller's.
+    pub bound: Bound,
+    /// The buffer.
+    pub buffer: &'a Buffer,
+    /// First byte and number of bytes.
+    pub range: (u64, u64),
+}
+
 /// Pools that grow by need and are emptied together.
 pub struct Pools {
     device: Arc<Device>,
@@ -182,7 +192,7 @@ impl Pools {
     pub fn bind<'a>(
         &mut self,
         layouts: &Layouts,
-        bound: impl Iterator<Item = (&'a Bound, &'a Buffer)>,
+        bound: impl Iterator<Item = Part<'a>>,
     ) -> Result<Vec<vk::DescriptorSet>, Error> {
         let raw = layouts.raw();
         if raw.is_empty() {
@@ -190,17 +200,23 @@ impl Pools {
         }
         let sets = self.take(layouts, &raw)?;
         let mut rows = Vec::new();
-        for (bound, buffer) in bound.filter(|(bound, _)| layouts.has(bound)) {
-            let kind = layouts.kind(bound).ok_or_else(|| Error::Binding {
+        for Part {
+            bound,
+            buffer,
+            range,
+        } in bound.filter(|part| layouts.has(&part.bound))
+        {
+            let kind = layouts.kind(&bound).ok_or_else(|| Error::Binding {
                 set: bound.set,
                 binding: bound.binding,
                 name: None,
                 problem: format!("there is no descriptor for element {}", bound.index),
             })?;
-            self.check_range(bound, buffer, kind)?;
+            self.check_range(&bound, range.1, kind)?;
             let info = vk::DescriptorBufferInfo::default()
                 .buffer(buffer.raw())
-                .range(buffer.size.max(1));
+                .offset(range.0)
+                .range(range.1.max(1));
             rows.push((bound, kind, info));
         }
         let writes: Vec<_> = rows
@@ -220,18 +236,13 @@ impl Pools {
         Ok(sets)
     }
 
-    fn check_range(
-        &self,
-        bound: &Bound,
-        buffer: &Buffer,
-        kind: vk::DescriptorType,
-    ) -> Result<(), Error> {
+    fn check_range(&self, bound: &Bound, size: u64, kind: vk::DescriptorType) -> Result<(), Error> {
         let limits = &self.device.physical.limits;
         let (most, name) = match kind {
             vk::DescriptorType::UNIFORM_BUFFER => (limits.max_uniform_buffer_range, "uniform"),
             _ => (limits.max_storage_buffer_range, "storage"),
         };
-        if buffer.size <= most.into() {
+        if size <= most.into() {
             return Ok(());
         }
         Err(Error::Binding {
@@ -240,7 +251,7 @@ impl Pools {
             name: None,
             problem: format!(
                 "a buffer of {} bytes: {} binds {most} bytes of a {name} buffer at most",
-                buffer.size, self.device.physical.info.id
+                size, self.device.physical.info.id
             ),
         })
     }

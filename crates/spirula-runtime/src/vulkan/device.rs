@@ -18,6 +18,7 @@ pub struct Device {
     pub physical: Physical,
     /// What it was opened with.
     pub addresses: bool,
+    names: Option<ash::ext::debug_utils::Device>,
     instance: Arc<Instance>,
 }
 
@@ -25,7 +26,7 @@ impl Device {
     /// Opens a device with all its features and one queue.
     pub fn open(
         instance: Arc<Instance>,
-        physical: Physical,
+        mut physical: Physical,
         mut features: Features,
     ) -> Result<Arc<Device>, Error> {
         let functions = instance.raw();
@@ -40,6 +41,7 @@ impl Device {
         let queue = vk::DeviceQueueCreateInfo::default()
             .queue_family_index(family)
             .queue_priorities(&[1.0]);
+        physical.timestamps = physical.timestamps_of(&families[family as usize]);
         let extensions = features::extensions(&physical);
         let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
         let addresses = features.addresses.buffer_device_address != vk::FALSE;
@@ -51,8 +53,12 @@ impl Device {
         // SAFETY: the device is of this instance, has the queue family and the extensions, and
         // said itself that it has the features.
         let raw = unsafe { functions.create_device(physical.raw, &info, None) };
+        let raw = raw.of("vkCreateDevice")?;
+        let named = instance.names_objects();
+        let names = named.then(|| ash::ext::debug_utils::Device::new(functions, &raw));
         Ok(Arc::new(Device {
-            raw: raw.of("vkCreateDevice")?,
+            raw,
+            names,
             family,
             physical,
             addresses,
@@ -68,6 +74,19 @@ impl Device {
     /// Its instance.
     pub fn instance(&self) -> &Instance {
         &self.instance
+    }
+
+    /// Gives an object a name that tools and messages of layers show.
+    pub fn name<T: vk::Handle>(&self, object: T, name: &str) {
+        let (Some(names), Ok(name)) = (&self.names, std::ffi::CString::new(name)) else {
+            return;
+        };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default()
+            .object_handle(object)
+            .object_name(&name);
+        // SAFETY: the object is of this device, and used by no other thread. A name that is not taken
+        // harms nobody.
+        let _ = unsafe { names.set_debug_utils_object_name(&info) };
     }
 
     /// Waits until it has nothing to do. A device that fails has nothing to do either.
@@ -111,7 +130,9 @@ handles! {
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
     Pipeline => destroy_pipeline,
+    PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,
+    QueryPool => destroy_query_pool,
     Semaphore => destroy_semaphore,
     ShaderModule => destroy_shader_module,
 }

@@ -1,15 +1,18 @@
 //! The implementation of [`Driver`].
 
-use super::capabilities;
+use super::batch::Batch;
+use super::cache::Cache;
+use super::descriptors::Part;
 use super::device::Device;
 use super::features::Features;
-use super::instance::Instance;
+use super::instance::{Instance, Validation};
 use super::memory::{self, Memory};
 use super::physical::Physical;
-use super::pipeline::Pipeline;
-use super::queue::{Batch, Queue};
+use super::queue::{Queue, Settings};
 use super::transfer::Transfer;
+use super::variant::{Needs, Variant, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::rewrite::Descriptor;
 use crate::{Bound, Buffer, Error, Inputs, Kernel, Launch};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
@@ -17,6 +20,7 @@ use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Environment variable that turns Vulkan's validation layer on.
 const VALIDATION: &str = "SPIRULA_VULKAN_VALIDATION";
@@ -27,7 +31,9 @@ pub struct VulkanDriver {
     queue: Queue,
     transfer: Transfer,
     buffers: Vec<Option<Arc<memory::Buffer>>>,
-    pipelines: Vec<Arc<Pipeline>>,
+    kernels: Vec<Variants>,
+    // Before the device, with which it is saved.
+    cache: Cache,
     memory: Arc<Memory>,
     features: Features,
     device: Arc<Device>,
@@ -58,18 +64,24 @@ impl VulkanDriver {
     fn open_with(name: &str, options: &DeviceOptions, direct: bool) -> Result<Self, Error> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
         let instance = match options.validation || asked {
-            true => Instance::create(true)?,
+            _ if options.gpu_checks => Instance::create(Validation::Shaders)?,
+            true => Instance::create(Validation::Calls)?,
             false => Instance::shared()?,
         };
         let physical = Physical::named(&instance, name)?;
         let features = Features::query(&instance, &physical);
         let device = Device::open(instance, physical, features.clone())?;
         let memory = Memory::new(&device, direct)?;
+        let settings = Settings {
+            timeout: options.timeout,
+            times: options.times,
+        };
         Ok(VulkanDriver {
-            queue: Queue::new(&device)?,
+            queue: Queue::new(&device, settings)?,
             transfer: Transfer::new(&memory),
             buffers: Vec::new(),
-            pipelines: Vec::new(),
+            kernels: Vec::new(),
+            cache: Cache::open(&device, options.cache.as_deref())?,
             memory,
             features,
             device,
@@ -97,8 +109,10 @@ impl Driver for VulkanDriver {
         false
     }
 
-    fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
+    fn create_buffer(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
         let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
+        self.device
+            .name(buffer.raw(), &format!("buffer {}", number.index()));
         let cleared = self.transfer.clear(&mut self.queue, &buffer);
         self.validated(cleared)?;
         self.buffers.push(Some(buffer));
@@ -126,8 +140,12 @@ impl Driver for VulkanDriver {
     }
 
     fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
-        let address = self.buffer(buffer)?.address;
-        address.ok_or_else(|| {
+        self.buffer(buffer)?.mark_known();
+        self.argument_address(buffer)
+    }
+
+    fn argument_address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.buffer(buffer)?.address.ok_or_else(|| {
             let text = format!("{} has no buffer addresses", self.info().id);
             let diagnostic = Diagnostic::error(Place::Unknown, text);
             let note = "it lacks the feature bufferDeviceAddress";
@@ -142,30 +160,54 @@ impl Driver for VulkanDriver {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
-        capabilities::check(&self.device.physical, &self.features, module, interface)?;
-        let pipeline = Pipeline::new(&self.device, module, interface, spec);
-        let pipeline = self.validated(pipeline)?;
-        self.pipelines.push(Arc::new(pipeline));
+        let (device, cache) = (&self.device, &mut self.cache);
+        let made = Variants::new(device, &self.features, cache, (module, interface), spec);
+        let made = self.validated(made)?;
+        self.kernels.push(made);
         Ok(())
     }
 
-    fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
-        let pipeline = self.pipelines.get(launch.kernel.index());
-        let pipeline = Arc::clone(pipeline.ok_or(Error::Handle("a kernel"))?);
+    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
+        let mut bound = Vec::new();
         let Inputs::Resources { bindings, push } = &launch.inputs else {
-            let text = format!("{} is a shader: it takes buffers", pipeline.name);
+            let text = "a shader takes buffers by set and binding".to_owned();
             return Err(Error::Launch(text));
         };
-        let groups = pipeline.groups(&launch.size)?;
-        let mut bound = Vec::with_capacity(bindings.len());
         for binding in bindings {
             bound.push((binding, self.buffer(binding.buffer)?));
         }
-        let mut constants = push.clone();
-        constants.resize(pipeline.push, 0);
-        let recorded = self
-            .queue
-            .record(|device, batch| dispatch(device, batch, &pipeline, &bound, &constants, groups));
+        let reached = reached.iter().map(|b| self.buffer(*b));
+        let reached = reached.collect::<Result<Vec<_>, _>>()?;
+        let limits = &self.device.physical.limits;
+        let kernel = self.kernels.get_mut(launch.kernel.index());
+        let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
+        let groups = kernel.groups(&launch.size)?;
+        let most = limits.max_compute_work_group_count;
+        let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
+        let range = u64::from(limits.max_storage_buffer_range);
+        let needs = Needs {
+            addresses: bound
+                .iter()
+                .any(|(b, buffer)| buffer.size > range && kernel.stores(b)),
+            folded: is_folded.then_some(groups),
+        };
+        let (device, cache) = (&self.device, &mut self.cache);
+        let variant = kernel.get(device, &self.features, cache, needs)?;
+        let mut push = push.clone();
+        push.resize(push.len().next_multiple_of(4).max(variant.pipeline.push), 0);
+        let dispatch = Dispatch {
+            kernel: launch.kernel,
+            variant: &variant,
+            bound: &bound,
+            push,
+            groups,
+            memory: &self.memory,
+        };
+        let recorded = self.queue.record(|device, batch| {
+            dispatch.record(device, batch)?;
+            reached.iter().for_each(|buffer| batch.writes(buffer));
+            Ok(())
+        });
         self.validated(recorded)
     }
 
@@ -173,41 +215,139 @@ impl Driver for VulkanDriver {
         let finished = self.queue.finish();
         self.validated(finished)
     }
+
+    fn was_cached(&self, kernel: Kernel) -> Option<bool> {
+        self.kernels.get(kernel.index())?.was_cached()
+    }
+
+    fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = std::mem::take(&mut self.cache.warnings);
+        warnings.extend(self.device.instance().take_warnings());
+        warnings
+    }
+
+    fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        self.queue.take_times()
+    }
 }
 
-fn dispatch(
-    device: &Device,
-    batch: &mut Batch,
-    pipeline: &Arc<Pipeline>,
-    bound: &[(&Bound, Arc<memory::Buffer>)],
-    push: &[u8],
-    groups: [u32; 3],
-) -> Result<(), Error> {
-    let buffers = bound.iter().map(|(b, buffer)| (*b, &**buffer));
-    let sets = batch.pools.bind(&pipeline.sets, buffers)?;
-    batch.runs(pipeline);
-    for (_, buffer) in bound {
-        batch.uses(buffer);
-    }
-    let functions = device.raw();
-    let (commands, layout) = (batch.commands, pipeline.layout());
-    let point = vk::PipelineBindPoint::COMPUTE;
-    // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
-    // sets and push constants are of the pipeline's layout; the number of workgroups is within the
-    // device's limits, which the caller has checked.
-    unsafe {
-        functions.cmd_bind_pipeline(commands, point, pipeline.raw());
-        if !sets.is_empty() {
-            functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &sets, &[]);
+impl Drop for VulkanDriver {
+    fn drop(&mut self) {
+        if self.queue.is_abandoned() {
+            // Work that nobody waits for may still use them.
+            std::mem::forget(std::mem::take(&mut self.buffers));
+            std::mem::forget(std::mem::take(&mut self.kernels));
+        } else {
+            self.cache.save();
         }
-        if !push.is_empty() {
-            let stage = vk::ShaderStageFlags::COMPUTE;
-            functions.cmd_push_constants(commands, layout, stage, 0, push);
-        }
-        functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
     }
-    Ok(())
 }
+
+/// A launch with what it was found to need.
+struct Dispatch<'a> {
+    kernel: Kernel,
+    variant: &'a Variant,
+    bound: &'a [(&'a Bound, Arc<memory::Buffer>)],
+    push: Vec<u8>,
+    groups: [u32; 3],
+    memory: &'a Arc<Memory>,
+}
+
+impl Dispatch<'_> {
+    fn record(&self, device: &Device, batch: &mut Batch) -> Result<(), Error> {
+        let pipeline = &self.variant.pipeline;
+        let extra = self.extra(device, batch)?;
+        let addressed = self.variant.addressed.as_ref();
+        let is_addressed = |b: &Bound| {
+            addressed.is_some_and(|(_, all)| {
+                all.contains(&Descriptor {
+                    set: b.set,
+                    binding: b.binding,
+                })
+            })
+        };
+        let own = self.bound.iter().filter(|(b, _)| !is_addressed(b));
+        let own = own.map(|(bound, buffer)| Part {
+            bound: **bound,
+            buffer,
+            range: (0, buffer.size),
+        });
+        let extra = extra.iter().map(|(bound, buffer, range)| Part {
+            bound: *bound,
+            buffer,
+            range: *range,
+        });
+        let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
+        batch.runs(pipeline);
+        for (bound, buffer) in self.bound {
+            let (set, binding) = (bound.set, bound.binding);
+            let is_read = self
+                .variant
+                .read_only
+                .contains(&Descriptor { set, binding });
+            match is_read && !is_addressed(bound) {
+                true => batch.reads(buffer),
+                false => batch.writes(buffer),
+            }
+        }
+        batch.stamp(device, self.kernel, false);
+        let functions = device.raw();
+        let (commands, layout) = (batch.commands, pipeline.layout());
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let groups = self.variant.grid.unwrap_or(self.groups);
+        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
+        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
+        // device's limits.
+        unsafe {
+            functions.cmd_bind_pipeline(commands, point, pipeline.raw());
+            if !sets.is_empty() {
+                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &sets, &[]);
+            }
+            if pipeline.push > 0 {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
+            }
+            functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
+        }
+        batch.stamp(device, self.kernel, true);
+        Ok(())
+    }
+
+    /// What is bound besides: push constants and addresses that come from a buffer.
+    fn extra(&self, device: &Device, batch: &mut Batch) -> Result<Vec<Extra>, Error> {
+        let mut extra = Vec::new();
+        let mut add = |place: Descriptor, data: &[u8]| {
+            let (buffer, at) = batch.scratch(device, self.memory, data)?;
+            let bound = Bound {
+                set: place.set,
+                binding: place.binding,
+                index: 0,
+                buffer: Buffer(u32::MAX),
+            };
+            extra.push((bound, buffer, (at, data.len() as u64)));
+            Ok::<(), Error>(())
+        };
+        if let Some(place) = self.variant.pushed {
+            add(place, &self.push)?;
+        }
+        if let Some((place, buffers)) = &self.variant.addressed {
+            let address = |wanted: &Descriptor| {
+                let mut bound = self.bound.iter();
+                let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
+                found.and_then(|(_, buffer)| buffer.address).unwrap_or(0)
+            };
+            let rows: Vec<u8> = buffers
+                .iter()
+                .flat_map(|b| address(b).to_le_bytes())
+                .collect();
+            add(*place, &rows)?;
+        }
+        Ok(extra)
+    }
+}
+
+/// A descriptor with a part of a buffer of the batch.
+type Extra = (Bound, Arc<memory::Buffer>, (u64, u64));
 
 #[cfg(test)]
 mod tests {

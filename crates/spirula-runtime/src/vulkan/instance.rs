@@ -12,10 +12,22 @@ const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 /// Newest version of Vulkan whose features are asked for.
 pub const NEWEST: u32 = vk::API_VERSION_1_3;
 
+/// How Vulkan's validation layer watches an instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validation {
+    /// Not at all.
+    Off,
+    /// It checks calls and modules.
+    Calls,
+    /// It also has shaders check their accesses.
+    Shaders,
+}
+
 /// An instance of Vulkan.
 pub struct Instance {
     raw: ash::Instance,
     messages: Option<Messages>,
+    names: bool,
 }
 
 /// The loader, opened once for the process: drivers do not take it well to be unloaded.
@@ -45,7 +57,7 @@ impl Instance {
         if let Some(instance) = &*shared {
             return Ok(Arc::clone(instance));
         }
-        let instance = Instance::create(false)?;
+        let instance = Instance::create(Validation::Off)?;
         Ok(Arc::clone(shared.insert(instance)))
     }
 
@@ -53,8 +65,9 @@ impl Instance {
     ///
     /// # Errors
     /// When the loader, a driver or the layer is missing.
-    pub fn create(validation: bool) -> Result<Arc<Instance>, Error> {
+    pub fn create(validation: Validation) -> Result<Arc<Instance>, Error> {
         let entry = loader()?;
+        let is_watched = validation != Validation::Off;
         // SAFETY: the loader is open.
         let version = unsafe { entry.try_enumerate_instance_version() };
         let version = version.of("vkEnumerateInstanceVersion")?;
@@ -76,18 +89,33 @@ impl Instance {
             flags |= vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR;
         }
         let mut layers = Vec::new();
-        if validation {
-            layers.push(VALIDATION.as_ptr());
+        let names = is_watched || has(ash::ext::debug_utils::NAME);
+        if names {
             extensions.push(ash::ext::debug_utils::NAME.as_ptr());
         }
+        if is_watched {
+            layers.push(VALIDATION.as_ptr());
+        }
+        if validation == Validation::Shaders {
+            // The layer brings it; without the layer, that is what is missing.
+            extensions.push(ash::ext::validation_features::NAME.as_ptr());
+        }
+        let checks = [
+            vk::ValidationFeatureEnableEXT::GPU_ASSISTED,
+            vk::ValidationFeatureEnableEXT::GPU_ASSISTED_RESERVE_BINDING_SLOT,
+        ];
+        let mut checks = vk::ValidationFeaturesEXT::default().enabled_validation_features(&checks);
         let application = vk::ApplicationInfo::default()
             .application_name(c"spirula")
             .api_version(NEWEST);
-        let info = vk::InstanceCreateInfo::default()
+        let mut info = vk::InstanceCreateInfo::default()
             .flags(flags)
             .application_info(&application)
             .enabled_layer_names(&layers)
             .enabled_extension_names(&extensions);
+        if validation == Validation::Shaders {
+            info = info.push_next(&mut checks);
+        }
         // SAFETY: all names are strings with an end that live until the call returns.
         let raw = unsafe { entry.create_instance(&info, None) }.map_err(|e| match e {
             vk::Result::ERROR_INCOMPATIBLE_DRIVER => Error::Failed(format!(
@@ -102,8 +130,9 @@ impl Instance {
         let mut instance = Instance {
             raw,
             messages: None,
+            names,
         };
-        if validation {
+        if is_watched {
             instance.messages = Some(Messages::listen(entry, &instance.raw)?);
         }
         Ok(Arc::new(instance))
@@ -112,6 +141,17 @@ impl Instance {
     /// The functions of the instance.
     pub fn raw(&self) -> &ash::Instance {
         &self.raw
+    }
+
+    /// Whether objects can be given names.
+    pub fn names_objects(&self) -> bool {
+        self.names
+    }
+
+    /// What the validation layer has warned of since it was last asked.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let messages = self.messages.as_ref();
+        messages.map(Messages::take_warnings).unwrap_or_default()
     }
 
     /// Fails with what the validation layer has said since it was last asked.

@@ -9,6 +9,7 @@ use gpu_allocator::vulkan::{
 };
 use gpu_allocator::{AllocationError, AllocationSizes, MemoryLocation};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Alignment of a buffer in bytes.
@@ -36,6 +37,12 @@ pub struct Buffer {
     pub size: u64,
     /// Address for shaders, where the device has addresses.
     pub address: Option<u64>,
+    /// Values of the queue's timeline when the last command that writes it is done, and the last that uses
+    /// it. The driver is held exclusively by its caller, so that no order of memory is needed.
+    written: AtomicU64,
+    used: AtomicU64,
+    /// Whether its address was given away, so that any launch may reach it.
+    known: AtomicBool,
     memory: Arc<Memory>,
 }
 
@@ -100,6 +107,9 @@ impl Memory {
             allocation: None,
             size,
             address: None,
+            written: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            known: AtomicBool::new(false),
             memory: Arc::clone(self),
         };
         buffer.bind(allocation)?;
@@ -139,6 +149,33 @@ impl Buffer {
     /// Its handle.
     pub fn raw(&self) -> vk::Buffer {
         *self.raw
+    }
+
+    /// Takes note that a command uses it that is done at a value of the timeline.
+    pub fn mark_used(&self, value: u64) {
+        self.used.fetch_max(value, Ordering::Relaxed);
+    }
+
+    /// Takes note that a command may write it.
+    pub fn mark_written(&self, value: u64) {
+        self.written.fetch_max(value, Ordering::Relaxed);
+    }
+
+    /// Takes note that its address was given away.
+    pub fn mark_known(&self) {
+        self.known.store(true, Ordering::Relaxed);
+    }
+
+    /// The value of the timeline at which it can be read; `None` where any launch may have written it.
+    pub fn readable_at(&self) -> Option<u64> {
+        let is_known = self.known.load(Ordering::Relaxed);
+        (!is_known).then(|| self.written.load(Ordering::Relaxed))
+    }
+
+    /// The value of the timeline at which it can be written; `None` where any launch may use it.
+    pub fn writable_at(&self) -> Option<u64> {
+        let is_known = self.known.load(Ordering::Relaxed);
+        (!is_known).then(|| self.used.load(Ordering::Relaxed))
     }
 
     /// Whether the host may write it in place.

@@ -7,14 +7,16 @@
 //! - `physical`: the devices that there are, their limits, choosing one by name.
 //! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
 //! - `device`: the opened device, and handles that destroy themselves.
-//! - `memory`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
-//! - `specialise`, `descriptors`, `pipeline`: from an entry point to what can be dispatched.
+//! - `memory`, `batch`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
+//! - `specialise`, `descriptors`, `cache`, `pipeline`, `variant`: from an entry point to what can be dispatched.
 //! - `driver`: the implementation of [`crate::Driver`].
 //!
 //! Invariants: a handle keeps alive what it was made from, so that the order of destruction is
 //! right by construction; work that was submitted keeps alive the buffers and pipelines that it
 //! uses; between two commands stands a full memory barrier. Vulkan 1.2 is required.
 
+mod batch;
+mod cache;
 mod capabilities;
 mod debug;
 mod descriptors;
@@ -29,5 +31,6 @@ mod pipeline;
 mod queue;
 mod specialise;
 mod transfer;
+mod variant;
 
 pub use driver::{VulkanDriver, devices, find};

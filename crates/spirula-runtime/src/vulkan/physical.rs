@@ -2,8 +2,8 @@
 
 use super::error::Call;
 use super::instance::{Instance, NEWEST};
-use crate::Error;
 use crate::driver::{DeviceInfo, DeviceKind, Limits};
+use crate::{Error, name};
 use ash::vk;
 use spirula_spirv::grammar::Version;
 use std::ffi::CStr;
@@ -19,6 +19,10 @@ pub struct Physical {
     pub info: DeviceInfo,
     /// Version of Vulkan that it and this program know.
     pub version: u32,
+    /// What it is.
+    pub properties: vk::PhysicalDeviceProperties,
+    /// The bits of its queue's timestamps that count, and nanoseconds of a tick; known once it is opened.
+    pub timestamps: Option<(u64, f32)>,
     /// Its limits.
     pub limits: vk::PhysicalDeviceLimits,
     /// What its subgroups can do.
@@ -42,27 +46,18 @@ impl Physical {
     /// The device with a name such as `vulkan`, `vulkan:1` or `vulkan:llvmpipe`.
     pub fn named(instance: &Instance, name: &str) -> Result<Physical, Error> {
         let mut all = Physical::all(instance)?;
-        let available: Vec<_> = all
-            .iter()
-            .map(|d| format!("{} ({})", d.info.id, d.info.name))
-            .collect();
         let found = match name.strip_prefix("vulkan:") {
-            None => all.iter().position(|_| name == "vulkan"),
-            Some(part) => {
-                let part = part.to_lowercase();
-                let named = |d: &Physical| d.info.name.to_lowercase().contains(&part);
-                let numbered = all.iter().position(|d| d.info.id == name);
-                numbered.or_else(|| all.iter().position(named))
-            }
+            None => (!all.is_empty()).then_some(0),
+            Some(part) => name::position(all.iter().map(|d| &d.info), name, part),
         };
         match found {
             Some(found) => Ok(all.swap_remove(found)),
-            None if available.is_empty() => Err(Error::Failed(
+            None if all.is_empty() => Err(Error::Failed(
                 "no Vulkan device with Vulkan 1.2 is present".to_owned(),
             )),
             None => Err(Error::NoDevice {
                 name: name.to_owned(),
-                available: available.join(", "),
+                available: name::list(all.iter().map(|d| &d.info)),
             }),
         }
     }
@@ -107,6 +102,7 @@ impl Physical {
             name: text(base.device_name_as_c_str()),
             kind: kind(base.device_type),
             driver: described(&driver, base.api_version),
+            newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
             special_values: special_values(&floats),
             limits: limits(&base.limits, most),
@@ -116,10 +112,22 @@ impl Physical {
             info,
             version: base.api_version.min(NEWEST),
             limits: base.limits,
+            properties: base,
+            timestamps: None,
             subgroup,
             floats,
             extensions,
         }))
+    }
+
+    /// How the timestamps of a family's queues count, where they have any.
+    pub fn timestamps_of(&self, family: &vk::QueueFamilyProperties) -> Option<(u64, f32)> {
+        let mask = match family.timestamp_valid_bits {
+            0 => return None,
+            64.. => u64::MAX,
+            bits => (1 << bits) - 1,
+        };
+        Some((mask, self.limits.timestamp_period))
     }
 
     /// Whether it has an extension.
@@ -127,13 +135,13 @@ impl Physical {
         let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
         names.any(|n| n == Ok(name))
     }
+}
 
-    /// Newest version of SPIR-V that it takes.
-    pub fn newest_module(&self) -> Version {
-        match self.version {
-            vk::API_VERSION_1_3.. => Version::new(1, 6),
-            _ => Version::new(1, 5),
-        }
+/// Newest version of SPIR-V that a version of Vulkan takes.
+fn newest_module(version: u32) -> Version {
+    match version {
+        vk::API_VERSION_1_3.. => Version::new(1, 6),
+        _ => Version::new(1, 5),
     }
 }
 
@@ -155,6 +163,7 @@ fn limits(limits: &vk::PhysicalDeviceLimits, buffer_size: u64) -> Limits {
         workgroup_invocations: limits.max_compute_work_group_invocations,
         workgroup_memory: limits.max_compute_shared_memory_size.into(),
         groups: limits.max_compute_work_group_count,
+        folds: true,
         partial_groups: false,
         push_constants: limits.max_push_constants_size,
     }

@@ -1,5 +1,6 @@
 //! Entry points compiled for a device.
 
+use super::cache::Cache;
 use super::descriptors::Layouts;
 use super::device::{Device, Owned};
 use super::error::unsupported;
@@ -19,6 +20,8 @@ pub struct Pipeline {
     pub push: usize,
     /// Layouts of its descriptor sets.
     pub sets: Layouts,
+    /// Whether the driver had it compiled already; `None` where it does not tell.
+    pub was_cached: Option<bool>,
     workgroup_size: [u32; 3],
     layout: Owned<vk::PipelineLayout>,
     raw: Owned<vk::Pipeline>,
@@ -28,6 +31,7 @@ impl Pipeline {
     /// Compiles an entry point of a module whose needs the device meets.
     pub fn new(
         device: &Arc<Device>,
+        cache: &mut Cache,
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
@@ -46,11 +50,21 @@ impl Pipeline {
         }
         let sets = Layouts::new(device, interface)?;
         let layout = layout(device, &sets, push)?;
-        let raw = compile(device, module, interface, &specialisation, *layout)?;
+        let words = module.to_words();
+        let raw = compile(
+            device,
+            cache,
+            (&words, &interface.name),
+            &specialisation,
+            *layout,
+        )?;
+        let (raw, was_cached) = raw;
+        device.name(*raw, &interface.name);
         Ok(Pipeline {
             name: interface.name.clone(),
             push: push as usize,
             sets,
+            was_cached,
             workgroup_size: specialisation.workgroup_size,
             layout,
             raw,
@@ -153,20 +167,20 @@ fn layout(
     Owned::new(device, "vkCreatePipelineLayout", made)
 }
 
+/// The pipeline of an entry point, and whether the driver had it in the cache.
 fn compile(
     device: &Arc<Device>,
-    module: &Module,
-    interface: &Interface,
+    cache: &mut Cache,
+    (words, name): (&[u32], &str),
     specialisation: &Specialisation,
     layout: vk::PipelineLayout,
-) -> Result<Owned<vk::Pipeline>, Error> {
-    let words = module.to_words();
-    let info = vk::ShaderModuleCreateInfo::default().code(&words);
+) -> Result<(Owned<vk::Pipeline>, Option<bool>), Error> {
+    let info = vk::ShaderModuleCreateInfo::default().code(words);
     // SAFETY: the words are a module that was read, and what it needs the device has; whether it
     // is valid beyond that is the caller's to know.
     let shader = unsafe { device.raw().create_shader_module(&info, None) };
     let shader = Owned::new(device, "vkCreateShaderModule", shader)?;
-    let name = CString::new(interface.name.as_str())
+    let name = CString::new(name)
         .map_err(|_| Error::Failed("the entry point's name has a zero in it".to_owned()))?;
     let constants = specialisation.info();
     let stage = vk::PipelineShaderStageCreateInfo::default()
@@ -174,20 +188,32 @@ fn compile(
         .module(*shader)
         .name(&name)
         .specialization_info(&constants);
-    let info = vk::ComputePipelineCreateInfo::default()
+    let mut told = vk::PipelineCreationFeedback::default();
+    let mut stages = [vk::PipelineCreationFeedback::default()];
+    let mut feedback = vk::PipelineCreationFeedbackCreateInfo::default()
+        .pipeline_creation_feedback(&mut told)
+        .pipeline_stage_creation_feedbacks(&mut stages);
+    let mut info = vk::ComputePipelineCreateInfo::default()
         .stage(stage)
         .layout(layout);
-    // SAFETY: the shader and the layout are alive; the entry point is in the module, and the
+    if device.physical.version >= vk::API_VERSION_1_3 {
+        info = info.push_next(&mut feedback);
+    }
+    // SAFETY: the shader, the layout and the cache are alive; the entry point is in the module, and the
     // layout was made from its interface.
     let made = unsafe {
         device
             .raw()
-            .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
+            .create_compute_pipelines(cache.raw(), &[info], None)
     };
     let made = made.map_err(|(_, result)| result);
     let first = made.and_then(|all| {
         let first = all.first().copied();
         first.ok_or(vk::Result::ERROR_UNKNOWN)
     });
-    Owned::new(device, "vkCreateComputePipelines", first)
+    let pipeline = Owned::new(device, "vkCreateComputePipelines", first)?;
+    let flags = told.flags;
+    let hit = vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT;
+    let is_told = flags.contains(vk::PipelineCreationFeedbackFlags::VALID);
+    Ok((pipeline, is_told.then(|| flags.contains(hit))))
 }

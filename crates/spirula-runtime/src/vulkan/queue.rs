@@ -1,68 +1,60 @@
 //! Recording work, submitting it, waiting for it.
 //!
 //! Commands are recorded into a batch, which is submitted when it is long or waited for. The
-//! timeline counts batches; a batch that is done is used again with its command buffer and its
+//! timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
+//! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
 
-use super::descriptors::Pools;
+use super::batch::Batch;
 use super::device::{Device, Owned};
 use super::error::Call;
 use super::memory::Buffer;
-use super::pipeline::Pipeline;
-use crate::Error;
+use crate::{Error, Kernel};
 use ash::vk;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Commands of a batch after which it is submitted.
-const LONGEST: usize = 64;
+pub const LONGEST: usize = 128;
+
+/// How a queue is driven.
+#[derive(Clone, Copy, Default)]
+pub struct Settings {
+    /// Longest time that work is waited for.
+    pub timeout: Option<Duration>,
+    /// Whether launches are timed.
+    pub times: bool,
+}
 
 /// The queue of a device.
 pub struct Queue {
-    running: VecDeque<(u64, Batch)>,
+    running: VecDeque<Batch>,
     open: Option<Batch>,
     idle: Vec<Batch>,
-    timeline: Owned<vk::Semaphore>,
-    /// Value of the timeline when everything submitted is done.
+    /// Value of the timeline when everything submitted is done, and that when what is known to be done is.
     submitted: u64,
-    pool: Owned<vk::CommandPool>,
+    done: u64,
+    /// Why nothing can be submitted any more.
+    lost: Option<Error>,
+    /// Whether work may still be running that nobody waits for.
+    abandoned: bool,
+    times: Vec<(Kernel, Duration)>,
+    settings: Settings,
+    objects: Arc<Objects>,
     raw: vk::Queue,
     device: Arc<Device>,
 }
 
-/// Commands that are submitted together, and what they use.
-pub struct Batch {
-    /// Where commands are recorded.
-    pub commands: vk::CommandBuffer,
-    /// Where descriptor sets come from.
-    pub pools: Pools,
-    recorded: usize,
-    buffers: Vec<Arc<Buffer>>,
-    pipelines: Vec<Arc<Pipeline>>,
-}
-
-impl Batch {
-    /// Keeps a buffer until the batch is done.
-    pub fn uses(&mut self, buffer: &Arc<Buffer>) {
-        self.buffers.push(Arc::clone(buffer));
-    }
-
-    /// Keeps a pipeline until the batch is done.
-    pub fn runs(&mut self, pipeline: &Arc<Pipeline>) {
-        self.pipelines.push(Arc::clone(pipeline));
-    }
-
-    fn clear(&mut self) -> Result<(), Error> {
-        self.recorded = 0;
-        self.buffers.clear();
-        self.pipelines.clear();
-        self.pools.reset()
-    }
+/// What work that is running needs.
+struct Objects {
+    timeline: Owned<vk::Semaphore>,
+    pool: Owned<vk::CommandPool>,
 }
 
 impl Queue {
     /// The device's queue.
-    pub fn new(device: &Arc<Device>) -> Result<Queue, Error> {
+    pub fn new(device: &Arc<Device>, settings: Settings) -> Result<Queue, Error> {
         let functions = device.raw();
         let mut kind =
             vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
@@ -82,9 +74,16 @@ impl Queue {
             running: VecDeque::new(),
             open: None,
             idle: Vec::new(),
-            timeline,
             submitted: 0,
-            pool,
+            done: 0,
+            lost: None,
+            abandoned: false,
+            times: Vec::new(),
+            settings: Settings {
+                times: settings.times && device.physical.timestamps.is_some(),
+                ..settings
+            },
+            objects: Arc::new(Objects { timeline, pool }),
             raw,
             device: Arc::clone(device),
         })
@@ -110,32 +109,74 @@ impl Queue {
 
     /// Keeps a buffer until everything recorded so far is done.
     pub fn keep(&mut self, buffer: Arc<Buffer>) {
-        let last = self.running.back_mut().map(|(_, batch)| batch);
+        let last = self.running.back_mut();
         if let Some(batch) = self.open.as_mut().or(last) {
-            batch.buffers.push(buffer);
+            batch.keep(buffer);
         }
     }
 
     /// Waits until everything recorded is done.
     pub fn finish(&mut self) -> Result<(), Error> {
         self.submit()?;
-        if self.running.is_empty() {
+        self.wait_for(self.submitted)
+    }
+
+    /// Waits until the timeline has a value.
+    pub fn wait_for(&mut self, value: u64) -> Result<(), Error> {
+        if value <= self.done {
             return Ok(());
         }
-        let (semaphores, values) = ([*self.timeline], [self.submitted]);
+        if value > self.submitted {
+            self.submit()?;
+        }
+        self.check()?;
+        // What could not be submitted will never be done.
+        let value = value.min(self.submitted);
+        let (semaphores, values) = ([*self.objects.timeline], [value]);
         let info = vk::SemaphoreWaitInfo::default()
             .semaphores(&semaphores)
             .values(&values);
+        let most = self.settings.timeout.map_or(u64::MAX, |t| {
+            u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)
+        });
         // SAFETY: the timeline is alive, and the value is one that was submitted.
-        let waited = unsafe { self.device.raw().wait_semaphores(&info, u64::MAX) };
-        let waited = waited.of("vkWaitSemaphores").map_err(|e| self.blame(e));
-        // A device that was lost runs nothing any more.
-        self.retire(if waited.is_ok() {
-            self.submitted
-        } else {
-            u64::MAX
-        })?;
-        waited
+        let waited = unsafe { self.device.raw().wait_semaphores(&info, most) };
+        match waited {
+            Ok(()) => self.retire(value),
+            Err(vk::Result::TIMEOUT) => {
+                let time = self.settings.timeout.unwrap_or_default();
+                let text = format!("the device was not done after {time:?}");
+                self.abandoned = true;
+                Err(self.lose(Error::Failed(text)))
+            }
+            Err(result) => {
+                let error = super::error::failed("vkWaitSemaphores", result);
+                let error = self.lose(error);
+                // A device that was lost runs nothing any more.
+                self.retire(u64::MAX)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Times of launches that are done.
+    pub fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
+        std::mem::take(&mut self.times)
+    }
+
+    /// Whether work may still be running that nobody waits for, so that nothing it uses may go.
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    /// Takes note that the device is of no use any more; the error, with the kernels that may have caused it.
+    fn lose(&mut self, error: Error) -> Error {
+        let error = self.blame(error);
+        self.lost.get_or_insert(error).clone()
     }
 
     /// Hands what is recorded to the device.
@@ -147,8 +188,8 @@ impl Queue {
         let functions = self.device.raw();
         // SAFETY: the command buffer is being recorded, here alone.
         unsafe { functions.end_command_buffer(batch.commands) }.of("vkEndCommandBuffer")?;
-        let (commands, semaphores) = ([batch.commands], [*self.timeline]);
-        let values = [self.submitted + 1];
+        let (commands, semaphores) = ([batch.commands], [*self.objects.timeline]);
+        let values = [batch.value];
         let mut timeline =
             vk::TimelineSemaphoreSubmitInfo::default().signal_semaphore_values(&values);
         let info = vk::SubmitInfo::default()
@@ -158,9 +199,12 @@ impl Queue {
         // SAFETY: the commands are complete, and the batch with all that they use is kept in
         // `running` until the timeline says that they are done.
         let submitted = unsafe { functions.queue_submit(self.raw, &[info], vk::Fence::null()) };
-        self.running.push_back((values[0], batch));
+        self.running.push_back(batch);
         if let Err(e) = submitted.of("vkQueueSubmit") {
-            let error = self.blame(e);
+            let error = match submitted {
+                Err(vk::Result::ERROR_DEVICE_LOST) => self.lose(e),
+                _ => self.blame(e),
+            };
             self.device.idle();
             self.retire(u64::MAX)?;
             return Err(error);
@@ -170,46 +214,20 @@ impl Queue {
     }
 
     fn begin(&mut self) -> Result<Batch, Error> {
+        self.check()?;
         // SAFETY: the timeline is alive.
         let done = unsafe {
             self.device
                 .raw()
-                .get_semaphore_counter_value(*self.timeline)
+                .get_semaphore_counter_value(*self.objects.timeline)
         };
         self.retire(done.of("vkGetSemaphoreCounterValue")?)?;
-        let batch = match self.idle.pop() {
+        let mut batch = match self.idle.pop() {
             Some(batch) => batch,
-            None => self.batch()?,
+            None => Batch::new(&self.device, *self.objects.pool, self.settings.times)?,
         };
-        let info = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: the command buffer is not in use, as its batch was not running.
-        let begun = unsafe {
-            self.device
-                .raw()
-                .begin_command_buffer(batch.commands, &info)
-        };
-        begun.of("vkBeginCommandBuffer")?;
+        batch.begin(&self.device, self.submitted + 1)?;
         Ok(batch)
-    }
-
-    fn batch(&self) -> Result<Batch, Error> {
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(*self.pool)
-            .command_buffer_count(1);
-        // SAFETY: the pool is alive.
-        let commands = unsafe { self.device.raw().allocate_command_buffers(&info) };
-        let commands = commands.of("vkAllocateCommandBuffers")?;
-        let commands = *commands.first().ok_or_else(|| {
-            Error::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
-        })?;
-        Ok(Batch {
-            commands,
-            pools: Pools::new(&self.device),
-            recorded: 0,
-            buffers: Vec::new(),
-            pipelines: Vec::new(),
-        })
     }
 
     /// Makes all memory that was written visible to what comes after, and to a stage.
@@ -238,7 +256,9 @@ impl Queue {
 
     /// Lets go of what the batches up to a value of the timeline used.
     fn retire(&mut self, done: u64) -> Result<(), Error> {
-        while let Some((_, mut batch)) = self.running.pop_front_if(|(value, _)| *value <= done) {
+        self.done = self.done.max(done.min(self.submitted));
+        while let Some(mut batch) = self.running.pop_front_if(|batch| batch.value <= done) {
+            self.times.extend(batch.times(&self.device));
             batch.clear()?;
             self.idle.push(batch);
         }
@@ -250,8 +270,7 @@ impl Queue {
         let Error::Failed(text) = &error else {
             return error;
         };
-        let running = self.running.iter().flat_map(|(_, b)| &b.pipelines);
-        let mut names: Vec<_> = running.map(|p| p.name.as_str()).collect();
+        let mut names: Vec<_> = self.running.iter().flat_map(Batch::kernels).collect();
         names.sort_unstable();
         names.dedup();
         match names.is_empty() {
@@ -263,7 +282,11 @@ impl Queue {
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        if !self.running.is_empty() {
+        if self.abandoned {
+            // They keep the device with everything that the running work uses.
+            std::mem::forget(std::mem::take(&mut self.running));
+            std::mem::forget(Arc::clone(&self.objects));
+        } else if !self.running.is_empty() {
             self.device.idle();
         }
     }

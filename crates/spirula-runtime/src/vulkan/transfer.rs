@@ -1,6 +1,6 @@
 //! Copies between the host and buffers.
 //!
-//! Memory that the host sees is copied in place, once the device is done with it. Other memory goes
+//! Memory that the host sees is copied in place, once the device is done with that buffer. Other memory goes
 //! through buffers that both see, in pieces.
 
 use super::memory::{Buffer, Memory, padded};
@@ -36,7 +36,7 @@ impl Transfer {
             return buffer.clear();
         }
         queue.record(|device, batch| {
-            batch.uses(buffer);
+            batch.writes(buffer);
             let size = padded(buffer.size);
             // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
             unsafe {
@@ -47,7 +47,7 @@ impl Transfer {
         })
     }
 
-    /// Copies into a buffer, after all that was recorded.
+    /// Copies into a buffer, after all that was recorded and uses it.
     pub fn write(
         &mut self,
         queue: &mut Queue,
@@ -55,8 +55,8 @@ impl Transfer {
         offset: u64,
         data: &[u8],
     ) -> Result<(), Error> {
-        queue.finish()?;
         if self.memory.direct && buffer.is_writable() {
+            wait(queue, buffer.writable_at())?;
             return buffer.write(offset, data);
         }
         let up = piece(&self.memory, &mut self.up, MemoryLocation::CpuToGpu)?;
@@ -70,7 +70,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// Copies out of a buffer, after all that was recorded.
+    /// Copies out of a buffer, after all that was recorded and writes it.
     pub fn read(
         &mut self,
         queue: &mut Queue,
@@ -78,8 +78,8 @@ impl Transfer {
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), Error> {
-        queue.finish()?;
         if self.memory.direct && buffer.is_readable() {
+            wait(queue, buffer.readable_at())?;
             return buffer.read(offset, out);
         }
         let down = piece(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
@@ -91,6 +91,14 @@ impl Transfer {
             at += length;
         }
         Ok(())
+    }
+}
+
+/// Waits for a value of the timeline, or for everything.
+fn wait(queue: &mut Queue, value: Option<u64>) -> Result<(), Error> {
+    match value {
+        Some(value) => queue.wait_for(value),
+        None => queue.finish(),
     }
 }
 
@@ -113,8 +121,8 @@ fn copy(
     length: u64,
 ) -> Result<(), Error> {
     queue.record(|device, batch| {
-        batch.uses(from.0);
-        batch.uses(to.0);
+        batch.reads(from.0);
+        batch.writes(to.0);
         let region = vk::BufferCopy::default()
             .src_offset(from.1)
             .dst_offset(to.1)

@@ -1,0 +1,23 @@
+//! Choosing a device by number or by a part of its name.
+
+use crate::driver::DeviceInfo;
+
+/// The device whose id is `whole`, else the first with `part` in its name or driver, whatever the case.
+pub fn position<'a>(
+    devices: impl Iterator<Item = &'a DeviceInfo> + Clone,
+    whole: &str,
+    part: &str,
+) -> Option<usize> {
+    let part = part.to_lowercase();
+    let has = |text: &str| !part.is_empty() && text.to_lowercase().contains(&part);
+    let numbered = devices.clone().position(|d| d.id == whole);
+    let named = || devices.clone().position(|d| has(&d.name));
+    let driven = || devices.clone().position(|d| has(&d.driver));
+    numbered.or_else(named).or_else(driven)
+}
+
+/// Ids with names, for messages.
+pub fn list<'a>(devices: impl Iterator<Item = &'a DeviceInfo>) -> String {
+    let all: Vec<_> = devices.map(|d| format!("{} ({})", d.id, d.name)).collect();
+    all.join(", ")
+}

@@ -1,0 +1,41 @@
+//! Objects of OpenCL that are released with the value that holds them.
+
+use cl3::types::cl_int;
+use std::ffi::c_void;
+
+/// What releases an object.
+type Release = unsafe fn(*mut c_void) -> Result<(), cl_int>;
+
+/// An object of OpenCL. OpenCL itself counts the references that objects have to each other, so the
+/// order of release does not matter.
+pub struct Owned {
+    raw: *mut c_void,
+    release: Release,
+}
+
+// SAFETY: OpenCL's calls may be made from any thread, but for those that set a kernel's arguments; they
+// are made by the driver alone, which its caller holds exclusively.
+unsafe impl Send for Owned {}
+
+// SAFETY: what is shared is the handle alone.
+unsafe impl Sync for Owned {}
+
+impl Owned {
+    /// Takes an object, and the call that releases it.
+    pub fn new(raw: *mut c_void, release: Release) -> Owned {
+        Owned { raw, release }
+    }
+
+    /// The object.
+    pub fn raw(&self) -> *mut c_void {
+        self.raw
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        // SAFETY: the object is alive, as it is released here alone, and of the kind that the call
+        // takes. Nothing can be done about a failure.
+        let _ = unsafe { (self.release)(self.raw) };
+    }
+}

@@ -1,0 +1,213 @@
+//! The devices that there are.
+
+use super::error::{Call, NO_PLATFORM, failed};
+use crate::driver::{DeviceInfo, DeviceKind, Limits};
+use crate::{Error, name};
+use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
+use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
+use spirula_spirv::grammar::Version;
+
+/// Sizes of subgroups, of `cl_intel_required_subgroup_size`.
+const SUB_GROUP_SIZES_INTEL: cl_device_info = 0x4108;
+
+/// A device that is not opened yet.
+pub struct Found {
+    /// Its handle, which lives as long as the process.
+    pub raw: cl_device_id,
+    /// Its platform.
+    pub platform: cl_platform_id,
+    /// What it says to callers.
+    pub info: DeviceInfo,
+    /// Versions of SPIR-V that it takes, oldest first.
+    pub versions: Vec<Version>,
+    /// Whether `clCreateProgramWithIL` is a call of its own, as of OpenCL 2.1.
+    pub has_il: bool,
+}
+
+impl Found {
+    /// All devices of all platforms, numbered over all.
+    pub fn all() -> Result<Vec<Found>, Error> {
+        if let Err(e) = cl3::load_library() {
+            return Err(Error::Failed(format!(
+                "OpenCL is not installed: its loader cannot be opened: {e}"
+            )));
+        }
+        let platforms = cl3::platform::get_platform_ids().map_err(|code| match code {
+            NO_PLATFORM => Error::Failed("no OpenCL driver is installed".to_owned()),
+            code => failed("clGetPlatformIDs", code),
+        })?;
+        let mut all = Vec::new();
+        for platform in platforms {
+            // A platform whose devices cannot be told has none that could be used.
+            let devices = cl::get_device_ids(platform, CL_DEVICE_TYPE_ALL).unwrap_or_default();
+            for raw in devices {
+                let number = all.len();
+                all.extend(Found::of(platform, raw, number).ok());
+            }
+        }
+        Ok(all)
+    }
+
+    /// The device with a name such as `opencl`, the first that takes SPIR-V, `opencl:1` or `opencl:intel`.
+    pub fn named(name: &str) -> Result<Found, Error> {
+        let mut all = Found::all()?;
+        if all.is_empty() {
+            return Err(Error::Failed("no OpenCL device is present".to_owned()));
+        }
+        let found = match name.strip_prefix("opencl:") {
+            None => all.iter().position(|d| !d.versions.is_empty()).or(Some(0)),
+            Some(part) => name::position(all.iter().map(|d| &d.info), name, part),
+        };
+        match found {
+            Some(found) => Ok(all.swap_remove(found)),
+            None => Err(Error::NoDevice {
+                name: name.to_owned(),
+                available: name::list(all.iter().map(|d| &d.info)),
+            }),
+        }
+    }
+
+    /// Fails where the driver takes no SPIR-V.
+    pub fn takes_modules(&self) -> Result<(), Error> {
+        match self.versions.is_empty() {
+            false => Ok(()),
+            true => Err(Error::Failed(format!(
+                "{} ({}) takes no SPIR-V: its driver, {}, has no clCreateProgramWithIL for it",
+                self.info.id, self.info.name, self.info.driver
+            ))),
+        }
+    }
+
+    fn of(platform: cl_platform_id, raw: cl_device_id, number: usize) -> Result<Found, Error> {
+        let facts = Facts { raw };
+        let version = facts.text(cl::CL_DEVICE_VERSION)?;
+        let (major, minor) = numbers(&version);
+        let extensions = facts.text(cl::CL_DEVICE_EXTENSIONS)?;
+        let has_il = (major, minor) >= (2, 1);
+        let versions = match has_il || extensions.contains("cl_khr_il_program") {
+            true => versions(&facts.text(cl::CL_DEVICE_IL_VERSION).unwrap_or_default()),
+            false => Vec::new(),
+        };
+        let sizes = facts.words(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES)?;
+        let size = |axis| {
+            sizes
+                .get(axis)
+                .map_or(1, |n| u32::try_from(*n).unwrap_or(u32::MAX))
+        };
+        let partial_groups = match major {
+            3.. => facts.number(cl::CL_DEVICE_NON_UNIFORM_WORK_GROUP_SUPPORT)? != 0,
+            _ => major == 2,
+        };
+        let platform_name =
+            cl3::platform::get_platform_data(platform, cl3::platform::CL_PLATFORM_NAME);
+        let platform_name = text(platform_name.of("clGetPlatformInfo")?);
+        let driver = facts.text(cl::CL_DRIVER_VERSION)?;
+        let subgroups = facts.words(SUB_GROUP_SIZES_INTEL).unwrap_or_default();
+        let invocations = facts.number(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE)?;
+        let info = DeviceInfo {
+            id: format!("opencl:{number}"),
+            name: facts.text(cl::CL_DEVICE_NAME)?,
+            kind: kind(facts.number(cl::CL_DEVICE_TYPE)?),
+            driver: format!("{platform_name} {driver}, {}", version.trim()),
+            newest_module: versions.last().copied(),
+            subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
+            special_values: 16 | 32 | 64,
+            limits: Limits {
+                buffer_size: facts.number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
+                workgroup_size: [size(0), size(1), size(2)],
+                workgroup_invocations: u32::try_from(invocations).unwrap_or(u32::MAX),
+                workgroup_memory: facts.number(cl::CL_DEVICE_LOCAL_MEM_SIZE)?,
+                groups: [u32::MAX; 3],
+                push_constants: 0,
+                folds: false,
+                partial_groups,
+            },
+        };
+        Ok(Found {
+            raw,
+            platform,
+            info,
+            versions,
+            has_il,
+        })
+    }
+}
+
+/// What a device says of itself.
+struct Facts {
+    raw: cl_device_id,
+}
+
+impl Facts {
+    fn bytes(&self, what: cl_device_info) -> Result<Vec<u8>, Error> {
+        cl::get_device_data(self.raw, what).of("clGetDeviceInfo")
+    }
+
+    fn text(&self, what: cl_device_info) -> Result<String, Error> {
+        Ok(text(self.bytes(what)?))
+    }
+
+    /// An unsigned number of 4 or 8 bytes.
+    fn number(&self, what: cl_device_info) -> Result<u64, Error> {
+        let mut bytes = self.bytes(what)?;
+        bytes.resize(8, 0);
+        let (words, _) = bytes.as_chunks();
+        Ok(words.first().map_or(0, |w| u64::from_ne_bytes(*w)))
+    }
+
+    /// Numbers as wide as addresses.
+    fn words(&self, what: cl_device_info) -> Result<Vec<u64>, Error> {
+        let bytes = self.bytes(what)?;
+        let (words, _) = bytes.as_chunks();
+        Ok(words
+            .iter()
+            .map(|w| usize::from_ne_bytes(*w) as u64)
+            .collect())
+    }
+}
+
+fn text(mut bytes: Vec<u8>) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    String::from_utf8_lossy(&bytes).trim().to_owned()
+}
+
+/// The numbers in `OpenCL 3.0 ...`.
+fn numbers(version: &str) -> (u32, u32) {
+    let word = version.split_whitespace().nth(1).unwrap_or_default();
+    let (major, minor) = word.split_once('.').unwrap_or((word, ""));
+    (major.parse().unwrap_or(0), minor.parse().unwrap_or(0))
+}
+
+/// The versions in `SPIR-V_1.0 SPIR-V_1.2`, oldest first.
+fn versions(list: &str) -> Vec<Version> {
+    let words = list.split_whitespace();
+    let numbers = words.filter_map(|w| w.strip_prefix("SPIR-V_")?.split_once('.'));
+    let versions = numbers
+        .filter_map(|(major, minor)| Some(Version::new(major.parse().ok()?, minor.parse().ok()?)));
+    let mut versions: Vec<_> = versions.collect();
+    versions.sort_unstable();
+    versions
+}
+
+fn kind(kind: u64) -> DeviceKind {
+    match kind {
+        _ if kind & cl::CL_DEVICE_TYPE_GPU != 0 => DeviceKind::Gpu,
+        _ if kind & cl::CL_DEVICE_TYPE_CPU != 0 => DeviceKind::Cpu,
+        _ => DeviceKind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read() {
+        assert_eq!(numbers("OpenCL 3.0 PoCL HSTR: cpu"), (3, 0));
+        assert_eq!(numbers("rubbish"), (0, 0));
+        let wanted = [Version::new(1, 0), Version::new(1, 2)];
+        assert_eq!(versions("SPIR-V_1.2 SPIR-V_1.0 SPIR_1.2"), wanted);
+        assert_eq!(versions(""), []);
+    }
+}

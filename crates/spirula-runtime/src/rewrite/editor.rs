@@ -1,0 +1,126 @@
+//! What the rewriters share: types and constants of a module, made where it lacks them.
+
+use super::Descriptor;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+use spirula_spirv::ir::{Inst, Module, Section};
+
+/// A module under change.
+pub struct Editor<'m> {
+    pub module: &'m mut Module,
+}
+
+impl Editor<'_> {
+    /// Puts an instruction at the end of a section.
+    pub fn push(&mut self, section: Section, op: Op, words: &[u32]) -> Inst {
+        let inst = self.module.create(op, words);
+        self.module.append(section.list(), inst);
+        inst
+    }
+
+    /// A type: the module's own, where it has it and it may not be there twice.
+    pub fn ty(&mut self, op: Op, operands: &[u32]) -> Id {
+        let mut globals = self.module.section(Section::Globals);
+        let known = globals.find(|inst| inst.op() == op && inst.operands() == operands);
+        if let Some(id) = known.and_then(|inst| inst.result()) {
+            return id;
+        }
+        self.new_type(op, operands)
+    }
+
+    /// A type of its own: structures are told apart by their decorations.
+    pub fn new_type(&mut self, op: Op, operands: &[u32]) -> Id {
+        let id = self.module.fresh_id();
+        let words = [&[id.word()], operands].concat();
+        self.push(Section::Globals, op, &words);
+        id
+    }
+
+    /// Integers of 32 bits without a sign.
+    pub fn u32(&mut self) -> Id {
+        self.ty(Op::TypeInt, &[32, 0])
+    }
+
+    /// A pointer type.
+    pub fn pointer(&mut self, class: StorageClass, pointee: Id) -> Id {
+        self.new_type(Op::TypePointer, &[class.0, pointee.word()])
+    }
+
+    /// A constant of 32 bits.
+    pub fn constant(&mut self, value: u32) -> Id {
+        let (ty, id) = (self.u32(), self.module.fresh_id());
+        self.push(
+            Section::Globals,
+            Op::Constant,
+            &[ty.word(), id.word(), value],
+        );
+        id
+    }
+
+    /// A global variable.
+    pub fn variable(&mut self, pointer: Id, class: StorageClass) -> Id {
+        let id = self.module.fresh_id();
+        self.push(
+            Section::Globals,
+            Op::Variable,
+            &[pointer.word(), id.word(), class.0],
+        );
+        id
+    }
+
+    /// Decorates something.
+    pub fn decorate(&mut self, id: Id, decoration: Decoration, operands: &[u32]) {
+        let words = [&[id.word(), decoration.0], operands].concat();
+        self.push(Section::Annotations, Op::Decorate, &words);
+    }
+
+    /// Declares a capability once.
+    pub fn capability(&mut self, capability: Capability) {
+        let mut declared = self.module.section(Section::Capabilities);
+        if !declared.any(|c| c.word(0) == capability.0) {
+            self.push(Section::Capabilities, Op::Capability, &[capability.0]);
+        }
+    }
+
+    /// Drops names and decorations of an id, all of them or those that are meant.
+    pub fn forget(&mut self, id: Id, is_meant: impl Fn(Decoration) -> bool) {
+        let about = |section| {
+            let all = self.module.section(section);
+            let about = all.filter(|i| {
+                let ops = [Op::Decorate, Op::DecorateId, Op::DecorateString];
+                ops.contains(&i.op()) && i.id(0) == id && is_meant(Decoration(i.word(1)))
+            });
+            about.map(|i| i.handle()).collect::<Vec<_>>()
+        };
+        for inst in about(Section::Annotations) {
+            self.module.remove(inst);
+        }
+    }
+
+    /// A binding of the first set that nothing of the module has.
+    pub fn free_place(&self) -> Descriptor {
+        let decorated = self.module.section(Section::Annotations);
+        let decorated = decorated.filter(|i| i.op() == Op::Decorate);
+        let bindings = decorated.filter(|i| i.word(1) == Decoration::Binding.0);
+        let highest = bindings.map(|i| i.word(2)).max();
+        Descriptor {
+            set: 0,
+            binding: highest.map_or(0, |n| n.saturating_add(1)),
+        }
+    }
+
+    /// Adds to the interface of an entry point, and takes from it.
+    pub fn interface(&mut self, point: Inst, add: &[Id], drop: &[Id]) {
+        let inst = self.module.inst(point);
+        let name = inst.string(2).len() / 4 + 1;
+        let (head, ids) = inst.operands().split_at(2 + name);
+        let kept = ids
+            .iter()
+            .filter(|w| Id::new(**w).is_none_or(|id| !drop.contains(&id)));
+        let mut words = head.to_vec();
+        words.extend(kept.copied());
+        words.extend(add.iter().map(|id| id.word()));
+        self.module.replace_words(point, &words);
+    }
+}

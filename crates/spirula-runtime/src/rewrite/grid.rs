@@ -1,0 +1,342 @@
+//! Launches over more workgroups than a dimension takes.
+//!
+//! The shader runs over a grid within the limits that has at least as many workgroups; each finds its
+//! number, and from it the id that it would have had. The entry point becomes an ordinary function; a
+//! new one computes `WorkgroupId`, `NumWorkgroups` and `GlobalInvocationId`, which are private variables
+//! from then on, and calls it for the workgroups that there are: all invocations of a workgroup take the
+//! same way, so that barriers stay uniform. The sizes are constants, hence a pipeline for each.
+
+use super::editor::Editor;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::{Decorations, DefUse, Definitions};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
+use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::ir::{Inst, List, Module, Section};
+
+/// A grid within the limits with at least as many workgroups as `total`; `None` where there are too many.
+pub fn grid(total: [u32; 3], limits: [u32; 3]) -> Option<[u32; 3]> {
+    let count = total
+        .iter()
+        .try_fold(1_u32, |n, size| n.checked_mul(*size))?;
+    let rows = count.div_ceil(limits[0]);
+    let planes = rows.div_ceil(limits[1]);
+    if planes > limits[2] {
+        return None;
+    }
+    // As even as can be, so that few workgroups have nothing to do.
+    let rows = rows.div_ceil(planes);
+    let columns = count.div_ceil(rows * planes);
+    let grid = [columns, rows, planes];
+    grid.iter()
+        .try_fold(1_u32, |n, size| n.checked_mul(*size))?;
+    Some(grid)
+}
+
+/// The shader for one launch of an entry point: over `total` workgroups of `local` invocations, run over
+/// `grid`.
+pub fn folded(
+    module: &Module,
+    entry: &str,
+    total: [u32; 3],
+    grid: [u32; 3],
+    local: [u32; 3],
+) -> Option<Module> {
+    let mut module = module.clone();
+    let point = keep_entry_point(&mut module, entry)?;
+    let ids = Ids::privatise(&mut module, point)?;
+    let mut editor = Editor {
+        module: &mut module,
+    };
+    let function = editor.module.inst(point).id(1);
+    let wrapper = ids.wrapper(&mut editor, function, total, grid, local);
+    editor.module.words_mut(point)[1] = wrapper.word();
+    let modes = editor.module.section(Section::ExecutionModes);
+    let own: Vec<_> = modes.filter(|m| m.id(0) == function).collect();
+    let own: Vec<_> = own.iter().map(|m| m.handle()).collect();
+    for mode in own {
+        editor.module.words_mut(mode)[0] = wrapper.word();
+    }
+    Some(module)
+}
+
+/// Drops all entry points but one.
+fn keep_entry_point(module: &mut Module, entry: &str) -> Option<Inst> {
+    let points = module.section(Section::EntryPoints);
+    let points: Vec<_> = points
+        .map(|p| (p.handle(), p.id(1), p.string(2) == entry))
+        .collect();
+    let (kept, function, _) = *points.iter().find(|(_, _, is_meant)| *is_meant)?;
+    for (point, other, is_meant) in points {
+        if is_meant {
+            continue;
+        }
+        module.remove(point);
+        let modes = module.section(Section::ExecutionModes);
+        let modes: Vec<_> = modes
+            .filter(|m| m.id(0) == other && other != function)
+            .map(|m| m.handle())
+            .collect();
+        modes.iter().for_each(|m| module.remove(*m));
+    }
+    Some(kept)
+}
+
+/// A variable that held an id, and its type.
+struct Was {
+    variable: Id,
+    ty: Id,
+}
+
+/// The variables of ids, as private ones, and those that hold what the device counts.
+struct Ids {
+    group: Option<Was>,
+    count: Option<Was>,
+    global: Option<Was>,
+    /// Input variables of `WorkgroupId` and, if it is needed, `LocalInvocationId`.
+    raw_group: Id,
+    raw_local: Option<(Id, Id)>,
+}
+
+impl Ids {
+    fn privatise(module: &mut Module, point: Inst) -> Option<Ids> {
+        let group = privatise(module, point, BuiltIn::WorkgroupId)?;
+        let count = privatise(module, point, BuiltIn::NumWorkgroups)?;
+        let global = privatise(module, point, BuiltIn::GlobalInvocationId)?;
+        let known = find(module, BuiltIn::LocalInvocationId);
+        let mut editor = Editor { module };
+        let vector = uvec3(&mut editor);
+        let pointer = editor.pointer(StorageClass::Input, vector);
+        let raw_group = editor.variable(pointer, StorageClass::Input);
+        editor.decorate(raw_group, Decoration::BuiltIn, &[BuiltIn::WorkgroupId.0]);
+        editor.interface(point, &[raw_group], &[]);
+        let raw_local = match (&global, known) {
+            (None, _) => None,
+            (Some(_), Some(local)) => {
+                editor.interface(point, &[local.variable], &[local.variable]);
+                Some((local.variable, local.ty))
+            }
+            (Some(_), None) => {
+                let local = editor.variable(pointer, StorageClass::Input);
+                let builtin = BuiltIn::LocalInvocationId.0;
+                editor.decorate(local, Decoration::BuiltIn, &[builtin]);
+                editor.interface(point, &[local], &[]);
+                Some((local, vector))
+            }
+        };
+        Some(Ids {
+            group,
+            count,
+            global,
+            raw_group,
+            raw_local,
+        })
+    }
+
+    /// The function that computes the ids and calls the one that was the entry point.
+    fn wrapper(
+        &self,
+        editor: &mut Editor<'_>,
+        function: Id,
+        total: [u32; 3],
+        grid: [u32; 3],
+        local: [u32; 3],
+    ) -> Id {
+        let void = editor.ty(Op::TypeVoid, &[]);
+        let ty = editor.ty(Op::TypeFunction, &[void.word()]);
+        let bool = editor.ty(Op::TypeBool, &[]);
+        let word = editor.u32();
+        let vector = uvec3(editor);
+        let [width, height, _] = grid.map(|n| editor.constant(n));
+        let sizes = total.map(|n| editor.constant(n));
+        let local = local.map(|n| editor.constant(n));
+        let all = editor.constant(total.iter().product());
+        let id = editor.module.fresh_id();
+        let def = [void.word(), id.word(), 0, ty.word()];
+        let def = editor.module.create(Op::Function, &def);
+        let func = editor.module.create_function(def);
+        let [first, body, end] = [0; 3].map(|_| editor.module.fresh_id());
+        let blocks = [first, body, end].map(|label| editor.module.create_block(func, label));
+        let lists = blocks.map(|b| editor.module.block(b).body);
+        let mut code = Code {
+            editor,
+            list: lists[0],
+            word,
+            vector,
+        };
+        let at = code.load(vector, self.raw_group);
+        let [x, y, z] = code.parts(at);
+        let plane = code.op(Op::IMul, height, z);
+        let row = code.op(Op::IAdd, y, plane);
+        let rows = code.op(Op::IMul, width, row);
+        let number = code.op(Op::IAdd, x, rows);
+        let is_there = code.value(Op::ULessThan, bool, &[number, all]);
+        code.effect(Op::SelectionMerge, &[end.word(), 0]);
+        code.effect(Op::BranchConditional, &[is_there, body, end].map(Id::word));
+        code.list = lists[1];
+        let x = code.op(Op::UMod, number, sizes[0]);
+        let rest = code.op(Op::UDiv, number, sizes[0]);
+        let y = code.op(Op::UMod, rest, sizes[1]);
+        let z = code.op(Op::UDiv, rest, sizes[1]);
+        let group = code.value(Op::CompositeConstruct, vector, &[x, y, z]);
+        code.store(&self.group, group);
+        let sizes = code.value(Op::CompositeConstruct, vector, &sizes);
+        code.store(&self.count, sizes);
+        if let (Some((raw, ty)), Some(_)) = (self.raw_local, &self.global) {
+            let inside = code.load(ty, raw);
+            let inside = code.cast(vector, inside, ty);
+            let local = code.value(Op::CompositeConstruct, vector, &local);
+            let before = code.value(Op::IMul, vector, &[group, local]);
+            let global = code.value(Op::IAdd, vector, &[before, inside]);
+            code.store(&self.global, global);
+        }
+        code.value(Op::FunctionCall, void, &[function]);
+        code.effect(Op::Branch, &[end.word()]);
+        code.list = lists[2];
+        code.effect(Op::Return, &[]);
+        id
+    }
+}
+
+fn uvec3(editor: &mut Editor<'_>) -> Id {
+    let word = editor.u32();
+    editor.ty(Op::TypeVector, &[word.word(), 3])
+}
+
+/// The input variable with a built-in value, and the type of what it holds.
+fn find(module: &Module, builtin: BuiltIn) -> Option<Was> {
+    let decorations = Decorations::compute(module);
+    let definitions = Definitions::compute(module);
+    let mut globals = module.section(Section::Globals);
+    let variable = globals.find(|inst| {
+        let id = inst.result().filter(|_| inst.op() == Op::Variable);
+        let said = id.and_then(|id| decorations.get(module, id, Decoration::BuiltIn));
+        said == Some(&[builtin.0])
+    })?;
+    let pointer = definitions.get(module, variable.result_type()?)?;
+    Some(Was {
+        variable: variable.result()?,
+        ty: pointer.id(1),
+    })
+}
+
+/// Makes the variable of a built-in value private. The outer `None` says that it is used in a way that
+/// cannot be rewritten, the inner one that there is none.
+#[allow(clippy::option_option, reason = "both are wanted")]
+fn privatise(module: &mut Module, point: Inst, builtin: BuiltIn) -> Option<Option<Was>> {
+    let Some(was) = find(module, builtin) else {
+        return Some(None);
+    };
+    let uses = DefUse::compute(module);
+    let definition = uses.definition(was.variable)?;
+    let mut chains = Vec::new();
+    for place in uses.uses(was.variable) {
+        let user = module.inst(place.inst);
+        match user.op() {
+            Op::Load | Op::EntryPoint => {}
+            Op::AccessChain | Op::InBoundsAccessChain => chains.push(place.inst),
+            op if op.is_about_ids() => {}
+            _ => return None,
+        }
+    }
+    let component = module.inst(uses.definition(was.ty)?).id(0);
+    let is_listed = module.version >= Version::new(1, 4);
+    let private = |module: &mut Module, pointee: Id| {
+        let id = module.fresh_id();
+        let words = [id.word(), StorageClass::Private.0, pointee.word()];
+        let ty = module.create(Op::TypePointer, &words);
+        module.insert_before(definition, ty);
+        id
+    };
+    let whole = private(module, was.ty);
+    let part = private(module, component);
+    let words = module.words_mut(definition);
+    words[0] = whole.word();
+    words[2] = StorageClass::Private.0;
+    for chain in chains {
+        module.words_mut(chain)[0] = part.word();
+    }
+    let mut editor = Editor { module };
+    editor.forget(was.variable, |_| true);
+    if !is_listed {
+        editor.interface(point, &[], &[was.variable]);
+    }
+    Some(Some(was))
+}
+
+/// Instructions at the end of a list.
+struct Code<'e, 'm> {
+    editor: &'e mut Editor<'m>,
+    list: List,
+    word: Id,
+    vector: Id,
+}
+
+impl Code<'_, '_> {
+    fn effect(&mut self, op: Op, words: &[u32]) {
+        let inst = self.editor.module.create(op, words);
+        self.editor.module.append(self.list, inst);
+    }
+
+    fn value(&mut self, op: Op, ty: Id, operands: &[Id]) -> Id {
+        let id = self.editor.module.fresh_id();
+        let mut words = vec![ty.word(), id.word()];
+        words.extend(operands.iter().map(|id| id.word()));
+        self.effect(op, &words);
+        id
+    }
+
+    fn op(&mut self, op: Op, a: Id, b: Id) -> Id {
+        self.value(op, self.word, &[a, b])
+    }
+
+    fn load(&mut self, ty: Id, variable: Id) -> Id {
+        self.value(Op::Load, ty, &[variable])
+    }
+
+    fn cast(&mut self, to: Id, value: Id, from: Id) -> Id {
+        match to == from {
+            true => value,
+            false => self.value(Op::Bitcast, to, &[value]),
+        }
+    }
+
+    fn store(&mut self, to: &Option<Was>, value: Id) {
+        if let Some(was) = to {
+            let value = self.cast(was.ty, value, self.vector);
+            self.effect(Op::Store, &[was.variable.word(), value.word()]);
+        }
+    }
+
+    fn parts(&mut self, vector: Id) -> [Id; 3] {
+        [0, 1, 2].map(|part| {
+            let id = self.editor.module.fresh_id();
+            let words = [self.word.word(), id.word(), vector.word(), part];
+            self.effect(Op::CompositeExtract, &words);
+            id
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_hold_all_workgroups() {
+        let limits = [65_535; 3];
+        for total in [
+            [65_536, 1, 1],
+            [1, 70_000, 3],
+            [16 << 20, 1, 1],
+            [u32::MAX - 65_535, 1, 1],
+        ] {
+            let grid = grid(total, limits).unwrap();
+            let count = |sizes: [u32; 3]| sizes.iter().map(|n| u64::from(*n)).product::<u64>();
+            assert!(count(grid) >= count(total), "{grid:?}");
+            assert!(count(grid) - count(total) < 131_072, "{grid:?}");
+            assert!(grid.iter().all(|n| *n <= 65_535), "{grid:?}");
+        }
+        assert_eq!(grid([1 << 20, 1 << 20, 1], limits), None);
+        assert_eq!(grid([1 << 20, 1, 1], [1 << 10, 1 << 4, 2]), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! Shaders written anew for what a device's limits are too small for.
+//!
+//! - `pushes`: push constants that are too many come from a storage buffer.
+//! - `addresses`: storage buffers that are larger than a descriptor reaches come by their addresses.
+//! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
+//!
+//! Each takes a compute shader that is valid and gives one, or `None` where the shader does something that
+//! stands in the way; what is bound besides is told. Cost: a pass or two over the module.
+
+mod addresses;
+mod editor;
+mod grid;
+mod pushes;
+
+pub use addresses::by_address;
+pub use grid::{folded, grid};
+pub use pushes::from_buffer;
+
+/// A descriptor that a rewritten shader has besides its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+}

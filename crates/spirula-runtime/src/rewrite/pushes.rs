@@ -1,0 +1,71 @@
+//! Push constants that come from a storage buffer.
+//!
+//! A block of push constants is laid out by the rules of storage buffers already, so that only the
+//! storage class changes, of the variable and of every pointer into it.
+
+use super::Descriptor;
+use super::editor::Editor;
+use spirula_spirv::Id;
+use spirula_spirv::convert::to_version;
+use spirula_spirv::grammar::enumerants::{Capability, Decoration, StorageClass};
+use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::ir::{Module, Section};
+
+/// Capabilities that have another name for storage buffers.
+const CAPABILITIES: &[(Capability, Capability)] = &[
+    (
+        Capability::StoragePushConstant8,
+        Capability::StorageBuffer8BitAccess,
+    ),
+    (
+        Capability::StoragePushConstant16,
+        Capability::StorageBuffer16BitAccess,
+    ),
+];
+
+/// The version from which on storage buffers have a storage class of their own and nothing else.
+const STORAGE: Version = Version::new(1, 4);
+
+/// The shader with the push constants of an entry point in a buffer, and where that is bound.
+pub fn from_buffer(module: &Module) -> Option<(Module, Descriptor)> {
+    let mut module = module.clone();
+    if module.version < STORAGE {
+        to_version(&mut module, STORAGE).ok()?;
+    }
+    let mut editor = Editor {
+        module: &mut module,
+    };
+    let place = editor.free_place();
+    let globals = editor.module.section(Section::Globals);
+    let pushed = |class| StorageClass(class) == StorageClass::PushConstant;
+    let mut variables: Vec<Id> = Vec::new();
+    let mut changes = Vec::new();
+    for inst in globals {
+        match inst.op() {
+            Op::TypePointer if pushed(inst.word(0)) => changes.push((inst.handle(), 1)),
+            Op::Variable if pushed(inst.word(0)) => {
+                changes.push((inst.handle(), 2));
+                variables.extend(inst.result());
+            }
+            _ => {}
+        }
+    }
+    for (inst, at) in changes {
+        editor.module.words_mut(inst)[at] = StorageClass::StorageBuffer.0;
+    }
+    for variable in variables {
+        editor.decorate(variable, Decoration::DescriptorSet, &[place.set]);
+        editor.decorate(variable, Decoration::Binding, &[place.binding]);
+        editor.decorate(variable, Decoration::NonWritable, &[]);
+    }
+    for (from, to) in CAPABILITIES {
+        let declared = editor.module.section(Section::Capabilities);
+        let declared: Vec<_> = declared.filter(|c| c.word(0) == from.0).collect();
+        let declared: Vec<_> = declared.iter().map(|c| c.handle()).collect();
+        if !declared.is_empty() {
+            declared.iter().for_each(|c| editor.module.remove(*c));
+            editor.capability(*to);
+        }
+    }
+    Some((module, place))
+}

@@ -1,0 +1,243 @@
+//! Pipelines that were compiled before, on disk.
+//!
+//! There is one file for each device and version of its driver. It is written beside its place and then put
+//! there at once, so that a process that is ended in the middle leaves the old file; processes that
+//! write at the same time merge what they find. A file that is not what was written is told, and written anew.
+//! The driver is given only what bears the header that Vulkan demands for this device (Vulkan 1.3,
+//! section 10.7.2, "Pipeline Cache Header") and the sum that it was written with, since drivers may trust it.
+
+use super::device::{Device, Owned};
+use super::error::Call;
+use crate::Error;
+use ash::vk;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a file begins with.
+const MAGIC: &[u8; 8] = b"spirpipe";
+/// Bytes before the driver's data: the magic, the length and the sum of the data.
+const HEADER: usize = 24;
+/// Largest file that is read, in bytes.
+const MOST: u64 = 1 << 30;
+
+/// The cache of a device.
+pub struct Cache {
+    raw: Owned<vk::PipelineCache>,
+    file: Option<PathBuf>,
+    /// What the driver had when it was last read or written.
+    saved: Vec<u8>,
+    dirty: bool,
+    /// What is to be told.
+    pub warnings: Vec<String>,
+}
+
+/// The data in a file, or what is wrong with it.
+fn unpack(bytes: &[u8]) -> Result<&[u8], &'static str> {
+    let (header, data) = bytes.split_at_checked(HEADER).ok_or("it is too short")?;
+    let (magic, numbers) = header.split_at(MAGIC.len());
+    let (numbers, _) = numbers.as_chunks();
+    if magic != MAGIC {
+        return Err("it is no file of pipelines");
+    }
+    if u64::from_le_bytes(numbers[0]) != data.len() as u64 {
+        return Err("it is cut off");
+    }
+    match u64::from_le_bytes(numbers[1]) == sum(data) {
+        true => Ok(data),
+        false => Err("its contents are damaged"),
+    }
+}
+
+fn pack(data: &[u8]) -> Vec<u8> {
+    let length = (data.len() as u64).to_le_bytes();
+    [&MAGIC[..], &length, &sum(data).to_le_bytes(), data].concat()
+}
+
+/// FNV-1a of 64 bits: against accidents, not against enemies.
+fn sum(data: &[u8]) -> u64 {
+    let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+    data.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+/// Whether data bears the header for a device.
+fn fits(data: &[u8], properties: &vk::PhysicalDeviceProperties) -> bool {
+    let (words, _) = data.as_chunks();
+    let word = |n: usize| words.get(n).map(|w| u32::from_le_bytes(*w));
+    word(0).is_some_and(|size| size >= 32 && size as usize <= data.len())
+        && word(1) == Some(1)
+        && word(2) == Some(properties.vendor_id)
+        && word(3) == Some(properties.device_id)
+        && data.get(16..32) == Some(&properties.pipeline_cache_uuid[..])
+}
+
+/// Puts a file in place whole.
+fn replace(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let beside = file.with_extension(format!("{}.part", std::process::id()));
+    let written = fs::File::create(&beside).and_then(|mut out| {
+        out.write_all(bytes)?;
+        out.sync_all()
+    });
+    let placed = written.and_then(|()| fs::rename(&beside, file));
+    if placed.is_err() {
+        _ = fs::remove_file(&beside);
+    }
+    placed
+}
+
+/// Reads a file; `None` where there is none, and what is wrong with one that cannot be used.
+fn read(
+    file: &Path,
+    properties: &vk::PhysicalDeviceProperties,
+) -> (Option<Vec<u8>>, Option<String>) {
+    let told = |what: &str| {
+        let text = format!("{} is ignored and written anew: {what}", file.display());
+        (None, Some(text))
+    };
+    match fs::metadata(file) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return (None, None),
+        Err(e) => return told(&e.to_string()),
+        Ok(about) if about.len() > MOST => return told("it is too large"),
+        Ok(_) => {}
+    }
+    let bytes = match fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(e) => return told(&e.to_string()),
+    };
+    match unpack(&bytes) {
+        Err(what) => told(what),
+        Ok(data) if !fits(data, properties) => told("it is of another device or driver"),
+        Ok(data) => (Some(data.to_vec()), None),
+    }
+}
+
+impl Cache {
+    /// The cache of a device, with what its file in a folder holds; without a folder it is kept in memory
+    /// alone.
+    pub fn open(device: &Arc<Device>, folder: Option<&Path>) -> Result<Cache, Error> {
+        let properties = &device.physical.properties;
+        let file = folder.map(|folder| folder.join(name(properties)));
+        let (data, warning) = match &file {
+            Some(file) => read(file, properties),
+            None => (None, None),
+        };
+        let saved = data.unwrap_or_default();
+        Ok(Cache {
+            raw: create(device, &saved)?,
+            file,
+            saved,
+            dirty: warning.is_some(),
+            warnings: warning.into_iter().collect(),
+        })
+    }
+
+    /// Its handle, for a pipeline that is about to be made.
+    pub fn raw(&mut self) -> vk::PipelineCache {
+        self.dirty = true;
+        *self.raw
+    }
+
+    /// Writes what is new, together with what others wrote meanwhile.
+    pub fn save(&mut self) {
+        let Some(file) = self.file.clone().filter(|_| self.dirty) else {
+            return;
+        };
+        self.dirty = false;
+        if let Err(what) = self.write(&file) {
+            let text = format!("{} is not written: {what}", file.display());
+            self.warnings.push(text);
+        }
+    }
+
+    fn write(&mut self, file: &Path) -> Result<(), String> {
+        let device = Arc::clone(self.raw.device());
+        let properties = &device.physical.properties;
+        let (others, damage) = read(file, properties);
+        if let Some(others) = others.filter(|data| *data != self.saved) {
+            let others = create(&device, &others).map_err(|e| e.to_string())?;
+            // SAFETY: both are of this device, different, and used by no other thread.
+            let merged = unsafe { device.raw().merge_pipeline_caches(*self.raw, &[*others]) };
+            merged
+                .of("vkMergePipelineCaches")
+                .map_err(|e| e.to_string())?;
+        }
+        // SAFETY: the cache is of this device.
+        let data = unsafe { device.raw().get_pipeline_cache_data(*self.raw) };
+        let data = data
+            .of("vkGetPipelineCacheData")
+            .map_err(|e| e.to_string())?;
+        if data != self.saved || damage.is_some() || !file.exists() {
+            replace(file, &pack(&data)).map_err(|e| e.to_string())?;
+            self.saved = data;
+        }
+        Ok(())
+    }
+}
+
+fn create(device: &Arc<Device>, data: &[u8]) -> Result<Owned<vk::PipelineCache>, Error> {
+    let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
+    // SAFETY: the device is alive, and the data bears the header that it demands, or there is none.
+    let made = unsafe { device.raw().create_pipeline_cache(&info, None) };
+    Owned::new(device, "vkCreatePipelineCache", made)
+}
+
+/// Name of the file for a device and a version of its driver.
+fn name(properties: &vk::PhysicalDeviceProperties) -> String {
+    let uuid = properties.pipeline_cache_uuid.map(|b| format!("{b:02x}"));
+    format!(
+        "vulkan-{:08x}-{:08x}-{:08x}-{}.pipelines",
+        properties.vendor_id,
+        properties.device_id,
+        properties.driver_version,
+        uuid.concat()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_found() {
+        let whole = pack(b"what a driver wrote");
+        assert_eq!(unpack(&whole), Ok(&b"what a driver wrote"[..]));
+        for length in 0..whole.len() {
+            assert!(unpack(&whole[..length]).is_err(), "{length}");
+        }
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 4;
+            assert!(unpack(&damaged).is_err(), "{at}");
+        }
+    }
+
+    #[test]
+    fn data_is_for_one_device() {
+        let mut properties = vk::PhysicalDeviceProperties {
+            vendor_id: 7,
+            device_id: 8,
+            ..Default::default()
+        };
+        properties.pipeline_cache_uuid = [5; 16];
+        let words = [32_u32, 1, 7, 8].map(u32::to_le_bytes).concat();
+        let data = [&words[..], &[5; 16]].concat();
+        assert!(fits(&data, &properties));
+        assert!(!fits(&data[..31], &properties));
+        properties.device_id = 9;
+        assert!(!fits(&data, &properties));
+    }
+
+    #[test]
+    fn files_are_put_in_place_whole() {
+        let folder = std::env::temp_dir().join(format!("spirula-cache-{}", std::process::id()));
+        let file = folder.join("deep/down.pipelines");
+        replace(&file, b"one").unwrap();
+        replace(&file, b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"two");
+        assert_eq!(fs::read_dir(folder.join("deep")).unwrap().count(), 1);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -1,0 +1,226 @@
+//! A kernel with the pipelines that its launches need.
+//!
+//! Most launches run the shader as it is. One over more workgroups than a dimension takes, or with a buffer
+//! that is larger than a descriptor reaches, runs one that was rewritten ([`crate::rewrite`]), compiled when
+//! it is first needed.
+
+use super::cache::Cache;
+use super::capabilities;
+use super::device::Device;
+use super::error::unsupported;
+use super::features::Features;
+use super::pipeline::Pipeline;
+use crate::rewrite::{self, Descriptor};
+use crate::{Bound, Error, Size};
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{BindingKind, Interface};
+use std::sync::Arc;
+
+/// What a launch needs that the shader as it is does not give.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Storage buffers come by address.
+    pub addresses: bool,
+    /// The launch is over these workgroups, which are too many for a dimension.
+    pub folded: Option<[u32; 3]>,
+}
+
+/// A pipeline and how a launch of it differs from one of the shader as it is.
+#[derive(Clone)]
+pub struct Variant {
+    /// What is run.
+    pub pipeline: Arc<Pipeline>,
+    /// Where the push constants are bound, if they are none.
+    pub pushed: Option<Descriptor>,
+    /// Where the addresses are bound, and the descriptors that they stand for.
+    pub addressed: Option<(Descriptor, Vec<Descriptor>)>,
+    /// The grid that is run, if not that of the launch.
+    pub grid: Option<[u32; 3]>,
+    /// Which descriptors are written; what is bound by address may be.
+    pub read_only: Vec<Descriptor>,
+}
+
+/// A kernel.
+pub struct Variants {
+    module: Module,
+    interface: Interface,
+    spec: Vec<(u32, u64)>,
+    made: Vec<(Needs, Variant)>,
+}
+
+impl Variants {
+    /// A kernel with its first pipeline.
+    pub fn new(
+        device: &Arc<Device>,
+        features: &Features,
+        cache: &mut Cache,
+        (module, interface): (&Module, &Interface),
+        spec: &[(u32, u64)],
+    ) -> Result<Variants, Error> {
+        capabilities::check(&device.physical, features, module, interface)?;
+        let mut variants = Variants {
+            module: module.clone(),
+            interface: interface.clone(),
+            spec: spec.to_vec(),
+            made: Vec::new(),
+        };
+        let first = variants.make(device, features, cache, Needs::default())?;
+        variants.made.push((Needs::default(), first));
+        Ok(variants)
+    }
+
+    /// Whether the driver had the first pipeline compiled already; `None` where it does not tell.
+    pub fn was_cached(&self) -> Option<bool> {
+        self.made
+            .first()
+            .and_then(|(_, first)| first.pipeline.was_cached)
+    }
+
+    /// Whether what is bound is a storage buffer of the shader.
+    pub fn stores(&self, bound: &Bound) -> bool {
+        let mut bindings = self.interface.bindings.iter();
+        bindings.any(|b| {
+            let is_storage = matches!(b.kind, BindingKind::Storage(_));
+            is_storage && (b.set, b.binding) == (bound.set, bound.binding)
+        })
+    }
+
+    /// The workgroups of a launch.
+    pub fn groups(&self, size: &Size) -> Result<[u32; 3], Error> {
+        let (_, first) = self.made.first().ok_or(Error::Handle("a kernel"))?;
+        first.pipeline.groups(size)
+    }
+
+    /// What a launch needs.
+    pub fn get(
+        &mut self,
+        device: &Arc<Device>,
+        features: &Features,
+        cache: &mut Cache,
+        needs: Needs,
+    ) -> Result<Variant, Error> {
+        if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == needs) {
+            return Ok(known.clone());
+        }
+        let made = self.make(device, features, cache, needs)?;
+        self.made.push((needs, made.clone()));
+        Ok(made)
+    }
+
+    fn make(
+        &self,
+        device: &Arc<Device>,
+        features: &Features,
+        cache: &mut Cache,
+        needs: Needs,
+    ) -> Result<Variant, Error> {
+        let mut shader = Shader {
+            module: self.module.clone(),
+            interface: self.interface.clone(),
+        };
+        let limits = &device.physical.limits;
+        let mut pushed = None;
+        let bytes = self.interface.push_constant_bytes;
+        if bytes.next_multiple_of(4) > limits.max_push_constants_size {
+            let name = shader.name(device);
+            let made = rewrite::from_buffer(&shader.module);
+            let (module, place) = made.ok_or_else(|| {
+                unsupported(format!(
+                    "{name} {bytes} bytes of push constants, {} at most, and the shader cannot take them otherwise",
+                    limits.max_push_constants_size
+                ))
+            })?;
+            shader.becomes(module)?;
+            pushed = Some(place);
+        }
+        let mut addressed = None;
+        if needs.addresses {
+            addressed = Some(shader.by_address(device, features)?);
+        }
+        let mut grid = None;
+        if let Some(total) = needs.folded {
+            grid = Some(shader.fold(device, total, &self.spec)?);
+        }
+        let read_only = shader.interface.bindings.iter().filter(|b| b.read_only);
+        let read_only = read_only.map(|b| Descriptor {
+            set: b.set,
+            binding: b.binding,
+        });
+        let read_only = read_only.collect();
+        let (module, interface) = (&shader.module, &shader.interface);
+        let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
+        Ok(Variant {
+            pipeline: Arc::new(pipeline),
+            pushed,
+            addressed,
+            grid,
+            read_only,
+        })
+    }
+}
+
+/// A shader under change.
+struct Shader {
+    module: Module,
+    interface: Interface,
+}
+
+impl Shader {
+    /// The beginning of a refusal.
+    fn name(&self, device: &Device) -> String {
+        format!("{} on {}:", self.interface.name, device.physical.info.id)
+    }
+
+    fn becomes(&mut self, module: Module) -> Result<(), Error> {
+        let interface = Interface::of(&module, &self.interface.name);
+        self.interface = interface.map_err(|d| Error::Module(Box::new(d)))?;
+        self.module = module;
+        Ok(())
+    }
+
+    fn by_address(
+        &mut self,
+        device: &Device,
+        features: &Features,
+    ) -> Result<(Descriptor, Vec<Descriptor>), Error> {
+        let name = self.name(device);
+        let most = device.physical.limits.max_storage_buffer_range;
+        let refused = |why: &str| {
+            let text =
+                format!("{name} {most} bytes of a storage buffer are bound at most, and {why}");
+            unsupported(text)
+        };
+        let capability = Capability::PhysicalStorageBufferAddresses;
+        if !capabilities::has(&device.physical, features, capability) {
+            return Err(refused("the device has no buffer addresses"));
+        }
+        let made = rewrite::by_address(&self.module, &self.interface);
+        let made = made.ok_or_else(|| refused("the shader cannot take them by address"))?;
+        self.becomes(made.module)?;
+        Ok((made.table, made.buffers))
+    }
+
+    fn fold(
+        &mut self,
+        device: &Device,
+        total: [u32; 3],
+        spec: &[(u32, u64)],
+    ) -> Result<[u32; 3], Error> {
+        let name = self.name(device);
+        let limits = device.physical.limits.max_compute_work_group_count;
+        let refused = |why: &str| {
+            let text = format!("{name} {total:?} workgroups, {limits:?} at most, and {why}");
+            Error::Launch(text)
+        };
+        let grid = rewrite::grid(total, limits);
+        let grid = grid.ok_or_else(|| refused("they are too many altogether"))?;
+        let specialised =
+            super::specialise::Specialisation::new(&self.module, &self.interface, spec);
+        let local = specialised.workgroup_size;
+        let module = rewrite::folded(&self.module, &self.interface.name, total, grid, local);
+        let module = module.ok_or_else(|| refused("the shader passes its ids around"))?;
+        self.becomes(module)?;
+        Ok(grid)
+    }
+}
