@@ -124,6 +124,129 @@ fn a_ceiling_names_what_needs_more() {
     assert!(error.message.contains("SPV_VENDOR_something"), "{error}");
 }
 
+/// What is done with narrow numbers besides moving them needs them whole, be it declared or not.
+#[test]
+fn numbers_that_are_computed_with_need_their_capability() {
+    let uses = [
+        "%x = OpPhi %half %loaded %entry",
+        "%x = OpSelect %half %true %loaded %loaded",
+        "%x = OpCompositeConstruct %pair %loaded %loaded",
+        "%x = OpCompositeExtract %half %whole 0",
+        "%x = OpCompositeExtract %float %whole 1",
+        "%x = OpExtInst %half %std FAbs %loaded",
+        "%x = OpConvertFToU %uint %loaded",
+        "%x = OpIsNan %bool %loaded",
+        "%x = OpFunctionCall %void %g %loaded",
+    ];
+    for with in [true, false] {
+        for text in uses {
+            let source = HALF
+                .replace("%block = OpTypeStruct %half", "%block = OpTypeStruct %half %float")
+                .replace("OpDecorate %block Block", "OpDecorate %block Block\nOpMemberDecorate %block 1 Offset 4")
+                .replace("%void = OpTypeVoid", "%void = OpTypeVoid\n%bool = OpTypeBool\n%true = OpConstantTrue %bool\n%pair = OpTypeVector %half 2\n%takes = OpTypeFunction %void %half")
+                .replace("OpMemoryModel", "%std = OpExtInstImport \"GLSL.std.450\"\nOpMemoryModel")
+                .replace("%wide =", "%whole = OpLoad %block %buffer\nOpBranch %next\n%next = OpLabel\n%wide =");
+            let source = if text.contains("OpPhi") {
+                source.replace("%wide =", &format!("{text}\n%wide ="))
+            } else {
+                source.replace("OpReturn\n", &format!("{text}\nOpReturn\n"))
+            };
+            let source = source
+                + "
+    %g = OpFunction %void None %takes
+    %given = OpFunctionParameter %half
+    %body = OpLabel
+    OpReturn
+    OpFunctionEnd";
+            let source = if with {
+                source
+            } else {
+                source.replace("OpCapability Float16", "")
+            };
+            let mut module = module(&source);
+            recompute(&mut module, &Ceiling::default()).expect("there is no ceiling");
+            let found = declared(&module);
+            assert!(found.contains(&Capability::Float16), "{text}: {found:?}");
+            verify::module(&module, &verify::Options::default())
+                .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
+        }
+    }
+}
+
+/// Pointers that are values of their own need a capability, which goes where none is left.
+#[test]
+fn pointers_that_are_chosen_need_variable_pointers() {
+    const POINTERS: &str = "
+    OpCapability Shader
+    OpCapability Linkage
+    OpCapability VariablePointers
+    OpMemoryModel Logical GLSL450
+    OpDecorate %block Block
+    OpMemberDecorate %block 0 Offset 0
+    OpDecorate %buffer DescriptorSet 0
+    OpDecorate %buffer Binding 0
+    %uint = OpTypeInt 32 0
+    %zero = OpConstant %uint 0
+    %bool = OpTypeBool
+    %true = OpConstantTrue %bool
+    %block = OpTypeStruct %uint
+    %pb = OpTypePointer StorageBuffer %block
+    %pu = OpTypePointer StorageBuffer %uint
+    %buffer = OpVariable %pb StorageBuffer
+    %type = OpTypeFunction %pu
+    %f = OpFunction %pu None %type
+    %entry = OpLabel
+    %at = OpAccessChain %pu %buffer %zero
+    USE
+    OpReturnValue %RESULT
+    OpFunctionEnd";
+    let uses = [
+        ("", "at"),
+        ("%x = OpSelect %pu %true %at %at", "x"),
+        ("%x = OpPtrEqual %bool %at %at", "at"),
+    ];
+    for capability in ["OpCapability VariablePointersStorageBuffer", ""] {
+        for (text, result) in uses {
+            let source = POINTERS
+                .replace("USE", text)
+                .replace("RESULT", result)
+                .replace(
+                    "OpCapability VariablePointers\n",
+                    &format!("{capability}\n"),
+                );
+            let mut module = module(&source);
+            module.version = Version::new(1, 4);
+            recompute(&mut module, &Ceiling::default()).expect("there is no ceiling");
+            let wanted = Capability::VariablePointersStorageBuffer;
+            assert!(declared(&module).contains(&wanted), "{text}");
+            verify::module(&module, &verify::Options::default())
+                .unwrap_or_else(|faults| panic!("{text}: {}", faults[0]));
+        }
+    }
+    let source = POINTERS
+        .replace("%type = OpTypeFunction %pu", "%type = OpTypeFunction %uint")
+        .replace("%f = OpFunction %pu", "%f = OpFunction %uint")
+        .replace("USE", "%x = OpLoad %uint %at")
+        .replace("RESULT", "x");
+    let mut plain = module(&source);
+    assert_eq!(recompute(&mut plain, &Ceiling::default()), Ok(true));
+    assert_eq!(declared(&plain), [Capability::Shader, Capability::Linkage]);
+}
+
+/// What says which kind of module it is stays, although something else implies it.
+#[test]
+fn the_kind_of_a_module_stays_declared() {
+    let source = "OpCapability Shader\nOpCapability Matrix\nOpCapability Geometry\n\
+        OpMemoryModel Logical GLSL450\nOpEntryPoint Geometry %f \"main\"\n\
+        OpExecutionMode %f InputPoints\nOpExecutionMode %f OutputPoints\n\
+        OpExecutionMode %f OutputVertices 1\n%void = OpTypeVoid\n%type = OpTypeFunction %void\n\
+        %f = OpFunction %void None %type\n%entry = OpLabel\nOpReturn\nOpFunctionEnd\n";
+    let mut geometry = module(source);
+    assert_eq!(recompute(&mut geometry, &Ceiling::default()), Ok(true));
+    let kept = [Capability::Shader, Capability::Geometry];
+    assert_eq!(declared(&geometry), kept);
+}
+
 /// Every module of a sample of the corpus: what it declares meets its needs, and what is computed is
 /// no more and keeps it valid.
 #[test]

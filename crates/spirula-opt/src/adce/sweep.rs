@@ -4,7 +4,7 @@ use super::control::Control;
 use super::marks::{LiveFunction, Marks};
 use crate::pass::Outcome;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Op, literal_string};
+use spirula_spirv::grammar::{Op, literal_string_words};
 use spirula_spirv::ir::{Block, Erased, Inst, InstRef, Module, Section};
 
 /// Deletes everything that is not marked.
@@ -134,7 +134,7 @@ fn interfaces(module: &mut Module, marks: &Marks) -> usize {
     let mut deleted = 0;
     for entry in entries {
         let words = module.inst(entry).words();
-        let name = literal_string(words.get(2..).unwrap_or(&[])).len() / 4 + 1;
+        let name = literal_string_words(words.get(2..).unwrap_or(&[]));
         let (head, variables) = words.split_at((2 + name).min(words.len()));
         let kept = variables
             .iter()

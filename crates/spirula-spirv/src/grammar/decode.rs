@@ -186,6 +186,13 @@ impl<'a> Iterator for Operands<'a> {
     }
 }
 
+/// How many words the literal string has with which these begin: up to the one with its NUL, or all. What
+/// [`literal_string`] returns may be longer, or shorter, where the bytes are no UTF-8.
+pub fn literal_string_words(words: &[u32]) -> usize {
+    let last = words.iter().position(|w| w.to_le_bytes().contains(&0));
+    last.map_or(words.len(), |at| at + 1)
+}
+
 /// The bytes of a literal string up to its NUL, as UTF-8 with replacement characters.
 pub fn literal_string(words: &[u32]) -> std::borrow::Cow<'static, str> {
     let mut bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();

@@ -26,7 +26,7 @@ pub use additions::{
     AdditionError, Additions, Availability, NewExtInst, NewInstruction, NewOperand, NewSet,
     NewValue,
 };
-pub use decode::{DecodeError, Operands, ParsedOperand, literal_string};
+pub use decode::{DecodeError, Operands, ParsedOperand, literal_string, literal_string_words};
 pub use effects::Effects;
 pub(crate) use expect::Expected;
 pub use extensions::extension_version;

@@ -9,6 +9,7 @@ use super::generated::instructions::{BY_NUMBER, INSTRUCTIONS};
 use super::generated::kinds::{KINDS, Kind};
 use super::registry;
 use super::types::{Category, Class, Instruction, Op, Operand, Quantifier, ResultForm};
+use crate::Id;
 
 /// What an opcode is for the layout of a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,6 +241,20 @@ impl Shape {
         })
     }
 
+    /// Bit n: word n is an id that the instruction uses, as all but its result are. `None` where it has to
+    /// be split to tell.
+    #[inline(always)]
+    pub fn uses(self, words: &[u32]) -> Option<u32> {
+        let mask = self.spots(words)?.mask(words.len())?;
+        Some(mask & !self.result_bit())
+    }
+
+    /// The result of an instruction.
+    #[inline]
+    pub fn result_of(self, words: &[u32]) -> Option<Id> {
+        words.get(self.result()?).copied().and_then(Id::new)
+    }
+
     /// Whether the grammar has nothing but single ids for these words.
     pub fn has_ids_only(self, words: &[u32]) -> bool {
         let all = |spots: Spots| {
@@ -271,6 +286,7 @@ fn is_text(words: &[u32]) -> bool {
 }
 
 /// Which of the words are ids: a value or mask, and no more than the operands that it brings.
+#[inline(never)]
 fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
     let value = *words.first()?;
     let (mut ids, mut at) = (0, 1);

@@ -111,14 +111,6 @@ impl IdWords {
         }
     }
 
-    /// Bit n: word n is an id that the instruction uses. `None` where [`Self::visit`] has to tell.
-    #[inline]
-    pub(crate) fn mask(inst: InstRef<'_>) -> Option<u32> {
-        let shape = inst.op().shape();
-        let mask = shape.spots(inst.words())?.mask(inst.words().len())?;
-        Some(mask & !shape.result_bit())
-    }
-
     /// The same for what the shape alone does not tell.
     #[inline(never)]
     fn visit_split(&self, inst: InstRef<'_>, visit: &mut dyn FnMut(usize, Id)) {

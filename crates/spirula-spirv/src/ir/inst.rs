@@ -51,8 +51,7 @@ impl<'a> InstRef<'a> {
     /// Result id.
     #[inline]
     pub fn result(self) -> Option<Id> {
-        let at = self.op.shape().result()?;
-        self.words.get(at).copied().and_then(Id::new)
+        self.op.shape().result_of(self.words)
     }
 
     /// The words behind result type and result id.

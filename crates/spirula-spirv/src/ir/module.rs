@@ -16,7 +16,7 @@ macro_rules! handle {
         pub struct $name(NonZeroU32);
 
         impl $name {
-            pub(super) fn at(index: usize) -> Self {
+            pub(crate) fn at(index: usize) -> Self {
                 $name(NonZeroU32::MIN.saturating_add(index as u32))
             }
 

@@ -182,52 +182,68 @@ fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let row = ROWS.iter().find(|r| r.0 == what);
     let class = cx.value_shape(target).class;
     if let Some((_, on, _)) = row {
-        let fits = match on {
-            On::Struct => op == Op::TypeStruct,
-            On::ArrayOrPointer => matches!(
-                op,
-                Op::TypeArray
-                    | Op::TypeRuntimeArray
-                    | Op::TypePointer
-                    | Op::TypeUntypedPointerKHR
-                    | Op::UntypedVariableKHR
-            ),
-            On::Memory => {
-                matches!(
-                    op,
-                    Op::Variable
-                        | Op::UntypedVariableKHR
-                        | Op::FunctionParameter
-                        | Op::RawAccessChainNV
-                        | Op::BufferPointerEXT
-                ) && super::memory::is_pointer(cx.value_shape(target).op)
-            }
-            On::Variable => {
-                matches!(op, Op::Variable | Op::UntypedVariableKHR)
-            }
-            On::SpecConstant => matches!(
-                op,
-                Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
-            ),
-            On::BuiltIn => return built_in(cx, inst, target),
-            On::Member => false,
-            On::Anything => true,
-        };
+        if let On::BuiltIn = on {
+            return built_in(cx, inst, target);
+        }
+        let fits = stands_on(cx, on, target);
         ensure(Rule::Decorations, fits, || {
             format!("{what} cannot stand on %{target}, which is {op}")
         })?;
     }
+    value(cx, what, target)?;
+    if cx.is_vulkan() {
+        class_in_vulkan(what, class)?;
+    }
+    Ok(())
+}
+
+/// Whether what a row says of a decoration's target holds.
+fn stands_on(cx: &Cx<'_>, on: &On, target: u32) -> bool {
+    let op = cx.op(target);
+    match on {
+        On::Struct => op == Op::TypeStruct,
+        On::ArrayOrPointer => matches!(
+            op,
+            Op::TypeArray
+                | Op::TypeRuntimeArray
+                | Op::TypePointer
+                | Op::TypeUntypedPointerKHR
+                | Op::UntypedVariableKHR
+        ),
+        On::Memory => {
+            matches!(
+                op,
+                Op::Variable
+                    | Op::UntypedVariableKHR
+                    | Op::FunctionParameter
+                    | Op::RawAccessChainNV
+                    | Op::BufferPointerEXT
+            ) && super::memory::is_pointer(cx.value_shape(target).op)
+        }
+        On::Variable => {
+            matches!(op, Op::Variable | Op::UntypedVariableKHR)
+        }
+        On::SpecConstant => matches!(
+            op,
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse
+        ),
+        On::Member | On::BuiltIn => false,
+        On::Anything => true,
+    }
+}
+
+/// What decorations of values demand of them.
+fn value(cx: &Cx<'_>, what: Decoration, target: u32) -> Check {
+    let op = cx.op(target);
     match what {
         Decoration::RelaxedPrecision => ensure(Rule::Decorations, !cx.is_type(target), || {
             "types have no precision".to_owned()
-        })?,
-        Decoration::Uniform | Decoration::UniformId => {
-            ensure(
-                Rule::Decorations,
-                cx.ty(target) != 0 && cx.op(cx.ty(target)) != Op::TypeVoid,
-                || format!("%{target} is no value"),
-            )?;
-        }
+        }),
+        Decoration::Uniform | Decoration::UniformId => ensure(
+            Rule::Decorations,
+            cx.ty(target) != 0 && cx.op(cx.ty(target)) != Op::TypeVoid,
+            || format!("%{target} is no value"),
+        ),
         Decoration::NoSignedWrap | Decoration::NoUnsignedWrap => ensure(
             Rule::Decorations,
             matches!(
@@ -235,23 +251,19 @@ fn of_id(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
                 Op::IAdd | Op::ISub | Op::IMul | Op::ShiftLeftLogical | Op::SNegate | Op::ExtInst
             ),
             || format!("{what} cannot stand on {op}"),
-        )?,
+        ),
         Decoration::FPRoundingMode => ensure(
             Rule::Decorations,
             !cx.is_shader || op == Op::FConvert,
             || "rounding modes stand on OpFConvert only".to_owned(),
-        )?,
+        ),
         Decoration::Coherent | Decoration::Volatile => ensure(
             Rule::Decorations,
             cx.memory_model != MemoryModel::Vulkan,
             || format!("the Vulkan memory model has no {what}"),
-        )?,
-        _ => {}
+        ),
+        _ => Ok(()),
     }
-    if cx.is_vulkan() {
-        class_in_vulkan(what, class)?;
-    }
-    Ok(())
 }
 
 /// The storage classes of variables that a decoration is for, in Vulkan.

@@ -133,77 +133,80 @@ fn composite(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     }
 }
 
+/// Operations on constants in any module.
+const EVERYWHERE: &[Op] = &[
+    Op::SConvert,
+    Op::UConvert,
+    Op::FConvert,
+    Op::SNegate,
+    Op::Not,
+    Op::IAdd,
+    Op::ISub,
+    Op::IMul,
+    Op::UDiv,
+    Op::SDiv,
+    Op::UMod,
+    Op::SRem,
+    Op::SMod,
+    Op::ShiftRightLogical,
+    Op::ShiftRightArithmetic,
+    Op::ShiftLeftLogical,
+    Op::BitwiseOr,
+    Op::BitwiseXor,
+    Op::BitwiseAnd,
+    Op::VectorShuffle,
+    Op::CompositeExtract,
+    Op::CompositeInsert,
+    Op::LogicalOr,
+    Op::LogicalAnd,
+    Op::LogicalNot,
+    Op::LogicalEqual,
+    Op::LogicalNotEqual,
+    Op::Select,
+    Op::IEqual,
+    Op::INotEqual,
+    Op::ULessThan,
+    Op::SLessThan,
+    Op::UGreaterThan,
+    Op::SGreaterThan,
+    Op::ULessThanEqual,
+    Op::SLessThanEqual,
+    Op::UGreaterThanEqual,
+    Op::SGreaterThanEqual,
+    Op::QuantizeToF16,
+    Op::CooperativeMatrixLengthKHR,
+    Op::CooperativeMatrixLengthNV,
+];
+
+/// Those that kernels have besides.
+const IN_KERNELS: &[Op] = &[
+    Op::ConvertFToS,
+    Op::ConvertSToF,
+    Op::ConvertFToU,
+    Op::ConvertUToF,
+    Op::ConvertPtrToU,
+    Op::ConvertUToPtr,
+    Op::GenericCastToPtr,
+    Op::PtrCastToGeneric,
+    Op::Bitcast,
+    Op::FNegate,
+    Op::FAdd,
+    Op::FSub,
+    Op::FMul,
+    Op::FDiv,
+    Op::FRem,
+    Op::FMod,
+    Op::AccessChain,
+    Op::InBoundsAccessChain,
+    Op::PtrAccessChain,
+    Op::InBoundsPtrAccessChain,
+];
+
 /// Operations on constants: the opcodes that the specification lists, those of kernels with that
 /// capability only.
 fn operation(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let op = Op(inst.word(0) as u16);
-    let everywhere = matches!(
-        op,
-        Op::SConvert
-            | Op::UConvert
-            | Op::FConvert
-            | Op::SNegate
-            | Op::Not
-            | Op::IAdd
-            | Op::ISub
-            | Op::IMul
-            | Op::UDiv
-            | Op::SDiv
-            | Op::UMod
-            | Op::SRem
-            | Op::SMod
-            | Op::ShiftRightLogical
-            | Op::ShiftRightArithmetic
-            | Op::ShiftLeftLogical
-            | Op::BitwiseOr
-            | Op::BitwiseXor
-            | Op::BitwiseAnd
-            | Op::VectorShuffle
-            | Op::CompositeExtract
-            | Op::CompositeInsert
-            | Op::LogicalOr
-            | Op::LogicalAnd
-            | Op::LogicalNot
-            | Op::LogicalEqual
-            | Op::LogicalNotEqual
-            | Op::Select
-            | Op::IEqual
-            | Op::INotEqual
-            | Op::ULessThan
-            | Op::SLessThan
-            | Op::UGreaterThan
-            | Op::SGreaterThan
-            | Op::ULessThanEqual
-            | Op::SLessThanEqual
-            | Op::UGreaterThanEqual
-            | Op::SGreaterThanEqual
-            | Op::QuantizeToF16
-            | Op::CooperativeMatrixLengthKHR
-            | Op::CooperativeMatrixLengthNV
-    );
-    let in_kernels = matches!(
-        op,
-        Op::ConvertFToS
-            | Op::ConvertSToF
-            | Op::ConvertFToU
-            | Op::ConvertUToF
-            | Op::ConvertPtrToU
-            | Op::ConvertUToPtr
-            | Op::GenericCastToPtr
-            | Op::PtrCastToGeneric
-            | Op::Bitcast
-            | Op::FNegate
-            | Op::FAdd
-            | Op::FSub
-            | Op::FMul
-            | Op::FDiv
-            | Op::FRem
-            | Op::FMod
-            | Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain
-    );
+    let (everywhere, in_kernels) = (EVERYWHERE.contains(&op), IN_KERNELS.contains(&op));
     if !everywhere && !in_kernels {
         return Err(fault(
             Rule::Constants,

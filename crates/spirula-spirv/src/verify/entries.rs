@@ -1,44 +1,21 @@
-//! Rule 17: entry points, their modes and interfaces, and which instructions their models run.
+//! Rule 17: entry points, their interfaces, and which instructions their models run.
 
 use super::context::{Check, Cx, ensure, fault};
+use super::modes::{self, Modes};
 use super::rules::Rule;
 use crate::Id;
 use crate::analysis::{CallGraph, Reach};
 use crate::grammar::enumerants::{
     BuiltIn, Capability, Decoration, ExecutionMode as Mode, ExecutionModel as Model, StorageClass,
 };
-use crate::grammar::{Class, Op, Version, literal_string};
+use crate::grammar::{Class, Op, Version, literal_string, literal_string_words};
 use crate::ir::{InstRef, Section};
-use crate::target::Environment;
 use rustc_hash::FxHashSet;
 use spirula_source::Diagnostic;
 
-/// The modes of the entry points of a function.
-struct Modes<'m> {
-    rows: Vec<(u32, Mode, InstRef<'m>)>,
-    /// Functions with their modes, to look them up.
-    sorted: Vec<(u32, u32)>,
-}
-
-impl Modes<'_> {
-    fn has(&self, function: u32, mode: Mode) -> bool {
-        self.sorted.binary_search(&(function, mode.0)).is_ok()
-    }
-
-    fn count(&self, function: u32, modes: &[Mode]) -> usize {
-        modes.iter().filter(|m| self.has(function, **m)).count()
-    }
-}
-
 /// Checks everything about entry points.
 pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
-    let modules_modes = cx.module.section(Section::ExecutionModes);
-    let rows: Vec<_> = modules_modes
-        .map(|i| (i.word(0), Mode(i.word(1)), i))
-        .collect();
-    let mut sorted: Vec<_> = rows.iter().map(|r| (r.0, r.1.0)).collect();
-    sorted.sort_unstable();
-    let modes = Modes { rows, sorted };
+    let modes = Modes::of(cx);
     let points: Vec<InstRef<'_>> = cx
         .module
         .section(Section::EntryPoints)
@@ -58,7 +35,7 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
             || "another entry point has the same name and execution model".to_owned(),
         ));
         add(function(cx, *point));
-        add(modes_of(cx, *point, &modes));
+        add(modes::together(cx, *point, &modes));
         add(interface(cx, *point));
     }
     let mut models_of: Vec<_> = points.iter().map(|p| (p.word(1), p.word(0))).collect();
@@ -68,8 +45,8 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
         let from = models_of.partition_point(|m| m.0 < *function);
         let models = models_of[from..].iter().take_while(|m| m.0 == *function);
         let models: Vec<Model> = models.map(|m| Model(m.1)).collect();
-        let mut check = mode_fits(cx, *inst, *mode, &models);
-        if check.is_ok() && !repeats(*mode) {
+        let mut check = modes::fits(cx, *inst, *mode, &models);
+        if check.is_ok() && !modes::repeats(*mode) {
             check = ensure(Rule::EntryPoints, seen.insert((*function, mode.0)), || {
                 format!("the mode {mode} stands twice")
             });
@@ -82,22 +59,6 @@ pub(super) fn check(cx: &Cx<'_>, faults: &mut Vec<Diagnostic>) {
         let reach = Reach::with(cx.module, &CallGraph::compute(cx.module), &cx.ids);
         uses(cx, &points, &reach, &modes, faults);
     }
-}
-
-fn repeats(mode: Mode) -> bool {
-    matches!(
-        mode,
-        Mode::DenormPreserve
-            | Mode::DenormFlushToZero
-            | Mode::SignedZeroInfNanPreserve
-            | Mode::RoundingModeRTE
-            | Mode::RoundingModeRTZ
-            | Mode::FPFastMathDefault
-            | Mode::RoundingModeRTPINTEL
-            | Mode::RoundingModeRTNINTEL
-            | Mode::FloatingPointModeALTINTEL
-            | Mode::FloatingPointModeIEEEINTEL
-    )
 }
 
 fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
@@ -128,273 +89,7 @@ fn function(cx: &Cx<'_>, point: InstRef<'_>) -> Check {
 /// The words of an entry point's interface, behind the name.
 fn interface_ids(point: InstRef<'_>) -> &[u32] {
     let words = &point.operands()[2..];
-    let end = words
-        .iter()
-        .position(|w| w.to_le_bytes().contains(&0))
-        .map_or(words.len(), |at| at + 1);
-    &words[end..]
-}
-
-fn modes_of(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Check {
-    let (model, id) = (Model(point.word(0)), point.word(1));
-    let at_most = |list: &[Mode], limit: usize| {
-        ensure(Rule::EntryPoints, modes.count(id, list) <= limit, || {
-            let names: Vec<_> = list.iter().map(ToString::to_string).collect();
-            format!("it has more than one of the modes {}", names.join(", "))
-        })
-    };
-    let exactly = |list: &[Mode], wanted: usize| {
-        ensure(Rule::EntryPoints, modes.count(id, list) == wanted, || {
-            let names: Vec<_> = list.iter().map(ToString::to_string).collect();
-            format!(
-                "it does not have {wanted} of the modes {}",
-                names.join(", ")
-            )
-        })
-    };
-    if cx.is_shader {
-        match model {
-            Model::Fragment => {
-                exactly(&[Mode::OriginUpperLeft, Mode::OriginLowerLeft], 1)?;
-                at_most(
-                    &[Mode::DepthGreater, Mode::DepthLess, Mode::DepthUnchanged],
-                    1,
-                )?;
-                at_most(
-                    &[
-                        Mode::PixelInterlockOrderedEXT,
-                        Mode::PixelInterlockUnorderedEXT,
-                        Mode::SampleInterlockOrderedEXT,
-                        Mode::SampleInterlockUnorderedEXT,
-                        Mode::ShadingRateInterlockOrderedEXT,
-                        Mode::ShadingRateInterlockUnorderedEXT,
-                    ],
-                    1,
-                )?;
-            }
-            Model::TessellationControl | Model::TessellationEvaluation => {
-                at_most(
-                    &[
-                        Mode::SpacingEqual,
-                        Mode::SpacingFractionalEven,
-                        Mode::SpacingFractionalOdd,
-                    ],
-                    1,
-                )?;
-                at_most(&[Mode::Triangles, Mode::Quads, Mode::Isolines], 1)?;
-                at_most(&[Mode::VertexOrderCw, Mode::VertexOrderCcw], 1)?;
-            }
-            Model::Geometry => {
-                exactly(
-                    &[
-                        Mode::InputPoints,
-                        Mode::InputLines,
-                        Mode::InputLinesAdjacency,
-                        Mode::Triangles,
-                        Mode::InputTrianglesAdjacency,
-                    ],
-                    1,
-                )?;
-                exactly(
-                    &[
-                        Mode::OutputPoints,
-                        Mode::OutputLineStrip,
-                        Mode::OutputTriangleStrip,
-                    ],
-                    1,
-                )?;
-            }
-            Model::MeshEXT => {
-                exactly(
-                    &[
-                        Mode::OutputPoints,
-                        Mode::OutputLinesEXT,
-                        Mode::OutputTrianglesEXT,
-                    ],
-                    1,
-                )?;
-                exactly(&[Mode::OutputPrimitivesEXT, Mode::OutputVertices], 2)?;
-            }
-            _ => {}
-        }
-    }
-    if cx.is_vulkan() && model == Model::GLCompute {
-        let sized = modes.has(id, Mode::LocalSize)
-            || modes.has(id, Mode::LocalSizeId)
-            || has_workgroup_size(cx);
-        ensure(Rule::EntryPoints, sized, || {
-            "it does not say how large a workgroup is: LocalSize, LocalSizeId or WorkgroupSize"
-                .to_owned()
-        })?;
-    }
-    Ok(())
-}
-
-fn has_workgroup_size(cx: &Cx<'_>) -> bool {
-    cx.module.section(Section::Annotations).any(|i| {
-        i.op() == Op::Decorate
-            && Decoration(i.word(1)) == Decoration::BuiltIn
-            && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
-    })
-}
-
-/// Modes and the models that take them; others are for all.
-const MODES: &[(&[Mode], &[Model])] = &[
-    (
-        &[
-            Mode::Invocations,
-            Mode::InputPoints,
-            Mode::InputLines,
-            Mode::InputLinesAdjacency,
-            Mode::InputTrianglesAdjacency,
-            Mode::OutputLineStrip,
-            Mode::OutputTriangleStrip,
-        ],
-        &[Model::Geometry],
-    ),
-    (
-        &[Mode::OutputPoints],
-        &[Model::Geometry, Model::MeshNV, Model::MeshEXT],
-    ),
-    (
-        &[
-            Mode::SpacingEqual,
-            Mode::SpacingFractionalEven,
-            Mode::SpacingFractionalOdd,
-            Mode::VertexOrderCw,
-            Mode::VertexOrderCcw,
-            Mode::PointMode,
-            Mode::Quads,
-            Mode::Isolines,
-        ],
-        &[Model::TessellationControl, Model::TessellationEvaluation],
-    ),
-    (
-        &[Mode::Triangles],
-        &[
-            Model::Geometry,
-            Model::TessellationControl,
-            Model::TessellationEvaluation,
-        ],
-    ),
-    (
-        &[Mode::OutputVertices],
-        &[
-            Model::Geometry,
-            Model::TessellationControl,
-            Model::TessellationEvaluation,
-            Model::MeshNV,
-            Model::MeshEXT,
-        ],
-    ),
-    (
-        &[
-            Mode::OutputLinesEXT,
-            Mode::OutputTrianglesEXT,
-            Mode::OutputPrimitivesEXT,
-        ],
-        &[Model::MeshEXT, Model::MeshNV],
-    ),
-    (
-        &[Mode::QuadDerivativesKHR],
-        &[Model::Fragment, Model::GLCompute],
-    ),
-    (
-        &[
-            Mode::PixelCenterInteger,
-            Mode::OriginUpperLeft,
-            Mode::OriginLowerLeft,
-            Mode::EarlyFragmentTests,
-            Mode::DepthReplacing,
-            Mode::DepthGreater,
-            Mode::DepthLess,
-            Mode::DepthUnchanged,
-            Mode::PixelInterlockOrderedEXT,
-            Mode::PixelInterlockUnorderedEXT,
-            Mode::SampleInterlockOrderedEXT,
-            Mode::SampleInterlockUnorderedEXT,
-            Mode::ShadingRateInterlockOrderedEXT,
-            Mode::ShadingRateInterlockUnorderedEXT,
-            Mode::EarlyAndLateFragmentTestsAMD,
-            Mode::RequireFullQuadsKHR,
-        ],
-        &[Model::Fragment],
-    ),
-    (
-        &[
-            Mode::LocalSizeHint,
-            Mode::VecTypeHint,
-            Mode::ContractionOff,
-            Mode::LocalSizeHintId,
-        ],
-        &[Model::Kernel],
-    ),
-    (
-        &[Mode::LocalSize, Mode::LocalSizeId],
-        &[
-            Model::Kernel,
-            Model::GLCompute,
-            Model::TaskNV,
-            Model::MeshNV,
-            Model::TaskEXT,
-            Model::MeshEXT,
-        ],
-    ),
-];
-
-fn mode_fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model]) -> Check {
-    ensure(Rule::EntryPoints, !models.is_empty(), || {
-        format!("%{} is the function of no entry point", inst.word(0))
-    })?;
-    let of_ids = matches!(
-        mode,
-        Mode::SubgroupsPerWorkgroupId
-            | Mode::LocalSizeHintId
-            | Mode::LocalSizeId
-            | Mode::FPFastMathDefault
-            | Mode::MaximumRegistersIdINTEL
-            | Mode::IsApiEntryAMDX
-            | Mode::MaxNodeRecursionAMDX
-            | Mode::StaticNumWorkgroupsAMDX
-            | Mode::MaxNumWorkgroupsAMDX
-            | Mode::ShaderIndexAMDX
-            | Mode::SharesInputWithAMDX
-    );
-    ensure(
-        Rule::EntryPoints,
-        of_ids == (inst.op() == Op::ExecutionModeId),
-        || format!("the mode {mode} does not stand with {}", inst.op()),
-    )?;
-    if of_ids && mode != Mode::FPFastMathDefault {
-        for id in &inst.operands()[2..] {
-            ensure(Rule::EntryPoints, cx.is_constant(*id), || {
-                format!("%{id} is no constant")
-            })?;
-        }
-    }
-    let row = MODES.iter().find(|(modes, _)| modes.contains(&mode));
-    if let Some((_, allowed)) = row {
-        ensure(
-            Rule::EntryPoints,
-            models.iter().all(|m| allowed.contains(m)),
-            || format!("the mode {mode} is not for its execution model"),
-        )?;
-    }
-    if let Environment::Vulkan(..) = cx.options.target.environment {
-        ensure(
-            Rule::Environment,
-            !matches!(mode, Mode::OriginLowerLeft | Mode::PixelCenterInteger),
-            || format!("Vulkan has no mode {mode}"),
-        )?;
-    }
-    if mode == Mode::LocalSizeId
-        && let Environment::Vulkan(major, minor) = cx.options.target.environment
-    {
-        ensure(Rule::Environment, (major, minor) >= (1, 3), || {
-            "LocalSizeId needs Vulkan 1.3".to_owned()
-        })?;
-    }
-    Ok(())
+    &words[literal_string_words(words)..]
 }
 
 fn interface(cx: &Cx<'_>, point: InstRef<'_>) -> Check {

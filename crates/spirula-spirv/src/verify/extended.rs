@@ -352,59 +352,9 @@ fn special(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
             floats && ty(0) == result && ty(1) == result && float(2) && of(2).count == 0,
             "result and operands are not floats, and a scalar",
         ),
-        "Determinant" => {
-            let matrix = cx.shape(ty(0));
-            let column = cx.shape(matrix.part);
-            say(
-                matrix.op == Op::TypeMatrix
-                    && matrix.count == column.count
-                    && column.part == result,
-                "the result is not the component of a square matrix",
-            )
-        }
-        "MatrixInverse" => {
-            let matrix = cx.shape(result);
-            say(
-                matrix.op == Op::TypeMatrix
-                    && matrix.count == cx.shape(matrix.part).count
-                    && ty(0) == result,
-                "result and operand are not the same square matrix",
-            )
-        }
-        "Modf" | "fract" | "modf" | "sincos" => {
-            let pointer = cx.shape(ty(1));
-            say(
-                floats
-                    && ty(0) == result
-                    && super::memory::is_pointer(pointer.op)
-                    && (pointer.op != Op::TypePointer || pointer.part == result),
-                "result, operand and what the pointer points to are not of the same floats",
-            )
-        }
-        "Frexp" | "frexp" | "lgamma_r" => {
-            let pointer = cx.shape(ty(1));
-            let pointee = parts(cx, pointer.part);
-            say(
-                floats
-                    && ty(0) == result
-                    && super::memory::is_pointer(pointer.op)
-                    && (pointer.op != Op::TypePointer
-                        || pointee.part.op == Op::TypeInt
-                            && pointee.part.width == 32
-                            && pointee.count == own.count),
-                "the pointer does not point to as many integers of 32 bits",
-            )
-        }
-        "remquo" => {
-            let pointee = parts(cx, cx.shape(ty(2)).part);
-            say(
-                floats
-                    && ty(0) == result
-                    && ty(1) == result
-                    && pointee.part.op == Op::TypeInt
-                    && pointee.count == own.count,
-                "the pointer does not point to as many integers",
-            )
+        "Determinant" | "MatrixInverse" => matrices(cx, name, result, ty(0)),
+        "Modf" | "fract" | "modf" | "sincos" | "Frexp" | "frexp" | "lgamma_r" | "remquo" => {
+            with_pointer(cx, name, result, types)
         }
         "Ldexp" => say(
             floats && ty(0) == result && of(1).part.op == Op::TypeInt && of(1).count == own.count,
@@ -443,6 +393,81 @@ fn special(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
                     && pointer.class == input
                     && pointer.part == result,
                 "the operand is no pointer to an input of the result's floats",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Functions of square matrices.
+fn matrices(cx: &Cx<'_>, name: &str, result: u32, operand: u32) -> Check {
+    let say =
+        |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
+    match name {
+        "Determinant" => {
+            let matrix = cx.shape(operand);
+            let column = cx.shape(matrix.part);
+            say(
+                matrix.op == Op::TypeMatrix
+                    && matrix.count == column.count
+                    && column.part == result,
+                "the result is not the component of a square matrix",
+            )
+        }
+        "MatrixInverse" => {
+            let matrix = cx.shape(result);
+            say(
+                matrix.op == Op::TypeMatrix
+                    && matrix.count == cx.shape(matrix.part).count
+                    && operand == result,
+                "result and operand are not the same square matrix",
+            )
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Functions with a second result, behind a pointer.
+fn with_pointer(cx: &Cx<'_>, name: &str, result: u32, types: &[u32]) -> Check {
+    let own = parts(cx, result);
+    let floats = own.part.op == Op::TypeFloat;
+    let ty = |n: usize| types.get(n).copied().unwrap_or(0);
+    let say =
+        |holds: bool, what: &str| ensure(Rule::ExtendedInstructions, holds, || what.to_owned());
+    match name {
+        "Modf" | "fract" | "modf" | "sincos" => {
+            let pointer = cx.shape(ty(1));
+            say(
+                floats
+                    && ty(0) == result
+                    && super::memory::is_pointer(pointer.op)
+                    && (pointer.op != Op::TypePointer || pointer.part == result),
+                "result, operand and what the pointer points to are not of the same floats",
+            )
+        }
+        "Frexp" | "frexp" | "lgamma_r" => {
+            let pointer = cx.shape(ty(1));
+            let pointee = parts(cx, pointer.part);
+            say(
+                floats
+                    && ty(0) == result
+                    && super::memory::is_pointer(pointer.op)
+                    && (pointer.op != Op::TypePointer
+                        || pointee.part.op == Op::TypeInt
+                            && pointee.part.width == 32
+                            && pointee.count == own.count),
+                "the pointer does not point to as many integers of 32 bits",
+            )
+        }
+        "remquo" => {
+            let pointee = parts(cx, cx.shape(ty(2)).part);
+            say(
+                floats
+                    && ty(0) == result
+                    && ty(1) == result
+                    && pointee.part.op == Op::TypeInt
+                    && pointee.count == own.count,
+                "the pointer does not point to as many integers",
             )
         }
         _ => Ok(()),

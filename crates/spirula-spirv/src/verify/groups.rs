@@ -140,6 +140,13 @@ fn non_uniform(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             number(cx, result, "the result")?;
             same(cx, value, result)
         }
+        _ => ballots(cx, inst, result, value),
+    }
+}
+
+/// Operations on which of a group's invocations something holds for.
+fn ballots(cx: &Cx<'_>, inst: InstRef<'_>, result: u32, value: u32) -> Check {
+    match inst.op() {
         Op::GroupNonUniformBallot => {
             ballot(cx, result, "the result")?;
             boolean(cx, cx.ty(value), "the predicate")

@@ -1,20 +1,21 @@
 //! Rule 18: image instructions.
 
-use super::context::{Check, Cx, Shape, ensure, fault};
+use super::context::{Check, Cx, Fault, ensure, fault};
 use super::rules::Rule;
 use super::signatures::parts;
+use super::{image_operands, image_queries};
 use crate::grammar::Op;
-use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
+use crate::grammar::enumerants::{Capability, Dim};
 use crate::ir::InstRef;
 
 /// An image type's operands.
-struct Image {
-    sampled_type: u32,
-    dim: Dim,
-    arrayed: bool,
-    multisampled: bool,
-    sampled: u32,
-    format: u32,
+pub(super) struct Image {
+    pub sampled_type: u32,
+    pub dim: Dim,
+    pub arrayed: bool,
+    pub multisampled: bool,
+    pub sampled: u32,
+    pub format: u32,
 }
 
 /// Whether an instruction picks the level of detail from derivatives.
@@ -50,7 +51,7 @@ fn image(cx: &Cx<'_>, ty: u32) -> Option<Image> {
 }
 
 /// The image of a sampled image operand, or of an image operand where that is allowed.
-fn of_operand(cx: &Cx<'_>, value: u32, sampled: bool) -> Result<Image, super::context::Fault> {
+pub(super) fn of_operand(cx: &Cx<'_>, value: u32, sampled: bool) -> Result<Image, Fault> {
     let shape = cx.value_shape(value);
     let ty = match (shape.op, sampled) {
         (Op::TypeSampledImage, true) => shape.part,
@@ -95,9 +96,9 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         | Op::ImageDrefGather
         | Op::ImageSparseGather
         | Op::ImageSparseDrefGather => gather(cx, inst),
-        Op::ImageQuerySize | Op::ImageQuerySizeLod => query_size(cx, inst),
-        Op::ImageQueryLod => query_lod(cx, inst),
-        Op::ImageQueryLevels | Op::ImageQuerySamples => query_number(cx, inst),
+        Op::ImageQuerySize | Op::ImageQuerySizeLod => image_queries::query_size(cx, inst),
+        Op::ImageQueryLod => image_queries::query_lod(cx, inst),
+        Op::ImageQueryLevels | Op::ImageQuerySamples => image_queries::query_number(cx, inst),
         _ => Ok(()),
     }
 }
@@ -147,7 +148,7 @@ fn same_but_depth(cx: &Cx<'_>, a: u32, b: u32) -> bool {
 }
 
 /// The texel type of an instruction's result, which sparse instructions put into a structure.
-fn texel(cx: &Cx<'_>, inst: InstRef<'_>) -> Result<u32, super::context::Fault> {
+fn texel(cx: &Cx<'_>, inst: InstRef<'_>) -> Result<u32, Fault> {
     let result = inst.words()[0];
     if !is_sparse(inst.op()) {
         return Ok(result);
@@ -162,7 +163,7 @@ fn texel(cx: &Cx<'_>, inst: InstRef<'_>) -> Result<u32, super::context::Fault> {
 }
 
 /// Coordinates that a dimension has, the array's layer not counted.
-fn coordinates(dim: Dim) -> u32 {
+pub(super) fn coordinates(dim: Dim) -> u32 {
     match dim {
         Dim::Dim1D | Dim::Buffer => 1,
         Dim::Dim3D | Dim::Cube => 3,
@@ -268,7 +269,7 @@ fn sample(cx: &Cx<'_>, inst: InstRef<'_>, compares: bool) -> Check {
     if compares {
         reference(cx, inst.word(2))?;
     }
-    operands(cx, inst, &found, if compares { 3 } else { 2 })
+    image_operands::check(cx, inst, &found, if compares { 3 } else { 2 })
 }
 
 fn reference(cx: &Cx<'_>, id: u32) -> Check {
@@ -293,7 +294,7 @@ fn fetch(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         || "the image is not meant to be sampled".to_owned(),
     )?;
     coordinate(cx, inst, &found, 1, false, false)?;
-    operands(cx, inst, &found, 2)
+    image_operands::check(cx, inst, &found, 2)
 }
 
 fn gather(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -325,7 +326,7 @@ fn gather(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     } else {
         reference(cx, inst.word(2))?;
     }
-    operands(cx, inst, &found, 3)
+    image_operands::check(cx, inst, &found, 3)
 }
 
 fn read(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -359,7 +360,7 @@ fn read(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             || "reads of images without format need StorageImageReadWithoutFormat".to_owned(),
         )?;
     }
-    operands(cx, inst, &found, 2)
+    image_operands::check(cx, inst, &found, 2)
 }
 
 fn write(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -389,7 +390,7 @@ fn write(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             "the texel is no vector of four numbers".to_owned()
         })?;
     }
-    operands(cx, inst, &found, 3)
+    image_operands::check(cx, inst, &found, 3)
 }
 
 fn texel_pointer(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -447,251 +448,7 @@ fn is_atomic_format(cx: &Cx<'_>, format: u32) -> bool {
         || cx.has(Capability::AtomicFloat16VectorNV)
 }
 
-fn ints(cx: &Cx<'_>, ty: u32, count: u32) -> bool {
+pub(super) fn ints(cx: &Cx<'_>, ty: u32, count: u32) -> bool {
     let own = parts(cx, ty);
     own.part.op == Op::TypeInt && own.count.max(1) == count
-}
-
-fn query_size(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let found = of_operand(cx, inst.word(0), false)?;
-    let dims = match found.dim {
-        Dim::Cube => 2,
-        dim => coordinates(dim),
-    } + u32::from(found.arrayed);
-    ensure(Rule::Images, ints(cx, inst.words()[0], dims), || {
-        format!("the result is not of {dims} integers")
-    })?;
-    if inst.op() == Op::ImageQuerySizeLod {
-        ensure(
-            Rule::Images,
-            matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
-                && !found.multisampled,
-            || "images like this have no levels".to_owned(),
-        )?;
-        ensure(Rule::Images, !cx.is_vulkan() || found.sampled == 1, || {
-            "the image is not meant to be sampled".to_owned()
-        })?;
-        ensure(
-            Rule::Images,
-            cx.value_shape(inst.word(1)).op == Op::TypeInt,
-            || "the level is no integer".to_owned(),
-        )
-    } else {
-        let fits = match found.dim {
-            Dim::Buffer | Dim::Rect => true,
-            Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube => {
-                found.multisampled || found.sampled != 1
-            }
-            _ => false,
-        };
-        ensure(Rule::Images, fits, || {
-            "images like this have levels; OpImageQuerySizeLod asks for them".to_owned()
-        })
-    }
-}
-
-fn query_lod(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let found = of_operand(cx, inst.word(0), true)?;
-    let own = parts(cx, inst.words()[0]);
-    ensure(
-        Rule::Images,
-        own.part.op == Op::TypeFloat && own.count == 2,
-        || "the result is no vector of two floats".to_owned(),
-    )?;
-    ensure(
-        Rule::Images,
-        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube),
-        || "images like this have no levels".to_owned(),
-    )?;
-    let at = parts(cx, cx.ty(inst.word(1)));
-    ensure(
-        Rule::Images,
-        (at.part.op == Op::TypeFloat || cx.is_kernel && at.part.op == Op::TypeInt)
-            && at.count.max(1) >= coordinates(found.dim),
-        || "the coordinate does not fit the image".to_owned(),
-    )
-}
-
-fn query_number(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let found = of_operand(cx, inst.word(0), false)?;
-    ensure(
-        Rule::Images,
-        ints(cx, inst.words()[0], 1) && cx.op(inst.words()[0]) == Op::TypeInt,
-        || "the result is no integer".to_owned(),
-    )?;
-    let fits = if inst.op() == Op::ImageQuerySamples {
-        found.dim == Dim::Dim2D && found.multisampled
-    } else {
-        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
-            && (!cx.is_vulkan() || found.sampled == 1)
-    };
-    ensure(Rule::Images, fits, || {
-        "images like this do not have that".to_owned()
-    })
-}
-
-/// Checks the optional operands that begin at a word.
-fn operands(cx: &Cx<'_>, inst: InstRef<'_>, found: &Image, at: usize) -> Check {
-    let op = inst.op();
-    let explicit = matches!(
-        op,
-        Op::ImageSampleExplicitLod
-            | Op::ImageSampleDrefExplicitLod
-            | Op::ImageSampleProjExplicitLod
-            | Op::ImageSampleProjDrefExplicitLod
-            | Op::ImageSparseSampleExplicitLod
-            | Op::ImageSparseSampleDrefExplicitLod
-    );
-    let Some((&mask, rest)) = inst.operands().get(at..).and_then(<[u32]>::split_first) else {
-        ensure(Rule::Images, !found.multisampled, || {
-            "a multisampled image needs the operand Sample".to_owned()
-        })?;
-        return ensure(Rule::Images, !explicit, || {
-            "there is no level of detail".to_owned()
-        });
-    };
-    let mask = ImageOperands(mask);
-    let has = |what: ImageOperands| mask.contains(what);
-    let exclusive = [ImageOperands::Bias, ImageOperands::Lod, ImageOperands::Grad];
-    ensure(
-        Rule::Images,
-        exclusive.iter().filter(|o| has(**o)).count() <= 1,
-        || "more than one of Bias, Lod and Grad".to_owned(),
-    )?;
-    ensure(
-        Rule::Images,
-        !explicit || has(ImageOperands::Lod) || has(ImageOperands::Grad),
-        || "there is no level of detail".to_owned(),
-    )?;
-    ensure(
-        Rule::Images,
-        has(ImageOperands::Sample) == found.multisampled || op == Op::ImageTexelPointer,
-        || "the operand Sample goes with multisampled images".to_owned(),
-    )?;
-    ensure(
-        Rule::Images,
-        !has(ImageOperands::Bias) || is_implicit(op) && op != Op::ImageQueryLod,
-        || "Bias goes with implicit levels of detail".to_owned(),
-    )?;
-    ensure(
-        Rule::Images,
-        !has(ImageOperands::Lod)
-            || explicit
-            || matches!(op, Op::ImageFetch | Op::ImageSparseFetch)
-            || matches!(
-                op,
-                Op::ImageRead
-                    | Op::ImageWrite
-                    | Op::ImageSparseRead
-                    | Op::ImageGather
-                    | Op::ImageSparseGather
-            ),
-        || "Lod goes with explicit levels of detail".to_owned(),
-    )?;
-    ensure(Rule::Images, !has(ImageOperands::Grad) || explicit, || {
-        "Grad goes with explicit levels of detail".to_owned()
-    })?;
-    let offsets = [
-        ImageOperands::ConstOffset,
-        ImageOperands::Offset,
-        ImageOperands::ConstOffsets,
-        ImageOperands::Offsets,
-    ];
-    ensure(
-        Rule::Images,
-        offsets.iter().filter(|o| has(**o)).count() <= 1,
-        || "more than one kind of offset".to_owned(),
-    )?;
-    let mut next = rest.iter().copied();
-    let mut take = || next.next().unwrap_or(0);
-    let plane = coordinates(found.dim);
-    if has(ImageOperands::Bias) {
-        scalar(cx, take(), Op::TypeFloat, "the bias")?;
-    }
-    if has(ImageOperands::Lod) {
-        let level = take();
-        let ints = matches!(
-            op,
-            Op::ImageFetch
-                | Op::ImageSparseFetch
-                | Op::ImageRead
-                | Op::ImageSparseRead
-                | Op::ImageWrite
-        );
-        let wanted = if ints { Op::TypeInt } else { Op::TypeFloat };
-        scalar(cx, level, wanted, "the level of detail")?;
-    }
-    if has(ImageOperands::Grad) {
-        for _ in 0..2 {
-            let own = parts(cx, cx.ty(take()));
-            ensure(
-                Rule::Images,
-                own.part.op == Op::TypeFloat && own.count.max(1) == plane,
-                || format!("a gradient is not of {plane} floats"),
-            )?;
-        }
-    }
-    if has(ImageOperands::ConstOffset) {
-        let id = take();
-        ensure(Rule::Images, cx.is_constant(id), || {
-            "the offset is no constant".to_owned()
-        })?;
-        offset(cx, id, plane, found)?;
-    }
-    if has(ImageOperands::Offset) {
-        let id = take();
-        offset(cx, id, plane, found)?;
-        ensure(
-            Rule::Images,
-            !cx.is_vulkan()
-                || matches!(
-                    op,
-                    Op::ImageGather
-                        | Op::ImageDrefGather
-                        | Op::ImageSparseGather
-                        | Op::ImageSparseDrefGather
-                )
-                || cx.has_extension("SPV_KHR_maximal_reconvergence")
-                || cx.has(Capability::ImageGatherBiasLodAMD),
-            || "Vulkan takes Offset in gathers only".to_owned(),
-        )?;
-    }
-    if has(ImageOperands::ConstOffsets) {
-        let id = take();
-        ensure(
-            Rule::Images,
-            matches!(
-                op,
-                Op::ImageGather
-                    | Op::ImageDrefGather
-                    | Op::ImageSparseGather
-                    | Op::ImageSparseDrefGather
-            ) && cx.is_constant(id)
-                && cx.value_shape(id).op == Op::TypeArray,
-            || "ConstOffsets are a constant array, in gathers".to_owned(),
-        )?;
-    }
-    if has(ImageOperands::Sample) {
-        scalar(cx, take(), Op::TypeInt, "the sample")?;
-    }
-    Ok(())
-}
-
-fn scalar(cx: &Cx<'_>, id: u32, wanted: Op, what: &str) -> Check {
-    let shape: Shape = cx.value_shape(id);
-    ensure(Rule::Images, shape.op == wanted, || {
-        format!("{what} is of {}", cx.describe(cx.ty(id)))
-    })
-}
-
-fn offset(cx: &Cx<'_>, id: u32, plane: u32, found: &Image) -> Check {
-    let own = parts(cx, cx.ty(id));
-    ensure(Rule::Images, found.dim != Dim::Cube, || {
-        "cubes have no offsets".to_owned()
-    })?;
-    ensure(
-        Rule::Images,
-        own.part.op == Op::TypeInt && own.count.max(1) == plane,
-        || format!("the offset is not of {plane} integers"),
-    )
 }

@@ -20,9 +20,12 @@
 
 mod annotations;
 mod builtins;
+mod casts;
+mod composites;
 mod constants;
 mod context;
 mod declared;
+mod edges;
 mod entries;
 mod environment;
 mod extended;
@@ -30,10 +33,13 @@ mod flow;
 mod functions;
 mod groups;
 mod ids;
+mod image_operands;
+mod image_queries;
 mod images;
 mod layouts;
 mod locations;
 mod memory;
+mod modes;
 mod order;
 mod rules;
 mod scopes;

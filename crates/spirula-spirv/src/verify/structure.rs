@@ -6,6 +6,7 @@
 //! does not; it is left to few blocks only and entered through its header.
 
 use super::context::{Cx, Fault, fault};
+use super::edges::Edges;
 use super::flow::Flow;
 use super::rules::Rule;
 use crate::Id;
@@ -54,75 +55,6 @@ struct Structure<'f, 'm> {
     walk: u32,
     /// What the cases of the switch that is looked at are known to do.
     cases: FxHashMap<u32, u32>,
-}
-
-/// Lists of blocks by block.
-struct Edges {
-    first: Vec<u32>,
-    list: Vec<u32>,
-}
-
-impl Edges {
-    fn of(&self, block: u32) -> &[u32] {
-        &self.list[self.first[block as usize] as usize..self.first[block as usize + 1] as usize]
-    }
-
-    fn collect(blocks: usize, mut each: impl FnMut(u32, &mut Vec<u32>)) -> Self {
-        let mut edges = Edges {
-            first: vec![0],
-            list: Vec::new(),
-        };
-        for block in 0..blocks as u32 {
-            each(block, &mut edges.list);
-            edges.first.push(edges.list.len() as u32);
-        }
-        edges
-    }
-
-    fn reversed(&self) -> Edges {
-        let blocks = self.first.len() - 1;
-        let mut first = vec![0u32; blocks + 1];
-        for target in &self.list {
-            first[*target as usize + 1] += 1;
-        }
-        for at in 0..blocks {
-            first[at + 1] += first[at];
-        }
-        let mut fill = first.clone();
-        let mut list = vec![0; self.list.len()];
-        for block in 0..blocks as u32 {
-            for target in self.of(block) {
-                let slot = &mut fill[*target as usize];
-                list[*slot as usize] = block;
-                *slot += 1;
-            }
-        }
-        Edges { first, list }
-    }
-
-    /// Blocks that can be reached from a root, in reverse post-order.
-    fn reverse_postorder(&self, root: u32) -> Vec<u32> {
-        let mut seen = vec![false; self.first.len() - 1];
-        let mut order = Vec::new();
-        let mut stack = vec![(root, 0usize)];
-        seen[root as usize] = true;
-        while let Some((block, next)) = stack.last_mut() {
-            match self.of(*block).get(*next).copied() {
-                Some(target) => {
-                    *next += 1;
-                    if !std::mem::replace(&mut seen[target as usize], true) {
-                        stack.push((target, 0));
-                    }
-                }
-                None => {
-                    order.push(*block);
-                    stack.pop();
-                }
-            }
-        }
-        order.reverse();
-        order
-    }
 }
 
 /// Checks a function's constructs.

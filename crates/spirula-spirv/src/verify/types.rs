@@ -330,37 +330,8 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     let &[sampled_type, dim, depth, arrayed, ms, sampled, format, ..] = inst.operands() else {
         return Ok(());
     };
-    let part = cx.shape(sampled_type);
+    sampled_type_fits(cx, sampled_type)?;
     let say = |what: &str| fault(Rule::Images, what);
-    if cx.is_vulkan() {
-        let fits = match part.op {
-            Op::TypeInt => {
-                part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT)
-            }
-            Op::TypeFloat => {
-                part.width == 32
-                    || part.width == 16 && cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
-            }
-            Op::TypeVoid => false,
-            _ => false,
-        };
-        ensure(Rule::Images, fits, || {
-            "its sampled type is no number of 32 bits".to_owned()
-        })?;
-    } else if cx.is_opencl() {
-        ensure(Rule::Images, part.op == Op::TypeVoid, || {
-            "its sampled type is not void".to_owned()
-        })?;
-    } else {
-        let fits = match part.op {
-            Op::TypeInt | Op::TypeFloat => matches!(part.width, 16 | 32 | 64),
-            Op::TypeVoid => true,
-            _ => false,
-        };
-        ensure(Rule::Images, fits, || {
-            "its sampled type is neither void nor a number".to_owned()
-        })?;
-    }
     for (value, limit, name) in [
         (depth, 2, "depth"),
         (arrayed, 1, "arrayed"),
@@ -410,6 +381,40 @@ fn image(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         return Err(say("images of this dimension are not multisampled"));
     }
     image_capabilities(cx, dim, arrayed, ms, sampled)
+}
+
+fn sampled_type_fits(cx: &Cx<'_>, sampled_type: u32) -> Check {
+    let part = cx.shape(sampled_type);
+    if cx.is_vulkan() {
+        let fits = match part.op {
+            Op::TypeInt => {
+                part.width == 32 || part.width == 64 && cx.has(Capability::Int64ImageEXT)
+            }
+            Op::TypeFloat => {
+                part.width == 32
+                    || part.width == 16 && cx.has_extension("SPV_AMD_gpu_shader_half_float_fetch")
+            }
+            Op::TypeVoid => false,
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "its sampled type is no number of 32 bits".to_owned()
+        })?;
+    } else if cx.is_opencl() {
+        ensure(Rule::Images, part.op == Op::TypeVoid, || {
+            "its sampled type is not void".to_owned()
+        })?;
+    } else {
+        let fits = match part.op {
+            Op::TypeInt | Op::TypeFloat => matches!(part.width, 16 | 32 | 64),
+            Op::TypeVoid => true,
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "its sampled type is neither void nor a number".to_owned()
+        })?;
+    }
+    Ok(())
 }
 
 fn image_capabilities(cx: &Cx<'_>, dim: Dim, arrayed: u32, ms: u32, sampled: u32) -> Check {

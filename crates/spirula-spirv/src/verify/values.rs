@@ -1,11 +1,11 @@
-//! Rule 10 where a row cannot say it: composites, selection, products, conversions of bits and
-//! pointers.
+//! Rule 10 where a row cannot say it: selection and products; composites and casts stand by themselves.
 
 use super::context::{Check, Cx, Holds, ensure, fault};
 use super::rules::Rule;
 use super::signatures::{self, parts};
+use super::{casts, composites};
 use crate::grammar::Op;
-use crate::grammar::enumerants::{AddressingModel, Capability, StorageClass};
+use crate::grammar::enumerants::Capability;
 use crate::ir::InstRef;
 
 /// Checks an instruction that computes a value from values.
@@ -35,10 +35,10 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         | Op::OuterProduct
         | Op::Transpose => matrices(cx, inst),
         Op::IAddCarry | Op::ISubBorrow | Op::UMulExtended | Op::SMulExtended => extended(cx, inst),
-        Op::VectorExtractDynamic => extract_dynamic(cx, inst),
-        Op::VectorInsertDynamic => insert_dynamic(cx, inst),
-        Op::VectorShuffle => shuffle(cx, inst),
-        Op::CompositeConstruct => construct(cx, inst),
+        Op::VectorExtractDynamic => composites::extract_dynamic(cx, inst),
+        Op::VectorInsertDynamic => composites::insert_dynamic(cx, inst),
+        Op::VectorShuffle => composites::shuffle(cx, inst),
+        Op::CompositeConstruct => composites::construct(cx, inst),
         Op::CompositeConstructReplicateEXT => {
             let wanted = cx.shape(inst.words()[0]).part;
             ensure(
@@ -48,21 +48,21 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
             )
         }
         Op::CompositeExtract => {
-            let found = walk(cx, cx.ty(inst.word(0)), &inst.operands()[1..])?;
+            let found = composites::walk(cx, cx.ty(inst.word(0)), &inst.operands()[1..])?;
             same(cx, "the part", found, inst.words()[0])
         }
         Op::CompositeInsert => {
             let result = inst.words()[0];
             same(cx, "the composite", cx.ty(inst.word(1)), result)?;
-            let found = walk(cx, result, &inst.operands()[2..])?;
+            let found = composites::walk(cx, result, &inst.operands()[2..])?;
             same(cx, "the object", cx.ty(inst.word(0)), found)
         }
         Op::CopyObject => same(cx, "the operand", cx.ty(inst.word(0)), inst.words()[0]),
-        Op::CopyLogical => logical(cx, inst),
-        Op::Bitcast => bitcast(cx, inst),
-        Op::ConvertPtrToU | Op::ConvertUToPtr => pointer_and_int(cx, inst),
+        Op::CopyLogical => composites::logical(cx, inst),
+        Op::Bitcast => casts::bitcast(cx, inst),
+        Op::ConvertPtrToU | Op::ConvertUToPtr => casts::pointer_and_int(cx, inst),
         Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::GenericCastToPtrExplicit => {
-            generic(cx, inst)
+            casts::generic(cx, inst)
         }
         Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
             integer_dot(cx, inst)
@@ -98,7 +98,7 @@ fn bits_in_vulkan(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )
 }
 
-fn same(cx: &Cx<'_>, what: &str, found: u32, wanted: u32) -> Check {
+pub(super) fn same(cx: &Cx<'_>, what: &str, found: u32, wanted: u32) -> Check {
     ensure(Rule::Values, found == wanted, || {
         format!(
             "{what} is of {}, not of {}",
@@ -180,7 +180,7 @@ fn matrix(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32, u32)> {
     Some((column.part, column.count, shape.count))
 }
 
-fn vector(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32)> {
+pub(super) fn vector(cx: &Cx<'_>, ty: u32) -> Option<(u32, u32)> {
     let shape = cx.shape(ty);
     (shape.op == Op::TypeVector).then_some((shape.part, shape.count))
 }
@@ -257,45 +257,8 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     same(cx, "operand 2", cx.ty(inst.word(1)), low)
 }
 
-fn index(cx: &Cx<'_>, id: u32) -> Check {
-    ensure(Rule::Values, cx.value_shape(id).op == Op::TypeInt, || {
-        "the index is no integer".to_owned()
-    })
-}
-
-fn extract_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let shape = cx.value_shape(inst.word(0));
-    if shape.op == Op::TypeVectorIdEXT {
-        return Ok(());
-    }
-    ensure(
-        Rule::Values,
-        matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
-        || "the first operand is no vector".to_owned(),
-    )?;
-    same(cx, "the component", shape.part, inst.words()[0])?;
-    index(cx, inst.word(1))?;
-    small_composite(cx, inst.words()[0])
-}
-
-fn insert_dynamic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let result = inst.words()[0];
-    let shape = cx.shape(result);
-    if shape.op == Op::TypeVectorIdEXT {
-        return Ok(());
-    }
-    ensure(
-        Rule::Values,
-        matches!(shape.op, Op::TypeVector | Op::TypeVectorIdEXT),
-        || "the result is no vector".to_owned(),
-    )?;
-    same(cx, "the vector", cx.ty(inst.word(0)), result)?;
-    same(cx, "the component", cx.ty(inst.word(1)), shape.part)?;
-    index(cx, inst.word(2))
-}
-
 /// Parts of 8 or 16 bits are not taken where such numbers are only stored.
-fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
+pub(super) fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
     ensure(
         Rule::Values,
         !cx.is_shader || !is_storage_only(cx, ty),
@@ -333,289 +296,6 @@ pub(super) fn storage_only(cx: &Cx<'_>) -> Holds {
         found = found.and(Holds::FLOAT16);
     }
     found
-}
-
-fn shuffle(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let result = cx.shape(inst.words()[0]);
-    let (a, b) = (cx.value_shape(inst.word(0)), cx.value_shape(inst.word(1)));
-    if [result.op, a.op, b.op].contains(&Op::TypeVectorIdEXT) {
-        return Ok(());
-    }
-    ensure(
-        Rule::Values,
-        [result.op, a.op, b.op] == [Op::TypeVector; 3],
-        || "result and operands are not all vectors".to_owned(),
-    )?;
-    ensure(
-        Rule::Values,
-        result.part == a.part && result.part == b.part,
-        || "the vectors have different components".to_owned(),
-    )?;
-    let picks = &inst.operands()[2..];
-    ensure(Rule::Values, picks.len() == result.count as usize, || {
-        format!("{} literals for {} components", picks.len(), result.count)
-    })?;
-    // Numbers of components that are too large are faults of the types.
-    let count = a.count.saturating_add(b.count);
-    for pick in picks {
-        ensure(Rule::Values, *pick == u32::MAX || *pick < count, || {
-            format!("component {pick} of {count}")
-        })?;
-    }
-    small_composite(cx, inst.words()[0])
-}
-
-fn construct(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let result = inst.words()[0];
-    let shape = cx.shape(result);
-    let given = inst.operands();
-    let each = |wanted: &dyn Fn(usize) -> u32, count: usize| {
-        ensure(Rule::Values, given.len() == count, || {
-            format!(
-                "{} constituents; {} has {count}",
-                given.len(),
-                cx.describe(result)
-            )
-        })?;
-        for (n, id) in given.iter().enumerate() {
-            same(cx, &format!("constituent {n}"), cx.ty(*id), wanted(n))?;
-        }
-        Ok(())
-    };
-    match shape.op {
-        Op::TypeVector => {
-            let mut count = 0;
-            for id in given {
-                let Some(own) = vector(cx, cx.ty(*id)) else {
-                    same(cx, "a constituent", cx.ty(*id), shape.part)?;
-                    count += 1;
-                    continue;
-                };
-                same(cx, "a constituent's component", own.0, shape.part)?;
-                count += own.1;
-            }
-            ensure(
-                Rule::Values,
-                count == shape.count && given.len() > 1,
-                || format!("{count} components; the result has {}", shape.count),
-            )?;
-        }
-        Op::TypeMatrix => each(&|_| shape.part, shape.count as usize)?,
-        Op::TypeArray => {
-            let length = cx.inst(result).map_or(0, |t| t.word(1));
-            let length = cx.constant(length).map_or(given.len(), |n| n as usize);
-            each(&|_| shape.part, length)?;
-        }
-        Op::TypeStruct => {
-            let members = cx.members(result);
-            each(&|n| members[n], members.len())?;
-        }
-        Op::TypeCooperativeMatrixKHR | Op::TypeCooperativeMatrixNV => each(&|_| shape.part, 1)?,
-        Op::TypeVectorIdEXT => return Ok(()),
-        _ => {
-            let message = format!("{} is no composite", cx.describe(result));
-            return Err(fault(Rule::Values, message));
-        }
-    }
-    small_composite(cx, result)
-}
-
-/// The type that literal indices lead to.
-fn walk(cx: &Cx<'_>, mut ty: u32, path: &[u32]) -> Result<u32, super::context::Fault> {
-    if path.len() > 255 {
-        return Err(fault(
-            Rule::Limits,
-            format!("{} indices; there may be 255", path.len()),
-        ));
-    }
-    ensure(Rule::Values, !path.is_empty(), || {
-        "there are no indices".to_owned()
-    })?;
-    for at in path {
-        let shape = cx.shape(ty);
-        let beyond = |count: u64| {
-            ensure(Rule::Values, u64::from(*at) < count, || {
-                format!("index {at} of {count}")
-            })
-        };
-        ty = match shape.op {
-            Op::TypeVector | Op::TypeMatrix => {
-                beyond(shape.count.into())?;
-                shape.part
-            }
-            Op::TypeArray => {
-                let length = cx.inst(ty).map_or(0, |t| t.word(1));
-                if let Some(length) = cx.constant(length) {
-                    beyond(length)?;
-                }
-                shape.part
-            }
-            Op::TypeRuntimeArray
-            | Op::TypeCooperativeMatrixKHR
-            | Op::TypeCooperativeMatrixNV
-            | Op::TypeVectorIdEXT => shape.part,
-            Op::TypeStruct => {
-                let members = cx.members(ty);
-                beyond(members.len() as u64)?;
-                members[*at as usize]
-            }
-            _ => {
-                let message = format!("{} has no parts", cx.describe(ty));
-                return Err(fault(Rule::Values, message));
-            }
-        };
-    }
-    Ok(ty)
-}
-
-fn logical(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
-    ensure(Rule::Values, result != source, || {
-        "the operand is of the result's type; OpCopyObject copies that".to_owned()
-    })?;
-    ensure(Rule::Values, matches_logically(cx, result, source), || {
-        "the operand does not match the result member by member".to_owned()
-    })
-}
-
-/// Most pairs of types that are compared; modules with more are taken as they are.
-const PAIRS: u32 = 1 << 14;
-
-fn matches_logically(cx: &Cx<'_>, a: u32, b: u32) -> bool {
-    let mut pairs = 0;
-    let mut stack = vec![(a, b)];
-    while let Some((a, b)) = stack.pop() {
-        pairs += 1;
-        if a == b || pairs > PAIRS {
-            continue;
-        }
-        let (x, y) = (cx.shape(a), cx.shape(b));
-        match (x.op, y.op) {
-            (Op::TypeArray, Op::TypeArray) => {
-                let length = |ty| cx.inst(ty).map_or(0, |t| t.word(1));
-                let (n, m) = (length(a), length(b));
-                if n != m && (cx.constant(n).is_none() || cx.constant(n) != cx.constant(m)) {
-                    return false;
-                }
-                stack.push((x.part, y.part));
-            }
-            (Op::TypeStruct, Op::TypeStruct) => {
-                let (p, q) = (cx.members(a), cx.members(b));
-                if p.len() != q.len() {
-                    return false;
-                }
-                stack.extend(p.iter().copied().zip(q.iter().copied()));
-            }
-            _ => return false,
-        }
-    }
-    true
-}
-
-fn is_pointer(op: Op) -> bool {
-    matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
-}
-
-fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
-    let (to, from) = (parts(cx, result), parts(cx, source));
-    let numeric = |op| matches!(op, Op::TypeInt | Op::TypeFloat);
-    let castable = |op| numeric(op) || is_pointer(op);
-    ensure(
-        Rule::Values,
-        castable(to.part.op) || cx.op(result) == Op::TypeVectorIdEXT,
-        || format!("the result is of {}", cx.describe(result)),
-    )?;
-    ensure(
-        Rule::Values,
-        castable(from.part.op) || cx.op(source) == Op::TypeVectorIdEXT,
-        || format!("the operand is of {}", cx.describe(source)),
-    )?;
-    let (p, q) = (is_pointer(to.part.op), is_pointer(from.part.op));
-    if p && q || [to.part.op, from.part.op].contains(&Op::TypeVectorIdEXT) {
-        return Ok(());
-    }
-    if p || q {
-        let other = if p { &from } else { &to };
-        let as_words = cx.version >= crate::grammar::Version::new(1, 5)
-            || cx.has_extension("SPV_KHR_physical_storage_buffer");
-        let fits = other.part.op == Op::TypeInt
-            && (other.count == 0 || as_words && other.part.width == 32 && other.count == 2);
-        return ensure(Rule::Values, fits, || {
-            "pointers are cast to and from an integer or two of 32 bits".to_owned()
-        });
-    }
-    let bits = |p: &signatures::Parts| match p.count {
-        u32::MAX => None,
-        0 => Some(p.part.width),
-        n => n.checked_mul(p.part.width),
-    };
-    ensure(Rule::Values, bits(&to) == bits(&from), || {
-        format!(
-            "{} and {} differ in size",
-            cx.describe(result),
-            cx.describe(source)
-        )
-    })
-}
-
-fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
-    let (pointer, int) = match inst.op() {
-        Op::ConvertPtrToU => (source, result),
-        _ => (result, source),
-    };
-    let to_int = inst.op() == Op::ConvertPtrToU;
-    ensure(
-        Rule::Values,
-        int.op == Op::TypeInt && (!to_int || !int.signed) && is_pointer(pointer.op),
-        || "one side is a pointer, the other an integer without sign".to_owned(),
-    )?;
-    ensure(Rule::Values, !cx.is_logical(), || {
-        "pointers have no number in logical addressing".to_owned()
-    })?;
-    if cx.addressing == AddressingModel::PhysicalStorageBuffer64 {
-        ensure(
-            Rule::Values,
-            pointer.class == StorageClass::PhysicalStorageBuffer,
-            || "the pointer's storage class is not PhysicalStorageBuffer".to_owned(),
-        )?;
-        ensure(Rule::Values, !cx.is_vulkan() || int.width == 64, || {
-            "the integer is not of 64 bits".to_owned()
-        })?;
-    }
-    Ok(())
-}
-
-fn generic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
-    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
-    let (wide, narrow) = match inst.op() {
-        Op::PtrCastToGeneric => (result, source),
-        _ => (source, result),
-    };
-    ensure(
-        Rule::Values,
-        is_pointer(wide.op) && wide.class == StorageClass::Generic,
-        || "the pointer to anywhere is not of the class Generic".to_owned(),
-    )?;
-    ensure(
-        Rule::Values,
-        is_pointer(narrow.op)
-            && matches!(
-                narrow.class,
-                StorageClass::Workgroup | StorageClass::CrossWorkgroup | StorageClass::Function
-            ),
-        || "the other pointer is not of the class Workgroup, CrossWorkgroup or Function".to_owned(),
-    )?;
-    ensure(Rule::Values, wide.part == narrow.part, || {
-        "the pointers point to different types".to_owned()
-    })?;
-    if inst.op() == Op::GenericCastToPtrExplicit {
-        ensure(Rule::Values, inst.word(1) == narrow.class.0, || {
-            "the storage class is not that of the result".to_owned()
-        })?;
-    }
-    Ok(())
 }
 
 fn integer_dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {

@@ -1,5 +1,6 @@
 //! Which capabilities and extensions meet all needs, within what is allowed.
 
+use super::tables::KINDS;
 use super::{Needs, Reason};
 use crate::grammar::enumerants::Capability;
 use crate::grammar::{Kind, Version, extension_version};
@@ -122,12 +123,20 @@ impl Needs {
             let pick = pick.ok_or_else(|| exceeded(reason, any))?;
             chosen.insert(*pick, reason.clone());
         }
-        // What others imply need not be declared.
+        // What others imply need not be declared, but stays where it says what the module is.
         let all: Vec<u32> = chosen.keys().copied().collect();
         chosen.retain(|c, _| {
             let others = all.iter().copied().filter(|other| other != c);
             !implied(others).contains(c)
         });
+        let met = implied(all.iter().copied());
+        for kind in KINDS {
+            if self.declared.contains(&kind.0) && met.contains(&kind.0) && is_allowed(&kind.0) {
+                let what = "the module's kind".to_owned();
+                let reason = || Reason { inst: None, what };
+                chosen.entry(kind.0).or_insert_with(reason);
+            }
+        }
         match chosen.iter().find(|(c, _)| self.is_later(**c)) {
             Some((c, reason)) => {
                 let row = Kind::Capability.info().enumerant(*c);

@@ -1,15 +1,16 @@
 //! What the grammar does not say of the needs for capabilities and extensions.
 
 use super::Needs;
+use super::choose::implied;
 use super::tables::{
-    FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, PLAIN, STORED, Trait,
+    FLOAT16, INT8, INT16, KEPT_WITH, NARROW, NARROW_ROWS, NON_SEMANTIC, OPAQUE, STORED, Trait,
 };
 use crate::analysis::Definitions;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, Dim, MemoryModel, Scope, StorageClass,
 };
 use crate::grammar::{Class, Kind, Op, Operands, ResultForm, Version};
-use crate::ir::{Inst, InstRef, Module, Section};
+use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use crate::{Id, IdMap};
 
 /// Applies all rules to a module.
@@ -23,6 +24,9 @@ pub(super) fn apply(module: &Module, needs: &mut Needs) {
         types: IdMap::new(module.bound(), 0),
         values: IdMap::new(module.bound(), None),
         definitions,
+        words: IdWords::new(module),
+        silent_sets: silent_sets(module),
+        is_shader: implied(needs.declared.iter().copied()).contains(&Capability::Shader.0),
         is_logical: matches!(
             AddressingModel(model.0),
             AddressingModel::Logical | AddressingModel::PhysicalStorageBuffer64
@@ -61,6 +65,15 @@ fn old_blocks(module: &Module) -> Vec<Id> {
     found
 }
 
+/// The imports of sets that describe a module and compute nothing.
+fn silent_sets(module: &Module) -> Vec<u32> {
+    let imports = module.section(Section::Imports);
+    let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
+    let is_silent = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
+    let silent = imports.filter(|i| is_silent(&i.string(0)));
+    silent.filter_map(|i| i.result().map(Id::word)).collect()
+}
+
 struct Rules<'a> {
     module: &'a Module,
     blocks: Vec<Id>,
@@ -69,6 +82,10 @@ struct Rules<'a> {
     /// The type of each value.
     values: IdMap<Option<Id>>,
     definitions: Definitions,
+    words: IdWords,
+    /// Sets of extended instructions that compute nothing.
+    silent_sets: Vec<u32>,
+    is_shader: bool,
     is_logical: bool,
     is_vulkan_model: bool,
     /// Each with the first instruction that shows it.
@@ -92,6 +109,7 @@ impl<'a> Rules<'a> {
         match inst.op() {
             Op::Variable => self.variable(inst),
             Op::FunctionCall if self.is_logical => self.arguments(inst),
+            Op::ReturnValue if self.is_logical => self.returned(inst),
             Op::ImageRead | Op::ImageSparseRead => self.note(Trait::ImageRead, inst),
             Op::ImageWrite => self.note(Trait::ImageWrite, inst),
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat => {
@@ -159,12 +177,19 @@ impl<'a> Rules<'a> {
                 }
                 part(self)
             }
-            Op::TypeMatrix | Op::TypeArray => part(self) & NARROW,
+            Op::TypeMatrix | Op::TypeArray => part(self) & (NARROW | OPAQUE),
             Op::TypeRuntimeArray => {
                 self.note(Trait::RuntimeArray, inst);
                 part(self) & NARROW
             }
             Op::TypeStruct => inst.ids(0).fold(0, |all, m| all | self.types[m]) & NARROW,
+            Op::TypeCooperativeMatrixKHR
+            | Op::TypeCooperativeMatrixNV
+            | Op::TypeVectorIdEXT
+            | Op::TypeTensorARM => match part(self) & NARROW {
+                0 => 0,
+                narrow => narrow | OPAQUE,
+            },
             Op::TypeImage => {
                 self.image(inst);
                 0
@@ -186,11 +211,11 @@ impl<'a> Rules<'a> {
         match width {
             8 => {
                 self.any_use(INT8, inst);
-                INT8 | PLAIN
+                INT8
             }
             16 => {
                 self.any_use(INT16, inst);
-                INT16 | PLAIN
+                INT16
             }
             32 => 0,
             64 => {
@@ -216,7 +241,7 @@ impl<'a> Rules<'a> {
                 if !self.needs.has_extension(half) {
                     self.any_use(FLOAT16, inst);
                 }
-                FLOAT16 | PLAIN
+                FLOAT16
             }
             [64] => {
                 self.ask(&[Capability::Float64], inst, "a float of 64 bits");
@@ -241,54 +266,42 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// Arithmetic on narrow numbers needs more than storing and converting them.
-    fn narrow(&mut self, inst: InstRef<'_>, class: Option<Class>) {
-        if matches!(
+    /// What is done with narrow numbers besides storing and converting them needs them whole.
+    fn narrow(&mut self, inst: InstRef<'a>, class: Option<Class>) {
+        let only_moves = matches!(
             inst.op(),
             Op::Load
                 | Op::Store
                 | Op::CopyMemory
+                | Op::CopyObject
                 | Op::UConvert
                 | Op::SConvert
                 | Op::FConvert
                 | Op::Variable
                 | Op::FunctionParameter
-                | Op::Name
-                | Op::Decorate
-        ) || class == Some(Class::Debug)
-        {
+        );
+        if only_moves || matches!(class, Some(Class::Annotation | Class::Debug)) {
+            return;
+        }
+        if inst.op() == Op::ExtInst && self.silent_sets.contains(&inst.word(0)) {
             return;
         }
         let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
-        let computes = matches!(
-            class,
-            Some(
-                Class::Arithmetic
-                    | Class::Bit
-                    | Class::RelationalandLogical
-                    | Class::Conversion
-                    | Class::Group
-                    | Class::NonUniform
-                    | Class::Atomic
-            )
-        );
-        if computes {
-            for id in inst.ids(0) {
-                used |= self.values[id].map_or(0, |ty| self.types[ty]);
-            }
-        }
-        if used & PLAIN == 0 {
+        self.words.visit(inst, |_, id| {
+            used |= self.values[id].map_or(0, |ty| self.types[ty]);
+        });
+        if used & NARROW == 0 {
             return;
         }
+        let fetch = "SPV_AMD_gpu_shader_half_float_fetch";
         for (bit, what, capability, extension) in NARROW_ROWS {
             if used & bit == 0 {
                 continue;
             }
-            let is_clear = matches!(
-                class,
-                Some(Class::Arithmetic | Class::Bit | Class::RelationalandLogical)
-            );
-            if is_clear && !self.needs.has_extension(extension) {
+            let by_extension = self.needs.has_extension(extension)
+                || *bit == FLOAT16 && self.needs.has_extension(fetch);
+            // Kernels are not asked for it by consumers, matrices have capabilities of their own.
+            if self.is_shader && used & OPAQUE == 0 && !by_extension {
                 let mut any = vec![*capability];
                 if *bit == FLOAT16 {
                     any.extend([Capability::Float16Buffer, Capability::BFloat16TypeKHR]);
@@ -395,6 +408,14 @@ impl<'a> Rules<'a> {
         if let Some(any) = inst.result_type().and_then(|ty| self.variable_class(ty)) {
             let what = format!("{} of a pointer", inst.op());
             self.ask(any, inst, &what);
+        }
+    }
+
+    /// Pointers that functions return, be they called or not.
+    fn returned(&mut self, inst: InstRef<'_>) {
+        let ty = self.values[inst.id(0)];
+        if let Some(any) = ty.and_then(|ty| self.variable_class(ty)) {
+            self.ask(any, inst, "returning a pointer");
         }
     }
 

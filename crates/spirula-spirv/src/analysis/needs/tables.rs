@@ -109,6 +109,14 @@ pub(super) const KEPT_WITH: &[(Capability, Trait)] = &[
     (Capability::VulkanMemoryModelDeviceScope, Trait::DeviceScope),
 ];
 
+/// Capabilities that stay where they are declared, although others that are needed imply them: they
+/// tell readers what kind of module this is.
+pub(super) const KINDS: &[Capability] = &[
+    Capability::Shader,
+    Capability::Kernel,
+    Capability::Addresses,
+];
+
 /// Capabilities that the functions below find, besides those of [`KEPT_WITH`] and [`STORED`].
 pub(super) const FOUND: &[Capability] = &[
     Capability::Int8,
@@ -148,8 +156,8 @@ pub(super) const INT8: u8 = 1;
 pub(super) const INT16: u8 = 2;
 pub(super) const FLOAT16: u8 = 4;
 pub(super) const NARROW: u8 = INT8 | INT16 | FLOAT16;
-/// The type is a scalar or vector of these numbers.
-pub(super) const PLAIN: u8 = 8;
+/// The type has rules of its own for them.
+pub(super) const OPAQUE: u8 = 8;
 
 /// What allows to have narrow numbers in variables of a class.
 pub(super) type Stored = (u8, &'static [StorageClass], &'static [Capability]);

@@ -1,7 +1,10 @@
 //! Definitions and uses of every id.
 
+mod packed;
+
 use crate::ir::{IdWords, Inst, InstRef, Module};
 use crate::{Id, IdMap};
+use packed::Packed;
 use std::fmt;
 
 /// A place where an id is used.
@@ -25,89 +28,6 @@ pub struct DefUse {
     definitions: IdMap<Option<Inst>>,
     packed: Packed,
     edits: Option<Box<Edits>>,
-}
-
-/// The uses when the chains were computed.
-#[derive(Clone, Debug)]
-struct Packed {
-    /// Begin of each id's uses; they end where those of the next id begin.
-    first: Vec<u32>,
-    insts: Vec<Inst>,
-    at: Vec<u16>,
-    /// Number of instructions that there were.
-    of: usize,
-}
-
-impl Packed {
-    /// Uses are counted, and then put where the count says: the module is walked twice, the definitions
-    /// are found on the way.
-    fn compute(module: &Module, words: &IdWords, definitions: &mut IdMap<Option<Inst>>) -> Packed {
-        // The row behind the ids' ends the uses of the last one.
-        let mut first = vec![0u32; module.bound() as usize + 1];
-        let rows = first.as_mut_slice();
-        // Where each instruction's ids stand, so that the second walk need not ask again.
-        let mut masks = vec![SPLIT; module.inst_count()];
-        for inst in module.all_insts() {
-            if let Some(id) = inst.result() {
-                definitions.get_mut(id).get_or_insert(inst.handle());
-            }
-            let mask = IdWords::mask(inst).unwrap_or(SPLIT);
-            masks[inst.handle().index()] = mask;
-            visit(words, inst, mask, |_, id| {
-                if let Some(count) = rows.get_mut(id as usize) {
-                    *count += 1;
-                }
-            });
-        }
-        let mut end = 0;
-        for row in rows.iter_mut() {
-            end += *row;
-            *row = end;
-        }
-        let (mut insts, mut at) = (vec![Inst::FIRST; end as usize], vec![0; end as usize]);
-        let (of_inst, of_at) = (insts.as_mut_slice(), at.as_mut_slice());
-        for inst in module.all_insts() {
-            let handle = inst.handle();
-            visit(words, inst, masks[handle.index()], |position, id| {
-                if let Some(row) = rows.get_mut(id as usize) {
-                    let slot = *row as usize - 1;
-                    *row = slot as u32;
-                    of_inst[slot] = handle;
-                    of_at[slot] = position as u16;
-                }
-            });
-        }
-        Packed {
-            first,
-            insts,
-            at,
-            of: module.inst_count(),
-        }
-    }
-
-    fn range(&self, id: Id) -> std::ops::Range<usize> {
-        match self.first.get(id.index()..id.index() + 2) {
-            Some(ends) => ends[0] as usize..ends[1] as usize,
-            None => 0..0,
-        }
-    }
-}
-
-/// Instead of a mask: the instruction has to be split.
-const SPLIT: u32 = u32::MAX;
-
-/// [`IdWords::visit`] with one loop for almost all instructions, of which the mask is known.
-#[inline(always)]
-fn visit(words: &IdWords, inst: InstRef<'_>, mut mask: u32, mut visit: impl FnMut(usize, u32)) {
-    if mask == SPLIT {
-        return words.visit(inst, |at, id| visit(at, id.word()));
-    }
-    let words = inst.words();
-    while mask != 0 {
-        let at = mask.trailing_zeros() as usize;
-        visit(at, words[at]);
-        mask &= mask - 1;
-    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -238,10 +158,7 @@ impl DefUse {
         if let Some(changed) = changed {
             range.end = range.start + changed.packed as usize;
         }
-        let packed = range.map(|at| Use {
-            inst: self.packed.insts[at],
-            at: self.packed.at[at],
-        });
+        let packed = range.map(|at| self.packed.get(at));
         added.chain(packed.filter(move |place| {
             edits.is_none_or(|e| e.insts[place.inst.index()] == Noted::Packed)
         }))
@@ -276,8 +193,8 @@ impl DefUse {
 fn edits<'a>(edits: &'a mut Option<Box<Edits>>, packed: &Packed) -> &'a mut Edits {
     edits.get_or_insert_with(|| {
         Box::new(Edits {
-            insts: vec![Noted::Packed; packed.of],
-            ids: IdMap::new(packed.first.len() as u32, None),
+            insts: vec![Noted::Packed; packed.inst_count()],
+            ids: IdMap::new(packed.bound() as u32, None),
             added: Vec::new(),
         })
     })
@@ -333,15 +250,9 @@ impl Edits {
         if uses.gone * 2 <= uses.packed {
             return;
         }
-        let mut kept = range.start;
-        for at in range.start..range.start + uses.packed as usize {
-            if self.insts[packed.insts[at].index()] == Noted::Packed {
-                packed.insts[kept] = packed.insts[at];
-                packed.at[kept] = packed.at[at];
-                kept += 1;
-            }
-        }
-        (uses.packed, uses.gone) = ((kept - range.start) as u32, 0);
+        let range = range.start..range.start + uses.packed as usize;
+        let kept = packed.retain(range, |inst| self.insts[inst.index()] == Noted::Packed);
+        (uses.packed, uses.gone) = (kept as u32, 0);
     }
 }
 
@@ -363,11 +274,7 @@ impl DefUse {
     /// Above every id of which something is known.
     fn bound(&self) -> u32 {
         let edited = self.edits.as_ref().map_or(0, |e| e.ids.len());
-        self.packed
-            .first
-            .len()
-            .max(edited)
-            .max(self.definitions.len()) as u32
+        self.packed.bound().max(edited).max(self.definitions.len()) as u32
     }
 }
 

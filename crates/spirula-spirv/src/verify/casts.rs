@@ -1,0 +1,114 @@
+//! Rule 10 for casts of bits and of pointers.
+
+use super::context::{Check, Cx, ensure};
+use super::rules::Rule;
+use super::signatures::{self, parts};
+use crate::grammar::Op;
+use crate::grammar::enumerants::{AddressingModel, StorageClass};
+use crate::ir::InstRef;
+
+fn is_pointer(op: Op) -> bool {
+    matches!(op, Op::TypePointer | Op::TypeUntypedPointerKHR)
+}
+
+pub(super) fn bitcast(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (result, source) = (inst.words()[0], cx.ty(inst.word(0)));
+    let (to, from) = (parts(cx, result), parts(cx, source));
+    let numeric = |op| matches!(op, Op::TypeInt | Op::TypeFloat);
+    let castable = |op| numeric(op) || is_pointer(op);
+    ensure(
+        Rule::Values,
+        castable(to.part.op) || cx.op(result) == Op::TypeVectorIdEXT,
+        || format!("the result is of {}", cx.describe(result)),
+    )?;
+    ensure(
+        Rule::Values,
+        castable(from.part.op) || cx.op(source) == Op::TypeVectorIdEXT,
+        || format!("the operand is of {}", cx.describe(source)),
+    )?;
+    let (p, q) = (is_pointer(to.part.op), is_pointer(from.part.op));
+    if p && q || [to.part.op, from.part.op].contains(&Op::TypeVectorIdEXT) {
+        return Ok(());
+    }
+    if p || q {
+        let other = if p { &from } else { &to };
+        let as_words = cx.version >= crate::grammar::Version::new(1, 5)
+            || cx.has_extension("SPV_KHR_physical_storage_buffer");
+        let fits = other.part.op == Op::TypeInt
+            && (other.count == 0 || as_words && other.part.width == 32 && other.count == 2);
+        return ensure(Rule::Values, fits, || {
+            "pointers are cast to and from an integer or two of 32 bits".to_owned()
+        });
+    }
+    let bits = |p: &signatures::Parts| match p.count {
+        u32::MAX => None,
+        0 => Some(p.part.width),
+        n => n.checked_mul(p.part.width),
+    };
+    ensure(Rule::Values, bits(&to) == bits(&from), || {
+        format!(
+            "{} and {} differ in size",
+            cx.describe(result),
+            cx.describe(source)
+        )
+    })
+}
+
+pub(super) fn pointer_and_int(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
+    let (pointer, int) = match inst.op() {
+        Op::ConvertPtrToU => (source, result),
+        _ => (result, source),
+    };
+    let to_int = inst.op() == Op::ConvertPtrToU;
+    ensure(
+        Rule::Values,
+        int.op == Op::TypeInt && (!to_int || !int.signed) && is_pointer(pointer.op),
+        || "one side is a pointer, the other an integer without sign".to_owned(),
+    )?;
+    ensure(Rule::Values, !cx.is_logical(), || {
+        "pointers have no number in logical addressing".to_owned()
+    })?;
+    if cx.addressing == AddressingModel::PhysicalStorageBuffer64 {
+        ensure(
+            Rule::Values,
+            pointer.class == StorageClass::PhysicalStorageBuffer,
+            || "the pointer's storage class is not PhysicalStorageBuffer".to_owned(),
+        )?;
+        ensure(Rule::Values, !cx.is_vulkan() || int.width == 64, || {
+            "the integer is not of 64 bits".to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+pub(super) fn generic(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let (result, source) = (cx.shape(inst.words()[0]), cx.value_shape(inst.word(0)));
+    let (wide, narrow) = match inst.op() {
+        Op::PtrCastToGeneric => (result, source),
+        _ => (source, result),
+    };
+    ensure(
+        Rule::Values,
+        is_pointer(wide.op) && wide.class == StorageClass::Generic,
+        || "the pointer to anywhere is not of the class Generic".to_owned(),
+    )?;
+    ensure(
+        Rule::Values,
+        is_pointer(narrow.op)
+            && matches!(
+                narrow.class,
+                StorageClass::Workgroup | StorageClass::CrossWorkgroup | StorageClass::Function
+            ),
+        || "the other pointer is not of the class Workgroup, CrossWorkgroup or Function".to_owned(),
+    )?;
+    ensure(Rule::Values, wide.part == narrow.part, || {
+        "the pointers point to different types".to_owned()
+    })?;
+    if inst.op() == Op::GenericCastToPtrExplicit {
+        ensure(Rule::Values, inst.word(1) == narrow.class.0, || {
+            "the storage class is not that of the result".to_owned()
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,193 @@
+//! Rule 18 for the optional operands of image instructions.
+
+use super::context::{Check, Cx, ensure};
+use super::images::{Image, coordinates, is_implicit};
+use super::rules::Rule;
+use super::signatures::parts;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{Capability, Dim, ImageOperands};
+use crate::ir::InstRef;
+
+/// Checks the optional operands that begin at a word.
+pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, found: &Image, at: usize) -> Check {
+    let op = inst.op();
+    let Some((&mask, rest)) = inst.operands().get(at..).and_then(<[u32]>::split_first) else {
+        ensure(Rule::Images, !found.multisampled, || {
+            "a multisampled image needs the operand Sample".to_owned()
+        })?;
+        return ensure(Rule::Images, !is_explicit(op), || {
+            "there is no level of detail".to_owned()
+        });
+    };
+    let mask = ImageOperands(mask);
+    together(op, found, mask)?;
+    let mut next = rest.iter().copied();
+    for (bit, takes, check) in OPERANDS {
+        if mask.contains(*bit) {
+            for _ in 0..*takes {
+                check(cx, op, found, next.next().unwrap_or(0))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Operands in the order of their bits, the ids that each takes, and what each of these has to be.
+const OPERANDS: &[(ImageOperands, usize, Operand)] = &[
+    (ImageOperands::Bias, 1, bias),
+    (ImageOperands::Lod, 1, level),
+    (ImageOperands::Grad, 2, gradient),
+    (ImageOperands::ConstOffset, 1, constant_offset),
+    (ImageOperands::Offset, 1, any_offset),
+    (ImageOperands::ConstOffsets, 1, constant_offsets),
+    (ImageOperands::Sample, 1, sample),
+];
+
+type Operand = fn(&Cx<'_>, Op, &Image, u32) -> Check;
+
+fn is_explicit(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ImageSampleExplicitLod
+            | Op::ImageSampleDrefExplicitLod
+            | Op::ImageSampleProjExplicitLod
+            | Op::ImageSampleProjDrefExplicitLod
+            | Op::ImageSparseSampleExplicitLod
+            | Op::ImageSparseSampleDrefExplicitLod
+    )
+}
+
+fn is_gather(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ImageGather | Op::ImageDrefGather | Op::ImageSparseGather | Op::ImageSparseDrefGather
+    )
+}
+
+/// Whether an instruction picks a texel by integers.
+fn is_access(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ImageFetch
+            | Op::ImageSparseFetch
+            | Op::ImageRead
+            | Op::ImageSparseRead
+            | Op::ImageWrite
+    )
+}
+
+/// Which operands stand beside each other, and with which instructions and images.
+fn together(op: Op, found: &Image, mask: ImageOperands) -> Check {
+    let has = |what: ImageOperands| mask.contains(what);
+    let count = |list: &[ImageOperands]| list.iter().filter(|o| has(**o)).count();
+    let explicit = is_explicit(op);
+    let levels = [ImageOperands::Bias, ImageOperands::Lod, ImageOperands::Grad];
+    let offsets = [
+        ImageOperands::ConstOffset,
+        ImageOperands::Offset,
+        ImageOperands::ConstOffsets,
+        ImageOperands::Offsets,
+    ];
+    let takes_level =
+        explicit || is_access(op) || matches!(op, Op::ImageGather | Op::ImageSparseGather);
+    let rules = [
+        (count(&levels) <= 1, "more than one of Bias, Lod and Grad"),
+        (
+            !explicit || has(ImageOperands::Lod) || has(ImageOperands::Grad),
+            "there is no level of detail",
+        ),
+        (
+            has(ImageOperands::Sample) == found.multisampled || op == Op::ImageTexelPointer,
+            "the operand Sample goes with multisampled images",
+        ),
+        (
+            !has(ImageOperands::Bias) || is_implicit(op) && op != Op::ImageQueryLod,
+            "Bias goes with implicit levels of detail",
+        ),
+        (
+            !has(ImageOperands::Lod) || takes_level,
+            "Lod goes with explicit levels of detail",
+        ),
+        (
+            !has(ImageOperands::Grad) || explicit,
+            "Grad goes with explicit levels of detail",
+        ),
+        (count(&offsets) <= 1, "more than one kind of offset"),
+    ];
+    for (holds, message) in rules {
+        ensure(Rule::Images, holds, || message.to_owned())?;
+    }
+    Ok(())
+}
+
+fn scalar(cx: &Cx<'_>, id: u32, wanted: Op, what: &str) -> Check {
+    ensure(Rule::Images, cx.value_shape(id).op == wanted, || {
+        format!("{what} is of {}", cx.describe(cx.ty(id)))
+    })
+}
+
+fn bias(cx: &Cx<'_>, _: Op, _: &Image, id: u32) -> Check {
+    scalar(cx, id, Op::TypeFloat, "the bias")
+}
+
+fn level(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
+    let wanted = if is_access(op) {
+        Op::TypeInt
+    } else {
+        Op::TypeFloat
+    };
+    scalar(cx, id, wanted, "the level of detail")
+}
+
+fn gradient(cx: &Cx<'_>, _: Op, found: &Image, id: u32) -> Check {
+    let plane = coordinates(found.dim);
+    let own = parts(cx, cx.ty(id));
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeFloat && own.count.max(1) == plane,
+        || format!("a gradient is not of {plane} floats"),
+    )
+}
+
+fn constant_offset(cx: &Cx<'_>, _: Op, found: &Image, id: u32) -> Check {
+    ensure(Rule::Images, cx.is_constant(id), || {
+        "the offset is no constant".to_owned()
+    })?;
+    offset(cx, found, id)
+}
+
+fn any_offset(cx: &Cx<'_>, op: Op, found: &Image, id: u32) -> Check {
+    offset(cx, found, id)?;
+    ensure(
+        Rule::Images,
+        !cx.is_vulkan()
+            || is_gather(op)
+            || cx.has_extension("SPV_KHR_maximal_reconvergence")
+            || cx.has(Capability::ImageGatherBiasLodAMD),
+        || "Vulkan takes Offset in gathers only".to_owned(),
+    )
+}
+
+fn constant_offsets(cx: &Cx<'_>, op: Op, _: &Image, id: u32) -> Check {
+    ensure(
+        Rule::Images,
+        is_gather(op) && cx.is_constant(id) && cx.value_shape(id).op == Op::TypeArray,
+        || "ConstOffsets are a constant array, in gathers".to_owned(),
+    )
+}
+
+fn sample(cx: &Cx<'_>, _: Op, _: &Image, id: u32) -> Check {
+    scalar(cx, id, Op::TypeInt, "the sample")
+}
+
+fn offset(cx: &Cx<'_>, found: &Image, id: u32) -> Check {
+    let (own, plane) = (parts(cx, cx.ty(id)), coordinates(found.dim));
+    ensure(Rule::Images, found.dim != Dim::Cube, || {
+        "cubes have no offsets".to_owned()
+    })?;
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeInt && own.count.max(1) == plane,
+        || format!("the offset is not of {plane} integers"),
+    )
+}

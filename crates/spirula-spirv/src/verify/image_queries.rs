@@ -1,0 +1,87 @@
+//! Rule 18 for what is asked about images.
+
+use super::context::{Check, Cx, ensure};
+use super::images::{coordinates, ints, of_operand};
+use super::rules::Rule;
+use super::signatures::parts;
+use crate::grammar::Op;
+use crate::grammar::enumerants::Dim;
+use crate::ir::InstRef;
+
+pub(super) fn query_size(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), false)?;
+    let dims = match found.dim {
+        Dim::Cube => 2,
+        dim => coordinates(dim),
+    } + u32::from(found.arrayed);
+    ensure(Rule::Images, ints(cx, inst.words()[0], dims), || {
+        format!("the result is not of {dims} integers")
+    })?;
+    if inst.op() == Op::ImageQuerySizeLod {
+        ensure(
+            Rule::Images,
+            matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
+                && !found.multisampled,
+            || "images like this have no levels".to_owned(),
+        )?;
+        ensure(Rule::Images, !cx.is_vulkan() || found.sampled == 1, || {
+            "the image is not meant to be sampled".to_owned()
+        })?;
+        ensure(
+            Rule::Images,
+            cx.value_shape(inst.word(1)).op == Op::TypeInt,
+            || "the level is no integer".to_owned(),
+        )
+    } else {
+        let fits = match found.dim {
+            Dim::Buffer | Dim::Rect => true,
+            Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube => {
+                found.multisampled || found.sampled != 1
+            }
+            _ => false,
+        };
+        ensure(Rule::Images, fits, || {
+            "images like this have levels; OpImageQuerySizeLod asks for them".to_owned()
+        })
+    }
+}
+
+pub(super) fn query_lod(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), true)?;
+    let own = parts(cx, inst.words()[0]);
+    ensure(
+        Rule::Images,
+        own.part.op == Op::TypeFloat && own.count == 2,
+        || "the result is no vector of two floats".to_owned(),
+    )?;
+    ensure(
+        Rule::Images,
+        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube),
+        || "images like this have no levels".to_owned(),
+    )?;
+    let at = parts(cx, cx.ty(inst.word(1)));
+    ensure(
+        Rule::Images,
+        (at.part.op == Op::TypeFloat || cx.is_kernel && at.part.op == Op::TypeInt)
+            && at.count.max(1) >= coordinates(found.dim),
+        || "the coordinate does not fit the image".to_owned(),
+    )
+}
+
+pub(super) fn query_number(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    let found = of_operand(cx, inst.word(0), false)?;
+    ensure(
+        Rule::Images,
+        ints(cx, inst.words()[0], 1) && cx.op(inst.words()[0]) == Op::TypeInt,
+        || "the result is no integer".to_owned(),
+    )?;
+    let fits = if inst.op() == Op::ImageQuerySamples {
+        found.dim == Dim::Dim2D && found.multisampled
+    } else {
+        matches!(found.dim, Dim::Dim1D | Dim::Dim2D | Dim::Dim3D | Dim::Cube)
+            && (!cx.is_vulkan() || found.sampled == 1)
+    };
+    ensure(Rule::Images, fits, || {
+        "images like this do not have that".to_owned()
+    })
+}

@@ -1,0 +1,340 @@
+//! Rule 17 for execution modes: which stand beside each other, and for which models.
+
+use super::context::{Check, Cx, ensure};
+use super::rules::Rule;
+use crate::grammar::Op;
+use crate::grammar::enumerants::{
+    BuiltIn, Decoration, ExecutionMode as Mode, ExecutionModel as Model,
+};
+use crate::ir::{InstRef, Section};
+use crate::target::Environment;
+
+/// The modes of the entry points of a function.
+pub(super) struct Modes<'m> {
+    pub rows: Vec<(u32, Mode, InstRef<'m>)>,
+    /// Functions with their modes, to look them up.
+    sorted: Vec<(u32, u32)>,
+}
+
+impl<'m> Modes<'m> {
+    /// The modes that a module has.
+    pub fn of(cx: &Cx<'m>) -> Self {
+        let all = cx.module.section(Section::ExecutionModes);
+        let rows: Vec<_> = all.map(|i| (i.word(0), Mode(i.word(1)), i)).collect();
+        let mut sorted: Vec<_> = rows.iter().map(|r| (r.0, r.1.0)).collect();
+        sorted.sort_unstable();
+        Modes { rows, sorted }
+    }
+
+    pub fn has(&self, function: u32, mode: Mode) -> bool {
+        self.sorted.binary_search(&(function, mode.0)).is_ok()
+    }
+
+    fn count(&self, function: u32, modes: &[Mode]) -> usize {
+        modes.iter().filter(|m| self.has(function, **m)).count()
+    }
+}
+
+/// Whether a mode may stand several times.
+pub(super) fn repeats(mode: Mode) -> bool {
+    matches!(
+        mode,
+        Mode::DenormPreserve
+            | Mode::DenormFlushToZero
+            | Mode::SignedZeroInfNanPreserve
+            | Mode::RoundingModeRTE
+            | Mode::RoundingModeRTZ
+            | Mode::FPFastMathDefault
+            | Mode::RoundingModeRTPINTEL
+            | Mode::RoundingModeRTNINTEL
+            | Mode::FloatingPointModeALTINTEL
+            | Mode::FloatingPointModeIEEEINTEL
+    )
+}
+
+/// How many modes of a list an entry point has.
+#[derive(Clone, Copy)]
+enum Number {
+    Exactly(usize),
+    AtMostOne,
+}
+
+/// Modes of which entry points of shaders have a certain number.
+const NUMBERS: &[(&[Model], Number, &[Mode])] = &[
+    (
+        &[Model::Fragment],
+        Number::Exactly(1),
+        &[Mode::OriginUpperLeft, Mode::OriginLowerLeft],
+    ),
+    (
+        &[Model::Fragment],
+        Number::AtMostOne,
+        &[Mode::DepthGreater, Mode::DepthLess, Mode::DepthUnchanged],
+    ),
+    (
+        &[Model::Fragment],
+        Number::AtMostOne,
+        &[
+            Mode::PixelInterlockOrderedEXT,
+            Mode::PixelInterlockUnorderedEXT,
+            Mode::SampleInterlockOrderedEXT,
+            Mode::SampleInterlockUnorderedEXT,
+            Mode::ShadingRateInterlockOrderedEXT,
+            Mode::ShadingRateInterlockUnorderedEXT,
+        ],
+    ),
+    (
+        TESSELLATION,
+        Number::AtMostOne,
+        &[
+            Mode::SpacingEqual,
+            Mode::SpacingFractionalEven,
+            Mode::SpacingFractionalOdd,
+        ],
+    ),
+    (
+        TESSELLATION,
+        Number::AtMostOne,
+        &[Mode::Triangles, Mode::Quads, Mode::Isolines],
+    ),
+    (
+        TESSELLATION,
+        Number::AtMostOne,
+        &[Mode::VertexOrderCw, Mode::VertexOrderCcw],
+    ),
+    (
+        &[Model::Geometry],
+        Number::Exactly(1),
+        &[
+            Mode::InputPoints,
+            Mode::InputLines,
+            Mode::InputLinesAdjacency,
+            Mode::Triangles,
+            Mode::InputTrianglesAdjacency,
+        ],
+    ),
+    (
+        &[Model::Geometry],
+        Number::Exactly(1),
+        &[
+            Mode::OutputPoints,
+            Mode::OutputLineStrip,
+            Mode::OutputTriangleStrip,
+        ],
+    ),
+    (
+        &[Model::MeshEXT],
+        Number::Exactly(1),
+        &[
+            Mode::OutputPoints,
+            Mode::OutputLinesEXT,
+            Mode::OutputTrianglesEXT,
+        ],
+    ),
+    (
+        &[Model::MeshEXT],
+        Number::Exactly(2),
+        &[Mode::OutputPrimitivesEXT, Mode::OutputVertices],
+    ),
+];
+
+const TESSELLATION: &[Model] = &[Model::TessellationControl, Model::TessellationEvaluation];
+
+/// Checks which modes an entry point has beside each other.
+pub(super) fn together(cx: &Cx<'_>, point: InstRef<'_>, modes: &Modes<'_>) -> Check {
+    let (model, id) = (Model(point.word(0)), point.word(1));
+    let rows = NUMBERS.iter().filter(|_| cx.is_shader);
+    for (_, number, list) in rows.filter(|(models, ..)| models.contains(&model)) {
+        let has = modes.count(id, list);
+        let names = || {
+            let names: Vec<_> = list.iter().map(ToString::to_string).collect();
+            names.join(", ")
+        };
+        match number {
+            Number::Exactly(wanted) => ensure(Rule::EntryPoints, has == *wanted, || {
+                format!("it does not have {wanted} of the modes {}", names())
+            })?,
+            Number::AtMostOne => ensure(Rule::EntryPoints, has <= 1, || {
+                format!("it has more than one of the modes {}", names())
+            })?,
+        }
+    }
+    if cx.is_vulkan() && model == Model::GLCompute {
+        let sized = modes.has(id, Mode::LocalSize)
+            || modes.has(id, Mode::LocalSizeId)
+            || has_workgroup_size(cx);
+        ensure(Rule::EntryPoints, sized, || {
+            "it does not say how large a workgroup is: LocalSize, LocalSizeId or WorkgroupSize"
+                .to_owned()
+        })?;
+    }
+    Ok(())
+}
+
+fn has_workgroup_size(cx: &Cx<'_>) -> bool {
+    cx.module.section(Section::Annotations).any(|i| {
+        i.op() == Op::Decorate
+            && Decoration(i.word(1)) == Decoration::BuiltIn
+            && i.operands().get(2) == Some(&BuiltIn::WorkgroupSize.0)
+    })
+}
+
+/// Modes and the models that take them; others are for all.
+const MODES: &[(&[Mode], &[Model])] = &[
+    (
+        &[
+            Mode::Invocations,
+            Mode::InputPoints,
+            Mode::InputLines,
+            Mode::InputLinesAdjacency,
+            Mode::InputTrianglesAdjacency,
+            Mode::OutputLineStrip,
+            Mode::OutputTriangleStrip,
+        ],
+        &[Model::Geometry],
+    ),
+    (
+        &[Mode::OutputPoints],
+        &[Model::Geometry, Model::MeshNV, Model::MeshEXT],
+    ),
+    (
+        &[
+            Mode::SpacingEqual,
+            Mode::SpacingFractionalEven,
+            Mode::SpacingFractionalOdd,
+            Mode::VertexOrderCw,
+            Mode::VertexOrderCcw,
+            Mode::PointMode,
+            Mode::Quads,
+            Mode::Isolines,
+        ],
+        &[Model::TessellationControl, Model::TessellationEvaluation],
+    ),
+    (
+        &[Mode::Triangles],
+        &[
+            Model::Geometry,
+            Model::TessellationControl,
+            Model::TessellationEvaluation,
+        ],
+    ),
+    (
+        &[Mode::OutputVertices],
+        &[
+            Model::Geometry,
+            Model::TessellationControl,
+            Model::TessellationEvaluation,
+            Model::MeshNV,
+            Model::MeshEXT,
+        ],
+    ),
+    (
+        &[
+            Mode::OutputLinesEXT,
+            Mode::OutputTrianglesEXT,
+            Mode::OutputPrimitivesEXT,
+        ],
+        &[Model::MeshEXT, Model::MeshNV],
+    ),
+    (
+        &[Mode::QuadDerivativesKHR],
+        &[Model::Fragment, Model::GLCompute],
+    ),
+    (
+        &[
+            Mode::PixelCenterInteger,
+            Mode::OriginUpperLeft,
+            Mode::OriginLowerLeft,
+            Mode::EarlyFragmentTests,
+            Mode::DepthReplacing,
+            Mode::DepthGreater,
+            Mode::DepthLess,
+            Mode::DepthUnchanged,
+            Mode::PixelInterlockOrderedEXT,
+            Mode::PixelInterlockUnorderedEXT,
+            Mode::SampleInterlockOrderedEXT,
+            Mode::SampleInterlockUnorderedEXT,
+            Mode::ShadingRateInterlockOrderedEXT,
+            Mode::ShadingRateInterlockUnorderedEXT,
+            Mode::EarlyAndLateFragmentTestsAMD,
+            Mode::RequireFullQuadsKHR,
+        ],
+        &[Model::Fragment],
+    ),
+    (
+        &[
+            Mode::LocalSizeHint,
+            Mode::VecTypeHint,
+            Mode::ContractionOff,
+            Mode::LocalSizeHintId,
+        ],
+        &[Model::Kernel],
+    ),
+    (
+        &[Mode::LocalSize, Mode::LocalSizeId],
+        &[
+            Model::Kernel,
+            Model::GLCompute,
+            Model::TaskNV,
+            Model::MeshNV,
+            Model::TaskEXT,
+            Model::MeshEXT,
+        ],
+    ),
+];
+
+/// Checks a mode against the models of its function's entry points.
+pub(super) fn fits(cx: &Cx<'_>, inst: InstRef<'_>, mode: Mode, models: &[Model]) -> Check {
+    ensure(Rule::EntryPoints, !models.is_empty(), || {
+        format!("%{} is the function of no entry point", inst.word(0))
+    })?;
+    let of_ids = matches!(
+        mode,
+        Mode::SubgroupsPerWorkgroupId
+            | Mode::LocalSizeHintId
+            | Mode::LocalSizeId
+            | Mode::FPFastMathDefault
+            | Mode::MaximumRegistersIdINTEL
+            | Mode::IsApiEntryAMDX
+            | Mode::MaxNodeRecursionAMDX
+            | Mode::StaticNumWorkgroupsAMDX
+            | Mode::MaxNumWorkgroupsAMDX
+            | Mode::ShaderIndexAMDX
+            | Mode::SharesInputWithAMDX
+    );
+    ensure(
+        Rule::EntryPoints,
+        of_ids == (inst.op() == Op::ExecutionModeId),
+        || format!("the mode {mode} does not stand with {}", inst.op()),
+    )?;
+    if of_ids && mode != Mode::FPFastMathDefault {
+        for id in &inst.operands()[2..] {
+            ensure(Rule::EntryPoints, cx.is_constant(*id), || {
+                format!("%{id} is no constant")
+            })?;
+        }
+    }
+    let row = MODES.iter().find(|(modes, _)| modes.contains(&mode));
+    if let Some((_, allowed)) = row {
+        ensure(
+            Rule::EntryPoints,
+            models.iter().all(|m| allowed.contains(m)),
+            || format!("the mode {mode} is not for its execution model"),
+        )?;
+    }
+    if let Environment::Vulkan(..) = cx.options.target.environment {
+        ensure(
+            Rule::Environment,
+            !matches!(mode, Mode::OriginLowerLeft | Mode::PixelCenterInteger),
+            || format!("Vulkan has no mode {mode}"),
+        )?;
+    }
+    if mode == Mode::LocalSizeId
+        && let Environment::Vulkan(major, minor) = cx.options.target.environment
+    {
+        ensure(Rule::Environment, (major, minor) >= (1, 3), || {
+            "LocalSizeId needs Vulkan 1.3".to_owned()
+        })?;
+    }
+    Ok(())
+}
