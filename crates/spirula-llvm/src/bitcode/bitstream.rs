@@ -160,27 +160,40 @@ impl<'a> Bitstream<'a> {
         Ok(window & (more - 1))
     }
 
-    /// A number of several chunks, of which as many as are in a window are taken at once.
+    /// A number of several chunks, which as a rule are all in one window.
+    #[inline]
     fn long_vbr(&mut self, width: u32) -> Result<u64, Error> {
         let more = 1 << (width - 1);
-        let (mut value, mut shift) = (0, 0);
-        loop {
-            let window = self.window();
-            let mut taken = 0;
-            while taken + width <= WINDOW {
-                if shift >= 64 {
-                    return self.error("a number of more than 64 bits");
-                }
-                let chunk = window >> taken;
-                value |= (chunk & (more - 1)) << shift;
-                shift += width - 1;
-                taken += width;
-                if chunk & more == 0 {
-                    self.advance(taken)?;
-                    return Ok(value);
-                }
+        let mut rest = self.window();
+        let (mut value, mut shift, mut taken) = (0, 0, 0);
+        while taken + width <= WINDOW {
+            value |= (rest & (more - 1)) << shift;
+            taken += width;
+            if rest & more == 0 {
+                self.advance(taken)?;
+                return Ok(value);
             }
-            self.advance(taken)?;
+            rest >>= width;
+            shift += width - 1;
+        }
+        self.advance(taken)?;
+        self.longer_vbr(width, value, shift)
+    }
+
+    /// Goes on with a number that is longer than a window.
+    #[cold]
+    fn longer_vbr(&mut self, width: u32, mut value: u64, mut shift: u32) -> Result<u64, Error> {
+        let more = 1 << (width - 1);
+        loop {
+            if shift >= 64 {
+                return self.error("a number of more than 64 bits");
+            }
+            let chunk = self.fixed(width)?;
+            value |= (chunk & (more - 1)) << shift;
+            shift += width - 1;
+            if chunk & more == 0 {
+                return Ok(value);
+            }
         }
     }
 
@@ -386,13 +399,23 @@ impl<'a> Bitstream<'a> {
         record.ops.clear();
         record.blob = &[];
         let range = abbreviation.start as usize..(abbreviation.start + abbreviation.len) as usize;
-        record.code = self.scalar(self.pieces[range.start])?;
-        let mut at = range.start + 1;
-        while at < range.end {
-            match self.pieces[at] {
+        let pieces = std::mem::take(&mut self.pieces);
+        let result = self.by_pieces(&pieces[range], record);
+        self.pieces = pieces;
+        result
+    }
+
+    fn by_pieces(&mut self, pieces: &[Piece], record: &mut Record<'a>) -> Result<(), Error> {
+        let (mut pieces, Some(&code)) = (pieces.iter(), pieces.first()) else {
+            return self.error("an abbreviation without a code");
+        };
+        pieces.next();
+        record.code = self.scalar(code)?;
+        while let Some(&piece) = pieces.next() {
+            match piece {
                 Piece::Array => {
-                    self.array(self.pieces[at + 1], &mut record.ops)?;
-                    at += 1;
+                    let element = pieces.next().copied().unwrap_or(Piece::Array);
+                    self.array(element, &mut record.ops)?;
                 }
                 Piece::Blob => record.blob = self.blob()?,
                 piece => {
@@ -400,12 +423,11 @@ impl<'a> Bitstream<'a> {
                     record.ops.push(op);
                 }
             }
-            at += 1;
         }
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn scalar(&mut self, piece: Piece) -> Result<u64, Error> {
         match piece {
             Piece::Literal(value) => Ok(value),
