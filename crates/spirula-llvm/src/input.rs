@@ -10,6 +10,9 @@ pub use bitcode::is_bitcode;
 /// Largest input in bytes. Ids stay below 2^30 with it, whatever the input holds.
 const MAX_INPUT: usize = 1 << 28;
 
+/// First bytes of an archive of modules or objects.
+const ARCHIVE: &[u8] = b"!<arch>\n";
+
 /// Reads a module from bitcode or LLVM assembly, whichever the bytes are.
 ///
 /// # Errors
@@ -21,6 +24,12 @@ pub fn read(bytes: &[u8]) -> Result<Module, Diagnostic> {
 fn read_any(bytes: &[u8]) -> Result<Module, Error> {
     if bytes.len() > MAX_INPUT {
         return Err(fault(Place::Unknown, "the input is larger than 256 MiB"));
+    }
+    if bytes.starts_with(ARCHIVE) {
+        let error = fault(Place::Byte(0), "an archive, not a module");
+        return Err(Box::new(
+            error.with_hint("take its members out with llvm-ar x"),
+        ));
     }
     let mut module = if is_bitcode(bytes) {
         bitcode::read(bytes)?

@@ -1,7 +1,7 @@
 //! Older forms of LLVM IR seen as today's, so that what reads the IR knows one form only.
 
 use crate::ir::{
-    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, Module, Opcode, Type,
+    Align, AttrForm, AttrKind, Attribute, Extra, GlobalData, Linkage, Module, Opcode, Type, Types,
     ValueKind, Visibility,
 };
 
@@ -38,6 +38,17 @@ pub(crate) fn plain_attribute(kind: AttrKind) -> Attribute {
         // Without a type, before LLVM 12.
         _ if kind.form() == AttrForm::Type => Attribute::Type(kind, None),
         _ => Attribute::Plain(kind),
+    }
+}
+
+/// The conversion that one of bytes is: bytes are read as integers, which differ from pointers
+/// where bytes do not.
+pub(crate) fn byte_cast(types: &Types, opcode: Opcode, from: Type, to: Type) -> Opcode {
+    let is_pointer = |ty| types.is_pointer_like(types.scalar(ty));
+    match (opcode, is_pointer(from), is_pointer(to)) {
+        (Opcode::BitCast, true, false) => Opcode::PtrToInt,
+        (Opcode::BitCast, false, true) => Opcode::IntToPtr,
+        _ => opcode,
     }
 }
 

@@ -3,16 +3,21 @@
 //! - [`bitstream`]: bits, blocks and records.
 //! - [`module`]: what a module has outside of functions; the entry point.
 //! - [`types`], [`attributes`], [`constants`], [`metadata`], [`symbols`]: blocks of both.
-//! - [`function`], [`instruction`]: bodies.
+//! - [`function`]: bodies; [`instruction`], [`memory`], [`control`], [`call`]: their records.
+//! - [`codes`]: numbers of operations and flags.
 //!
-//! Reads what LLVM 3.8 to 22 write. Cost: one pass over the bits; nothing is allocated for a
+//! Reads what LLVM 3.8 to 23 write. Cost: one pass over the bits; nothing is allocated for a
 //! record.
 
 mod attributes;
 mod bitstream;
+mod call;
+mod codes;
 mod constants;
+mod control;
 mod function;
 mod instruction;
+mod memory;
 mod metadata;
 mod module;
 mod ops;

@@ -35,6 +35,9 @@ mod block {
     pub const SYNC_SCOPES: u64 = 26;
 }
 
+/// The record that says what a module was made of.
+const SOURCE_FILENAME: u64 = 16;
+
 const MAGIC: [u8; 4] = [0x42, 0x43, 0xc0, 0xde];
 const WRAPPER_MAGIC: u32 = 0x0b17_c0de;
 
@@ -102,8 +105,7 @@ pub fn read(bytes: &[u8]) -> Result<Module, Error> {
             }
             Entry::Block(block::MODULE) => {
                 if reader.is_some() {
-                    let error = fault(bits.place(), "the bitcode holds several modules");
-                    return Err(Box::new(error.with_hint("link them into one")));
+                    return Err(several(bytes, bits.place()));
                 }
                 bits.enter(block::MODULE)?;
                 let mut new = Reader::default();
@@ -121,6 +123,49 @@ pub fn read(bytes: &[u8]) -> Result<Module, Error> {
         Some(reader) => reader.finish(strings),
         None => Err(fault(bits.place(), "the bitcode holds no module")),
     }
+}
+
+/// The refusal of bitcode that holds several modules, each of which stands for a file of its own:
+/// which is meant, or that they belong together, only the user knows.
+fn several(bytes: &[u8], place: Place) -> Error {
+    let names = source_names(bytes).unwrap_or_default();
+    let message = match names.len() {
+        0 => "the bitcode holds several modules".to_owned(),
+        count => format!("the bitcode holds {count} modules: {}", names.join(", ")),
+    };
+    let hint = "take one out with llvm-modextract -n NUMBER, or link them into one";
+    Box::new((*fault(place, message)).with_hint(hint))
+}
+
+/// Longest name that is told of a module, and most of them.
+const MAX_TOLD: usize = 60;
+
+/// What each module says it was made of.
+fn source_names(bytes: &[u8]) -> Result<Vec<String>, Error> {
+    let mut bits = Bitstream::new(unwrap(bytes)?, 32);
+    let mut record = Record::default();
+    let mut names = Vec::new();
+    let mut inside = false;
+    while names.len() < MAX_TOLD {
+        match bits.next(&mut record)? {
+            Entry::End if inside => inside = false,
+            Entry::End => break,
+            Entry::Block(block::MODULE) if !inside => {
+                bits.enter(block::MODULE)?;
+                inside = true;
+                names.push("one without a name".to_owned());
+            }
+            Entry::Block(_) => bits.skip()?,
+            Entry::Record if inside && record.code == SOURCE_FILENAME => {
+                let name = &record.ops[..record.ops.len().min(MAX_TOLD)];
+                if let Some(last) = names.last_mut() {
+                    *last = String::from_utf8_lossy(&bytes_of(name)).into_owned();
+                }
+            }
+            Entry::Record => {}
+        }
+    }
+    Ok(names)
 }
 
 /// The stream itself, without the wrapper of some systems.
@@ -262,7 +307,7 @@ impl Reader {
             }
             12 => self.comdat(ops)?,
             14 => self.alias(ops)?,
-            16 => self.module.source_filename = text(&ops),
+            SOURCE_FILENAME => self.module.source_filename = text(&ops),
             18 => self.ifunc(ops)?,
             9 => return ops.error("aliases of LLVM before 3.9 are not supported"),
             _ => {}

@@ -15,6 +15,8 @@ pub struct TypeTable {
     own_structs: Vec<Type>,
     /// Whether pointers are written with what they point to (LLVM before 15).
     pub typed_pointers: bool,
+    /// Whether there are types of bytes (LLVM 23).
+    pub has_bytes: bool,
 }
 
 /// Types without operands: their code and what they are.
@@ -46,6 +48,8 @@ const STRUCT_NAMED: u64 = 20;
 const FUNCTION: u64 = 21;
 const OPAQUE_POINTER: u64 = 25;
 const TARGET: u64 = 26;
+/// Bytes of a width (LLVM 23), which are read as the integers of that width.
+const BYTE: u64 = 27;
 
 /// Widest integer type of LLVM.
 const MAX_INT_WIDTH: u64 = 1 << 23;
@@ -185,8 +189,9 @@ impl TypeTable {
         ops: &mut Ops<'_>,
         module: &mut Module,
     ) -> Result<Type, Error> {
+        self.has_bytes |= code == BYTE;
         let kind = match code {
-            INTEGER => match ops.next()? {
+            INTEGER | BYTE => match ops.next()? {
                 width @ 1..=MAX_INT_WIDTH => TypeKind::Int(width as u32),
                 _ => return ops.error("an integer type of an impossible width"),
             },

@@ -143,6 +143,8 @@ attributes! {
     DeadOnReturn = 103, "dead_on_return", Number;
     SanitizeAllocToken = 104, "sanitize_alloc_token", Plain;
     NoCreateUndefOrPoison = 105, "nocreateundeforpoison", Plain;
+    DenormalFpEnv = 106, "denormal_fpenv", Number;
+    NoOutline = 107, "nooutline", Plain;
 }
 
 impl AttrKind {
@@ -174,7 +176,7 @@ pub enum Attribute {
     /// A kind alone.
     Plain(AttrKind),
     /// A kind and a number: bytes for `align`, and LLVM's own encoding for `memory`,
-    /// `captures`, `nofpclass`, `allocsize`, `vscale_range` and `allockind`.
+    /// `captures`, `nofpclass`, `allocsize`, `vscale_range`, `allockind` and `denormal_fpenv`.
     Number(AttrKind, u64),
     /// A kind and a type, such as `byval(T)`.
     Type(AttrKind, Option<Type>),

@@ -1,6 +1,6 @@
 //! Attributes in LLVM assembly.
 
-use super::encoding::{ALLOC_KINDS, CAPTURES, FP_CLASSES, access_from_name, find_bits};
+use super::encoding::{ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, access_from_name, find_bits};
 use super::lexer::Kind;
 use super::parser::Parser;
 use crate::ir::{Align, AttrForm, AttrKind, AttrSet, Attribute, Symbol};
@@ -140,6 +140,7 @@ impl Parser<'_> {
                 u64::from(low) << 32 | u64::from(high)
             }
             AttrKind::AllocKind => self.alloc_kind()?,
+            AttrKind::DenormalFpEnv => self.denormals()?,
             AttrKind::UwTable => {
                 if !self.eat(b'(') {
                     return Ok(plain_attribute(kind));
@@ -262,6 +263,44 @@ impl Parser<'_> {
             }
         }
         Ok(bits)
+    }
+
+    /// `(MODES, float: MODES)`, either of which may be left out.
+    fn denormals(&mut self) -> Result<u64, Error> {
+        self.expect(b'(')?;
+        let (mut all, mut float) = (0, None);
+        if !self.at_label("float:") {
+            all = self.denormal_modes()?;
+            self.eat(b',');
+        }
+        if self.at_label("float:") {
+            self.bump();
+            float = Some(self.denormal_modes()?);
+        }
+        self.expect(b')')?;
+        Ok(all | float.unwrap_or(all) << 4)
+    }
+
+    fn at_label(&self, label: &str) -> bool {
+        self.token.kind == Kind::Label && self.peek_text() == label
+    }
+
+    /// What becomes of results, and of operands behind a bar where it is something else.
+    fn denormal_modes(&mut self) -> Result<u64, Error> {
+        let output = self.denormal_mode()?;
+        let input = match self.eat(b'|') {
+            true => self.denormal_mode()?,
+            false => output,
+        };
+        Ok(output | input << 2)
+    }
+
+    fn denormal_mode(&mut self) -> Result<u64, Error> {
+        let named = |name: &str| DENORMALS.iter().position(|&mode| mode == name);
+        match self.eat_named(named) {
+            Some(mode) => Ok(mode as u64),
+            None => self.expected("what becomes of denormal numbers"),
+        }
     }
 
     fn alloc_kind(&mut self) -> Result<u64, Error> {

@@ -42,6 +42,10 @@ pub const ALLOC_KINDS: Bits = &[
     ("aligned", 32),
 ];
 
+/// Of `denormal_fpenv`, by their number. Four bits say what becomes of denormal numbers as results
+/// and as operands, of `float` above those of all other types.
+pub const DENORMALS: [&str; 4] = ["ieee", "preservesign", "positivezero", "dynamic"];
+
 /// Of `memory`, by their number.
 pub const ACCESSES: [&str; 4] = ["none", "read", "write", "readwrite"];
 

@@ -45,9 +45,62 @@ pub fn narrow(bits: u64, (exponent_width, fraction_width): Format) -> Option<u64
     Some(sign | scaled << fraction_width | significand >> dropped)
 }
 
+/// The bits of a binary64 number as C writes it in hexadecimal, `0x1.8p3` (LLVM 23); `None` if it
+/// is written otherwise or not such a number.
+pub fn hexadecimal_float(text: &str) -> Option<u64> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) => (1 << 63, rest),
+        None => (0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (digits, exponent) = text.strip_prefix("0x")?.split_once(['p', 'P'])?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut significand: u64 = 0;
+    for digit in whole.chars().chain(fraction.chars()) {
+        let shifted = significand.checked_mul(16)?;
+        significand = shifted | u64::from(digit.to_digit(16)?);
+    }
+    let exponent: i64 = exponent.parse().ok()?;
+    let exponent = exponent.checked_sub(4 * fraction.len() as i64)?;
+    if significand == 0 {
+        return (!digits.is_empty()).then_some(sign);
+    }
+    // The number is `significand * 2^exponent`; its leading one is dropped where it is normal.
+    let top = 63 - i64::from(significand.leading_zeros());
+    let scaled = top.checked_add(exponent)?;
+    let lowest = (scaled - 52).max(-1074);
+    let shift = exponent - lowest;
+    let bits = match shift {
+        0..=52 => significand << shift,
+        -63..0 if significand & ((1 << -shift) - 1) == 0 => significand >> -shift,
+        _ => return None,
+    };
+    let biased = match scaled {
+        -1022..=1023 => (scaled + 1022) as u64,
+        ..-1022 => 0,
+        _ => return None,
+    };
+    Some(sign | ((biased << 52) + bits))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hexadecimal_floats_are_exact() {
+        let value = |text| hexadecimal_float(text).map(f64::from_bits);
+        assert_eq!(value("0x1.8p3"), Some(12.0));
+        assert_eq!(value("-0xAp-4"), Some(-0.625));
+        assert_eq!(value("+0x0p+0"), Some(0.0));
+        assert_eq!(value("0x1p-1074"), Some(f64::from_bits(1)));
+        assert_eq!(value("0x1p-1022"), Some(f64::MIN_POSITIVE));
+        assert_eq!(value("0x1.fffffffffffffp1023"), Some(f64::MAX));
+        assert_eq!(value("0x1.00000000000001p0"), None);
+        assert_eq!(value("0x1p1024"), None);
+        assert_eq!(value("0x1p-1075"), None);
+        assert_eq!(value("0x.p1"), Some(0.0));
+        assert_eq!(value("0xg.p1"), None);
+    }
 
     #[test]
     fn narrowing_is_exact_or_refused() {

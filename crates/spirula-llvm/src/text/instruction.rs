@@ -5,7 +5,7 @@ use crate::ir::{
     Block, Extra, Flags, Instruction, Opcode, Predicate, Span, Type, TypeKind, Value, compare_type,
     member_type, shuffle_mask, shuffle_type,
 };
-use crate::{Error, fault};
+use crate::{Error, fault, upgrade};
 
 const FAST_MATH: Flags = Flags::FAST;
 
@@ -17,7 +17,8 @@ fn allowed_flags(opcode: Opcode) -> Flags {
         }
         Opcode::UDiv | Opcode::SDiv | Opcode::LShr | Opcode::AShr => Flags::EXACT,
         Opcode::Or => Flags::DISJOINT,
-        Opcode::ZExt | Opcode::UiToFp => Flags::NNEG,
+        Opcode::ZExt => Flags::NNEG,
+        Opcode::UiToFp => Flags::NNEG | FAST_MATH,
         Opcode::ICmp => Flags::SAMESIGN,
         Opcode::GetElementPtr => Flags::INBOUNDS | Flags::NUSW | Flags::NUW,
         Opcode::FNeg
@@ -31,7 +32,8 @@ fn allowed_flags(opcode: Opcode) -> Flags {
         | Opcode::Select
         | Opcode::Call
         | Opcode::FpTrunc
-        | Opcode::FpExt => FAST_MATH,
+        | Opcode::FpExt
+        | Opcode::SiToFp => FAST_MATH,
         _ => Flags::NONE,
     }
 }
@@ -141,9 +143,13 @@ impl Parser<'_> {
     }
 
     fn cast(&mut self, opcode: Opcode, flags: Flags, start: usize) -> Result<(), Error> {
-        let (_, operand) = self.typed_value()?;
+        let (from, operand) = self.typed_value()?;
         self.expect_word("to")?;
         let ty = self.ty()?;
+        let opcode = match self.has_bytes {
+            true => upgrade::byte_cast(&self.module.types, opcode, from, ty),
+            false => opcode,
+        };
         self.plain(opcode, flags, ty, &[operand], Extra::None, start)
     }
 

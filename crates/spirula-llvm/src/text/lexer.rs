@@ -70,6 +70,9 @@ pub struct Lexer<'a> {
     pos: usize,
 }
 
+/// Numbers below zero that are written in letters.
+const SPECIAL: &[&[u8]] = &[b"-inf", b"-qnan", b"-nan", b"-snan"];
+
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'$' | b'.' | b'_')
 }
@@ -177,8 +180,9 @@ impl<'a> Lexer<'a> {
         let hex = [&b"u0x"[..], b"s0x", b"f0x"]
             .iter()
             .any(|prefix| word.starts_with(prefix));
+        let special = SPECIAL.contains(&word);
         match self.label_or(Kind::Word) {
-            Kind::Word if hex => Kind::Number,
+            Kind::Word if hex || special => Kind::Number,
             kind => kind,
         }
     }
@@ -272,7 +276,6 @@ impl<'a> Lexer<'a> {
     }
 
     fn number(&mut self) -> Kind {
-        let start = self.pos;
         if matches!(self.peek(0), b'-' | b'+') {
             self.pos += 1;
         }
@@ -281,7 +284,11 @@ impl<'a> Lexer<'a> {
             self.pos += 1;
         }
         if digits == self.pos {
-            return Kind::Bad;
+            self.skip_word();
+            return match self.pos > digits {
+                true => Kind::Number,
+                false => Kind::Bad,
+            };
         }
         let mut kind = Kind::Integer;
         if self.peek(0) == b'.' {
@@ -301,7 +308,11 @@ impl<'a> Lexer<'a> {
         if is_word(self.peek(0)) {
             // `0x…`, or a label that begins with digits.
             self.skip_word();
-            let hex = self.bytes[start..].starts_with(b"0x");
+            let hex = self.bytes[digits..].starts_with(b"0x");
+            if hex && self.peek(0) == b'+' && matches!(self.bytes[self.pos - 1], b'p' | b'P') {
+                self.pos += 1;
+                self.skip_word();
+            }
             return match self.label_or(Kind::Number) {
                 Kind::Number if !hex => Kind::Word,
                 kind => kind,

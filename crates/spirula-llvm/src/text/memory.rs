@@ -73,8 +73,23 @@ impl Parser<'_> {
         })
     }
 
-    pub(super) fn load(&mut self, start: usize) -> Result<(), Error> {
+    /// `atomic` behind an access, if it stands there.
+    fn atomic(&mut self) -> Result<bool, Error> {
         let atomic = self.eat_word("atomic");
+        self.whole()?;
+        Ok(atomic)
+    }
+
+    /// Refuses operations on each element of a vector for itself (LLVM 23).
+    fn whole(&self) -> Result<(), Error> {
+        match self.at_word("elementwise") {
+            true => self.error("atomic operations element by element are not supported"),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn load(&mut self, start: usize) -> Result<(), Error> {
+        let atomic = self.atomic()?;
         let flags = self.flags(Flags::VOLATILE);
         let ty = self.ty()?;
         self.expect(b',')?;
@@ -84,7 +99,7 @@ impl Parser<'_> {
     }
 
     pub(super) fn store(&mut self, start: usize) -> Result<(), Error> {
-        let atomic = self.eat_word("atomic");
+        let atomic = self.atomic()?;
         let flags = self.flags(Flags::VOLATILE);
         let (_, value) = self.typed_value()?;
         self.expect(b',')?;
@@ -186,6 +201,7 @@ impl Parser<'_> {
 
     pub(super) fn read_modify_write(&mut self, start: usize) -> Result<(), Error> {
         let flags = self.flags(Flags::VOLATILE);
+        self.whole()?;
         let Some(op) = self.eat_named(RmwOp::from_name) else {
             return self.expected("an atomic operation");
         };

@@ -2,12 +2,13 @@
 //!
 //! - [`lexer`], [`parser`]: tokens, and the parser's state.
 //! - [`module`]: what stands outside of functions; the entry point.
-//! - [`types`], [`value`], [`attributes`], [`metadata`]: what stands in both.
+//! - [`global`], [`signature`]: variables, aliases and comdats; what functions have before bodies.
+//! - [`types`], [`value`], [`number`], [`attributes`], [`metadata`]: what stands in both.
 //! - [`function`], [`instruction`]: bodies.
 //! - [`encoding`], [`float`]: tables and literals.
 //! - [`print`]: the way back.
 //!
-//! Reads what LLVM 14 to 22 write, typed pointers included. Cost: the text is cut into tokens
+//! Reads what LLVM 14 to 23 write, typed pointers included. Cost: the text is cut into tokens
 //! twice.
 
 mod attributes;
@@ -15,13 +16,16 @@ mod call;
 mod encoding;
 mod float;
 mod function;
+mod global;
 mod instruction;
 mod lexer;
 mod memory;
 mod metadata;
 mod module;
+mod number;
 mod parser;
 mod print;
+mod signature;
 mod types;
 mod value;
 

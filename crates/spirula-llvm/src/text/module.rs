@@ -7,11 +7,8 @@
 use super::lexer::{Kind, Lexer, Token};
 use super::parser::{Name, Parser};
 use crate::ir::{
-    Aliasee, Align, AttrKind, AttrSet, Attribute, CallingConvention, Comdat, ConstKind, DataLayout,
-    Func, Function, Global, GlobalData, GlobalKind, Linkage, Module, Selection, Symbol,
-    ThreadLocal, Type, UnnamedAddr, Value, Variable, Visibility,
+    ConstKind, DataLayout, Func, Function, Global, GlobalData, GlobalKind, Module, Type, Value,
 };
-use crate::upgrade;
 use crate::{Error, fault};
 
 /// Sorts of entities, in the order in which they are parsed.
@@ -23,14 +20,6 @@ enum Sort {
     Global,
     Metadata,
     Ignored,
-}
-
-/// The parameters of a function.
-struct Parameters {
-    types: Vec<Type>,
-    attributes: Vec<AttrSet>,
-    names: Vec<Option<Name>>,
-    function_type: Type,
 }
 
 /// A variable or alias whose contents are still to be parsed.
@@ -235,232 +224,6 @@ impl Parser<'_> {
         }
     }
 
-    fn comdat_definition(&mut self) -> Result<(), Error> {
-        let token = self.bump();
-        let name = self.name_of(token)?;
-        let name = self.symbol_of(name);
-        self.expect(b'=')?;
-        self.expect_word("comdat")?;
-        let Some(selection) = self.eat_named(Selection::from_name) else {
-            return self.expected("how duplicates are resolved");
-        };
-        self.comdats.insert(name, self.module.comdats.len() as u32);
-        self.module.comdats.push(Comdat { name, selection });
-        Ok(())
-    }
-
-    /// Linkage and what else stands before a global or function; whether linkage was given.
-    fn linkage_words(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
-        let linkage = self.eat_named(Linkage::from_name);
-        data.linkage = linkage.unwrap_or(Linkage::External);
-        if self.eat_word("dso_local") {
-            data.dso_local = true;
-        } else {
-            self.eat_word("dso_preemptable");
-        }
-        data.visibility = self
-            .eat_named(Visibility::from_name)
-            .unwrap_or(Visibility::Default);
-        if self.eat_word("dllimport") {
-            data.dll_storage = 1;
-        } else if self.eat_word("dllexport") {
-            data.dll_storage = 2;
-        }
-        if self.eat_word("thread_local") {
-            data.thread_local = ThreadLocal::GeneralDynamic;
-            if self.eat(b'(') {
-                match self.eat_named(ThreadLocal::from_name) {
-                    Some(model) => data.thread_local = model,
-                    None => return self.expected("a model of thread-local storage"),
-                }
-                self.expect(b')')?;
-            }
-        }
-        Ok(linkage.is_some())
-    }
-
-    fn unnamed_addr(&mut self, data: &mut GlobalData) {
-        if let Some(word) = self.eat_named(UnnamedAddr::from_name) {
-            data.unnamed_addr = word;
-        }
-    }
-
-    fn new_global(&mut self, name: Name, place: spirula_source::Place) -> Result<Global, Error> {
-        let global = Global::new(self.module.globals.len());
-        if self.globals.insert(name, global).is_some() {
-            return Err(fault(place, "a global of this name is defined already"));
-        }
-        Ok(global)
-    }
-
-    fn push_global(&mut self, mut data: GlobalData, name: Name) {
-        upgrade::infer_dso_local(&mut data);
-        data.name = match name {
-            Name::Symbol(symbol) => symbol,
-            Name::Number(_) => Symbol::EMPTY,
-        };
-        self.module.globals.push(data);
-    }
-
-    /// A variable, alias or ifunc up to its type; where the rest begins.
-    fn global(&mut self) -> Result<(Global, usize), Error> {
-        let token = self.bump();
-        let name = self.name_of(token)?;
-        self.expect(b'=')?;
-        let variable = Variable {
-            initializer: None,
-            constant: false,
-            externally_initialized: false,
-            attributes: AttrSet::EMPTY,
-        };
-        let kind = GlobalKind::Variable(variable);
-        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, token.place());
-        let has_linkage = self.linkage_words(&mut data)?;
-        self.unnamed_addr(&mut data);
-        let global = self.new_global(name, token.place())?;
-        let start;
-        if self.at_word("alias") || self.at_word("ifunc") {
-            data.kind = if self.at_word("alias") {
-                GlobalKind::Alias(Aliasee(None))
-            } else {
-                GlobalKind::Ifunc(Aliasee(None))
-            };
-            self.bump();
-            data.value_type = self.ty()?;
-            self.expect(b',')?;
-            start = self.token.start;
-            data.space = self.space_ahead()?;
-        } else {
-            data.space = self.address_space()?.unwrap_or(0);
-            let externally_initialized = self.eat_word("externally_initialized");
-            let constant = self.eat_word("constant");
-            if !constant && !self.eat_word("global") {
-                return self.expected("`global` or `constant`");
-            }
-            data.kind = GlobalKind::Variable(Variable {
-                constant,
-                externally_initialized,
-                ..variable
-            });
-            data.value_type = self.ty()?;
-            start = self.token.start;
-        }
-        // Whether contents follow depends on the linkage, which is written for that.
-        let declared = matches!(data.linkage, Linkage::External | Linkage::ExternWeak);
-        self.declared.push(has_linkage && declared);
-        if data.value_type == Type::VOID {
-            return Err(fault(token.place(), "a global of type `void`"));
-        }
-        data.ty = self.pointer_to(data.value_type, data.space);
-        self.push_global(data, name);
-        Ok((global, start))
-    }
-
-    /// The address space of the pointer that an alias is made of, found without its value.
-    fn space_ahead(&mut self) -> Result<u32, Error> {
-        if !self.at_type() {
-            return Ok(0);
-        }
-        let ty = self.ty()?;
-        Ok(self.module.types.address_space(ty).unwrap_or(0))
-    }
-
-    /// The rest of a variable or alias: what it is made of, and its properties.
-    fn finish_global(&mut self, global: Global) -> Result<(), Error> {
-        let mut data = self.module.global(global).clone();
-        match &mut data.kind {
-            GlobalKind::Variable(variable) => {
-                if !self.declared[global.index()] {
-                    variable.initializer = Some(self.constant(data.value_type)?);
-                }
-            }
-            GlobalKind::Alias(aliasee) | GlobalKind::Ifunc(aliasee) => {
-                let constant = if self.at_type() {
-                    self.typed_constant()?
-                } else {
-                    self.constant(data.ty)?
-                };
-                *aliasee = Aliasee(Some(constant));
-            }
-            GlobalKind::Function(_) => {}
-        }
-        while self.eat(b',') {
-            self.global_property(&mut data)?;
-        }
-        let attributes = self.function_attributes()?;
-        if let GlobalKind::Variable(variable) = &mut data.kind {
-            variable.attributes = self.module.attributes.set(attributes);
-        }
-        self.module.globals[global.index()] = data;
-        Ok(())
-    }
-
-    fn global_property(&mut self, data: &mut GlobalData) -> Result<(), Error> {
-        if let Some(attachment) = self.attachment()? {
-            data.metadata.push(attachment);
-            return Ok(());
-        }
-        if self.property(data)? {
-            return Ok(());
-        }
-        match self.peek_word() {
-            "code_model" => {
-                self.bump();
-                self.string()?;
-            }
-            "no_sanitize_address"
-            | "no_sanitize_hwaddress"
-            | "sanitize_memtag"
-            | "sanitize_address_dyninit" => {
-                self.bump();
-            }
-            _ => return self.expected("a property of a global"),
-        }
-        Ok(())
-    }
-
-    /// Section, partition, comdat or alignment, if one comes next.
-    fn property(&mut self, data: &mut GlobalData) -> Result<bool, Error> {
-        match self.peek_word() {
-            "section" => {
-                self.bump();
-                data.section = self.symbol_string()?;
-            }
-            "partition" => {
-                self.bump();
-                data.partition = self.symbol_string()?;
-            }
-            "comdat" => {
-                self.bump();
-                data.comdat = Some(self.comdat_use(data)?);
-            }
-            "align" => {
-                self.bump();
-                data.align = Align::from_bytes(self.align_number()?).unwrap_or(Align::NONE);
-            }
-            _ => return Ok(false),
-        }
-        Ok(true)
-    }
-
-    fn comdat_use(&mut self, data: &GlobalData) -> Result<u32, Error> {
-        let mut name = data.name;
-        let place = self.token.place();
-        if self.eat(b'(') {
-            if self.token.kind != Kind::Comdat {
-                return self.expected("a comdat");
-            }
-            let token = self.bump();
-            let written = self.name_of(token)?;
-            name = self.symbol_of(written);
-            self.expect(b')')?;
-        }
-        match self.comdats.get(&name) {
-            Some(&comdat) => Ok(comdat),
-            None => Err(fault(place, "a comdat that is not defined")),
-        }
-    }
-
     /// Declares a function that is called without a declaration.
     pub fn declare(&mut self, name: Name, ty: Type, token: Token) -> Result<Value, Error> {
         let params = self
@@ -486,68 +249,6 @@ impl Parser<'_> {
         Ok(Value::constant(constant))
     }
 
-    /// `define` or `declare` up to the body.
-    fn function_header(&mut self) -> Result<(), Error> {
-        let is_definition = self.bump().kind == Kind::Word && self.last_word_was(b"define");
-        let kind = GlobalKind::Function(Func::new(self.module.functions.len()));
-        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, self.token.place());
-        while let Some(attachment) = self.attachment()? {
-            data.metadata.push(attachment);
-        }
-        self.linkage_words(&mut data)?;
-        let convention = self.convention()?.unwrap_or(CallingConvention::C);
-        let result_attributes = self.value_attributes()?;
-        let result = self.ty()?;
-        if self.token.kind != Kind::Global {
-            return self.expected("the name of a function");
-        }
-        let token = self.bump();
-        let name = self.name_of(token)?;
-        data.place = token.place();
-        let global = self.new_global(name, token.place())?;
-        data.name = if let Name::Symbol(symbol) = name {
-            symbol
-        } else {
-            Symbol::EMPTY
-        };
-        let params = self.parameters(result)?;
-        let ty = params.function_type;
-        data.value_type = ty;
-        self.unnamed_addr(&mut data);
-        data.space = self
-            .address_space()?
-            .unwrap_or(self.module.layout.program_space());
-        data.ty = self.pointer_to(ty, data.space);
-        let mut function = Function::new(global, ty, params.types);
-        function.convention = convention;
-        let attributes = self.function_tail(&mut data, &mut function, is_definition)?;
-        let attributes = self.module.attributes.set(attributes);
-        function.attributes =
-            self.module
-                .attributes
-                .list(attributes, result_attributes, params.attributes);
-        self.declared.push(true);
-        self.push_global(data, name);
-        self.module.functions.push(function);
-        self.function_end(is_definition, params.names)
-    }
-
-    fn function_end(
-        &mut self,
-        is_definition: bool,
-        params: Vec<Option<Name>>,
-    ) -> Result<(), Error> {
-        if !is_definition {
-            self.bodies.push(None);
-            return Ok(());
-        }
-        if !self.at(b'{') {
-            return self.expected("a body");
-        }
-        self.bodies.push(Some((self.token.end, params)));
-        Ok(())
-    }
-
     /// Prefix, prologue and personality of functions.
     fn finish_functions(&mut self) -> Result<(), Error> {
         for (func, part, start) in std::mem::take(&mut self.parts) {
@@ -564,7 +265,7 @@ impl Parser<'_> {
     }
 
     /// Skips a type and a constant of it, which may name what is not defined yet.
-    fn skip_typed_constant(&mut self) -> Result<(), Error> {
+    pub(super) fn skip_typed_constant(&mut self) -> Result<(), Error> {
         self.ty()?;
         while self.token.kind == Kind::Word
             && !matches!(
@@ -583,106 +284,7 @@ impl Parser<'_> {
         }
     }
 
-    fn last_word_was(&self, word: &[u8]) -> bool {
+    pub(super) fn last_word_was(&self, word: &[u8]) -> bool {
         self.text[..self.last_end].ends_with(word)
-    }
-
-    /// A calling convention if one comes next.
-    pub fn convention(&mut self) -> Result<Option<CallingConvention>, Error> {
-        if self.eat_word("cc") {
-            return Ok(Some(CallingConvention(self.unsigned_32()?)));
-        }
-        Ok(self.eat_named(CallingConvention::from_name))
-    }
-
-    /// The parameters of a function: types, attributes, names, and the function type.
-    fn parameters(&mut self, result: Type) -> Result<Parameters, Error> {
-        self.expect(b'(')?;
-        let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
-        let mut variadic = false;
-        self.list(b')', |parser| {
-            if parser.token.kind == Kind::Ellipsis {
-                parser.bump();
-                variadic = true;
-                return if parser.at(b')') {
-                    Ok(())
-                } else {
-                    parser.expected("`)`")
-                };
-            }
-            let place = parser.token.place();
-            let ty = parser.ty()?;
-            if ty == Type::VOID {
-                return Err(fault(place, "a parameter of type `void`"));
-            }
-            types.push(ty);
-            attributes.push(parser.value_attributes()?);
-            let mut name = None;
-            if parser.token.kind == Kind::Local {
-                let token = parser.bump();
-                name = Some(parser.name_of(token)?);
-            }
-            names.push(name);
-            Ok(())
-        })?;
-        let params = types.clone().into();
-        let kind = crate::ir::TypeKind::Function {
-            result,
-            params,
-            variadic,
-        };
-        let function_type = self.module.types.intern(kind);
-        Ok(Parameters {
-            types,
-            attributes,
-            names,
-            function_type,
-        })
-    }
-
-    /// What stands between the parameters of a function and its body.
-    fn function_tail(
-        &mut self,
-        data: &mut GlobalData,
-        function: &mut Function,
-        is_definition: bool,
-    ) -> Result<Vec<Attribute>, Error> {
-        let mut attributes = Vec::new();
-        loop {
-            // Behind a declaration, a name of metadata begins the next definition.
-            if is_definition && let Some(attachment) = self.attachment()? {
-                data.metadata.push(attachment);
-                continue;
-            }
-            let before = self.token.start;
-            attributes.extend(self.function_attributes()?);
-            if self.token.start != before || self.property(data)? {
-                continue;
-            }
-            match self.peek_word() {
-                "unnamed_addr" | "local_unnamed_addr" => self.unnamed_addr(data),
-                "gc" => {
-                    self.bump();
-                    function.gc = self.symbol_string()?;
-                }
-                word @ ("prefix" | "prologue" | "personality") => {
-                    self.bump();
-                    let start = self.token.start;
-                    self.parts
-                        .push((Func::new(self.module.functions.len()), word, start));
-                    self.skip_typed_constant()?;
-                }
-                _ => break,
-            }
-        }
-        // The alignment of a function is written like an attribute.
-        attributes.retain(|attribute| match *attribute {
-            Attribute::Number(AttrKind::Align, bytes) => {
-                data.align = Align::from_bytes(bytes).unwrap_or(Align::NONE);
-                false
-            }
-            _ => true,
-        });
-        Ok(attributes)
     }
 }

@@ -59,6 +59,8 @@ pub struct Parser<'a> {
     pub labels: FxHashMap<Func, FxHashMap<Name, u32>>,
     /// Whether pointers say what they point to (LLVM before 15).
     pub typed_pointers: bool,
+    /// Whether there are types of bytes (LLVM 23).
+    pub has_bytes: bool,
     /// The function whose body is being parsed.
     pub body: Option<Box<Body>>,
     /// Inline assembly that is the callee of the call being parsed.
@@ -91,6 +93,7 @@ impl<'a> Parser<'a> {
             parts: Vec::new(),
             labels: FxHashMap::default(),
             typed_pointers: false,
+            has_bytes: false,
             body: None,
             asm_callee: None,
             depth: 0,

@@ -122,6 +122,7 @@ impl Parser<'_> {
             }
             _ => match int_width(word) {
                 Some(width @ 1..=MAX_INT_WIDTH) => {
+                    self.has_bytes |= word.starts_with('b');
                     self.bump();
                     Ok(self.module.types.int(width))
                 }
@@ -291,8 +292,9 @@ impl Parser<'_> {
     }
 }
 
+/// The width of an integer type, or of a type of bytes (LLVM 23), which is read as an integer type.
 fn int_width(word: &str) -> Option<u32> {
-    let digits = word.strip_prefix('i')?;
+    let digits = word.strip_prefix(['i', 'b'])?;
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if plain {
         Some(digits.parse().unwrap_or(u32::MAX))

@@ -1,6 +1,5 @@
 //! Values in LLVM assembly: locals, globals, constants and constant expressions.
 
-use super::float::{BFLOAT, FLOAT, HALF, narrow};
 use super::lexer::{Kind, unescape};
 use super::parser::Parser;
 use crate::ir::{
@@ -57,156 +56,6 @@ impl Parser<'_> {
             }
             _ => self.expected("a value"),
         }
-    }
-
-    fn integer(&mut self, ty: Type) -> Result<Const, Error> {
-        let Some(width) = self.module.types.int_width(ty) else {
-            return self.error("an integer where a value of another type belongs");
-        };
-        let words = self.integer_words(width)?;
-        Ok(self.module.consts.wide_int(&self.module.types, ty, &words))
-    }
-
-    /// An integer as words, least significant first, in two's complement of a width.
-    pub fn integer_words(&mut self, width: u32) -> Result<Vec<u64>, Error> {
-        let text = self.peek_text();
-        let (negative, digits, radix) = match self.token.kind {
-            Kind::Integer => (
-                text.starts_with('-'),
-                text.trim_start_matches(['-', '+']),
-                10,
-            ),
-            Kind::Number if text.starts_with("u0x") || text.starts_with("s0x") => {
-                (false, &text[3..], 16)
-            }
-            _ => return self.expected("an integer"),
-        };
-        let count = width.div_ceil(64).max(1) as usize;
-        let mut words = vec![0_u64];
-        for digit in digits.bytes() {
-            let Some(digit) = (digit as char).to_digit(radix) else {
-                return self.expected("an integer");
-            };
-            let mut carry = u128::from(digit);
-            for word in &mut words {
-                carry += u128::from(*word) * u128::from(radix);
-                *word = carry as u64;
-                carry >>= 64;
-            }
-            if carry != 0 {
-                if words.len() >= count {
-                    return self.error("an integer too large for its type");
-                }
-                words.push(carry as u64);
-            }
-        }
-        words.resize(count, 0);
-        let signed_hex = text.starts_with("s0x");
-        let top = digits.len() as u64 * 4;
-        if signed_hex && top <= u64::from(width) && top > 0 {
-            let at = top as usize - 1;
-            if words[at / 64] >> (at % 64) & 1 != 0 {
-                fill_above(&mut words, top as usize);
-            }
-        }
-        if negative {
-            let mut carry = true;
-            for word in &mut words {
-                let (sum, over) = (!*word).overflowing_add(u64::from(carry));
-                (*word, carry) = (sum, over);
-            }
-        }
-        self.bump();
-        let last = width % 64;
-        if last != 0
-            && let Some(word) = words.last_mut()
-        {
-            *word &= (1 << last) - 1;
-        }
-        Ok(words)
-    }
-
-    /// A floating-point number, or an integer written in hexadecimal.
-    fn number(&mut self, ty: Type) -> Result<Const, Error> {
-        let text = self.peek_text();
-        if self.module.types.int_width(ty).is_some() {
-            return self.integer(ty);
-        }
-        let Some(width) = self.module.types.float_width(ty) else {
-            return self.error("a number where a value of another type belongs");
-        };
-        let kind = match text.strip_prefix("f0x") {
-            Some(digits) => self.raw_bits(digits, width),
-            None => match text.strip_prefix("0x") {
-                Some(digits) => self.hexadecimal(digits, ty),
-                None => text
-                    .parse::<f64>()
-                    .ok()
-                    .and_then(|number| self.of_double(number.to_bits(), ty)),
-            },
-        };
-        match kind {
-            Some(kind) => {
-                self.bump();
-                Ok(self.module.consts.intern(ty, kind))
-            }
-            None => self.error("a number that its type does not have"),
-        }
-    }
-
-    /// The exact bits of a number (LLVM 22).
-    fn raw_bits(&self, digits: &str, width: u32) -> Option<ConstKind> {
-        let bits = u128::from_str_radix(digits, 16).ok()?;
-        if width < 128 && bits >> width != 0 {
-            return None;
-        }
-        Some(match width {
-            ..=64 => ConstKind::Float(bits as u64),
-            _ => ConstKind::WideFloat([bits as u64, (bits >> 64) as u64]),
-        })
-    }
-
-    fn hexadecimal(&self, digits: &str, ty: Type) -> Option<ConstKind> {
-        let hex = |digits: &str| u64::from_str_radix(digits, 16).ok();
-        let (form, rest) = digits.split_at_checked(1)?;
-        let expected = match form {
-            "H" => Type::HALF,
-            "R" => Type::BFLOAT,
-            "K" => Type::X86_FP80,
-            "L" => Type::FP128,
-            "M" => Type::PPC_FP128,
-            _ => return self.of_double(hex(digits)?, ty),
-        };
-        if ty != expected {
-            return None;
-        }
-        match form {
-            "H" | "R" => hex(rest)
-                .filter(|&bits| bits <= 0xffff)
-                .map(ConstKind::Float),
-            "K" => {
-                let (high, low) = rest.split_at_checked(rest.len().checked_sub(16)?)?;
-                Some(ConstKind::WideFloat([
-                    hex(low)?,
-                    hex(if high.is_empty() { "0" } else { high })?,
-                ]))
-            }
-            _ => {
-                let (low, high) = rest.split_at_checked(16)?;
-                Some(ConstKind::WideFloat([hex(low)?, hex(high)?]))
-            }
-        }
-    }
-
-    fn of_double(&self, bits: u64, ty: Type) -> Option<ConstKind> {
-        let format = match ty {
-            Type::DOUBLE => return Some(ConstKind::Float(bits)),
-            Type::FLOAT => FLOAT,
-            Type::HALF => HALF,
-            Type::BFLOAT => BFLOAT,
-            _ => return None,
-        };
-        narrow(bits, format).map(ConstKind::Float)
     }
 
     fn global_constant(&mut self, ty: Type) -> Result<Const, Error> {
@@ -541,16 +390,6 @@ impl Parser<'_> {
                 _ => return flags,
             }
             self.bump();
-        }
-    }
-}
-
-fn fill_above(words: &mut [u64], bit: usize) {
-    for (index, word) in words.iter_mut().enumerate() {
-        match bit.checked_sub(index * 64) {
-            Some(64..) => {}
-            Some(at) => *word |= u64::MAX << at,
-            None => *word = u64::MAX,
         }
     }
 }

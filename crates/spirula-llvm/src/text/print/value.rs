@@ -5,7 +5,7 @@ use crate::ir::{
     AttrKind, AttrList, AttrSet, Attribute, Const, ConstKind, Expr, ExprExtra, Flags, Global, Type,
     TypeKind, Value, ValueKind,
 };
-use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, FP_CLASSES, words};
+use crate::text::encoding::{ACCESSES, ALLOC_KINDS, CAPTURES, DENORMALS, FP_CLASSES, words};
 use crate::text::types::SIMPLE;
 use crate::upgrade::MEMORY_LOCATIONS;
 
@@ -476,6 +476,7 @@ impl Printer<'_> {
                 let kinds = words(ALLOC_KINDS, number).join(",");
                 self.put_args(format_args!("(\"{kinds}\")"));
             }
+            AttrKind::DenormalFpEnv => self.denormals(number),
             AttrKind::AllocSize if number as u32 == u32::MAX => {
                 self.put_args(format_args!("({})", number >> 32));
             }
@@ -510,6 +511,22 @@ impl Printer<'_> {
             ));
         }
         self.put_args(format_args!("({})", parts.join(", ")));
+    }
+
+    fn denormals(&mut self, bits: u64) {
+        let modes = |bits: u64| match (bits & 3, bits >> 2 & 3) {
+            (output, input) if output == input => DENORMALS[output as usize].to_owned(),
+            (output, input) => {
+                let [output, input] = [output, input].map(|at| DENORMALS[at as usize]);
+                format!("{output}|{input}")
+            }
+        };
+        let (all, float) = (bits & 15, bits >> 4 & 15);
+        self.put_args(format_args!("({}", modes(all)));
+        if float != all {
+            self.put_args(format_args!(", float: {}", modes(float)));
+        }
+        self.put(")");
     }
 
     fn captures(&mut self, bits: u64) {

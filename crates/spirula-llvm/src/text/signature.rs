@@ -1,0 +1,179 @@
+//! What functions have in LLVM assembly before and without their bodies.
+
+use super::lexer::Kind;
+use super::parser::{Name, Parser};
+use crate::ir::{
+    Align, AttrKind, AttrSet, Attribute, CallingConvention, Func, Function, GlobalData, GlobalKind,
+    Symbol, Type,
+};
+use crate::{Error, fault};
+/// The parameters of a function.
+struct Parameters {
+    types: Vec<Type>,
+    attributes: Vec<AttrSet>,
+    names: Vec<Option<Name>>,
+    function_type: Type,
+}
+
+impl Parser<'_> {
+    /// `define` or `declare` up to the body.
+    pub(super) fn function_header(&mut self) -> Result<(), Error> {
+        let is_definition = self.bump().kind == Kind::Word && self.last_word_was(b"define");
+        let kind = GlobalKind::Function(Func::new(self.module.functions.len()));
+        let mut data = GlobalData::new(Type::VOID, Type::PTR, 0, kind, self.token.place());
+        while let Some(attachment) = self.attachment()? {
+            data.metadata.push(attachment);
+        }
+        self.linkage_words(&mut data)?;
+        let convention = self.convention()?.unwrap_or(CallingConvention::C);
+        let result_attributes = self.value_attributes()?;
+        let result = self.ty()?;
+        if self.token.kind != Kind::Global {
+            return self.expected("the name of a function");
+        }
+        let token = self.bump();
+        let name = self.name_of(token)?;
+        data.place = token.place();
+        let global = self.new_global(name, token.place())?;
+        data.name = if let Name::Symbol(symbol) = name {
+            symbol
+        } else {
+            Symbol::EMPTY
+        };
+        let params = self.parameters(result)?;
+        let ty = params.function_type;
+        data.value_type = ty;
+        self.unnamed_addr(&mut data);
+        data.space = self
+            .address_space()?
+            .unwrap_or(self.module.layout.program_space());
+        data.ty = self.pointer_to(ty, data.space);
+        let mut function = Function::new(global, ty, params.types);
+        function.convention = convention;
+        let attributes = self.function_tail(&mut data, &mut function, is_definition)?;
+        let attributes = self.module.attributes.set(attributes);
+        function.attributes =
+            self.module
+                .attributes
+                .list(attributes, result_attributes, params.attributes);
+        self.declared.push(true);
+        self.push_global(data, name);
+        self.module.functions.push(function);
+        self.function_end(is_definition, params.names)
+    }
+
+    pub(super) fn function_end(
+        &mut self,
+        is_definition: bool,
+        params: Vec<Option<Name>>,
+    ) -> Result<(), Error> {
+        if !is_definition {
+            self.bodies.push(None);
+            return Ok(());
+        }
+        if !self.at(b'{') {
+            return self.expected("a body");
+        }
+        self.bodies.push(Some((self.token.end, params)));
+        Ok(())
+    }
+
+    /// A calling convention if one comes next.
+    pub fn convention(&mut self) -> Result<Option<CallingConvention>, Error> {
+        if self.eat_word("cc") {
+            return Ok(Some(CallingConvention(self.unsigned_32()?)));
+        }
+        Ok(self.eat_named(CallingConvention::from_name))
+    }
+
+    /// The parameters of a function: types, attributes, names, and the function type.
+    fn parameters(&mut self, result: Type) -> Result<Parameters, Error> {
+        self.expect(b'(')?;
+        let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
+        let mut variadic = false;
+        self.list(b')', |parser| {
+            if parser.token.kind == Kind::Ellipsis {
+                parser.bump();
+                variadic = true;
+                return if parser.at(b')') {
+                    Ok(())
+                } else {
+                    parser.expected("`)`")
+                };
+            }
+            let place = parser.token.place();
+            let ty = parser.ty()?;
+            if ty == Type::VOID {
+                return Err(fault(place, "a parameter of type `void`"));
+            }
+            types.push(ty);
+            attributes.push(parser.value_attributes()?);
+            let mut name = None;
+            if parser.token.kind == Kind::Local {
+                let token = parser.bump();
+                name = Some(parser.name_of(token)?);
+            }
+            names.push(name);
+            Ok(())
+        })?;
+        let params = types.clone().into();
+        let kind = crate::ir::TypeKind::Function {
+            result,
+            params,
+            variadic,
+        };
+        let function_type = self.module.types.intern(kind);
+        Ok(Parameters {
+            types,
+            attributes,
+            names,
+            function_type,
+        })
+    }
+
+    /// What stands between the parameters of a function and its body.
+    fn function_tail(
+        &mut self,
+        data: &mut GlobalData,
+        function: &mut Function,
+        is_definition: bool,
+    ) -> Result<Vec<Attribute>, Error> {
+        let mut attributes = Vec::new();
+        loop {
+            // Behind a declaration, a name of metadata begins the next definition.
+            if is_definition && let Some(attachment) = self.attachment()? {
+                data.metadata.push(attachment);
+                continue;
+            }
+            let before = self.token.start;
+            attributes.extend(self.function_attributes()?);
+            if self.token.start != before || self.property(data)? {
+                continue;
+            }
+            match self.peek_word() {
+                "unnamed_addr" | "local_unnamed_addr" => self.unnamed_addr(data),
+                "gc" => {
+                    self.bump();
+                    function.gc = self.symbol_string()?;
+                }
+                word @ ("prefix" | "prologue" | "personality") => {
+                    self.bump();
+                    let start = self.token.start;
+                    self.parts
+                        .push((Func::new(self.module.functions.len()), word, start));
+                    self.skip_typed_constant()?;
+                }
+                _ => break,
+            }
+        }
+        // The alignment of a function is written like an attribute.
+        attributes.retain(|attribute| match *attribute {
+            Attribute::Number(AttrKind::Align, bytes) => {
+                data.align = Align::from_bytes(bytes).unwrap_or(Align::NONE);
+                false
+            }
+            _ => true,
+        });
+        Ok(attributes)
+    }
+}

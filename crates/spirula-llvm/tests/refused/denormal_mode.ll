@@ -1,0 +1,3 @@
+define void @f() denormal_fpenv(ieee|flush) {
+  ret void
+}

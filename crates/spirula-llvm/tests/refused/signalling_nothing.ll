@@ -1,0 +1,1 @@
+@x = global float +snan(0x0)
