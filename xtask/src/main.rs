@@ -2,6 +2,7 @@
 
 mod grammar;
 mod mutants;
+mod speed;
 mod test;
 mod tidy;
 mod tools;
@@ -28,6 +29,8 @@ enum Task {
     Tidy,
     /// Compare the verifier with Khronos' on damaged modules
     Mutants(mutants::Args),
+    /// Time and memory of translating LLVM IR, beside LLVM's tools
+    Speed(speed::Args),
     /// Run everything that must hold before a change lands
     Test,
 }
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Task::Grammar { folder } => grammar::generate(&folder),
         Task::Tidy => root().and_then(|root| tidy::check(&root)),
         Task::Mutants(args) => mutants::run(&args),
+        Task::Speed(args) => root().and_then(|root| speed::run(&root, &args)),
         Task::Test => root().and_then(test::run),
     };
     match done {

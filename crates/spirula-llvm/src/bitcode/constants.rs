@@ -365,20 +365,7 @@ impl ConstantReader<'_> {
     /// Opcode, flags, operands and the rest of a constant expression.
     fn parts(&mut self, code: u64, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
         let (opcode, flags, operands, extra) = match code {
-            10 => {
-                let number = ops.next()?;
-                let Some(operands) = self.operands(ops, 2)? else {
-                    return Ok(None);
-                };
-                let float = self.is_float(operands[0]);
-                let opcode = binary_opcode(number, float, ops)?;
-                (
-                    opcode,
-                    binary_flags(opcode, ops.or_zero()),
-                    operands,
-                    ExprExtra::None,
-                )
-            }
+            10 => return self.binary(ops),
             11 => {
                 let opcode = cast_opcode(ops)?;
                 ops.next()?;
@@ -411,26 +398,7 @@ impl ConstantReader<'_> {
                     ExprExtra::None,
                 )
             }
-            16 | 19 => {
-                if code == 19 {
-                    ops.next()?;
-                }
-                let Some(mut operands) = self.operands(ops, 3)? else {
-                    return Ok(None);
-                };
-                let mask = operands
-                    .pop()
-                    .and_then(|mask| shuffle_mask(&self.module.types, &self.module.consts, mask));
-                let Some(mask) = mask else {
-                    return ops.error("a shuffle without a mask");
-                };
-                (
-                    Opcode::ShuffleVector,
-                    Flags::NONE,
-                    operands,
-                    ExprExtra::Mask(mask.into()),
-                )
-            }
+            16 | 19 => return self.shuffle(code == 19, ops),
             17 => {
                 ops.next()?;
                 let Some(operands) = self.operands(ops, 2)? else {
@@ -451,6 +419,38 @@ impl ConstantReader<'_> {
             _ => return ops.error(format!("constants of code {code} are not known")),
         };
         Ok(Some((opcode, flags, operands, extra)))
+    }
+
+    fn binary(&mut self, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        let number = ops.next()?;
+        let Some(operands) = self.operands(ops, 2)? else {
+            return Ok(None);
+        };
+        let float = self.is_float(operands[0]);
+        let opcode = binary_opcode(number, float, ops)?;
+        let flags = binary_flags(opcode, ops.or_zero());
+        Ok(Some((opcode, flags, operands, ExprExtra::None)))
+    }
+
+    /// A shuffle, whose first operand may be its type.
+    fn shuffle(&mut self, typed: bool, ops: &mut Ops<'_>) -> Result<Option<Parts>, Error> {
+        if typed {
+            ops.next()?;
+        }
+        let Some(mut operands) = self.operands(ops, 3)? else {
+            return Ok(None);
+        };
+        let Module { types, consts, .. } = &*self.module;
+        let mask = operands.pop();
+        match mask.and_then(|mask| shuffle_mask(types, consts, mask)) {
+            Some(mask) => Ok(Some((
+                Opcode::ShuffleVector,
+                Flags::NONE,
+                operands,
+                ExprExtra::Mask(mask.into()),
+            ))),
+            None => ops.error("a shuffle without a mask"),
+        }
     }
 
     fn plain(

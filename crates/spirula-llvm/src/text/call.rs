@@ -1,6 +1,6 @@
 //! Calls in LLVM assembly.
 
-use super::lexer::Kind;
+use super::lexer::{Kind, Token};
 use super::parser::{Name, Parser};
 use crate::ir::{
     AttrSet, Block, Bundle, CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode, Span,
@@ -23,30 +23,7 @@ impl Parser<'_> {
         };
         let mut operands = vec![callee];
         let (types, param_attributes) = self.arguments(&mut operands)?;
-        let function_type = match self.module.types.signature(stated) {
-            Some((_, params, variadic)) => {
-                let agree = |(&a, &b): (&Type, &Type)| self.module.types.agree(a, b);
-                let fits = types.len() >= params.len()
-                    && types.iter().zip(params).all(agree)
-                    && (variadic || types.len() == params.len());
-                if !fits {
-                    let place = self.place_from(callee_token.start);
-                    return Err(fault(
-                        place,
-                        "arguments of other types than the function has",
-                    ));
-                }
-                stated
-            }
-            None => {
-                let kind = TypeKind::Function {
-                    result: stated,
-                    params: types.clone().into(),
-                    variadic: false,
-                };
-                self.module.types.intern(kind)
-            }
-        };
+        let function_type = self.called_type(stated, &types, callee_token)?;
         if let Some(asm) = self.asm_callee.take() {
             self.module.inline_asm[asm as usize].function_type = function_type;
         }
@@ -100,6 +77,31 @@ impl Parser<'_> {
             },
             start,
         )
+    }
+
+    /// The type of the function that is called: as it is stated, or of the result that is stated
+    /// and the arguments.
+    fn called_type(&mut self, stated: Type, args: &[Type], callee: Token) -> Result<Type, Error> {
+        let types = &mut self.module.types;
+        let Some((_, params, variadic)) = types.signature(stated) else {
+            return Ok(types.intern(TypeKind::Function {
+                result: stated,
+                params: args.into(),
+                variadic: false,
+            }));
+        };
+        let agree = |(&a, &b): (&Type, &Type)| types.agree(a, b);
+        let fits = args.len() >= params.len()
+            && args.iter().zip(params).all(agree)
+            && (variadic || args.len() == params.len());
+        if !fits {
+            let place = self.place_from(callee.start);
+            return Err(fault(
+                place,
+                "arguments of other types than the function has",
+            ));
+        }
+        Ok(stated)
     }
 
     /// The name of an intrinsic that is called without a declaration, as LLVM 19 allows.

@@ -291,17 +291,7 @@ impl<'m> Printer<'m> {
                 self.labels(blocks);
                 self.put("]");
             }
-            Opcode::Phi => {
-                self.ty(inst.ty);
-                self.put(" ");
-                self.list(operands.iter().zip(blocks), |printer, (&value, &block)| {
-                    printer.put("[ ");
-                    printer.value(value);
-                    printer.put(", ");
-                    printer.block_ref(block);
-                    printer.put(" ]");
-                });
-            }
+            Opcode::Phi => self.phi(inst, operands, blocks),
             Opcode::Alloca => self.alloca(inst, operands),
             Opcode::GetElementPtr => {
                 if let Extra::SourceType(source) = inst.extra {
@@ -338,6 +328,18 @@ impl<'m> Printer<'m> {
             opcode if is_exception(opcode) => self.exception(inst, operands, blocks),
             _ => self.operands(operands),
         }
+    }
+
+    fn phi(&mut self, inst: &Instruction, operands: &[Value], blocks: &[Block]) {
+        self.ty(inst.ty);
+        self.put(" ");
+        self.list(operands.iter().zip(blocks), |printer, (&value, &block)| {
+            printer.put("[ ");
+            printer.value(value);
+            printer.put(", ");
+            printer.block_ref(block);
+            printer.put(" ]");
+        });
     }
 
     fn switch(&mut self, operands: &[Value], blocks: &[Block]) {
