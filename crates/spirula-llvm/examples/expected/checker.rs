@@ -74,7 +74,10 @@ fn section<'e>(
     let (mut at, end) = (range.start, range.end);
     let mut nots: Vec<&Expectation> = Vec::new();
     let mut dags: Vec<Range<usize>> = Vec::new();
-    for expectation in all.iter().filter(|e| !e.text.is_empty()) {
+    for expectation in all
+        .iter()
+        .filter(|e| !e.text.is_empty() || e.kind == Kind::Empty)
+    {
         if expectation.kind == Kind::Not {
             close(&mut dags, &mut at);
             nots.push(expectation);
@@ -88,6 +91,13 @@ fn section<'e>(
             continue;
         }
         close(&mut dags, &mut at);
+        if expectation.kind == Kind::Empty {
+            match text[at..end].find('\n') {
+                Some(line) if text[at + line + 1..].starts_with('\n') => at += line + 1,
+                _ => return Some(expectation),
+            }
+            continue;
+        }
         let count = match expectation.kind {
             Kind::Count(count) => count,
             _ => 1,

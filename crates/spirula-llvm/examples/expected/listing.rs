@@ -31,13 +31,13 @@ fn assembly(words: &[u32], friendly_names: bool) -> String {
     print(words, &options).unwrap_or_default()
 }
 
-/// The module with all zeros of integers written in the way that a form's tests expect.
+/// The module with all zeros of numbers written in the way that a form's tests expect.
 pub fn zeros(words: &[u32], form: Form) -> Vec<u32> {
     let as_null = form == Form::Raw;
     let mut out = words[..words.len().min(5)].to_vec();
     let mut widths: HashMap<u32, usize> = HashMap::new();
     for inst in Stream::new(words).flatten() {
-        if let (Op::TypeInt, [id, width, ..]) = (inst.op, inst.words) {
+        if let (Op::TypeInt | Op::TypeFloat, [id, width, ..]) = (inst.op, inst.words) {
             widths.insert(*id, *width as usize);
         }
         let width = inst.words.first().and_then(|ty| widths.get(ty)).copied();
@@ -78,10 +78,10 @@ fn internal(words: &[u32]) -> String {
         if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
             sets.insert(*id, ExtInstSet::by_name(&literal_string(name)));
         }
-        instruction(&inst, &sets, &mut out);
         if matches!(inst.op, Op::FunctionEnd | Op::Label) {
             out.push('\n');
         }
+        instruction(&inst, &sets, &mut out);
     }
     out
 }

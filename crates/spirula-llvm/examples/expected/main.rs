@@ -6,7 +6,7 @@
 //! instruction whose name an expected line has; *found*, every expected line stands somewhere in
 //! the text, whatever its ids and its place; *exact*, as LLVM's FileCheck has it. A
 //! test holds when what one of its RUN lines asks for holds, as Spirula is run with the options
-//! that it has by default. With the folder of `llvm-spirv-22` and `llc-22` these are checked
+//! that it has by default, or with the extensions that the line allows. With the folder of `llvm-spirv-22` and `llc-22` these are checked
 //! beside, each with the options of the line; their modules are kept in CACHE. PART chooses files
 //! whose names hold it.
 //!
@@ -22,7 +22,7 @@ mod runs;
 use patterns::{Expectation, expectations};
 use peers::{Peer, Peers};
 use runs::Run;
-use spirula_llvm::{Options, read, translate};
+use spirula_llvm::{Extensions, Options, read, translate};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
@@ -125,7 +125,7 @@ fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 
 /// Whether a test holds, by tool; says what does not hold of Spirula's translation.
 fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
-    let ours = translated(test.text.as_bytes(), test.triple);
+    let ours = translated(test.text.as_bytes(), test.triple, Extensions::All);
     let mut hold = [[false; 3]; 3];
     let mut said = String::new();
     for (run, all) in &test.checks {
@@ -145,6 +145,14 @@ fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] 
                 said = if why.is_empty() { "-".to_owned() } else { why };
             }
             for (held, now) in hold.iter_mut().zip(measured) {
+                *held |= now;
+            }
+        }
+        // Under the conditions of the test, which the peers have, too.
+        let asked = translated(test.text.as_bytes(), test.triple, run.extensions());
+        if let Ok(words) = asked {
+            let (measured, _) = measure(&words, run, all);
+            for (held, now) in hold[0].iter_mut().zip(measured) {
                 *held |= now;
             }
         }
@@ -177,12 +185,13 @@ fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (Measured, String) 
     (measured, why.unwrap_or_default())
 }
 
-/// Spirula's translation with the options that it has by default.
-fn translated(bytes: &[u8], triple: &str) -> Result<Vec<u32>, String> {
+/// Spirula's translation where it may use some extensions, with the options that it has by default.
+fn translated(bytes: &[u8], triple: &str, extensions: Extensions) -> Result<Vec<u32>, String> {
     let module = read(bytes).map_err(|fault| fault.message)?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
     let options = Options {
         triple,
+        extensions,
         ..Options::default()
     };
     let module = translate(&module, &options).map_err(|all| {

@@ -3,8 +3,9 @@
 
 use super::runs::Form;
 use regex_lite::Regex;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{Kind as OperandKind, Op, instructions};
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// How an expectation relates to those around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub enum Kind {
     Same,
     /// In any order with its neighbours of this kind.
     Dag,
+    /// The next line is empty.
+    Empty,
     /// Nowhere between its neighbours.
     Not,
     /// Parts the text in sections.
@@ -55,7 +58,7 @@ pub fn expectations(test: &str, prefixes: &[String]) -> Vec<Expectation> {
     lines
         .filter_map(|(number, line)| {
             let (kind, text) = prefixes.iter().find_map(|p| directive(line, p))?;
-            let text = canonical(text.trim());
+            let text = current(&canonical(text.trim()));
             let pieces = pieces(&text);
             Some(Expectation {
                 kind,
@@ -81,6 +84,60 @@ pub fn canonical(text: &str) -> String {
     out
 }
 
+/// A text with today's names of what was renamed: modules have numbers, whose text has those.
+fn current(text: &str) -> String {
+    static NAMES: OnceLock<HashMap<&'static str, &'static str>> = OnceLock::new();
+    let names = NAMES.get_or_init(renamed);
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(word) {
+        let end = rest[start..].find(|c| !word(c));
+        let end = end.map_or(rest.len(), |end| start + end);
+        let found = &rest[start..end];
+        out.push_str(&rest[..start]);
+        out.push_str(names.get(found).unwrap_or(&found));
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Kinds of operands that had enumerants renamed.
+const RENAMED: [OperandKind; 6] = [
+    OperandKind::Capability,
+    OperandKind::Decoration,
+    OperandKind::ExecutionMode,
+    OperandKind::LoopControl,
+    OperandKind::StorageClass,
+    OperandKind::BuiltIn,
+];
+
+/// Former names with today's, for instructions also without `Op`.
+fn renamed() -> HashMap<&'static str, &'static str> {
+    let mut names = HashMap::new();
+    for row in instructions() {
+        for alias in row.aliases {
+            names.insert(*alias, row.name);
+            names.insert(&alias[2..], &row.name[2..]);
+        }
+    }
+    for kind in RENAMED {
+        for row in kind.info().enumerants {
+            for alias in row.aliases {
+                names.insert(*alias, row.name);
+            }
+        }
+    }
+    // What still is a name of something stays.
+    for kind in RENAMED {
+        for row in kind.info().enumerants {
+            names.remove(row.name);
+        }
+    }
+    names
+}
+
 /// What stands behind `PREFIX:` or `PREFIX-KIND:`.
 fn directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -96,6 +153,7 @@ fn directive<'t>(line: &'t str, prefix: &str) -> Option<(Kind, &'t str)> {
             "" => Kind::Plain,
             "-NEXT" => Kind::Next,
             "-SAME" => Kind::Same,
+            "-EMPTY" => Kind::Empty,
             "-DAG" => Kind::Dag,
             "-NOT" => Kind::Not,
             "-LABEL" => Kind::Label,

@@ -1,5 +1,6 @@
 //! What the RUN lines of a test do: which text of a translation is checked, and for what.
 
+use spirula_llvm::Extensions;
 use std::collections::HashMap;
 
 /// How the text of a module is written.
@@ -22,6 +23,23 @@ pub struct Run {
     pub flags: Vec<String>,
     /// Words that begin the expectations.
     pub prefixes: Vec<String>,
+}
+
+impl Run {
+    /// The extensions that the line allows: none where it names none, as with both tools.
+    pub fn extensions(&self) -> Extensions {
+        let list = self
+            .flags
+            .iter()
+            .find_map(|f| f.trim_start_matches('-').strip_prefix("spirv-ext="));
+        let Some(list) = list else {
+            return Extensions::Only(Vec::new());
+        };
+        match list.trim_matches('"').parse() {
+            Ok(extensions) => extensions,
+            Err(never) => match never {},
+        }
+    }
 }
 
 /// What a file or a pipe holds.

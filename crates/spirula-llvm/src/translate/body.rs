@@ -8,7 +8,8 @@ use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
 use super::types::Shape;
 use crate::ir::{
-    Block, ConstKind, Func, Function, Inst, Module, Opcode, Symbol, Type, Value, ValueKind,
+    Block, ConstKind, Func, Function, Inst, Module, Opcode, Symbol, Type, TypeKind, Value,
+    ValueKind,
 };
 use smallvec::{SmallVec, smallvec};
 use spirula_spirv::Id;
@@ -55,6 +56,8 @@ pub(super) struct Body<'t, 'm> {
     pub(super) debugs: bool,
     /// Where the instruction before came from.
     pub(super) located: Located,
+    /// The lane that is worked at, where vectors are taken apart.
+    pub(super) at_lane: Option<u32>,
     /// The first debug record that was not looked at so far.
     pub(super) next_record: usize,
 }
@@ -110,6 +113,7 @@ impl<'t, 'm> Body<'t, 'm> {
             attached: Attached::new(t.module, function),
             debugs: t.has_debug(),
             located: Located::default(),
+            at_lane: None,
             next_record: 0,
             t,
         }
@@ -118,7 +122,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Translates all blocks that can be reached.
     pub(super) fn translate(mut self) {
         let order = self.function.reverse_post_order();
-        self.loops = loop_hints(self.t.module, self.function, &order);
+        self.loops = loop_hints(self.t.module, self.function, &order, self.t.version);
         for (index, &block) in order.iter().enumerate() {
             let label = self.label(block);
             self.begin(label);
@@ -266,24 +270,34 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// What the class of a local points to, in memory form.
     pub(super) fn pointee(&mut self, local: usize) -> Lowered<Id> {
+        if self.at_lane.is_some() {
+            return Ok(self.t.byte());
+        }
         let pointee = self.t.pointees.local(self.func, local);
         self.t.pointee_type(pointee)
     }
 
     /// The type of what an instruction results in.
     pub(super) fn result_type(&mut self, inst: Inst) -> Lowered<Id> {
-        let ty = self.function.inst(inst).ty;
-        self.t.local_type(self.func, self.local_of(inst), ty)
+        let ty = self.inst_type(inst);
+        match (self.at_lane, self.t.module.types.address_space(ty)) {
+            (Some(_), Some(space)) => self.t.pointer_to(space, None),
+            _ => self.t.local_type(self.func, self.local_of(inst), ty),
+        }
     }
 
     /// The shape of what an instruction results in.
     pub(super) fn result_shape(&self, inst: Inst) -> Lowered<Shape> {
-        self.t.need_shape(self.function.inst(inst).ty)
+        self.t.need_shape(self.inst_type(inst))
     }
 
     /// The LLVM type of an operand.
     pub(super) fn type_of(&self, value: Value) -> Type {
-        self.function.type_of(self.t.module, value)
+        let ty = self.function.type_of(self.t.module, value);
+        match self.at_lane {
+            Some(_) => self.t.module.types.scalar(ty),
+            None => ty,
+        }
     }
 
     /// The shape of an operand.
@@ -299,6 +313,9 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// A value in register form; a pointer with the type that it has.
     pub(super) fn value(&mut self, value: Value) -> Lowered<Id> {
+        if let Some(lane) = self.lane_of(value) {
+            return self.lane_value(value, lane);
+        }
         match value.kind() {
             ValueKind::Local(local) => match self.values.get(local) {
                 Some(Some(id)) => Ok(*id),
@@ -314,10 +331,18 @@ impl<'t, 'm> Body<'t, 'm> {
         }
     }
 
+    /// The lane of a value that is asked for, where it is a vector.
+    fn lane_of(&self, value: Value) -> Option<u32> {
+        let lane = self.at_lane?;
+        let ty = self.function.type_of(self.t.module, value);
+        let vector = matches!(self.t.module.types.kind(ty), TypeKind::Vector { .. });
+        vector.then_some(lane)
+    }
+
     /// A pointer to a type in memory form.
     pub(super) fn pointer(&mut self, value: Value, pointee: Id) -> Lowered<Id> {
         match value.kind() {
-            ValueKind::Const(constant) if !self.t.is_shader() => {
+            ValueKind::Const(constant) if !self.t.is_shader() && self.lane_of(value).is_none() => {
                 let id = self.t.constant_pointer(constant, pointee)?;
                 self.mark(value);
                 Ok(id)

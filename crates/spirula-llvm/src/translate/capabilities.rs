@@ -200,6 +200,9 @@ impl Needs<'_> {
                     16 => self.capability(Capability::Int16),
                     64 => self.capability(Capability::Int64),
                     32 => {}
+                    4 if self.allowed.allows("SPV_INTEL_int4") => {
+                        self.capability(Capability::Int4TypeINTEL);
+                    }
                     _ => self.capability(Capability::ArbitraryPrecisionIntegersALTERA),
                 },
                 // Those of another encoding than IEEE's have it as an operand.

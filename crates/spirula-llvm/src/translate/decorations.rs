@@ -136,6 +136,7 @@ impl Translator<'_> {
         if let Some(node) = self.module.function_metadata(func, "spirv.Decorations") {
             self.stated_decorations(id, node);
         }
+        self.vector_compute_function(func, id, params);
         let node = self
             .module
             .function_metadata(func, "spirv.ParameterDecorations");
@@ -284,6 +285,9 @@ fn operand_words(operands: &str) -> Vec<u32> {
 impl Body<'_, '_> {
     /// Decorations that an instruction carries, other than those that its flags are.
     pub(super) fn instruction_decorations(&mut self, inst: Inst, id: Id) {
+        if !self.function.attachments.is_empty() {
+            self.largest_error(inst, id);
+        }
         let Some(kind) = self.attached.decorations else {
             return;
         };
@@ -299,6 +303,22 @@ impl Body<'_, '_> {
             {
                 self.t.decorate_by_row(id, decoration, words);
             }
+        }
+    }
+
+    /// The largest error that `!fpmath` allows, where the extension for it was asked for.
+    fn largest_error(&mut self, inst: Inst, id: Id) {
+        if !self.t.asked_for("SPV_INTEL_fp_max_error") {
+            return;
+        }
+        let module = self.t.module;
+        let kind = module.strings.find("fpmath");
+        let node = kind.and_then(|kind| self.function.attachment(inst, kind));
+        let operand = node.and_then(|node| *module.metadata.operands(node).first()?);
+        let constant = operand.and_then(|operand| module.metadata.as_constant(operand));
+        if let Some(ConstKind::Float(bits)) = constant.map(|c| module.consts.kind(c)) {
+            let words = [*bits as u32];
+            self.decorate(id, Decoration::FPMaxErrorDecorationINTEL, &words);
         }
     }
 

@@ -26,6 +26,12 @@ impl Extensions {
             Extensions::Except(names) => !among(names),
         }
     }
+
+    /// Whether an extension was asked for by its name. What every module could use and few
+    /// consumers know is only used then.
+    pub fn names(&self, name: &str) -> bool {
+        matches!(self, Extensions::Only(names) if names.iter().any(|n| n == name))
+    }
 }
 
 impl FromStr for Extensions {
@@ -70,6 +76,8 @@ mod tests {
     fn lists_allow_and_forbid() {
         let parse = |text: &str| Extensions::from_str(text).unwrap_or_default();
         assert!(parse("all").allows("SPV_A"));
+        assert!(!parse("all").names("SPV_A"));
+        assert!(parse("SPV_A").names("SPV_A"));
         assert!(!parse("none").allows("SPV_A"));
         assert!(parse("SPV_A,SPV_B").allows("SPV_B"));
         assert!(!parse("SPV_A,SPV_B").allows("SPV_C"));

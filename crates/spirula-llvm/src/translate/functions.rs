@@ -107,11 +107,18 @@ impl<'m> Translator<'m> {
         }
     }
 
+    /// Whether a function is defined by another module, be it that a copy of it is here.
+    pub(super) fn is_elsewhere(&self, func: Func) -> bool {
+        let function = self.module.function(func);
+        let linkage = self.module.global(function.global).linkage;
+        function.is_declaration() || linkage == Linkage::AvailableExternally
+    }
+
     /// Declares the functions that other modules have to define.
     pub(super) fn function_declarations(&mut self) {
         for func in self.module.function_ids() {
             let function = self.module.function(func);
-            if !function.is_declaration() || !matches!(*self.callee(func), Callee::Function) {
+            if !self.is_elsewhere(func) || !matches!(*self.callee(func), Callee::Function) {
                 continue;
             }
             // Those of any number of arguments are refused where they are called.
@@ -221,7 +228,15 @@ impl<'m> Translator<'m> {
             return;
         }
         for (kind, attribute) in PARAMETER_ATTRIBUTES {
-            if attributes.has(set, *kind) {
+            let has = match kind {
+                // Since LLVM 21 that of nothing captured.
+                AttrKind::NoCapture => {
+                    attributes.has(set, *kind)
+                        || attributes.number(set, AttrKind::Captures) == Some(0)
+                }
+                _ => attributes.has(set, *kind),
+            };
+            if has {
                 self.b
                     .decorate(id, Decoration::FuncParamAttr, &[attribute.0]);
             }

@@ -2,7 +2,7 @@
 
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::{Const, ConstKind, Global, GlobalKind, Variable};
+use crate::ir::{Const, ConstKind, Global, GlobalKind, Linkage, Variable};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, LinkageType, StorageClass};
@@ -76,7 +76,9 @@ impl Translator<'_> {
         };
         let pointee = self.memory_type(data.value_type)?;
         let pointer = self.pointer_type(class, pointee);
-        let initializer = match variable.initializer {
+        let elsewhere = data.linkage == Linkage::AvailableExternally;
+        let initial = variable.initializer.filter(|_| !elsewhere);
+        let initializer = match initial {
             Some(constant) if class != StorageClass::Workgroup => {
                 match module.consts.kind(constant) {
                     ConstKind::Undef | ConstKind::Poison => None,
@@ -100,7 +102,7 @@ impl Translator<'_> {
             self.b.decorate(id, Decoration::Alignment, &[align]);
         }
         if kernel && !data.linkage.is_local() && class != StorageClass::Workgroup {
-            let linkage = match variable.initializer {
+            let linkage = match initial {
                 Some(_) => self.exported(data.linkage),
                 None => LinkageType::Import,
             };
@@ -111,6 +113,7 @@ impl Translator<'_> {
         if let Some(&(_, node)) = node {
             self.stated_decorations(id, node);
         }
+        self.vector_compute_variable(id, variable.attributes);
         self.variables.set(id, true);
         Ok(id)
     }

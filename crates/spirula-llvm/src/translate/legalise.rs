@@ -146,17 +146,26 @@ impl Body<'_, '_> {
             let ty = self.t.shape_type(to);
             return Ok(self.op(Op::Bitcast, ty, [id]));
         }
+        let lanes = self.lanes(from, id);
+        let lanes = self.regrouped(from.scalar(), to.scalar(), &lanes)?;
+        Ok(self.composed(to, &lanes))
+    }
+
+    /// The bits of scalars, one behind the other, as those of scalars of another shape.
+    pub(super) fn regrouped(&mut self, from: Shape, to: Shape, lanes: &[Id]) -> Lowered<Vec<Id>> {
         let size = greatest_common_divisor(from.bits, to.bits);
         let mut chunks = Vec::new();
-        for lane in self.lanes(from, id) {
-            self.split(from.scalar(), to.scalar(), lane, size, &mut chunks);
+        for &lane in lanes {
+            self.split(from, to, lane, size, &mut chunks);
         }
         let per_lane = (to.bits / size) as usize;
-        let lanes: Vec<Id> = chunks
+        if !chunks.len().is_multiple_of(per_lane) {
+            return Err(refuse("a bit cast between types of different sizes"));
+        }
+        Ok(chunks
             .chunks(per_lane)
-            .map(|chunks| self.join(to.scalar(), chunks, size))
-            .collect();
-        Ok(self.composed(to, &lanes))
+            .map(|chunks| self.join(to, chunks, size))
+            .collect())
     }
 
     /// Splits a scalar into pieces of `size` bits, as integers as wide as the lanes of `to`.

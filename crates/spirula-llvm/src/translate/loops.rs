@@ -6,8 +6,8 @@
 
 use super::body::Body;
 use crate::ir::{Block, Function, Inst, Metadata, Module, Opcode, Predecessors};
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
+use spirula_spirv::grammar::{Kind, Op, Version};
 
 /// What a loop's header says about it.
 #[derive(Clone, Debug)]
@@ -104,7 +104,12 @@ pub(super) fn hint_names() -> Vec<String> {
 }
 
 /// The loops of a function that have hints and a block behind them.
-pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) -> Vec<LoopHints> {
+pub(super) fn loop_hints(
+    module: &Module,
+    function: &Function,
+    order: &[Block],
+    version: Version,
+) -> Vec<LoopHints> {
     let mut found: Vec<LoopHints> = Vec::new();
     let Some(kind) = module.strings.find("llvm.loop") else {
         return found;
@@ -128,7 +133,7 @@ pub(super) fn loop_hints(module: &Module, function: &Function, order: &[Block]) 
         let Some(&header) = function.successors(latch).iter().find(back) else {
             continue;
         };
-        let control = control(module, node);
+        let control = control(module, node, version);
         if control.is_empty() || found.iter().any(|hints| hints.header == header) {
             continue;
         }
@@ -172,8 +177,8 @@ fn behind(
 }
 
 /// The loop control that a node asks for: its mask, then the operands; empty where it asks for
-/// nothing that SPIR-V knows.
-fn control(module: &Module, node: Metadata) -> Vec<u32> {
+/// nothing that a version of SPIR-V knows.
+fn control(module: &Module, node: Metadata, version: Version) -> Vec<u32> {
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
     for hint in metadata.operands(node).iter().flatten() {
@@ -193,7 +198,7 @@ fn control(module: &Module, node: Metadata) -> Vec<u32> {
         let Some((_, number)) = hints.iter().find(|hint| hint.0 == *name) else {
             continue;
         };
-        if mask.0 & bit.0 != 0 {
+        if mask.0 & bit.0 != 0 || !is_known(*bit, version) {
             continue;
         }
         match (operand, number) {
@@ -209,6 +214,12 @@ fn control(module: &Module, node: Metadata) -> Vec<u32> {
         true => Vec::new(),
         false => words,
     }
+}
+
+/// Whether a version has a control, be it by an extension.
+fn is_known(control: LoopControl, version: Version) -> bool {
+    let row = Kind::LoopControl.info().enumerant(control.0);
+    row.is_some_and(|row| row.version <= version || row.version == Version::NEVER)
 }
 
 impl Body<'_, '_> {

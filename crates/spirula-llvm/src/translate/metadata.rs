@@ -40,6 +40,9 @@ const SAID_BY_DEFAULTS: &[ExecutionMode] = &[
     ExecutionMode::SignedZeroInfNanPreserve,
 ];
 
+/// Register allocation modes of Intel's GPUs, with the threads that a unit then has.
+const REGISTER_MODES: &[(u32, u32)] = &[(0, 0), (1, 8), (2, 4)];
+
 /// Bytes of a string beyond which it is left out.
 const MAX_TEXT: usize = 100_000;
 
@@ -90,6 +93,16 @@ impl Translator<'_> {
                 self.b.execution_mode(entry, *mode, &[size]);
             }
         }
+        if let Some(node) = self.module.function_metadata(func, "ip_interface") {
+            self.streaming_interface(node, entry);
+        }
+        if let Some(node) = self.module.function_metadata(func, "RegisterAllocMode")
+            && let [mode, ..] = self.numbers(node)[..]
+            && let Some((_, threads)) = REGISTER_MODES.iter().find(|row| row.0 == mode)
+        {
+            self.annotate(entry, &format!("num-thread-per-eu {threads}"));
+        }
+        self.vector_compute_modes(func, entry);
         if let Some(node) = self.module.function_metadata(func, "vec_type_hint")
             && let Some(hint) = self.vector_hint(node)
         {
@@ -97,6 +110,21 @@ impl Translator<'_> {
                 .execution_mode(entry, ExecutionMode::VecTypeHint, &[hint]);
         }
         self.argument_types(func);
+    }
+
+    /// An interface that streams, with a result that does not stall or with one that may.
+    fn streaming_interface(&mut self, node: Metadata, entry: Id) {
+        let metadata = &self.module.metadata;
+        let texts = metadata.operands(node).iter().flatten();
+        let texts: Vec<&str> = texts
+            .filter_map(|text| metadata.as_string(*text))
+            .map(|text| self.module.str(text))
+            .collect();
+        if texts.contains(&"streaming") {
+            let free = u32::from(texts.contains(&"stall_free_return"));
+            let mode = ExecutionMode::StreamingInterfaceINTEL;
+            self.b.execution_mode(entry, mode, &[free]);
+        }
     }
 
     /// Declares the execution modes that `!spirv.ExecutionMode` lists for a function. Whether the

@@ -10,13 +10,17 @@
 //! | `types`, `opaque`, `constants`, `globals` | what stands at module level |
 //! | `debug` | debug information |
 //! | `assembly` | inline assembly |
+//! | `aliasing` | what does not alias |
+//! | `vector_compute` | attributes of Intel's vector compiler |
 //! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `hosted` | modules for a host: kernels by name, address spaces |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
 //! | `loops` | hints for loops |
+//! | `parts` | vectors of pointers, and those that are too long |
 //! | `legalise` | integers of odd widths, vectors of odd lengths, bit casts |
+//! | `wide` | integers of more than 64 bits, where those of any width may not be used |
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
 //! | `shader` | compute shaders |
@@ -31,6 +35,7 @@
 //!
 //! Cost: linear in the size of the module, and for entry points in the functions that they reach.
 
+mod aliasing;
 mod assembly;
 mod body;
 mod builtins;
@@ -49,12 +54,15 @@ mod legalise;
 mod loops;
 mod metadata;
 mod opaque;
+mod parts;
 mod reference;
 mod refusal;
 mod shader;
 mod translator;
 mod types;
 mod untyped;
+mod vector_compute;
+mod wide;
 
 pub(crate) use builtins::CALLABLE;
 pub use debug::DebugInfo;

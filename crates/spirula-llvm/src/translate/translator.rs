@@ -1,5 +1,6 @@
 //! The state of a translation, and its order.
 
+use super::aliasing::Aliasing;
 use super::assembly::Assembly;
 use super::builtins::{BuiltinHints, Callee};
 use super::constants::ConstantTable;
@@ -101,6 +102,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         assemblies: vec![None; module.inline_asm.len()],
         assembly_target: None,
         debug: Debug::new(module),
+        aliasing: Aliasing::new(module),
         generic,
         texts: FxHashMap::default(),
         diagnostics: Vec::new(),
@@ -165,6 +167,7 @@ pub(super) struct Translator<'m> {
     pub(super) assemblies: Vec<Option<Assembly>>,
     pub(super) assembly_target: Option<Id>,
     pub(super) debug: Debug,
+    pub(super) aliasing: Aliasing,
     /// Parameters of kernels that are made generic.
     pub(super) generic: &'m [(Func, usize)],
     /// Strings of debug information made so far.
@@ -189,12 +192,13 @@ impl Translator<'_> {
                 .memory_model(AddressingModel::Logical, MemoryModel::GLSL450),
             false => self.b.memory_model(addressing, MemoryModel::OpenCL),
         }
+        self.find_parts();
         self.source_language();
         self.global_variables();
         self.debug_units();
         self.function_declarations();
         for func in self.module.function_ids() {
-            if !self.module.function(func).is_declaration() {
+            if !self.is_elsewhere(func) {
                 self.define_function(func);
             }
         }
@@ -238,6 +242,11 @@ impl Translator<'_> {
     /// Whether the module may use an extension.
     pub(super) fn may_use(&self, extension: &str) -> bool {
         self.options.extensions.allows(extension)
+    }
+
+    /// Whether an extension was asked for by its name.
+    pub(super) fn asked_for(&self, extension: &str) -> bool {
+        self.options.extensions.names(extension)
     }
 
     /// Names an id, with a name that is cut where it is very long; not with an empty one.

@@ -153,6 +153,10 @@ pub(super) struct TypeTable {
     /// are those of types.
     rows: Vec<TypeRow>,
     numbers: IdMap<u32>,
+    /// By type: whether it is of vectors that are taken apart; empty where there are none.
+    pub(super) apart: Vec<bool>,
+    /// Whether there are integers of several limbs.
+    pub(super) wide: bool,
 }
 
 /// What is known of a type of SPIR-V.
@@ -176,6 +180,8 @@ impl TypeTable {
             memory: vec![None; types],
             rows: Vec::new(),
             numbers: IdMap::new(0, 0),
+            apart: Vec::new(),
+            wide: false,
         }
     }
 
@@ -416,6 +422,11 @@ impl Translator<'_> {
                     members.push(self.memory_type_within(*field, depth + 1)?);
                 }
                 Ok(self.struct_type(module.str(*name), &members, *packed))
+            }
+            TypeKind::Int(_) if let Some(wide) = self.wide(ty) => self.wide_type(ty, wide),
+            TypeKind::Vector { .. } if let Some((element, lanes)) = self.parts(ty) => {
+                let element = self.memory_type_within(element, depth + 1)?;
+                self.parted_type(ty, element, lanes)
             }
             TypeKind::Target { name, types, ints } => {
                 self.target_type(module.str(*name), types, ints)

@@ -10,6 +10,7 @@ mod atomics;
 mod enqueue;
 mod group;
 mod image;
+mod lookup;
 mod mangle;
 mod memory;
 mod numeric;
@@ -27,6 +28,7 @@ use super::translator::Translator;
 use super::types::Shape;
 use crate::infer::Hints;
 use crate::ir::{Func, Inst, Module, Type, TypeKind, Value};
+pub(super) use lookup::{builtin_names, extended_named};
 use mangle::Demangled;
 pub(super) use mangle::{Base, Param, demangle};
 use rustc_hash::FxHashMap;
@@ -35,7 +37,7 @@ use spirula_spirv::grammar::ExtInstSet;
 use spirula_spirv::grammar::Op;
 pub(crate) use spirv::CALLABLE;
 use std::rc::Rc;
-pub(super) use table::{Lower, builtin_names, extended_named};
+pub(super) use table::Lower;
 
 /// What a call leads to.
 pub(super) enum Callee<'m> {
@@ -139,10 +141,10 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
     if spirv::is_friendly(demangled.name) {
         return Callee::Spirv(demangled);
     }
-    match table::lookup(demangled.name) {
+    match lookup::lookup(demangled.name) {
         // C functions of these names, which are not mangled, are somebody else's; so are those
         // that take less than what is computed here is computed of.
-        Some(lower) if name.starts_with("_Z") || table::is_unmangled(name) => {
+        Some(lower) if name.starts_with("_Z") || lookup::is_unmangled(name) => {
             let taken = demangled
                 .params
                 .len()

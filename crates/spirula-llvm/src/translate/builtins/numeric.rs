@@ -1,6 +1,6 @@
 //! Functions on numbers: extended instructions, relations, conversions.
 
-use super::{Base, Call, table};
+use super::{Base, Call, lookup};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -218,7 +218,7 @@ impl Body<'_, '_> {
         {
             return Err(refuse("a result of a type that OpenCL does not have"));
         }
-        let Some(row) = table::extended_row(number) else {
+        let Some(row) = lookup::extended_row(number) else {
             return Err(refuse("there is no such extended instruction"));
         };
         let first = call

@@ -3,7 +3,7 @@
 
 use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
-use super::{Call, table};
+use super::{Call, lookup};
 use crate::ir::{AttrKind, ConstKind, Type};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
@@ -47,7 +47,7 @@ impl Body<'_, '_> {
         }
         if let Some(name) = name.strip_prefix("ocl_") {
             let name = name.split("_R").next().unwrap_or(name);
-            return match table::extended(name) {
+            return match lookup::extended(name) {
                 Some(opencl_std::PRINTF) => printf(self, call),
                 Some(number) => self.extended(number, call).map(Some),
                 None => Err(refuse("there is no such extended instruction")),

@@ -8,15 +8,13 @@ use super::group::GroupKind;
 use super::{Call, enqueue, image, memory, numeric, subgroup, sync};
 use crate::translate::body::Body;
 use crate::translate::refusal::Lowered;
-use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Scope};
 use spirula_spirv::grammar::opencl_std as std_;
-use spirula_spirv::grammar::{ExtInst, ExtInstSet, Op};
-use std::sync::OnceLock;
 
 /// How a call is translated.
-type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
+pub(super) type Handler = fn(&mut Body<'_, '_>, &Call<'_>) -> Lowered<Option<Id>>;
 
 /// What a builtin function becomes.
 #[derive(Clone, Copy)]
@@ -517,7 +515,7 @@ pub(super) const ROWS: &[(&str, Lower)] = &[
 ];
 
 /// Names that are built from parts, by how they begin.
-const FAMILIES: &[(&str, Handler)] = &[
+pub(super) const FAMILIES: &[(&str, Handler)] = &[
     ("convert_", numeric::convert),
     ("vload", memory::vector_load),
     ("vstore", memory::vector_store),
@@ -539,72 +537,3 @@ const FAMILIES: &[(&str, Handler)] = &[
     ("intel_convert_bfloat16", subgroup::brain_bits),
     ("intel_convert_as_bfloat16", subgroup::brain_bits),
 ];
-
-/// Names of all rows, and how the names of families begin.
-pub(in crate::translate) fn builtin_names() -> (
-    impl Iterator<Item = &'static str>,
-    impl Iterator<Item = &'static str>,
-) {
-    (
-        ROWS.iter().map(|row| row.0),
-        FAMILIES.iter().map(|row| row.0),
-    )
-}
-
-/// Names that Clang does not mangle.
-pub(super) fn is_unmangled(name: &str) -> bool {
-    name == "printf" || name.starts_with("__") || name.starts_with("intel_sub_group_")
-}
-
-/// What the function of this name becomes.
-pub(super) fn lookup(name: &str) -> Option<Lower> {
-    static INDEX: OnceLock<FxHashMap<&'static str, Lower>> = OnceLock::new();
-    let index = INDEX.get_or_init(|| ROWS.iter().copied().collect());
-    if let Some(lower) = index.get(name) {
-        return Some(*lower);
-    }
-    if let Some((_, handler)) = FAMILIES.iter().find(|row| name.starts_with(row.0)) {
-        return Some(By(*handler));
-    }
-    extended(name).map(Lower::Ext)
-}
-
-/// The number of an extended instruction of OpenCL.
-pub(super) fn extended(name: &str) -> Option<u32> {
-    let set = ExtInstSet::by_name("OpenCL.std")?;
-    set.instruction_by_name(name).map(|row| row.number)
-}
-
-/// The row of an extended instruction of OpenCL.
-pub(super) fn extended_row(number: u32) -> Option<&'static ExtInst> {
-    ExtInstSet::by_name("OpenCL.std")?.instruction(number)
-}
-
-/// The row of an extended instruction of OpenCL by its name.
-pub(in crate::translate) fn extended_named(name: &str) -> Option<&'static ExtInst> {
-    ExtInstSet::by_name("OpenCL.std")?.instruction_by_name(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_has_one_row() {
-        let mut names: Vec<&str> = ROWS.iter().map(|row| row.0).collect();
-        names.sort_unstable();
-        let count = names.len();
-        names.dedup();
-        assert_eq!(names.len(), count);
-    }
-
-    #[test]
-    fn extended_instructions_need_no_row() {
-        assert!(matches!(
-            lookup("native_cos"),
-            Some(Lower::Ext(std_::NATIVE_COS))
-        ));
-        assert!(matches!(lookup("convert_int4_sat_rte"), Some(By(_))));
-        assert!(lookup("nothing_of_this_name").is_none());
-    }
-}

@@ -19,6 +19,9 @@ const MAX_MEMBERS: usize = 16_000;
 
 use Arg::{Id as I, Number as N};
 
+/// The flag of a member that all objects have in common; it may have a value.
+const STATIC_MEMBER: u32 = 1 << 9;
+
 impl Translator<'_> {
     /// The instruction of a node; nothing's for none.
     pub(super) fn debug_node(&mut self, node: Option<Metadata>) -> Id {
@@ -133,6 +136,7 @@ impl Translator<'_> {
             false => format!("{directory}/{name}"),
         };
         let path = self.debug_text(&path);
+        // Checksums are left out: the text that Khronos' translator makes of one counts as the source's.
         self.debug_global("DebugSource", &[I(path)])
     }
 
@@ -317,6 +321,10 @@ impl Translator<'_> {
         let mut arguments = vec![I(name), I(ty), source, line, column];
         arguments.extend(parent.map(I));
         arguments.extend([N(offset), N(size), N(flags)]);
+        if flags & STATIC_MEMBER != 0 && self.field(node, "extraData").is_some() {
+            let value = self.number_field(node, "extraData");
+            arguments.push(I(self.u32(value)));
+        }
         self.debug_define(id, "DebugTypeMember", &arguments);
     }
 
@@ -510,8 +518,19 @@ impl Translator<'_> {
         let definition = self.number_field(node, "isDefinition") << 3;
         let mut arguments = vec![I(name), I(ty), source, line, column, I(parent), I(linkage)];
         arguments.extend([I(id), N(local | definition)]);
+        if let Some(member) = self.static_member(node) {
+            arguments.push(I(member));
+        }
         let made = self.debug_global("DebugGlobalVariable", &arguments);
         self.debug.nodes[node.index()] = Some(made);
+    }
+
+    /// The member of a class that a variable defines.
+    fn static_member(&mut self, node: Metadata) -> Option<Id> {
+        let declaration = self.node_field(node, "declaration")?;
+        let class = self.node_field(declaration, "scope")?;
+        self.debug_node(Some(class));
+        self.debug_nodes_of(declaration)
     }
 
     /// An expression; none where it has an operation that SPIR-V lacks.

@@ -65,6 +65,22 @@ const FAST_MATH: &[(Flags, FPFastMathMode)] = &[
     (Flags::ARCP, FPFastMathMode::AllowRecip),
 ];
 
+/// The liberties that have no names without SPV_KHR_float_controls2. All transformations are
+/// allowed where all flags are there.
+fn finer(flags: Flags) -> FPFastMathMode {
+    let mut mode = FPFastMathMode::default();
+    if flags.has(Flags::CONTRACT) {
+        mode |= FPFastMathMode::AllowContract;
+    }
+    if flags.has(Flags::REASSOC) {
+        mode |= FPFastMathMode::AllowReassoc;
+    }
+    if flags.has(Flags::FAST) {
+        mode |= FPFastMathMode::AllowTransform;
+    }
+    mode
+}
+
 impl Body<'_, '_> {
     pub(super) fn binary(&mut self, inst: Inst) -> Lowered<Id> {
         let opcode = self.function.inst(inst).opcode;
@@ -150,9 +166,11 @@ impl Body<'_, '_> {
                 mode |= *bit;
             }
         }
-        // It has all others in it.
-        if flags.has(Flags::FAST) {
-            mode = FPFastMathMode::Fast;
+        match self.t.asked_for("SPV_KHR_float_controls2") {
+            true => mode |= finer(flags),
+            // It has all others in it.
+            false if flags.has(Flags::FAST) => mode = FPFastMathMode::Fast,
+            false => {}
         }
         if mode != FPFastMathMode::default() {
             self.decorate(id, Decoration::FPFastMathMode, &[mode.0]);

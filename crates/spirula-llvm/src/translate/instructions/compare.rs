@@ -149,7 +149,7 @@ impl Body<'_, '_> {
         let mut condition = self.value(*condition)?;
         let yes = self.value_as(*yes, ty)?;
         let no = self.value_as(*no, ty)?;
-        let result = self.function.inst(inst).ty;
+        let result = self.inst_type(inst);
         let old = self.t.version < Version::new(1, 4);
         match self.t.shape(result) {
             Some(shape) if old && shape.lanes > 1 && condition_shape.lanes == 1 => {
@@ -187,7 +187,7 @@ impl Body<'_, '_> {
         let operand = self.function.operands(inst)[0];
         if self.is_undefined(operand) {
             let ty = self.result_type(inst)?;
-            return Ok(match self.t.shape(self.function.inst(inst).ty) {
+            return Ok(match self.t.shape(self.inst_type(inst)) {
                 Some(shape) => self.t.zero(shape),
                 None => self.t.b.constant_null(ty),
             });

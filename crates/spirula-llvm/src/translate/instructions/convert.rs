@@ -19,7 +19,7 @@ impl Body<'_, '_> {
             }
             Opcode::IntToPtr => self.integer_to_pointer(inst),
             Opcode::AddrSpaceCast => {
-                let ty = self.function.inst(inst).ty;
+                let ty = self.inst_type(inst);
                 let Some(space) = self.t.module.types.address_space(ty) else {
                     return Err(self.t.no_type(ty));
                 };

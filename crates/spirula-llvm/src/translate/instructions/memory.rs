@@ -4,6 +4,7 @@ use crate::infer::gep_element;
 use crate::ir::{
     Align, Block, Extra, Flags, Inst, Opcode, Ordering, Symbol, Type, TypeKind, Value,
 };
+use crate::translate::aliasing::Scopes;
 use crate::translate::body::{Body, Words};
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::{Elem, Shape};
@@ -18,6 +19,7 @@ struct Access {
     align: Align,
     volatile: bool,
     nontemporal: bool,
+    scopes: Scopes,
 }
 
 impl Access {
@@ -34,6 +36,7 @@ impl Access {
         if self.nontemporal {
             mask |= MemoryAccess::Nontemporal;
         }
+        mask |= self.scopes.add_to(&mut words);
         if mask == MemoryAccess::default() {
             return Words::new();
         }
@@ -172,7 +175,7 @@ impl Body<'_, '_> {
         self.placed(inst, id)
     }
 
-    fn access(&self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {
+    fn access(&mut self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {
         let data = self.function.inst(inst);
         let Extra::Access {
             align,
@@ -193,6 +196,7 @@ impl Body<'_, '_> {
             },
             volatile: data.flags.has(Flags::VOLATILE),
             nontemporal,
+            scopes: self.alias_scopes(inst),
         };
         Ok((access, ordering, scope))
     }
@@ -284,7 +288,7 @@ impl Body<'_, '_> {
     }
 
     /// A pointer some bytes behind one: to bytes, if it is another.
-    fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
+    pub(in crate::translate) fn byte_offset(&mut self, pointer: Id, offset: u64) -> Id {
         if offset == 0 {
             return pointer;
         }
@@ -397,7 +401,13 @@ impl Body<'_, '_> {
         let Extra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));
         };
-        if self.t.module.types.address_space(data.ty).is_none() {
+        if self
+            .t
+            .module
+            .types
+            .address_space(self.inst_type(inst))
+            .is_none()
+        {
             return Err(refuse("vectors of pointers have no counterpart in SPIR-V"));
         }
         let Some(end) = gep_element(self.t.module, self.function, inst) else {

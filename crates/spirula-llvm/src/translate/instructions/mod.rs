@@ -18,6 +18,9 @@ use spirula_spirv::Id;
 impl Body<'_, '_> {
     /// Translates an instruction other than a phi; gives what it results in.
     pub(super) fn lower(&mut self, inst: Inst) -> Lowered<Option<Id>> {
+        if let Some(made) = self.lower_parts(inst).or_else(|| self.lower_wide(inst)) {
+            return made;
+        }
         let opcode = self.function.inst(inst).opcode;
         match opcode {
             _ if opcode.is_binary() => self.binary(inst).map(Some),

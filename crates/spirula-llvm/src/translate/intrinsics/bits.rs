@@ -81,6 +81,20 @@ pub(super) fn funnel_right(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 impl Body<'_, '_> {
+    /// A shift of two integers of an odd width as one: what holds them has room for a shift by all
+    /// of their bits.
+    fn odd_funnel(&mut self, shape: Shape, [high, low, by]: [Id; 3], left: bool) -> Id {
+        let ty = self.t.shape_type(shape);
+        let bits = self.t.splat(shape, u64::from(shape.bits));
+        let by = self.op(Op::UMod, ty, [by, bits]);
+        let rest = self.op(Op::ISub, ty, [bits, by]);
+        let (up, down) = if left { (by, rest) } else { (rest, by) };
+        let high = self.op(Op::ShiftLeftLogical, ty, [high, up]);
+        let low = self.op(Op::ShiftRightLogical, ty, [low, down]);
+        let all = self.op(Op::BitwiseOr, ty, [high, low]);
+        self.masked(shape, all)
+    }
+
     fn integer_argument(&mut self, call: &Call<'_>, index: usize) -> Lowered<(Shape, Id)> {
         let value = call.arg(index)?;
         let shape = self.shape_of(value)?;
@@ -92,7 +106,23 @@ impl Body<'_, '_> {
 
     /// Reverses the order of groups of so many bits by swapping ever larger halves.
     fn swap_groups(&mut self, call: &Call<'_>, smallest: u32) -> Lowered<Id> {
-        let (shape, mut value) = self.integer_argument(call, 0)?;
+        let (shape, value) = self.integer_argument(call, 0)?;
+        let mut value = self.swapped_groups(shape, value, smallest);
+        if shape.is_odd() {
+            let ty = self.t.shape_type(shape);
+            let by = self.t.splat(shape, u64::from(shape.width - shape.bits));
+            value = self.op(Op::ShiftRightLogical, ty, [value, by]);
+        }
+        Ok(value)
+    }
+
+    /// All groups of bits of what holds an integer in the other order.
+    pub(in crate::translate) fn swapped_groups(
+        &mut self,
+        shape: Shape,
+        mut value: Id,
+        smallest: u32,
+    ) -> Id {
         let ty = self.t.shape_type(shape);
         for &(size, low) in HALVES {
             if size < smallest || size >= shape.width {
@@ -106,11 +136,7 @@ impl Body<'_, '_> {
             let rest = self.op(Op::ShiftLeftLogical, ty, [rest, by]);
             value = self.op(Op::BitwiseOr, ty, [high, rest]);
         }
-        if shape.is_odd() {
-            let by = self.t.splat(shape, u64::from(shape.width - shape.bits));
-            value = self.op(Op::ShiftRightLogical, ty, [value, by]);
-        }
-        Ok(value)
+        value
     }
 
     /// A shift of two integers as one: a rotation where they are the same.
@@ -120,7 +146,7 @@ impl Body<'_, '_> {
         let (_, by) = self.integer_argument(call, 2)?;
         let ty = self.t.shape_type(shape);
         if shape.is_odd() {
-            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+            return Ok(self.odd_funnel(shape, [high, low, by], left));
         }
         if high == low {
             let by = match left {

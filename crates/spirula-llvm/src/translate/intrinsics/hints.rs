@@ -33,6 +33,11 @@ pub(super) fn expect(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::ExpectKHR, ty, [value, expected])))
 }
 
+/// Questions whose answer may always be yes.
+pub(super) fn always(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    Ok(Some(body.t.b.constant_bool(true)))
+}
+
 /// `llvm.arithmetic.fence(value)`
 pub(super) fn arithmetic_fence(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let value = body.value(call.arg(0)?)?;
@@ -77,7 +82,8 @@ pub(super) fn debug_value(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 impl Body<'_, '_> {
-    /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero.
+    /// A lifetime begins or ends: that of a whole variable, which is said by a size of zero where it is
+    /// no byte.
     fn lifetime(&mut self, op: Op, call: &Call<'_>) -> Made {
         let pointer = call.arg(call.args.len().saturating_sub(1))?;
         let class = |id| {
@@ -86,9 +92,18 @@ impl Body<'_, '_> {
         };
         let variable = self.variable_of(pointer);
         if let Some(id) = variable.filter(|id| class(*id) == Some(StorageClass::Function)) {
-            self.t.b.effect(op, &[id.word(), 0]);
+            let size = u32::from(self.is_byte(id));
+            self.t.b.effect(op, &[id.word(), size]);
         }
         Ok(None)
+    }
+
+    /// Whether a pointer is to a byte: only there the size of a lifetime may be said.
+    fn is_byte(&mut self, pointer: Id) -> bool {
+        let byte = self.t.byte();
+        let ty = self.t.b.type_of(pointer);
+        ty.and_then(|ty| self.t.pointee_of(ty))
+            .is_some_and(|(_, pointee)| pointee == byte)
     }
 
     /// The variable that an allocation became.

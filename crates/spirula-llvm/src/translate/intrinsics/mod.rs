@@ -6,6 +6,7 @@ mod constrained;
 mod float;
 mod hints;
 mod integer;
+mod masked;
 mod memory;
 mod reduce;
 mod saturate;
@@ -15,7 +16,8 @@ mod vector;
 use super::body::Body;
 use super::builtins::Call;
 use super::refusal::{Lowered, refuse};
-use crate::ir::Predicate;
+use super::types::Elem;
+use crate::ir::{Flags, Inst, Predicate};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -78,6 +80,12 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.arithmetic.fence", By(hints::arithmetic_fence)),
     ("llvm.invariant.start", By(memory::null)),
     ("llvm.stacksave", By(memory::save_stack)),
+    ("llvm.experimental.widenable.condition", By(hints::always)),
+    ("llvm.allow.runtime.check", By(hints::always)),
+    ("llvm.allow.ubsan.check", By(hints::always)),
+    ("llvm.type.test", By(hints::always)),
+    ("llvm.public.type.test", By(hints::always)),
+    ("llvm.clear_cache", Ignored),
     ("llvm.objectsize", By(memory::object_size)),
     ("llvm.is.constant", By(memory::is_constant)),
     // Memory.
@@ -188,6 +196,32 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.vector.reverse", By(vector::reverse)),
     ("llvm.vector.extract", By(vector::extract)),
     ("llvm.vector.insert", By(vector::insert)),
+    ("llvm.vector.splice", By(vector::splice)),
+    ("llvm.vector.interleave2", By(vector::interleave)),
+    ("llvm.vector.interleave3", By(vector::interleave)),
+    ("llvm.vector.interleave4", By(vector::interleave)),
+    ("llvm.vector.interleave5", By(vector::interleave)),
+    ("llvm.vector.interleave6", By(vector::interleave)),
+    ("llvm.vector.interleave7", By(vector::interleave)),
+    ("llvm.vector.interleave8", By(vector::interleave)),
+    ("llvm.vector.deinterleave2", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave3", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave4", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave5", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave6", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave7", By(vector::deinterleave)),
+    ("llvm.vector.deinterleave8", By(vector::deinterleave)),
+    ("llvm.vector.partial.reduce.add", By(vector::partial_sum)),
+    ("llvm.vector.partial.reduce.fadd", By(vector::partial_sum)),
+    ("llvm.stepvector", By(vector::step)),
+    ("llvm.get.active.lane.mask", By(vector::active_lanes)),
+    // Accesses to some lanes.
+    ("llvm.masked.load", By(masked::load)),
+    ("llvm.masked.store", By(masked::store)),
+    ("llvm.masked.gather", By(masked::gather)),
+    ("llvm.masked.scatter", By(masked::scatter)),
+    ("llvm.masked.expandload", By(masked::expand_load)),
+    ("llvm.masked.compressstore", By(masked::compress_store)),
     ("llvm.convert.to.fp16", By(vector::to_half_bits)),
     ("llvm.convert.from.fp16", By(vector::from_half_bits)),
     ("llvm.readcyclecounter", By(vector::clock)),
@@ -210,6 +244,26 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.vector.reduce.fminimum", By(reduce::nan_minimum)),
 ];
 
+/// Instructions and the native ones that may stand for them.
+const NATIVE: &[(u32, u32)] = &[
+    (std_::SQRT, std_::NATIVE_SQRT),
+    (std_::SIN, std_::NATIVE_SIN),
+    (std_::COS, std_::NATIVE_COS),
+    (std_::TAN, std_::NATIVE_TAN),
+    (std_::EXP, std_::NATIVE_EXP),
+    (std_::EXP2, std_::NATIVE_EXP2),
+    (std_::EXP10, std_::NATIVE_EXP10),
+    (std_::LOG, std_::NATIVE_LOG),
+    (std_::LOG2, std_::NATIVE_LOG2),
+    (std_::LOG10, std_::NATIVE_LOG10),
+];
+
+/// Former beginnings of names, with those of today.
+const FORMER: &[(&str, &str)] = &[
+    ("llvm.experimental.vector.", "llvm.vector."),
+    ("llvm.experimental.stepvector", "llvm.stepvector"),
+];
+
 /// Names of all intrinsics, without the types at their end.
 pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
     ROWS.iter().chain(spv::ROWS).map(|row| row.0)
@@ -219,9 +273,10 @@ pub(super) fn intrinsic_names() -> impl Iterator<Item = &'static str> {
 pub(super) fn lookup(name: &str) -> Option<Intrinsic> {
     static INDEX: OnceLock<FxHashMap<&'static str, Intrinsic>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().chain(spv::ROWS).copied().collect());
-    // Until LLVM 12 some were experimental.
-    let current = name.strip_prefix("llvm.experimental.vector.");
-    let current = current.map(|rest| format!("llvm.vector.{rest}"));
+    // Some were experimental at first.
+    let current = FORMER
+        .iter()
+        .find_map(|row| Some(format!("{}{}", row.1, name.strip_prefix(row.0)?)));
     let mut stem = current.as_deref().unwrap_or(name);
     loop {
         if let Some(intrinsic) = index.get(stem) {
@@ -246,6 +301,7 @@ impl Body<'_, '_> {
                 let operands = self.first_arguments(call, count)?;
                 let shape = self.result_shape(call.inst)?;
                 let ty = self.arithmetic_type(shape);
+                let number = self.native(number, shape, call.inst);
                 let id = self.ext(number, ty, &operands);
                 self.fast_math(call.inst, id);
                 Ok(Some(self.narrowed(shape, id)))
@@ -264,6 +320,14 @@ impl Body<'_, '_> {
         }
     }
 
+    /// The native instruction in the place of a precise one, where an approximation is allowed.
+    fn native(&self, number: u32, shape: super::types::Shape, inst: Inst) -> u32 {
+        let flags = self.function.inst(inst).flags;
+        let allowed = flags.has(Flags::AFN) && (shape.elem, shape.width) == (Elem::Float, 32);
+        let row = NATIVE.iter().find(|row| allowed && row.0 == number);
+        row.map_or(number, |row| row.1)
+    }
+
     fn first_arguments(&mut self, call: &Call<'_>, count: usize) -> Lowered<Vec<Id>> {
         let mut ids = Vec::with_capacity(count);
         for index in 0..count {
@@ -280,7 +344,7 @@ impl Body<'_, '_> {
         let shape = self.result_shape(call.inst)?;
         let mut left = self.value(call.arg(0)?)?;
         let mut right = self.value(call.arg(1)?)?;
-        if shape.elem == super::types::Elem::Bool {
+        if shape.elem == Elem::Bool {
             let smaller = matches!(number, std_::U_MIN | std_::S_MIN);
             let op = match smaller != signed {
                 true => Op::LogicalAnd,

@@ -87,21 +87,20 @@ impl Body<'_, '_> {
     /// Reduces the argument `vector`; what stands before it is the start.
     fn reduce(&mut self, join: Join, call: &Call<'_>, vector: usize) -> Made {
         let value = call.arg(vector)?;
-        let shape = self.shape_of(value)?;
-        let scalar = shape.scalar();
-        let id = self.value(value)?;
-        let mut lanes = Vec::with_capacity(shape.lanes as usize + 1);
+        let element = self.t.module.types.scalar(self.type_of(value));
+        let scalar = self.t.need_shape(element)?;
+        let mut lanes = Vec::new();
         if vector > 0 {
             lanes.push(self.value(call.arg(0)?)?);
         }
-        lanes.extend(self.lanes(shape, id));
+        lanes.extend(self.lane_values(value)?);
         let ty = self.t.shape_type(scalar);
         let mut all = lanes[0];
         if let Join::Ext(_, true) = join {
             all = self.sign_extended(scalar, all);
         }
         for &lane in &lanes[1..] {
-            all = match (join, shape.elem) {
+            all = match (join, scalar.elem) {
                 (Join::Op(_, op), Elem::Bool) | (Join::Op(op, _), _) => {
                     self.op(op, ty, [all, lane])
                 }

@@ -4,6 +4,7 @@ use super::super::body::Body;
 use super::super::builtins::Call;
 use super::super::refusal::{Lowered, refuse};
 use super::super::types::{Elem, Shape};
+use crate::ir::ConstKind;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
@@ -12,38 +13,32 @@ type Made = Lowered<Option<Id>>;
 
 /// `llvm.vector.reverse(vector)`
 pub(super) fn reverse(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    let shape = body.result_shape(call.inst)?;
-    let value = body.value(call.arg(0)?)?;
-    let mut lanes = body.lanes(shape, value);
+    let mut lanes = body.lane_values(call.arg(0)?)?;
     lanes.reverse();
-    Ok(Some(body.composed(shape, &lanes)))
+    body.composed_result(call, &lanes)
 }
 
 /// `llvm.vector.extract(vector, first)`
 pub(super) fn extract(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    let (from, to) = (body.shape_of(call.arg(0)?)?, body.result_shape(call.inst)?);
+    let count = body.lane_count(body.inst_type(call.inst)) as usize;
     let first = body.first_lane(call, 1)?;
-    let value = body.value(call.arg(0)?)?;
-    let all = body.lanes(from, value);
-    match all.get(first..first + to.lanes as usize) {
-        Some(lanes) => Ok(Some(body.composed(to, lanes))),
+    let all = body.lane_values(call.arg(0)?)?;
+    match all.get(first..first + count) {
+        Some(lanes) => body.composed_result(call, lanes),
         None => Err(refuse("the lanes are not all there")),
     }
 }
 
 /// `llvm.vector.insert(vector, part, first)`
 pub(super) fn insert(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
-    let (whole, part) = (body.result_shape(call.inst)?, body.shape_of(call.arg(1)?)?);
     let first = body.first_lane(call, 2)?;
-    let value = body.value(call.arg(0)?)?;
-    let inserted = body.value(call.arg(1)?)?;
-    let mut lanes = body.lanes(whole, value);
-    let new = body.lanes(part, inserted);
+    let mut lanes = body.lane_values(call.arg(0)?)?;
+    let new = body.lane_values(call.arg(1)?)?;
     match lanes.get_mut(first..first + new.len()) {
         Some(place) => place.copy_from_slice(&new),
         None => return Err(refuse("the lanes are not all there")),
     }
-    Ok(Some(body.composed(whole, &lanes)))
+    body.composed_result(call, &lanes)
 }
 
 fn half(shape: Shape) -> Shape {
@@ -78,7 +73,129 @@ pub(super) fn clock(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::ReadClockKHR, ty, [scope])))
 }
 
+/// `llvm.vector.splice(left, right, first)`: lanes of both in a row, counted from the end of the
+/// left where the first is negative.
+pub(super) fn splice(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let mut all = body.lane_values(call.arg(0)?)?;
+    let count = all.len();
+    let first = match call
+        .arg(2)?
+        .as_const()
+        .map(|c| body.t.module.consts.kind(c))
+    {
+        Some(ConstKind::Int(bits)) => *bits as u32 as i32 as i64,
+        _ => return Err(refuse("the first lane is not known")),
+    };
+    all.extend(body.lane_values(call.arg(1)?)?);
+    let first = if first < 0 {
+        first + count as i64
+    } else {
+        first
+    };
+    let lanes = usize::try_from(first)
+        .ok()
+        .and_then(|first| all.get(first..first.checked_add(count)?));
+    match lanes {
+        Some(lanes) => body.composed_result(call, lanes),
+        None => Err(refuse("the lanes are not all there")),
+    }
+}
+
+/// `llvm.vector.interleaveN(vectors…)`: first lanes of all, second lanes of all, and so on.
+pub(super) fn interleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let mut columns = Vec::with_capacity(call.args.len());
+    for &argument in call.args {
+        columns.push(body.lane_values(argument)?);
+    }
+    let rows = columns.iter().map(Vec::len).min().unwrap_or(0);
+    let lanes: Vec<Id> = (0..rows)
+        .flat_map(|row| columns.iter().map(move |column| column[row]))
+        .collect();
+    body.composed_result(call, &lanes)
+}
+
+/// `llvm.vector.deinterleaveN(vector)`: a structure of N vectors.
+pub(super) fn deinterleave(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let all = body.lane_values(call.arg(0)?)?;
+    let result = body.inst_type(call.inst);
+    let count = body.t.module.types.element_count(result).unwrap_or(0) as usize;
+    let mut words = Vec::with_capacity(count);
+    for first in 0..count {
+        let Some(ty) = body.t.module.types.element(result, first as u64) else {
+            return Err(refuse("the result is no structure of vectors"));
+        };
+        if body
+            .t
+            .shape(ty)
+            .is_some_and(|shape| shape.elem == Elem::Bool)
+        {
+            return Err(refuse("the operand is a vector of truth values"));
+        }
+        let lanes: Vec<Id> = all.iter().skip(first).step_by(count).copied().collect();
+        words.push(body.compose_lanes(ty, &lanes)?.word());
+    }
+    let ty = body.result_type(call.inst)?;
+    Ok(Some(body.t.b.value(Op::CompositeConstruct, ty, &words)))
+}
+
+/// `llvm.stepvector`: 0, 1, 2, …
+pub(super) fn step(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ty = body.inst_type(call.inst);
+    let scalar = body.t.need_shape(body.t.module.types.scalar(ty))?;
+    let lanes: Vec<Id> = (0..body.lane_count(ty))
+        .map(|lane| body.t.splat(scalar, u64::from(lane)))
+        .collect();
+    body.composed_result(call, &lanes)
+}
+
+/// `llvm.get.active.lane.mask(first, end)`: by lane, whether `first + lane < end` without a carry.
+pub(super) fn active_lanes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ty = body.inst_type(call.inst);
+    let shape = body.shape_of(call.arg(0)?)?;
+    let first = body.value(call.arg(0)?)?;
+    let end = body.value(call.arg(1)?)?;
+    let number = body.t.shape_type(shape);
+    let bool = body.t.b.bool();
+    // Lanes that are left, at least none.
+    let below = body.op(Op::ULessThan, bool, [first, end]);
+    let rest = body.op(Op::ISub, number, [end, first]);
+    let zero = body.t.zero(shape);
+    let rest = body.select(number, below, rest, zero);
+    let mut lanes = Vec::new();
+    for lane in 0..body.lane_count(ty) {
+        let lane = body.t.splat(shape, u64::from(lane));
+        lanes.push(body.op(Op::ULessThan, bool, [lane, rest]));
+    }
+    body.composed_result(call, &lanes)
+}
+
+/// `llvm.vector.partial.reduce.add(accumulator, vector)`: each lane of the accumulator with some of
+/// the vector's added, here those that are a multiple of its length apart.
+pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let mut sums = body.lane_values(call.arg(0)?)?;
+    let all = body.lane_values(call.arg(1)?)?;
+    let element = body.t.module.types.scalar(body.inst_type(call.inst));
+    let scalar = body.t.need_shape(element)?;
+    let ty = body.t.shape_type(scalar);
+    let op = if scalar.is_float() {
+        Op::FAdd
+    } else {
+        Op::IAdd
+    };
+    let count = sums.len();
+    for (at, lane) in all.into_iter().enumerate() {
+        let sum = body.op(op, ty, [sums[at % count], lane]);
+        sums[at % count] = body.masked(scalar, sum);
+    }
+    body.composed_result(call, &sums)
+}
+
 impl Body<'_, '_> {
+    fn composed_result(&mut self, call: &Call<'_>, lanes: &[Id]) -> Made {
+        let ty = self.inst_type(call.inst);
+        self.compose_lanes(ty, lanes).map(Some)
+    }
+
     /// A lane that an argument says.
     fn first_lane(&self, call: &Call<'_>, index: usize) -> Lowered<usize> {
         let lane = self.t.module.as_u64(call.arg(index)?);

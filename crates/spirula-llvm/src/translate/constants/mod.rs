@@ -4,14 +4,14 @@
 //! (`OpSpecConstantOp`), so that a constant can stand wherever LLVM has it, operands of phis
 //! included.
 
+mod expressions;
+
 use super::builtins::Callee;
 use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use super::types::{Elem, Shape};
-use crate::infer::element_type;
-use crate::ir::{
-    Const, ConstKind, Expr, ExprExtra, Flags, Func, GlobalKind, Opcode, Type, TypeKind, Value,
-};
+use crate::ir::{Const, ConstKind, Func, GlobalKind, Type};
+pub(super) use expressions::space_cast;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
@@ -23,7 +23,7 @@ const MAX_DEPTH: u32 = 255;
 const MAX_MEMBERS: usize = 65_532;
 
 /// What the constants of a module became.
-pub(super) struct ConstantTable {
+pub(in crate::translate) struct ConstantTable {
     register: Vec<Option<Id>>,
     memory: Vec<Option<Id>>,
     indices: Vec<Option<Id>>,
@@ -33,7 +33,7 @@ pub(super) struct ConstantTable {
 }
 
 impl ConstantTable {
-    pub(super) fn new(constants: usize) -> Self {
+    pub(in crate::translate) fn new(constants: usize) -> Self {
         ConstantTable {
             register: vec![None; constants],
             memory: vec![None; constants],
@@ -46,7 +46,7 @@ impl ConstantTable {
 
 impl Translator<'_> {
     /// A constant in register form. A pointer has the type that it has by itself.
-    pub(super) fn constant(&mut self, constant: Const) -> Lowered<Id> {
+    pub(in crate::translate) fn constant(&mut self, constant: Const) -> Lowered<Id> {
         if let Some(id) = self.consts.register[constant.index()] {
             return Ok(id);
         }
@@ -56,7 +56,7 @@ impl Translator<'_> {
     }
 
     /// A constant in memory form.
-    pub(super) fn constant_in_memory(&mut self, constant: Const) -> Lowered<Id> {
+    pub(in crate::translate) fn constant_in_memory(&mut self, constant: Const) -> Lowered<Id> {
         if let Some(id) = self.consts.memory[constant.index()] {
             return Ok(id);
         }
@@ -66,7 +66,11 @@ impl Translator<'_> {
     }
 
     /// A constant pointer to a type in memory form.
-    pub(super) fn constant_pointer(&mut self, constant: Const, pointee: Id) -> Lowered<Id> {
+    pub(in crate::translate) fn constant_pointer(
+        &mut self,
+        constant: Const,
+        pointee: Id,
+    ) -> Lowered<Id> {
         let ty = self.module.consts.ty(constant);
         let space = self.module.types.address_space(ty).unwrap_or(0);
         let class = self.storage_class(space)?;
@@ -142,6 +146,9 @@ impl Translator<'_> {
         }
         if let Some(shape) = self.shape(data.ty) {
             return self.number(shape, data.ty, constant);
+        }
+        if let Some(wide) = self.wide(data.ty) {
+            return self.wide_composite(constant, wide);
         }
         match &data.kind {
             ConstKind::Null => {
@@ -251,7 +258,7 @@ impl Translator<'_> {
     }
 
     /// A number by its bits; zero as the null of its type, as it is for all other types.
-    pub(super) fn scalar_constant(&mut self, ty: Id, width: u32, bits: u64) -> Id {
+    pub(in crate::translate) fn scalar_constant(&mut self, ty: Id, width: u32, bits: u64) -> Id {
         match bits {
             0 => self.b.constant_null(ty),
             // All bits of a wider integer.
@@ -276,7 +283,7 @@ impl Translator<'_> {
     }
 
     /// An integer constant as an index; members of structures are asked for by `OpConstant` alone.
-    pub(super) fn index_constant(&mut self, constant: Const) -> Option<Id> {
+    pub(in crate::translate) fn index_constant(&mut self, constant: Const) -> Option<Id> {
         let ConstKind::Int(bits) = *self.module.consts.kind(constant) else {
             return None;
         };
@@ -294,7 +301,7 @@ impl Translator<'_> {
     }
 
     /// Zero of a shape.
-    pub(super) fn zero(&mut self, shape: Shape) -> Id {
+    pub(in crate::translate) fn zero(&mut self, shape: Shape) -> Id {
         match (shape.elem, shape.padded) {
             (Elem::Bool, 1) => self.b.constant_bool(false),
             (_, 1) => self.splat(shape, 0),
@@ -306,7 +313,7 @@ impl Translator<'_> {
     }
 
     /// The same bits in every lane.
-    pub(super) fn splat(&mut self, shape: Shape, bits: u64) -> Id {
+    pub(in crate::translate) fn splat(&mut self, shape: Shape, bits: u64) -> Id {
         let ty = self.shape_type(shape.scalar());
         let lane = match shape.elem {
             Elem::Bool => self.b.constant_bool(bits != 0),
@@ -317,7 +324,7 @@ impl Translator<'_> {
     }
 
     /// The float 1.0 or -1.0 in every lane.
-    pub(super) fn splat_one(&mut self, shape: Shape, negative: bool) -> Id {
+    pub(in crate::translate) fn splat_one(&mut self, shape: Shape, negative: bool) -> Id {
         let (bits, sign) = match shape.width {
             16 if shape.elem == Elem::Brain => (0x3f80, 1 << 15),
             16 => (0x3c00, 1 << 15),
@@ -353,7 +360,9 @@ impl Translator<'_> {
             _ if self.shape(data.ty).is_some_and(|s| s.packed().is_some()) => {
                 self.packed_truths(ty, constant)
             }
-            _ if self.shape(data.ty).is_some() => self.constant(constant),
+            _ if self.shape(data.ty).is_some() || self.wide(data.ty).is_some() => {
+                self.constant(constant)
+            }
             ConstKind::Data(_) => self.data(constant, ty),
             ConstKind::Aggregate(elements) => {
                 check_members(elements.len())?;
@@ -417,142 +426,6 @@ impl Translator<'_> {
             .collect();
         Ok(self.composite(ty, &members))
     }
-
-    fn expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
-        let first = expr.operands.first().copied();
-        let Some(first) = first else {
-            return Err(refuse("a constant expression without operands"));
-        };
-        match expr.opcode {
-            Opcode::GetElementPtr => self.address(expr, first),
-            Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
-            Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
-            Opcode::PtrToInt | Opcode::PtrToAddr => {
-                let result = self.register_type(ty)?;
-                let operand = self.constant(first)?;
-                Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
-            }
-            Opcode::IntToPtr => {
-                let result = self.register_type(ty)?;
-                let operand = self.constant(first)?;
-                Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
-            }
-            Opcode::ExtractElement => self.extracted_lane(ty, expr),
-            _ => self.arithmetic_expression(ty, expr),
-        }
-    }
-
-    /// One component of a constant vector.
-    fn extracted_lane(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
-        let lane = expr
-            .operands
-            .get(1)
-            .and_then(|c| self.module.consts.as_u64(*c));
-        let vector = self.need_shape(self.module.consts.ty(expr.operands[0]))?;
-        let lane = lane.filter(|lane| *lane < u64::from(vector.lanes) && vector.lanes > 1);
-        let (Some(lane), true) = (lane, vector.is_exact()) else {
-            return Err(refuse(
-                "the constant expression extractelement of this vector",
-            ));
-        };
-        let operand = self.constant(expr.operands[0])?;
-        let result = self.register_type(ty)?;
-        Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
-    }
-
-    fn arithmetic_expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
-        let unknown = || {
-            refuse(format!(
-                "the constant expression {} cannot be translated",
-                expr.opcode.name()
-            ))
-        };
-        let op = match expr.opcode {
-            Opcode::Add => Op::IAdd,
-            Opcode::Sub => Op::ISub,
-            Opcode::Mul => Op::IMul,
-            Opcode::Shl => Op::ShiftLeftLogical,
-            Opcode::And => Op::BitwiseAnd,
-            Opcode::Or => Op::BitwiseOr,
-            Opcode::Xor => Op::BitwiseXor,
-            Opcode::LShr => Op::ShiftRightLogical,
-            Opcode::AShr => Op::ShiftRightArithmetic,
-            Opcode::Trunc | Opcode::ZExt => Op::UConvert,
-            Opcode::SExt => Op::SConvert,
-            Opcode::BitCast => Op::Bitcast,
-            _ => return Err(unknown()),
-        };
-        let mut words = Vec::with_capacity(expr.operands.len());
-        for &operand in &expr.operands {
-            let shape = self.need_shape(self.module.consts.ty(operand))?;
-            if !shape.is_exact() {
-                return Err(unknown());
-            }
-            words.push(self.constant(operand)?.word());
-        }
-        if !self.need_shape(ty)?.is_exact() {
-            return Err(unknown());
-        }
-        let result = self.register_type(ty)?;
-        Ok(self.spec_op(op, result, &words))
-    }
-
-    fn constant_space_cast(&mut self, ty: Type, first: Const) -> Lowered<Id> {
-        let operand = self.constant(first)?;
-        let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
-        let space = self.module.types.address_space(ty).unwrap_or(0);
-        let to = self.storage_class(space)?;
-        let Some((from, pointee)) = from else {
-            return Err(refuse(
-                "a cast between address spaces of what is no pointer",
-            ));
-        };
-        let mut id = operand;
-        for (op, class) in space_cast(from, to)? {
-            let result = self.pointer_type(class, pointee);
-            id = self.spec_op(op, result, &[id.word()]);
-        }
-        Ok(id)
-    }
-
-    fn address(&mut self, expr: &Expr, base: Const) -> Lowered<Id> {
-        let ExprExtra::SourceType(source) = expr.extra else {
-            return Err(refuse("an address computation without a source type"));
-        };
-        let indices = || expr.operands[1..].iter().map(|c| Value::constant(*c));
-        let Some(end) = element_type(self.module, source, indices()) else {
-            return Err(refuse(
-                "an address computation steps into what has no members",
-            ));
-        };
-        if matches!(
-            self.module.types.kind(source),
-            TypeKind::Vector { len: 1, .. }
-        ) {
-            return Err(refuse("an address computation within a vector of one lane"));
-        }
-        let pointee = self.memory_type(source)?;
-        let base = self.constant_pointer(base, pointee)?;
-        let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
-        let Some((class, _)) = class else {
-            return Err(refuse("an address computation from what is no pointer"));
-        };
-        let mut words = vec![base.word()];
-        for &index in &expr.operands[1..] {
-            let id = match self.index_constant(index) {
-                Some(id) => id,
-                None => self.constant(index)?,
-            };
-            words.push(id.word());
-        }
-        let end = self.memory_type(end)?;
-        let result = self.pointer_type(class, end);
-        let op = match expr.flags.has(Flags::INBOUNDS) {
-            true => Op::InBoundsPtrAccessChain,
-            false => Op::PtrAccessChain,
-        };
-        Ok(self.spec_op(op, result, &words))
-    }
 }
 
 fn check_members(count: usize) -> Lowered<()> {
@@ -565,52 +438,10 @@ fn check_members(count: usize) -> Lowered<()> {
 }
 
 /// The bits that a width has.
-pub(super) fn mask(width: u32) -> u64 {
+pub(in crate::translate) fn mask(width: u32) -> u64 {
     if width >= 64 {
         u64::MAX
     } else {
         (1 << width) - 1
     }
-}
-
-/// The instructions that cast between storage classes one after the other, none where they are
-/// the same, with the class that each leads to.
-pub(super) fn space_cast(from: StorageClass, to: StorageClass) -> Lowered<Vec<(Op, StorageClass)>> {
-    use StorageClass as Class;
-    let part = |class| matches!(class, Class::DeviceOnlyINTEL | Class::HostOnlyINTEL);
-    let specific = |class| {
-        matches!(
-            class,
-            Class::Function | Class::CrossWorkgroup | Class::Workgroup | Class::CodeSectionINTEL
-        )
-    };
-    let known = |class| specific(class) || part(class) || class == Class::Generic;
-    // Built-in variables stay where they are.
-    if from == to || from == Class::Input {
-        return Ok(Vec::new());
-    }
-    if !known(from) || !known(to) {
-        return Err(refuse(format!(
-            "no cast leads from a pointer to {from} to one to {to}"
-        )));
-    }
-    let mut steps = Vec::new();
-    let mut at = from;
-    // What is a part of global memory is seen as that first, and from there last.
-    if part(at) {
-        at = Class::CrossWorkgroup;
-        steps.push((Op::PtrCastToCrossWorkgroupINTEL, at));
-    }
-    let goal = if part(to) { Class::CrossWorkgroup } else { to };
-    if at != goal && at != Class::Generic {
-        at = Class::Generic;
-        steps.push((Op::PtrCastToGeneric, at));
-    }
-    if at != goal {
-        steps.push((Op::GenericCastToPtr, goal));
-    }
-    if part(to) {
-        steps.push((Op::CrossWorkgroupCastToPtrINTEL, to));
-    }
-    Ok(steps)
 }

@@ -1,0 +1,192 @@
+//! Constant expressions: one `OpSpecConstantOp` each.
+
+use crate::infer::element_type;
+use crate::ir::{Const, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::translator::Translator;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
+
+impl Translator<'_> {
+    pub(super) fn expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let first = expr.operands.first().copied();
+        let Some(first) = first else {
+            return Err(refuse("a constant expression without operands"));
+        };
+        match expr.opcode {
+            Opcode::GetElementPtr => self.address(expr, first),
+            Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
+            Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
+            Opcode::PtrToInt | Opcode::PtrToAddr => {
+                let result = self.register_type(ty)?;
+                let operand = self.constant(first)?;
+                Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))
+            }
+            Opcode::IntToPtr => {
+                let result = self.register_type(ty)?;
+                let operand = self.constant(first)?;
+                Ok(self.spec_op(Op::ConvertUToPtr, result, &[operand.word()]))
+            }
+            Opcode::ExtractElement => self.extracted_lane(ty, expr),
+            _ => self.arithmetic_expression(ty, expr),
+        }
+    }
+
+    /// One component of a constant vector.
+    fn extracted_lane(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let lane = expr
+            .operands
+            .get(1)
+            .and_then(|c| self.module.consts.as_u64(*c));
+        let vector = self.need_shape(self.module.consts.ty(expr.operands[0]))?;
+        let lane = lane.filter(|lane| *lane < u64::from(vector.lanes) && vector.lanes > 1);
+        let (Some(lane), true) = (lane, vector.is_exact()) else {
+            return Err(refuse(
+                "the constant expression extractelement of this vector",
+            ));
+        };
+        let operand = self.constant(expr.operands[0])?;
+        let result = self.register_type(ty)?;
+        Ok(self.spec_op(Op::CompositeExtract, result, &[operand.word(), lane as u32]))
+    }
+
+    fn arithmetic_expression(&mut self, ty: Type, expr: &Expr) -> Lowered<Id> {
+        let unknown = || {
+            refuse(format!(
+                "the constant expression {} cannot be translated",
+                expr.opcode.name()
+            ))
+        };
+        let op = match expr.opcode {
+            Opcode::Add => Op::IAdd,
+            Opcode::Sub => Op::ISub,
+            Opcode::Mul => Op::IMul,
+            Opcode::Shl => Op::ShiftLeftLogical,
+            Opcode::And => Op::BitwiseAnd,
+            Opcode::Or => Op::BitwiseOr,
+            Opcode::Xor => Op::BitwiseXor,
+            Opcode::LShr => Op::ShiftRightLogical,
+            Opcode::AShr => Op::ShiftRightArithmetic,
+            Opcode::Trunc | Opcode::ZExt => Op::UConvert,
+            Opcode::SExt => Op::SConvert,
+            Opcode::BitCast => Op::Bitcast,
+            _ => return Err(unknown()),
+        };
+        let mut words = Vec::with_capacity(expr.operands.len());
+        for &operand in &expr.operands {
+            let shape = self.need_shape(self.module.consts.ty(operand))?;
+            if !shape.is_exact() {
+                return Err(unknown());
+            }
+            words.push(self.constant(operand)?.word());
+        }
+        if !self.need_shape(ty)?.is_exact() {
+            return Err(unknown());
+        }
+        let result = self.register_type(ty)?;
+        Ok(self.spec_op(op, result, &words))
+    }
+
+    fn constant_space_cast(&mut self, ty: Type, first: Const) -> Lowered<Id> {
+        let operand = self.constant(first)?;
+        let from = self.b.type_of(operand).and_then(|ty| self.pointee_of(ty));
+        let space = self.module.types.address_space(ty).unwrap_or(0);
+        let to = self.storage_class(space)?;
+        let Some((from, pointee)) = from else {
+            return Err(refuse(
+                "a cast between address spaces of what is no pointer",
+            ));
+        };
+        let mut id = operand;
+        for (op, class) in space_cast(from, to)? {
+            let result = self.pointer_type(class, pointee);
+            id = self.spec_op(op, result, &[id.word()]);
+        }
+        Ok(id)
+    }
+
+    fn address(&mut self, expr: &Expr, base: Const) -> Lowered<Id> {
+        let ExprExtra::SourceType(source) = expr.extra else {
+            return Err(refuse("an address computation without a source type"));
+        };
+        let indices = || expr.operands[1..].iter().map(|c| Value::constant(*c));
+        let Some(end) = element_type(self.module, source, indices()) else {
+            return Err(refuse(
+                "an address computation steps into what has no members",
+            ));
+        };
+        if matches!(
+            self.module.types.kind(source),
+            TypeKind::Vector { len: 1, .. }
+        ) {
+            return Err(refuse("an address computation within a vector of one lane"));
+        }
+        let pointee = self.memory_type(source)?;
+        let base = self.constant_pointer(base, pointee)?;
+        let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
+        let Some((class, _)) = class else {
+            return Err(refuse("an address computation from what is no pointer"));
+        };
+        let mut words = vec![base.word()];
+        for &index in &expr.operands[1..] {
+            let id = match self.index_constant(index) {
+                Some(id) => id,
+                None => self.constant(index)?,
+            };
+            words.push(id.word());
+        }
+        let end = self.memory_type(end)?;
+        let result = self.pointer_type(class, end);
+        let op = match expr.flags.has(Flags::INBOUNDS) {
+            true => Op::InBoundsPtrAccessChain,
+            false => Op::PtrAccessChain,
+        };
+        Ok(self.spec_op(op, result, &words))
+    }
+}
+
+/// The instructions that cast between storage classes one after the other, none where they are
+/// the same, with the class that each leads to.
+pub(in crate::translate) fn space_cast(
+    from: StorageClass,
+    to: StorageClass,
+) -> Lowered<Vec<(Op, StorageClass)>> {
+    use StorageClass as Class;
+    let part = |class| matches!(class, Class::DeviceOnlyINTEL | Class::HostOnlyINTEL);
+    let specific = |class| {
+        matches!(
+            class,
+            Class::Function | Class::CrossWorkgroup | Class::Workgroup | Class::CodeSectionINTEL
+        )
+    };
+    let known = |class| specific(class) || part(class) || class == Class::Generic;
+    // Built-in variables stay where they are.
+    if from == to || from == Class::Input {
+        return Ok(Vec::new());
+    }
+    if !known(from) || !known(to) {
+        return Err(refuse(format!(
+            "no cast leads from a pointer to {from} to one to {to}"
+        )));
+    }
+    let mut steps = Vec::new();
+    let mut at = from;
+    // What is a part of global memory is seen as that first, and from there last.
+    if part(at) {
+        at = Class::CrossWorkgroup;
+        steps.push((Op::PtrCastToCrossWorkgroupINTEL, at));
+    }
+    let goal = if part(to) { Class::CrossWorkgroup } else { to };
+    if at != goal && at != Class::Generic {
+        at = Class::Generic;
+        steps.push((Op::PtrCastToGeneric, at));
+    }
+    if at != goal {
+        steps.push((Op::GenericCastToPtr, goal));
+    }
+    if part(to) {
+        steps.push((Op::CrossWorkgroupCastToPtrINTEL, to));
+    }
+    Ok(steps)
+}

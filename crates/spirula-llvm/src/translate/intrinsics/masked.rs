@@ -1,0 +1,285 @@
+//! Accesses to memory by those lanes alone that a mask names.
+//!
+//! Where the extension SPV_INTEL_masked_gather_scatter was not asked for, which vectors of pointers
+//! need, a lane whose bit is not known branches around its access. Newer modules state the
+//! alignment as an attribute, older ones in an argument.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::parts::OF_POINTERS;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::Shape;
+use crate::ir::{AttrKind, Type, Value};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.masked.load(pointer, [alignment,] mask, otherwise)`
+pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let [pointer, .., mask, otherwise] = call.args[..] else {
+        return Err(refuse("an argument is missing"));
+    };
+    let access = body.lane_access(call, 0, call.args.len() == 4)?;
+    let base = body.pointer(pointer, access.memory)?;
+    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+        body.step_to(base, lane)
+    })
+}
+
+/// `llvm.masked.store(vector, pointer, [alignment,] mask)`
+pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let [vector, pointer, .., mask] = call.args[..] else {
+        return Err(refuse("an argument is missing"));
+    };
+    let access = body.lane_access(call, 1, call.args.len() == 4)?;
+    let base = body.pointer(pointer, access.memory)?;
+    body.store_lanes(access, vector, mask, &mut |body, lane| {
+        body.step_to(base, lane)
+    })
+}
+
+/// `llvm.masked.gather(pointers, [alignment,] mask, otherwise)`
+pub(super) fn gather(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let [pointers, .., mask, otherwise] = call.args[..] else {
+        return Err(refuse("an argument is missing"));
+    };
+    let access = body.lane_access(call, 0, call.args.len() == 4)?;
+    if body.t.asked_for(OF_POINTERS) {
+        let pointers = body.value(pointers)?;
+        let [mask, otherwise] = [body.value(mask)?, body.value(otherwise)?];
+        let words = [pointers.word(), access.align, mask.word(), otherwise.word()];
+        let ty = body.result_type(call.inst)?;
+        return Ok(Some(body.t.b.value(Op::MaskedGatherINTEL, ty, &words)));
+    }
+    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+        let pointer = body.lane_value(pointers, lane)?;
+        Ok(body.cast(pointer, access.memory))
+    })
+}
+
+/// `llvm.masked.scatter(vector, pointers, [alignment,] mask)`
+pub(super) fn scatter(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let [vector, pointers, .., mask] = call.args[..] else {
+        return Err(refuse("an argument is missing"));
+    };
+    let access = body.lane_access(call, 1, call.args.len() == 4)?;
+    if body.t.asked_for(OF_POINTERS) {
+        let vector = body.value(vector)?;
+        let [pointers, mask] = [body.value(pointers)?, body.value(mask)?];
+        let words = [vector.word(), pointers.word(), access.align, mask.word()];
+        body.t.b.effect(Op::MaskedScatterINTEL, &words);
+        return Ok(None);
+    }
+    body.store_lanes(access, vector, mask, &mut |body, lane| {
+        let pointer = body.lane_value(pointers, lane)?;
+        Ok(body.cast(pointer, access.memory))
+    })
+}
+
+/// `llvm.masked.expandload(pointer, mask, otherwise)`: elements that follow each other go to the
+/// lanes that are named.
+pub(super) fn expand_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (mask, otherwise) = (call.arg(1)?, call.arg(2)?);
+    let access = body.lane_access(call, 0, false)?;
+    let base = body.pointer(call.arg(0)?, access.memory)?;
+    let places = body.places(mask)?;
+    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+        Ok(body.step(base, places[lane as usize]))
+    })
+}
+
+/// `llvm.masked.compressstore(vector, pointer, mask)`: the lanes that are named go to elements
+/// that follow each other.
+pub(super) fn compress_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let mask = call.arg(2)?;
+    let access = body.lane_access(call, 1, false)?;
+    let base = body.pointer(call.arg(1)?, access.memory)?;
+    let places = body.places(mask)?;
+    body.store_lanes(access, call.arg(0)?, mask, &mut |body, lane| {
+        Ok(body.step(base, places[lane as usize]))
+    })
+}
+
+/// What is accessed for a lane.
+#[derive(Clone, Copy)]
+struct Access {
+    element: Type,
+    /// The element in memory form.
+    memory: Id,
+    align: u32,
+}
+
+/// Where a lane's element is.
+type Place<'a, 'b, 'c> = &'a mut dyn FnMut(&mut Body<'b, 'c>, u32) -> Lowered<Id>;
+
+impl<'t, 'm> Body<'t, 'm> {
+    /// How the lanes of the vector are accessed that a call loads, or stores as its first argument;
+    /// `pointer` is the position of what leads to them.
+    fn lane_access(&mut self, call: &Call<'_>, pointer: usize, stated: bool) -> Lowered<Access> {
+        let vector = match pointer {
+            0 => self.inst_type(call.inst),
+            _ => self.type_of(call.arg(0)?),
+        };
+        let element = self.t.module.types.scalar(vector);
+        if self.t.shape(element).is_some_and(|shape| !shape.is_exact()) {
+            return Err(refuse("the lanes have no addresses"));
+        }
+        let align = match stated {
+            true => self.t.module.as_u64(call.arg(pointer + 1)?),
+            false => self.function.call(call.inst).and_then(|info| {
+                let attributes = &self.t.module.attributes;
+                let set = attributes.param(info.attributes, pointer);
+                attributes.number(set, AttrKind::Align)
+            }),
+        };
+        // That of a vector holds for the lanes as far as their size allows.
+        let layout = &self.t.module.layout;
+        let size = layout
+            .alloc_size(&self.t.module.types, element)
+            .unwrap_or(1);
+        let align = align.unwrap_or(1).max(1).min(size.next_power_of_two());
+        Ok(Access {
+            element,
+            memory: self.t.memory_type(element)?,
+            align: if size.is_power_of_two() {
+                align as u32
+            } else {
+                1
+            },
+        })
+    }
+
+    fn step_to(&mut self, base: Id, lane: u32) -> Lowered<Id> {
+        if lane == 0 {
+            return Ok(base);
+        }
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let lane = self.t.splat(size, u64::from(lane));
+        Ok(self.step(base, lane))
+    }
+
+    /// By lane: how many lanes before it the mask names.
+    fn places(&mut self, mask: Value) -> Lowered<Vec<Id>> {
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let ty = self.t.shape_type(size);
+        let mut count = self.t.zero(size);
+        let mut places = Vec::new();
+        for bit in self.lane_values(mask)? {
+            places.push(count);
+            let one = self.truth_as(bit, size, false);
+            count = self.op(Op::IAdd, ty, [count, one]);
+        }
+        Ok(places)
+    }
+
+    fn load_lanes(
+        &mut self,
+        call: &Call<'_>,
+        access: Access,
+        mask: Value,
+        otherwise: Value,
+        place: Place<'_, 't, 'm>,
+    ) -> Made {
+        let ty = self.inst_type(call.inst);
+        let mut lanes = Vec::new();
+        for lane in 0..self.lane_count(ty) {
+            let other = self.lane_value(otherwise, lane)?;
+            let known = self.known_bit(mask, lane);
+            if known == Some(false) {
+                lanes.push(other);
+                continue;
+            }
+            let Some(result) = self.t.b.type_of(other) else {
+                return Err(refuse("a lane has no type"));
+            };
+            let skipped = self.begin_lane(mask, lane, known)?;
+            let pointer = place(self, lane)?;
+            let words = [pointer.word(), MemoryAccess::Aligned.0, access.align];
+            let id = self.t.b.value(Op::Load, access.memory, &words);
+            let mut id = self.loaded(access.element, id)?;
+            if let Some((before, after)) = skipped {
+                let from = self.current_label();
+                self.end_lane(after);
+                let (joined, phi) = self.t.b.phi(result);
+                let words = [id, from, other, before].map(Id::word);
+                self.t.b.set_phi(phi, &words);
+                id = joined;
+            }
+            lanes.push(id);
+        }
+        self.compose_lanes(ty, &lanes).map(Some)
+    }
+
+    fn store_lanes(
+        &mut self,
+        access: Access,
+        vector: Value,
+        mask: Value,
+        place: Place<'_, 't, 'm>,
+    ) -> Made {
+        let pointee = self.t.pointee_of(access.memory);
+        for lane in 0..self.lane_count(self.type_of(vector)) {
+            let known = self.known_bit(mask, lane);
+            if known == Some(false) {
+                continue;
+            }
+            let mut value = self.lane_value(vector, lane)?;
+            if let Some((_, pointee)) = pointee {
+                value = self.cast(value, pointee);
+            }
+            let skipped = self.begin_lane(mask, lane, known)?;
+            let pointer = place(self, lane)?;
+            let words = [
+                pointer.word(),
+                value.word(),
+                MemoryAccess::Aligned.0,
+                access.align,
+            ];
+            self.t.b.effect(Op::Store, &words);
+            if let Some((_, after)) = skipped {
+                self.end_lane(after);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether a lane is named, where the module says it.
+    fn known_bit(&self, mask: Value, lane: u32) -> Option<bool> {
+        let consts = &self.t.module.consts;
+        let mask = mask.as_const()?;
+        if consts.is_zero(mask) {
+            return Some(false);
+        }
+        let crate::ir::ConstKind::Aggregate(bits) = consts.kind(mask) else {
+            return None;
+        };
+        consts.as_u64(*bits.get(lane as usize)?).map(|bit| bit != 0)
+    }
+
+    /// Begins the access of a lane: in a block of its own where it may not be named. The block
+    /// before, and that behind.
+    fn begin_lane(
+        &mut self,
+        mask: Value,
+        lane: u32,
+        known: Option<bool>,
+    ) -> Lowered<Option<(Id, Id)>> {
+        if known == Some(true) {
+            return Ok(None);
+        }
+        let bit = self.lane_value(mask, lane)?;
+        let before = self.current_label();
+        let [access, after] = [(); 2].map(|()| self.t.b.fresh_id());
+        let words = [bit, access, after].map(Id::word);
+        self.t.b.effect(Op::BranchConditional, &words);
+        self.begin(access);
+        Ok(Some((before, after)))
+    }
+
+    fn end_lane(&mut self, after: Id) {
+        self.t.b.effect(Op::Branch, &[after.word()]);
+        self.begin(after);
+    }
+}

@@ -1,0 +1,374 @@
+//! Vectors that SPIR-V does not have: of pointers, and longer than what may be used.
+//!
+//! Such a vector is an array of its elements in memory form; one of pointers is a vector where the
+//! extension that allows it was asked for by its name. Operations that work element by element
+//! are done *at a lane*: the same code as for scalars runs once for each lane, and meets scalars
+//! wherever the module has vectors ([`Body::at_lane`]). Cost: linear in the lanes.
+
+use super::body::Body;
+use super::builtins::Callee;
+use super::refusal::{Lowered, refuse};
+use super::translator::Translator;
+use super::types::{Elem, Shape};
+use crate::ir::{Const, ConstKind, Inst, Opcode, Type, TypeKind, Value, ValueKind};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// Lanes beyond which a vector is refused.
+const MAX_LANES: u32 = 1024;
+
+/// The extension that has vectors of pointers.
+pub(super) const OF_POINTERS: &str = "SPV_INTEL_masked_gather_scatter";
+
+/// Beginnings of names of intrinsics that do not work element by element.
+const AS_A_WHOLE: &[&str] = &[
+    "llvm.vector.",
+    "llvm.experimental.",
+    "llvm.masked.",
+    "llvm.genx.",
+    "llvm.dbg.",
+    "llvm.lifetime.",
+    "llvm.fake.",
+];
+
+impl Translator<'_> {
+    /// Finds the vector types that are taken apart, and whether there are integers of several limbs.
+    pub(super) fn find_parts(&mut self) {
+        if self.is_shader() {
+            return;
+        }
+        let types = &self.module.types;
+        let apart: Vec<bool> = types
+            .iter()
+            .map(|(ty, kind)| match *kind {
+                TypeKind::Vector {
+                    element,
+                    len,
+                    scalable: false,
+                } => {
+                    let held = types.is_pointer_like(ty)
+                        || self.shape(element).is_some()
+                        || self.wide(element).is_some();
+                    held && len <= MAX_LANES && self.shape(ty).is_none()
+                }
+                _ => false,
+            })
+            .collect();
+        let wide = types.iter().any(|(ty, _)| self.wide(ty).is_some());
+        self.types.wide = wide;
+        if apart.contains(&true) {
+            self.types.apart = apart;
+        }
+    }
+
+    /// The type that stands for a vector that is taken apart.
+    pub(super) fn parted_type(&mut self, ty: Type, element: Id, lanes: u32) -> Lowered<Id> {
+        if self.module.types.is_pointer_like(ty) && lanes > 1 && self.asked_for(OF_POINTERS) {
+            let id = self.b.vector(element, lanes);
+            self.set_first_member(id, element);
+            return Ok(id);
+        }
+        self.array_type(element, u64::from(lanes))
+    }
+
+    /// Element and lanes of a vector that is taken apart.
+    pub(super) fn parts(&self, ty: Type) -> Option<(Type, u32)> {
+        if !*self.types.apart.get(ty.index())? {
+            return None;
+        }
+        match *self.module.types.kind(ty) {
+            TypeKind::Vector { element, len, .. } => Some((element, len)),
+            _ => None,
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    /// The type of what an instruction results in: of an element, at a lane.
+    pub(super) fn inst_type(&self, inst: Inst) -> Type {
+        let ty = self.function.inst(inst).ty;
+        match self.at_lane {
+            Some(_) => self.t.module.types.scalar(ty),
+            None => ty,
+        }
+    }
+
+    /// Whether an instruction deals with vectors that are taken apart.
+    fn has_parts(&self, inst: Inst) -> bool {
+        let apart = |ty| self.t.parts(ty).is_some();
+        apart(self.function.inst(inst).ty)
+            || self
+                .function
+                .operands(inst)
+                .iter()
+                .filter(|value| !matches!(value.kind(), ValueKind::Metadata(_)))
+                .any(|value| apart(self.type_of(*value)))
+    }
+
+    /// Translates an instruction on vectors that are taken apart; none where it needs no care.
+    pub(super) fn lower_parts(&mut self, inst: Inst) -> Option<Lowered<Option<Id>>> {
+        if self.at_lane.is_some() || self.t.types.apart.is_empty() || !self.has_parts(inst) {
+            return None;
+        }
+        let opcode = self.function.inst(inst).opcode;
+        let made = match opcode {
+            Opcode::ExtractElement => self.extract_part(inst),
+            Opcode::InsertElement => self.insert_part(inst),
+            Opcode::ShuffleVector => self.shuffle_parts(inst),
+            Opcode::BitCast if !self.is_by_element(inst) => self.cast_parts(inst),
+            Opcode::Load | Opcode::Store => match self.whole_elements(inst) {
+                Ok(()) => return None,
+                Err(refusal) => Err(refusal),
+            },
+            Opcode::Call if !self.is_called_by_element(inst) => return None,
+            _ if opcode.is_binary() || opcode.is_cast() => self.by_lanes(inst),
+            Opcode::FNeg
+            | Opcode::ICmp
+            | Opcode::FCmp
+            | Opcode::Select
+            | Opcode::Freeze
+            | Opcode::GetElementPtr
+            | Opcode::Call => self.by_lanes(inst),
+            _ => return None,
+        };
+        Some(made.map(Some))
+    }
+
+    /// Runs the translation of an instruction once for each lane.
+    fn by_lanes(&mut self, inst: Inst) -> Lowered<Id> {
+        let ty = self.function.inst(inst).ty;
+        let mut lanes = Vec::new();
+        for lane in 0..self.lane_count(ty) {
+            self.at_lane = Some(lane);
+            let made = self.lower(inst);
+            self.at_lane = None;
+            match made? {
+                Some(id) => lanes.push(id),
+                None => return Err(refuse("the instruction gives nothing for a lane")),
+            }
+        }
+        self.compose_lanes(ty, &lanes)
+    }
+
+    /// The lanes of a type: one of what is no vector.
+    pub(super) fn lane_count(&self, ty: Type) -> u32 {
+        match *self.t.module.types.kind(ty) {
+            TypeKind::Vector { len, .. } => len,
+            _ => 1,
+        }
+    }
+
+    /// Whether a bit cast is one of each element.
+    fn is_by_element(&self, inst: Inst) -> bool {
+        let from = self.type_of(self.function.operands(inst)[0]);
+        let to = self.function.inst(inst).ty;
+        let vector = |ty| matches!(self.t.module.types.kind(ty), TypeKind::Vector { .. });
+        vector(from) && vector(to) && self.lane_count(from) == self.lane_count(to)
+    }
+
+    /// Whether a call is of an intrinsic that works element by element.
+    fn is_called_by_element(&mut self, inst: Inst) -> bool {
+        let callee = self.function.callee(inst).and_then(|v| v.as_const());
+        let Some(func) = callee.and_then(|constant| self.t.callee_of(constant)) else {
+            return false;
+        };
+        let lanes = self.lane_count(self.function.inst(inst).ty);
+        match *self.t.callee(func) {
+            Callee::Intrinsic(Some(_), name) => {
+                lanes > 1 && !AS_A_WHOLE.iter().any(|prefix| name.starts_with(prefix))
+            }
+            _ => false,
+        }
+    }
+
+    /// Refuses accesses to vectors whose elements lie closer together than those of an array.
+    fn whole_elements(&mut self, inst: Inst) -> Lowered<()> {
+        let ty = match self.function.inst(inst).opcode {
+            Opcode::Load => self.function.inst(inst).ty,
+            _ => self.type_of(self.function.operands(inst)[0]),
+        };
+        let element = self.t.module.types.scalar(ty);
+        match self.t.shape(element) {
+            Some(shape) if self.t.parts(ty).is_some() && !shape.is_exact() => Err(refuse(format!(
+                "a vector of {} elements of {} bits in memory",
+                self.lane_count(ty),
+                shape.bits
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// One lane of a vector of the module, in register form.
+    pub(super) fn lane_value(&mut self, value: Value, lane: u32) -> Lowered<Id> {
+        let ty = self.function.type_of(self.t.module, value);
+        let element = self.t.module.types.scalar(ty);
+        if let Some(constant) = value.as_const()
+            && let Some(id) = self.lane_constant(constant, element, lane)?
+        {
+            return Ok(id);
+        }
+        let before = self.at_lane.take();
+        let whole = self.value(value);
+        self.at_lane = before;
+        let whole = whole?;
+        match self.t.shape(ty) {
+            Some(shape) => Ok(self.lane(shape, whole, lane)),
+            None => {
+                let memory = self.t.memory_type(element)?;
+                let words = [whole.word(), lane];
+                let id = self.t.b.value(Op::CompositeExtract, memory, &words);
+                self.loaded(element, id)
+            }
+        }
+    }
+
+    /// One lane of a constant; none where it is made of a whole.
+    fn lane_constant(&mut self, constant: Const, element: Type, lane: u32) -> Lowered<Option<Id>> {
+        let module = self.t.module;
+        let shape = self.t.shape(element);
+        Ok(match (module.consts.kind(constant), shape) {
+            (ConstKind::Aggregate(elements), _) => match elements.get(lane as usize) {
+                Some(element) => Some(self.t.constant(*element)?),
+                None => None,
+            },
+            (ConstKind::Splat(element), _) => Some(self.t.constant(*element)?),
+            (ConstKind::Null | ConstKind::Zero, Some(shape)) => Some(self.t.zero(shape)),
+            (ConstKind::Null | ConstKind::Zero, None) => {
+                let ty = self.t.register_type(element)?;
+                Some(self.t.b.constant_null(ty))
+            }
+            (ConstKind::Undef | ConstKind::Poison, _) => {
+                let ty = self.t.register_type(element)?;
+                Some(self.t.b.undef(ty))
+            }
+            (ConstKind::Data(_), Some(shape)) => {
+                let bits = module.consts.data_elements(&module.types, constant);
+                let bits = bits.into_iter().flatten().nth(lane as usize);
+                bits.map(|bits| self.t.splat(shape, bits))
+            }
+            _ => None,
+        })
+    }
+
+    /// All lanes of a vector of the module, in register form.
+    pub(super) fn lane_values(&mut self, value: Value) -> Lowered<Vec<Id>> {
+        let ty = self.function.type_of(self.t.module, value);
+        (0..self.lane_count(ty))
+            .map(|lane| self.lane_value(value, lane))
+            .collect()
+    }
+
+    /// A vector from lanes in register form.
+    pub(super) fn compose_lanes(&mut self, ty: Type, lanes: &[Id]) -> Lowered<Id> {
+        if let Some(shape) = self.t.shape(ty) {
+            return Ok(self.composed(shape, lanes));
+        }
+        let element = self.t.module.types.scalar(ty);
+        let memory = self.t.memory_type(element)?;
+        let pointee = self.t.pointee_of(memory);
+        let truth = self.t.shape(element).is_some_and(|s| s.elem == Elem::Bool);
+        let mut words = Vec::with_capacity(lanes.len());
+        for &lane in lanes {
+            let id = match pointee {
+                Some((_, pointee)) => self.cast(lane, pointee),
+                None if truth => self.truth_as(lane, Shape::int(8, 1), false),
+                None => lane,
+            };
+            words.push(id.word());
+        }
+        let ty = self.t.register_type(ty)?;
+        Ok(self.t.b.value(Op::CompositeConstruct, ty, &words))
+    }
+
+    fn extract_part(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let lanes = self.lane_count(self.type_of(operands[0]));
+        match self.t.module.as_u64(operands[1]) {
+            Some(lane) if lane < u64::from(lanes) => self.lane_value(operands[0], lane as u32),
+            Some(_) => {
+                let ty = self.result_type(inst)?;
+                Ok(self.t.b.undef(ty))
+            }
+            None => {
+                let all = self.lane_values(operands[0])?;
+                let mut found = all[0];
+                for (lane, &id) in all.iter().enumerate().skip(1) {
+                    found = self.at_index(operands[1], lane, id, found)?;
+                }
+                Ok(found)
+            }
+        }
+    }
+
+    fn insert_part(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let mut all = self.lane_values(operands[0])?;
+        let mut new = self.value(operands[1])?;
+        if let Some(ty) = self.t.b.type_of(all[0])
+            && let Some((_, pointee)) = self.t.pointee_of(ty)
+        {
+            new = self.cast(new, pointee);
+        }
+        match self.t.module.as_u64(operands[2]) {
+            Some(lane) => {
+                if let Some(place) = all.get_mut(lane as usize) {
+                    *place = new;
+                }
+            }
+            None => {
+                for (lane, id) in all.iter_mut().enumerate() {
+                    *id = self.at_index(operands[2], lane, new, *id)?;
+                }
+            }
+        }
+        let ty = self.function.inst(inst).ty;
+        self.compose_lanes(ty, &all)
+    }
+
+    /// One value where an index is a lane, else another.
+    fn at_index(&mut self, index: Value, lane: usize, yes: Id, no: Id) -> Lowered<Id> {
+        let shape = self.shape_of(index)?;
+        let index = self.value(index)?;
+        let lane = self.t.splat(shape, lane as u64);
+        let bool = self.t.b.bool();
+        let here = self.op(Op::IEqual, bool, [index, lane]);
+        match self.t.b.type_of(no) {
+            Some(ty) => Ok(self.select(ty, here, yes, no)),
+            None => Err(refuse("a lane has no type")),
+        }
+    }
+
+    fn shuffle_parts(&mut self, inst: Inst) -> Lowered<Id> {
+        let operands = self.function.operands(inst);
+        let mask = self.function.numbers_of(inst);
+        let lanes = self.lane_count(self.type_of(operands[0]));
+        let ty = self.function.inst(inst).ty;
+        let element = self.t.module.types.scalar(ty);
+        let mut all = Vec::with_capacity(mask.len());
+        for &lane in mask {
+            all.push(if lane < lanes {
+                self.lane_value(operands[0], lane)?
+            } else if lane < lanes * 2 {
+                self.lane_value(operands[1], lane - lanes)?
+            } else {
+                let ty = self.t.register_type(element)?;
+                self.t.b.undef(ty)
+            });
+        }
+        self.compose_lanes(ty, &all)
+    }
+
+    /// The bits of numbers as those of other numbers.
+    fn cast_parts(&mut self, inst: Inst) -> Lowered<Id> {
+        let value = self.function.operands(inst)[0];
+        let types = &self.t.module.types;
+        let (from, to) = (self.type_of(value), self.function.inst(inst).ty);
+        let shapes = [from, to].map(|ty| self.t.shape(types.scalar(ty)));
+        let [Some(narrow), Some(wide)] = shapes else {
+            return Err(refuse("a bit cast of a vector of pointers"));
+        };
+        let lanes = self.lane_values(value)?;
+        let lanes = self.regrouped(narrow, wide, &lanes)?;
+        self.compose_lanes(to, &lanes)
+    }
+}

@@ -1,0 +1,122 @@
+//! Attributes of Intel's vector compiler: what functions, parameters and variables are
+//! (SPV_INTEL_vector_compute), and how functions compute with floats (SPV_INTEL_float_controls2).
+
+use super::translator::Translator;
+use crate::ir::{AttrSet, Func};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
+
+/// Attributes with their decoration, whose operand is the attribute's number where it has one.
+type Rows = &'static [(&'static str, Decoration)];
+
+const OF_FUNCTIONS: Rows = &[
+    ("VCFunction", Decoration::VectorComputeFunctionINTEL),
+    ("VCStackCall", Decoration::StackCallINTEL),
+    ("VCCallable", Decoration::VectorComputeCallableFunctionINTEL),
+    ("VCSIMTCall", Decoration::SIMTCallINTEL),
+];
+
+const OF_PARAMETERS: Rows = &[
+    ("VCArgumentIOKind", Decoration::FuncParamIOKindINTEL),
+    (
+        "VCSingleElementVector",
+        Decoration::SingleElementVectorINTEL,
+    ),
+    ("VCMediaBlockIO", Decoration::MediaBlockIOINTEL),
+];
+
+const OF_VARIABLES: Rows = &[
+    ("VCGlobalVariable", Decoration::VectorComputeVariableINTEL),
+    ("VCByteOffset", Decoration::GlobalVariableOffsetINTEL),
+    ("VCVolatile", Decoration::Volatile),
+    (
+        "VCSingleElementVector",
+        Decoration::SingleElementVectorINTEL,
+    ),
+];
+
+/// Attribute with bits of how floats are computed with.
+const FLOAT_CONTROL: &str = "VCFloatControl";
+
+/// Widths of floats, with the bit that keeps denormal numbers of the width.
+const WIDTHS: &[(u32, u64)] = &[(64, 0x40), (32, 0x80), (16, 0x400)];
+
+/// Rounding modes by bits 4 and 5.
+const ROUNDING: [ExecutionMode; 4] = [
+    ExecutionMode::RoundingModeRTE,
+    ExecutionMode::RoundingModeRTPINTEL,
+    ExecutionMode::RoundingModeRTNINTEL,
+    ExecutionMode::RoundingModeRTZ,
+];
+
+impl Translator<'_> {
+    /// The decorations of a function and its parameters.
+    pub(super) fn vector_compute_function(&mut self, func: Func, id: Id, params: &[Id]) {
+        if !self.may_use("SPV_INTEL_vector_compute") {
+            return;
+        }
+        let module = self.module;
+        let list = module.function(func).attributes;
+        let set = module.attributes.function(list);
+        self.by_attributes(id, set, OF_FUNCTIONS);
+        for (index, &param) in params.iter().enumerate() {
+            let set = module.attributes.param(list, index);
+            self.by_attributes(param, set, OF_PARAMETERS);
+        }
+    }
+
+    /// The execution modes of a kernel. Functions have none: as decorations these would stand on an
+    /// id several times, once for each width, which the Khronos validator refuses.
+    pub(super) fn vector_compute_modes(&mut self, func: Func, entry: Id) {
+        let module = self.module;
+        let set = module.attributes.function(module.function(func).attributes);
+        let Some(bits) = self.number_of(set, FLOAT_CONTROL) else {
+            return;
+        };
+        if !self.may_use("SPV_INTEL_float_controls2") {
+            return;
+        }
+        for &(width, denormals) in WIDTHS {
+            let modes = [
+                ROUNDING[(bits >> 4 & 3) as usize],
+                match bits & denormals != 0 {
+                    true => ExecutionMode::DenormPreserve,
+                    false => ExecutionMode::DenormFlushToZero,
+                },
+                match bits & 1 != 0 {
+                    true => ExecutionMode::FloatingPointModeALTINTEL,
+                    false => ExecutionMode::FloatingPointModeIEEEINTEL,
+                },
+            ];
+            for mode in modes {
+                self.b.execution_mode(entry, mode, &[width]);
+            }
+        }
+    }
+
+    /// The decorations of a variable.
+    pub(super) fn vector_compute_variable(&mut self, id: Id, set: AttrSet) {
+        if self.may_use("SPV_INTEL_vector_compute") {
+            self.by_attributes(id, set, OF_VARIABLES);
+        }
+    }
+
+    fn by_attributes(&mut self, id: Id, set: AttrSet, rows: Rows) {
+        for (name, decoration) in rows {
+            let module = self.module;
+            let key = module.strings.find(name);
+            let Some(value) = key.and_then(|key| module.attributes.string(set, key)) else {
+                continue;
+            };
+            let number = module.str(value).parse().ok();
+            self.decorate_by_row(id, *decoration, number.into_iter().collect());
+        }
+    }
+
+    /// The number that an attribute states.
+    fn number_of(&self, set: AttrSet, name: &str) -> Option<u64> {
+        let key = self.module.strings.find(name)?;
+        let value = self.module.attributes.string(set, key)?;
+        self.module.str(value).parse().ok()
+    }
+}

@@ -1,0 +1,292 @@
+//! Integers of several limbs from and to memory, other integers, floats and pointers.
+
+use super::{LIMB, LIMB_SHAPE, Wide};
+use crate::ir::{Align, Extra, Inst, Opcode, Ordering, Value};
+use crate::translate::body::Body;
+use crate::translate::refusal::{Lowered, refuse};
+use crate::translate::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+use spirula_spirv::grammar::{Op, opencl_std as std_};
+
+/// Offsets and widths in bits of the pieces that an integer has in memory.
+fn pieces(bits: u32) -> Vec<(u32, u32)> {
+    let mut rest = bits.next_multiple_of(8);
+    let mut offset = 0;
+    let mut all = Vec::new();
+    for width in [64, 32, 16, 8] {
+        while rest >= width {
+            all.push((offset, width));
+            offset += width;
+            rest -= width;
+        }
+    }
+    all
+}
+
+impl Body<'_, '_> {
+    /// The alignment and whether volatile, of an access that is not atomic.
+    fn plain_access(&self, inst: Inst) -> Lowered<(Align, bool)> {
+        let data = self.function.inst(inst);
+        match data.extra {
+            Extra::Access {
+                align,
+                ordering: Ordering::NotAtomic | Ordering::Unordered,
+                ..
+            } => Ok((align, data.flags.has(crate::ir::Flags::VOLATILE))),
+            _ => Err(refuse(
+                "an atomic access to an integer of more than 64 bits",
+            )),
+        }
+    }
+
+    /// The pointer to a piece, and the words of the access to it.
+    fn piece(
+        &mut self,
+        base: Id,
+        (offset, width): (u32, u32),
+        (align, volatile): (Align, bool),
+    ) -> (Id, Id, [u32; 2]) {
+        let ty = self.t.b.int(width, false);
+        let at = u64::from(offset / 8);
+        let bytes = self.byte_offset(base, at);
+        let pointer = self.cast(bytes, ty);
+        let whole = align.bytes().unwrap_or(1);
+        let align = if at == 0 {
+            whole
+        } else {
+            whole.min(1 << at.trailing_zeros())
+        };
+        let mut mask = MemoryAccess::Aligned;
+        if volatile {
+            mask |= MemoryAccess::Volatile;
+        }
+        (pointer, ty, [mask.0, align as u32])
+    }
+
+    pub(super) fn load_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<Id> {
+        let access = self.plain_access(inst)?;
+        let base = self.value(self.function.operands(inst)[0])?;
+        let number = self.t.shape_type(LIMB_SHAPE());
+        let mut limbs: Vec<Option<Id>> = vec![None; wide.limbs];
+        for (offset, width) in pieces(wide.bits) {
+            let (pointer, ty, words) = self.piece(base, (offset, width), access);
+            let words = [pointer.word(), words[0], words[1]];
+            let id = self.t.b.value(Op::Load, ty, &words);
+            let mut id = self.resized(Shape::int(width, 1), LIMB_SHAPE(), id, false);
+            if !offset.is_multiple_of(LIMB) {
+                let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                id = self.op(Op::ShiftLeftLogical, number, [id, by]);
+            }
+            let limb = &mut limbs[(offset / LIMB) as usize];
+            *limb = Some(match *limb {
+                Some(low) => self.op(Op::BitwiseOr, number, [low, id]),
+                None => id,
+            });
+        }
+        let limbs: Vec<Id> = limbs.into_iter().flatten().collect();
+        let ty = self.inst_type(inst);
+        self.composed_limbs(ty, wide, &limbs)
+    }
+
+    pub(super) fn store_wide(&mut self, inst: Inst, wide: Wide) -> Lowered<()> {
+        let access = self.plain_access(inst)?;
+        let [value, pointer] = self.function.operands(inst) else {
+            return Err(refuse("a store without two operands"));
+        };
+        let limbs = self.limbs(*value)?;
+        let base = self.value(*pointer)?;
+        let number = self.t.shape_type(LIMB_SHAPE());
+        for (offset, width) in pieces(wide.bits) {
+            let mut part = limbs[(offset / LIMB) as usize];
+            if !offset.is_multiple_of(LIMB) {
+                let by = self.t.splat(LIMB_SHAPE(), u64::from(offset % LIMB));
+                part = self.op(Op::ShiftRightLogical, number, [part, by]);
+            }
+            part = self.resized(LIMB_SHAPE(), Shape::int(width, 1), part, false);
+            let (pointer, _, words) = self.piece(base, (offset, width), access);
+            let words = [pointer.word(), part.word(), words[0], words[1]];
+            self.t.b.effect(Op::Store, &words);
+        }
+        Ok(())
+    }
+
+    pub(super) fn convert_wide(
+        &mut self,
+        inst: Inst,
+        from: Option<Wide>,
+        to: Option<Wide>,
+    ) -> Lowered<Id> {
+        let value = self.function.operands(inst)[0];
+        let ty = self.inst_type(inst);
+        match (self.function.inst(inst).opcode, from, to) {
+            (Opcode::ZExt | Opcode::Trunc, Some(_), Some(to)) => {
+                let limbs = self.limbs(value)?;
+                let zero = self.t.zero(LIMB_SHAPE());
+                let limbs = extended(&limbs, zero, to.limbs);
+                self.composed_limbs(ty, to, &limbs)
+            }
+            (Opcode::SExt, Some(from), Some(to)) => {
+                let limbs = self.limbs(value)?;
+                let limbs = self.signed_limbs(from, &limbs);
+                let sign = self.sign_of(limbs[limbs.len() - 1]);
+                let limbs = extended(&limbs, sign, to.limbs);
+                self.composed_limbs(ty, to, &limbs)
+            }
+            (opcode @ (Opcode::ZExt | Opcode::SExt | Opcode::PtrToInt), None, Some(to)) => {
+                let signed = opcode == Opcode::SExt;
+                let low = self.first_limb(value, signed)?;
+                let high = match signed {
+                    true => self.sign_of(low),
+                    false => self.t.zero(LIMB_SHAPE()),
+                };
+                let limbs = extended(&[low], high, to.limbs);
+                self.composed_limbs(ty, to, &limbs)
+            }
+            (Opcode::Trunc, Some(_), None) => {
+                let limbs = self.limbs(value)?;
+                let to = self.t.need_shape(ty)?;
+                Ok(self.truncate(LIMB_SHAPE(), to, limbs[0]))
+            }
+            (Opcode::IntToPtr, Some(_), None) => {
+                let limbs = self.limbs(value)?;
+                let size = Shape::int(self.t.pointer_bits, 1);
+                let id = self.resized(LIMB_SHAPE(), size, limbs[0], false);
+                let ty = self.result_type(inst)?;
+                Ok(self.op(Op::ConvertUToPtr, ty, [id]))
+            }
+            (opcode @ (Opcode::UiToFp | Opcode::SiToFp), Some(from), None) => {
+                let limbs = self.limbs(value)?;
+                let to = self.t.need_shape(ty)?;
+                self.float_of_limbs(from, to, &limbs, opcode == Opcode::SiToFp)
+            }
+            (opcode @ (Opcode::FpToUi | Opcode::FpToSi), None, Some(to)) => {
+                let limbs = self.limbs_of_float(value, to, opcode == Opcode::FpToSi)?;
+                self.composed_limbs(ty, to, &limbs)
+            }
+            (Opcode::BitCast, Some(_), Some(_)) => self.value(value),
+            (Opcode::BitCast, Some(from), None) if from.last_bits() == LIMB => {
+                let limbs = self.limbs(value)?;
+                let element = self.t.module.types.scalar(ty);
+                let to = self.t.need_shape(element)?;
+                let lanes = self.regrouped(LIMB_SHAPE(), to, &limbs)?;
+                self.compose_lanes(ty, &lanes)
+            }
+            (Opcode::BitCast, None, Some(to)) if to.last_bits() == LIMB => {
+                let element = self.t.module.types.scalar(self.type_of(value));
+                let from = self.t.need_shape(element)?;
+                let lanes = self.lane_values(value)?;
+                let limbs = self.regrouped(from, LIMB_SHAPE(), &lanes)?;
+                self.composed_limbs(ty, to, &limbs)
+            }
+            (opcode, ..) => Err(refuse(format!(
+                "the conversion {} of an integer of more than 64 bits",
+                opcode.name()
+            ))),
+        }
+    }
+
+    /// All bits as the highest.
+    fn sign_of(&mut self, limb: Id) -> Id {
+        let ty = self.t.shape_type(LIMB_SHAPE());
+        let most = self.t.splat(LIMB_SHAPE(), u64::from(LIMB - 1));
+        self.op(Op::ShiftRightArithmetic, ty, [limb, most])
+    }
+
+    /// A number of at most 64 bits, or a pointer, as a limb.
+    fn first_limb(&mut self, value: Value, signed: bool) -> Lowered<Id> {
+        let id = self.value(value)?;
+        if self.is_pointer(value) {
+            return self.pointer_bits_as(id, LIMB_SHAPE());
+        }
+        let shape = self.shape_of(value)?;
+        if shape.elem == Elem::Bool {
+            return Ok(self.truth_as(id, LIMB_SHAPE(), signed));
+        }
+        let id = match signed {
+            true => self.sign_extended(shape, id),
+            false => id,
+        };
+        Ok(self.resized(shape, LIMB_SHAPE(), id, signed))
+    }
+
+    /// A float, rounded once: of the 64 highest bits, the last of which says whether there are
+    /// others below.
+    fn float_of_limbs(&mut self, from: Wide, to: Shape, limbs: &[Id], signed: bool) -> Lowered<Id> {
+        if to.elem != Elem::Float || to.width == 16 {
+            return Err(refuse("a short float of an integer of more than 64 bits"));
+        }
+        let (number, float) = (self.t.shape_type(LIMB_SHAPE()), self.t.shape_type(to));
+        let (limbs, negative) = match signed {
+            true => {
+                let (limbs, negative) = self.magnitude(from, limbs);
+                (limbs, Some(negative))
+            }
+            false => (limbs.to_vec(), None),
+        };
+        let above = self.leading_zeros_of(&limbs);
+        let shifted = self.shift_left(&limbs, above, None);
+        let mut rest = self.t.zero(LIMB_SHAPE());
+        for &limb in &shifted[..shifted.len() - 1] {
+            rest = self.op(Op::BitwiseOr, number, [rest, limb]);
+        }
+        let sticky = self.is_nonzero(LIMB_SHAPE(), rest);
+        let sticky = self.truth_as(sticky, LIMB_SHAPE(), false);
+        let top = shifted[shifted.len() - 1];
+        let top = self.op(Op::BitwiseOr, number, [top, sticky]);
+        let id = self.op(Op::ConvertUToF, float, [top]);
+        let exponent = Shape::int(32, 1);
+        let int = self.t.shape_type(exponent);
+        let above = self.resized(LIMB_SHAPE(), exponent, above, false);
+        let most = self
+            .t
+            .splat(exponent, u64::from(LIMB) * (limbs.len() as u64 - 1));
+        let scale = self.op(Op::ISub, int, [most, above]);
+        let id = self.ext(std_::LDEXP, float, &[id, scale]);
+        let Some(negative) = negative else {
+            return Ok(id);
+        };
+        let minus = self.op(Op::FNegate, float, [id]);
+        Ok(self.select(float, negative, minus, id))
+    }
+
+    /// The limbs of a float, rounded towards zero: from the highest down, each without what those
+    /// above it have.
+    fn limbs_of_float(&mut self, value: Value, to: Wide, signed: bool) -> Lowered<Vec<Id>> {
+        let shape = self.shape_of(value)?;
+        if shape.elem != Elem::Float {
+            return Err(refuse("an integer of more than 64 bits of a short float"));
+        }
+        let (float, bool) = (self.t.shape_type(shape), self.t.b.bool());
+        let number = self.t.shape_type(LIMB_SHAPE());
+        let id = self.value(value)?;
+        let mut rest = self.ext(std_::FABS, float, &[id]);
+        let mut limbs = Vec::with_capacity(to.limbs);
+        for limb in (0..to.limbs).rev() {
+            let exponent = u64::from(LIMB) * limb as u64;
+            let down = self
+                .t
+                .splat(Shape::int(32, 1), exponent.wrapping_neg() & 0xffff_ffff);
+            let part = self.ext(std_::LDEXP, float, &[rest, down]);
+            let part = self.ext(std_::TRUNC, float, &[part]);
+            limbs.push(self.op(Op::ConvertFToU, number, [part]));
+            let up = self.t.splat(Shape::int(32, 1), exponent);
+            let whole = self.ext(std_::LDEXP, float, &[part, up]);
+            rest = self.op(Op::FSub, float, [rest, whole]);
+        }
+        limbs.reverse();
+        if !signed {
+            return Ok(limbs);
+        }
+        let zero = self.t.zero(shape);
+        let negative = self.op(Op::FOrdLessThan, bool, [id, zero]);
+        let minus = self.negated_limbs(&limbs);
+        Ok(self.select_limbs(negative, &minus, &limbs))
+    }
+}
+
+/// Limbs cut or extended to a number of them.
+fn extended(limbs: &[Id], fill: Id, count: usize) -> Vec<Id> {
+    let all = limbs.iter().copied().chain(std::iter::repeat(fill));
+    all.take(count).collect()
+}
