@@ -2,12 +2,16 @@
 
 use crate::arguments::{self, Shader};
 use crate::check;
+use crate::compare::{Comparing, Tolerance};
 use crate::cpu::CpuDriver;
+use crate::data::Element;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::{Buffer, Error, Inputs, Kernel, Launch, Size, wishes};
+use crate::types::TypeNames;
+use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, wishes};
+use bytemuck::NoUninit;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::Interface;
+use spirula_spirv::reflect::{Interface, Param, ParamKind};
 use std::time::{Duration, Instant};
 
 /// A device with its buffers and kernels.
@@ -26,6 +30,8 @@ pub struct Device {
 /// A kernel as callers see it, and what runs it.
 struct Slot {
     interface: Interface,
+    /// What the elements of each parameter that is a value are, where they are all the same and known.
+    elements: Vec<Option<Element>>,
     how: How,
 }
 
@@ -134,6 +140,18 @@ impl Device {
         }
     }
 
+    /// Several devices that do the same, whose results are compared after each launch; see
+    /// [`crate::Parted`]. Copies out are from the first. Devices must be fresh.
+    ///
+    /// # Errors
+    /// When there are none.
+    pub fn comparing(devices: Vec<Device>, tolerance: Tolerance) -> Result<Device, Error> {
+        let driver = Comparing::new(devices, tolerance);
+        let driver =
+            driver.ok_or_else(|| Error::Launch("there is no device to compare".to_owned()))?;
+        Ok(Device::with_driver(Box::new(driver)))
+    }
+
     /// What the device is and can do.
     pub fn info(&self) -> &DeviceInfo {
         self.driver.info()
@@ -165,11 +183,12 @@ impl Device {
         Ok(buffer)
     }
 
-    /// Makes a buffer of these bytes.
+    /// Makes a buffer of these numbers, or of whatever else consists of bytes only.
     ///
     /// # Errors
     /// When there is no memory for it.
-    pub fn upload(&mut self, data: &[u8]) -> Result<Buffer, Error> {
+    pub fn upload<T: NoUninit>(&mut self, data: &[T]) -> Result<Buffer, Error> {
+        let data: &[u8] = bytemuck::cast_slice(data);
         let buffer = self.create_buffer(data.len() as u64)?;
         self.write(buffer, 0, data)?;
         Ok(buffer)
@@ -232,6 +251,21 @@ impl Device {
         Ok(out)
     }
 
+    /// A buffer's contents as numbers; bytes behind the last whole one are left out.
+    ///
+    /// # Errors
+    /// When there is no memory for a copy, or the device fails.
+    pub fn download_as<T: Scalar>(&mut self, buffer: Buffer) -> Result<Vec<T>, Error> {
+        let bytes = self.download(buffer)?;
+        let whole = bytes.chunks_exact(size_of::<T>());
+        Ok(whole.map(bytemuck::pod_read_unaligned).collect())
+    }
+
+    /// A launch of a kernel, whose size and arguments are given next.
+    pub fn call(&mut self, kernel: Kernel) -> Call<'_> {
+        Call::new(self, kernel)
+    }
+
     /// The address by which kernels reach a buffer.
     ///
     /// # Errors
@@ -263,14 +297,28 @@ impl Device {
                 let interface = of(&shader)?;
                 Some((shader, interface))
             }
-            false if interface.passing.is_some() => Some((module.clone(), interface.clone())),
+            false if interface.passing.is_some() && !self.driver.forwards() => {
+                Some((module.clone(), interface.clone()))
+            }
             false => None,
         };
         let how = match as_shader {
             Some((module, shader)) => How::Shader(Box::new(Shader::new(module, shader, spec))),
             None => How::Driver(self.compile(module, &interface, spec)?),
         };
-        self.kernels.push(Slot { interface, how });
+        let types = TypeNames::compute(module);
+        let element = |p: &Param| match p.kind {
+            ParamKind::Value { ty, .. } if interface.passing.is_none() => {
+                types.value(ty).map(|v| v.element)
+            }
+            _ => None,
+        };
+        let elements = interface.params.iter().map(element).collect();
+        self.kernels.push(Slot {
+            interface,
+            elements,
+            how,
+        });
         Ok(Kernel(self.kernels.len() as u32 - 1))
     }
 
@@ -336,6 +384,12 @@ impl Device {
     pub fn interface(&self, kernel: Kernel) -> Result<&Interface, Error> {
         let found = self.kernels.get(kernel.index());
         found.map(|k| &k.interface).ok_or(Error::Handle("a kernel"))
+    }
+
+    /// What the elements of a parameter that is a value are, where the module tells.
+    pub(crate) fn element(&self, kernel: Kernel, parameter: usize) -> Option<Element> {
+        let slot = self.kernels.get(kernel.index())?;
+        slot.elements.get(parameter).copied().flatten()
     }
 
     /// Begins a launch. A launch over no invocations does nothing.

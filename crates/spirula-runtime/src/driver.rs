@@ -93,6 +93,11 @@ pub trait Driver: Send {
         true
     }
 
+    /// Whether it hands launches on to devices, which see to how arguments are passed.
+    fn forwards(&self) -> bool {
+        false
+    }
+
     /// Makes a buffer of zeros, aligned to 128 bytes at least.
     ///
     /// # Errors

@@ -84,6 +84,9 @@ pub enum Error {
     /// The launch makes no sense for this kernel or this device.
     #[error("{0}")]
     Launch(String),
+    /// Devices that do the same came to different results.
+    #[error("{0}")]
+    Parted(Box<crate::Parted>),
     /// The device failed while running.
     #[error("{0}")]
     Failed(String),

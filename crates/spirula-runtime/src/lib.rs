@@ -3,6 +3,9 @@
 //! - [`Device`]: creates buffers and kernels and launches them, after everything was checked against
 //!   the module's interface. [`Driver`] is what an implementation provides.
 //! - [`DeviceMachine`]: runs whole programs (`spirula_program`) on a device.
+//! - [`Call`]: launches with typed arguments, as `device.call(kernel).global(1024).arg(x).run()`.
+//! - [`Device::comparing`]: several devices that do the same, compared launch by launch.
+//! - [`probe`]: whether a device does what it claims.
 //! - [`data`]: typed data for buffers.
 //! - [`types`]: a module's types in the words of [`data`].
 //!
@@ -15,7 +18,9 @@
 //! ```
 
 mod arguments;
+mod call;
 mod check;
+mod compare;
 mod cpu;
 pub mod data;
 mod device;
@@ -27,14 +32,18 @@ mod name;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code, reason = "OpenCL is a C interface")]
 mod opencl;
+pub mod probe;
 #[cfg(feature = "vulkan")]
 mod rewrite;
+mod specialised;
 pub mod types;
 #[cfg(feature = "vulkan")]
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
 mod vulkan;
 mod wishes;
 
+pub use call::{Call, Extent, IntoArgument, Local, Scalar, load};
+pub use compare::{Case, CaseInput, Parted, Tolerance};
 pub use device::{Device, KernelTime, Profile, devices};
 pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
 pub use error::Error;

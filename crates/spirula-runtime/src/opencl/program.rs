@@ -4,14 +4,13 @@ use super::error::{Call, failed};
 use super::owned::Owned;
 use super::platform::Found;
 use crate::Error;
+use crate::specialised::specialise;
 use cl3::program as cl;
 use cl3::types::{cl_context, cl_int, cl_program};
 use spirula_source::{Diagnostic, Place};
-use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::convert::to_version;
-use spirula_spirv::grammar::{Op, Version};
+use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::spec_constants;
 use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::verify;
 use std::ffi::{CStr, c_void};
@@ -52,44 +51,6 @@ pub fn words(device: &Found, module: &Module, spec: &[(u32, u64)]) -> Result<Vec
 fn nearest(taken: &[Version], version: Version) -> Option<Version> {
     let before = taken.iter().rev().find(|v| **v <= version);
     before.or(taken.first()).copied()
-}
-
-/// Makes values the defaults of their constants, which works on drivers of every version.
-fn specialise(module: &mut Module, spec: &[(u32, u64)]) {
-    if spec.is_empty() {
-        return;
-    }
-    let definitions = Definitions::compute(module);
-    let constants = spec_constants(module, &definitions, &Decorations::compute(module));
-    for &(spec_id, value) in spec {
-        for constant in constants.iter().filter(|c| c.spec_id == spec_id) {
-            let ty = definitions.get(module, constant.ty);
-            let ty = ty.map_or([0; 2], |ty| match ty.op() {
-                Op::TypeInt => [ty.word(0), ty.word(1)],
-                _ => [64, 0],
-            });
-            let Some(inst) = definitions.get(module, constant.id) else {
-                continue;
-            };
-            let (inst, op) = (inst.handle(), inst.op());
-            if matches!(op, Op::SpecConstantTrue | Op::SpecConstantFalse) {
-                let truth = [Op::SpecConstantFalse, Op::SpecConstantTrue];
-                let words = module.words_mut(inst).to_vec();
-                module.replace(inst, truth[usize::from(value != 0)], &words);
-                continue;
-            }
-            // Narrow numbers with a sign fill their word with it.
-            let value = match ty {
-                [8, 1] => value as i8 as u64,
-                [16, 1] => value as i16 as u64,
-                _ => value,
-            };
-            let words = module.words_mut(inst).iter_mut().skip(2);
-            for (word, value) in words.zip([value as u32, (value >> 32) as u32]) {
-                *word = value;
-            }
-        }
-    }
 }
 
 /// Has the driver build a program.

@@ -240,4 +240,34 @@ mod tests {
         assert_eq!(fs::read_dir(folder.join("deep")).unwrap().count(), 1);
         fs::remove_dir_all(&folder).unwrap();
     }
+
+    #[test]
+    fn a_process_that_is_ended_while_it_writes_leaves_a_whole_file() {
+        const FILE: &str = "SPIRULA_TEST_CACHE_FILE";
+        let large = vec![7; 4 << 20];
+        if let Some(file) = std::env::var_os(FILE) {
+            loop {
+                replace(Path::new(&file), &pack(&large)).unwrap();
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.pipelines");
+        replace(&file, &pack(b"small")).unwrap();
+        let name =
+            "vulkan::cache::tests::a_process_that_is_ended_while_it_writes_leaves_a_whole_file";
+        for wait in [5, 20, 40, 80] {
+            let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", name])
+                .env(FILE, &file)
+                .stdout(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(wait));
+            child.kill().unwrap();
+            child.wait().unwrap();
+            let bytes = fs::read(&file).unwrap();
+            let data = unpack(&bytes).unwrap();
+            assert!(data == b"small" || data == large);
+        }
+    }
 }

@@ -216,6 +216,9 @@ fn capabilities(facts: &Facts<'_>, module: &Module) -> Vec<Diagnostic> {
         if row.is_none_or(|r| !(r.has)(facts)) {
             let text = format!("{device} does not support the capability {capability}");
             faults.push(lacks(inst.place(), text, row.map(|r| r.needs)));
+        } else if facts.device.wrong.contains(&capability) {
+            let text = format!("{device} gets the capability {capability} wrong, as a probe found");
+            faults.push(lacks(inst.place(), text, None));
         }
     }
     faults

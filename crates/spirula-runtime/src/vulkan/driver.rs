@@ -68,7 +68,10 @@ impl VulkanDriver {
             true => Instance::create(Validation::Calls)?,
             false => Instance::shared()?,
         };
-        let physical = Physical::named(&instance, name)?;
+        let mut physical = Physical::named(&instance, name)?;
+        let wrong = options.cache.as_deref();
+        let wrong = wrong.and_then(|folder| crate::probe::known(folder, &physical.info));
+        physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
         let features = Features::query(&instance, &physical);
         let device = Device::open(instance, physical, features.clone())?;
         let memory = Memory::new(&device, direct)?;
@@ -221,6 +224,7 @@ impl Driver for VulkanDriver {
     }
 
     fn take_warnings(&mut self) -> Vec<String> {
+        self.cache.save();
         let mut warnings = std::mem::take(&mut self.cache.warnings);
         warnings.extend(self.device.instance().take_warnings());
         warnings

@@ -6,6 +6,7 @@ use crate::driver::{DeviceInfo, DeviceKind, Limits};
 use crate::{Error, name};
 use ash::vk;
 use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::enumerants::Capability;
 use std::ffi::CStr;
 
 /// Oldest version of Vulkan that is driven.
@@ -23,6 +24,8 @@ pub struct Physical {
     pub properties: vk::PhysicalDeviceProperties,
     /// The bits of its queue's timestamps that count, and nanoseconds of a tick; known once it is opened.
     pub timestamps: Option<(u64, f32)>,
+    /// What it claims to have and was found to get wrong.
+    pub wrong: Vec<Capability>,
     /// Its limits.
     pub limits: vk::PhysicalDeviceLimits,
     /// What its subgroups can do.
@@ -114,6 +117,7 @@ impl Physical {
             limits: base.limits,
             properties: base,
             timestamps: None,
+            wrong: Vec::new(),
             subgroup,
             floats,
             extensions,

@@ -27,7 +27,6 @@ pub struct Needs {
 }
 
 /// A pipeline and how a launch of it differs from one of the shader as it is.
-#[derive(Clone)]
 pub struct Variant {
     /// What is run.
     pub pipeline: Arc<Pipeline>,
@@ -37,7 +36,7 @@ pub struct Variant {
     pub addressed: Option<(Descriptor, Vec<Descriptor>)>,
     /// The grid that is run, if not that of the launch.
     pub grid: Option<[u32; 3]>,
-    /// Which descriptors are written; what is bound by address may be.
+    /// Descriptors that are not written.
     pub read_only: Vec<Descriptor>,
 }
 
@@ -46,7 +45,7 @@ pub struct Variants {
     module: Module,
     interface: Interface,
     spec: Vec<(u32, u64)>,
-    made: Vec<(Needs, Variant)>,
+    made: Vec<(Needs, Arc<Variant>)>,
 }
 
 impl Variants {
@@ -66,7 +65,7 @@ impl Variants {
             made: Vec::new(),
         };
         let first = variants.make(device, features, cache, Needs::default())?;
-        variants.made.push((Needs::default(), first));
+        variants.made.push((Needs::default(), Arc::new(first)));
         Ok(variants)
     }
 
@@ -99,12 +98,12 @@ impl Variants {
         features: &Features,
         cache: &mut Cache,
         needs: Needs,
-    ) -> Result<Variant, Error> {
+    ) -> Result<Arc<Variant>, Error> {
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == needs) {
-            return Ok(known.clone());
+            return Ok(Arc::clone(known));
         }
-        let made = self.make(device, features, cache, needs)?;
-        self.made.push((needs, made.clone()));
+        let made = Arc::new(self.make(device, features, cache, needs)?);
+        self.made.push((needs, Arc::clone(&made)));
         Ok(made)
     }
 

@@ -45,8 +45,8 @@ pub enum Command {
     Cfg(Cfg),
     /// Shrink a module that a command fails on
     Reduce(Reduce),
-    /// List the devices that kernels can run on
-    Devices,
+    /// List the devices that kernels can run on, or find out what they get wrong
+    Devices(Devices),
     /// Show the entry points of a module or program and what they take
     Info(Info),
     /// Run a kernel or a program and show, save or check what it computes
@@ -351,6 +351,27 @@ pub struct Reduce {
     pub command: Vec<std::ffi::OsString>,
 }
 
+/// Arguments of `devices`.
+#[derive(ClapArgs)]
+pub struct Devices {
+    /// Devices to list; by default all
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Run tiny kernels that tell whether each device does what it claims; what it gets wrong is kept for
+    /// its driver's version, and modules that need it are refused from then on
+    #[arg(long)]
+    pub probe: bool,
+}
+
+/// How Vulkan's validation layer watches a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Validation {
+    /// Check calls and modules
+    Calls,
+    /// Also have shaders check their accesses, which is slow
+    Shaders,
+}
+
 /// Arguments of `info`.
 #[derive(ClapArgs)]
 pub struct Info {
@@ -374,6 +395,22 @@ pub struct Run {
     /// Device to run on (see spirula devices)
     #[arg(long, default_value = "cpu")]
     pub device: String,
+    /// Several devices that do the same, separated by commas, for --compare
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "compare",
+        conflicts_with = "device"
+    )]
+    pub devices: Vec<String>,
+    /// Compare what the devices have after each launch, by --atol and --rtol, and stop at the first launch
+    /// whose results part
+    #[arg(long, requires = "devices")]
+    pub compare: bool,
+    /// Folder for a launch whose results part: its module, its inputs and the command that runs it alone
+    #[arg(long, value_name = "FOLDER", default_value = "reproducer")]
+    pub reproducer: PathBuf,
     /// Entry point; by default the only one, of programs with several `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -415,10 +452,10 @@ pub struct Run {
     /// Compare a buffer or result with a .npy file; exit code 1 where they differ
     #[arg(long, value_name = "[WHICH=]FILE")]
     pub check: Vec<String>,
-    /// Absolute tolerance of --check for floats: |got - want| <= ATOL + RTOL * |want|
+    /// Absolute tolerance of --check and --compare for floats: |got - want| <= ATOL + RTOL * |want|
     #[arg(long, value_name = "ATOL", default_value = "1e-8")]
     pub atol: f64,
-    /// Relative tolerance of --check for floats; by default 1e-5, for f16 1e-3 and for bf16 1e-2
+    /// Relative tolerance of --check and --compare for floats; by default 1e-5, for f16 1e-3 and for bf16 1e-2
     #[arg(long, value_name = "RTOL")]
     pub rtol: Option<f64>,
     /// Save a buffer after the run as a picture: HxW numbers, HxWx3 or HxWx4 channels, or HxW
@@ -431,9 +468,16 @@ pub struct Run {
     /// Elements that are shown of each row of a changed buffer
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub show: usize,
-    /// Tell how long each stage took
+    /// Tell how long each stage took, and each kernel: to compile, and its launches on the device
     #[arg(long)]
     pub profile: bool,
+    /// Have Vulkan's validation layer watch, whose errors end the run
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "calls",
+        require_equals = true)]
+    pub validation: Option<Validation>,
+    /// Seconds after which a GPU's work is given up
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
     /// Threads of the CPU device; by default one for each processor
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,

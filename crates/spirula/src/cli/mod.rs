@@ -2,6 +2,7 @@
 
 pub mod allow;
 pub mod args;
+pub mod cache;
 pub mod failure;
 pub mod files;
 pub mod llvm;

@@ -1,36 +1,110 @@
 //! `spirula devices`.
 
-use crate::cli::{Outcome, files};
-use spirula_runtime::{DeviceInfo, devices};
+use crate::cli::args::Devices;
+use crate::cli::{Failure, Outcome, cache, failure, files};
+use spirula_runtime::probe::{self, Verdict};
+use spirula_runtime::{Device, DeviceInfo, DeviceOptions, devices};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Lists the devices, the default first.
-pub fn run() -> Outcome {
-    let all: String = devices().iter().map(describe).collect();
-    files::write_text(Path::new("-"), &all)
+/// Lists the devices, the default first, and probes them if that is asked for.
+pub fn run(args: &Devices) -> Outcome {
+    let named = |name: &String| Device::find(name).map_err(|e| Failure::message(e.to_string()));
+    let all = match args.names.is_empty() {
+        true => devices(),
+        false => args.names.iter().map(named).collect::<Result<_, _>>()?,
+    };
+    let mut outcome = Ok(());
+    for device in &all {
+        let mut text = describe(device);
+        match args.probe && device.newest_module.is_some() {
+            true => outcome = probed(device, &mut text).and(outcome),
+            false => text += &earlier(device),
+        }
+        files::write_text(Path::new("-"), &text)?;
+    }
+    outcome
+}
+
+/// Runs the probes and keeps what they find; a failure where the device gets something wrong.
+fn probed(info: &DeviceInfo, text: &mut String) -> Outcome {
+    let failed = |e: spirula_runtime::Error| Failure::message(format!("{}: {e}", info.id));
+    let device = Device::open(&info.id, &DeviceOptions::default());
+    let found = device
+        .and_then(|mut device| probe::probe(&mut device))
+        .map_err(failed)?;
+    let mut outcome = Ok(());
+    for finding in &found {
+        let told = match &finding.verdict {
+            Verdict::Right => "right".to_owned(),
+            Verdict::Lacking => "not there".to_owned(),
+            Verdict::Wrong(why) => {
+                outcome = Err(Failure::Told);
+                format!("WRONG: {why}")
+            }
+        };
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "  {}: {told}", finding.subject);
+    }
+    if let Some(folder) = cache::folder()
+        && let Err(e) = probe::save(&folder, info, &found)
+    {
+        let warning = format!("what was found is not kept: {}: {e}", folder.display());
+        failure::tell_line("warning", &warning, None);
+    }
+    outcome
+}
+
+/// What an earlier probe found.
+fn earlier(info: &DeviceInfo) -> String {
+    let known = cache::folder().and_then(|folder| probe::known(&folder, info));
+    let wrong: Vec<String> = match known {
+        None => return String::new(),
+        Some(wrong) => wrong.into_iter().map(|(_, subject)| subject).collect(),
+    };
+    match wrong.is_empty() {
+        true => row("probed", "nothing wrong"),
+        false => row("probed", &format!("wrong: {}", wrong.join(", "))),
+    }
+}
+
+fn row(name: &str, value: &str) -> String {
+    format!("  {name:17} {value}\n")
 }
 
 fn describe(device: &DeviceInfo) -> String {
     let limits = &device.limits;
     let [x, y, z] = limits.workgroup_size;
     let mut out = format!("{}: {}\n", device.id, device.name);
+    let modules = match device.newest_module {
+        Some(version) => format!("{version} at most"),
+        None => "not taken by its driver".to_owned(),
+    };
+    let subgroup = match device.subgroup_size {
+        0 => "not told".to_owned(),
+        size => size.to_string(),
+    };
+    let invocations = limits.workgroup_invocations;
+    let groups = match limits.groups {
+        [u32::MAX, ..] => "any number".to_owned(),
+        [x, y, z] if limits.folds => format!("{x}x{y}x{z}, more are folded"),
+        [x, y, z] => format!("{x}x{y}x{z}"),
+    };
     let rows = [
         ("driver", device.driver.clone()),
-        ("subgroup size", device.subgroup_size.to_string()),
+        ("SPIR-V", modules),
+        ("subgroup size", subgroup),
         (
             "workgroup",
-            format!(
-                "{} invocations, at most {x}x{y}x{z}",
-                limits.workgroup_invocations
-            ),
+            format!("{invocations} invocations, at most {x}x{y}x{z}"),
         ),
+        ("workgroups", groups),
         ("workgroup memory", size(limits.workgroup_memory)),
         ("largest buffer", size(limits.buffer_size)),
+        ("push constants", size(limits.push_constants.into())),
     ];
     for (name, value) in rows {
-        // Writing to a string does not fail.
-        let _ = writeln!(out, "  {name:17} {value}");
+        out += &row(name, &value);
     }
     out
 }

@@ -26,7 +26,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Dis(args) => dis::run(&args),
         Command::As(args) => assemble::run(&args),
         Command::Val(args) => val::run(&args),
-        Command::Devices => devices::run(),
+        Command::Devices(args) => devices::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Cfg(args) => cfg::run(&args),
         Command::Convert(args) => convert::run(&args),

@@ -60,6 +60,7 @@ pub fn spirula(args: &[&str]) -> Ran {
 pub fn spirula_with(args: &[&str], input: &[u8]) -> Ran {
     let mut process = Command::new(env!("CARGO_BIN_EXE_spirula"))
         .args(args)
+        .env("SPIRULA_CACHE_DIR", "")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -230,3 +230,19 @@ fn launches_that_do_not_fit() {
         "argument 1 (by): it takes a value of 4 bytes, workgroup memory is given",
     );
 }
+
+#[test]
+fn devices_that_agree_are_one() {
+    let args = ["--devices", "cpu,cpu+scalar", "--compare"];
+    let text = run(&scale(&args)).ok().text();
+    assert!(text.ends_with("1 3 5 7 9 11 13 15\n"), "{text}");
+    run(&scale(&["--devices", "cpu", "--compare"])).fails(2, "two devices at least");
+    run(&scale(&["--devices", "cpu,cpu"])).fails(2, "--compare");
+}
+
+#[test]
+fn what_a_run_costs_by_kernel() {
+    let told = run(&scale(&["--profile"])).ok().err;
+    assert!(told.contains("kernel scale: compile "), "{told}");
+    assert!(told.contains(", 1 launches "), "{told}");
+}

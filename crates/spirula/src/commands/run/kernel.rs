@@ -69,10 +69,10 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     device
         .launch(&launch)
         .and_then(|()| device.wait())
-        .map_err(told)?;
+        .map_err(|e| super::ended(e, args))?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
-    stages.device(&device);
+    super::closing(&mut device, &mut stages);
     results::show(&results, args)?;
     let outcome = results::deal(&results, &wanted, args, &mut stages);
     if args.profile {

@@ -1,6 +1,7 @@
 //! `spirula run`.
 
 mod bind;
+mod compare;
 mod kernel;
 mod made;
 mod program;
@@ -10,13 +11,14 @@ mod specialise;
 mod stages;
 
 use super::compile::options;
-use crate::cli::args::Run;
-use crate::cli::{Failure, Outcome, failure, files, schedule};
+use crate::cli::args::{Run, Validation};
+use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
 use crate::values::{ArgSpec, ValueSpec};
 use spirula::{CompileOptions, Output};
 use spirula_runtime::data::read_npy;
-use spirula_runtime::{Device, DeviceOptions, Error};
+use spirula_runtime::{Device, DeviceOptions, Error, Tolerance};
 use stages::Stages;
+use std::time::Duration;
 
 /// Runs an entry point of a module or program and deals with what it computed.
 pub fn run(args: &Run) -> Outcome {
@@ -24,7 +26,7 @@ pub fn run(args: &Run) -> Outcome {
     let input = stages.time("read file", || files::read(&args.from.path))?;
     let options = CompileOptions {
         shapes: shapes(&args.arg),
-        profile: schedule::profile(args.how.schedule, &args.device),
+        profile: schedule::profile(args.how.schedule, first_device(args)),
         ..options(&args.how, args.entry.as_deref())
     };
     let read = stages.time("read", || spirula::read(&input.bytes));
@@ -60,13 +62,51 @@ fn shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
     known.collect()
 }
 
-/// The device that is asked for.
+/// The device that programs are scheduled for.
+fn first_device(args: &Run) -> &str {
+    args.devices.first().unwrap_or(&args.device)
+}
+
+/// The device that is asked for, or several to be compared.
 fn open(args: &Run) -> Result<Device, Failure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
-        ..DeviceOptions::default()
+        validation: args.validation.is_some(),
+        gpu_checks: args.validation == Some(Validation::Shaders),
+        times: args.profile,
+        cache: cache::folder(),
+        timeout: args.timeout.map(Duration::from_secs),
     };
-    Device::open(&args.device, &options).map_err(told)
+    if !args.compare {
+        return Device::open(&args.device, &options).map_err(told);
+    }
+    if args.devices.len() < 2 {
+        let text = "--compare takes two devices at least, as --devices cpu,vulkan";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let devices = args.devices.iter().map(|name| Device::open(name, &options));
+    let devices = devices.collect::<Result<_, _>>().map_err(told)?;
+    let tolerance = Tolerance {
+        absolute: args.atol,
+        relative: args.rtol,
+    };
+    Device::comparing(devices, tolerance).map_err(told)
+}
+
+/// What a device has to say after a run.
+fn closing(device: &mut Device, stages: &mut Stages) {
+    stages.device(device);
+    for warning in device.take_warnings() {
+        failure::tell_line("warning", &warning, None);
+    }
+}
+
+/// A failure of a run, with a reproducer where devices came to different results.
+fn ended(error: Error, args: &Run) -> Failure {
+    match error {
+        Error::Parted(parted) => compare::reproduce(&parted, args),
+        error => told(error),
+    }
 }
 
 fn told(error: Error) -> Failure {

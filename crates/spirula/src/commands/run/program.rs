@@ -12,7 +12,7 @@ use crate::values::program::{of_array, to_array};
 use crate::values::tensor;
 use spirula::Tensors;
 use spirula_program::program::Entry;
-use spirula_program::{Program, Session, Value};
+use spirula_program::{Program, RunError, Session, Value};
 use spirula_runtime::{Device, DeviceMachine};
 use spirula_source::{Diagnostic, Place};
 use std::io::{IsTerminal, stdin};
@@ -44,7 +44,7 @@ pub fn run(
     let progress = Progress::spinner("running");
     let called = call(args, program, entry, &values, &mut device);
     drop(progress);
-    stages.device(&device);
+    super::closing(&mut device, &mut stages);
     let given = called?;
     let computed = computed(&given, tensors)?;
     match tensors {
@@ -188,13 +188,16 @@ fn call(
     for set in &args.param {
         machine.set_parameter(&set.name, set.value);
     }
-    let failed = |error: spirula_program::RunError<_>| Failure::message(error.to_string());
+    let failed = |error: RunError<_>| Failure::message(error.to_string());
     let mut session = Session::new(program, machine).map_err(failed)?;
     let called = session.call(&entry.name, values);
     for line in session.take_traced() {
         eprintln!("{line}");
     }
-    called.map_err(failed)
+    called.map_err(|error| match error {
+        RunError::Machine(error) => super::ended(error, args),
+        error => failed(error),
+    })
 }
 
 /// Prints results in the forms in which values are read.

@@ -1,6 +1,6 @@
 //! Wall time of each stage of a run.
 
-use spirula_runtime::Device;
+use spirula_runtime::{Device, KernelTime};
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 pub struct Stages {
     rows: Vec<(&'static str, Duration)>,
     instructions: Option<u64>,
+    kernels: Vec<KernelTime>,
     start: Instant,
 }
 
@@ -17,6 +18,7 @@ impl Stages {
         Stages {
             rows: Vec::new(),
             instructions: None,
+            kernels: Vec::new(),
             start: Instant::now(),
         }
     }
@@ -30,7 +32,8 @@ impl Stages {
     }
 
     /// Adds those of a device.
-    pub fn device(&mut self, device: &Device) {
+    pub fn device(&mut self, device: &mut Device) {
+        self.kernels = device.kernel_times().to_vec();
         let profile = device.profile();
         let stages = [
             ("JIT", profile.compile),
@@ -47,6 +50,19 @@ impl fmt::Display for Stages {
         let milliseconds = |d: &Duration| d.as_secs_f64() * 1e3;
         for (name, time) in &self.rows {
             writeln!(f, "{name:15} {:10.3} ms", milliseconds(time))?;
+        }
+        for kernel in &self.kernels {
+            let cached = match kernel.was_cached {
+                Some(true) => " (kept from before)",
+                _ => "",
+            };
+            let compile = milliseconds(&kernel.compile);
+            write!(f, "kernel {}: compile {compile:.3} ms{cached}", kernel.name)?;
+            if kernel.launches > 0 {
+                let run = milliseconds(&kernel.run);
+                write!(f, ", {} launches {run:.3} ms", kernel.launches)?;
+            }
+            writeln!(f)?;
         }
         if let Some(count) = self.instructions {
             writeln!(f, "{:15} {count:10}", "instructions")?;

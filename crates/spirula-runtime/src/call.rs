@@ -1,0 +1,320 @@
+//! Launches with typed arguments.
+
+use crate::data::Element;
+use crate::{Argument, Bound, Buffer, Device, Error, Inputs, Kernel, Launch, Size};
+use bytemuck::{AnyBitPattern, NoUninit};
+use spirula_spirv::ir::Module;
+use spirula_spirv::verify;
+
+/// Reads and verifies a module: binary SPIR-V, in either byte order.
+///
+/// # Errors
+/// When it is not valid, with the first thing that is wrong.
+pub fn load(spirv: &[u8]) -> Result<Module, Error> {
+    let module = Module::from_bytes(spirv).map_err(|d| Error::Module(Box::new(d)))?;
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    match verify::module(&module, &options) {
+        Err(mut faults) if !faults.is_empty() => {
+            Err(Error::Module(Box::new(faults.swap_remove(0))))
+        }
+        _ => Ok(module),
+    }
+}
+
+/// Numbers that kernels take by value.
+pub trait Scalar: NoUninit + AnyBitPattern {
+    /// What kernels call them.
+    const ELEMENT: Element;
+}
+
+macro_rules! scalars {
+    ($($ty:ty => $element:ident,)*) => {
+        $(
+            impl Scalar for $ty {
+                const ELEMENT: Element = Element::$element;
+            }
+
+            impl IntoArgument for $ty {
+                fn into_argument(self) -> (Argument, Option<Element>) {
+                    let bytes = bytemuck::bytes_of(&self).to_vec();
+                    (Argument::Bytes(bytes), Some(Element::$element))
+                }
+            }
+        )*
+    };
+}
+
+scalars! {
+    i8 => I8,
+    i16 => I16,
+    i32 => I32,
+    i64 => I64,
+    u8 => U8,
+    u16 => U16,
+    u32 => U32,
+    u64 => U64,
+    f32 => F32,
+    f64 => F64,
+}
+
+/// What [`Call::arg`] takes: a buffer, a number, an array of numbers for a vector, [`Local`], or an
+/// [`Argument`].
+pub trait IntoArgument {
+    /// The argument, and what its numbers are.
+    fn into_argument(self) -> (Argument, Option<Element>);
+}
+
+impl<T: Scalar, const N: usize> IntoArgument for [T; N] {
+    fn into_argument(self) -> (Argument, Option<Element>) {
+        let bytes = bytemuck::cast_slice::<T, u8>(&self).to_vec();
+        (Argument::Bytes(bytes), Some(T::ELEMENT))
+    }
+}
+
+impl IntoArgument for Buffer {
+    fn into_argument(self) -> (Argument, Option<Element>) {
+        (Argument::Buffer(self), None)
+    }
+}
+
+impl IntoArgument for Argument {
+    fn into_argument(self) -> (Argument, Option<Element>) {
+        (self, None)
+    }
+}
+
+/// So many bytes of workgroup memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Local(pub u64);
+
+impl IntoArgument for Local {
+    fn into_argument(self) -> (Argument, Option<Element>) {
+        (Argument::Local(self.0), None)
+    }
+}
+
+/// One to three sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extent {
+    sizes: [u64; 3],
+    dimensions: u32,
+}
+
+impl<const N: usize> From<[u64; N]> for Extent {
+    /// Sizes beyond the third are left out.
+    fn from(given: [u64; N]) -> Self {
+        let mut sizes = [1; 3];
+        for (to, size) in sizes.iter_mut().zip(given) {
+            *to = size;
+        }
+        let dimensions = N.clamp(1, 3) as u32;
+        Extent { sizes, dimensions }
+    }
+}
+
+impl From<u64> for Extent {
+    fn from(size: u64) -> Self {
+        Extent::from([size])
+    }
+}
+
+impl Extent {
+    fn narrow(self, what: &str) -> Result<[u32; 3], Error> {
+        let mut out = [1; 3];
+        for (to, size) in out.iter_mut().zip(self.sizes) {
+            let size = u32::try_from(size);
+            *to =
+                size.map_err(|_| Error::Launch(format!("{what} {:?} are too many", self.sizes)))?;
+        }
+        Ok(out)
+    }
+}
+
+/// A launch that is being put together; [`Call::run`] or [`Call::begin`] makes it one.
+///
+/// ```
+/// use spirula_runtime::{Device, DeviceOptions, load};
+/// # use spirula_spirv::{binary, ir::Module, text};
+/// # let text = include_str!("../tests/opencl/factor.spvasm");
+/// # let words = text::parse(text, &Default::default()).unwrap();
+/// # let spirv = Module::from_words(words).unwrap().to_bytes();
+///
+/// // kernel void factor(global int *out) { out[get_global_id(0)] = get_global_id(0) * 3; }
+/// let mut device = Device::open("cpu", &DeviceOptions::default())?;
+/// let kernel = device.create_kernel(&load(&spirv)?, "factor", &[])?;
+/// let out = device.upload(&[0_i32; 4])?;
+/// device.call(kernel).global(4).arg(out).run()?;
+/// assert_eq!(device.download_as::<i32>(out)?, [0, 3, 6, 9]);
+///
+/// // The 3 is the specialisation constant 7.
+/// let kernel = device.create_kernel(&load(&spirv)?, "factor", &[(7, 5)])?;
+/// device.call(kernel).global(4).local(2).arg(out).run()?;
+/// assert_eq!(device.download_as::<i32>(out)?, [0, 5, 10, 15]);
+///
+/// // What does not fit is told by name before anything runs.
+/// let error = device.call(kernel).global(4).arg(2.5_f32).run().unwrap_err();
+/// assert_eq!(error.to_string(), "argument 0 (out): it takes a buffer, a value of 4 bytes is given");
+/// # Ok::<(), spirula_runtime::Error>(())
+/// ```
+#[must_use = "nothing is launched before `run` or `begin`"]
+pub struct Call<'d> {
+    device: &'d mut Device,
+    kernel: Kernel,
+    global: Option<Extent>,
+    groups: Option<Extent>,
+    local: Option<Extent>,
+    offset: [u64; 3],
+    arguments: Vec<(Argument, Option<Element>)>,
+    bindings: Vec<Bound>,
+    push: Vec<u8>,
+}
+
+impl<'d> Call<'d> {
+    pub(crate) fn new(device: &'d mut Device, kernel: Kernel) -> Call<'d> {
+        Call {
+            device,
+            kernel,
+            global: None,
+            groups: None,
+            local: None,
+            offset: [0; 3],
+            arguments: Vec::new(),
+            bindings: Vec::new(),
+            push: Vec::new(),
+        }
+    }
+
+    /// So many invocations: a number, or an array of one to three.
+    pub fn global(mut self, size: impl Into<Extent>) -> Self {
+        self.global = Some(size.into());
+        self
+    }
+
+    /// Invocations of a workgroup; without this the module's, or what the device likes.
+    pub fn local(mut self, size: impl Into<Extent>) -> Self {
+        self.local = Some(size.into());
+        self
+    }
+
+    /// So many workgroups, of the size that the module or [`Call::local`] says.
+    pub fn groups(mut self, size: impl Into<Extent>) -> Self {
+        self.groups = Some(size.into());
+        self
+    }
+
+    /// Added to global ids.
+    pub fn offset(mut self, offset: impl Into<Extent>) -> Self {
+        let offset = offset.into();
+        for axis in 0..offset.dimensions as usize {
+            self.offset[axis] = offset.sizes[axis];
+        }
+        self
+    }
+
+    /// The next argument of a kernel.
+    pub fn arg(mut self, argument: impl IntoArgument) -> Self {
+        self.arguments.push(argument.into_argument());
+        self
+    }
+
+    /// A buffer for a shader.
+    pub fn bind(mut self, set: u32, binding: u32, buffer: Buffer) -> Self {
+        self.bindings.push(Bound {
+            set,
+            binding,
+            index: 0,
+            buffer,
+        });
+        self
+    }
+
+    /// The next push constant of a shader, at the next multiple of its size.
+    pub fn push<T: Scalar>(mut self, value: T) -> Self {
+        let at = self.push.len().next_multiple_of(size_of::<T>());
+        self.push.resize(at, 0);
+        self.push.extend_from_slice(bytemuck::bytes_of(&value));
+        self
+    }
+
+    /// Runs it and waits until it is done.
+    ///
+    /// # Errors
+    /// When it does not fit the kernel or the device, or the device fails.
+    pub fn run(self) -> Result<(), Error> {
+        let (device, launch) = self.launch()?;
+        device.launch(&launch)?;
+        device.wait()
+    }
+
+    /// Begins it, after all launches and copies before it. Copies out of the buffers that it writes wait for
+    /// it, and so does [`Device::wait`].
+    ///
+    /// # Errors
+    /// When it does not fit the kernel or the device.
+    pub fn begin(self) -> Result<(), Error> {
+        let (device, launch) = self.launch()?;
+        device.launch(&launch)
+    }
+
+    fn launch(self) -> Result<(&'d mut Device, Launch), Error> {
+        let interface = self.device.interface(self.kernel)?;
+        let is_kernel = !interface.params.is_empty() || !self.arguments.is_empty();
+        let own = interface.workgroup_size;
+        for (number, (argument, given)) in self.arguments.iter().enumerate() {
+            let wanted = self.device.element(self.kernel, number);
+            let (Some(given), Some(wanted), Argument::Bytes(_)) = (given, wanted, argument) else {
+                continue;
+            };
+            if given.is_float() != wanted.is_float() || given.size() != wanted.size() {
+                let name = interface.params.get(number).and_then(|p| p.name.clone());
+                let problem = format!("it takes {wanted}, {given} is given");
+                return Err(Error::Argument {
+                    number,
+                    name,
+                    problem,
+                });
+            }
+        }
+        let local = self.local.map(|l| l.narrow("invocations")).transpose()?;
+        let size = match (self.global, self.groups) {
+            (Some(global), None) => Size::Items {
+                dimensions: global.dimensions,
+                global: global.sizes,
+                local,
+                offset: self.offset,
+            },
+            (None, Some(groups)) if !is_kernel => Size::Groups(groups.narrow("workgroups")?),
+            (None, Some(groups)) => {
+                let local = local.or(own).unwrap_or([1; 3]);
+                let size = |axis: usize| groups.sizes[axis].saturating_mul(local[axis].into());
+                Size::Items {
+                    dimensions: 3,
+                    global: [0, 1, 2].map(size),
+                    local: Some(local),
+                    offset: self.offset,
+                }
+            }
+            _ => {
+                let name = &interface.name;
+                let text = format!("{name} is launched over either invocations or workgroups");
+                return Err(Error::Launch(text));
+            }
+        };
+        let inputs = match is_kernel {
+            true => Inputs::Arguments(self.arguments.into_iter().map(|(a, _)| a).collect()),
+            false => Inputs::Resources {
+                bindings: self.bindings,
+                push: self.push,
+            },
+        };
+        let launch = Launch {
+            kernel: self.kernel,
+            size,
+            inputs,
+        };
+        Ok((self.device, launch))
+    }
+}

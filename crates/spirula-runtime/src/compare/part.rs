@@ -1,0 +1,161 @@
+//! What buffers hold and where two of them part.
+
+use crate::Buffer;
+use crate::data::{Element, Number};
+use crate::types::TypeNames;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Module, Section};
+
+/// Smallest size of floats by which bytes are taken for such that the module does not say to be.
+const PLAUSIBLE: f64 = 1e-30;
+
+/// How far floats may part: by `absolute + relative * |value|`. Integers are equal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// For floats of any size.
+    pub absolute: f64,
+    /// For floats, of their size; by default some units in the last place of each type.
+    pub relative: Option<f64>,
+}
+
+impl Default for Tolerance {
+    fn default() -> Self {
+        Tolerance {
+            absolute: 1e-8,
+            relative: None,
+        }
+    }
+}
+
+impl Tolerance {
+    fn of(&self, element: Element) -> f64 {
+        self.relative.unwrap_or(match element {
+            Element::BF16 => 1e-2,
+            Element::F16 => 1e-3,
+            _ => 1e-5,
+        })
+    }
+}
+
+/// A buffer that a launch is given.
+pub struct Used {
+    pub buffer: Buffer,
+    /// What it is called.
+    pub place: String,
+    /// What its elements may be, and whether the module says so.
+    pub elements: Vec<(Element, bool)>,
+}
+
+/// The types of a module as elements.
+pub struct Types<'m> {
+    module: &'m Module,
+    definitions: Definitions,
+    names: TypeNames<'m>,
+}
+
+impl<'m> Types<'m> {
+    /// One pass over a module.
+    pub fn of(module: &'m Module) -> Types<'m> {
+        Types {
+            module,
+            definitions: Definitions::compute(module),
+            names: TypeNames::compute(module),
+        }
+    }
+
+    /// The scalars of some types, then the floats that the module has besides: pointers may lie.
+    pub fn elements(&self, types: &[Id]) -> Vec<(Element, bool)> {
+        let mut out: Vec<(Element, bool)> = Vec::new();
+        let mut add = |element: Option<Element>, is_said| {
+            if let Some(element) = element
+                && !out.iter().any(|(known, _)| *known == element)
+            {
+                out.push((element, is_said));
+            }
+        };
+        let mut open = types.to_vec();
+        let mut seen: Vec<Id> = Vec::new();
+        while let Some(ty) = open.pop() {
+            let Some(inst) = self
+                .definitions
+                .get(self.module, ty)
+                .filter(|_| !seen.contains(&ty))
+            else {
+                continue;
+            };
+            seen.push(ty);
+            match inst.op() {
+                Op::TypeInt | Op::TypeFloat => add(self.names.value(ty).map(|v| v.element), true),
+                Op::TypeStruct => open.extend(inst.ids(0)),
+                Op::TypeVector | Op::TypeMatrix | Op::TypeArray | Op::TypeRuntimeArray => {
+                    open.push(inst.id(0));
+                }
+                _ => {}
+            }
+        }
+        let globals = self.module.section(Section::Globals);
+        for inst in globals.filter(|i| i.op() == Op::TypeFloat) {
+            let ty = inst.result().and_then(|id| self.names.value(id));
+            add(ty.map(|v| v.element), false);
+        }
+        out
+    }
+}
+
+/// Where two buffers part, if they do: as any of what their elements may be they may agree.
+pub fn part(one: &[u8], other: &[u8], used: &Used, tolerance: &Tolerance) -> Option<String> {
+    if one == other {
+        return None;
+    }
+    let mut first = None;
+    for (element, is_said) in &used.elements {
+        let found = part_as(one, other, *element, *is_said, tolerance)?;
+        first.get_or_insert(found);
+    }
+    first.or_else(|| part_as(one, other, Element::U8, true, tolerance))
+}
+
+fn part_as(
+    one: &[u8],
+    other: &[u8],
+    element: Element,
+    is_said: bool,
+    tolerance: &Tolerance,
+) -> Option<String> {
+    let size = element.size();
+    let pairs = one.chunks_exact(size).zip(other.chunks_exact(size));
+    let mut count = 0;
+    let mut first = None;
+    for (at, (a, b)) in pairs.enumerate() {
+        if a == b {
+            continue;
+        }
+        let (x, y) = (element.decode(a), element.decode(b));
+        if !agree(x, y, is_said, tolerance.absolute, tolerance.of(element)) {
+            count += 1;
+            first.get_or_insert((at, element.format(x), element.format(y)));
+        }
+    }
+    // Bytes behind the last whole element are compared as they are.
+    let rest = one.len() / size * size;
+    if first.is_none() && one[rest..] != other[rest..] {
+        return part_as(&one[rest..], &other[rest..], Element::U8, true, tolerance);
+    }
+    let (at, x, y) = first?;
+    let of = one.len() / size;
+    Some(format!(
+        "{x} and {y} at {at}, {count} of {of} {element} differ"
+    ))
+}
+
+fn agree(x: Number, y: Number, is_said: bool, absolute: f64, relative: f64) -> bool {
+    if let (Number::Int(x), Number::Int(y)) = (x, y) {
+        return x == y;
+    }
+    let (x, y) = (x.to_f64(), y.to_f64());
+    let is_plausible = is_said || (x.abs() >= PLAUSIBLE && y.abs() >= PLAUSIBLE);
+    let within = x == y || (x - y).abs() <= absolute + relative * x.abs().max(y.abs());
+    is_plausible && (within || (x.is_nan() && y.is_nan()))
+}

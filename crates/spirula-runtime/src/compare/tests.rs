@@ -1,0 +1,154 @@
+//! Devices that part and devices that agree.
+
+use super::part::{Used, part};
+use super::*;
+use crate::cpu::CpuDriver;
+use crate::data::Element;
+use crate::{Bound, DeviceOptions};
+
+/// The CPU device, whose third launch leaves something else in a buffer.
+struct Faulty {
+    cpu: CpuDriver,
+    launches: u32,
+    /// What is added to the first float.
+    by: f32,
+}
+
+impl Driver for Faulty {
+    fn info(&self) -> &DeviceInfo {
+        self.cpu.info()
+    }
+
+    fn create_buffer(&mut self, buffer: Buffer, size: u64) -> Result<(), Error> {
+        self.cpu.create_buffer(buffer, size)
+    }
+
+    fn destroy_buffer(&mut self, buffer: Buffer) {
+        self.cpu.destroy_buffer(buffer);
+    }
+
+    fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
+        self.cpu.write(buffer, offset, data)
+    }
+
+    fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
+        self.cpu.read(buffer, offset, out)
+    }
+
+    fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
+        self.cpu.address(buffer)
+    }
+
+    fn create_kernel(
+        &mut self,
+        kernel: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        self.cpu.create_kernel(kernel, module, interface, spec)
+    }
+
+    fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
+        self.cpu.launch(launch, reached)?;
+        self.launches += 1;
+        if self.launches == 3 {
+            let mut word = [0; 4];
+            self.cpu.read(Buffer(1), 4, &mut word)?;
+            let value = f32::from_le_bytes(word) + self.by;
+            self.cpu.write(Buffer(1), 4, &value.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+fn saxpy() -> Module {
+    let options = spirula_spirv::text::ParseOptions {
+        version: Some(spirula_spirv::grammar::Version::new(1, 3)),
+        ..Default::default()
+    };
+    let text = include_str!("../../tests/vulkan/saxpy.spvasm");
+    let words = spirula_spirv::text::parse(text, &options).unwrap();
+    Module::from_words(words).unwrap()
+}
+
+/// Three launches of `y += 2 x` on the CPU device and on a faulty one.
+fn run(by: f32) -> Result<Vec<f32>, Error> {
+    let options = DeviceOptions::default();
+    let cpu = Device::open("cpu", &options)?;
+    let faulty = Device::with_driver(Box::new(Faulty {
+        cpu: CpuDriver::new(&options),
+        launches: 0,
+        by,
+    }));
+    let mut device = Device::comparing(vec![cpu, faulty], Tolerance::default())?;
+    let x = device.upload(&[1_f32, 2.0, 3.0])?;
+    let y = device.upload(&[0_f32; 3])?;
+    let kernel = device.create_kernel(&saxpy(), "saxpy", &[(0, 4)])?;
+    for _ in 0..4 {
+        let call = device.call(kernel).groups(1).bind(0, 0, x).bind(1, 2, y);
+        call.push(2_f32).push(3_u32).run()?;
+    }
+    device.download_as(y)
+}
+
+#[test]
+fn the_first_launch_that_parts_is_named_with_its_inputs() {
+    let Err(Error::Parted(parted)) = run(1.0) else {
+        panic!("they do not part")
+    };
+    assert_eq!(
+        parted.to_string(),
+        "launch 3, of saxpy: set 1, binding 2 on cpu and on cpu part: 12 and 13 at 1, \
+         1 of 3 f32 differ"
+    );
+    // What the launch was given gives the right result when it is run alone.
+    let case = &parted.case;
+    let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+    let module = Module::from_words(case.module.clone()).unwrap();
+    let kernel = device.create_kernel(&module, "saxpy", &[]).unwrap();
+    let mut bindings = Vec::new();
+    for input in &case.inputs {
+        let CaseInput::Buffer(Some((set, binding, index)), bytes) = input else {
+            panic!("{input:?}")
+        };
+        bindings.push(Bound {
+            set: *set,
+            binding: *binding,
+            index: *index,
+            buffer: device.upload(bytes).unwrap(),
+        });
+    }
+    let y = bindings.iter().find(|b| b.set == 1).unwrap().buffer;
+    let push = case.push.clone();
+    let launch = Launch {
+        kernel,
+        size: case.size,
+        inputs: Inputs::Resources { bindings, push },
+    };
+    device.launch(&launch).unwrap();
+    assert_eq!(device.download_as::<f32>(y).unwrap(), [6.0, 12.0, 18.0]);
+}
+
+#[test]
+fn what_is_within_the_tolerance_goes_on() {
+    assert_eq!(run(1e-5).unwrap(), [8.0, 16.0, 24.0]);
+}
+
+#[test]
+fn bytes_are_floats_only_where_they_look_like_some() {
+    let used = |is_said| Used {
+        buffer: Buffer(0),
+        place: String::new(),
+        elements: vec![(Element::U8, true), (Element::F32, is_said)],
+    };
+    let part = |a: [u8; 4], b: [u8; 4]| part(&a, &b, &used(false), &Tolerance::default());
+    let (one, near) = (1_f32, 1.000_001_f32);
+    assert_eq!(part(one.to_le_bytes(), near.to_le_bytes()), None);
+    assert!(part(7_u32.to_le_bytes(), 8_u32.to_le_bytes()).is_some());
+    assert!(part(one.to_le_bytes(), 2_f32.to_le_bytes()).is_some());
+}

@@ -1,0 +1,192 @@
+//! What a device claims to have and whether it does.
+//!
+//! Each probe is a tiny shader for one capability, run over a few workgroups, and a check of the words that
+//! its invocations write. A driver that lacks the capability is not asked; one that has it and computes something
+//! else is told, and with a folder for what is kept between runs the device refuses modules that
+//! need the capability, until its driver changes.
+
+mod shaders;
+mod store;
+
+pub use store::{known, save};
+
+use crate::{Bound, Device, Error, Inputs, Launch, Size};
+use shaders::PROBES;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+
+/// Invocations of a workgroup of every probe.
+const WIDTH: u32 = 64;
+/// Times that each probe is run, as races do not show every time.
+const ROUNDS: u32 = 8;
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What was tried.
+    pub subject: &'static str,
+    /// The capability that it is about; `None` where the device cannot be asked to do without.
+    pub capability: Option<Capability>,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// What came of a probe.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The device does what it claims.
+    Right,
+    /// It does not claim to have this.
+    Lacking,
+    /// It claims to have this, and does something else: the reason.
+    Wrong(String),
+}
+
+/// One probe.
+struct Probe {
+    subject: &'static str,
+    capability: Option<Capability>,
+    /// Workgroups.
+    groups: u32,
+    parts: Parts,
+    /// What is wrong with the words of the invocations, in order.
+    check: fn(&[u32]) -> Option<String>,
+}
+
+/// What a probe's shader has besides what all have.
+#[derive(Clone, Copy, Default)]
+struct Parts {
+    /// Capabilities and extensions.
+    needs: &'static str,
+    /// `GLSL450` by default.
+    model: &'static str,
+    /// Variables of the interface.
+    interface: &'static str,
+    modes: &'static str,
+    decorations: &'static str,
+    /// Types, constants and variables; `%scratch` is a second buffer, of zeros.
+    declarations: &'static str,
+    /// Makes `%result` of `%lane`, `%group` and `%at`, the number of the invocation.
+    body: &'static str,
+}
+
+impl Probe {
+    fn text(&self) -> String {
+        let p = &self.parts;
+        let model = match p.model {
+            "" => "GLSL450",
+            model => model,
+        };
+        format!(
+            "OpCapability Shader\n{}\nOpMemoryModel Logical {model}\n\
+             OpEntryPoint GLCompute %main \"main\" %lane_id %group_id {}\n\
+             OpExecutionMode %main LocalSize {WIDTH} 1 1\n{}\n{}{}\n{}{}{}{}\n{}",
+            p.needs,
+            p.interface,
+            p.modes,
+            shaders::DECORATIONS,
+            p.decorations,
+            shaders::DECLARATIONS,
+            p.declarations,
+            shaders::BEGIN,
+            p.body,
+            shaders::END
+        )
+    }
+
+    fn module(&self) -> Result<Module, Error> {
+        let options = ParseOptions {
+            version: Some(Version::new(1, 3)),
+            ..ParseOptions::default()
+        };
+        let words = parse(&self.text(), &options).map_err(|all| {
+            let first = all.into_iter().next();
+            Error::Failed(first.map_or_else(String::new, |d| d.to_string()))
+        })?;
+        Module::from_words(words).map_err(|d| Error::Module(Box::new(d)))
+    }
+
+    fn run(&self, device: &mut Device) -> Result<Verdict, Error> {
+        let kernel = match device.create_kernel(&self.module()?, "main", &[]) {
+            Err(Error::Unsupported(_)) => return Ok(Verdict::Lacking),
+            kernel => kernel?,
+        };
+        let count = u64::from(self.groups * WIDTH);
+        for _ in 0..ROUNDS {
+            let out = device.create_buffer(count * 4)?;
+            let scratch = device.create_buffer(count * 16)?;
+            let bound = |binding, buffer| Bound {
+                set: 0,
+                binding,
+                index: 0,
+                buffer,
+            };
+            let mut bindings = vec![bound(0, out)];
+            let takes = device.interface(kernel)?.bindings.len();
+            if takes > 1 {
+                bindings.push(bound(1, scratch));
+            }
+            device.launch(&Launch {
+                kernel,
+                size: Size::Groups([self.groups, 1, 1]),
+                inputs: Inputs::Resources {
+                    bindings,
+                    push: Vec::new(),
+                },
+            })?;
+            let words = device.download_as::<u32>(out)?;
+            device.destroy_buffer(out)?;
+            device.destroy_buffer(scratch)?;
+            if let Some(what) = (self.check)(&words) {
+                return Ok(Verdict::Wrong(what));
+            }
+        }
+        Ok(Verdict::Right)
+    }
+}
+
+/// Runs all probes on a device that was opened without knowledge of earlier ones.
+///
+/// # Errors
+/// When the device is lost, which may itself be what a driver gets wrong.
+pub fn probe(device: &mut Device) -> Result<Vec<Finding>, Error> {
+    let run = |probe: &Probe| {
+        let verdict = match probe.run(device) {
+            Err(Error::Failed(why)) => Verdict::Wrong(why),
+            verdict => verdict?,
+        };
+        Ok(Finding {
+            subject: probe.subject,
+            capability: probe.capability,
+            verdict,
+        })
+    };
+    PROBES.iter().map(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DeviceOptions;
+    use spirula_spirv::verify;
+
+    #[test]
+    fn probes_are_valid_shaders() {
+        for probe in PROBES {
+            let module = probe.module().unwrap();
+            let faults = verify::module(&module, &verify::Options::default());
+            assert_eq!(faults.err(), None, "{}", probe.subject);
+        }
+    }
+
+    #[test]
+    fn the_processor_has_all_that_it_claims() {
+        let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+        for finding in probe(&mut device).unwrap() {
+            let is_wrong = matches!(finding.verdict, Verdict::Wrong(_));
+            assert!(!is_wrong, "{finding:?}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What probes found, between runs: a file for each device and version of its driver.
+
+use super::{Finding, Verdict};
+use crate::driver::DeviceInfo;
+use spirula_spirv::grammar::enumerants::Capability;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// First line of a file.
+const HEADER: &str = "spirula probes 1";
+
+/// The file for a device as it is driven now.
+fn file(folder: &Path, info: &DeviceInfo) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let text = format!("{} {}", info.name, info.driver);
+    let name: String = text.chars().map(plain).take(160).collect();
+    folder.join(format!("probes-{name}.txt"))
+}
+
+/// Keeps what probes found: a line each of subject, capability and what is wrong, separated by tabs.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn save(folder: &Path, info: &DeviceInfo, findings: &[Finding]) -> std::io::Result<()> {
+    let mut text = format!("{HEADER}\n");
+    for finding in findings {
+        let capability = finding.capability.map_or(0, |c| c.0);
+        let verdict = match &finding.verdict {
+            Verdict::Right => "right".to_owned(),
+            Verdict::Lacking => "lacking".to_owned(),
+            Verdict::Wrong(why) => format!("wrong\t{}", why.replace(['\n', '\t'], " ")),
+        };
+        text += &format!("{}\t{capability}\t{verdict}\n", finding.subject);
+    }
+    fs::create_dir_all(folder)?;
+    let file = file(folder, info);
+    let beside = file.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&beside, text)?;
+    fs::rename(&beside, &file)
+}
+
+/// The capabilities that a device was found to get wrong, with the subjects; `None` where it was not probed,
+/// or the file is none of ours.
+pub fn known(folder: &Path, info: &DeviceInfo) -> Option<Vec<(Option<Capability>, String)>> {
+    let text = fs::read_to_string(file(folder, info)).ok()?;
+    let mut lines = text.lines();
+    if lines.next() != Some(HEADER) {
+        return None;
+    }
+    let mut wrong = Vec::new();
+    for line in lines {
+        let mut parts = line.split('\t');
+        let (subject, capability) = (parts.next()?, parts.next()?.parse::<u32>().ok()?);
+        if parts.next()? == "wrong" {
+            let capability = Some(Capability(capability)).filter(|c| c.0 != 0);
+            wrong.push((capability, subject.to_owned()));
+        }
+    }
+    Some(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Device, DeviceOptions};
+
+    #[test]
+    fn findings_are_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+        assert_eq!(known(folder.path(), device.info()), None);
+        let finding = |capability, verdict| Finding {
+            subject: "a subject",
+            capability,
+            verdict,
+        };
+        let findings = [
+            finding(Some(Capability::Int8), Verdict::Right),
+            finding(
+                Some(Capability::Int64),
+                Verdict::Wrong("7\nis 8".to_owned()),
+            ),
+            finding(None, Verdict::Lacking),
+        ];
+        save(folder.path(), device.info(), &findings).unwrap();
+        let wrong = known(folder.path(), device.info()).unwrap();
+        assert_eq!(wrong, [(Some(Capability::Int64), "a subject".to_owned())]);
+    }
+}

@@ -1,0 +1,19 @@
+//! The folder for what is kept between runs.
+
+use std::path::PathBuf;
+
+/// The folder: `SPIRULA_CACHE_DIR`, where it is empty none; else one for this program where the system
+/// keeps such.
+pub fn folder() -> Option<PathBuf> {
+    if let Some(own) = std::env::var_os("SPIRULA_CACHE_DIR") {
+        return (!own.is_empty()).then(|| own.into());
+    }
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
+    let shared = set("XDG_CACHE_HOME").or_else(|| set("LOCALAPPDATA"));
+    let shared = shared.or_else(|| Some(set("HOME")?.join(".cache")));
+    shared.map(|folder| folder.join("spirula"))
+}

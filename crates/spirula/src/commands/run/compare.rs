@@ -1,0 +1,107 @@
+//! A launch whose results part, as files that run it alone.
+
+use crate::cli::args::Run;
+use crate::cli::{Failure, files};
+use spirula_runtime::{CaseInput, Parted, Size};
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// Writes the module, the inputs and the command into the folder that is asked for; the failure that tells of
+/// it.
+pub fn reproduce(parted: &Parted, args: &Run) -> Failure {
+    let folder = &args.reproducer;
+    let told = parted.to_string();
+    match write(parted, args, folder) {
+        Ok(()) => {
+            let command = folder.join(COMMAND);
+            Failure::hinted(
+                told,
+                format!("run that launch alone: sh {}", command.display()),
+            )
+        }
+        Err(Failure::Message { text, .. }) => Failure::hinted(told, text),
+        Err(other) => other,
+    }
+}
+
+/// Name of the file with the command.
+const COMMAND: &str = "run.sh";
+
+fn write(parted: &Parted, args: &Run, folder: &Path) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| {
+        Failure::message(format!(
+            "no reproducer is written to {}: {e}",
+            folder.display()
+        ))
+    };
+    fs::create_dir_all(folder).map_err(failed)?;
+    let words = parted.case.module.iter();
+    let bytes: Vec<u8> = words.flat_map(|w| w.to_le_bytes()).collect();
+    files::write_binary(&folder.join("kernel.spv"), &bytes)?;
+    let mut command = String::from("# ");
+    // Writing to a string does not fail.
+    let _ = writeln!(command, "{parted}");
+    command.push_str("cd \"$(dirname \"$0\")\" || exit 1\nspirula run kernel.spv");
+    let _ = write!(
+        command,
+        " --entry '{}'",
+        parted.kernel.replace('\'', "'\\''")
+    );
+    let _ = write!(command, " --devices {} --compare", args.devices.join(","));
+    let _ = write!(command, " --atol {:e}", args.atol);
+    if let Some(rtol) = args.rtol {
+        let _ = write!(command, " --rtol {rtol:e}");
+    }
+    command.push_str(&size(&parted.case.size));
+    for (number, input) in parted.case.inputs.iter().enumerate() {
+        let text = match input {
+            CaseInput::Local(bytes) => format!("local={bytes}"),
+            CaseInput::Bytes(bytes) => format!("hex={}", hex(bytes)),
+            CaseInput::Buffer(place, bytes) => {
+                let name = format!("{number}.bin");
+                files::write_binary(&folder.join(&name), bytes)?;
+                let at = place.map(|(set, binding, index)| format!("{set},{binding}[{index}]:"));
+                format!("{}{}xu8=@{name}", at.unwrap_or_default(), bytes.len())
+            }
+        };
+        let _ = write!(command, " \\\n  --arg '{text}'");
+    }
+    if !parted.case.push.is_empty() {
+        let _ = write!(command, " \\\n  --push hex={}", hex(&parted.case.push));
+    }
+    command.push_str(" \"$@\"\n");
+    files::write_text(&folder.join(COMMAND), &command)
+}
+
+/// The size as arguments.
+fn size(size: &Size) -> String {
+    match size {
+        Size::Groups(groups) => format!(" --groups {}", list(groups, 3)),
+        Size::Items {
+            dimensions,
+            global,
+            local,
+            offset,
+        } => {
+            let of = *dimensions as usize;
+            let mut text = format!(" --global {}", list(global, of));
+            if let Some(local) = local {
+                text += &format!(" --local {}", list(local, of));
+            }
+            if *offset != [0; 3] {
+                text += &format!(" --offset {}", list(offset, of));
+            }
+            text
+        }
+    }
+}
+
+fn list<T: ToString>(sizes: &[T], of: usize) -> String {
+    let sizes: Vec<_> = sizes.iter().take(of).map(ToString::to_string).collect();
+    sizes.join(",")
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
