@@ -148,7 +148,7 @@ pub const PROBES: &[Probe] = &[
             body: NEIGHBOURS,
             ..NONE
         },
-        check: |words| each(words, |at| (at ^ 1) * 3 & 0xff),
+        check: |words| each(words, |at| ((at ^ 1) * 3) & 0xff),
     },
     Probe {
         subject: "16-bit access",
@@ -161,7 +161,7 @@ pub const PROBES: &[Probe] = &[
             body: NEIGHBOURS,
             ..NONE
         },
-        check: |words| each(words, |at| (at ^ 1) * 1027 & 0xffff),
+        check: |words| each(words, |at| ((at ^ 1) * 1027) & 0xffff),
     },
     Probe {
         subject: "64-bit remainders",
