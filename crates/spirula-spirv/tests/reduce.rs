@@ -55,6 +55,43 @@ fn what_does_not_hold_is_not_reduced() {
     assert!(never.is_none());
 }
 
+/// What extended instructions describe goes with what it describes, be it in functions or outside.
+#[test]
+fn descriptions_go() {
+    let source = "OpCapability Shader
+        OpExtension \"SPV_KHR_non_semantic_info\"
+        %set = OpExtInstImport \"NonSemantic.Shader.DebugInfo.100\"
+        OpMemoryModel Logical GLSL450
+        OpEntryPoint GLCompute %main \"main\"
+        OpExecutionMode %main LocalSize 1 1 1
+        %name = OpString \"a\"
+        %void = OpTypeVoid
+        %uint = OpTypeInt 32 0
+        %zero = OpConstant %uint 0
+        %one = OpConstant %uint 1
+        %type = OpTypeFunction %void
+        %source = OpExtInst %void %set DebugSource %name %name
+        %unit = OpExtInst %void %set DebugCompilationUnit %one %one %source %one
+        %basic = OpExtInst %void %set DebugTypeBasic %name %one %one %zero
+        %signature = OpExtInst %void %set DebugTypeFunction %zero %void
+        %described = OpExtInst %void %set DebugFunction %name %signature %source %one %one %unit %name %zero %one
+        %main = OpFunction %void None %type
+        %entry = OpLabel
+        %scope = OpExtInst %void %set DebugScope %described
+        OpReturn
+        OpFunctionEnd";
+    let words = parse(source, &ParseOptions::default()).expect("it is a module");
+    let module = Module::from_words(words).expect("it is a module");
+    let options = Options::default();
+    verify::module(&module, &options.verify).expect("it is valid");
+    let small = reduce(&module, &options, |_| true, |_| {}).expect("anything will do");
+    assert!(
+        !small
+            .all_insts()
+            .any(|i| i.op() == Op::ExtInst || i.op() == Op::String)
+    );
+}
+
 #[test]
 fn attempts_are_limited() {
     let source = std::fs::read_to_string(

@@ -49,6 +49,8 @@ pub(crate) enum Rest {
     Switch,
     /// The number of an extended instruction and its operands.
     Ext,
+    /// An opcode and the operands of its instruction.
+    Nested,
     /// Anything.
     Other,
     /// The grammar does not know the opcode.
@@ -160,6 +162,9 @@ impl Shape {
         (self.rest, self.most) = match operands {
             [] => (Rest::Literals, 0),
             [first, ..] if matches!(first.kind, Kind::LiteralExtInstInteger) => (Rest::Ext, ANY),
+            [first] if matches!(first.kind, Kind::LiteralSpecConstantOpInteger) => {
+                (Rest::Nested, ANY)
+            }
             [one] => match (one.kind, one.quantifier) {
                 (Kind::LiteralContextDependentNumber, Quantifier::One) => {
                     self.fixed += 1;
@@ -231,10 +236,11 @@ impl Shape {
             let from = if self.rest >= Rest::Ids { fixed } else { end };
             return Some(Spots { bits, from });
         }
-        if self.rest != Rest::Parameters {
-            return None;
-        }
-        let more = parameters(self.kind, &words[fixed..])?;
+        let more = match self.rest {
+            Rest::Parameters => parameters(self.kind, &words[fixed..])?,
+            Rest::Nested => return nested(words),
+            _ => return None,
+        };
         Some(Spots {
             bits: bits | more << fixed,
             from: end,
@@ -312,6 +318,25 @@ fn parameters(kind: Kind, words: &[u32]) -> Option<u32> {
         }
     }
     (at == words.len()).then_some(ids)
+}
+
+/// Where ids are behind an opcode whose instruction has nothing but ids and numbers: it has its type and
+/// result before the opcode.
+#[inline(never)]
+fn nested(words: &[u32]) -> Option<Spots> {
+    let [_, as_words @ ..] = words else {
+        return None;
+    };
+    let op = Op(u16::try_from(*as_words.get(1)?).ok()?);
+    let shape = op.shape();
+    if shape.result != 2 || shape.rest > Rest::Ids || shape.rest == Rest::Text {
+        return None;
+    }
+    let Spots { bits, from } = shape.spots(as_words)?;
+    Some(Spots {
+        bits: (bits & !0b11) << 1 | 0b11,
+        from: from + 1,
+    })
 }
 
 /// Whether none of the operands has to stand.

@@ -331,6 +331,15 @@ impl Module {
         Walk::of_module(self)
     }
 
+    /// The imports of extended instruction sets that describe the module and compute nothing.
+    pub fn silent_sets(&self) -> Vec<Id> {
+        let imports = self.section(Section::Imports);
+        let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
+        let is_silent = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
+        let silent = imports.filter(|i| is_silent(&i.string(0)));
+        silent.filter_map(InstRef::result).collect()
+    }
+
     #[inline]
     pub(super) fn ends(&self, list: List) -> Ends {
         self.lists[list.index()]

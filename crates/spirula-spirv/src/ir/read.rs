@@ -199,6 +199,12 @@ impl Reader {
 
     #[inline(never)]
     fn outside(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
+        let goes_on = self.lines.is_none() && self.module.order.is_empty();
+        if goes_on && matches!(raw.op.shape().role, Role::Plain | Role::Annotation) {
+            self.import(raw);
+            self.push(Section::of(raw.op).list(), raw);
+            return Ok(());
+        }
         let inst = self.module.create_at(raw.at as u32);
         match raw.op {
             Op::Function => {
@@ -215,10 +221,7 @@ impl Reader {
             op if op.is_terminator() => return Err(misplaced(raw, "outside of a function")),
             op if op.is_line() || !self.module.order.is_empty() => self.wait(inst),
             op => {
-                if let (Op::ExtInstImport, [id, name @ ..]) = (op, raw.words) {
-                    let set = ExtInstSet::by_name(&literal_string(name));
-                    self.sets.push((*id, set));
-                }
+                self.import(raw);
                 let list = Section::of(op).list();
                 if let Some(lines) = self.lines.take() {
                     self.adopt(list, lines);
@@ -227,6 +230,32 @@ impl Reader {
             }
         }
         Ok(())
+    }
+
+    /// Takes note of a set of extended instructions.
+    fn import(&mut self, raw: RawInst<'_>) {
+        if let (Op::ExtInstImport, [id, name @ ..]) = (raw.op, raw.words) {
+            let set = ExtInstSet::by_name(&literal_string(name));
+            self.sets.push((*id, set));
+        }
+    }
+
+    /// Puts an instruction at the end of a list.
+    fn push(&mut self, list: List, raw: RawInst<'_>) {
+        let nodes = &mut self.module.nodes;
+        let inst = Inst::at(nodes.len());
+        let ends = &mut self.module.lists[list.index()];
+        let previous = ends.tail.replace(inst);
+        match previous {
+            Some(last) => nodes[last.index()].next = Some(inst),
+            None => ends.head = Some(inst),
+        }
+        nodes.push(Node {
+            start: raw.at as u32,
+            list: Some(list),
+            previous,
+            next: None,
+        });
     }
 
     #[inline(never)]

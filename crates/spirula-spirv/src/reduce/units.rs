@@ -78,7 +78,7 @@ fn bodies(module: &Module) -> Vec<Unit> {
     long.filter(has_body).map(|f| Unit::Body(*f)).collect()
 }
 
-/// Names, lines and sources.
+/// Names, lines and sources, and what extended instructions describe, the last first.
 fn debug(module: &Module) -> Vec<Unit> {
     let sections = [Section::Names, Section::Sources, Section::Processed];
     let globals = sections.into_iter().flat_map(|s| module.section(s));
@@ -87,8 +87,16 @@ fn debug(module: &Module) -> Vec<Unit> {
         .section(Section::Globals)
         .chain(function_insts(module));
     let lines = lines.filter(|i| i.op().is_line());
+    let silent = module.silent_sets();
+    let describes = |i: &InstRef<'_>| {
+        matches!(i.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR)
+            && i.get_id(0).is_some_and(|set| silent.contains(&set))
+    };
+    let mut described: Vec<_> = module.all_insts().filter(describes).collect();
+    described.reverse();
     globals
         .chain(lines)
+        .chain(described)
         .map(|i| Unit::Global(i.handle()))
         .collect()
 }

@@ -37,6 +37,7 @@ fn scalar(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
         matches!(shape.op, Op::TypeInt | Op::TypeFloat),
         || format!("its type is {}, not a number", cx.describe(ty)),
     )?;
+    super::values::small_composite(cx, ty)?;
     let words = inst.operands();
     ensure(
         Rule::Constants,

@@ -257,7 +257,7 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     same(cx, "operand 2", cx.ty(inst.word(1)), low)
 }
 
-/// Parts of 8 or 16 bits are not taken where such numbers are only stored.
+/// Numbers of 8 or 16 bits are no parts or constants where such numbers are only stored.
 pub(super) fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
     ensure(
         Rule::Values,
@@ -327,6 +327,10 @@ fn integer_dot(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     if x.count == 0 {
         ensure(Rule::Values, packed && x.part.width == 32, || {
             "scalars are of 32 bits and say how vectors are packed in them".to_owned()
+        })?;
+        let taken = cx.has(Capability::DotProductInput4x8BitPacked);
+        ensure(Rule::Capabilities, taken, || {
+            "scalars need the capability DotProductInput4x8BitPacked".to_owned()
         })?;
         return ensure(Rule::Values, result.width >= 8, || {
             "the result is too narrow".to_owned()

@@ -25,7 +25,7 @@ pub(super) fn apply(module: &Module, needs: &mut Needs) {
         values: IdMap::new(module.bound(), None),
         definitions,
         words: IdWords::new(module),
-        silent_sets: silent_sets(module),
+        silent_sets: module.silent_sets(),
         is_shader: implied(needs.declared.iter().copied()).contains(&Capability::Shader.0),
         is_logical: matches!(
             AddressingModel(model.0),
@@ -65,15 +65,6 @@ fn old_blocks(module: &Module) -> Vec<Id> {
     found
 }
 
-/// The imports of sets that describe a module and compute nothing.
-fn silent_sets(module: &Module) -> Vec<u32> {
-    let imports = module.section(Section::Imports);
-    let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
-    let is_silent = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
-    let silent = imports.filter(|i| is_silent(&i.string(0)));
-    silent.filter_map(|i| i.result().map(Id::word)).collect()
-}
-
 struct Rules<'a> {
     module: &'a Module,
     blocks: Vec<Id>,
@@ -84,7 +75,7 @@ struct Rules<'a> {
     definitions: Definitions,
     words: IdWords,
     /// Sets of extended instructions that compute nothing.
-    silent_sets: Vec<u32>,
+    silent_sets: Vec<Id>,
     is_shader: bool,
     is_logical: bool,
     is_vulkan_model: bool,
@@ -283,7 +274,11 @@ impl<'a> Rules<'a> {
         if only_moves || matches!(class, Some(Class::Annotation | Class::Debug)) {
             return;
         }
-        if inst.op() == Op::ExtInst && self.silent_sets.contains(&inst.word(0)) {
+        if inst.op() == Op::ExtInst
+            && inst
+                .get_id(0)
+                .is_some_and(|set| self.silent_sets.contains(&set))
+        {
             return;
         }
         let mut used = inst.result_type().map_or(0, |ty| self.types[ty]);
