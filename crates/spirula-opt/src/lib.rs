@@ -13,6 +13,7 @@ mod analyses;
 pub mod check;
 mod gvn;
 mod inline;
+mod loops;
 mod manager;
 mod merge_return;
 mod pass;
@@ -26,5 +27,5 @@ mod values;
 
 pub use analyses::{Analyses, Cache};
 pub use manager::{Error, Observer, Options, PassRun, Report, optimise};
-pub use pass::{Outcome, PASSES, Pass};
-pub use pipeline::{Pipeline, PipelineError};
+pub use pass::{Argument, Outcome, PASSES, Pass, Run};
+pub use pipeline::{Pipeline, PipelineError, Step};

@@ -2,7 +2,7 @@
 
 use crate::analyses::Cache;
 use crate::check;
-use crate::pass::{Outcome, Pass};
+use crate::pass::{Outcome, Pass, Run};
 use crate::pipeline::Pipeline;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -43,12 +43,14 @@ pub struct Report {
     /// The module was left as it is: it has instructions that the tables do not know, whose ids
     /// cannot be told from their numbers.
     pub skipped: bool,
+    /// The module became larger under a pipeline that does not allow it, and was left as it was.
+    pub reverted: bool,
 }
 
 impl Report {
     /// Whether any pass changed the module.
     pub fn changed(&self) -> bool {
-        self.runs.iter().any(|r| r.outcome.changed())
+        !self.reverted && self.runs.iter().any(|r| r.outcome.changed())
     }
 }
 
@@ -56,6 +58,9 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.skipped {
             writeln!(f, "left as it is: it has instructions that are not known")?;
+        }
+        if self.reverted {
+            writeln!(f, "left as it is: it would become larger")?;
         }
         for run in &self.runs {
             write!(f, "{:>14}", run.name)?;
@@ -101,7 +106,7 @@ impl From<Diagnostic> for Error {
 }
 
 /// Runs a pipeline over a module. Modules with instructions that the tables do not know are left as
-/// they are.
+/// they are. Where the pipeline has modules never become larger, one that would is put back.
 ///
 /// # Errors
 /// When the module is malformed, or, with [`Options::verify_each`], a pass is at fault.
@@ -115,12 +120,17 @@ pub fn optimise(
         report.skipped = true;
         return Ok(report);
     }
+    let before = pipeline.is_never_larger().then(|| module.to_words());
     let mut cache = Cache::new();
-    for pass in pipeline.passes() {
+    for step in pipeline.steps() {
+        let pass = step.pass;
         if let Some(observer) = &mut options.observer {
             observer.before(pass, module);
         }
-        let outcome = (pass.run)(module, &mut cache)?;
+        let outcome = match pass.run {
+            Run::Plain(run) => run(module, &mut cache)?,
+            Run::With(_, run) => run(module, &mut cache, &step.argument)?,
+        };
         if outcome.changed() {
             cache.keep(pass.keeps);
         }
@@ -134,6 +144,12 @@ pub fn optimise(
             name: pass.name,
             outcome,
         });
+    }
+    if let Some(before) = before
+        && before.len() < module.to_words().len()
+    {
+        *module = Module::from_words(before)?;
+        report.reverted = true;
     }
     Ok(report)
 }

@@ -2,8 +2,10 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, dead_members, dedup, gvn, if_convert, inline, licm, mem2reg, merge_return,
-    simplify, simplify_cfg, sroa, strip_debug, trim_capabilities,
+    adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup,
+    flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
+    private_to_local, sccp, simplify, simplify_cfg, sink, specialise, split_loads, sroa,
+    strip_debug, strip_reflection, trim_capabilities, unroll, unswitch, workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -34,7 +36,30 @@ pub struct Pass {
     /// Analyses that are still right when it has changed a module.
     pub keeps: Analyses,
     /// Runs it.
-    pub run: fn(&mut Module, &mut Cache) -> Result<Outcome, Diagnostic>,
+    pub run: Run,
+}
+
+/// How a pass is run.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// By itself.
+    Plain(fn(&mut Module, &mut Cache) -> Result<Outcome, Diagnostic>),
+    /// With an argument, which pipelines name behind `=`.
+    With(
+        Argument,
+        fn(&mut Module, &mut Cache, &str) -> Result<Outcome, Diagnostic>,
+    ),
+}
+
+/// What a pass has to be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// How it is written, for help texts.
+    pub form: &'static str,
+    /// One that is right for any module, for tests.
+    pub example: &'static str,
+    /// Whether a text is one.
+    pub is_right: fn(&str) -> bool,
 }
 
 /// Every pass, in alphabetical order.
@@ -46,119 +71,217 @@ pub const PASSES: &[Pass] = &[
             .and(Analyses::DEFINITIONS)
             .and(Analyses::CALLS),
         keeps: Analyses::NONE,
-        run: adce::run,
+        run: Run::Plain(adce::run),
     },
     Pass {
         name: "compact-ids",
         help: "give ids the smallest numbers and set the bound",
         needs: Analyses::NONE,
         keeps: Analyses::CALLS,
-        run: compact_ids::run,
+        run: Run::Plain(compact_ids::run),
+    },
+    Pass {
+        name: "copy-arrays",
+        help: "read copies of arrays and structures at their source",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(copy_arrays::run),
+    },
+    Pass {
+        name: "dead-components",
+        help: "leave undefined what nothing needs of vectors",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(dead_components::run),
     },
     Pass {
         name: "dead-members",
         help: "delete members of buffers that nothing reaches; the others keep their places",
         needs: Analyses::DEFINITIONS,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: dead_members::run,
+        run: Run::Plain(dead_members::run),
+    },
+    Pass {
+        name: "dead-stores",
+        help: "delete stores to variables of functions that nothing reads",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(dead_stores::run),
     },
     Pass {
         name: "dedup",
         help: "make equal types and constants one",
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: dedup::run,
+        run: Run::Plain(dedup::run),
+    },
+    Pass {
+        name: "flatten-decorations",
+        help: "say of each target what a decoration group says",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(flatten_decorations::run),
+    },
+    Pass {
+        name: "freeze-spec-const",
+        help: "make specialisation constants constants",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(specialise::run_freeze),
+    },
+    Pass {
+        name: "fuse",
+        help: "make loops one that follow each other and run equally often",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::Plain(fuse::run),
     },
     Pass {
         name: "gvn",
         help: "take from there what was computed, loaded or stored before",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: gvn::run,
+        run: Run::Plain(gvn::run),
     },
     Pass {
         name: "gvn-hoist",
         help: "the same, and compute once what two blocks compute",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: gvn::run_hoist,
+        run: Run::Plain(gvn::run_hoist),
     },
     Pass {
         name: "if-convert",
         help: "choose values instead of branching over little",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
         keeps: Analyses::CALLS,
-        run: if_convert::run,
+        run: Run::Plain(if_convert::run),
     },
     Pass {
         name: "inline",
         help: "put functions that are small, or called once, in the place of calls",
         needs: Analyses::CALLS,
         keeps: Analyses::NONE,
-        run: inline::run,
+        run: Run::Plain(inline::run),
     },
     Pass {
         name: "inline-all",
         help: "put every function that is not recursive in the place of its calls",
         needs: Analyses::CALLS,
         keeps: Analyses::NONE,
-        run: inline::run_all,
+        run: Run::Plain(inline::run_all),
     },
     Pass {
         name: "inline-small",
         help: "put functions in the place of calls where the module becomes no longer",
         needs: Analyses::CALLS,
         keeps: Analyses::NONE,
-        run: inline::run_small,
+        run: Run::Plain(inline::run_small),
     },
     Pass {
         name: "licm",
         help: "move what is the same in every round of a loop before the loop",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
         keeps: Analyses::CALLS,
-        run: licm::run,
+        run: Run::Plain(licm::run),
     },
     Pass {
         name: "mem2reg",
         help: "turn variables of functions into values and phis",
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: mem2reg::run,
+        run: Run::Plain(mem2reg::run),
     },
     Pass {
         name: "merge-return",
         help: "have functions with structured control flow return at one place",
         needs: Analyses::NONE,
         keeps: Analyses::CALLS,
-        run: merge_return::run,
+        run: Run::Plain(merge_return::run),
+    },
+    Pass {
+        name: "peel",
+        help: "put the first round of a loop before it where the others become simpler",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::Plain(peel::run),
+    },
+    Pass {
+        name: "private-to-local",
+        help: "make private variables that one entry point uses its own",
+        needs: Analyses::CALLS,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(private_to_local::run),
+    },
+    Pass {
+        name: "sccp",
+        help: "find values that are constant on every way that can be taken",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(sccp::run),
+    },
+    Pass {
+        name: "set-spec-const",
+        help: "give a specialisation constant another value",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::With(
+            Argument {
+                form: "ID:VALUE",
+                example: "0:1",
+                is_right: specialise::is_assignment,
+            },
+            specialise::run_set,
+        ),
     },
     Pass {
         name: "simplify",
         help: "fold constants, combine instructions, use cheaper ones",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: simplify::run,
+        run: Run::Plain(simplify::run),
     },
     Pass {
         name: "simplify-cfg",
         help: "decide constant branches, join blocks, drop phis of one value",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
         keeps: Analyses::NONE,
-        run: simplify_cfg::run,
+        run: Run::Plain(simplify_cfg::run),
+    },
+    Pass {
+        name: "sink",
+        help: "compute behind a branch what only one side of it uses",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(sink::run),
+    },
+    Pass {
+        name: "split-loads",
+        help: "load the parts of composites that are used",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(split_loads::run),
     },
     Pass {
         name: "sroa",
         help: "split variables of functions into their parts",
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: sroa::run,
+        run: Run::Plain(sroa::run),
     },
     Pass {
         name: "strip-debug",
         help: "delete names, lines, sources and debug information",
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
-        run: strip_debug::run,
+        run: Run::Plain(strip_debug::run),
+    },
+    Pass {
+        name: "strip-reflection",
+        help: "delete what only tools that reflect on modules read",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(strip_reflection::run),
     },
     Pass {
         name: "trim-capabilities",
@@ -167,7 +290,56 @@ pub const PASSES: &[Pass] = &[
         keeps: Analyses::FLOW
             .and(Analyses::CALLS)
             .and(Analyses::DEFINITIONS),
-        run: trim_capabilities::run,
+        run: Run::Plain(trim_capabilities::run),
+    },
+    Pass {
+        name: "unroll",
+        help: "put the rounds of loops that ask for it one behind the other",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::Plain(unroll::run),
+    },
+    Pass {
+        name: "unroll-by",
+        help: "make so many rounds of a loop one, where that divides their number",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::With(
+            Argument {
+                form: "NUMBER",
+                example: "2",
+                is_right: unroll::is_factor,
+            },
+            unroll::run_by,
+        ),
+    },
+    Pass {
+        name: "unroll-small",
+        help: "put the rounds of loops one behind the other where they are few and short",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::Plain(unroll::run_small),
+    },
+    Pass {
+        name: "unswitch",
+        help: "take branches that go the same way in every round before the loop",
+        needs: Analyses::FLOW,
+        keeps: Analyses::NONE,
+        run: Run::Plain(unswitch::run),
+    },
+    Pass {
+        name: "workgroup-size",
+        help: "say how large workgroups are, where that is open",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::With(
+            Argument {
+                form: "X:Y:Z",
+                example: "64:1:1",
+                is_right: workgroup_size::is_size,
+            },
+            workgroup_size::run,
+        ),
     },
 ];
 
@@ -175,5 +347,21 @@ impl Pass {
     /// The pass of a name.
     pub fn by_name(name: &str) -> Option<&'static Pass> {
         PASSES.iter().find(|p| p.name == name)
+    }
+
+    /// What it has to be told.
+    pub fn argument(&self) -> Option<Argument> {
+        match self.run {
+            Run::Plain(_) => None,
+            Run::With(argument, _) => Some(argument),
+        }
+    }
+
+    /// A pipeline of this pass alone, with an argument where it takes one.
+    pub fn example(&self) -> String {
+        match self.argument() {
+            None => self.name.to_owned(),
+            Some(argument) => format!("{}={}", self.name, argument.example),
+        }
     }
 }

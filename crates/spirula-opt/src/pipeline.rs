@@ -4,61 +4,116 @@ use crate::pass::{PASSES, Pass};
 use std::fmt;
 use std::str::FromStr;
 
+/// A pass with what it is told.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The pass.
+    pub pass: &'static Pass,
+    /// Its argument, empty for passes that take none.
+    pub argument: Box<str>,
+}
+
 /// Passes in the order in which they run.
 #[derive(Clone, Debug, Default)]
 pub struct Pipeline {
-    passes: Vec<&'static Pass>,
+    steps: Vec<Step>,
+    never_larger: bool,
+}
+
+/// A pipeline with a name.
+struct Preset {
+    name: &'static str,
+    passes: &'static str,
+    /// Whether the module stays as it was where it would become larger.
+    never_larger: bool,
 }
 
 /// The presets by name.
-const PRESETS: &[(&str, &str)] = &[
-    ("O0", ""),
-    ("O1", "mem2reg,simplify-cfg,adce,compact-ids"),
-    (
-        "O2",
-        "simplify-cfg,adce,inline,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,adce,trim-capabilities,compact-ids",
-    ),
-    ("O3", "O2"),
-    (
-        "Os",
-        "simplify-cfg,adce,inline-small,sroa,mem2reg,gvn,simplify-cfg,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,adce,trim-capabilities,compact-ids",
-    ),
-    (
-        "legalize",
-        "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
-    ),
+const PRESETS: &[Preset] = &[
+    Preset {
+        name: "O0",
+        passes: "",
+        never_larger: false,
+    },
+    Preset {
+        name: "O1",
+        passes: "mem2reg,simplify-cfg,adce,compact-ids",
+        never_larger: false,
+    },
+    Preset {
+        name: "O2",
+        passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,unroll,sroa,mem2reg,sccp,gvn,simplify-cfg,split-loads,dead-components,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,dead-stores,sink,adce,trim-capabilities,compact-ids",
+        never_larger: false,
+    },
+    Preset {
+        name: "O3",
+        passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,sccp,gvn,simplify-cfg,unroll-small,peel,sroa,mem2reg,O2",
+        never_larger: false,
+    },
+    Preset {
+        name: "Os",
+        passes: "simplify-cfg,adce,inline-small,private-to-local,sroa,mem2reg,sccp,gvn,simplify-cfg,dead-components,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,dead-stores,adce,trim-capabilities,compact-ids",
+        never_larger: true,
+    },
+    Preset {
+        name: "legalize",
+        passes: "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
+        never_larger: false,
+    },
 ];
 
 impl Pipeline {
-    /// The passes.
-    pub fn passes(&self) -> &[&'static Pass] {
-        &self.passes
+    /// The passes with their arguments.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
     }
 
-    /// Puts a pass before the others.
+    /// Puts a pass that takes no argument before the others.
     pub fn push_front(&mut self, pass: &'static Pass) {
-        self.passes.insert(0, pass);
+        let argument = "".into();
+        self.steps.insert(0, Step { pass, argument });
+    }
+
+    /// Whether a module stays as it was where it would become larger.
+    pub fn is_never_larger(&self) -> bool {
+        self.never_larger
     }
 
     /// Names of presets and the pipelines that they stand for.
-    pub fn presets() -> &'static [(&'static str, &'static str)] {
-        PRESETS
+    pub fn presets() -> impl Iterator<Item = (&'static str, &'static str)> {
+        PRESETS.iter().map(|p| (p.name, p.passes))
     }
 }
 
-/// No pass or preset has this name.
+/// A text that is no pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PipelineError(String);
+pub enum PipelineError {
+    /// No pass or preset has this name.
+    Unknown(String),
+    /// A pass's argument is missing, or is none that it takes.
+    Argument {
+        /// The pass.
+        pass: &'static str,
+        /// How its argument is written; empty where it takes none.
+        form: &'static str,
+    },
+}
 
 impl fmt::Display for PipelineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = PASSES.iter().map(|p| p.name).collect();
-        write!(
-            f,
-            "no pass is named {}; there are: {}",
-            self.0,
-            names.join(", ")
-        )
+        match self {
+            PipelineError::Unknown(name) => {
+                let names: Vec<_> = PASSES.iter().map(|p| p.name).collect();
+                let names = names.join(", ");
+                write!(f, "no pass is named {name}; there are: {names}")
+            }
+            PipelineError::Argument { pass, form: "" } => {
+                write!(f, "the pass {pass} takes no argument")
+            }
+            PipelineError::Argument { pass, form } => {
+                write!(f, "the pass {pass} has to be written {pass}={form}")
+            }
+        }
     }
 }
 
@@ -69,22 +124,47 @@ impl FromStr for Pipeline {
 
     /// Names of passes and presets, separated by commas.
     fn from_str(text: &str) -> Result<Self, PipelineError> {
-        let mut passes = Vec::new();
+        let mut pipeline = Pipeline::default();
         for name in text.split(',').map(str::trim).filter(|n| !n.is_empty()) {
-            if let Some((_, preset)) = PRESETS.iter().find(|(n, _)| *n == name) {
-                passes.extend(preset.parse::<Pipeline>()?.passes);
+            if let Some(preset) = PRESETS.iter().find(|p| p.name == name) {
+                let passes = preset.passes.parse::<Pipeline>()?;
+                pipeline.steps.extend(passes.steps);
+                pipeline.never_larger |= preset.never_larger;
             } else {
-                let pass = Pass::by_name(name).ok_or_else(|| PipelineError(name.to_owned()))?;
-                passes.push(pass);
+                pipeline.steps.push(step(name)?);
             }
         }
-        Ok(Pipeline { passes })
+        Ok(pipeline)
     }
+}
+
+fn step(text: &str) -> Result<Step, PipelineError> {
+    let (name, argument) = text.split_once('=').unwrap_or((text, ""));
+    let pass = Pass::by_name(name).ok_or_else(|| PipelineError::Unknown(name.to_owned()))?;
+    let form = pass.argument().map_or("", |a| a.form);
+    let is_right = match pass.argument() {
+        None => !text.contains('='),
+        Some(known) => (known.is_right)(argument),
+    };
+    if !is_right {
+        return Err(PipelineError::Argument {
+            pass: pass.name,
+            form,
+        });
+    }
+    let argument = argument.into();
+    Ok(Step { pass, argument })
 }
 
 impl fmt::Display for Pipeline {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.passes.iter().map(|p| p.name).collect();
-        f.write_str(&names.join(","))
+        for (at, step) in self.steps.iter().enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(f, "{comma}{}", step.pass.name)?;
+            if !step.argument.is_empty() {
+                write!(f, "={}", step.argument)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -34,7 +34,7 @@ fn passes_keep_modules_valid() {
     };
     let validator = Validator::find();
     let environments = environments(&folder);
-    let mut pipelines: Vec<String> = PASSES.iter().map(|p| p.name.to_owned()).collect();
+    let mut pipelines: Vec<String> = PASSES.iter().map(spirula_opt::Pass::example).collect();
     pipelines.extend(["O1".to_owned(), "O2".to_owned()]);
     if let Ok(only) = std::env::var("SPIRULA_PASSES") {
         pipelines = vec![only];
@@ -123,8 +123,8 @@ impl Random {
 
     /// Passes in any order, also several times.
     fn pipeline(&mut self) -> String {
-        let names: Vec<&str> = (0..1 + self.below(7))
-            .map(|_| PASSES[self.below(PASSES.len())].name)
+        let names: Vec<String> = (0..1 + self.below(7))
+            .map(|_| PASSES[self.below(PASSES.len())].example())
             .collect();
         names.join(",")
     }

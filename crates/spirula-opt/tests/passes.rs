@@ -24,7 +24,10 @@ fn files_are_as_expected() {
                 .lines()
                 .next()
                 .and_then(|l| l.strip_prefix("; passes: "));
-            let pipeline: Pipeline = passes.unwrap_or(pass.name).parse().expect("passes exist");
+            let pipeline: Pipeline = passes
+                .map_or_else(|| pass.example(), str::to_owned)
+                .parse()
+                .expect("passes exist");
             let mut options = Options {
                 verify_each: true,
                 observer: None,

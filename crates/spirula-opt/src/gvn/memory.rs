@@ -271,7 +271,7 @@ fn are_apart(facts: &Facts, module: &Module, a: Id, b: Id) -> bool {
     false
 }
 
-fn is_chain(op: Op) -> bool {
+pub fn is_chain(op: Op) -> bool {
     matches!(
         op,
         Op::AccessChain | Op::InBoundsAccessChain | Op::CopyObject

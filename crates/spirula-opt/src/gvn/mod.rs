@@ -4,5 +4,5 @@
 mod memory;
 mod walk;
 
-pub use memory::{Memory, is_plain};
+pub use memory::{Event, Kind, Memory, Place, is_chain, is_plain};
 pub use walk::Walker;

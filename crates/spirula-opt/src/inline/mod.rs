@@ -7,3 +7,4 @@ mod told;
 
 pub use callees::{Callees, Policy};
 pub use splice::Splicer;
+pub use told::{InstRefId, Told};

@@ -5,6 +5,6 @@ mod accesses;
 mod split;
 mod widen;
 
-pub use accesses::Accesses;
+pub use accesses::{Accesses, Variable};
 pub use split::Splitter;
 pub use widen::widen;

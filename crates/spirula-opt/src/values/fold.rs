@@ -4,10 +4,10 @@
 use super::Facts;
 use spirula_scalar::Format;
 use spirula_scalar::fold::{self, Type, Value};
-use spirula_scalar::table::Set;
+use spirula_scalar::table::{Function, Set};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::ir::{Inst, InstRef, Module};
 
 /// Functions whose result is rounded at most once, so that every device computes the same; those
 /// that round differently are left to the device.
@@ -84,54 +84,64 @@ impl Facts {
     /// The constant that an instruction computes.
     pub fn folded(&mut self, module: &mut Module, inst: Inst) -> Option<Id> {
         let i = module.inst(inst);
-        let (op, ty) = (i.op(), i.result_type()?);
-        let skip = if op == Op::ExtInst { 2 } else { 0 };
+        let ty = i.result_type()?;
+        let skip = first_value(i.op());
         let first = i.get_id(skip)?;
-        if !matches!(
-            self.op(module, first),
-            Op::Constant
-                | Op::ConstantTrue
-                | Op::ConstantFalse
-                | Op::ConstantNull
-                | Op::ConstantComposite
-        ) {
+        if !self.is_constant(module, first) {
             return None;
         }
-        let function = if op == Op::ExtInst {
-            let set = Set::from_name(self.ids.set(i)?.name)?;
-            let function = set.function(i.word(1))?;
-            Some(function).filter(|f| EXACT.contains(&f.name))
-        } else {
-            let known = fold::rules().binary_search_by_key(&u32::from(op.0), |r| r.opcode);
-            if known.is_err() {
-                return None;
-            }
-            None
-        };
-        if op == Op::ExtInst && function.is_none() {
-            return None;
-        }
-        let (scalar, count) = self.shape(module, ty)?;
         let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
         for id in i.ids(skip) {
             let mut lanes = Vec::new();
             self.lanes(module, id, &mut lanes)?;
             operands.push(lanes);
         }
-        let fits = |o: &Vec<Value>| o.len() == 1 || o.len() == count as usize;
-        if !operands.iter().all(fits) || !self.may_compute(op, scalar, &operands) {
+        let results = self.computed(module, i, &operands)?;
+        self.numbers(module, ty, &results)
+    }
+
+    /// The function that an extended instruction is, where it gives the same everywhere.
+    fn function(&self, inst: InstRef<'_>) -> Option<&'static Function> {
+        let set = self.ids.set(inst).filter(|_| inst.op() == Op::ExtInst)?;
+        let function = Set::from_name(set.name)?.function(inst.word(1))?;
+        Some(function).filter(|f| EXACT.contains(&f.name))
+    }
+
+    /// Whether an instruction of its kind is a constant where its values are.
+    pub fn is_foldable(&self, inst: InstRef<'_>) -> bool {
+        let op = inst.op();
+        if op == Op::ExtInst {
+            return self.function(inst).is_some();
+        }
+        let known = fold::rules().binary_search_by_key(&u32::from(op.0), |r| r.opcode);
+        known.is_ok()
+    }
+
+    /// The components that an instruction computes of the components of its values.
+    pub fn computed(
+        &self,
+        module: &Module,
+        inst: InstRef<'_>,
+        operands: &[Vec<Value>],
+    ) -> Option<Vec<u64>> {
+        let op = inst.op();
+        let function = self.function(inst);
+        if !self.is_foldable(inst) {
             return None;
         }
-        let mut results = Vec::with_capacity(count as usize);
-        for lane in 0..count as usize {
+        let (scalar, count) = self.shape(module, inst.result_type()?)?;
+        let fits = |o: &Vec<Value>| o.len() == 1 || o.len() == count as usize;
+        if !operands.iter().all(fits) || !self.may_compute(op, scalar, operands) {
+            return None;
+        }
+        let lane = |lane: usize| {
             let values: Vec<Value> = operands.iter().map(|o| o[lane.min(o.len() - 1)]).collect();
-            let bits = match function {
+            match function {
                 Some(function) => fold::eval_extended(function, scalar, &values),
                 None => fold::eval(op.0.into(), scalar, &values),
-            };
-            results.push(bits?);
-        }
-        self.numbers(module, ty, &results)
+            }
+        };
+        (0..count as usize).map(lane).collect()
     }
 
     /// Whether what an operation gives does not depend on the device.
@@ -177,4 +187,9 @@ impl Facts {
             _ => true,
         }
     }
+}
+
+/// The first operand of an instruction that is a value.
+pub fn first_value(op: Op) -> usize {
+    if op == Op::ExtInst { 2 } else { 0 }
 }

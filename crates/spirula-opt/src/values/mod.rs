@@ -4,3 +4,4 @@ mod facts;
 mod fold;
 
 pub use facts::{Facts, Simple};
+pub use fold::first_value;

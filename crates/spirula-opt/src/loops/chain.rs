@@ -1,0 +1,226 @@
+//! Copies of rounds of a loop, one behind the other.
+
+use super::Shape;
+use crate::inline::{InstRefId, Told};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Copies blocks.
+pub struct Copier {
+    ids: IdWords,
+    told: Told,
+    /// What each id is in the copy made last.
+    new: IdMap<Option<Id>>,
+}
+
+/// Rounds that follow each other.
+pub struct Chain {
+    /// The block that the first begins with.
+    pub first: Block,
+    /// The block that the last ends with, which leads nowhere yet.
+    pub last: Block,
+    /// What the header's phis would be in the round behind, in their order.
+    pub values: Vec<Id>,
+}
+
+impl Copier {
+    /// One pass over names and decorations.
+    pub fn new(module: &Module) -> Self {
+        Copier {
+            ids: IdWords::new(module),
+            told: Told::new(module),
+            new: IdMap::new(module.bound(), None),
+        }
+    }
+
+    /// What an id is in the copy made last.
+    pub fn resolve(&self, id: Id) -> Id {
+        self.new[id].unwrap_or(id)
+    }
+
+    /// Makes `count` rounds, at least one, none of which leaves the loop. In the first the header's
+    /// phis are `values`; where those are none, what they are when the loop is entered.
+    pub fn rounds(
+        &mut self,
+        module: &mut Module,
+        shape: &Shape,
+        count: usize,
+        values: Option<Vec<Id>>,
+    ) -> Chain {
+        let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
+        let from = |module: &Module, label: Id| -> Vec<Id> {
+            let value = |p: &Inst| module.phi_value(*p, label).unwrap_or(Id::MAX);
+            phis.iter().map(value).collect()
+        };
+        let next = from(module, module.label(shape.latch));
+        let mut values = values.unwrap_or_else(|| from(module, module.label(shape.entry)));
+        let mut ends: Option<(Block, Block)> = None;
+        for _ in 0..count {
+            for (phi, value) in phis.iter().zip(&values) {
+                let own = module.inst(*phi).result();
+                own.into_iter()
+                    .for_each(|id| self.new.set(id, Some(*value)));
+            }
+            let copies = self.round(module, shape);
+            values = next.iter().map(|v| self.resolve(*v)).collect();
+            let latch = shape.blocks.iter().position(|b| *b == shape.latch);
+            let (head, latch) = (copies[0], copies[latch.unwrap_or(0)]);
+            if let Some((_, before)) = ends {
+                let label = module.label(head);
+                end_with(module, before, label);
+            }
+            ends = Some((ends.map_or(head, |e| e.0), latch));
+        }
+        let (first, last) = ends.unwrap_or((shape.header, shape.latch));
+        Chain {
+            first,
+            last,
+            values,
+        }
+    }
+
+    /// One round: its blocks, of which the last leads nowhere.
+    fn round(&mut self, module: &mut Module, shape: &Shape) -> Vec<Block> {
+        self.name(module, &shape.blocks, Some(shape.header));
+        let func = module.block(shape.header).func;
+        let mut copies = Vec::with_capacity(shape.blocks.len());
+        for block in &shape.blocks {
+            let label = self.resolve(module.label(*block));
+            let copy = module.create_block(func, label);
+            copies.push(copy);
+            let list = module.block(copy).body;
+            let mut next = module.body(*block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let op = module.inst(inst).op();
+                let of_header = *block == shape.header && (op == Op::LoopMerge || op == Op::Phi);
+                if of_header || op.is_terminator() && *block == shape.latch {
+                    continue;
+                }
+                let new = if op.is_terminator() && *block == shape.exit {
+                    let stays = self.resolve(shape.stays);
+                    module.create(Op::Branch, &[stays.word()])
+                } else {
+                    self.copied(module, inst)
+                };
+                module.append(list, new);
+            }
+        }
+        copies
+    }
+
+    /// Copies blocks as they are; ids that are defined in them have copies too, labels included.
+    pub fn blocks(&mut self, module: &mut Module, blocks: &[Block]) -> Vec<Block> {
+        self.name(module, blocks, None);
+        let mut copies = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let func = module.block(*block).func;
+            let label = self.resolve(module.label(*block));
+            let copy = module.create_block(func, label);
+            copies.push(copy);
+            let list = module.block(copy).body;
+            let mut next = module.body(*block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let new = self.copied(module, inst);
+                module.append(list, new);
+            }
+        }
+        copies
+    }
+
+    /// Has ids that are made outside of what is copied stand for others in the copy.
+    pub fn set(&mut self, id: Id, new: Option<Id>) {
+        self.new.set(id, new);
+    }
+
+    /// Gives new ids to everything that blocks define, but for the phis of one of them.
+    fn name(&mut self, module: &mut Module, blocks: &[Block], header: Option<Block>) {
+        for block in blocks {
+            let label = module.fresh_id();
+            self.new.set(module.label(*block), Some(label));
+            let mut next = module.body(*block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let i = module.inst(inst);
+                if i.op() == Op::Phi && header == Some(*block) {
+                    continue;
+                }
+                if let Some(old) = InstRefId::of(i) {
+                    let id = module.fresh_id();
+                    self.new.set(old.id, Some(id));
+                    self.told.copy(module, old, id);
+                }
+            }
+        }
+    }
+
+    fn copied(&mut self, module: &mut Module, inst: Inst) -> Inst {
+        let old = module.inst(inst);
+        let op = old.op();
+        let mut words = old.words().to_vec();
+        self.ids.visit(old, |at, id| {
+            words[at] = self.new[id].unwrap_or(id).word();
+        });
+        if let Some(id) = old.result() {
+            let at = words.len() - old.operands().len() - 1;
+            words[at] = self.resolve(id).word();
+        }
+        let new = module.create(op, &words);
+        self.ids.learn(module.inst(new));
+        new
+    }
+}
+
+/// Has a block that leads nowhere branch to another.
+pub fn end_with(module: &mut Module, block: Block, label: Id) {
+    let branch = module.create(Op::Branch, &[label.word()]);
+    module.append(module.block(block).body, branch);
+}
+
+impl Chain {
+    /// Puts the rounds between the block that leads into a loop and its header.
+    pub fn put_before(&self, module: &mut Module, shape: &Shape) {
+        let label = module.label(self.first);
+        module.branch_to(shape.entry, Some(label));
+        end_with(module, self.last, module.label(shape.header));
+        let old = module.label(shape.entry);
+        let new = module.label(self.last);
+        let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
+        for (phi, value) in phis.into_iter().zip(&self.values) {
+            for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
+                if pair[1] == old.word() {
+                    pair.copy_from_slice(&[value.word(), new.word()]);
+                }
+            }
+        }
+    }
+
+    /// Puts the rounds between the end of a loop and its header: behind each of its rounds.
+    pub fn put_behind(&self, module: &mut Module, shape: &Shape, continues: Option<Id>) {
+        let header = module.label(shape.header);
+        let first = module.label(self.first);
+        let terminator = module.terminator(shape.latch).handle();
+        for word in module.words_mut(terminator) {
+            if *word == header.word() {
+                *word = first.word();
+            }
+        }
+        end_with(module, self.last, header);
+        let old = module.label(shape.latch);
+        let new = module.label(self.last);
+        let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
+        for (phi, value) in phis.into_iter().zip(&self.values) {
+            for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
+                if pair[1] == old.word() {
+                    pair.copy_from_slice(&[value.word(), new.word()]);
+                }
+            }
+        }
+        let merge = module.merge(shape.header).map(InstRef::handle);
+        if let (Some(merge), Some(continues)) = (merge, continues) {
+            module.words_mut(merge)[1] = continues.word();
+        }
+    }
+}

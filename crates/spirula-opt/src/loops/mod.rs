@@ -1,0 +1,9 @@
+//! Loops: their shape, how often they run, copies of their rounds.
+
+mod chain;
+mod shape;
+mod trips;
+
+pub use chain::Copier;
+pub use shape::{Shape, prepare, shapes};
+pub use trips::{Trips, words};

@@ -1,0 +1,161 @@
+//! How often a loop runs: what decides on leaving it is computed round by round, from what it begins
+//! with. This takes counters of any kind (sums, products, shifts, floats), at the price of a limit.
+
+use super::Shape;
+use crate::values::{Facts, first_value};
+use spirula_scalar::fold::Value;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Instructions that may decide on leaving a loop.
+const MOST_INSTS: usize = 32;
+
+const NONE: u32 = u32::MAX;
+
+/// Computes what decides on leaving loops.
+pub struct Trips {
+    /// Place of each value in the order in which it is computed.
+    slot: IdMap<u32>,
+    /// Number of each instruction of the loop at hand; those of others are below `base`.
+    number: IdMap<u32>,
+    base: u32,
+    next: u32,
+}
+
+/// What is computed in each round.
+struct Slice {
+    phis: Vec<Inst>,
+    insts: Vec<Inst>,
+}
+
+impl Trips {
+    pub fn new(module: &Module) -> Self {
+        Trips {
+            slot: IdMap::new(module.bound(), NONE),
+            number: IdMap::new(module.bound(), 0),
+            base: 1,
+            next: 1,
+        }
+    }
+
+    /// Rounds that stay in the loop before one leaves it, where that is known and at most `limit`.
+    pub fn count(
+        &mut self,
+        facts: &Facts,
+        module: &Module,
+        shape: &Shape,
+        limit: u32,
+    ) -> Option<u32> {
+        self.base = self.next;
+        for block in &shape.blocks {
+            for id in module.body(*block).filter_map(InstRef::result) {
+                self.number.set(id, self.next);
+                self.next += 1;
+            }
+        }
+        let condition = module.terminator(shape.exit).id(0);
+        let slice = self.slice(facts, module, shape, condition)?;
+        let all = || slice.phis.iter().chain(&slice.insts);
+        for (at, inst) in all().enumerate() {
+            let id = module.inst(*inst).result()?;
+            self.slot.set(id, at as u32);
+        }
+        let found = self.run(facts, module, shape, &slice, condition, limit);
+        for inst in all() {
+            let id = module.inst(*inst).result()?;
+            self.slot.set(id, NONE);
+        }
+        found
+    }
+
+    fn is_inside(&self, id: Id) -> bool {
+        self.number[id] >= self.base
+    }
+
+    /// What a value is computed of, in the order of the blocks.
+    fn slice(&self, facts: &Facts, module: &Module, shape: &Shape, root: Id) -> Option<Slice> {
+        let mut slice = Slice {
+            phis: Vec::new(),
+            insts: Vec::new(),
+        };
+        let header: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
+        let latch = module.label(shape.latch);
+        let mut work = vec![root];
+        while let Some(id) = work.pop() {
+            if !self.is_inside(id) {
+                facts.scalar(module, id)?;
+                continue;
+            }
+            let inst = facts.def(module, id)?;
+            let handle = inst.handle();
+            if slice.phis.contains(&handle) || slice.insts.contains(&handle) {
+                continue;
+            }
+            if slice.insts.len() == MOST_INSTS {
+                return None;
+            }
+            if header.contains(&handle) {
+                slice.phis.push(handle);
+                work.push(module.phi_value(handle, latch)?);
+            } else if facts.is_foldable(inst) {
+                facts.scalar_type(module, inst.result_type()?)?;
+                slice.insts.push(handle);
+                work.extend(inst.ids(first_value(inst.op())));
+            } else {
+                return None;
+            }
+        }
+        let number = |inst: &Inst| module.inst(*inst).result().map(|id| self.number[id]);
+        slice.insts.sort_by_key(number);
+        Some(slice)
+    }
+
+    fn run(
+        &self,
+        facts: &Facts,
+        module: &Module,
+        shape: &Shape,
+        slice: &Slice,
+        condition: Id,
+        limit: u32,
+    ) -> Option<u32> {
+        let mut values: Vec<Option<Value>> = Vec::new();
+        let get = |values: &[Option<Value>], id: Id| match self.slot[id] {
+            NONE => facts.scalar(module, id),
+            at => *values.get(at as usize)?,
+        };
+        let from = |label: Id, values: &[Option<Value>]| -> Option<Vec<Option<Value>>> {
+            let of = |phi: &Inst| Some(Some(get(values, module.phi_value(*phi, label)?)?));
+            slice.phis.iter().map(of).collect()
+        };
+        let mut heads = from(module.label(shape.entry), &values)?;
+        for round in 0..=limit {
+            values.clear();
+            values.append(&mut heads);
+            for inst in &slice.insts {
+                let i = module.inst(*inst);
+                let operands: Option<Vec<Vec<Value>>> = i
+                    .ids(first_value(i.op()))
+                    .map(|id| Some(vec![get(&values, id)?]))
+                    .collect();
+                let bits = *facts.computed(module, i, &operands?)?.first()?;
+                let ty = facts.scalar_type(module, i.result_type()?)?;
+                values.push(Some(Value { ty, bits }));
+            }
+            let holds = get(&values, condition)?.bits != 0;
+            if holds != shape.stays_when {
+                return Some(round);
+            }
+            heads = from(module.label(shape.latch), &values)?;
+        }
+        None
+    }
+}
+
+/// Words of a round.
+pub fn words(module: &Module, shape: &Shape) -> usize {
+    let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
+    let words = insts.filter(|i| i.op() != Op::Phi && !i.op().is_line());
+    words.map(|i| 1 + i.words().len()).sum::<usize>() + 2 * shape.blocks.len()
+}

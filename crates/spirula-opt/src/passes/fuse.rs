@@ -1,0 +1,244 @@
+//! Loop fusion: two loops that follow each other and run equally often become one (Kennedy and
+//! McKinley, "Maximizing Loop Parallelism and Improving Data Locality via Loop Fusion and
+//! Distribution", 1993).
+//!
+//! Both must be left from their headers after a known number of rounds; the second must not use what
+//! the first computes, and what they read and write must be apart: nothing that one writes is in a
+//! variable that the other accesses. Loops in which invocations meet stay.
+//!
+//! Before: `for (i) a[i] = x[i]; for (j) b[j] = y[j];`. After: `for (i, j) { a[i] = x[i]; b[j] = y[j]; }`.
+
+use crate::analyses::{Cache, Flow};
+use crate::gvn::{Event, Memory, Place};
+use crate::loops::{Shape, Trips, prepare, shapes};
+use crate::pass::Outcome;
+use crate::values::Facts;
+use spirula_source::Diagnostic;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module};
+
+/// Rounds that are computed.
+const MOST_ROUNDS: u32 = 1 << 12;
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let ids = cache.ids(module);
+    let structured = module.is_structured();
+    let (mut fused, mut made) = (0, 0);
+    let mut erased = Erased::new();
+    for func in module.functions().to_vec() {
+        let flow = cache.flow(module, func)?;
+        if shapes(module, &flow, structured).len() < 2 {
+            continue;
+        }
+        made += prepare(module, cache, &ids, func)?;
+        // A loop that took one in may take in the next.
+        while let Some((first, second)) = pair(module, cache, func, structured)? {
+            fuse(module, &ids, &first, &second);
+            module.remove_unreachable(&ids, func, &mut erased);
+            module.order_blocks(&ids, func);
+            cache.drop_flow(func);
+            cache.keep(crate::Analyses::FLOW);
+            fused += 1;
+        }
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("loops fused", fused), ("pre-headers made", made)],
+    })
+}
+
+/// Two loops of a function that can be fused.
+fn pair(
+    module: &Module,
+    cache: &mut Cache,
+    func: Func,
+    structured: bool,
+) -> Result<Option<(Shape, Shape)>, Diagnostic> {
+    let flow = cache.flow(module, func)?;
+    let all = shapes(module, &flow, structured);
+    let follows = |a: &Shape, b: &Shape| module.label(b.entry) == a.leaves;
+    let at_header = |s: &Shape| s.exit == s.header && s.latch != s.header;
+    let mut known = None;
+    for first in all.iter().filter(|s| at_header(s)) {
+        let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
+            continue;
+        };
+        let (facts, memory) = known.get_or_insert_with(|| {
+            let facts = Facts::new(module);
+            let memory = Memory::new(module, &facts);
+            (facts, memory)
+        });
+        let mut trips = Trips::new(module);
+        let count = trips.count(facts, module, first, MOST_ROUNDS);
+        let same = count.is_some() && count == trips.count(facts, module, second, MOST_ROUNDS);
+        if same && may_fuse(module, facts, memory, &flow, func, first, second) {
+            return Ok(Some((first.clone(), second.clone())));
+        }
+    }
+    Ok(None)
+}
+
+fn may_fuse(
+    module: &Module,
+    facts: &Facts,
+    memory: &Memory,
+    flow: &Flow,
+    func: Func,
+    first: &Shape,
+    second: &Shape,
+) -> bool {
+    let between = second.entry;
+    let joins = flow.cfg.position(module.label(between));
+    let alone = joins.is_some_and(|at| flow.cfg.predecessors(at).len() == 1);
+    let kept = |i: InstRef<'_>| i.op() == Op::Branch || i.op().effects().is_pure();
+    let mut values: Vec<Id> = Vec::new();
+    for block in &first.blocks {
+        values.extend(module.body(*block).filter_map(InstRef::result));
+    }
+    values.sort_unstable();
+    let uses = |i: InstRef<'_>| {
+        let mut found = false;
+        facts
+            .ids
+            .visit(i, |_, id| found |= values.binary_search(&id).is_ok());
+        found
+    };
+    let behind = || {
+        let blocks = second.blocks.iter().chain([&between]);
+        blocks.flat_map(|b| module.body(*b))
+    };
+    // What the second header computes is used behind it by what becomes its own place's.
+    let own: Vec<Id> = module
+        .body(second.header)
+        .filter(|i| i.op() != Op::Phi)
+        .filter_map(InstRef::result)
+        .collect();
+    let stays_in = module.function(func).blocks.iter().all(|b| {
+        second.blocks.contains(b)
+            || module.body(*b).all(|i| {
+                let mut inside = true;
+                facts.ids.visit(i, |_, id| inside &= !own.contains(&id));
+                inside
+            })
+    });
+    alone
+        && stays_in
+        && module.body(between).all(kept)
+        && module.body(second.header).all(|i| {
+            let op = i.op();
+            op == Op::Phi || op == Op::LoopMerge || op.is_terminator() || op.effects().is_pure()
+        })
+        && !behind().any(uses)
+        && are_apart(module, facts, memory, &first.blocks, &second.blocks)
+}
+
+/// What blocks read and write; `None` where more happens.
+fn accesses(
+    module: &Module,
+    facts: &Facts,
+    memory: &Memory,
+    blocks: &[Block],
+) -> Option<(Vec<Place>, Vec<Place>)> {
+    let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    for inst in blocks.iter().flat_map(|b| module.body(*b)) {
+        let op = inst.op();
+        match memory.event(facts, module, inst) {
+            Some(Event::Write(place)) if op == Op::Store => {
+                writes.push(place);
+                continue;
+            }
+            Some(_) => return None,
+            None => {}
+        }
+        if op == Op::Load {
+            reads.push(memory.place(facts, module, inst.id(0)));
+            continue;
+        }
+        let plain = match op {
+            Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
+            Op::BranchConditional | Op::Switch => true,
+            Op::ExtInst => {
+                let set = facts.ids.set(inst);
+                set.is_some_and(|s| s.is_debug_info() || s.effects(inst.word(1)).is_pure())
+            }
+            op => op.is_line() || op.effects().is_pure() || op.effects() == Effects::TRAPS,
+        };
+        if !plain {
+            return None;
+        }
+    }
+    Some((reads, writes))
+}
+
+fn are_apart(module: &Module, facts: &Facts, memory: &Memory, a: &[Block], b: &[Block]) -> bool {
+    let found = accesses(module, facts, memory, a).zip(accesses(module, facts, memory, b));
+    let Some(((reads, writes), (other_reads, other_writes))) = found else {
+        return false;
+    };
+    // Within one variable, what differs in one round may be the same in another.
+    let apart = |x: &Place, y: &Place| x.base != y.base && !memory.may_be_same(facts, module, x, y);
+    let all = |xs: &[Place], ys: &[Place]| xs.iter().all(|x| ys.iter().all(|y| apart(x, y)));
+    all(&writes, &other_writes) && all(&writes, &other_reads) && all(&reads, &other_writes)
+}
+
+fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {
+    // What stands between goes before both.
+    let between: Vec<Inst> = module.body(second.entry).map(InstRef::handle).collect();
+    let end = module.before_end(first.entry);
+    for inst in between {
+        if !module.inst(inst).op().is_terminator() {
+            module.move_before(end, inst);
+        }
+    }
+    let [head, other] = [first, second].map(|s| module.label(s.header));
+    let [latch, last] = [first, second].map(|s| module.label(s.latch));
+    let [entry, between] = [first, second].map(|s| module.label(s.entry));
+    let rename = |module: &mut Module, phi: Inst, pairs: [(Id, Id); 2]| {
+        for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
+            let new = pairs.iter().find(|(old, _)| old.word() == pair[1]);
+            if let Some((_, new)) = new {
+                pair[1] = new.word();
+            }
+        }
+    };
+    for phi in phis(module, first.header) {
+        rename(module, phi, [(latch, last), (entry, entry)]);
+    }
+    let place = module.first_after_phis(first.header);
+    for phi in phis(module, second.header) {
+        rename(module, phi, [(between, entry), (last, last)]);
+        module.move_before(place, phi);
+    }
+    // The merge instruction of the second loop goes, the first names its blocks.
+    let merges = [first, second].map(|s| module.merge(s.header).map(InstRef::handle));
+    if let [Some(merge), Some(gone)] = merges {
+        let words = module.inst(gone).words()[..2].to_vec();
+        module.words_mut(merge)[..2].copy_from_slice(&words);
+        module.remove(gone);
+    }
+    let leave = module.terminator(first.header).handle();
+    let between_or = |id: Id| {
+        if id == first.leaves {
+            second.leaves
+        } else {
+            id
+        }
+    };
+    ids.rewrite(module, leave, between_or);
+    let func = module.block(first.header).func;
+    if let Some(left) = module.find_block(func, second.leaves) {
+        module.rename_phi_parent(left, other, head);
+    }
+    module.branch_to(second.header, Some(second.stays));
+    let back = module.terminator(first.latch).handle();
+    ids.rewrite(module, back, |id| if id == head { other } else { id });
+    let back = module.terminator(second.latch).handle();
+    ids.rewrite(module, back, |id| if id == other { head } else { id });
+    // Nothing leads to what stood between any more.
+    module.branch_to(second.entry, None);
+}
+
+fn phis(module: &Module, block: Block) -> Vec<Inst> {
+    module.phis(block).map(InstRef::handle).collect()
+}

@@ -1,0 +1,349 @@
+//! Sparse conditional constant propagation: values that are constant on every way that can be taken
+//! become constants (Wegman and Zadeck, "Constant Propagation with Conditional Branches", 1991).
+//! Values are taken to be constant, and branches never to be taken, until the contrary is found.
+//!
+//! Branches on what is constant are left to `simplify-cfg`. Specialisation constants and undefined
+//! values are taken to be unknown.
+//!
+//! Before:
+//! ```text
+//! %i = OpPhi %int %one %entry %j %latch
+//! %c = OpIEqual %bool %i %one
+//!      OpBranchConditional %c %then %else
+//! %j = OpPhi %int %one %then %x %else
+//! ```
+//! After: `%one` in the place of `%i` and `%j`, `%true` in that of `%c`.
+
+use crate::analyses::{Cache, Flow};
+use crate::pass::Outcome;
+use crate::values::{Facts, first_value};
+use spirula_scalar::fold::Value;
+use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section, switch_cases};
+use spirula_spirv::{Id, IdMap};
+
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut facts = Facts::new(module);
+    let mut lattice = outside(&facts, module);
+    let mut uses = IdMap::new(module.bound(), Vec::new());
+    let mut erased = Erased::new();
+    let mut found = 0;
+    for func in module.functions().to_vec() {
+        let flow = cache.flow(module, func)?;
+        let mut solver = Solver {
+            facts: &mut facts,
+            flow: &flow,
+            lattice: &mut lattice,
+            uses: &mut uses,
+            taken: vec![Vec::new(); flow.cfg.len()],
+            reached: vec![false; flow.cfg.len()],
+            edges: Vec::new(),
+            values: Vec::new(),
+        };
+        solver.note_uses(module);
+        solver.solve(module);
+        found += solver.replace(module, &mut erased);
+    }
+    module.sweep(&erased);
+    Ok(Outcome {
+        statistics: vec![("values found constant", found)],
+    })
+}
+
+/// What is known of values before: all but the results of instructions in blocks.
+fn outside(facts: &Facts, module: &Module) -> IdMap<State> {
+    let mut lattice = IdMap::new(module.bound(), State::Unseen);
+    for inst in module.section(Section::Globals) {
+        if let Some(id) = inst.result() {
+            let constant = facts.is_constant(module, id);
+            let state = if constant {
+                State::Constant(id)
+            } else {
+                State::Varying
+            };
+            lattice.set(id, state);
+        }
+    }
+    for func in module.functions() {
+        lattice.set(module.function_id(*func), State::Varying);
+        for param in module.insts(module.function(*func).params) {
+            param
+                .result()
+                .into_iter()
+                .for_each(|id| lattice.set(id, State::Varying));
+        }
+        for block in &module.function(*func).blocks {
+            lattice.set(module.label(*block), State::Varying);
+        }
+    }
+    lattice
+}
+
+/// What a value may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing so far.
+    Unseen,
+    /// This constant.
+    Constant(Id),
+    /// One thing or another.
+    Varying,
+}
+
+struct Solver<'a> {
+    facts: &'a mut Facts,
+    flow: &'a Flow,
+    lattice: &'a mut IdMap<State>,
+    /// The users of each value of the function, with their blocks.
+    uses: &'a mut IdMap<Vec<(Inst, u32)>>,
+    /// The successors that each block can go on to.
+    taken: Vec<Vec<u32>>,
+    reached: Vec<bool>,
+    /// Edges that were found to be taken, from and to.
+    edges: Vec<(u32, u32)>,
+    /// Values of which more is known.
+    values: Vec<Id>,
+}
+
+impl Solver<'_> {
+    fn note_uses(&mut self, module: &Module) {
+        for at in 0..self.flow.cfg.len() as u32 {
+            for inst in module.body(self.flow.cfg.block(at)) {
+                if let Some(id) = inst.result() {
+                    self.uses.get_mut(id).clear();
+                }
+            }
+        }
+        for at in 0..self.flow.cfg.len() as u32 {
+            for inst in module.body(self.flow.cfg.block(at)) {
+                let uses = &mut *self.uses;
+                let user = (inst.handle(), at);
+                let lattice = &*self.lattice;
+                self.facts.ids.visit(inst, |_, id| {
+                    if lattice[id] == State::Unseen {
+                        uses.get_mut(id).push(user);
+                    }
+                });
+            }
+        }
+    }
+
+    fn solve(&mut self, module: &mut Module) {
+        if self.flow.cfg.is_empty() {
+            return;
+        }
+        self.block(module, 0);
+        loop {
+            if let Some((from, to)) = self.edges.pop() {
+                self.edge(module, from, to);
+            } else if let Some(value) = self.values.pop() {
+                for (user, at) in self.uses[value].clone() {
+                    if self.reached[at as usize] {
+                        self.inst(module, user, at);
+                    }
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn edge(&mut self, module: &mut Module, from: u32, to: u32) {
+        let taken = &mut self.taken[from as usize];
+        if taken.contains(&to) {
+            return;
+        }
+        taken.push(to);
+        if !self.reached[to as usize] {
+            return self.block(module, to);
+        }
+        let phis = module.phis(self.flow.cfg.block(to));
+        let phis: Vec<Inst> = phis.map(InstRef::handle).collect();
+        for phi in phis {
+            self.inst(module, phi, to);
+        }
+    }
+
+    fn block(&mut self, module: &mut Module, at: u32) {
+        self.reached[at as usize] = true;
+        let body: Vec<Inst> = module
+            .body(self.flow.cfg.block(at))
+            .map(InstRef::handle)
+            .collect();
+        for inst in body {
+            self.inst(module, inst, at);
+        }
+    }
+
+    fn inst(&mut self, module: &mut Module, inst: Inst, at: u32) {
+        let i = module.inst(inst);
+        if i.op().is_terminator() {
+            return self.branch(module, inst, at);
+        }
+        let Some(id) = i.result() else { return };
+        let old = self.lattice[id];
+        if old == State::Varying {
+            return;
+        }
+        let new = match i.op() {
+            Op::Phi => self.phi(module, i, at),
+            _ => self.evaluate(module, inst),
+        };
+        let lowered = match (old, new) {
+            (_, State::Unseen) => return,
+            (State::Constant(a), State::Constant(b)) if !self.are_equal(module, a, b) => {
+                State::Varying
+            }
+            (State::Constant(_), State::Constant(_)) => return,
+            (_, new) => new,
+        };
+        self.lattice.set(id, lowered);
+        self.values.push(id);
+    }
+
+    fn state(&self, id: Id) -> State {
+        self.lattice[id]
+    }
+
+    fn are_equal(&self, module: &Module, a: Id, b: Id) -> bool {
+        let value = |id| self.facts.scalar(module, id);
+        a == b || value(a).is_some() && value(a) == value(b)
+    }
+
+    fn phi(&self, module: &Module, phi: InstRef<'_>, at: u32) -> State {
+        let mut all = State::Unseen;
+        for pair in phi.operands().chunks_exact(2) {
+            let (Some(value), Some(parent)) = (Id::new(pair[0]), Id::new(pair[1])) else {
+                return State::Varying;
+            };
+            let from = self.flow.cfg.position(parent);
+            if !from.is_some_and(|f| self.taken[f as usize].contains(&at)) {
+                continue;
+            }
+            all = match (all, self.state(value)) {
+                (all, State::Unseen) => all,
+                (State::Unseen, state) => state,
+                (State::Constant(a), State::Constant(b)) if self.are_equal(module, a, b) => all,
+                _ => return State::Varying,
+            };
+        }
+        all
+    }
+
+    fn evaluate(&mut self, module: &mut Module, inst: Inst) -> State {
+        let i = module.inst(inst);
+        let Some(ty) = i.result_type() else {
+            return State::Varying;
+        };
+        if i.op() == Op::Select {
+            return self.select(module, i);
+        }
+        if !self.facts.is_foldable(i) {
+            return State::Varying;
+        }
+        let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+        let mut waiting = false;
+        for id in i.ids(first_value(i.op())) {
+            match self.state(id) {
+                State::Unseen => waiting = true,
+                State::Varying => return State::Varying,
+                State::Constant(id) => {
+                    let mut lanes = Vec::new();
+                    if self.facts.lanes(module, id, &mut lanes).is_none() {
+                        return State::Varying;
+                    }
+                    operands.push(lanes);
+                }
+            }
+        }
+        if waiting {
+            return State::Unseen;
+        }
+        let results = self.facts.computed(module, i, &operands);
+        let constant = results.and_then(|r| self.facts.numbers(module, ty, &r));
+        constant.map_or(State::Varying, State::Constant)
+    }
+
+    fn select(&self, module: &Module, select: InstRef<'_>) -> State {
+        let sides = [1, 2].map(|n| self.state(select.id(n)));
+        match self.state(select.id(0)) {
+            State::Unseen => State::Unseen,
+            State::Constant(c) => match self.facts.splat(module, c) {
+                Some(value) => sides[usize::from(value.bits == 0)],
+                None => State::Varying,
+            },
+            State::Varying => match sides {
+                [State::Constant(a), State::Constant(b)] if self.are_equal(module, a, b) => {
+                    sides[0]
+                }
+                [State::Unseen, _] | [_, State::Unseen] => State::Unseen,
+                _ => State::Varying,
+            },
+        }
+    }
+
+    fn branch(&mut self, module: &Module, inst: Inst, at: u32) {
+        let i = module.inst(inst);
+        let decided = match i.op() {
+            Op::BranchConditional | Op::Switch => match self.state(i.id(0)) {
+                State::Unseen => return,
+                State::Constant(c) => self.target(module, i, c),
+                State::Varying => None,
+            },
+            _ => None,
+        };
+        match decided.and_then(|label| self.flow.cfg.position(label)) {
+            Some(to) => self.edges.push((at, to)),
+            None => {
+                let all = self.flow.cfg.successors(at).iter().rev();
+                self.edges.extend(all.map(|to| (at, *to)));
+            }
+        }
+    }
+
+    /// Where a branch goes whose condition or selector is a constant.
+    fn target(&self, module: &Module, branch: InstRef<'_>, constant: Id) -> Option<Id> {
+        let value = self.facts.scalar(module, constant)?.bits;
+        if branch.op() == Op::BranchConditional {
+            return branch.get_id(if value != 0 { 1 } else { 2 });
+        }
+        let words = self.facts.ids.switch_literal_words(branch);
+        // Literals of narrow selectors are extended by their sign.
+        let ty = self.facts.type_of(module, constant)?;
+        let width = self.facts.scalar_type(module, ty)?.width();
+        let mask = u64::MAX >> (64 - width);
+        let mut cases = switch_cases(branch, words);
+        let case = cases.find(|(literal, _)| *literal & mask == value);
+        Some(case.map_or(branch.id(1), |(_, label)| label))
+    }
+
+    /// Puts constants in the place of values; returns their number.
+    fn replace(&self, module: &mut Module, erased: &mut Erased) -> usize {
+        let mut found = 0;
+        let constant = |id: Id| match self.lattice[id] {
+            State::Constant(constant) => constant,
+            _ => id,
+        };
+        for at in 0..self.flow.cfg.len() as u32 {
+            let block = self.flow.cfg.block(at);
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let i = module.inst(inst);
+                let known = i.result().filter(|id| constant(*id) != *id);
+                if known.is_some_and(|id| self.facts.marks(id).is_some()) {
+                    module.erase(inst, erased);
+                    found += 1;
+                } else {
+                    let kept = |id: Id| match self.facts.marks(id) {
+                        Some(_) => constant(id),
+                        None => id,
+                    };
+                    self.facts.ids.rewrite(module, inst, kept);
+                }
+            }
+        }
+        found
+    }
+}
