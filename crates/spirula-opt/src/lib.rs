@@ -23,6 +23,7 @@ mod pool;
 mod rules;
 mod sroa;
 mod structure;
+mod users;
 mod values;
 
 pub use analyses::{Analyses, Cache};

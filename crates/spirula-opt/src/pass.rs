@@ -4,8 +4,9 @@ use crate::analyses::{Analyses, Cache};
 use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup,
     flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
-    private_to_local, sccp, simplify, simplify_cfg, sink, specialise, split_loads, sroa,
-    strip_debug, strip_reflection, trim_capabilities, unroll, unswitch, workgroup_size,
+    private_to_local, relaxed, sccp, simplify, simplify_cfg, sink, specialise, split_descriptors,
+    split_loads, sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unswitch,
+    workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -72,6 +73,15 @@ pub const PASSES: &[Pass] = &[
             .and(Analyses::CALLS),
         keeps: Analyses::NONE,
         run: Run::Plain(adce::run),
+    },
+    Pass {
+        name: "adce-bindings",
+        help: "the same, and variables with a binding that nothing uses",
+        needs: Analyses::FLOW
+            .and(Analyses::DEFINITIONS)
+            .and(Analyses::CALLS),
+        keeps: Analyses::NONE,
+        run: Run::Plain(adce::run_bindings),
     },
     Pass {
         name: "compact-ids",
@@ -214,6 +224,20 @@ pub const PASSES: &[Pass] = &[
         run: Run::Plain(private_to_local::run),
     },
     Pass {
+        name: "relax-floats",
+        help: "allow less precision for all operations on 32-bit floats",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(relaxed::run_relax),
+    },
+    Pass {
+        name: "relaxed-to-half",
+        help: "compute in 16 bits what may have less precision",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(relaxed::run_half),
+    },
+    Pass {
         name: "sccp",
         help: "find values that are constant on every way that can be taken",
         needs: Analyses::FLOW,
@@ -254,6 +278,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
         run: Run::Plain(sink::run),
+    },
+    Pass {
+        name: "split-descriptors",
+        help: "make variables of arrays of descriptors that are indexed by constants",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(split_descriptors::run),
     },
     Pass {
         name: "split-loads",

@@ -43,6 +43,8 @@ struct Marker<'a> {
     marks: Marks,
     flows: Vec<Option<Rc<Flow>>>,
     structured: bool,
+    /// Whether variables that have a binding matter.
+    bindings: bool,
     home: Vec<Home>,
     work: Vec<Inst>,
     /// Writes that matter when a variable does.
@@ -52,7 +54,12 @@ struct Marker<'a> {
 }
 
 impl Marks {
-    pub fn compute(module: &Module, cache: &mut Cache) -> Result<Marks, Diagnostic> {
+    /// With `bindings`, variables that have one matter.
+    pub fn compute(
+        module: &Module,
+        cache: &mut Cache,
+        bindings: bool,
+    ) -> Result<Marks, Diagnostic> {
         let definitions = cache.definitions(module);
         let calls = cache.calls(module);
         let ids = cache.ids(module);
@@ -79,6 +86,7 @@ impl Marks {
             marks,
             flows,
             structured: module.is_structured(),
+            bindings,
             home: vec![None; module.inst_count()],
             work: Vec::new(),
             writes: IdMap::new(0, Vec::new()),
@@ -178,7 +186,7 @@ impl Marker<'_> {
                     self.mark_id(inst.id(0));
                 }
                 // Launches that the module took it still takes.
-                Decoration::Binding => self.mark_id(inst.id(0)),
+                Decoration::Binding if self.bindings => self.mark_id(inst.id(0)),
                 _ => {}
             },
             Op::DecorateId | Op::MemberDecorateIdEXT => {

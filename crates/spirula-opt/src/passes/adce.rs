@@ -6,7 +6,7 @@
 //! functions that have effects, leaving a function. Instructions matter by their uses, branches by
 //! the blocks that they decide on, stores to a variable of a function by the variable being read,
 //! functions by being called, globals by being used; interface variables that nothing uses leave the
-//! entry points, outputs and what has a binding excepted. Loops that do nothing are taken to end.
+//! entry points, outputs and what has a binding excepted (which goes, too, by `adce-bindings`). Loops that do nothing are taken to end.
 //!
 //! Before:
 //! ```text
@@ -32,6 +32,15 @@ use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, true)
+}
+
+/// Variables with a binding go as well: launches give the module less than it took.
+pub fn run_bindings(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    with(module, cache, false)
+}
+
+fn with(module: &mut Module, cache: &mut Cache, bindings: bool) -> Result<Outcome, Diagnostic> {
     let ids = cache.ids(module);
     let mut erased = Erased::new();
     let mut unreachable = 0;
@@ -45,7 +54,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         module.sweep(&erased);
         cache.keep(crate::Analyses::FLOW);
     }
-    let marks = Marks::compute(module, cache)?;
+    let marks = Marks::compute(module, cache, bindings)?;
     let mut outcome = sweep::run(module, &marks);
     outcome
         .statistics

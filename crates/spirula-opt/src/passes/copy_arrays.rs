@@ -33,6 +33,14 @@ use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 const MOST_PARTS: usize = 256;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let variables = |f: &Func| {
+        let entry = module.function(*f).blocks.first();
+        let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
+        insts.any(|i| i.op() == Op::Variable)
+    };
+    if !module.functions().iter().any(variables) {
+        return Ok(Outcome::default());
+    }
     let mut facts = Facts::new(module);
     let memory = Memory::new(module, &facts);
     let mut accesses = Accesses::new(module);

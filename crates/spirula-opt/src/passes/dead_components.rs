@@ -23,6 +23,10 @@ use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
 
 pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let made = |i: InstRef<'_>| matches!(i.op(), Op::CompositeConstruct | Op::CompositeInsert);
+    if !module.all_insts().any(made) {
+        return Ok(Outcome::default());
+    }
     let mut facts = Facts::new(module);
     let mut need = Need {
         components: IdMap::new(module.bound(), 0),

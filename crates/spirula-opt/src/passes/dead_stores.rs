@@ -26,6 +26,14 @@ use spirula_spirv::{Id, IdMap};
 const MOST: usize = 64;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let variables = |f: &Func| {
+        let entry = module.function(*f).blocks.first();
+        let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
+        insts.any(|i| i.op() == Op::Variable)
+    };
+    if !module.functions().iter().any(variables) {
+        return Ok(Outcome::default());
+    }
     let facts = Facts::new(module);
     let memory = Memory::new(module, &facts);
     let mut erased = Erased::new();

@@ -16,6 +16,7 @@
 
 use crate::analyses::{Cache, Flow};
 use crate::pass::Outcome;
+use crate::users::Users;
 use crate::values::{Facts, first_value};
 use spirula_scalar::fold::Value;
 use spirula_source::Diagnostic;
@@ -26,7 +27,8 @@ use spirula_spirv::{Id, IdMap};
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let mut facts = Facts::new(module);
     let mut lattice = outside(&facts, module);
-    let mut uses = IdMap::new(module.bound(), Vec::new());
+    let mut users = Users::new(module.bound());
+    let mut home = vec![0; module.inst_count()];
     let mut erased = Erased::new();
     let mut found = 0;
     for func in module.functions().to_vec() {
@@ -35,7 +37,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             facts: &mut facts,
             flow: &flow,
             lattice: &mut lattice,
-            uses: &mut uses,
+            users: &mut users,
+            home: &mut home,
             taken: vec![Vec::new(); flow.cfg.len()],
             reached: vec![false; flow.cfg.len()],
             edges: Vec::new(),
@@ -95,8 +98,9 @@ struct Solver<'a> {
     facts: &'a mut Facts,
     flow: &'a Flow,
     lattice: &'a mut IdMap<State>,
-    /// The users of each value of the function, with their blocks.
-    uses: &'a mut IdMap<Vec<(Inst, u32)>>,
+    users: &'a mut Users,
+    /// Block of each instruction.
+    home: &'a mut Vec<u32>,
     /// The successors that each block can go on to.
     taken: Vec<Vec<u32>>,
     reached: Vec<bool>,
@@ -108,21 +112,14 @@ struct Solver<'a> {
 
 impl Solver<'_> {
     fn note_uses(&mut self, module: &Module) {
+        self.users.clear();
         for at in 0..self.flow.cfg.len() as u32 {
             for inst in module.body(self.flow.cfg.block(at)) {
-                if let Some(id) = inst.result() {
-                    self.uses.get_mut(id).clear();
-                }
-            }
-        }
-        for at in 0..self.flow.cfg.len() as u32 {
-            for inst in module.body(self.flow.cfg.block(at)) {
-                let uses = &mut *self.uses;
-                let user = (inst.handle(), at);
-                let lattice = &*self.lattice;
+                self.home[inst.handle().index()] = at;
+                let (users, lattice) = (&mut *self.users, &*self.lattice);
                 self.facts.ids.visit(inst, |_, id| {
                     if lattice[id] == State::Unseen {
-                        uses.get_mut(id).push(user);
+                        users.add(id, inst.handle());
                     }
                 });
             }
@@ -138,7 +135,9 @@ impl Solver<'_> {
             if let Some((from, to)) = self.edges.pop() {
                 self.edge(module, from, to);
             } else if let Some(value) = self.values.pop() {
-                for (user, at) in self.uses[value].clone() {
+                let users: Vec<Inst> = self.users.of(value).collect();
+                for user in users {
+                    let at = self.home[user.index()];
                     if self.reached[at as usize] {
                         self.inst(module, user, at);
                     }

@@ -23,34 +23,42 @@
 use crate::analyses::{Cache, Flow};
 use crate::gvn::{Kind, Memory, is_plain};
 use crate::pass::Outcome;
+use crate::users::Users;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
+use spirula_spirv::Id;
 use spirula_spirv::analysis::{Loops, PostDominators};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Func, Inst, InstRef, Module};
-use spirula_spirv::{Id, IdMap};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let branches = |b: &Block| {
+        matches!(
+            module.terminator(*b).op(),
+            Op::BranchConditional | Op::Switch
+        )
+    };
+    let branching: Vec<Func> = module
+        .functions()
+        .iter()
+        .copied()
+        .filter(|f| module.function(*f).blocks.iter().any(branches))
+        .collect();
+    if branching.is_empty() {
+        return Ok(Outcome::default());
+    }
     let facts = Facts::new(module);
     let memory = Memory::new(module, &facts);
     let mut sinker = Sinker {
         facts: &facts,
         memory: &memory,
-        users: IdMap::new(module.bound(), Vec::new()),
+        users: Users::new(module.bound()),
         home: vec![NONE; module.inst_count()],
         sunk: 0,
     };
-    for func in module.functions().to_vec() {
-        let branches = |b: &Block| {
-            matches!(
-                module.terminator(*b).op(),
-                Op::BranchConditional | Op::Switch
-            )
-        };
-        if module.function(func).blocks.iter().any(branches) {
-            let flow = cache.flow(module, func)?;
-            sinker.function(module, &flow, func);
-        }
+    for func in branching {
+        let flow = cache.flow(module, func)?;
+        sinker.function(module, &flow);
     }
     Ok(Outcome {
         statistics: vec![("instructions sunk", sinker.sunk)],
@@ -62,23 +70,18 @@ const NONE: u32 = u32::MAX;
 struct Sinker<'a> {
     facts: &'a Facts,
     memory: &'a Memory,
-    /// The instructions in blocks that use each value of the function at hand.
-    users: IdMap<Vec<Inst>>,
+    users: Users,
     /// Block of each instruction.
     home: Vec<u32>,
     sunk: usize,
 }
 
 impl Sinker<'_> {
-    fn function(&mut self, module: &mut Module, flow: &Flow, func: Func) {
+    fn function(&mut self, module: &mut Module, flow: &Flow) {
         let cfg = &flow.cfg;
         let loops = Loops::compute(cfg, &flow.dominators);
         let behind = PostDominators::compute(cfg);
-        for inst in module.function_insts(func) {
-            if let Some(id) = inst.result() {
-                self.users.get_mut(id).clear();
-            }
-        }
+        self.users.clear();
         for at in 0..cfg.len() as u32 {
             for inst in module.body(cfg.block(at)) {
                 self.home[inst.handle().index()] = at;
@@ -87,7 +90,7 @@ impl Sinker<'_> {
                 facts.ids.visit(inst, |_, id| {
                     let local = facts.def(module, id).is_some_and(|d| can_be_moved(d.op()));
                     if local {
-                        users.get_mut(id).push(inst.handle());
+                        users.add(id, inst.handle());
                     }
                 });
             }
@@ -125,8 +128,8 @@ impl Sinker<'_> {
             return None;
         }
         let mut target = None;
-        for user in &self.users[id] {
-            for block in self.blocks_of(module, flow, *user, id) {
+        for user in self.users.of(id) {
+            for block in self.blocks_of(module, flow, user, id) {
                 if !flow.dominators.is_reachable(block) {
                     return None;
                 }

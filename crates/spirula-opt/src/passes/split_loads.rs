@@ -16,13 +16,16 @@ use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Parts that a load is split into at most.
 const MOST_PARTS: usize = 16;
 
 pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !has_composite_loads(module) {
+        return Ok(Outcome::default());
+    }
     let mut facts = Facts::new(module);
     let mut erased = Erased::new();
     // Of each load that may be split: it, and what takes parts of it.
@@ -55,6 +58,18 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
     Ok(Outcome {
         statistics: vec![("loads split", split)],
     })
+}
+
+/// Whether anything that could be split is loaded at all.
+fn has_composite_loads(module: &Module) -> bool {
+    let mut composite: IdMap<bool> = IdMap::new(module.bound(), false);
+    for ty in module.section(Section::Globals) {
+        if let (Op::TypeStruct | Op::TypeArray, Some(id)) = (ty.op(), ty.result()) {
+            composite.set(id, true);
+        }
+    }
+    let mut insts = module.all_insts().filter(|i| i.op() == Op::Load);
+    insts.any(|i| i.result_type().is_some_and(|ty| composite[ty]))
 }
 
 /// The loads of a function of which only parts are used.

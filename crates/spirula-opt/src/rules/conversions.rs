@@ -13,6 +13,7 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::UConvert, to_same_type),
     (Op::SConvert, to_same_type),
     (Op::FConvert, to_same_type),
+    (Op::FConvert, back),
     (Op::UConvert, again),
     (Op::SConvert, again),
 ];
@@ -44,4 +45,15 @@ fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
         }
     }
     Some(facts.become_(module, inst, op, &[value.word()]))
+}
+
+/// A number that was made wider, and is made what it was again.
+fn back(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let ty = i.result_type()?;
+    let inner = facts.def_of(module, i.id(0), Op::FConvert)?;
+    let value = inner.id(0);
+    let through = facts.shape(module, inner.result_type()?)?.0.width();
+    let wider = through > facts.shape(module, ty)?.0.width();
+    (wider && facts.type_of(module, value) == Some(ty)).then_some(Simple::Value(value))
 }

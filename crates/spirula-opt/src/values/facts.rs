@@ -286,6 +286,13 @@ impl Facts {
         id
     }
 
+    /// A type by its opcode and operands.
+    pub fn ty(&mut self, module: &mut Module, op: Op, operands: &[u32]) -> Id {
+        let id = self.pool.ty(module, op, operands);
+        self.learn(module);
+        id
+    }
+
     /// Takes note of what the pool made.
     fn learn(&mut self, module: &Module) {
         for inst in self.pool.made.drain(..) {

@@ -1,0 +1,57 @@
+//! The instructions in blocks that use each value of one function, as lists in one vector, so that the
+//! tables can serve one function after the other.
+
+use spirula_spirv::ir::Inst;
+use spirula_spirv::{Id, IdMap};
+
+const END: u32 = u32::MAX;
+
+/// Users by value.
+#[derive(Debug)]
+pub struct Users {
+    /// The last entry of each value in `entries`.
+    last: IdMap<u32>,
+    /// A user, and the entry before.
+    entries: Vec<(Inst, u32)>,
+    /// Values that have an entry.
+    touched: Vec<Id>,
+}
+
+impl Users {
+    /// None, for a module with this bound.
+    pub fn new(bound: u32) -> Self {
+        Users {
+            last: IdMap::new(bound, END),
+            entries: Vec::new(),
+            touched: Vec::new(),
+        }
+    }
+
+    /// Forgets all, for the next function.
+    pub fn clear(&mut self) {
+        for id in self.touched.drain(..) {
+            self.last.set(id, END);
+        }
+        self.entries.clear();
+    }
+
+    /// Takes note of a user.
+    pub fn add(&mut self, id: Id, user: Inst) {
+        let last = self.last[id];
+        if last == END {
+            self.touched.push(id);
+        }
+        self.last.set(id, self.entries.len() as u32);
+        self.entries.push((user, last));
+    }
+
+    /// The users of a value, last ones first; one that uses it twice comes twice.
+    pub fn of(&self, id: Id) -> impl Iterator<Item = Inst> + '_ {
+        let mut at = self.last[id];
+        std::iter::from_fn(move || {
+            let (user, before) = *self.entries.get(at as usize)?;
+            at = before;
+            Some(user)
+        })
+    }
+}
