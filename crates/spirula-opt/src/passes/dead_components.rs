@@ -71,6 +71,11 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
 
 const ALL: u32 = u32::MAX;
 
+/// A component; none for a number that no vector has.
+fn bit(component: u32) -> u32 {
+    1u32.checked_shl(component).unwrap_or(0)
+}
+
 /// The components of each value that something needs, as bits.
 struct Need {
     components: IdMap<u32>,
@@ -106,9 +111,9 @@ impl Need {
         }
         let op = inst.op();
         match op {
-            Op::CompositeExtract => self.add(inst.id(0), 1 << inst.word(1)),
+            Op::CompositeExtract => self.add(inst.id(0), bit(inst.word(1))),
             Op::CompositeInsert => {
-                let bit = 1 << inst.word(2);
+                let bit = bit(inst.word(2));
                 if needed & bit != 0 {
                     self.add(inst.id(0), ALL);
                 }
@@ -116,7 +121,7 @@ impl Need {
             }
             Op::CompositeConstruct => {
                 for (at, part) in inst.ids(0).enumerate() {
-                    if needed >> at & 1 == 1 {
+                    if needed & bit(at as u32) != 0 {
                         self.add(part, ALL);
                     }
                 }
@@ -124,10 +129,12 @@ impl Need {
             Op::VectorShuffle => {
                 let first = width(module, facts, inst.id(0)).unwrap_or(0);
                 for (at, from) in inst.operands()[2..].iter().enumerate() {
-                    if needed >> at & 1 == 1 && *from < first {
-                        self.add(inst.id(0), 1 << from);
-                    } else if needed >> at & 1 == 1 && *from < first + 32 {
-                        self.add(inst.id(1), 1 << (from - first));
+                    if needed & bit(at as u32) == 0 {
+                        continue;
+                    }
+                    match from.checked_sub(first) {
+                        None => self.add(inst.id(0), bit(*from)),
+                        Some(from) => self.add(inst.id(1), bit(from)),
                     }
                 }
             }
@@ -183,7 +190,7 @@ fn free(module: &mut Module, facts: &mut Facts, need: &Need, inst: Inst) -> usiz
     let parts: Vec<Id> = i.ids(0).collect();
     let mut freed = 0;
     for (at, part) in parts.into_iter().enumerate() {
-        let idle = needed >> at & 1 == 0;
+        let idle = needed & bit(at as u32) == 0;
         let cheap = facts.is_constant(module, part) || facts.op(module, part) == Op::Undef;
         let ty = facts.type_of(module, part).filter(|_| idle && !cheap);
         if let Some(ty) = ty {
@@ -201,6 +208,6 @@ fn passed(module: &Module, facts: &Facts, need: &Need, inst: Inst) -> Option<(Id
     let i = module.inst(inst);
     let id = i.result()?;
     let plain = is_followed(module, facts, i) && facts.marks(id).is_some();
-    let idle = plain && need.components[id] >> i.word(2) & 1 == 0;
+    let idle = plain && need.components[id] & bit(i.word(2)) == 0;
     idle.then(|| (id, i.id(1)))
 }

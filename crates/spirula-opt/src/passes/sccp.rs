@@ -43,6 +43,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             reached: vec![false; flow.cfg.len()],
             edges: Vec::new(),
             values: Vec::new(),
+            computed: Vec::new(),
         };
         solver.note_uses(module);
         solver.solve(module);
@@ -88,8 +89,10 @@ fn outside(facts: &Facts, module: &Module) -> IdMap<State> {
 enum State {
     /// Nothing so far.
     Unseen,
-    /// This constant.
+    /// This constant of the module.
     Constant(Id),
+    /// A constant that the module may lack, by its place in [`Solver::computed`].
+    Computed(u32),
     /// One thing or another.
     Varying,
 }
@@ -108,6 +111,8 @@ struct Solver<'a> {
     edges: Vec<(u32, u32)>,
     /// Values of which more is known.
     values: Vec<Id>,
+    /// Types and components of constants that were computed.
+    computed: Vec<(Id, Vec<u64>)>,
 }
 
 impl Solver<'_> {
@@ -191,11 +196,9 @@ impl Solver<'_> {
         };
         let lowered = match (old, new) {
             (_, State::Unseen) => return,
-            (State::Constant(a), State::Constant(b)) if !self.are_equal(module, a, b) => {
-                State::Varying
-            }
-            (State::Constant(_), State::Constant(_)) => return,
-            (_, new) => new,
+            (State::Unseen, new) => new,
+            (old, new) if self.are_equal(module, old, new) => return,
+            _ => State::Varying,
         };
         self.lattice.set(id, lowered);
         self.values.push(id);
@@ -205,9 +208,28 @@ impl Solver<'_> {
         self.lattice[id]
     }
 
-    fn are_equal(&self, module: &Module, a: Id, b: Id) -> bool {
-        let value = |id| self.facts.scalar(module, id);
-        a == b || value(a).is_some() && value(a) == value(b)
+    /// Whether two states are the same constant.
+    fn are_equal(&self, module: &Module, a: State, b: State) -> bool {
+        let lanes = |state| self.lanes(module, state);
+        match (a, b) {
+            (State::Unseen | State::Varying, _) | (_, State::Unseen | State::Varying) => false,
+            (a, b) => a == b || lanes(a).is_some() && lanes(a) == lanes(b),
+        }
+    }
+
+    /// The components of a constant.
+    fn lanes(&self, module: &Module, state: State) -> Option<Vec<Value>> {
+        let mut lanes = Vec::new();
+        match state {
+            State::Constant(id) => self.facts.lanes(module, id, &mut lanes)?,
+            State::Computed(at) => {
+                let (ty, bits) = &self.computed[at as usize];
+                let (ty, _) = self.facts.shape(module, *ty)?;
+                lanes.extend(bits.iter().map(|bits| Value { ty, bits: *bits }));
+            }
+            _ => return None,
+        }
+        Some(lanes)
     }
 
     fn phi(&self, module: &Module, phi: InstRef<'_>, at: u32) -> State {
@@ -223,7 +245,7 @@ impl Solver<'_> {
             all = match (all, self.state(value)) {
                 (all, State::Unseen) => all,
                 (State::Unseen, state) => state,
-                (State::Constant(a), State::Constant(b)) if self.are_equal(module, a, b) => all,
+                (all, state) if self.are_equal(module, all, state) => all,
                 _ => return State::Varying,
             };
         }
@@ -247,36 +269,35 @@ impl Solver<'_> {
             match self.state(id) {
                 State::Unseen => waiting = true,
                 State::Varying => return State::Varying,
-                State::Constant(id) => {
-                    let mut lanes = Vec::new();
-                    if self.facts.lanes(module, id, &mut lanes).is_none() {
-                        return State::Varying;
-                    }
-                    operands.push(lanes);
-                }
+                known => match self.lanes(module, known) {
+                    Some(lanes) => operands.push(lanes),
+                    None => return State::Varying,
+                },
             }
         }
         if waiting {
             return State::Unseen;
         }
-        let results = self.facts.computed(module, i, &operands);
-        let constant = results.and_then(|r| self.facts.numbers(module, ty, &r));
-        constant.map_or(State::Varying, State::Constant)
+        match self.facts.computed(module, i, &operands) {
+            Some(results) => {
+                self.computed.push((ty, results));
+                State::Computed(self.computed.len() as u32 - 1)
+            }
+            None => State::Varying,
+        }
     }
 
     fn select(&self, module: &Module, select: InstRef<'_>) -> State {
         let sides = [1, 2].map(|n| self.state(select.id(n)));
         match self.state(select.id(0)) {
             State::Unseen => State::Unseen,
-            State::Constant(c) => match self.facts.splat(module, c) {
-                Some(value) => sides[usize::from(value.bits == 0)],
-                None => State::Varying,
-            },
             State::Varying => match sides {
-                [State::Constant(a), State::Constant(b)] if self.are_equal(module, a, b) => {
-                    sides[0]
-                }
                 [State::Unseen, _] | [_, State::Unseen] => State::Unseen,
+                [a, b] if self.are_equal(module, a, b) => a,
+                _ => State::Varying,
+            },
+            known => match self.lanes(module, known).as_deref() {
+                Some([value]) => sides[usize::from(value.bits == 0)],
                 _ => State::Varying,
             },
         }
@@ -287,8 +308,8 @@ impl Solver<'_> {
         let decided = match i.op() {
             Op::BranchConditional | Op::Switch => match self.state(i.id(0)) {
                 State::Unseen => return,
-                State::Constant(c) => self.target(module, i, c),
                 State::Varying => None,
+                known => self.target(module, i, known),
             },
             _ => None,
         };
@@ -302,15 +323,14 @@ impl Solver<'_> {
     }
 
     /// Where a branch goes whose condition or selector is a constant.
-    fn target(&self, module: &Module, branch: InstRef<'_>, constant: Id) -> Option<Id> {
-        let value = self.facts.scalar(module, constant)?.bits;
+    fn target(&self, module: &Module, branch: InstRef<'_>, constant: State) -> Option<Id> {
+        let value = *self.lanes(module, constant)?.first()?;
+        let (width, value) = (value.ty.width(), value.bits);
         if branch.op() == Op::BranchConditional {
             return branch.get_id(if value != 0 { 1 } else { 2 });
         }
         let words = self.facts.ids.switch_literal_words(branch);
         // Literals of narrow selectors are extended by their sign.
-        let ty = self.facts.type_of(module, constant)?;
-        let width = self.facts.scalar_type(module, ty)?.width();
         let mask = u64::MAX >> (64 - width);
         let mut cases = switch_cases(branch, words);
         let case = cases.find(|(literal, _)| *literal & mask == value);
@@ -318,29 +338,55 @@ impl Solver<'_> {
     }
 
     /// Puts constants in the place of values; returns their number.
-    fn replace(&self, module: &mut Module, erased: &mut Erased) -> usize {
-        let mut found = 0;
-        let constant = |id: Id| match self.lattice[id] {
-            State::Constant(constant) => constant,
-            _ => id,
-        };
+    fn replace(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+        let found = self.materialise(module);
+        if found == 0 {
+            return 0;
+        }
         for at in 0..self.flow.cfg.len() as u32 {
             let block = self.flow.cfg.block(at);
             let mut next = module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
-                let i = module.inst(inst);
-                let known = i.result().filter(|id| constant(*id) != *id);
-                if known.is_some_and(|id| self.facts.marks(id).is_some()) {
+                let known = module.inst(inst).result();
+                if known.is_some_and(|id| self.constant(id).is_some()) {
                     module.erase(inst, erased);
-                    found += 1;
                 } else {
-                    let kept = |id: Id| match self.facts.marks(id) {
-                        Some(_) => constant(id),
-                        None => id,
-                    };
-                    self.facts.ids.rewrite(module, inst, kept);
+                    let new = |id: Id| self.constant(id).unwrap_or(id);
+                    self.facts.ids.rewrite(module, inst, new);
                 }
+            }
+        }
+        found
+    }
+
+    /// The other id that a value has.
+    fn constant(&self, id: Id) -> Option<Id> {
+        match self.lattice[id] {
+            State::Constant(constant) if constant != id => Some(constant),
+            _ => None,
+        }
+    }
+
+    /// Makes the constants that the module lacks; returns the number of values that are constant.
+    fn materialise(&mut self, module: &mut Module) -> usize {
+        let mut found = 0;
+        for at in 0..self.flow.cfg.len() as u32 {
+            let block = self.flow.cfg.block(at);
+            let results: Vec<Id> = module.body(block).filter_map(InstRef::result).collect();
+            for id in results {
+                let constant = match self.lattice[id] {
+                    State::Constant(constant) => Some(constant),
+                    State::Computed(at) => {
+                        let (ty, bits) = self.computed[at as usize].clone();
+                        self.facts.numbers(module, ty, &bits)
+                    }
+                    _ => None,
+                };
+                let constant = constant.filter(|_| self.facts.marks(id).is_some());
+                found += usize::from(constant.is_some());
+                let state = constant.map_or(State::Varying, State::Constant);
+                self.lattice.set(id, state);
             }
         }
         found
