@@ -1,18 +1,19 @@
 //! Size and time of a pipeline over modules: `measure PIPELINE FILE...` prints for each the words
-//! before and after and the milliseconds of reading, optimising and writing, then the sums, what each
-//! pass took and what it did. `measure --out FOLDER PIPELINE FILE...` writes the modules, too.
+//! before and after and the milliseconds of processor time for reading, optimising and writing, then the
+//! sums, what each pass took and what it did, and which passes did nothing. `measure --out FOLDER PIPELINE FILE...` writes the modules, too.
 
+use cpu_time::ProcessTime;
 use spirula_opt::{Observer, Options, Outcome, Pass, Pipeline, optimise};
 use spirula_spirv::ir::Module;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Time, and how often a pass did what.
 #[derive(Default)]
 struct Sums {
-    began: Option<Instant>,
+    began: Option<ProcessTime>,
     times: BTreeMap<&'static str, Duration>,
     /// By pass and what it counts: in how many modules it did so, and how often.
     counts: BTreeMap<(&'static str, &'static str), (usize, usize)>,
@@ -20,7 +21,7 @@ struct Sums {
 
 impl Observer for Sums {
     fn before(&mut self, _pass: &Pass, _module: &Module) {
-        self.began = Some(Instant::now());
+        self.began = Some(ProcessTime::now());
     }
 
     fn after(&mut self, pass: &Pass, _module: &Module, outcome: &Outcome) {
@@ -50,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut sums = Sums::default();
     for path in args {
         let bytes = std::fs::read(&path)?;
-        let began = Instant::now();
+        let began = ProcessTime::now();
         let mut module = Module::from_bytes(&bytes)?;
         let mut options = Options {
             observer: Some(&mut sums),
@@ -75,6 +76,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for ((name, what), (modules, number)) in &sums.counts {
         writeln!(out, "{name:>16} {number:8} {what} in {modules} modules")?;
+    }
+    for step in pipeline.steps() {
+        let name = step.pass.name;
+        if !sums.counts.keys().any(|(known, _)| *known == name) {
+            writeln!(out, "{name:>16}        0")?;
+        }
     }
     let sum = after as f64 / before as f64;
     let mean = (ratio / f64::from(files)).exp();

@@ -1,6 +1,8 @@
 //! The analyses that passes share: computed when first asked for, dropped when a pass that does not
 //! keep them has changed the module.
 
+use crate::gvn::Memory;
+use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
 use spirula_spirv::ir::{Func, IdWords, Module};
@@ -46,6 +48,8 @@ pub struct Cache {
     definitions: Option<Rc<Definitions>>,
     calls: Option<Rc<CallGraph>>,
     flows: Vec<Option<Rc<Flow>>>,
+    facts: Option<Box<Facts>>,
+    memory: Option<Box<Memory>>,
 }
 
 impl Cache {
@@ -69,6 +73,29 @@ impl Cache {
     pub fn calls(&mut self, module: &Module) -> Rc<CallGraph> {
         let made = || Rc::new(CallGraph::compute(module));
         self.calls.get_or_insert_with(made).clone()
+    }
+
+    /// What is known of values, to be given back by [`Cache::put_facts`]: it serves the next pass where
+    /// this one changes nothing.
+    pub(crate) fn take_facts(&mut self, module: &Module) -> Box<Facts> {
+        let known = self.facts.take();
+        known.unwrap_or_else(|| Box::new(Facts::new(module)))
+    }
+
+    /// Takes back what [`Cache::take_facts`] gave.
+    pub(crate) fn put_facts(&mut self, facts: Box<Facts>) {
+        self.facts = Some(facts);
+    }
+
+    /// What is known of memory, to be given back by [`Cache::put_memory`].
+    pub(crate) fn take_memory(&mut self, module: &Module, facts: &Facts) -> Box<Memory> {
+        let known = self.memory.take();
+        known.unwrap_or_else(|| Box::new(Memory::new(module, facts)))
+    }
+
+    /// Takes back what [`Cache::take_memory`] gave.
+    pub(crate) fn put_memory(&mut self, memory: Box<Memory>) {
+        self.memory = Some(memory);
     }
 
     /// A function's control flow.
@@ -99,6 +126,8 @@ impl Cache {
 
     /// Drops all but the analyses that are kept.
     pub fn keep(&mut self, kept: Analyses) {
+        self.facts = None;
+        self.memory = None;
         if !kept.contains(Analyses::DEFINITIONS) {
             self.definitions = None;
         }

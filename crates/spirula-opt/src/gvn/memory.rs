@@ -44,6 +44,7 @@ pub enum Event {
 }
 
 /// Variables and what is known of them.
+#[derive(Debug)]
 pub struct Memory {
     base: IdMap<Option<Id>>,
     kinds: IdMap<Option<Kind>>,

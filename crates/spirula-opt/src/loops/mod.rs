@@ -5,5 +5,5 @@ mod shape;
 mod trips;
 
 pub use chain::Copier;
-pub use shape::{Shape, prepare, shapes};
+pub use shape::{Shape, merges_inside, prepare, shapes};
 pub use trips::{Trips, words};

@@ -136,7 +136,8 @@ fn shape(
         return None;
     }
     if let Some(constructs) = constructs
-        && !is_plain(module, flow, constructs, l.header, exit, target)
+        && !(is_plain(module, flow, constructs, l.header, exit, target)
+            && merges_inside(module, flow, members, l.header))
     {
         return None;
     }
@@ -182,4 +183,18 @@ fn is_plain(
         _ => continues == header,
     };
     construct.merge == target && directly(exit) && !selects && continued
+}
+
+/// Whether what the merge instructions of blocks name is among them, but for those of a header: a copy
+/// would name it as well.
+pub fn merges_inside(module: &Module, flow: &Flow, blocks: &[u32], header: u32) -> bool {
+    let cfg = &flow.cfg;
+    let inside = |label: Id| cfg.position(label).is_some_and(|at| blocks.contains(&at));
+    blocks.iter().filter(|b| **b != header).all(|b| {
+        let Some(merge) = module.merge(cfg.block(*b)) else {
+            return true;
+        };
+        let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+        merge.ids(0).take(count).all(inside)
+    })
 }

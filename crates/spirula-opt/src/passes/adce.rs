@@ -6,7 +6,8 @@
 //! functions that have effects, leaving a function. Instructions matter by their uses, branches by
 //! the blocks that they decide on, stores to a variable of a function by the variable being read,
 //! functions by being called, globals by being used; interface variables that nothing uses leave the
-//! entry points, outputs and what has a binding excepted (which goes, too, by `adce-bindings`). Loops that do nothing are taken to end.
+//! entry points, outputs excepted, and in compute shaders what has a binding (which goes, too, by
+//! `adce-bindings`), so that a launch that fits still does. Loops that do nothing are taken to end.
 //!
 //! Before:
 //! ```text
@@ -29,10 +30,22 @@ use crate::adce::{marks::Marks, sweep};
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use spirula_source::Diagnostic;
-use spirula_spirv::ir::{Erased, Module};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::{Erased, Module, Section};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    with(module, cache, true)
+    let launched = is_launched(module);
+    with(module, cache, launched)
+}
+
+/// Whether the module's entry points are launched, with arguments for what it has, rather than parts of
+/// a pipeline whose layout the host knows.
+fn is_launched(module: &Module) -> bool {
+    let models = [ExecutionModel::GLCompute.0, ExecutionModel::Kernel.0];
+    let entries = module.section(Section::EntryPoints);
+    let mut entries = entries.filter(|e| e.op() == Op::EntryPoint).peekable();
+    entries.peek().is_none() || entries.any(|e| models.contains(&e.word(0)))
 }
 
 /// Variables with a binding go as well: launches give the module less than it took.

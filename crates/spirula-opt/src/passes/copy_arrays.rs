@@ -41,8 +41,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     if !module.functions().iter().any(variables) {
         return Ok(Outcome::default());
     }
-    let mut facts = Facts::new(module);
-    let memory = Memory::new(module, &facts);
+    let mut facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
     let mut accesses = Accesses::new(module);
     let mut places = vec![(0, 0); module.inst_count()];
     let mut erased = Erased::new();
@@ -71,6 +71,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         }
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
+    cache.put_memory(memory);
     Ok(Outcome {
         statistics: vec![("copies read at their source", copies)],
     })

@@ -22,12 +22,12 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 use spirula_spirv::{Id, IdMap};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let made = |i: InstRef<'_>| matches!(i.op(), Op::CompositeConstruct | Op::CompositeInsert);
     if !module.all_insts().any(made) {
         return Ok(Outcome::default());
     }
-    let mut facts = Facts::new(module);
+    let mut facts = cache.take_facts(module);
     let mut need = Need {
         components: IdMap::new(module.bound(), 0),
         work: Vec::new(),
@@ -64,6 +64,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
         }
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
     Ok(Outcome {
         statistics: vec![("components freed", freed), ("insertions dropped", dropped)],
     })
@@ -176,7 +177,12 @@ fn is_followed(module: &Module, facts: &Facts, inst: InstRef<'_>) -> bool {
         Op::CompositeInsert => inst.operands().len() == 3 && own.is_some(),
         Op::CompositeConstruct => own.is_some_and(|n| n as usize == inst.operands().len()),
         Op::VectorShuffle | Op::Phi => own.is_some(),
-        _ => own.is_some() && facts.is_foldable(inst) && inst.op() != Op::Bitcast,
+        Op::ExtInst => own.is_some() && facts.is_foldable(inst),
+        // What is undefined for some operands must not get others.
+        op => {
+            let pure = op.effects().is_pure() && op != Op::Bitcast;
+            own.is_some() && facts.is_foldable(inst) && pure
+        }
     }
 }
 

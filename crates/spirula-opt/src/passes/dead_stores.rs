@@ -34,8 +34,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     if !module.functions().iter().any(variables) {
         return Ok(Outcome::default());
     }
-    let facts = Facts::new(module);
-    let memory = Memory::new(module, &facts);
+    let facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
     let mut erased = Erased::new();
     let mut deleted = 0;
     let mut bits: IdMap<u64> = IdMap::new(module.bound(), 0);
@@ -56,6 +56,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         }
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
+    cache.put_memory(memory);
     Ok(Outcome {
         statistics: vec![("stores deleted", deleted)],
     })

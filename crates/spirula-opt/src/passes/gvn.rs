@@ -22,9 +22,8 @@
 //! After: `%x` in the place of `%y`.
 
 use crate::analyses::Cache;
-use crate::gvn::{Memory, Walker};
+use crate::gvn::Walker;
 use crate::pass::Outcome;
-use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
@@ -38,8 +37,8 @@ pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diag
 }
 
 fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, Diagnostic> {
-    let mut facts = Facts::new(module);
-    let mut memory = Memory::new(module, &facts);
+    let mut facts = cache.take_facts(module);
+    let mut memory = cache.take_memory(module, &facts);
     let mut walker = Walker::new(module, &mut facts, Some(&mut memory));
     if hoist {
         walker = walker.hoisting();
@@ -51,6 +50,8 @@ fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, 
     }
     module.sweep(&erased);
     let counts = walker.counts;
+    cache.put_facts(facts);
+    cache.put_memory(memory);
     Ok(Outcome {
         statistics: vec![
             ("instructions simplified", counts.simplified),

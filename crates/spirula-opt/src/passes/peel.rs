@@ -45,7 +45,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
                 continue;
             }
             let count = trips.count(&facts, module, &shape, MOST_ROUNDS);
-            if !count.is_some_and(|c| c > 1) {
+            if count.is_none_or(|c| c < 2) {
                 continue;
             }
             let copier = copier.get_or_insert_with(|| Copier::new(module));

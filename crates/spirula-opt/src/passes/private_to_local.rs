@@ -30,7 +30,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     let mut moved = 0;
     if module.section(Section::Globals).any(|i| is_private(&i)) {
         let calls = cache.calls(module);
-        let mut facts = Facts::new(module);
+        let mut facts = cache.take_facts(module);
         let variables: Vec<Inst> = module
             .section(Section::Globals)
             .filter(is_private)
@@ -49,6 +49,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         if moved > 0 {
             leave_interfaces(module, &facts);
         }
+        cache.put_facts(facts);
     }
     Ok(Outcome {
         statistics: vec![("variables moved", moved)],
@@ -137,10 +138,14 @@ impl Uses {
 fn entries(module: &Module, calls: &CallGraph) -> Vec<bool> {
     let size = module.functions().iter().map(|f| f.index() + 1).max();
     let mut found = vec![false; size.unwrap_or(0)];
+    let mut named: IdMap<bool> = IdMap::new(module.bound(), false);
+    for entry in module.section(Section::EntryPoints) {
+        if let Some(id) = entry.get_id(1).filter(|_| entry.op() == Op::EntryPoint) {
+            named.set(id, true);
+        }
+    }
     for func in module.functions() {
-        let id = module.function_id(*func);
-        let mut named = module.section(Section::EntryPoints);
-        found[func.index()] = named.any(|e| e.op() == Op::EntryPoint && e.get_id(1) == Some(id));
+        found[func.index()] = named[module.function_id(*func)];
     }
     for func in module.functions() {
         for callee in calls.callees(*func) {

@@ -166,14 +166,12 @@ fn halve(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<Id> {
     let (op, ty, id) = (i.op(), i.result_type()?, i.result()?);
     let mut operands = i.operands().to_vec();
     let half = half(module, facts, ty);
-    for at in first_value(op)..operands.len() {
-        let value = Id::new(operands[at])?;
-        let wide = facts.type_of(module, value)?;
+    for operand in operands.iter_mut().skip(first_value(op)) {
+        let wide = facts.type_of(module, Id::new(*operand)?)?;
         let narrow = self::half(module, facts, wide);
-        let words = [value.word()];
-        operands[at] = facts
-            .insert(module, inst, Op::FConvert, narrow, &words)
-            .word();
+        let words = [*operand];
+        let new = facts.insert(module, inst, Op::FConvert, narrow, &words);
+        *operand = new.word();
     }
     let computed = facts.insert(module, inst, op, half, &operands);
     facts.become_(module, inst, Op::FConvert, &[computed.word()]);

@@ -21,17 +21,26 @@ use crate::values::{Facts, first_value};
 use spirula_scalar::fold::Value;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section, switch_cases};
+use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module, Section, switch_cases};
 use spirula_spirv::{Id, IdMap};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let mut facts = Facts::new(module);
+    // Without phis, what is constant is so by what it is computed of, which `simplify` sees.
+    let joins = |f: &Func| {
+        let mut insts = module.function_insts(*f);
+        insts.any(|i| i.op() == Op::Phi)
+    };
+    let joining: Vec<Func> = module.functions().iter().copied().filter(joins).collect();
+    if joining.is_empty() {
+        return Ok(Outcome::default());
+    }
+    let mut facts = cache.take_facts(module);
     let mut lattice = outside(&facts, module);
     let mut users = Users::new(module.bound());
     let mut home = vec![0; module.inst_count()];
     let mut erased = Erased::new();
     let mut found = 0;
-    for func in module.functions().to_vec() {
+    for func in joining {
         let flow = cache.flow(module, func)?;
         let mut solver = Solver {
             facts: &mut facts,
@@ -50,6 +59,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         found += solver.replace(module, &mut erased);
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
     Ok(Outcome {
         statistics: vec![("values found constant", found)],
     })

@@ -14,12 +14,11 @@
 use crate::analyses::Cache;
 use crate::gvn::Walker;
 use crate::pass::Outcome;
-use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let mut facts = Facts::new(module);
+    let mut facts = cache.take_facts(module);
     let mut walker = Walker::new(module, &mut facts, None);
     let mut erased = Erased::new();
     for func in module.functions().to_vec() {
@@ -27,7 +26,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         walker.function(module, &flow, &mut erased);
     }
     module.sweep(&erased);
+    let simplified = walker.counts.simplified;
+    cache.put_facts(facts);
     Ok(Outcome {
-        statistics: vec![("instructions simplified", walker.counts.simplified)],
+        statistics: vec![("instructions simplified", simplified)],
     })
 }

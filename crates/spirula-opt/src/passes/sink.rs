@@ -47,8 +47,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     if branching.is_empty() {
         return Ok(Outcome::default());
     }
-    let facts = Facts::new(module);
-    let memory = Memory::new(module, &facts);
+    let facts = cache.take_facts(module);
+    let memory = cache.take_memory(module, &facts);
     let mut sinker = Sinker {
         facts: &facts,
         memory: &memory,
@@ -60,8 +60,11 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         let flow = cache.flow(module, func)?;
         sinker.function(module, &flow);
     }
+    let sunk = sinker.sunk;
+    cache.put_facts(facts);
+    cache.put_memory(memory);
     Ok(Outcome {
-        statistics: vec![("instructions sunk", sinker.sunk)],
+        statistics: vec![("instructions sunk", sunk)],
     })
 }
 

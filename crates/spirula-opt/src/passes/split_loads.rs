@@ -22,11 +22,11 @@ use spirula_spirv::{Id, IdMap};
 /// Parts that a load is split into at most.
 const MOST_PARTS: usize = 16;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     if !has_composite_loads(module) {
         return Ok(Outcome::default());
     }
-    let mut facts = Facts::new(module);
+    let mut facts = cache.take_facts(module);
     let mut erased = Erased::new();
     // Of each load that may be split: it, and what takes parts of it.
     let mut users: IdMap<Option<Vec<Inst>>> = IdMap::new(module.bound(), None);
@@ -55,6 +55,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
         }
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
     Ok(Outcome {
         statistics: vec![("loads split", split)],
     })

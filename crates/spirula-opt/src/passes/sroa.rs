@@ -19,12 +19,11 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::sroa::{Accesses, Splitter, widen};
-use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let mut facts = Facts::new(module);
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    let mut facts = cache.take_facts(module);
     let mut accesses = Accesses::new(module);
     let mut erased = Erased::new();
     let (mut split, mut widened) = (0, 0);
@@ -48,6 +47,7 @@ pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnosti
         }
     }
     module.sweep(&erased);
+    cache.put_facts(facts);
     Ok(Outcome {
         statistics: vec![("variables split", split), ("accesses widened", widened)],
     })

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::analyses::{Cache, Flow};
-use crate::loops::{Copier, prepare};
+use crate::loops::{Copier, merges_inside, prepare};
 use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
@@ -123,7 +123,8 @@ fn candidate(
         let next = cfg.successors(*b);
         !next.is_empty() && next.iter().all(|s| inside[*s as usize] || *s == left)
     });
-    if !plain || !ends || !closed || !is_copyable(module, facts, flow, &blocks) {
+    let merged = !structured || merges_inside(module, flow, &blocks, header);
+    if !plain || !ends || !closed || !merged || !is_copyable(module, facts, flow, &blocks) {
         return None;
     }
     let inside_defines = |id: Id| {

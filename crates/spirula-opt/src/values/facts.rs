@@ -18,6 +18,7 @@ pub enum Simple {
 }
 
 /// A module's values.
+#[derive(Debug)]
 pub struct Facts {
     /// Which words are ids.
     pub ids: IdWords,

@@ -563,6 +563,9 @@ Modules that are valid stay so at every step. Values that go are replaced by nul
 Examples:
   spirula reduce crash.spv -o small.spvasm -- spirv-opt -O {} -o /dev/null
   spirula reduce bad.spv -o small.spv --keeps-printing 'block layout' -- spirv-val {}
+  spirula reduce wrong.spv -o small.spvasm --exit 1 -- bash same.sh {}
+      with a script that runs the module before and after -O2, or on two devices, and ends with 1
+      where the results differ: docs/optimiser.md has it
 ";
 
 const RUN_HELP: &str = "\

@@ -33,7 +33,10 @@ impl FromStr for PrintAfter {
 pub fn help() -> String {
     let mut text = "Passes:\n".to_owned();
     for pass in PASSES {
-        text += &format!("  {:14}{}\n", pass.name, pass.help);
+        let form = pass
+            .argument()
+            .map_or(String::new(), |a| format!("={}", a.form));
+        text += &format!("  {:24}{}\n", format!("{}{form}", pass.name), pass.help);
     }
     text += "\nPresets:\n";
     for (name, passes) in Pipeline::presets() {

@@ -36,3 +36,38 @@ fn programs_of_the_corpora() {
         assert!(passed.is_some_and(|n: u32| n >= *least), "{text}");
     }
 }
+
+/// Folders with modules of both kinds, shaders and kernels.
+const OPTIMISED: [&str; 2] = ["spirv/compute", "llvm-ir/kernels"];
+
+/// Runs some tests of both kinds with optimised modules.
+fn pass_optimised(passes: &str, limit: &str) {
+    for folder in OPTIMISED {
+        let Some(path) = spirula_testing::corpus(folder) else {
+            continue;
+        };
+        let path = path_text(&path);
+        let args = ["test", &path, "--passes", passes, "--limit", limit];
+        let text = spirula(&args).ok().text();
+        let last = text.lines().last().unwrap_or_default();
+        assert!(!last.starts_with("0 passed"), "{passes}: {text}");
+    }
+}
+
+#[test]
+fn presets_keep_results() {
+    for preset in ["O1", "O2", "O3", "Os", "legalize"] {
+        pass_optimised(preset, "30");
+    }
+}
+
+#[test]
+fn every_pass_keeps_results() {
+    for pass in spirula_opt::PASSES {
+        // What makes results another, by what it is told or for less precision.
+        let others = ["relaxed-to-half", "set-spec-const", "workgroup-size"];
+        if !others.contains(&pass.name) {
+            pass_optimised(&format!("inline,sroa,mem2reg,{}", pass.example()), "5");
+        }
+    }
+}

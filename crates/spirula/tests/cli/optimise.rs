@@ -73,3 +73,13 @@ fn wrong_usage_of_the_optimiser() {
     spirula(&["opt", &scale, "--print-after", "nothing"]).fails(2, "no pass is named nothing");
     spirula_with(&["opt", "-"], b"OpFrobnicate\n").fails(1, "error");
 }
+
+#[test]
+fn passes_that_are_told_something() {
+    let scale = own("scale.spvasm");
+    let with = |passes: &str| spirula(&["opt", &scale, "--passes", passes]);
+    with("workgroup-size=8:1:1").ok();
+    with("workgroup-size=8").fails(2, "workgroup-size=X:Y:Z");
+    with("set-spec-const").fails(2, "set-spec-const=ID:VALUE");
+    with("adce=3").fails(2, "takes no argument");
+}
