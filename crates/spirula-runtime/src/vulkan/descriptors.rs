@@ -6,10 +6,13 @@ use super::memory::Buffer;
 use crate::{Bound, Error};
 use ash::vk;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Descriptors for an array that says not how long it is.
 const UNSIZED: u32 = 256;
+/// Launches whose sets are known.
+const RECENT: usize = 8;
 /// Sets of a pool.
 const POOL_SETS: u32 = 64;
 /// Descriptors of each kind in a pool.
@@ -164,7 +167,12 @@ pub struct Pools {
     pools: Vec<Owned<vk::DescriptorPool>>,
     /// The pool that sets are taken from.
     current: usize,
+    /// The sets that were made last, which launches of the same in a loop share.
+    recent: VecDeque<(Key, Vec<vk::DescriptorSet>)>,
 }
+
+/// The address of a pipeline's layouts, which the batch keeps, and what is bound.
+type Key = (usize, Vec<(Bound, vk::Buffer, (u64, u64))>);
 
 impl Pools {
     /// No pools yet.
@@ -173,12 +181,14 @@ impl Pools {
             device: Arc::clone(device),
             pools: Vec::new(),
             current: 0,
+            recent: VecDeque::new(),
         }
     }
 
     /// Takes all sets back. None of them may be in use by the device.
     pub fn reset(&mut self) -> Result<(), Error> {
         self.current = 0;
+        self.recent.clear();
         for pool in &self.pools {
             let flags = vk::DescriptorPoolResetFlags::empty();
             // SAFETY: the batch that used the sets is done.
@@ -198,13 +208,19 @@ impl Pools {
         if raw.is_empty() {
             return Ok(Vec::new());
         }
+        let parts: Vec<_> = bound.filter(|part| layouts.has(&part.bound)).collect();
+        let what = parts.iter().map(|p| (p.bound, p.buffer.raw(), p.range));
+        let key: Key = (std::ptr::from_ref(layouts) as usize, what.collect());
+        if let Some((_, sets)) = self.recent.iter().find(|(known, _)| *known == key) {
+            return Ok(sets.clone());
+        }
         let sets = self.take(layouts, &raw)?;
         let mut rows = Vec::new();
         for Part {
             bound,
             buffer,
             range,
-        } in bound.filter(|part| layouts.has(&part.bound))
+        } in parts
         {
             let kind = layouts.kind(&bound).ok_or_else(|| Error::Binding {
                 set: bound.set,
@@ -233,6 +249,10 @@ impl Pools {
         // SAFETY: the sets are new, so not in use; binding, element and kind are of their layout;
         // the buffers are alive and kept by the batch.
         unsafe { self.device.raw().update_descriptor_sets(&writes, &[]) };
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((key, sets.clone()));
         Ok(sets)
     }
 

@@ -14,7 +14,7 @@ use crate::rewrite::{self, Descriptor};
 use crate::{Bound, Error, Size};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{BindingKind, Interface};
+use spirula_spirv::reflect::{Binding, BindingKind, Interface};
 use std::sync::Arc;
 
 /// What a launch needs that the shader as it is does not give.
@@ -141,12 +141,7 @@ impl Variants {
         if let Some(total) = needs.folded {
             grid = Some(shader.fold(device, total, &self.spec)?);
         }
-        let read_only = shader.interface.bindings.iter().filter(|b| b.read_only);
-        let read_only = read_only.map(|b| Descriptor {
-            set: b.set,
-            binding: b.binding,
-        });
-        let read_only = read_only.collect();
+        let read_only = read_only(&shader.interface);
         let (module, interface) = (&shader.module, &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
         Ok(Variant {
@@ -157,6 +152,18 @@ impl Variants {
             read_only,
         })
     }
+}
+
+/// The descriptors that no variable writes: several may see the same one.
+fn read_only(interface: &Interface) -> Vec<Descriptor> {
+    let place = |b: &Binding| Descriptor {
+        set: b.set,
+        binding: b.binding,
+    };
+    let written = interface.bindings.iter().filter(|b| !b.read_only);
+    let written: Vec<_> = written.map(place).collect();
+    let read = interface.bindings.iter().filter(|b| b.read_only).map(place);
+    read.filter(|place| !written.contains(place)).collect()
 }
 
 /// A shader under change.
