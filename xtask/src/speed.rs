@@ -24,6 +24,10 @@ pub struct Args {
     /// Spirula's command
     #[arg(long, default_value = "target/release/spirula")]
     spirula: PathBuf,
+    /// Measure the library's example `translate` in place of the command: a process of the
+    /// translation alone, which is built in less time
+    #[arg(long)]
+    library: bool,
     /// Khronos' translator
     #[arg(long, default_value = "llvm-spirv-22")]
     llvm_spirv: PathBuf,
@@ -97,17 +101,21 @@ fn contenders(root: &Path, args: &Args, output: &Path) -> Vec<Contender> {
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let target = words(&["-o"]).into_iter().chain([output.into()]);
     let to: Vec<OsString> = target.collect();
-    let spirula = match args.spirula.is_absolute() {
-        true => args.spirula.clone(),
-        false => root.join(&args.spirula),
-    };
-    let backend = ["-O0", "-filetype=obj", "--spirv-ext=all"];
-    vec![
-        Contender {
-            program: spirula,
+    let spirula = match args.library {
+        true => Contender {
+            program: root.join("target/release/examples/translate"),
+            before: Vec::new(),
+            behind: vec![output.into()],
+        },
+        false => Contender {
+            program: root.join(&args.spirula),
             before: words(&["compile"]),
             behind: to.clone(),
         },
+    };
+    let backend = ["-O0", "-filetype=obj", "--spirv-ext=all"];
+    vec![
+        spirula,
         Contender {
             program: args.llvm_spirv.clone(),
             before: words(&["--spirv-ext=+all"]),

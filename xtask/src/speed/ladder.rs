@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Kernels in each module; one is about a kilobyte of bitcode.
-const RUNGS: &[usize] = &[125, 500, 2000, 8000, 20000];
+const RUNGS: &[usize] = &[125, 500, 2000, 10000];
 
 /// Makes the modules and gives their files, the smallest first.
 pub fn make(folder: &Path, llvm_as: &Path) -> anyhow::Result<Vec<PathBuf>> {
