@@ -89,6 +89,71 @@ fn files_give_what_stands_beside_them() {
     expected.finish();
 }
 
+/// One file for each extension, named after it: its module declares it, and is valid.
+#[test]
+fn extensions_are_declared_where_they_are_needed() {
+    let validator = Validator::find();
+    let mut expected = Expected::new();
+    let folder = folder().with_file_name("extensions");
+    let mut faults = Vec::new();
+    for path in files(&folder, ".ll") {
+        let name = path
+            .file_stem()
+            .and_then(|stem| stem.to_str())
+            .unwrap_or_default();
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        let module = match translated_with(&bytes, &options_of(&bytes)) {
+            Ok(module) => module,
+            Err(diagnostics) => {
+                faults.push(format!("{name}: {}", lines(&diagnostics)));
+                continue;
+            }
+        };
+        let checked = validator.as_ref().map(|v| v.check(&module, "spv1.6"));
+        if let Some(Err(fault)) = checked {
+            faults.push(format!("{name}: {fault}"));
+        }
+        let text = print(&words(&module), &PrintOptions::default());
+        let text = text.expect("the module can be printed");
+        if !text.contains(&format!("OpExtension \"{name}\"")) {
+            faults.push(format!("{name} is not declared"));
+        }
+        expected.compare(&path.with_extension("spvasm"), &text);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    expected.finish();
+}
+
+/// Every file for every version of SPIR-V: what is translated is valid there, and what is not is
+/// refused with what it lacks.
+#[test]
+fn all_versions_are_valid() {
+    let Some(validator) = Validator::find() else {
+        return;
+    };
+    let mut faults = Vec::new();
+    let mut valid = 0;
+    for path in files(&folder(), ".ll") {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        for minor in 0..=6 {
+            let version = format!("spv1.{minor}");
+            let options = Options {
+                target: version.parse().ok(),
+                ..options_of(&bytes)
+            };
+            let Ok(module) = translated_with(&bytes, &options) else {
+                continue;
+            };
+            valid += 1;
+            if let Err(fault) = validator.check(&module, &version) {
+                faults.push(format!("{} {version}: {fault}", path.display()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(valid > 150, "only {valid} modules were translated");
+}
+
 /// Texts with words lost, doubled, swapped or changed: each is translated or refused, and what is
 /// translated can be written.
 #[test]

@@ -4,7 +4,7 @@
 //! Nearly every optimised module has such metadata and few consumers know the extension, so that
 //! it is used only where it was asked for by its name.
 //!
-//! Domains, scopes and lists of scopes are instructions at module level, one for each node.
+//! Domains, scopes and lists of scopes are instructions among the annotations, one for each node.
 
 use super::body::{Body, Words};
 use super::translator::Translator;
@@ -116,7 +116,7 @@ impl Translator<'_> {
         let id = self.b.fresh_id();
         let mut words = vec![id.word()];
         words.extend(operands.iter().map(|id| id.word()));
-        self.b.push(Section::Globals, op, &words);
+        self.b.push(Section::Annotations, op, &words);
         *self.aliasing.made.get_mut(node.index())? = Some(id);
         Some(id)
     }

@@ -19,6 +19,7 @@ const PREFERRED: &[Capability] = &[
     Capability::Linkage,
     Capability::BitInstructions,
     Capability::GroupNonUniformBallot,
+    Capability::LongVectorEXT,
 ];
 
 /// What a module needs.

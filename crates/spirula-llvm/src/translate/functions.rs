@@ -18,6 +18,10 @@ const MAX_PARAMETERS: usize = 255;
 /// Variables that an entry point can list.
 const MAX_INTERFACE: usize = 40_000;
 
+/// Extensions by either name that have functions which are not to be optimised. What is compiled
+/// without optimisation has nothing but such.
+const OPTIONAL: [&str; 2] = ["SPV_EXT_optnone", "SPV_INTEL_optnone"];
+
 /// Bit of an access that reads.
 const READS: u64 = 1;
 
@@ -197,6 +201,11 @@ impl<'m> Translator<'m> {
             control |= FunctionControl::Inline;
         } else if attributes.has(set, AttrKind::NoInline) {
             control |= FunctionControl::DontInline;
+        }
+        if attributes.has(set, AttrKind::OptNone)
+            && OPTIONAL.iter().any(|name| self.asked_for(name))
+        {
+            control |= FunctionControl::OptNoneEXT;
         }
         if !attributes.has(set, AttrKind::Convergent) {
             control |= match attributes.number(set, AttrKind::Memory).map(combined) {

@@ -4,7 +4,7 @@ use super::builtins::builtin_names;
 use super::intrinsics::intrinsic_names;
 use super::loops::hint_names;
 use spirula_spirv::grammar::enumerants::Capability;
-use spirula_spirv::grammar::{ExtInstSet, Kind, ResultForm, instructions};
+use spirula_spirv::grammar::{Enumerant, ExtInstSet, Kind, ResultForm, instructions};
 use std::fmt::Write;
 
 /// Types that only SPIR-V has and LLVM spells in its own way.
@@ -50,11 +50,59 @@ pub fn reference() -> String {
     page.push_str("\n## Hints for loops\n\nThose of `!llvm.loop` that become `OpLoopMerge`:\n\n");
     list(&mut page, hint_names().iter().map(String::as_str));
     page.push_str(
-        "\n## Extensions\n\nThose that a module for kernels declares where what it uses needs them, unless \
-         `--spirv-ext` forbids them:\n\n",
+        "\n## Extensions\n\nThose that a module for kernels declares where what it uses needs them (instructions and \
+         capabilities, the first of them), unless `--spirv-ext` forbids them:\n\n",
     );
-    list(&mut page, extensions().into_iter());
+    for name in extensions() {
+        // A string takes whatever is written to it.
+        _ = writeln!(page, "- `{name}`: {}", triggers(name));
+    }
     page
+}
+
+/// Extensions that are used only where they were asked for by their names.
+const ASKED_FOR: &[&str] = &[
+    "SPV_EXT_optnone",
+    "SPV_INTEL_fp_max_error",
+    "SPV_INTEL_masked_gather_scatter",
+    "SPV_INTEL_memory_access_aliasing",
+    "SPV_KHR_float_controls2",
+];
+
+/// Names of triggers of an extension that are listed.
+const MAX_TRIGGERS: usize = 6;
+
+/// What a module uses that an extension is declared for: instructions, else capabilities.
+fn triggers(extension: &str) -> String {
+    let capabilities: Vec<&Enumerant> = Kind::Capability
+        .info()
+        .enumerants
+        .iter()
+        .filter(|row| row.extensions.contains(&extension))
+        .collect();
+    let needs = |needed: &[Capability]| {
+        !needed.is_empty()
+            && needed
+                .iter()
+                .all(|c| capabilities.iter().any(|row| row.value == c.0))
+    };
+    let mut names: Vec<&str> = instructions()
+        .iter()
+        .filter(|row| row.extensions.contains(&extension) || needs(row.capabilities))
+        .map(|row| row.name)
+        .collect();
+    names.extend(capabilities.iter().map(|row| row.name));
+    names.dedup();
+    let more = names.len().saturating_sub(MAX_TRIGGERS);
+    names.truncate(MAX_TRIGGERS);
+    let mut text = names.join(", ");
+    if more > 0 {
+        _ = write!(text, " and {more} more");
+    }
+    if ASKED_FOR.contains(&extension) {
+        text.push_str("; where it is asked for by its name");
+    }
+    text
 }
 
 /// The extensions of capabilities and instructions that need no shader.

@@ -15,6 +15,7 @@ mod mangle;
 mod memory;
 mod numeric;
 mod pipe;
+mod small_floats;
 mod spirv;
 mod subgroup;
 mod sync;

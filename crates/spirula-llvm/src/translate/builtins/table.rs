@@ -5,7 +5,7 @@
 
 use super::atomics::{AtomicKind, Order};
 use super::group::GroupKind;
-use super::{Call, enqueue, image, memory, numeric, subgroup, sync};
+use super::{Call, enqueue, image, memory, numeric, small_floats, subgroup, sync};
 use crate::translate::body::Body;
 use crate::translate::refusal::Lowered;
 use spirula_spirv::Id;
@@ -536,4 +536,5 @@ pub(super) const FAMILIES: &[(&str, Handler)] = &[
     ("intel_round_as_tensor_float32", subgroup::tensor_float),
     ("intel_convert_bfloat16", subgroup::brain_bits),
     ("intel_convert_as_bfloat16", subgroup::brain_bits),
+    ("__builtin_spirv_Convert", small_floats::convert),
 ];

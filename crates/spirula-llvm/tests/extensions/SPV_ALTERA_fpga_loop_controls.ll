@@ -1,0 +1,16 @@
+target triple = "spir64-unknown-unknown"
+
+define spir_func i32 @used(i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %loop, label %exit, !llvm.loop !0
+exit:
+  ret i32 %next
+}
+
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.ii.count", i32 2}
