@@ -143,6 +143,10 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
         return Callee::Spirv(demangled);
     }
     match lookup::lookup(demangled.name) {
+        // Conversions of matrices, which are mangled as pointers, are somebody else's.
+        Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_pointer(&demangled) => {
+            Callee::Function
+        }
         // C functions of these names, which are not mangled, are somebody else's; so are those
         // that take less than what is computed here is computed of.
         Some(lower) if name.starts_with("_Z") || lookup::is_unmangled(name) => {
@@ -157,6 +161,11 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
         }
         _ => Callee::Function,
     }
+}
+
+/// Whether a function's first parameter is a pointer.
+fn takes_pointer(demangled: &Demangled<'_>) -> bool {
+    demangled.params.first().is_some_and(|param| param.pointer)
 }
 
 impl Lower {
