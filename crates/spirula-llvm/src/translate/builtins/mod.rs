@@ -143,8 +143,8 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
         return Callee::Spirv(demangled);
     }
     match lookup::lookup(demangled.name) {
-        // Conversions of matrices, which are mangled as pointers, are somebody else's.
-        Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_pointer(&demangled) => {
+        // Conversions of matrices are somebody else's.
+        Some(_) if demangled.name.starts_with("__builtin_spirv_") && takes_opaque(module, func) => {
             Callee::Function
         }
         // C functions of these names, which are not mangled, are somebody else's; so are those
@@ -163,9 +163,10 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
     }
 }
 
-/// Whether a function's first parameter is a pointer.
-fn takes_pointer(demangled: &Demangled<'_>) -> bool {
-    demangled.params.first().is_some_and(|param| param.pointer)
+/// Whether a function's first parameter is of a type that only SPIR-V has.
+fn takes_opaque(module: &Module, func: Func) -> bool {
+    let first = module.function(func).params.first();
+    first.is_some_and(|ty| matches!(module.types.kind(*ty), TypeKind::Target { .. }))
 }
 
 impl Lower {
