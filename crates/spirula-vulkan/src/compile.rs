@@ -17,6 +17,9 @@ pub struct Options {
     pub target: Target,
     /// The one kernel that is compiled; by default all.
     pub entry: Option<String>,
+    /// Whether functions of floats may be those of Vulkan, which are fast but not within OpenCL's
+    /// bounds. Where a module says so of a call, they are in any case.
+    pub is_fast: bool,
 }
 
 impl Default for Options {
@@ -28,6 +31,7 @@ impl Default for Options {
                 version: Version::new(1, 6),
             },
             entry: None,
+            is_fast: false,
         }
     }
 }
@@ -61,7 +65,7 @@ pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnos
             Diagnostic::error(Place::Unknown, message).with_hint(hint),
         ]);
     }
-    let prepared = prepare::prepare(module, options.entry.as_deref()).map_err(one)?;
+    let prepared = prepare::prepare(module, options).map_err(one)?;
     let facts = Facts::new(&prepared).map_err(one)?;
     let classes = Classes::compute(&facts).map_err(one)?;
     let mut lowered = lower::lower(&facts, &classes, options)?;

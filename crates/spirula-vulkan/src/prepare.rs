@@ -1,7 +1,7 @@
 //! What is done to a kernel module before it is lowered: functions of the library linked in, one
 //! kernel or all kept, calls put in place, variables made values.
 
-use crate::compile::run;
+use crate::compile::{Options, run};
 use crate::library;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
@@ -19,7 +19,7 @@ const PASSES: &str =
 ///
 /// # Errors
 /// When the entry point is missing, the module has 32-bit addresses, or is malformed.
-pub fn prepare(module: &Module, entry: Option<&str>) -> Result<Module, Diagnostic> {
+pub fn prepare(module: &Module, options: &Options) -> Result<Module, Diagnostic> {
     let mut module = module.clone();
     let model = module.section(Section::MemoryModel).next();
     if let Some(model) = model.filter(|m| m.word(0) != AddressingModel::Physical64.0) {
@@ -28,8 +28,8 @@ pub fn prepare(module: &Module, entry: Option<&str>) -> Result<Module, Diagnosti
             "a module without 64-bit addresses",
         ));
     }
-    library::link(&mut module)?;
-    keep(&mut module, entry)?;
+    library::link(&mut module, options)?;
+    keep(&mut module, options.entry.as_deref())?;
     own_copies(&mut module);
     run(&mut module, PASSES)?;
     Ok(module)

@@ -309,7 +309,7 @@ fn for_vulkan(module: &Module, target: Option<Target>) -> Option<Result<Module, 
     }
     let options = spirula_vulkan::Options {
         target,
-        entry: None,
+        ..spirula_vulkan::Options::default()
     };
     let compiled = spirula_vulkan::compile(module, &options);
     Some(compiled.map_err(|all| CompileError::all(Stage::Translate, all)))

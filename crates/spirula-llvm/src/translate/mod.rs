@@ -15,6 +15,7 @@
 //! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `hosted` | modules for a host: kernels by name, address spaces |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
+//! | `offsets` | sizes and offsets written as addresses behind null |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
 //! | `loops` | hints for loops |
@@ -53,6 +54,7 @@ mod intrinsics;
 mod legalise;
 mod loops;
 mod metadata;
+mod offsets;
 mod opaque;
 mod parts;
 mod reference;

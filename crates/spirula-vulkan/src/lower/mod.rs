@@ -27,6 +27,8 @@ mod rounding;
 mod table;
 mod types;
 
+pub use extended::has_instruction;
+
 use crate::Options;
 use crate::classes::{Class, Classes};
 use crate::facts::Facts;

@@ -4,12 +4,13 @@ use super::DEEPEST;
 use super::graph::{Edge, Graph, NONE};
 use super::numbers::Numbers;
 use super::repair::Slots;
+use super::writing::{Move, Selector};
 use rustc_hash::FxHashMap;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Cfg;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Func, IdWords, Inst, Module};
+use spirula_spirv::ir::{Block, Func, IdWords, Module};
 
 /// Targets that paths through a part have still to reach, in increasing order. Where there are any,
 /// a block is open, to which all of these paths come.
@@ -43,36 +44,27 @@ struct Labels {
     merge: Id,
 }
 
-/// What an edge writes for a phi of its target.
-#[derive(Clone, Copy)]
-struct Move {
-    /// Label of the target.
-    to: Id,
-    slot: Id,
-    value: Id,
-}
-
-struct Emitter<'a> {
-    module: &'a mut Module,
+pub(super) struct Emitter<'a> {
+    pub(super) module: &'a mut Module,
     ids: &'a IdWords,
-    func: Func,
-    cfg: &'a Cfg,
-    graph: Graph,
-    slots: &'a mut Slots,
+    pub(super) func: Func,
+    pub(super) cfg: &'a Cfg,
+    pub(super) graph: Graph,
+    pub(super) slots: &'a mut Slots,
     /// Blocks in the order in which they come.
-    order: Vec<Block>,
+    pub(super) order: Vec<Block>,
     /// The open block.
-    current: Option<Block>,
+    pub(super) current: Option<Block>,
     /// Labels of dispatchers.
     dispatchers: Vec<Id>,
     /// Variables that dispatchers read.
-    notes: Vec<Id>,
+    pub(super) notes: Vec<Id>,
     loops: Vec<Labels>,
     /// What edges write, by the label that they come from.
-    moves: FxHashMap<Id, Vec<Move>>,
+    pub(super) moves: FxHashMap<Id, Vec<Move>>,
     /// The variable that says which target is meant, once it is needed.
-    target: Option<Id>,
-    numbers: Numbers,
+    pub(super) target: Option<Id>,
+    pub(super) numbers: Numbers,
     depth: u32,
 }
 
@@ -129,33 +121,6 @@ pub fn emit(
 }
 
 impl Emitter<'_> {
-    /// Has each phi read a variable that the edges write.
-    fn phis(&mut self) {
-        let blocks = self.module.function(self.func).blocks.clone();
-        for block in blocks {
-            let phis: Vec<Inst> = self.module.phis(block).map(|p| p.handle()).collect();
-            let after = self.module.first_after_phis(block);
-            let to = self.module.label(block);
-            for phi in phis {
-                let inst = self.module.inst(phi);
-                let (Some(ty), Some(id)) = (inst.result_type(), inst.result()) else {
-                    continue;
-                };
-                let pairs: Vec<Id> = inst.ids(0).collect();
-                let slot = self.slots.variable(self.module, ty);
-                for pair in pairs.chunks_exact(2) {
-                    let value = pair[0];
-                    let moves = self.moves.entry(pair[1]).or_default();
-                    moves.push(Move { to, slot, value });
-                }
-                let words = [ty.word(), id.word(), slot.word()];
-                let load = self.module.create(Op::Load, &words);
-                self.module.insert_before(after, load);
-                self.module.remove(phi);
-            }
-        }
-    }
-
     /// A node with all that it dominates within the loop `around`; a loop where the node heads one
     /// that is not `around`. What comes one after the other does not nest, nor recur.
     fn item(&mut self, node: u32, around: u32) -> Result<Pending, Diagnostic> {
@@ -311,7 +276,7 @@ impl Emitter<'_> {
         edges: &[Edge],
         around: u32,
     ) -> Result<(Pending, Option<u32>), Diagnostic> {
-        let (op, mut selector) = self.selector(node, block);
+        let (op, selector) = self.selector(node, block);
         let merge = self.module.fresh_id();
         // Inner constructs first, the largest last: where no other arm comes to the merge block, it
         // goes on there, so that what follows `if (c) return;` is not nested.
@@ -330,55 +295,14 @@ impl Emitter<'_> {
                 rest = Some(edge);
                 break;
             }
-            let is_plain = !self.has_writes(node, edge);
-            labels[at] = match way {
-                Way::Arm if is_plain => self.entry_label(edge.to),
-                _ => {
-                    let label = self.module.fresh_id();
-                    self.open(label);
-                    self.writes(node, edge);
-                    label
-                }
-            };
-            match way {
-                Way::Arm => {
-                    if !is_plain {
-                        let label = self.entry_label(edge.to);
-                        self.branch(label);
-                    }
-                    let left = self.item(edge.to, around)?;
-                    if !left.is_empty() {
-                        self.branch(merge);
-                    }
-                    join(&mut pending, &left);
-                }
-                Way::Fall => {
-                    self.mean(edge.to);
-                    self.branch(merge);
-                    join(&mut pending, &[edge.to]);
-                }
-                Way::Leave(label) => {
-                    if self.is_named_at(label, around) {
-                        self.mean(edge.to);
-                    }
-                    self.branch(label);
-                }
-            }
+            let (label, left) = self.arm(node, edge, merge, around)?;
+            labels[at] = label;
+            join(&mut pending, &left);
         }
         self.current = Some(block);
         self.append(Op::SelectionMerge, &[merge.word(), 0]);
-        for (at, edge) in edges.iter().enumerate() {
-            let old = match edge.origin {
-                NONE => self.own_label(edge.to),
-                origin => self.module.label(self.cfg.block(origin)),
-            };
-            for target in &selector.targets {
-                if target.1 == old {
-                    selector.words[target.0] = labels[at].word();
-                }
-            }
-        }
-        self.append(op, &selector.words);
+        let words = self.selected(selector, edges, &labels);
+        self.append(op, &words);
         self.open(merge);
         if let Some(edge) = rest {
             self.writes(node, edge);
@@ -389,6 +313,70 @@ impl Emitter<'_> {
             self.current = None;
         }
         Ok((pending, rest.map(|e| e.to)))
+    }
+
+    /// What an edge of a selection leads to up to its merge block: the label to branch to, and what
+    /// is still to be reached.
+    fn arm(
+        &mut self,
+        node: u32,
+        edge: Edge,
+        merge: Id,
+        around: u32,
+    ) -> Result<(Id, Pending), Diagnostic> {
+        let way = self.way_of(node, edge, around);
+        let is_plain = way == Way::Arm && !self.has_writes(node, edge);
+        let label = match is_plain {
+            true => self.entry_label(edge.to),
+            false => {
+                let label = self.module.fresh_id();
+                self.open(label);
+                self.writes(node, edge);
+                label
+            }
+        };
+        let left = match way {
+            Way::Arm => {
+                if !is_plain {
+                    let label = self.entry_label(edge.to);
+                    self.branch(label);
+                }
+                let left = self.item(edge.to, around)?;
+                if !left.is_empty() {
+                    self.branch(merge);
+                }
+                left
+            }
+            Way::Fall => {
+                self.mean(edge.to);
+                self.branch(merge);
+                vec![edge.to]
+            }
+            Way::Leave(label) => {
+                if self.is_named_at(label, around) {
+                    self.mean(edge.to);
+                }
+                self.branch(label);
+                Vec::new()
+            }
+        };
+        Ok((label, left))
+    }
+
+    /// The words of a selector with the labels that its edges have now.
+    fn selected(&self, mut selector: Selector, edges: &[Edge], labels: &[Id]) -> Vec<u32> {
+        for (edge, label) in edges.iter().zip(labels) {
+            let old = match edge.origin {
+                NONE => self.own_label(edge.to),
+                origin => self.module.label(self.cfg.block(origin)),
+            };
+            for target in &selector.targets {
+                if target.1 == old {
+                    selector.words[target.0] = label.word();
+                }
+            }
+        }
+        selector.words
     }
 
     /// A node that others dominate, where paths come to it: the next one where all of them do, else
@@ -461,139 +449,12 @@ impl Emitter<'_> {
         }
     }
 
-    fn own_label(&self, node: u32) -> Id {
+    pub(super) fn own_label(&self, node: u32) -> Id {
         match node.checked_sub(self.graph.blocks) {
             Some(at) => self.dispatchers[at as usize],
             None => self.module.label(self.cfg.block(node)),
         }
     }
-
-    /// Takes the terminator of a block away; a merge instruction goes with it.
-    fn take_terminator(&mut self, block: Block) -> (Op, Vec<u32>) {
-        if let Some(merge) = self.module.merge(block).map(|m| m.handle()) {
-            self.module.remove(merge);
-        }
-        let terminator = self.module.terminator(block);
-        let taken = (terminator.op(), terminator.words().to_vec());
-        let inst = terminator.handle();
-        self.module.remove(inst);
-        taken
-    }
-
-    /// Opcode and words of what chooses among a node's edges.
-    fn selector(&mut self, node: u32, block: Block) -> (Op, Selector) {
-        if let Some(at) = node.checked_sub(self.graph.blocks) {
-            let note = self.notes[at as usize];
-            let value = self.load_number(note);
-            let to: Vec<u32> = self.graph.edges[node as usize]
-                .iter()
-                .map(|e| e.to)
-                .collect();
-            let mut words = vec![value.word(), self.own_label(to[0]).word()];
-            let mut targets = vec![(1, self.own_label(to[0]))];
-            for (number, node) in to.iter().enumerate().skip(1) {
-                words.push(number as u32);
-                targets.push((words.len(), self.own_label(*node)));
-                words.push(self.own_label(*node).word());
-            }
-            return (Op::Switch, Selector { words, targets });
-        }
-        let targets = self.module.targets(self.ids, block);
-        let (op, mut words) = self.take_terminator(block);
-        if op == Op::BranchConditional {
-            // Weights are of the edges that were.
-            words.truncate(3);
-        }
-        (op, Selector { words, targets })
-    }
-
-    fn has_writes(&self, node: u32, edge: Edge) -> bool {
-        edge.note != NONE || !self.moves_of(node, edge).is_empty()
-    }
-
-    fn moves_of(&self, node: u32, edge: Edge) -> Vec<Move> {
-        if edge.origin == NONE {
-            return Vec::new();
-        }
-        let to = self.module.label(self.cfg.block(edge.origin));
-        let from = self.own_label(node);
-        let moves = self.moves.get(&from).into_iter().flatten();
-        moves.filter(|m| m.to == to).copied().collect()
-    }
-
-    /// Writes what an edge brings to its target.
-    fn writes(&mut self, node: u32, edge: Edge) {
-        for Move { slot, value, .. } in self.moves_of(node, edge) {
-            self.append(Op::Store, &[slot.word(), value.word()]);
-        }
-        if edge.note != NONE {
-            let note = self.notes[(edge.to - self.graph.blocks) as usize];
-            let number = self.numbers.constant(self.module, edge.note);
-            self.append(Op::Store, &[note.word(), number.word()]);
-        }
-    }
-
-    /// Notes which target is meant.
-    fn mean(&mut self, node: u32) {
-        let target = self.target_variable();
-        let number = self.numbers.constant(self.module, node);
-        self.append(Op::Store, &[target.word(), number.word()]);
-    }
-
-    fn target_variable(&mut self) -> Id {
-        let (slots, module, ty) = (&mut *self.slots, &mut *self.module, self.numbers.ty);
-        *self
-            .target
-            .get_or_insert_with(|| slots.variable(module, ty))
-    }
-
-    fn load_number(&mut self, variable: Id) -> Id {
-        let id = self.module.fresh_id();
-        let words = [self.numbers.ty.word(), id.word(), variable.word()];
-        self.append(Op::Load, &words);
-        id
-    }
-
-    /// Ends the open block: to `there` where `node` is meant, else to `after`, where both ways meet.
-    fn test(&mut self, node: u32, there: Id, after: Id) {
-        let target = self.target_variable();
-        let value = self.load_number(target);
-        let number = self.numbers.constant(self.module, node);
-        let (ty, id) = (self.numbers.truth(self.module), self.module.fresh_id());
-        let words = [ty, id, value, number].map(Id::word);
-        self.append(Op::IEqual, &words);
-        self.append(Op::SelectionMerge, &[after.word(), 0]);
-        self.append(Op::BranchConditional, &[id, there, after].map(Id::word));
-        self.current = None;
-    }
-
-    /// Begins a block.
-    fn open(&mut self, label: Id) -> Block {
-        let block = self.module.create_block(self.func, label);
-        self.order.push(block);
-        self.current = Some(block);
-        block
-    }
-
-    /// Ends the open block.
-    fn branch(&mut self, label: Id) {
-        self.append(Op::Branch, &[label.word()]);
-        self.current = None;
-    }
-
-    fn append(&mut self, op: Op, words: &[u32]) {
-        let inst = self.module.create(op, words);
-        if let Some(block) = self.current {
-            self.module.append(self.module.block(block).body, inst);
-        }
-    }
-}
-
-/// A terminator with several targets.
-struct Selector {
-    words: Vec<u32>,
-    /// Positions of targets among the words.
-    targets: Vec<(usize, Id)>,
 }
 
 fn join(pending: &mut Pending, more: &[u32]) {

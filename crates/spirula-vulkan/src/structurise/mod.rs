@@ -21,6 +21,7 @@ mod emit;
 mod graph;
 mod numbers;
 mod repair;
+mod writing;
 
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Cfg, Definitions};

@@ -23,8 +23,13 @@ use std::collections::BTreeSet;
 /// Faults that are shown.
 const SHOWN: usize = 40;
 
+/// The device, by default the CPU.
+fn device() -> String {
+    std::env::var("SPIRULA_BUILTINS_DEVICE").unwrap_or_else(|_| "cpu".to_owned())
+}
+
 fn check(cases: &[Case]) {
-    let faults = run::run(cases);
+    let faults = run::run(&device(), cases);
     let shown = faults.iter().take(SHOWN).cloned().collect::<Vec<_>>();
     assert!(
         faults.is_empty(),
@@ -109,7 +114,7 @@ fn wrong_results_are_found() {
         results[3][0][0] = case::Expect::Bits(0x55);
         results
     });
-    assert_eq!(run::run(&[case]).len(), 1);
+    assert_eq!(run::run("cpu", &[case]).len(), 1);
 }
 
 /// Functions that are not called here, by how their names begin, with the reason.

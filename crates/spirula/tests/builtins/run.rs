@@ -2,7 +2,7 @@
 
 use crate::case::{Arg, Case, ITEMS};
 use crate::number::Scalar;
-use spirula_runtime::{Argument, Device, DeviceOptions, Inputs, Launch, Size};
+use spirula_runtime::{Argument, Device, DeviceOptions, Error, Inputs, Launch, Size};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -261,16 +261,36 @@ impl Module {
 
 const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
 
-/// Runs cases, and tells of every lane that is wrong.
-pub fn run(cases: &[Case]) -> Vec<String> {
+/// Runs cases on a device, and tells of every lane that is wrong.
+pub fn run(device: &str, cases: &[Case]) -> Vec<String> {
     let mut faults = Vec::new();
     for cases in cases.chunks(IN_KERNEL * IN_MODULE) {
-        faults.extend(run_module(cases));
+        faults.extend(run_module(device, cases));
     }
     faults
 }
 
-fn run_module(cases: &[Case]) -> Vec<String> {
+/// Runs cases on a device. Where a kernel is refused each case gets one of its own, so that all that
+/// are refused are told.
+fn run_module(device: &str, cases: &[Case]) -> Vec<String> {
+    match try_module(device, cases) {
+        Ok(faults) => faults,
+        Err(faults) => match cases {
+            [case] => faults
+                .iter()
+                .map(|fault| format!("{}: {fault}", case.mangled()))
+                .collect(),
+            _ => {
+                let halves = cases.split_at(cases.len() / 2);
+                let mut all = run_module(device, halves.0);
+                all.extend(run_module(device, halves.1));
+                all
+            }
+        },
+    }
+}
+
+fn try_module(device: &str, cases: &[Case]) -> Result<Vec<String>, Vec<String>> {
     let mut module = Module::default();
     let position = "declare spir_func i64 @_Z13get_global_idj(i32)\n";
     module.declared.insert(position.to_owned());
@@ -294,10 +314,10 @@ fn run_module(cases: &[Case]) -> Vec<String> {
         Ok(spirv) => spirv,
         Err(error) => {
             let all = error.diagnostics.iter().map(|d| d.message.clone());
-            return all.collect();
+            return Err(all.collect());
         }
     };
-    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("there is a CPU device");
+    let mut device = Device::open(device, &DeviceOptions::default()).expect("there is the device");
     let input = device.upload(&module.input).expect("room for the input");
     let output = device
         .upload(&vec![0xa5; module.output])
@@ -306,7 +326,7 @@ fn run_module(cases: &[Case]) -> Vec<String> {
         let name = format!("k{number}");
         let kernel = match device.create_kernel(&spirv, &name, &[]) {
             Ok(kernel) => kernel,
-            Err(error) => return vec![error.to_string()],
+            Err(error) => return Err(vec![told(&error)]),
         };
         let launch = Launch {
             kernel,
@@ -322,7 +342,14 @@ fn run_module(cases: &[Case]) -> Vec<String> {
     }
     device.wait().expect("the kernels end");
     let bytes = device.download(output).expect("the output can be read");
-    compare(cases, &bytes)
+    Ok(compare(cases, &bytes))
+}
+
+fn told(error: &Error) -> String {
+    match error {
+        Error::Unsupported(faults) => faults[0].message.clone(),
+        error => error.to_string(),
+    }
 }
 
 /// Faults told of one case.

@@ -1,7 +1,9 @@
 //! Constant expressions: one `OpSpecConstantOp` each.
 
+use super::mask;
 use crate::infer::element_type;
 use crate::ir::{Const, Expr, ExprExtra, Flags, Opcode, Type, TypeKind, Value};
+use crate::translate::offsets::behind_null;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::translator::Translator;
 use spirula_spirv::Id;
@@ -19,6 +21,12 @@ impl Translator<'_> {
             Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
             Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
             Opcode::PtrToInt | Opcode::PtrToAddr => {
+                if let (Some(bytes), Some(shape)) =
+                    (behind_null(self.module, first), self.shape(ty))
+                    && shape.is_exact()
+                {
+                    return Ok(self.splat(shape, bytes & mask(shape.bits)));
+                }
                 let result = self.register_type(ty)?;
                 let operand = self.constant(first)?;
                 Ok(self.spec_op(Op::ConvertPtrToU, result, &[operand.word()]))

@@ -63,7 +63,8 @@ impl Body<'_, '_> {
             return Err(refuse("a shuffle whose mask does not fit its type"));
         }
         let left = self.value(operands[0])?;
-        let right = match self.is_undefined(operands[1]) {
+        let is_one = self.is_undefined(operands[1]);
+        let right = match is_one {
             true => left,
             false => self.value(operands[1])?,
         };
@@ -75,7 +76,7 @@ impl Body<'_, '_> {
         words.extend(mask.iter().map(|&lane| match lane {
             ANY => ANY,
             _ if lane < from.lanes => lane,
-            _ if left == right => ANY,
+            _ if is_one => ANY,
             _ => lane - from.lanes + from.padded,
         }));
         words.resize(2 + to.padded as usize, ANY);

@@ -156,7 +156,18 @@ const NARROW: &[u32] = &[
     cl::SINPI,
     cl::COSPI,
     cl::TANPI,
+    cl::SINCOS,
 ];
+
+/// Whether Vulkan has instructions for a function of floats of a width, however exact they are.
+pub fn has_instruction(number: u32, width: u32) -> bool {
+    let found = TABLE.iter().find(|(numbers, _)| numbers.contains(&number));
+    match found {
+        Some((_, Way::Glsl(_, widest))) => width <= *widest,
+        Some(_) => width < 64 || !NARROW.contains(&number),
+        None => false,
+    }
+}
 
 /// `OpExtInst`.
 pub fn call(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {

@@ -1,5 +1,5 @@
-// Mathematical functions that Vulkan lacks: those of doubles, and erf. Each is called f_<name>_<bits>
-// for the function of OpenCL.std that it computes. README.md says how math.spvasm is made of this.
+// Mathematical functions of doubles, which Vulkan lacks. Each is called f_<name>_64 for the function of
+// OpenCL.std that it computes. README.md says how double.spvasm is made of this and double-special.cl.
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #pragma OPENCL FP_CONTRACT OFF
 
@@ -524,26 +524,6 @@ double f_erfc_64(double x) {
   return isnan(x) ? x : erfc_fraction(x);
 }
 
-double f_fmod_64(double x, double y) {
-  double a = fabs(x), b = fabs(y);
-  if (!(a < INFINITY) || !(b > 0.0) || isnan(y))
-    return NAN;
-  if (a < b)
-    return x;
-  // Both as whole numbers times powers of two; the remainder bit by bit.
-  int ea = max((int)(as_ulong(a) >> 52), 1), eb = max((int)(as_ulong(b) >> 52), 1);
-  ulong ma = as_ulong(a) & 0xfffffffffffffUL, mb = as_ulong(b) & 0xfffffffffffffUL;
-  ma |= as_ulong(a) >> 52 ? 0x10000000000000UL : 0;
-  mb |= as_ulong(b) >> 52 ? 0x10000000000000UL : 0;
-  ma %= mb;
-  for (int n = ea - eb; n > 0; n--)
-    ma = (ma << 1) % mb;
-  double r = eb > 54 ? (double)ma * power_of_two(eb - 1075 + 54) * power_of_two(-54) : as_double(ma << (eb - 1));
-  if (eb <= 54)
-    r = (double)ma * 4.94065645841246544177e-324 * power_of_two(eb - 1);
-  return copysign(r, x);
-}
-
 double f_pown_64(double x, int n) {
   return f_pow_64(x, (double)n);
 }
@@ -571,43 +551,4 @@ double f_atanh_64(double x) {
   if (a < 1e-9)
     return x;
   return copysign(0.5 * f_log1p_64(2.0 * a / (1.0 - a)), x);
-}
-
-float f_erf_32(float x) {
-  float size = fabs(x);
-  if (isnan(x))
-    return x;
-  if (size > 4.0f)
-    return copysign(1.0f, x);
-  // Either the series, whose terms are all positive, or the continued fraction, both with exp(-x * x).
-  float high = as_float(as_uint(size) & 0xfffff000u);
-  float e = exp(-high * high) * exp(-(size - high) * (size + high));
-  float value;
-  if (size < 2.0f) {
-    float z = 2.0f * x * x, sum = 1.0f;
-    for (int n = 24; n > 0; n--)
-      sum = 1.0f + sum * z / (float)(2 * n + 1);
-    value = 1.12837917f * size * sum * e;
-  } else {
-    float f = 0.0f;
-    for (int n = 30; n > 0; n--)
-      f = 0.5f * (float)n / (size + f);
-    value = 1.0f - e * 0.564189584f / (size + f);
-  }
-  return copysign(value, x);
-}
-
-float f_erfc_32(float x) {
-  if (isnan(x))
-    return x;
-  if (x < 0.5f)
-    return 1.0f - f_erf_32(x);
-  if (x > 11.0f)
-    return 0.0f;
-  float high = as_float(as_uint(x) & 0xfffff000u);
-  float e = exp(-high * high) * exp(-(x - high) * (x + high));
-  float f = 0.0f;
-  for (int n = x < 1.0f ? 250 : x < 2.0f ? 80 : 30; n > 0; n--)
-    f = 0.5f * (float)n / (x + f);
-  return e * 0.564189584f / (x + f);
 }

@@ -1,0 +1,120 @@
+//! Constants and global objects.
+
+use super::value::{Address, Scalar, Value};
+use super::{Evaluator, Outcome, step, unsupported};
+use spirula_llvm::ir::{Const, ConstKind, ExprExtra, GlobalKind, Opcode};
+
+impl Evaluator<'_> {
+    pub(super) fn lay_out_globals(&mut self) -> Outcome<()> {
+        let module = self.module;
+        for global in module.global_ids() {
+            let data = module.global(global);
+            if !matches!(data.kind, GlobalKind::Variable(_)) {
+                continue;
+            }
+            let size = module.layout.alloc_size(&module.types, data.value_type);
+            let address = self.memory.allocate(size.unwrap_or(0));
+            self.globals[global.index()] = Some(address);
+        }
+        for global in module.global_ids() {
+            let data = module.global(global);
+            let GlobalKind::Variable(variable) = &data.kind else {
+                continue;
+            };
+            if let (Some(initial), Some(address)) =
+                (variable.initializer, self.globals[global.index()])
+            {
+                let value = self.constant(initial)?;
+                self.write(address, data.value_type, &value)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn constant(&mut self, constant: Const) -> Outcome<Value> {
+        let module = self.module;
+        let data = module.consts.get(constant);
+        let all = |scalar: Scalar, count: usize| Ok(vec![scalar; count]);
+        match &data.kind {
+            ConstKind::Int(bits) | ConstKind::Float(bits) => {
+                let kind = self.kind(data.ty)?;
+                Ok(vec![super::float::known(kind, (*bits).into())])
+            }
+            ConstKind::Wide(words) if words.len() == 2 => Ok(vec![Scalar::Bits(
+                u128::from(words[1]) << 64 | u128::from(words[0]),
+            )]),
+            ConstKind::Null | ConstKind::Zero => {
+                let count = self.shape(data.ty)?.len();
+                all(Scalar::Bits(0), count)
+            }
+            ConstKind::Undef | ConstKind::Poison => {
+                let count = self.shape(data.ty)?.len();
+                all(Scalar::Any, count)
+            }
+            ConstKind::Aggregate(elements) => {
+                let mut value = Value::new();
+                for element in elements {
+                    value.extend(self.constant(*element)?);
+                }
+                Ok(value)
+            }
+            ConstKind::Data(_) => {
+                let kind = self.kind(module.types.element(data.ty, 0).unwrap_or(data.ty))?;
+                let elements = module.consts.data_elements(&module.types, constant);
+                let elements = elements.into_iter().flatten();
+                Ok(elements
+                    .map(|bits| super::float::known(kind, bits.into()))
+                    .collect())
+            }
+            ConstKind::Splat(element) => {
+                let scalar = self.constant(*element)?[0];
+                let count = self.shape(data.ty)?.len();
+                all(scalar, count)
+            }
+            ConstKind::Global(global) => match self.globals[global.index()] {
+                Some(address) => Ok(vec![Scalar::Address(address)]),
+                None => unsupported("the address of a function"),
+            },
+            ConstKind::Expr(expr) => {
+                let mut operands = Vec::new();
+                for operand in &expr.operands {
+                    operands.push(self.constant(*operand)?);
+                }
+                let types: Vec<_> = expr.operands.iter().map(|o| module.consts.ty(*o)).collect();
+                match (expr.opcode, &expr.extra) {
+                    (Opcode::GetElementPtr, ExprExtra::SourceType(source)) => {
+                        self.address(*source, &operands, &types)
+                    }
+                    (op, _) if op.is_cast() => self.cast(op, &operands[0], types[0], data.ty),
+                    (op, _) => unsupported(format!("a constant expression of {}", op.name())),
+                }
+            }
+            other => unsupported(format!("the constant {other:?}")),
+        }
+    }
+
+    /// Writes a value of a type; what the type leaves out may be anything afterwards.
+    pub(super) fn write(
+        &mut self,
+        address: Address,
+        ty: spirula_llvm::ir::Type,
+        value: &[Scalar],
+    ) -> Outcome<()> {
+        let module = self.module;
+        let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
+        let shape = self.shape(ty)?;
+        let padding = step::has_padding(module, ty).then_some(size);
+        for n in 0..padding.unwrap_or(0) {
+            let at = super::memory::behind(address, n);
+            if let Some([cell]) = self.memory.at(at, 1) {
+                *cell = super::Cell::Any;
+            }
+        }
+        for (leaf, scalar) in shape.iter().zip(value) {
+            if self.memory.store(address, *leaf, *scalar).is_none() {
+                return super::undefined("a store outside of an object");
+            }
+        }
+        Ok(())
+    }
+}

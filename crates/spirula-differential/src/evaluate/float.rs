@@ -1,0 +1,218 @@
+//! Floats: their bits, and what operations make of them.
+
+use super::value::{Kind, Scalar};
+use spirula_llvm::ir::{Opcode, Predicate};
+
+/// The bits of a half, rounded to the nearest, to even in the middle.
+pub fn half_bits(value: f64) -> u16 {
+    let sign = if value.is_sign_negative() { 0x8000 } else { 0 };
+    let size = value.abs();
+    if value.is_nan() {
+        return 0x7e00;
+    }
+    if size >= 65520.0 {
+        return sign | 0x7c00;
+    }
+    // In units of the last place of the result: exact, as both are powers of two.
+    let exponent = ((size.to_bits() >> 52) as i32 - 1023).max(-14);
+    let unit = f64::from_bits(((exponent - 10 + 1023) as u64) << 52);
+    let units = (size / unit).round_ties_even() as u16;
+    // A mantissa that became 2^11 carries into the exponent.
+    sign | (((exponent + 14) as u16) << 10) + units
+}
+
+fn half_value(bits: u16) -> f64 {
+    let sign = if bits & 0x8000 != 0 { -1.0 } else { 1.0 };
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    sign * match exponent {
+        0 => fraction * 2_f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + fraction) * 2_f64.powi(exponent - 25),
+    }
+}
+
+/// The number that the bits of a float are.
+pub fn number(width: u32, bits: u128) -> f64 {
+    match width {
+        16 => half_value(bits as u16),
+        32 => f32::from_bits(bits as u32).into(),
+        _ => f64::from_bits(bits as u64),
+    }
+}
+
+/// The scalar of a number, rounded to a width.
+pub fn rounded(width: u32, value: f64) -> Scalar {
+    if value.is_nan() {
+        return Scalar::Nan;
+    }
+    Scalar::Bits(match width {
+        16 => half_bits(value).into(),
+        32 => (value as f32).to_bits().into(),
+        _ => value.to_bits().into(),
+    })
+}
+
+/// The scalar of bits that were not computed: NaNs that signal may become anything.
+pub fn known(kind: Kind, bits: u128) -> Scalar {
+    match kind {
+        Kind::Float(width) if number(width, bits).is_nan() => {
+            let quiet = match width {
+                16 => 1 << 9,
+                32 => 1 << 22,
+                _ => 1_u128 << 51,
+            };
+            match bits & quiet {
+                0 => Scalar::Any,
+                _ => Scalar::Nan,
+            }
+        }
+        _ => Scalar::Bits(bits),
+    }
+}
+
+/// The number that a scalar is, NaN included; `None` where it may be anything.
+pub fn value(width: u32, scalar: Scalar) -> Option<f64> {
+    match scalar {
+        Scalar::Nan => Some(f64::NAN),
+        Scalar::Bits(bits) => Some(number(width, bits)),
+        _ => None,
+    }
+}
+
+/// The sign bit.
+fn sign(width: u32) -> u128 {
+    1 << (width - 1)
+}
+
+/// Changes the sign, leaving everything else.
+pub fn with_sign(width: u32, scalar: Scalar, change: impl Fn(u128, u128) -> u128) -> Scalar {
+    match scalar {
+        Scalar::Bits(bits) => Scalar::Bits(change(bits, sign(width))),
+        other => other,
+    }
+}
+
+/// An operation on two floats.
+pub fn binary(op: Opcode, width: u32, a: Scalar, b: Scalar) -> Scalar {
+    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+        return Scalar::Any;
+    };
+    // A double holds the exact result for floats, or one that rounds to the same.
+    let result = match (op, width) {
+        (Opcode::FAdd, _) => x + y,
+        (Opcode::FSub, _) => x - y,
+        (Opcode::FMul, _) => x * y,
+        (Opcode::FDiv, 32) => f64::from(x as f32 / y as f32),
+        (Opcode::FDiv, _) => x / y,
+        _ => x % y,
+    };
+    rounded(width, result)
+}
+
+/// `fcmp`
+pub fn compare(predicate: Predicate, width: u32, a: Scalar, b: Scalar) -> Scalar {
+    use Predicate as P;
+    match predicate {
+        P::FFalse => return Scalar::truth(false),
+        P::FTrue => return Scalar::truth(true),
+        _ => {}
+    }
+    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+        return Scalar::Any;
+    };
+    let unordered = x.is_nan() || y.is_nan();
+    Scalar::truth(match predicate {
+        P::FOeq => x == y,
+        P::FOgt => x > y,
+        P::FOge => x >= y,
+        P::FOlt => x < y,
+        P::FOle => x <= y,
+        P::FOne => !unordered && x != y,
+        P::FOrd => !unordered,
+        P::FUno => unordered,
+        P::FUeq => unordered || x == y,
+        P::FUgt => unordered || x > y,
+        P::FUge => unordered || x >= y,
+        P::FUlt => unordered || x < y,
+        P::FUle => unordered || x <= y,
+        _ => x != y,
+    })
+}
+
+/// A product and a sum, rounded once.
+pub fn fused(width: u32, [a, b, c]: [Scalar; 3]) -> Scalar {
+    let (Some(x), Some(y), Some(z)) = (value(width, a), value(width, b), value(width, c)) else {
+        return Scalar::Any;
+    };
+    match width {
+        64 => rounded(64, x.mul_add(y, z)),
+        32 => rounded(32, f64::from((x as f32).mul_add(y as f32, z as f32))),
+        _ => {
+            let (product, sum) = (x * y, x * y + z);
+            // The error of the sum (Knuth); the product of halves is exact.
+            let part = sum - product;
+            let error = (product - (sum - part)) + (z - part);
+            match error == 0.0 || !sum.is_finite() {
+                true => rounded(16, sum),
+                false => Scalar::Any,
+            }
+        }
+    }
+}
+
+/// Which of two is larger (`larger`) or smaller; `propagates` says what NaNs do.
+pub fn extreme(larger: bool, propagates: bool, width: u32, a: Scalar, b: Scalar) -> Scalar {
+    let (Some(x), Some(y)) = (value(width, a), value(width, b)) else {
+        return Scalar::Any;
+    };
+    match (x.is_nan(), y.is_nan()) {
+        (true, true) => return Scalar::Nan,
+        (true, false) if !propagates => return b,
+        (false, true) if !propagates => return a,
+        (false, false) => {}
+        _ => return Scalar::Nan,
+    }
+    if x == y {
+        let first_is_less = x.is_sign_negative();
+        return match (a == b, propagates) {
+            (true, _) => a,
+            // `minnum` may give either zero.
+            (false, false) => Scalar::Any,
+            (false, true) => [a, b][usize::from(first_is_less == larger)],
+        };
+    }
+    [b, a][usize::from((x > y) == larger)]
+}
+
+/// Whether a float is of one of the classes of a mask of `llvm.is.fpclass`.
+pub fn is_class(width: u32, scalar: Scalar, mask: u32) -> Scalar {
+    let bits = match scalar {
+        Scalar::Nan => return either(mask & 1 != 0, mask & 2 != 0),
+        Scalar::Bits(bits) => bits,
+        _ => return Scalar::Any,
+    };
+    let x = number(width, bits);
+    let least = [6.103515625e-5, f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE];
+    let least = least[(width / 32) as usize];
+    let class = match x.abs() {
+        _ if x.is_infinite() => 9,
+        size if size >= least => 8,
+        size if size > 0.0 => 7,
+        _ => 6,
+    };
+    let bit = if bits & sign(width) == 0 {
+        class
+    } else {
+        11 - class
+    };
+    Scalar::truth(mask >> bit & 1 != 0)
+}
+
+fn either(a: bool, b: bool) -> Scalar {
+    match a == b {
+        true => Scalar::truth(a),
+        // Whether the NaN signals is not known.
+        false => Scalar::Any,
+    }
+}

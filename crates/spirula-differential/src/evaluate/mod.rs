@@ -1,0 +1,231 @@
+//! What a module of LLVM IR computes, one instruction after the other.
+//!
+//! Everything that may be one of several values is [`Scalar::Any`]: poison, undefined values, bytes
+//! nobody wrote, results that LLVM's reference manual leaves open; so is whatever is computed of it.
+//! What is undefined altogether, such as a branch by such a value, ends the evaluation with
+//! [`Stop::Undefined`]: then any result is right.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `value`, `memory` | scalars, objects |
+//! | `integer`, `float`, `convert` | arithmetic |
+//! | `constants` | constants and globals |
+//! | `step` | instructions |
+//! | `calls` | intrinsics, by table |
+
+mod calls;
+mod constants;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+mod step;
+mod value;
+
+pub use float::{half_bits, number};
+pub use memory::Cell;
+use memory::Memory;
+use spirula_llvm::ir::{Func, Module, Opcode, Type, Value as Operand, ValueKind};
+use std::collections::HashMap;
+use std::rc::Rc;
+pub use value::{Address, Kind, Scalar, Value};
+use value::Leaf;
+
+/// Instructions that an evaluation may take.
+const MOST_STEPS: u64 = 2_000_000;
+/// Calls within each other.
+const MOST_CALLS: u32 = 64;
+
+/// Why an evaluation ended early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The behaviour is undefined.
+    Undefined(String),
+    /// There is something that is not evaluated here.
+    Unsupported(String),
+    /// It takes too many steps.
+    Long,
+}
+
+type Outcome<T> = Result<T, Stop>;
+
+fn undefined<T>(what: &str) -> Outcome<T> {
+    Err(Stop::Undefined(what.to_owned()))
+}
+
+fn unsupported<T>(what: impl Into<String>) -> Outcome<T> {
+    Err(Stop::Unsupported(what.into()))
+}
+
+/// Evaluates functions of a module.
+pub struct Evaluator<'a> {
+    module: &'a Module,
+    memory: Memory,
+    globals: Vec<Option<Address>>,
+    shapes: HashMap<Type, Rc<[Leaf]>>,
+    /// What `get_global_id(0)` is.
+    item: u64,
+    steps: u64,
+    depth: u32,
+}
+
+/// A call that is evaluated.
+struct Frame {
+    func: Func,
+    locals: Vec<Value>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Lays out the globals of a module.
+    ///
+    /// # Errors
+    /// When one has a value that is not evaluated here.
+    pub fn new(module: &'a Module) -> Result<Self, Stop> {
+        let mut new = Evaluator {
+            module,
+            memory: Memory::default(),
+            globals: vec![None; module.globals.len()],
+            shapes: HashMap::new(),
+            item: 0,
+            steps: 0,
+            depth: 0,
+        };
+        new.lay_out_globals()?;
+        Ok(new)
+    }
+
+    /// A new object of these bytes.
+    pub fn object(&mut self, bytes: &[u8]) -> Address {
+        let address = self.memory.allocate(bytes.len() as u64);
+        let cells = bytes.iter().map(|byte| Cell::Byte(*byte));
+        *self.memory.object(address.object) = cells.collect();
+        address
+    }
+
+    /// The bytes of an object as they are now.
+    pub fn cells(&mut self, address: Address) -> &[Cell] {
+        self.memory.object(address.object)
+    }
+
+    /// Calls a function by its name, as the invocation of a number.
+    ///
+    /// # Errors
+    /// When the evaluation ends early.
+    pub fn run(&mut self, name: &str, item: u64, args: &[Value]) -> Result<Value, Stop> {
+        self.item = item;
+        let mut functions = self.module.function_ids();
+        match functions.find(|f| self.module.function_name(*f) == name) {
+            Some(func) => self.call(func, args.to_vec()),
+            None => unsupported(format!("no function {name}")),
+        }
+    }
+
+    /// The scalars of a type.
+    fn shape(&mut self, ty: Type) -> Outcome<Rc<[Leaf]>> {
+        if let Some(known) = self.shapes.get(&ty) {
+            return Ok(known.clone());
+        }
+        let Some(found) = value::leaves(self.module, ty) else {
+            return unsupported(format!("a value of type {:?}", self.module.types.kind(ty)));
+        };
+        let found: Rc<[Leaf]> = found.into();
+        self.shapes.insert(ty, found.clone());
+        Ok(found)
+    }
+
+    /// The scalar that a scalar type or the elements of a vector are.
+    fn kind(&mut self, ty: Type) -> Outcome<Kind> {
+        match self.shape(self.module.types.scalar(ty))?.first() {
+            Some(leaf) => Ok(leaf.kind),
+            None => unsupported("an empty type"),
+        }
+    }
+
+    fn call(&mut self, func: Func, args: Vec<Value>) -> Outcome<Value> {
+        let function = self.module.function(func);
+        if function.is_declaration() {
+            return self.declared(func, &args);
+        }
+        if self.depth >= MOST_CALLS {
+            return Err(Stop::Long);
+        }
+        self.depth += 1;
+        let mut locals = args;
+        locals.resize(function.local_count(), Value::new());
+        let result = self.walk(Frame { func, locals });
+        self.depth -= 1;
+        result
+    }
+
+    /// Goes from block to block.
+    fn walk(&mut self, mut frame: Frame) -> Outcome<Value> {
+        let function = self.module.function(frame.func);
+        let Some(mut block) = function.block_ids().next() else {
+            return unsupported("a function without blocks");
+        };
+        let mut from = None;
+        loop {
+            // Phis take the values from before any of them changes.
+            let mut phis = Vec::new();
+            for inst in function.block_insts(block) {
+                if function.inst(inst).opcode != Opcode::Phi {
+                    break;
+                }
+                let ways = function.blocks_of(inst);
+                let Some(way) = ways.iter().position(|b| Some(*b) == from) else {
+                    return unsupported("a phi without its way");
+                };
+                let value = self.operand(&frame, function.operands(inst)[way])?;
+                phis.push((function.result(inst), value));
+            }
+            for (to, value) in phis {
+                frame.set(to, value);
+            }
+            let mut next = None;
+            for inst in function.block_insts(block) {
+                self.steps += 1;
+                if self.steps > MOST_STEPS {
+                    return Err(Stop::Long);
+                }
+                let opcode = function.inst(inst).opcode;
+                match opcode {
+                    Opcode::Phi => {}
+                    Opcode::Ret => {
+                        return match function.operands(inst).first() {
+                            Some(value) => self.operand(&frame, *value),
+                            None => Ok(Value::new()),
+                        };
+                    }
+                    Opcode::Br | Opcode::Switch => next = Some(self.branch(&frame, inst)?),
+                    _ if opcode.is_terminator() => return undefined(opcode.name()),
+                    _ => {
+                        let value = self.step(&frame, inst)?;
+                        frame.set(function.result(inst), value);
+                    }
+                }
+            }
+            from = Some(block);
+            match next {
+                Some(to) => block = to,
+                None => return unsupported("a block without an end"),
+            }
+        }
+    }
+
+    /// An operand.
+    fn operand(&mut self, frame: &Frame, operand: Operand) -> Outcome<Value> {
+        match operand.kind() {
+            ValueKind::Local(local) => Ok(frame.locals[local].clone()),
+            ValueKind::Const(constant) => self.constant(constant),
+            ValueKind::Metadata(_) => Ok(Value::new()),
+        }
+    }
+}
+
+impl Frame {
+    fn set(&mut self, to: Operand, value: Value) {
+        if let Some(local) = to.as_local() {
+            self.locals[local] = value;
+        }
+    }
+}

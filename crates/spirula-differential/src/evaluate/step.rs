@@ -1,0 +1,323 @@
+//! Instructions.
+
+use super::memory::behind;
+use super::value::{Address, Scalar, Value, count};
+use super::{Evaluator, Frame, Outcome, float, integer, undefined, unsupported};
+use spirula_llvm::ir::{Block, Extra, Flags, Inst, Module, Opcode, RmwOp, Type, TypeKind};
+
+/// Whether a type has bytes that belong to none of its scalars.
+pub fn has_padding(module: &Module, ty: Type) -> bool {
+    match module.types.kind(ty) {
+        TypeKind::Struct { .. } | TypeKind::Array { .. } => true,
+        TypeKind::Vector { len, .. } => !len.is_power_of_two(),
+        // Integers of odd widths are kept in the next wider ones.
+        TypeKind::Int(width) => !matches!(width, 8 | 16 | 32 | 64),
+        _ => false,
+    }
+}
+
+impl Evaluator<'_> {
+    /// Where a branch or switch goes.
+    pub(super) fn branch(&mut self, frame: &Frame, inst: Inst) -> Outcome<Block> {
+        let module = self.module;
+        let function = module.function(frame.func);
+        let (targets, operands) = (function.blocks_of(inst), function.operands(inst));
+        let Some(first) = operands.first() else {
+            return Ok(targets[0]);
+        };
+        let Some(value) = self.operand(frame, *first)?[0].bits() else {
+            return undefined("a branch by what may be anything");
+        };
+        if function.inst(inst).opcode == Opcode::Br {
+            return Ok(targets[usize::from(value == 0)]);
+        }
+        for (case, target) in operands[1..].iter().zip(&targets[1..]) {
+            if self.operand(frame, *case)?[0].bits() == Some(value) {
+                return Ok(*target);
+            }
+        }
+        Ok(targets[0])
+    }
+
+    /// What an instruction other than a terminator or phi gives.
+    pub(super) fn step(&mut self, frame: &Frame, inst: Inst) -> Outcome<Value> {
+        let module = self.module;
+        let function = module.function(frame.func);
+        let instruction = function.inst(inst);
+        let mut operands = Vec::new();
+        let mut types = Vec::new();
+        let given = match instruction.opcode.is_call() {
+            true => function.arguments(inst),
+            false => function.operands(inst),
+        };
+        for operand in given {
+            operands.push(self.operand(frame, *operand)?);
+            types.push(function.type_of(module, *operand));
+        }
+        let (op, ty) = (instruction.opcode, instruction.ty);
+        match (op, instruction.extra) {
+            (Opcode::Call, _) => {
+                let callee = function.callee(inst).and_then(|c| module.as_function(c));
+                match callee {
+                    Some(func) => self.call(func, operands),
+                    None => unsupported("a call of no function"),
+                }
+            }
+            (_, Extra::Compare(predicate)) => {
+                let kind = self.kind(types[0])?;
+                let width = kind.bits();
+                Ok(pairs(&operands, |a, b| match predicate.is_integer() {
+                    false => float::compare(predicate, width, a, b),
+                    true => match (a, b) {
+                        (Scalar::Bits(a), Scalar::Bits(b)) => {
+                            Scalar::truth(integer::compare(predicate, width, a, b))
+                        }
+                        (Scalar::Address(a), Scalar::Address(b)) => same(predicate, a, b),
+                        _ => Scalar::Any,
+                    },
+                }))
+            }
+            (_, Extra::Alloca { ty, .. }) => {
+                let size = module.layout.alloc_size(&module.types, ty).unwrap_or(0);
+                Ok(vec![Scalar::Address(self.memory.allocate(size))])
+            }
+            (Opcode::Load, _) => self.read(operands[0][0], ty),
+            (Opcode::Store, _) => {
+                let address = place(operands[1][0])?;
+                self.write(address, types[0], &operands[0])?;
+                Ok(Value::new())
+            }
+            (Opcode::GetElementPtr, Extra::SourceType(source)) => {
+                self.address(source, &operands, &types)
+            }
+            (Opcode::AtomicRmw, Extra::Rmw { op, .. }) => self.update(op, &operands, types[1]),
+            (Opcode::CmpXchg, _) => self.exchange(&operands, types[1]),
+            (Opcode::Fence, _) => Ok(Value::new()),
+            (Opcode::Select, _) => Ok(chosen(&operands)),
+            (Opcode::Freeze, _) => Ok(operands.swap_remove(0)),
+            (Opcode::FNeg, _) => {
+                let width = self.kind(ty)?.bits();
+                let negated = |s: &Scalar| float::with_sign(width, *s, |bits, sign| bits ^ sign);
+                Ok(operands[0].iter().map(negated).collect())
+            }
+            _ if op.is_binary() => self.binary(op, instruction.flags, &operands, ty),
+            _ if op.is_cast() => self.cast(op, &operands[0], types[0], ty),
+            _ => self.compose(frame, inst, operands, &types),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: Opcode,
+        flags: Flags,
+        operands: &[Value],
+        ty: Type,
+    ) -> Outcome<Value> {
+        let kind = self.kind(ty)?;
+        let is_float = matches!(kind, super::Kind::Float(_));
+        let width = kind.bits();
+        let mut result = Value::new();
+        for (a, b) in operands[0].iter().zip(&operands[1]) {
+            result.push(match (a, b) {
+                _ if is_float => float::binary(op, width, *a, *b),
+                (Scalar::Bits(a), Scalar::Bits(b)) => {
+                    match integer::binary(op, flags, width, *a, *b) {
+                        Some(scalar) => scalar,
+                        None => return undefined("a division"),
+                    }
+                }
+                (Scalar::Address(a), Scalar::Address(b))
+                    if op == Opcode::Sub && a.object == b.object =>
+                {
+                    integer::cut(width, (a.offset - b.offset).into())
+                }
+                (_, Scalar::Any) if matches!(op, Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem) => {
+                    return undefined("a division by what may be anything");
+                }
+                _ => Scalar::Any,
+            });
+        }
+        Ok(result)
+    }
+
+    /// `getelementptr`
+    pub(super) fn address(
+        &mut self,
+        source: Type,
+        operands: &[Value],
+        types: &[Type],
+    ) -> Outcome<Value> {
+        let module = self.module;
+        let (types_of, layout) = (&module.types, &module.layout);
+        if operands.iter().any(|o| o.len() != 1) {
+            return unsupported("a vector of addresses");
+        }
+        let mut ty = source;
+        let mut offset: i64 = 0;
+        for (n, index) in operands[1..].iter().enumerate() {
+            let Some(bits) = index[0].bits() else {
+                return Ok(vec![Scalar::Any]);
+            };
+            let width = types_of.int_width(types[n + 1]).unwrap_or(64);
+            let index = integer::signed(width, bits) as i64;
+            let step = match types_of.kind(ty) {
+                _ if n == 0 => layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index,
+                TypeKind::Struct { .. } => {
+                    let fields = layout.struct_layout(types_of, ty);
+                    let at = fields.and_then(|f| f.offsets.get(index as usize).copied());
+                    ty = types_of.element(ty, index as u64).unwrap_or(ty);
+                    at.unwrap_or(0) as i64
+                }
+                TypeKind::Array { element, .. } | TypeKind::Vector { element, .. } => {
+                    ty = *element;
+                    layout.alloc_size(types_of, ty).unwrap_or(0) as i64 * index
+                }
+                _ => return unsupported("an index into a scalar"),
+            };
+            offset = offset.wrapping_add(step);
+        }
+        Ok(vec![match operands[0][0] {
+            Scalar::Address(address) => Scalar::Address(behind(address, offset as u64)),
+            Scalar::Bits(bits) => integer::cut(64, bits as i128 + i128::from(offset)),
+            _ => Scalar::Any,
+        }])
+    }
+
+    pub(super) fn read(&mut self, from: Scalar, ty: Type) -> Outcome<Value> {
+        let address = place(from)?;
+        let mut value = Value::new();
+        for leaf in self.shape(ty)?.iter() {
+            match self.memory.load(address, *leaf) {
+                Some(scalar) => value.push(scalar),
+                None => return undefined("a load outside of an object"),
+            }
+        }
+        Ok(value)
+    }
+
+    fn update(&mut self, op: RmwOp, operands: &[Value], ty: Type) -> Outcome<Value> {
+        let old = self.read(operands[0][0], ty)?;
+        let width = self.kind(ty)?.bits();
+        let new = match (old[0].bits(), operands[1][0].bits()) {
+            (Some(a), Some(b)) => integer::update(op, width, a, b),
+            _ => Some(Scalar::Any),
+        };
+        let Some(new) = new else {
+            return unsupported(format!("atomicrmw {}", op.name()));
+        };
+        self.write(place(operands[0][0])?, ty, &[new])?;
+        Ok(old)
+    }
+
+    fn exchange(&mut self, operands: &[Value], ty: Type) -> Outcome<Value> {
+        let old = self.read(operands[0][0], ty)?[0];
+        let equal = match (old.bits(), operands[1][0].bits()) {
+            (Some(a), Some(b)) => Scalar::truth(a == b),
+            _ => Scalar::Any,
+        };
+        let new = match equal {
+            Scalar::Bits(1) => operands[2][0],
+            Scalar::Bits(_) => old,
+            _ => Scalar::Any,
+        };
+        self.write(place(operands[0][0])?, ty, &[new])?;
+        Ok(vec![old, equal])
+    }
+
+    /// Vectors and aggregates taken apart and put together.
+    fn compose(
+        &mut self,
+        frame: &Frame,
+        inst: Inst,
+        mut operands: Vec<Value>,
+        types: &[Type],
+    ) -> Outcome<Value> {
+        let function = self.module.function(frame.func);
+        let numbers = function.numbers_of(inst);
+        match function.inst(inst).opcode {
+            Opcode::ExtractElement => Ok(vec![match operands[1][0].bits() {
+                Some(at) => operands[0].get(at as usize).copied().unwrap_or(Scalar::Any),
+                None => Scalar::Any,
+            }]),
+            Opcode::InsertElement => {
+                let at = operands[2][0].bits();
+                let part = operands[1][0];
+                let mut vector = operands.swap_remove(0);
+                match at.and_then(|at| vector.get_mut(at as usize)) {
+                    Some(lane) => *lane = part,
+                    None => vector.fill(Scalar::Any),
+                }
+                Ok(vector)
+            }
+            Opcode::ShuffleVector => {
+                let all = operands.concat();
+                let pick = |n: &u32| all.get(*n as usize).copied().unwrap_or(Scalar::Any);
+                Ok(numbers.iter().map(pick).collect())
+            }
+            Opcode::ExtractValue => {
+                let (from, len) = self.part(types[0], numbers)?;
+                Ok(operands[0][from..from + len].to_vec())
+            }
+            Opcode::InsertValue => {
+                let (from, len) = self.part(types[0], numbers)?;
+                let part = operands.swap_remove(1);
+                let mut whole = operands.swap_remove(0);
+                whole[from..from + len].copy_from_slice(&part);
+                Ok(whole)
+            }
+            op => unsupported(op.name()),
+        }
+    }
+
+    /// Which scalars of an aggregate a path leads to: the first, and how many.
+    fn part(&mut self, ty: Type, path: &[u32]) -> Outcome<(usize, usize)> {
+        let module = self.module;
+        let (mut ty, mut from) = (ty, 0);
+        for index in path {
+            for before in 0..*index {
+                let element = module.types.element(ty, before.into());
+                from += element.and_then(|e| count(module, e)).unwrap_or(0);
+            }
+            let Some(element) = module.types.element(ty, (*index).into()) else {
+                return unsupported("a path out of an aggregate");
+            };
+            ty = element;
+        }
+        Ok((from, self.shape(ty)?.len()))
+    }
+}
+
+/// The address that a scalar is.
+pub fn place(scalar: Scalar) -> Outcome<Address> {
+    match scalar {
+        Scalar::Address(address) => Ok(address),
+        _ => undefined("an access to no object"),
+    }
+}
+
+fn pairs(operands: &[Value], make: impl Fn(Scalar, Scalar) -> Scalar) -> Value {
+    let both = operands[0].iter().zip(&operands[1]);
+    both.map(|(a, b)| make(*a, *b)).collect()
+}
+
+/// Whether two addresses are equal or not; how they are ordered is not said.
+fn same(predicate: spirula_llvm::ir::Predicate, a: Address, b: Address) -> Scalar {
+    use spirula_llvm::ir::Predicate;
+    match predicate {
+        Predicate::Eq => Scalar::truth(a == b),
+        Predicate::Ne => Scalar::truth(a != b),
+        _ => Scalar::Any,
+    }
+}
+
+fn chosen(operands: &[Value]) -> Value {
+    let conditions = operands[0].iter().cycle();
+    let both = operands[1].iter().zip(&operands[2]);
+    both.zip(conditions)
+        .map(|((a, b), condition)| match condition {
+            Scalar::Bits(0) => *b,
+            Scalar::Bits(_) => *a,
+            _ => Scalar::Any,
+        })
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! Vectors and aggregates: parts taken out, put in, put in another order.
+
+use super::Generator;
+use super::types::Ty;
+
+impl Generator<'_, '_> {
+    fn some_vector(&mut self) -> (Ty, String) {
+        self.some(
+            |t| matches!(t, Ty::Vector(..)),
+            |g| {
+                let scalar = Ty::Int([32, 8, 16, 64][g.c.below(4)]);
+                g.vector_of(scalar)
+            },
+        )
+    }
+
+    /// The number of a component: a constant, or a value made small enough.
+    fn lane(&mut self, count: u32) -> String {
+        let at = self.c.below(count as usize);
+        if !self.one_in(3) {
+            return format!("i32 {at}");
+        }
+        let value = self.variable(&Ty::Int(32));
+        let small = self.hidden(&format!("urem i32 {value}, {count}"));
+        format!("i32 {small}")
+    }
+
+    /// `extractelement`.
+    pub fn extract_element(&mut self) {
+        let (ty, vector) = self.some_vector();
+        let lane = self.lane(ty.lanes());
+        let scalar = ty.scalar().clone();
+        self.put(&scalar, &format!("extractelement {ty} {vector}, {lane}"));
+    }
+
+    /// `insertelement`.
+    pub fn insert_element(&mut self) {
+        let (ty, vector) = self.some_vector();
+        let lane = self.lane(ty.lanes());
+        let scalar = ty.scalar().clone();
+        let part = self.value(&scalar);
+        self.put(
+            &ty,
+            &format!("insertelement {ty} {vector}, {scalar} {part}, {lane}"),
+        );
+    }
+
+    /// A vector made of scalars one by one.
+    pub fn build_vector(&mut self) {
+        let scalar = self.some(|t| matches!(t, Ty::Int(_) | Ty::Float(_)) && t.is_whole(), |_| Ty::Int(32)).0;
+        let ty = self.vector_of(scalar.clone());
+        let mut vector = "poison".to_owned();
+        for lane in 0..ty.lanes() {
+            let part = self.value(&scalar);
+            vector = self.hidden(&format!(
+                "insertelement {ty} {vector}, {scalar} {part}, i32 {lane}"
+            ));
+        }
+        self.body.values.push((ty, vector));
+    }
+
+    /// `shufflevector` to any number of components.
+    pub fn shuffle(&mut self) {
+        let (ty, left) = self.some_vector();
+        let right = self.value(&ty);
+        let result = self.vector_of(ty.scalar().clone());
+        let lanes = 2 * ty.lanes() as usize;
+        let mask: Vec<String> = (0..result.lanes())
+            .map(|_| format!("i32 {}", self.c.below(lanes)))
+            .collect();
+        let count = result.lanes();
+        self.put(
+            &result,
+            &format!(
+                "shufflevector {ty} {left}, {ty} {right}, <{count} x i32> <{}>",
+                mask.join(", ")
+            ),
+        );
+    }
+
+    /// A way to a part of an aggregate, and the part's type.
+    fn path(&mut self, ty: &Ty) -> (Vec<usize>, Ty) {
+        let (mut path, mut ty) = (Vec::new(), ty.clone());
+        while ty.is_aggregate() && (path.is_empty() || !self.one_in(4)) {
+            let parts = ty.parts();
+            let at = self.c.below(parts.len());
+            path.push(at);
+            ty = parts[at].clone();
+        }
+        (path, ty)
+    }
+
+    fn some_aggregate(&mut self) -> (Ty, String) {
+        self.some(Ty::is_aggregate, |g| g.structure(2))
+    }
+
+    /// `extractvalue`.
+    pub fn extract_value(&mut self) {
+        let (ty, aggregate) = self.some_aggregate();
+        let (path, part) = self.path(&ty);
+        let path: String = path.iter().map(|n| format!(", {n}")).collect();
+        self.put(&part, &format!("extractvalue {ty} {aggregate}{path}"));
+    }
+
+    /// `insertvalue`.
+    pub fn insert_value(&mut self) {
+        let (ty, aggregate) = self.some_aggregate();
+        let (path, part) = self.path(&ty);
+        let path: String = path.iter().map(|n| format!(", {n}")).collect();
+        let value = self.value(&part);
+        self.put(
+            &ty,
+            &format!("insertvalue {ty} {aggregate}, {part} {value}{path}"),
+        );
+    }
+}

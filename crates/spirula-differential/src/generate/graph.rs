@@ -1,0 +1,131 @@
+//! Control flow of any shape: loops with several entries, crossing branches, switches into them.
+//!
+//! Each block has the whole state as phis over all that may go to it, so that any graph is
+//! well-formed; a counter in the state ends it.
+
+use super::Generator;
+use super::types::Ty;
+
+/// Blocks that a run goes through at most.
+const STEPS: u32 = 12;
+
+/// A node of the graph.
+struct Node {
+    label: String,
+    /// Its phis, by component of the state.
+    phis: Vec<String>,
+    /// Where in the text they belong.
+    mark: usize,
+    /// Who goes here, with what.
+    ways: Vec<(String, Vec<String>)>,
+}
+
+impl Generator<'_, '_> {
+    /// A graph between the open block and a new one.
+    pub fn graph(&mut self) {
+        let types = [
+            Ty::Int(32),
+            self.some(|t| !t.is_aggregate(), Self::plain).0,
+            Ty::Int(32),
+        ];
+        let count = 2 + self.c.below(5);
+        let after = self.fresh("out");
+        let mut nodes: Vec<Node> = (0..count)
+            .map(|_| Node {
+                label: self.fresh("node"),
+                phis: types.iter().map(|_| self.fresh("%v")).collect(),
+                mark: 0,
+                ways: Vec::new(),
+            })
+            .collect();
+        let mut state: Vec<String> = types.iter().map(|ty| self.value(ty)).collect();
+        state[0] = "0".to_owned();
+        let (values, pointers) = (self.body.values.len(), self.body.pointers.len());
+        self.leave(&mut nodes, &state);
+        let mut leaving = Vec::new();
+        for at in 0..count {
+            let label = nodes[at].label.clone();
+            self.open(&label);
+            nodes[at].mark = self.body.text.len();
+            let phis = nodes[at].phis.clone();
+            for (ty, name) in types.iter().zip(&phis) {
+                self.body.values.push((ty.clone(), name.clone()));
+            }
+            let inner = self.fresh("inner");
+            let goes_on = self.hidden(&format!("icmp ult i32 {}, {STEPS}", phis[0]));
+            self.line(&format!("br i1 {goes_on}, label %{inner}, label %{after}"));
+            leaving.push((label, phis.clone()));
+            self.open(&inner);
+            let next = self.hidden(&format!("add i32 {}, 1", phis[0]));
+            self.steps(4);
+            let mut state = vec![next];
+            state.extend(types[1..].iter().map(|ty| self.variable(ty)));
+            self.leave(&mut nodes, &state);
+            self.body.values.truncate(values);
+            self.body.pointers.truncate(pointers);
+        }
+        self.write_phis(&types, &nodes);
+        self.open(&after);
+        for (n, ty) in types.iter().enumerate() {
+            let edges: Vec<String> = leaving
+                .iter()
+                .map(|(from, phis)| format!("[ {}, %{from} ]", phis[n]))
+                .collect();
+            self.put(ty, &format!("phi {ty} {}", edges.join(", ")));
+        }
+    }
+
+    /// Ends the open block with a way to some nodes.
+    fn leave(&mut self, nodes: &mut [Node], state: &[String]) {
+        let from = self.body.block.clone();
+        let count = nodes.len();
+        let mut go = |at: usize| {
+            nodes[at].ways.push((from.clone(), state.to_vec()));
+            format!("label %{}", nodes[at].label)
+        };
+        match self.c.below(4) {
+            0 => {
+                let to = go(self.c.below(count));
+                self.line(&format!("br {to}"));
+            }
+            3 => {
+                let cases = 1 + self.c.below(3);
+                let default = go(self.c.below(count));
+                let mut text = String::new();
+                for n in 0..cases {
+                    text.push_str(&format!(" i32 {n}, {}", go(self.c.below(count))));
+                }
+                let value = self.variable(&Ty::Int(32));
+                let value = self.hidden(&format!("freeze i32 {value}"));
+                let value = self.hidden(&format!("and i32 {value}, 3"));
+                self.line(&format!("switch i32 {value}, {default} [{text} ]"));
+            }
+            _ => {
+                let (first, second) = (go(self.c.below(count)), go(self.c.below(count)));
+                let condition = self.condition();
+                self.line(&format!("br i1 {condition}, {first}, {second}"));
+            }
+        }
+    }
+
+    /// Writes the phis of all nodes, from the last to the first, so that marks stay right.
+    fn write_phis(&mut self, types: &[Ty], nodes: &[Node]) {
+        for node in nodes.iter().rev() {
+            let mut text = String::new();
+            for (n, ty) in types.iter().enumerate() {
+                let edges: Vec<String> = node
+                    .ways
+                    .iter()
+                    .map(|(from, state)| format!("[ {}, %{from} ]", state[n]))
+                    .collect();
+                let name = &node.phis[n];
+                match edges.is_empty() {
+                    // Nothing goes here.
+                    true => text.push_str(&format!("  {name} = freeze {ty} poison\n")),
+                    false => text.push_str(&format!("  {name} = phi {ty} {}\n", edges.join(", "))),
+                }
+            }
+            self.body.text.insert_str(node.mark, &text);
+        }
+    }
+}

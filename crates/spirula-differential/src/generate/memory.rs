@@ -1,0 +1,359 @@
+//! Objects in memory, addresses within them, accesses.
+
+use super::types::Ty;
+use super::{Generator, ITEMS};
+
+/// An address that is there.
+#[derive(Clone, Debug)]
+pub struct Pointer {
+    /// Address space.
+    pub space: u32,
+    /// Its name.
+    pub name: String,
+    /// What lies there.
+    pub ty: Ty,
+    /// Whether it may be written to.
+    pub is_variable: bool,
+}
+
+impl Pointer {
+    fn ty(&self) -> String {
+        pointer_type(self.space)
+    }
+}
+
+/// The type of pointers to an address space.
+pub fn pointer_type(space: u32) -> String {
+    match space {
+        0 => "ptr".to_owned(),
+        n => format!("ptr addrspace({n})"),
+    }
+}
+
+const RMW: &[&str] = &[
+    "add", "sub", "and", "or", "xor", "xchg", "max", "min", "umax", "umin",
+];
+
+impl Generator<'_, '_> {
+    /// Constants and memory of the workgroup.
+    pub fn shared_objects(&mut self) {
+        for _ in 0..self.c.below(3) {
+            let (ty, name) = (self.object(2), self.fresh("@c"));
+            let value = self.constant(&ty);
+            self.globals.push_str(&format!(
+                "{name} = internal addrspace(2) constant {ty} {value}\n"
+            ));
+            self.shared.push(Pointer {
+                space: 2,
+                name,
+                ty,
+                is_variable: false,
+            });
+        }
+        if self.one_in(3) {
+            let (ty, name) = (self.object(1), self.fresh("@l"));
+            let ty = Ty::Array(Box::new(ty), ITEMS as u32);
+            self.globals.push_str(&format!(
+                "{name} = internal addrspace(3) global {ty} undef\n"
+            ));
+            self.shared.push(Pointer {
+                space: 3,
+                name,
+                ty,
+                is_variable: true,
+            });
+        }
+    }
+
+    /// Addresses of shared objects, of workgroup memory of this invocation's own part, set to zero.
+    pub fn local_objects(&mut self) {
+        for pointer in self.shared.clone() {
+            match (&pointer.ty, pointer.space) {
+                (Ty::Array(part, _), 3) => {
+                    let (all, part) = (pointer.ty.to_string(), (**part).clone());
+                    let name = self.hidden(&format!(
+                        "getelementptr inbounds {all}, ptr addrspace(3) {}, i64 0, i64 %gid",
+                        pointer.name
+                    ));
+                    self.line(&format!(
+                        "store {part} zeroinitializer, ptr addrspace(3) {name}"
+                    ));
+                    let ty = part;
+                    self.body.pointers.push(Pointer {
+                        name,
+                        ty,
+                        ..pointer
+                    });
+                }
+                _ => self.body.pointers.push(pointer),
+            }
+        }
+    }
+
+    /// A variable of the function with a value.
+    pub fn allocate(&mut self) {
+        let ty = self.object(2);
+        let name = self.fresh("%a");
+        let value = self.value(&ty);
+        self.body
+            .allocas
+            .push_str(&format!("  {name} = alloca {ty}\n"));
+        self.line(&format!("store {ty} {value}, ptr {name}"));
+        self.body.pointers.push(Pointer {
+            space: 0,
+            name,
+            ty,
+            is_variable: true,
+        });
+    }
+
+    fn some_pointer(&mut self, is_wanted: impl Fn(&Pointer) -> bool) -> Option<Pointer> {
+        let all = self.body.pointers.iter().filter(|p| is_wanted(p));
+        let found: Vec<&Pointer> = all.rev().take(8).collect();
+        let at = match found.len() {
+            0 => return None,
+            n => self.c.below(n),
+        };
+        Some(found[at].clone())
+    }
+
+    /// An address of a part of an object, by constants and values.
+    pub fn address(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| p.ty.is_aggregate() || p.ty.lanes() > 1) else {
+            return self.allocate();
+        };
+        let mut indices = "i32 0".to_owned();
+        let mut ty = pointer.ty.clone();
+        while ty.is_aggregate() || matches!(ty, Ty::Vector(..)) {
+            let parts = ty.parts();
+            let at = self.c.below(parts.len());
+            let is_fixed = matches!(ty, Ty::Struct(_)) || !self.one_in(2);
+            if is_fixed {
+                indices.push_str(&format!(", i32 {at}"));
+            } else {
+                let width = [32, 64][self.c.below(2)];
+                let value = self.variable(&Ty::Int(width));
+                let small = self.hidden(&format!("urem i{width} {value}, {}", parts.len()));
+                indices.push_str(&format!(", i{width} {small}"));
+            }
+            ty = parts[at].clone();
+            if self.one_in(3) {
+                break;
+            }
+        }
+        let inbounds = ["inbounds ", ""][self.c.below(2)];
+        let name = self.hidden(&format!(
+            "getelementptr {inbounds}{}, {} {}, {indices}",
+            pointer.ty,
+            pointer.ty(),
+            pointer.name
+        ));
+        self.body.pointers.push(Pointer {
+            name,
+            ty,
+            ..pointer
+        });
+    }
+
+    /// A load.
+    pub fn load(&mut self) {
+        let Some(pointer) = self.some_pointer(|_| true) else {
+            return self.allocate();
+        };
+        let Pointer { ty, name, .. } = &pointer;
+        let volatile = ["", "volatile "][usize::from(self.one_in(12))];
+        self.put(ty, &format!("load {volatile}{ty}, {} {name}", pointer.ty()));
+    }
+
+    /// A load of the same bits as another type.
+    pub fn load_otherwise(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| p.ty.is_whole()) else {
+            return self.load();
+        };
+        let (bits, lanes) = (pointer.ty.bits(), pointer.ty.lanes());
+        let wanted = match (pointer.ty.is_int(), self.c.below(2)) {
+            (_, 0) => Ty::Int(8),
+            (true, _) if bits > 8 => pointer.ty.with(Ty::Float(bits)),
+            (false, _) => pointer.ty.with(Ty::Int(bits)),
+            _ => Ty::Int(8),
+        };
+        let size = bits / 8 * lanes;
+        let (mut from, mut align) = (pointer.name.clone(), bits / 8);
+        if wanted == Ty::Int(8) {
+            let at = self.c.below(size as usize);
+            from = self.hidden(&format!(
+                "getelementptr i8, {} {from}, i64 {at}",
+                pointer.ty()
+            ));
+            align = 1;
+        }
+        self.put(
+            &wanted,
+            &format!("load {wanted}, {} {from}, align {align}", pointer.ty()),
+        );
+    }
+
+    /// A store.
+    pub fn store(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| p.is_variable) else {
+            return self.allocate();
+        };
+        let value = self.value(&pointer.ty);
+        self.line(&format!(
+            "store {} {value}, {} {}",
+            pointer.ty,
+            pointer.ty(),
+            pointer.name
+        ));
+    }
+
+    /// A copy of an object, or its bytes set.
+    pub fn copy(&mut self) {
+        let Some(to) = self.some_pointer(|p| p.is_variable && p.space == 0) else {
+            return self.allocate();
+        };
+        let size = "ptrtoint (ptr getelementptr (TY, ptr null, i32 1) to i64)".replace("TY", &to.ty.to_string());
+        if self.one_in(2) {
+            let value = self.c.below(256) as u8 as i8;
+            self.declared
+                .insert("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n".to_owned());
+            return self.line(&format!(
+                "call void @llvm.memset.p0.i64(ptr {}, i8 {value}, i64 {size}, i1 false)",
+                to.name
+            ));
+        }
+        let wanted = to.ty.clone();
+        let Some(from) = self.some_pointer(|p| p.ty == wanted && p.space != 1 && p.name != to.name)
+        else {
+            return;
+        };
+        let name = format!("llvm.memmove.p0.p{}.i64", from.space);
+        self.declared.insert(format!(
+            "declare void @{name}(ptr, {}, i64, i1)\n",
+            from.ty()
+        ));
+        self.line(&format!(
+            "call void @{name}(ptr {}, {} {}, i64 {size}, i1 false)",
+            to.name,
+            from.ty(),
+            from.name
+        ));
+    }
+
+    /// One of two addresses.
+    pub fn choose_pointer(&mut self) {
+        let Some(first) = self.some_pointer(|_| true) else {
+            return self.allocate();
+        };
+        let (space, ty) = (first.space, first.ty.clone());
+        let Some(second) = self.some_pointer(|p| p.space == space && p.ty == ty) else {
+            return;
+        };
+        let condition = self.condition();
+        let name = self.hidden(&format!(
+            "select i1 {condition}, {0} {1}, {0} {2}",
+            first.ty(),
+            first.name,
+            second.name
+        ));
+        self.body.pointers.push(Pointer {
+            name,
+            is_variable: first.is_variable && second.is_variable,
+            ..first
+        });
+    }
+
+    /// An address kept in memory, and read again.
+    pub fn keep_pointer(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| p.space != 4) else {
+            return self.allocate();
+        };
+        let (place, ty) = (self.fresh("%a"), pointer.ty());
+        self.body
+            .allocas
+            .push_str(&format!("  {place} = alloca {ty}\n"));
+        self.line(&format!("store {ty} {}, ptr {place}", pointer.name));
+        let name = self.hidden(&format!("load {ty}, ptr {place}"));
+        self.body.pointers.push(Pointer { name, ..pointer });
+    }
+
+    /// An address in the generic address space.
+    pub fn generic(&mut self) {
+        let Some(pointer) = self.some_pointer(|p| matches!(p.space, 0 | 3)) else {
+            return self.allocate();
+        };
+        let name = self.hidden(&format!(
+            "addrspacecast {} {} to ptr addrspace(4)",
+            pointer.ty(),
+            pointer.name
+        ));
+        self.body.pointers.push(Pointer {
+            name,
+            space: 4,
+            ..pointer
+        });
+    }
+
+    /// Whether two addresses are one.
+    pub fn compare_pointers(&mut self) {
+        let Some(first) = self.some_pointer(|_| true) else {
+            return self.allocate();
+        };
+        let space = first.space;
+        let Some(second) = self.some_pointer(|p| p.space == space) else {
+            return;
+        };
+        let predicate = ["eq", "ne"][self.c.below(2)];
+        self.put(
+            &Ty::BOOL,
+            &format!(
+                "icmp {predicate} {} {}, {}",
+                first.ty(),
+                first.name,
+                second.name
+            ),
+        );
+    }
+
+    /// An atomic update.
+    pub fn atomic(&mut self) {
+        let wanted = |p: &Pointer| {
+            p.is_variable && matches!(p.space, 1 | 3) && matches!(p.ty, Ty::Int(32 | 64))
+        };
+        let Some(pointer) = self.some_pointer(wanted) else {
+            return;
+        };
+        let ty = pointer.ty.clone();
+        let (space, name) = (pointer.ty(), &pointer.name);
+        if self.one_in(4) {
+            let (expected, new) = (self.value(&ty), self.value(&ty));
+            let result = Ty::Struct(vec![ty.clone(), Ty::BOOL]);
+            self.put(&result, &format!(
+                "cmpxchg {space} {name}, {ty} {expected}, {ty} {new} monotonic monotonic"
+            ));
+            return;
+        }
+        let op = RMW[self.c.below(RMW.len())];
+        let value = self.value(&ty);
+        self.put(&ty, &format!("atomicrmw {op} {space} {name}, {ty} {value} monotonic"));
+    }
+
+    /// Memory of this invocation in the output, where others cannot see it.
+    pub fn global_object(&mut self) {
+        let ty = self.plain();
+        let at = self.c.below(8) * 128;
+        if !self.body.is_kernel {
+            return;
+        }
+        let name = self.hidden(&format!(
+            "getelementptr inbounds i8, ptr addrspace(1) %scratch, i64 {at}"
+        ));
+        self.line(&format!("store {ty} zeroinitializer, ptr addrspace(1) {name}"));
+        self.body.pointers.push(Pointer {
+            space: 1,
+            name,
+            ty,
+            is_variable: true,
+        });
+    }
+}

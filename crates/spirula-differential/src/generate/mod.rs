@@ -1,0 +1,214 @@
+//! Kernels in LLVM IR, made of decisions.
+//!
+//! A program is a kernel over [`ITEMS`] invocations that reads its part of a buffer, computes, and
+//! writes what it has into its part of another. Invocations do not meet. Everything has the types
+//! that it must have, loops end, addresses stay within their objects; what is still undefined at
+//! times (a shift by too much, the conversion of too large a number) gives values of which the
+//! evaluation knows that they may be anything.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `types` | types |
+//! | `operands` | values that are there, constants |
+//! | `scalars` | arithmetic, comparisons, conversions |
+//! | `composites` | vectors and aggregates |
+//! | `intrinsics` | LLVM's intrinsics, by table |
+//! | `memory` | objects, addresses, accesses, atomics |
+//! | `control` | branches, switches, loops, calls |
+//! | `graph` | control flow of any shape |
+
+mod composites;
+mod control;
+mod graph;
+mod intrinsics;
+mod memory;
+mod operands;
+mod scalars;
+mod types;
+
+use memory::Pointer;
+use spirula_testing::Choices;
+use std::collections::BTreeSet;
+use types::Ty;
+
+/// Invocations of a launch, one workgroup.
+pub const ITEMS: u64 = 4;
+/// Bytes that an invocation reads.
+pub const INPUT: u64 = 64;
+/// Bytes that an invocation writes.
+pub const OUTPUT: u64 = 2048;
+/// Name of the kernel.
+pub const KERNEL: &str = "kernel";
+/// What the kernel is given behind its buffers: an `i32`, a `float`, an `i64`, a `<4 x i32>`.
+pub const ARGUMENTS: [&[u8]; 4] = [
+    &[0x2a, 0, 0, 0x80],
+    &[0, 0, 0x20, 0x40],
+    &[0xef, 0xcd, 0xab, 0x89, 0x67, 0x45, 0x23, 0x01],
+    &[1, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 7, 0, 0, 0, 0, 0, 0, 0x80],
+];
+
+const SLOT: u64 = 128;
+const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n\n";
+
+/// A kernel of decisions, as LLVM assembly.
+pub fn generate(choices: &mut Choices<'_>) -> String {
+    let mut generator = Generator {
+        c: choices,
+        globals: String::new(),
+        functions: String::new(),
+        declared: BTreeSet::new(),
+        callable: Vec::new(),
+        body: Body::default(),
+        shared: Vec::new(),
+        next: 0,
+    };
+    generator.shared_objects();
+    for _ in 0..generator.c.below(3) {
+        generator.helper();
+    }
+    generator.kernel();
+    let declared: String = generator.declared.into_iter().collect();
+    format!(
+        "{HEAD}{}\n{declared}\n{}",
+        generator.globals, generator.functions
+    )
+}
+
+struct Generator<'c, 'b> {
+    c: &'c mut Choices<'b>,
+    globals: String,
+    functions: String,
+    declared: BTreeSet<String>,
+    callable: Vec<control::Callable>,
+    body: Body,
+    /// Global objects.
+    shared: Vec<Pointer>,
+    next: u32,
+}
+
+/// The function that is made.
+#[derive(Default)]
+struct Body {
+    text: String,
+    /// Values that dominate what comes next.
+    values: Vec<(Ty, String)>,
+    /// Addresses that do.
+    pointers: Vec<Pointer>,
+    /// The open block.
+    block: String,
+    /// Allocations, which stand at the beginning.
+    allocas: String,
+    is_kernel: bool,
+}
+
+impl Generator<'_, '_> {
+    fn one_in(&mut self, n: usize) -> bool {
+        self.c.below(n) == n - 1
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.next += 1;
+        format!("{prefix}{}", self.next)
+    }
+
+    fn line(&mut self, text: &str) {
+        self.body.text.push_str("  ");
+        self.body.text.push_str(text);
+        self.body.text.push('\n');
+    }
+
+    /// A value of an instruction, to be used by what follows.
+    fn put(&mut self, ty: &Ty, text: &str) -> String {
+        let name = self.hidden(text);
+        self.body.values.push((ty.clone(), name.clone()));
+        name
+    }
+
+    /// A value of an instruction that nothing else will use.
+    fn hidden(&mut self, text: &str) -> String {
+        let name = self.fresh("%v");
+        self.line(&format!("{name} = {text}"));
+        name
+    }
+
+    fn open(&mut self, block: &str) {
+        self.body.text.push_str(block);
+        self.body.text.push_str(":\n");
+        block.clone_into(&mut self.body.block);
+    }
+
+    fn kernel(&mut self) {
+        self.body = Body {
+            is_kernel: true,
+            ..Body::default()
+        };
+        let scalars = [
+            (Ty::Int(32), "%n"),
+            (Ty::Float(32), "%x"),
+            (Ty::Int(64), "%m"),
+            (Ty::Vector(Box::new(Ty::Int(32)), 4), "%q"),
+        ];
+        for (ty, name) in scalars {
+            self.body.values.push((ty, name.to_owned()));
+        }
+        self.open("entry");
+        self.declared
+            .insert("declare spir_func i64 @_Z13get_global_idj(i32)\n".to_owned());
+        self.line("%gid = call spir_func i64 @_Z13get_global_idj(i32 0)");
+        self.line(&format!("%begin = mul i64 %gid, {INPUT}"));
+        self.line(&format!("%place = mul i64 %gid, {OUTPUT}"));
+        self.line("%own = getelementptr inbounds i8, ptr addrspace(1) %out, i64 %place");
+        self.line(&format!(
+            "%scratch = getelementptr inbounds i8, ptr addrspace(1) %own, i64 {}",
+            OUTPUT / 2
+        ));
+        for at in 0..4 + self.c.below(4) as u64 {
+            let ty = self.plain();
+            if ty.is_whole() && u64::from(ty.lanes() * ty.bits() / 8) + 8 * at <= INPUT {
+                self.read_input(&ty, 8 * at);
+            }
+        }
+        self.local_objects();
+        self.regions(3);
+        self.write_results();
+        self.line("ret void");
+        let Body { text, allocas, .. } = std::mem::take(&mut self.body);
+        let text = text.replacen("entry:\n", &format!("entry:\n{allocas}"), 1);
+        self.functions.push_str(&format!(
+            "define spir_kernel void @{KERNEL}(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n, float %x, i64 %m, <4 x i32> %q) {{\n{text}}}\n"
+        ));
+    }
+
+    fn read_input(&mut self, ty: &Ty, at: u64) {
+        let bytes = Ty::Int(ty.bits());
+        let bytes = ty.with(bytes);
+        let offset = self.hidden(&format!("add i64 %begin, {at}"));
+        let from = self.hidden(&format!(
+            "getelementptr i8, ptr addrspace(1) %in, i64 {offset}"
+        ));
+        let align = (ty.bits() / 8).min(8);
+        let value = self.put(
+            &bytes,
+            &format!("load {bytes}, ptr addrspace(1) {from}, align {align}"),
+        );
+        if ty.is_float() {
+            self.put(ty, &format!("sitofp {bytes} {value} to {ty}"));
+        }
+    }
+
+    /// Stores the last values, each into a slot of its own.
+    fn write_results(&mut self) {
+        let values: Vec<(Ty, String)> = self.body.values.iter().rev().cloned().collect();
+        let values = values.into_iter().filter(|(ty, _)| ty.is_whole());
+        for (n, (ty, value)) in values.take((OUTPUT / 2 / SLOT) as usize).enumerate() {
+            let to = self.hidden(&format!(
+                "getelementptr inbounds i8, ptr addrspace(1) %own, i64 {}",
+                n as u64 * SLOT
+            ));
+            let align = ty.bits() / 8;
+            self.line(&format!(
+                "store {ty} {value}, ptr addrspace(1) {to}, align {align}"
+            ));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! What instructions are given: values that are there, and constants.
+
+use super::Generator;
+use super::types::Ty;
+
+const FLOATS: &[f64] = &[
+    1.0,
+    0.0,
+    -0.0,
+    -1.0,
+    0.5,
+    2.0,
+    -3.0,
+    1.5,
+    100.0,
+    0.1,
+    -1e-3,
+    65000.0,
+    1e10,
+    -1e30,
+    1e-40,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+];
+
+impl Generator<'_, '_> {
+    /// A value of a type.
+    pub fn value(&mut self, ty: &Ty) -> String {
+        match self.one_in(5) {
+            true => self.constant(ty),
+            false => self.variable(ty),
+        }
+    }
+
+    /// A value that is no constant where one of the type is there, of the latest with preference.
+    pub fn variable(&mut self, ty: &Ty) -> String {
+        let all = self.body.values.iter().filter(|v| v.0 == *ty);
+        let found: Vec<&String> = all.rev().take(8).map(|v| &v.1).collect();
+        if found.is_empty() {
+            return self.constant(ty);
+        }
+        let at = self.c.below(found.len());
+        found[at].clone()
+    }
+
+    /// A value of those that are there, whose type is as wanted.
+    pub fn existing(&mut self, is_wanted: impl Fn(&Ty) -> bool) -> Option<(Ty, String)> {
+        let all = self.body.values.iter().filter(|v| is_wanted(&v.0));
+        let found: Vec<&(Ty, String)> = all.rev().take(12).collect();
+        let at = match found.len() {
+            0 => return None,
+            n => self.c.below(n),
+        };
+        Some(found[at].clone())
+    }
+
+    /// A value whose type is as wanted, or else one of the type.
+    pub fn some(&mut self, is_wanted: impl Fn(&Ty) -> bool, or: impl Fn(&mut Self) -> Ty) -> (Ty, String) {
+        match self.existing(is_wanted) {
+            Some(found) => found,
+            None => {
+                let ty = or(self);
+                let value = self.constant(&ty);
+                (ty, value)
+            }
+        }
+    }
+
+    /// A constant of a type.
+    pub fn constant(&mut self, ty: &Ty) -> String {
+        match ty {
+            Ty::Int(1) => ["false", "true"][self.c.below(2)].to_owned(),
+            Ty::Int(width) => self.int_constant(*width).to_string(),
+            Ty::Float(width) => {
+                let value = FLOATS[self.c.below(FLOATS.len())];
+                float_text(*width, value)
+            }
+            _ if self.one_in(4) => "zeroinitializer".to_owned(),
+            Ty::Vector(element, count) => {
+                let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
+                format!("<{all}>")
+            }
+            Ty::Array(element, count) => {
+                let all = self.constants(std::iter::repeat_n(&**element, *count as usize));
+                format!("[{all}]")
+            }
+            Ty::Struct(fields) => {
+                let all = self.constants(fields.iter());
+                format!("{{ {all} }}")
+            }
+        }
+    }
+
+    fn constants<'t>(&mut self, types: impl Iterator<Item = &'t Ty>) -> String {
+        let all: Vec<String> = types
+            .map(|ty| format!("{ty} {}", self.constant(ty)))
+            .collect();
+        all.join(", ")
+    }
+
+    fn int_constant(&mut self, width: u32) -> i64 {
+        let high = i64::MAX >> (64 - width);
+        let value = match self.c.below(10) {
+            0 => 1,
+            1 => 0,
+            2 => -1,
+            3 => high,
+            4 => -high - 1,
+            5 => 1 << self.c.below(width as usize),
+            _ => self.c.below(256) as i64,
+        };
+        // Within the signed range.
+        (value << (64 - width)) >> (64 - width)
+    }
+}
+
+/// A float of a width as LLVM writes it.
+fn float_text(width: u32, value: f64) -> String {
+    match width {
+        16 => {
+            let bits = crate::evaluate::half_bits(value);
+            format!("0xH{bits:04X}")
+        }
+        32 => {
+            let value = f64::from(value as f32);
+            format!("0x{:016X}", value.to_bits())
+        }
+        _ => format!("0x{:016X}", value.to_bits()),
+    }
+}

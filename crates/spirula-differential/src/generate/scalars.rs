@@ -1,0 +1,202 @@
+//! Arithmetic, comparisons and conversions, of scalars and of vectors.
+
+use super::Generator;
+use super::types::Ty;
+
+const INT: &[&str] = &["add", "sub", "mul", "and", "or", "xor"];
+const FLOAT: &[&str] = &["fadd", "fsub", "fmul", "fdiv"];
+const SHIFT: &[&str] = &["shl", "lshr", "ashr"];
+const DIVISION: &[&str] = &["udiv", "urem", "sdiv", "srem"];
+const INT_COMPARE: &[&str] = &[
+    "eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle",
+];
+const FLOAT_COMPARE: &[&str] = &[
+    "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
+    "uno", "false", "true",
+];
+
+/// A constant of equal components.
+fn splat(ty: &Ty, value: i64) -> String {
+    match ty {
+        Ty::Vector(element, count) => {
+            let all = vec![format!("{element} {value}"); *count as usize];
+            format!("<{}>", all.join(", "))
+        }
+        Ty::Int(1) => (value & 1 != 0).to_string(),
+        _ => value.to_string(),
+    }
+}
+
+impl Generator<'_, '_> {
+    fn pick(&mut self, of: &[&'static str]) -> &'static str {
+        of[self.c.below(of.len())]
+    }
+
+    fn some_int(&mut self) -> (Ty, String) {
+        self.some(Ty::is_int, Self::integer)
+    }
+
+    fn some_float(&mut self) -> (Ty, String) {
+        self.some(Ty::is_float, Self::float)
+    }
+
+    /// A sum, product or the like of integers.
+    pub fn binary(&mut self) {
+        let (ty, left) = self.some_int();
+        let right = self.value(&ty);
+        let op = self.pick(INT);
+        let wraps = matches!(op, "add" | "sub" | "mul");
+        let flags = match self.c.below(12) {
+            10 if wraps => "nsw ",
+            11 if wraps => "nuw ",
+            _ => "",
+        };
+        self.put(&ty, &format!("{op} {flags}{ty} {left}, {right}"));
+    }
+
+    /// A shift, nearly always by less than the width.
+    pub fn shift(&mut self) {
+        let (ty, left) = self.some(|t| t.is_int() && t.bits() > 1, Self::integer);
+        let mut by = self.value(&ty);
+        if !self.one_in(16) {
+            let bits = i64::from(ty.bits());
+            let (op, bound) = match ty.bits().is_power_of_two() {
+                true => ("and", bits - 1),
+                false => ("urem", bits.min(i64::MAX >> (64 - bits))),
+            };
+            by = self.hidden(&format!("{op} {ty} {by}, {}", splat(&ty, bound)));
+        }
+        let op = self.pick(SHIFT);
+        self.put(&ty, &format!("{op} {ty} {left}, {by}"));
+    }
+
+    /// A division by what is neither zero nor, where that matters, negative.
+    pub fn division(&mut self) {
+        let (ty, left) = self.some(|t| t.is_int() && t.bits() > 2, Self::integer);
+        let divisor = self.value(&ty);
+        let op = self.pick(DIVISION);
+        let positive = i64::MAX >> (64 - ty.bits());
+        let bounded = match op {
+            "sdiv" | "srem" => {
+                self.hidden(&format!("and {ty} {divisor}, {}", splat(&ty, positive)))
+            }
+            _ => divisor,
+        };
+        let divisor = self.hidden(&format!("or {ty} {bounded}, {}", splat(&ty, 1)));
+        self.put(&ty, &format!("{op} {ty} {left}, {divisor}"));
+    }
+
+    /// A sum, product or the like of floats.
+    pub fn float_binary(&mut self) {
+        let (ty, left) = self.some_float();
+        let right = self.value(&ty);
+        let op = match self.one_in(16) {
+            true => "frem",
+            false => self.pick(FLOAT),
+        };
+        self.put(&ty, &format!("{op} {ty} {left}, {right}"));
+    }
+
+    /// The negation of a float.
+    pub fn negation(&mut self) {
+        let (ty, value) = self.some_float();
+        self.put(&ty, &format!("fneg {ty} {value}"));
+    }
+
+    /// A comparison, of integers or of floats.
+    pub fn compare(&mut self) -> Ty {
+        let (ty, left) = match self.one_in(3) {
+            true => self.some_float(),
+            false => self.some_int(),
+        };
+        let right = self.value(&ty);
+        let (op, predicate) = match ty.is_float() {
+            true => ("fcmp", self.pick(FLOAT_COMPARE)),
+            false => ("icmp", self.pick(INT_COMPARE)),
+        };
+        let truth = ty.with(Ty::BOOL);
+        self.put(&truth, &format!("{op} {predicate} {ty} {left}, {right}"));
+        truth
+    }
+
+    /// A condition for a branch.
+    pub fn condition(&mut self) -> String {
+        if self.body.values.iter().all(|v| v.0 != Ty::BOOL) || self.one_in(2) {
+            let (ty, left) = self.some(|t| matches!(t, Ty::Int(w) if *w > 1), |g| Ty::Int(g.width()));
+            let right = self.value(&ty);
+            let predicate = self.pick(INT_COMPARE);
+            self.put(&Ty::BOOL, &format!("icmp {predicate} {ty} {left}, {right}"));
+        }
+        let value = self.variable(&Ty::BOOL);
+        // A branch by what may be anything would be undefined, and what overflows is.
+        self.hidden(&format!("freeze i1 {value}"))
+    }
+
+    /// A choice by a condition, or component by component.
+    pub fn select(&mut self) {
+        let (ty, left) = self.some(|_| true, Self::plain);
+        let right = self.value(&ty);
+        let by_lane = matches!(ty, Ty::Vector(..)) && self.one_in(2);
+        let truth = if by_lane { ty.with(Ty::BOOL) } else { Ty::BOOL };
+        let condition = self.value(&truth);
+        self.put(
+            &ty,
+            &format!("select {truth} {condition}, {ty} {left}, {ty} {right}"),
+        );
+    }
+
+    /// `freeze`.
+    pub fn freeze(&mut self) {
+        let (ty, value) = self.some(|t| !t.is_aggregate(), Self::plain);
+        self.put(&ty, &format!("freeze {ty} {value}"));
+    }
+
+    /// A conversion to another width or kind of number.
+    pub fn convert(&mut self) {
+        let (ty, value) = self.some(|t| !t.is_aggregate(), Self::plain);
+        let mut wanted = match self.c.below(2) {
+            0 => Ty::Int(self.width()),
+            _ => Ty::Float([32, 64, 16][self.c.below(3)]),
+        };
+        if ty.lanes() > 1 && !wanted.is_whole() {
+            wanted = Ty::Int(32);
+        }
+        let (from, to) = (ty.bits(), wanted.bits());
+        let signed = self.one_in(2);
+        let op = match (ty.is_int(), wanted.is_int()) {
+            (true, true) if to < from => "trunc",
+            (true, true) if to > from && signed => "sext",
+            (true, true) if to > from => "zext",
+            (true, false) if signed => "sitofp",
+            (true, false) => "uitofp",
+            (false, true) if signed => "fptosi",
+            (false, true) => "fptoui",
+            (false, false) if to < from => "fptrunc",
+            (false, false) if to > from => "fpext",
+            _ => return,
+        };
+        let result = ty.with(wanted);
+        self.put(&result, &format!("{op} {ty} {value} to {result}"));
+    }
+
+    /// The same bits as another type.
+    pub fn bitcast(&mut self) {
+        let (ty, value) = self.some(Ty::is_whole, Self::plain);
+        let total = ty.bits() * ty.lanes();
+        let width = [8, 16, 32, 64][self.c.below(4)];
+        let lanes = total / width;
+        if ty.lanes() == 3 && width != ty.bits() || lanes * width != total || !matches!(lanes, 1..=4 | 8 | 16) {
+            return;
+        }
+        let scalar = match width > 8 && self.one_in(2) {
+            true => Ty::Float(width),
+            false => Ty::Int(width),
+        };
+        let wanted = match lanes {
+            1 if ty.lanes() == 1 || self.one_in(2) => scalar,
+            1 => return,
+            _ => Ty::Vector(Box::new(scalar), lanes),
+        };
+        self.put(&wanted, &format!("bitcast {ty} {value} to {wanted}"));
+    }
+}

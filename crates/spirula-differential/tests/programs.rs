@@ -1,0 +1,81 @@
+//! Programs made at random give on the CPU device what their evaluation gives: as they are
+//! translated, optimised, and lifted to LLVM IR and brought back.
+
+use proptest::prelude::*;
+use spirula_differential::{Fault, WAYS, differ, evaluate, generate};
+use spirula_testing::Choices;
+
+/// Whether a program does in a way what it should; what is undefined may do anything.
+fn check(text: &str, way: &str) -> Result<(), Fault> {
+    let module = spirula_llvm::read(text.as_bytes());
+    let module = module.map_err(|fault| Fault::Program(fault.to_string()))?;
+    let Some(expected) = evaluate(&module)? else {
+        return Ok(());
+    };
+    let way = WAYS.iter().find(|w| w.name == way).expect("there is the way");
+    differ(&module, &expected, way)
+}
+
+fn program() -> impl Strategy<Value = String> {
+    let bytes = proptest::collection::vec(any::<u8>(), 200..900);
+    bytes.prop_map(|bytes| generate(&mut Choices::new(&bytes)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn translated(text in program()) {
+        check(&text, "cpu").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
+    }
+
+    #[test]
+    fn optimised(text in program()) {
+        check(&text, "optimised").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
+    }
+
+    #[test]
+    fn lifted(text in program()) {
+        check(&text, "lifted").map_err(|fault| TestCaseError::fail(format!("{fault}\n{text}")))?;
+    }
+}
+
+/// Most of them are defined: what is undefined tests nothing.
+#[test]
+fn programs_are_defined() {
+    let mut defined = 0;
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    for _ in 0..40 {
+        let mut bytes = Vec::new();
+        for _ in 0..100 {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            bytes.extend(seed.to_le_bytes());
+        }
+        let text = generate(&mut Choices::new(&bytes));
+        let module = spirula_llvm::read(text.as_bytes());
+        let module = module.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let outcome = evaluate(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        defined += usize::from(outcome.is_some());
+    }
+    assert!(defined >= 35, "{defined} of 40 are defined");
+}
+
+const HEAD: &str = "target datalayout = \"e-i64:64-v16:16-v24:32-v32:32-v48:64-v96:128-v192:256-v256:256-v512:512-v1024:1024\"\ntarget triple = \"spir64-unknown-unknown\"\n";
+
+/// A wrong result is found: the evaluation is of another program than the one that runs.
+#[test]
+fn differences_are_found() {
+    let program = |op: &str| {
+        format!(
+            "{HEAD}define spir_kernel void @kernel(ptr addrspace(1) %in, ptr addrspace(1) %out, i32 %n, float %x, i64 %m, <4 x i32> %q) {{\n  %v = {op} i32 %n, 3\n  store i32 %v, ptr addrspace(1) %out\n  ret void\n}}\n"
+        )
+    };
+    let read = |text: String| spirula_llvm::read(text.as_bytes()).expect("it is well-formed");
+    let (sum, difference) = (read(program("add")), read(program("sub")));
+    let expected = evaluate(&sum).expect("it is evaluated").expect("it is defined");
+    assert_eq!(differ(&sum, &expected, &WAYS[0]), Ok(()));
+    let fault = differ(&difference, &expected, &WAYS[0]);
+    assert!(matches!(fault, Err(Fault::Wrong(_))), "{fault:?}");
+}

@@ -1,0 +1,172 @@
+//! What the structuriser writes: blocks, branches, variables in the place of phis.
+
+use super::emit::Emitter;
+use super::graph::{Edge, NONE};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Block, Inst};
+
+/// What an edge writes for a phi of its target.
+#[derive(Clone, Copy)]
+pub(super) struct Move {
+    /// Label of the target.
+    pub(super) to: Id,
+    pub(super) slot: Id,
+    pub(super) value: Id,
+}
+
+/// A terminator with several targets.
+pub(super) struct Selector {
+    pub(super) words: Vec<u32>,
+    /// Positions of targets among the words.
+    pub(super) targets: Vec<(usize, Id)>,
+}
+
+impl Emitter<'_> {
+    /// Has each phi read a variable that the edges write.
+    pub(super) fn phis(&mut self) {
+        let blocks = self.module.function(self.func).blocks.clone();
+        for block in blocks {
+            let phis: Vec<Inst> = self.module.phis(block).map(|p| p.handle()).collect();
+            let after = self.module.first_after_phis(block);
+            let to = self.module.label(block);
+            for phi in phis {
+                let inst = self.module.inst(phi);
+                let (Some(ty), Some(id)) = (inst.result_type(), inst.result()) else {
+                    continue;
+                };
+                let pairs: Vec<Id> = inst.ids(0).collect();
+                let slot = self.slots.variable(self.module, ty);
+                for pair in pairs.chunks_exact(2) {
+                    let value = pair[0];
+                    let moves = self.moves.entry(pair[1]).or_default();
+                    moves.push(Move { to, slot, value });
+                }
+                let words = [ty.word(), id.word(), slot.word()];
+                let load = self.module.create(Op::Load, &words);
+                self.module.insert_before(after, load);
+                self.module.remove(phi);
+            }
+        }
+    }
+
+    /// Takes the terminator of a block away; a merge instruction goes with it.
+    pub(super) fn take_terminator(&mut self, block: Block) -> (Op, Vec<u32>) {
+        if let Some(merge) = self.module.merge(block).map(|m| m.handle()) {
+            self.module.remove(merge);
+        }
+        let terminator = self.module.terminator(block);
+        let taken = (terminator.op(), terminator.words().to_vec());
+        let inst = terminator.handle();
+        self.module.remove(inst);
+        taken
+    }
+
+    /// Opcode and words of what chooses among a node's edges.
+    pub(super) fn selector(&mut self, node: u32, block: Block) -> (Op, Selector) {
+        if let Some(at) = node.checked_sub(self.graph.blocks) {
+            let note = self.notes[at as usize];
+            let value = self.load_number(note);
+            let to: Vec<u32> = self.graph.edges[node as usize]
+                .iter()
+                .map(|e| e.to)
+                .collect();
+            let mut words = vec![value.word(), self.own_label(to[0]).word()];
+            let mut targets = vec![(1, self.own_label(to[0]))];
+            for (number, node) in to.iter().enumerate().skip(1) {
+                words.push(number as u32);
+                targets.push((words.len(), self.own_label(*node)));
+                words.push(self.own_label(*node).word());
+            }
+            return (Op::Switch, Selector { words, targets });
+        }
+        let targets = self.module.targets(self.ids, block);
+        let (op, mut words) = self.take_terminator(block);
+        if op == Op::BranchConditional {
+            // Weights are of the edges that were.
+            words.truncate(3);
+        }
+        (op, Selector { words, targets })
+    }
+
+    pub(super) fn has_writes(&self, node: u32, edge: Edge) -> bool {
+        edge.note != NONE || !self.moves_of(node, edge).is_empty()
+    }
+
+    pub(super) fn moves_of(&self, node: u32, edge: Edge) -> Vec<Move> {
+        if edge.origin == NONE {
+            return Vec::new();
+        }
+        let to = self.module.label(self.cfg.block(edge.origin));
+        let from = self.own_label(node);
+        let moves = self.moves.get(&from).into_iter().flatten();
+        moves.filter(|m| m.to == to).copied().collect()
+    }
+
+    /// Writes what an edge brings to its target.
+    pub(super) fn writes(&mut self, node: u32, edge: Edge) {
+        for Move { slot, value, .. } in self.moves_of(node, edge) {
+            self.append(Op::Store, &[slot.word(), value.word()]);
+        }
+        if edge.note != NONE {
+            let note = self.notes[(edge.to - self.graph.blocks) as usize];
+            let number = self.numbers.constant(self.module, edge.note);
+            self.append(Op::Store, &[note.word(), number.word()]);
+        }
+    }
+
+    /// Notes which target is meant.
+    pub(super) fn mean(&mut self, node: u32) {
+        let target = self.target_variable();
+        let number = self.numbers.constant(self.module, node);
+        self.append(Op::Store, &[target.word(), number.word()]);
+    }
+
+    pub(super) fn target_variable(&mut self) -> Id {
+        let (slots, module, ty) = (&mut *self.slots, &mut *self.module, self.numbers.ty);
+        *self
+            .target
+            .get_or_insert_with(|| slots.variable(module, ty))
+    }
+
+    pub(super) fn load_number(&mut self, variable: Id) -> Id {
+        let id = self.module.fresh_id();
+        let words = [self.numbers.ty.word(), id.word(), variable.word()];
+        self.append(Op::Load, &words);
+        id
+    }
+
+    /// Ends the open block: to `there` where `node` is meant, else to `after`, where both ways meet.
+    pub(super) fn test(&mut self, node: u32, there: Id, after: Id) {
+        let target = self.target_variable();
+        let value = self.load_number(target);
+        let number = self.numbers.constant(self.module, node);
+        let (ty, id) = (self.numbers.truth(self.module), self.module.fresh_id());
+        let words = [ty, id, value, number].map(Id::word);
+        self.append(Op::IEqual, &words);
+        self.append(Op::SelectionMerge, &[after.word(), 0]);
+        self.append(Op::BranchConditional, &[id, there, after].map(Id::word));
+        self.current = None;
+    }
+
+    /// Begins a block.
+    pub(super) fn open(&mut self, label: Id) -> Block {
+        let block = self.module.create_block(self.func, label);
+        self.order.push(block);
+        self.current = Some(block);
+        block
+    }
+
+    /// Ends the open block.
+    pub(super) fn branch(&mut self, label: Id) {
+        self.append(Op::Branch, &[label.word()]);
+        self.current = None;
+    }
+
+    pub(super) fn append(&mut self, op: Op, words: &[u32]) {
+        let inst = self.module.create(op, words);
+        if let Some(block) = self.current {
+            self.module.append(self.module.block(block).body, inst);
+        }
+    }
+}
