@@ -80,10 +80,18 @@ impl<'s> Body<'_, 's> {
             (false, false) => Opcode::BitCast,
         };
         let integer = |ty| self.l.out.types.int_width(ty).is_some();
-        if matches!(opcode, Opcode::PtrToInt | Opcode::IntToPtr) && !(integer(from) || integer(ty))
-        {
-            return Err("pointers and vectors are not cast into each other in LLVM IR".to_owned());
-        }
-        Ok(Some(self.push(opcode, ty, &[value])))
+        // LLVM casts pointers and integers only: vectors go through one of as many bits.
+        let (word, is_through) = (Type::I64, !(integer(from) || integer(ty)));
+        Ok(Some(match opcode {
+            Opcode::PtrToInt if is_through => {
+                let number = self.push(opcode, word, &[value]);
+                self.push(Opcode::BitCast, ty, &[number])
+            }
+            Opcode::IntToPtr if is_through => {
+                let number = self.push(Opcode::BitCast, word, &[value]);
+                self.push(opcode, ty, &[number])
+            }
+            _ => self.push(opcode, ty, &[value]),
+        }))
     }
 }

@@ -7,7 +7,9 @@
 //! that are derived of each other, joined by a phi or select, or kept in the same memory are one
 //! *class*; a class has one class of pointers that its memory keeps.
 //!
-//! Null and undefined pointers belong to every class. A class that has no object is of addresses.
+//! Null and undefined pointers belong to every class. A class that has no object is of addresses. One
+//! whose pointers may be to several regions, buffers, memory of a workgroup, memory of an invocation,
+//! is *generic*: its pointers have 64 bits of which the highest two say which.
 
 mod access;
 mod gather;
@@ -30,6 +32,8 @@ pub type Class = u32;
 pub struct Memory {
     /// Whether they are addresses of buffers.
     pub is_physical: bool,
+    /// Whether they may be to several regions, and if so whether buffers are among them.
+    generic: Option<bool>,
     /// Variables and parameters whose memory it is, in the order of the module.
     pub objects: Vec<Object>,
     /// Scalar that all accesses have in common, if there is one.
@@ -38,8 +42,32 @@ pub struct Memory {
     is_mixed: bool,
     /// Largest piece that every access is made of, in bytes; 0 before the first access.
     piece: u32,
-    /// Bytes of all objects whose size is known.
+    /// Bytes of all objects whose size is known; of a generic class, of those of workgroups.
     pub size: u64,
+    /// Of a generic class: bytes of the objects of invocations.
+    own_size: u64,
+}
+
+/// Where memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Region {
+    /// Buffers.
+    Buffer,
+    /// Memory of the workgroup.
+    Shared,
+    /// Memory of the invocation, and constants.
+    Own,
+}
+
+impl Region {
+    /// What the pointers of generic classes say in their highest bits.
+    pub fn tag(self) -> u64 {
+        match self {
+            Region::Buffer => 0,
+            Region::Shared => 1 << 62,
+            Region::Own => 2 << 62,
+        }
+    }
 }
 
 /// An object of a class.
@@ -74,8 +102,7 @@ impl Classes {
     /// Two passes over the module.
     ///
     /// # Errors
-    /// When pointers may be to a buffer or to other memory, or to memory of a workgroup or of an
-    /// invocation.
+    /// When there is a variable or parameter that Vulkan has no place for.
     pub fn compute(facts: &Facts<'_>) -> Result<Classes, Diagnostic> {
         let mut classes = Classes {
             nodes: IdMap::new(facts.module.bound(), NONE),
@@ -171,21 +198,21 @@ impl Classes {
                 memory.is_physical = true;
                 continue;
             };
-            if memory.is_physical {
-                let text = "a pointer that may be to a buffer or to other memory";
-                return Err(facts.refuse(first.id, text));
-            }
             memory.objects.sort_by_key(|o| (o.size.is_none(), o.id));
-            let shared = memory.is_shared();
-            for object in &mut memory.objects {
-                if (object.class == StorageClass::Workgroup) != shared {
-                    let text = "a pointer that may be to memory of a workgroup or of an invocation";
-                    return Err(facts.refuse(object.id, text));
-                }
-                object.offset = memory.size;
-                memory.size += object.size.unwrap_or(0).next_multiple_of(ALIGN);
+            let same = |o: &Object| o.region() == first.region();
+            if memory.is_physical || !memory.objects.iter().all(same) {
+                memory.generic = Some(memory.is_physical);
+                memory.is_physical = false;
             }
-            if memory.size > 1 << 30 {
+            for object in &mut memory.objects {
+                let size = match object.region() {
+                    Region::Own if memory.generic.is_some() => &mut memory.own_size,
+                    _ => &mut memory.size,
+                };
+                object.offset = *size;
+                *size += object.size.unwrap_or(0).next_multiple_of(ALIGN);
+            }
+            if memory.size.max(memory.own_size) > 1 << 30 {
                 return Err(facts.refuse(first.id, "an object of more than a gigabyte"));
             }
         }
@@ -193,18 +220,53 @@ impl Classes {
     }
 }
 
+impl Object {
+    /// Where it is.
+    pub fn region(&self) -> Region {
+        match self.class {
+            StorageClass::Workgroup => Region::Shared,
+            _ => Region::Own,
+        }
+    }
+}
+
 impl Memory {
-    /// Whether a workgroup shares it.
-    pub fn is_shared(&self) -> bool {
-        self.objects
-            .first()
-            .is_some_and(|o| o.class == StorageClass::Workgroup)
+    /// Whether its pointers say which region they are to.
+    pub fn is_generic(&self) -> bool {
+        self.generic.is_some()
     }
 
-    /// Whether nothing writes it.
+    /// The regions that its pointers may be to.
+    pub fn regions(&self) -> Vec<Region> {
+        let has = |region| self.objects.iter().any(|o| o.region() == region);
+        let buffers = self.is_physical || self.generic == Some(true);
+        let mut all = Vec::new();
+        all.extend(buffers.then_some(Region::Buffer));
+        all.extend(has(Region::Shared).then_some(Region::Shared));
+        all.extend(has(Region::Own).then_some(Region::Own));
+        all
+    }
+
+    /// Bits of its pointers.
+    pub fn pointer_width(&self) -> u32 {
+        match self.is_physical || self.is_generic() {
+            true => 64,
+            false => 32,
+        }
+    }
+
+    /// Bytes of a region's objects whose size is known.
+    pub fn size_of(&self, region: Region) -> u64 {
+        match region {
+            Region::Own if self.is_generic() => self.own_size,
+            _ => self.size,
+        }
+    }
+
+    /// Whether nothing writes what an invocation has of it.
     pub fn is_constant(&self) -> bool {
-        let is_constant = |o: &Object| o.class == StorageClass::UniformConstant;
-        self.objects.iter().all(is_constant)
+        let mut own = self.objects.iter().filter(|o| o.region() == Region::Own);
+        own.all(|o| o.class == StorageClass::UniformConstant)
     }
 
     /// What the array is of.

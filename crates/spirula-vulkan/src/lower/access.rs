@@ -31,6 +31,7 @@ impl Lower<'_> {
         Ok(Place {
             class,
             pointer: self.pointer(pointer, class)?,
+            region: None,
             offset: 0,
             align: align.unwrap_or(natural),
             is_volatile: flags.contains(MemoryAccess::Volatile),
@@ -111,9 +112,9 @@ impl Lower<'_> {
     /// A place some bytes further on, a number of 32 bits.
     pub fn moved(&mut self, place: Place, offset: Id) -> Place {
         let ty = self.pointer_type(place.class);
-        let offset = match self.classes.memory(place.class).is_physical {
-            true => self.op(Op::UConvert, ty, &[offset]),
-            false => offset,
+        let offset = match self.classes.memory(place.class).pointer_width() {
+            64 => self.op(Op::UConvert, ty, &[offset]),
+            _ => offset,
         };
         Place {
             pointer: self.op(Op::IAdd, ty, &[place.pointer, offset]),

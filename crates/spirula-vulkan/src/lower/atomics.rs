@@ -27,9 +27,14 @@ impl Lower<'_> {
             self.b.capability(Capability::Int64Atomics);
         }
         let (is_physical, element) = (memory.is_physical, memory.element());
+        if memory.is_generic() {
+            let text = "an atomic operation by a pointer that may be to several kinds of memory";
+            return Err(self.facts.refuse(pointer, text));
+        }
         let place = Place {
             class,
             pointer: self.pointer(pointer, class)?,
+            region: None,
             offset: 0,
             align: size,
             is_volatile: false,

@@ -55,7 +55,8 @@ impl Lower<'_> {
                 let class = self.class(source)?;
                 let (object, offset) = self.constant_pointer(source)?;
                 let base = self.address(object)?;
-                self.plus(class, base, offset)
+                let width = self.classes.memory(class).pointer_width();
+                self.plus(width, base, offset)
             }
             _ => self.constant(source)?,
         };
@@ -66,9 +67,9 @@ impl Lower<'_> {
     /// A pointer of the source as one of a class, null among them.
     pub fn pointer(&mut self, source: Id, class: Class) -> Result<Id, Diagnostic> {
         if self.facts.is_nothing(source) {
-            return Ok(match self.classes.memory(class).is_physical {
-                true => self.number(64, 0),
-                false => self.number(32, NOWHERE),
+            return Ok(match self.classes.memory(class).pointer_width() {
+                64 => self.number(64, 0),
+                _ => self.number(32, NOWHERE),
             });
         }
         self.value(source)
@@ -77,7 +78,7 @@ impl Lower<'_> {
     /// The class of a pointer.
     pub fn class(&self, source: Id) -> Result<Class, Diagnostic> {
         let class = self.classes.of(source);
-        class.ok_or_else(|| self.facts.refuse(source, "a null pointer here"))
+        class.ok_or_else(|| self.facts.refuse(source, "an access by a null pointer"))
     }
 
     fn constant(&mut self, source: Id) -> Result<Id, Diagnostic> {
@@ -141,12 +142,14 @@ impl Lower<'_> {
     pub fn pointer_bits(&mut self, source: Id) -> Result<u64, Diagnostic> {
         if self.facts.is_nothing(source) {
             let class = self.classes.of(source);
-            let nowhere = class.is_some_and(|c| !self.classes.memory(c).is_physical);
+            let nowhere = class.is_some_and(|c| self.classes.memory(c).pointer_width() < 64);
             return Ok(if nowhere { NOWHERE } else { 0 });
         }
         let (object, offset) = self.constant_pointer(source)?;
+        let is_generic = self.classes.memory(self.class(object)?).is_generic();
         let object = self.object(object)?;
-        Ok((object.offset as i64 + offset) as u64 & NOWHERE)
+        let tag = if is_generic { object.region().tag() } else { 0 };
+        Ok(tag | (object.offset as i64 + offset) as u64 & NOWHERE)
     }
 
     /// The object that a constant pointer is to, and the offset from its beginning.
@@ -198,10 +201,21 @@ impl Lower<'_> {
         if matches!(self.facts.pointer_of(source), Some(StorageClass::Input)) {
             return Err(self.facts.refuse(source, "the address of a built-in value"));
         }
+        let is_generic = self.classes.memory(self.class(source)?).is_generic();
         let object = self.object(source)?;
-        match object.size {
-            Some(_) => Ok(self.number(32, object.offset)),
-            None => self.workgroup_argument(source),
+        let tag = object.region().tag();
+        match (object.size, is_generic) {
+            (Some(_), false) => Ok(self.number(32, object.offset)),
+            (Some(_), true) => Ok(self.number(64, tag | object.offset)),
+            (None, false) => self.workgroup_argument(source),
+            (None, true) => {
+                let offset = self.workgroup_argument(source)?;
+                let (wide, tag) = (self.int(64), self.number(64, tag));
+                let words = [u32::from(Op::UConvert.0), offset.word()];
+                let offset = self.b.constant(Op::SpecConstantOp, wide, &words);
+                let words = [u32::from(Op::IAdd.0), offset.word(), tag.word()];
+                Ok(self.b.constant(Op::SpecConstantOp, wide, &words))
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Initial contents of constants.
 
 use super::Lower;
-use crate::classes::Class;
+use crate::classes::{Class, Object, Region};
 use crate::facts::{MOST_PARTS, Scalar};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -14,8 +14,9 @@ impl Lower<'_> {
     /// The constant that the array of a class begins as.
     pub fn contents(&mut self, class: Class, array: Id) -> Result<Id, Diagnostic> {
         let memory = self.classes.memory(class);
-        let (size, element) = (memory.size, memory.element());
-        let objects = memory.objects.clone();
+        let (size, element) = (memory.size_of(Region::Own), memory.element());
+        let own = memory.objects.iter().filter(|o| o.region() == Region::Own);
+        let objects: Vec<Object> = own.copied().collect();
         if size > MOST_BYTES {
             return Err(self.facts.refuse(objects[0].id, "so large a constant"));
         }

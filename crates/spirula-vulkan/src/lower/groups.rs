@@ -354,3 +354,17 @@ pub fn same(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     }
     Ok(l.b.value(inst.op(), ty, &words))
 }
+
+/// Intel's shuffles, which are those of Vulkan but for the scope.
+pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.b.capability(Capability::GroupNonUniform);
+    l.b.capability(Capability::GroupNonUniformShuffle);
+    let op = match inst.op() {
+        Op::SubgroupShuffleXorINTEL => Op::GroupNonUniformShuffleXor,
+        _ => Op::GroupNonUniformShuffle,
+    };
+    let ty = l.result_type(result(inst))?;
+    let scope = l.number(32, Scope::Subgroup.0.into());
+    let (data, lane) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
+    Ok(l.op(op, ty, &[scope, data, lane]))
+}

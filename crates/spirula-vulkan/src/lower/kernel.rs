@@ -4,7 +4,7 @@ use super::interface::Passed;
 use super::memory::Place;
 use super::table::Row;
 use super::{Current, Lower};
-use crate::classes::Class;
+use crate::classes::{Class, Region};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Cfg;
@@ -65,9 +65,8 @@ impl Lower<'_> {
     /// Forgets what belongs to the function that has ended.
     fn forget(&mut self) {
         let classes = self.classes;
-        self.arrays.retain(|class, _| {
-            let memory = classes.memory(*class);
-            memory.is_shared() || memory.is_constant()
+        self.arrays.retain(|(class, region), _| {
+            *region == Region::Shared || classes.memory(*class).is_constant()
         });
     }
 
@@ -88,6 +87,7 @@ impl Lower<'_> {
         Ok(Place {
             class: self.class(object)?,
             pointer: self.value(object)?,
+            region: None,
             offset: 0,
             align: 8,
             is_volatile: false,

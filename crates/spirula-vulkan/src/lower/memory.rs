@@ -2,7 +2,7 @@
 
 use super::Lower;
 use super::types::WIDEST;
-use crate::classes::{Class, common};
+use crate::classes::{Class, Region, common};
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -21,6 +21,8 @@ pub struct Place {
     pub class: Class,
     /// The pointer.
     pub pointer: Id,
+    /// The region, once it is known of a pointer of a generic class, which is an offset in it then.
+    pub region: Option<Region>,
     /// Bytes behind it.
     pub offset: u64,
     /// What the pointer without the offset is aligned to.
@@ -103,9 +105,12 @@ impl Lower<'_> {
     pub fn load_scalars(&mut self, place: Place, scalar: Scalar, count: u32) -> Lowered {
         let part = self.scalar(scalar);
         let ty = self.vector(part, count);
+        let Some(region) = self.region(place) else {
+            return self.load_generic(place, scalar, count, ty);
+        };
         let size = scalar.size();
         let align = common(place.align, place.offset);
-        let is_physical = self.classes.memory(place.class).is_physical;
+        let is_physical = region == Region::Buffer;
         if is_physical && align >= size {
             let kept = self.kept(scalar);
             let stored = self.vector(kept, count);
@@ -131,9 +136,12 @@ impl Lower<'_> {
         count: u32,
         value: Id,
     ) -> Result<(), Diagnostic> {
+        let Some(region) = self.region(place) else {
+            return self.store_generic(place, scalar, count, value);
+        };
         let size = scalar.size();
         let align = common(place.align, place.offset);
-        let is_physical = self.classes.memory(place.class).is_physical;
+        let is_physical = region == Region::Buffer;
         if is_physical && align >= size {
             let value = self.keep(value, scalar, count);
             let kept = self.kept(scalar);
@@ -193,7 +201,7 @@ impl Lower<'_> {
             2 => self.b.capability(Capability::StorageBuffer16BitAccess),
             _ => {}
         }
-        let address = self.plus(place.class, place.pointer, place.offset as i64);
+        let address = self.plus(64, place.pointer, place.offset as i64);
         let pointer = self.b.pointer(StorageClass::PhysicalStorageBuffer, stored);
         self.op(Op::ConvertUToPtr, pointer, &[address])
     }
@@ -242,10 +250,11 @@ impl Lower<'_> {
 
     /// A pointer to element `n` behind what a place is at, of the array of its class.
     pub fn element(&mut self, place: Place, n: u32) -> Lowered {
-        let (array, class) = self.array(place.class)?;
+        let region = self.region(place).unwrap_or(Region::Own);
+        let (array, class) = self.array(place.class, region)?;
         let element = self.classes.memory(place.class).element();
         let offset = place.offset as i64 + i64::from(n * element.size());
-        let at = self.plus(place.class, place.pointer, offset);
+        let at = self.plus(32, place.pointer, offset);
         let shift = element.size().trailing_zeros();
         let index = match self.numbers.get(&at) {
             Some(value) => self.number(32, value >> shift),
@@ -292,7 +301,7 @@ impl Lower<'_> {
 
     /// Memory operands for the array of a class: what a workgroup shares is not private.
     fn object_flags(&self, place: Place) -> Option<u32> {
-        let is_shared = self.classes.memory(place.class).is_shared();
+        let is_shared = self.region(place) == Some(Region::Shared);
         is_shared.then(|| self.flags(place))
     }
 }

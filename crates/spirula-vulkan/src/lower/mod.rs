@@ -17,6 +17,7 @@ mod contents;
 mod control;
 mod convert;
 mod extended;
+mod generic;
 mod groups;
 mod interface;
 mod kernel;
@@ -30,7 +31,7 @@ mod types;
 pub use extended::has_instruction;
 
 use crate::Options;
-use crate::classes::{Class, Classes};
+use crate::classes::{Class, Classes, Region};
 use crate::facts::Facts;
 use interface::Plan;
 use rustc_hash::FxHashMap;
@@ -74,7 +75,7 @@ struct Lower<'a> {
     /// Values of integer constants made here.
     numbers: FxHashMap<Id, u64>,
     /// The array of each class; those of a function's variables are forgotten at its end.
-    arrays: FxHashMap<Class, Id>,
+    arrays: FxHashMap<(Class, Region), Id>,
     /// Variables with built-in values, by number.
     inputs: FxHashMap<u32, Id>,
     /// Memory of workgroups that operations of groups need, by element type.

@@ -3,7 +3,7 @@
 use super::Lower;
 use super::composites::result;
 use super::constants::NOWHERE;
-use crate::classes::Class;
+use crate::classes::{Class, Region};
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -22,15 +22,11 @@ struct Steps {
 impl Lower<'_> {
     /// Bits of a class' pointers.
     fn pointer_width(&self, class: Class) -> u32 {
-        match self.classes.memory(class).is_physical {
-            true => 64,
-            false => 32,
-        }
+        self.classes.memory(class).pointer_width()
     }
 
-    /// A pointer some bytes behind another one.
-    pub fn plus(&mut self, class: Class, pointer: Id, bytes: i64) -> Id {
-        let width = self.pointer_width(class);
+    /// A pointer of so many bits some bytes behind another one.
+    pub fn plus(&mut self, width: u32, pointer: Id, bytes: i64) -> Id {
         if bytes == 0 {
             return pointer;
         }
@@ -151,7 +147,7 @@ pub fn chain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
             _ => l.op(Op::IAdd, ty, &[pointer, bytes]),
         };
     }
-    Ok(l.plus(class, pointer, steps.bytes))
+    Ok(l.plus(width, pointer, steps.bytes))
 }
 
 /// Casts from pointer to pointer.
@@ -185,14 +181,17 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let class = l.class(result(inst))?;
     let memory = l.classes.memory(class);
-    let wanted = StorageClass(inst.word(1));
-    let is_there = match wanted {
-        StorageClass::CrossWorkgroup => memory.is_physical,
-        StorageClass::Workgroup => !memory.is_physical && memory.is_shared(),
-        _ => !memory.is_physical && !memory.is_shared(),
+    let wanted = match StorageClass(inst.word(1)) {
+        StorageClass::CrossWorkgroup => Region::Buffer,
+        StorageClass::Workgroup => Region::Shared,
+        _ => Region::Own,
     };
-    let is_physical = memory.is_physical;
-    match (is_there, is_physical) {
+    if memory.is_generic() {
+        let pointer = l.pointer(inst.id(0), class)?;
+        let (is_there, ty, null) = (l.is_to(pointer, wanted), l.int(64), l.number(64, 0));
+        return Ok(l.op(Op::Select, ty, &[is_there, pointer, null]));
+    }
+    match (memory.regions().contains(&wanted), memory.is_physical) {
         (true, _) => l.pointer(inst.id(0), class),
         (false, true) => Ok(l.number(64, 0)),
         (false, false) => Ok(l.number(32, NOWHERE)),
@@ -201,13 +200,24 @@ pub fn explicit(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 
 /// `OpGenericPtrMemSemantics`.
 pub fn semantics(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
-    let memory = l.classes.memory(l.class(inst.id(0))?);
-    let semantics = match (memory.is_physical, memory.is_shared()) {
-        (true, _) => MemorySemantics::CrossWorkgroupMemory.0,
-        (_, true) => MemorySemantics::WorkgroupMemory.0,
-        _ => 0,
+    let class = l.class(inst.id(0))?;
+    let memory = l.classes.memory(class);
+    let (regions, is_generic) = (memory.regions(), memory.is_generic());
+    let semantics = |region| match region {
+        Region::Buffer => MemorySemantics::CrossWorkgroupMemory.0,
+        Region::Shared => MemorySemantics::WorkgroupMemory.0,
+        Region::Own => 0,
     };
-    Ok(l.number(32, semantics.into()))
+    let mut found = l.number(32, semantics(regions[0]).into());
+    if is_generic {
+        let pointer = l.pointer(inst.id(0), class)?;
+        for region in regions.into_iter().skip(1) {
+            let (is_there, ty) = (l.is_to(pointer, region), l.int(32));
+            let number = l.number(32, semantics(region).into());
+            found = l.op(Op::Select, ty, &[is_there, number, found]);
+        }
+    }
+    Ok(found)
 }
 
 /// `OpConvertPtrToU`.

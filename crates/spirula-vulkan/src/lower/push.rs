@@ -1,7 +1,7 @@
 //! What the launch passes: push constants, sizes of workgroup memory, other constants.
 
 use super::Lower;
-use crate::classes::Class;
+use crate::classes::{Class, Region};
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -74,19 +74,21 @@ impl Lower<'_> {
         Ok(self.construct(made, parts))
     }
 
-    /// The array that a class' memory is, with its storage class.
+    /// The array that a region of a class' memory is, with its storage class.
     ///
     /// # Errors
     /// When constants in it have initial values that no constant can be made of.
-    pub fn array(&mut self, class: Class) -> Result<(Id, StorageClass), Diagnostic> {
-        let memory = self.classes.memory(class);
-        let (is_shared, is_constant) = (memory.is_shared(), memory.is_constant());
-        let storage = match (is_shared, is_constant) {
-            (true, _) => StorageClass::Workgroup,
-            (_, true) => StorageClass::Private,
+    pub fn array(
+        &mut self,
+        class: Class,
+        region: Region,
+    ) -> Result<(Id, StorageClass), Diagnostic> {
+        let storage = match region {
+            Region::Shared => StorageClass::Workgroup,
+            _ if self.classes.memory(class).is_constant() => StorageClass::Private,
             _ => StorageClass::Function,
         };
-        if let Some(known) = self.arrays.get(&class) {
+        if let Some(known) = self.arrays.get(&(class, region)) {
             let known = *known;
             if storage != StorageClass::Function {
                 self.uses(known);
@@ -94,7 +96,7 @@ impl Lower<'_> {
             return Ok((known, storage));
         }
         let element = self.classes.memory(class).element();
-        let count = self.elements(class, None);
+        let count = self.elements(class, region, None);
         let part = self.scalar(element);
         let array = self.b.array(part, count);
         let pointer = self.b.pointer(storage, array);
@@ -112,19 +114,19 @@ impl Lower<'_> {
                 made
             }
         };
-        self.arrays.insert(class, made);
+        self.arrays.insert((class, region), made);
         Ok((made, storage))
     }
 
     /// The number of elements of a class' array; those before an object whose size the launch says,
     /// where it is named.
-    fn elements(&mut self, class: Class, before: Option<Id>) -> Id {
+    fn elements(&mut self, class: Class, region: Region, before: Option<Id>) -> Id {
         let memory = self.classes.memory(class);
         let size = u64::from(memory.element().size());
-        let mut count = self.number(32, memory.size.div_ceil(size).max(1));
+        let mut count = self.number(32, memory.size_of(region).div_ceil(size).max(1));
         let word = self.int(32);
         let objects = memory.objects.clone();
-        for object in objects.iter().filter(|o| o.size.is_none()) {
+        for object in objects.iter().filter(|o| o.size.is_none() && o.region() == region) {
             if before == Some(object.id) {
                 break;
             }
@@ -152,7 +154,7 @@ impl Lower<'_> {
             let at = statics.div_ceil(size.into()).max(u64::from(statics > 0));
             return Ok(self.number(32, at * u64::from(size)));
         }
-        let count = self.elements(class, Some(source));
+        let count = self.elements(class, Region::Shared, Some(source));
         let (word, size) = (self.int(32), self.number(32, size.into()));
         let words = [u32::from(Op::IMul.0), count.word(), size.word()];
         Ok(self.b.constant(Op::SpecConstantOp, word, &words))

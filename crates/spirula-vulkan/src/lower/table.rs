@@ -97,6 +97,7 @@ const TABLE: &[(&[Op], Row)] = &[
         Op::GroupNonUniformSMin, Op::GroupNonUniformUMin, Op::GroupNonUniformFMin, Op::GroupNonUniformSMax,
         Op::GroupNonUniformUMax, Op::GroupNonUniformFMax, Op::GroupNonUniformBitwiseAnd, Op::GroupNonUniformBitwiseOr,
         Op::GroupNonUniformBitwiseXor], Row::Value(groups::same)),
+    (&[Op::SubgroupShuffleINTEL, Op::SubgroupShuffleXorINTEL], Row::Value(groups::shuffle)),
     (&[Op::Variable, Op::LifetimeStart, Op::LifetimeStop, Op::Line, Op::NoLine, Op::Nop, Op::SelectionMerge, Op::LoopMerge,
         Op::AssumeTrueKHR, Op::Undef], Row::Nothing),
     (&[Op::ExpectKHR], Row::Value(pointers::copy)),

@@ -99,10 +99,8 @@ impl Lower<'_> {
 
     /// The type of a class' pointers.
     pub fn pointer_type(&mut self, class: Class) -> Id {
-        match self.classes.memory(class).is_physical {
-            true => self.int(64),
-            false => self.int(32),
-        }
+        let width = self.classes.memory(class).pointer_width();
+        self.int(width)
     }
 
     /// The type of a value.

@@ -46,7 +46,7 @@ struct Labels {
 
 pub(super) struct Emitter<'a> {
     pub(super) module: &'a mut Module,
-    ids: &'a IdWords,
+    pub(super) ids: &'a IdWords,
     pub(super) func: Func,
     pub(super) cfg: &'a Cfg,
     pub(super) graph: Graph,

@@ -106,10 +106,7 @@ impl Lower<'_> {
     ) -> Result<Place, Diagnostic> {
         let place = self.place(inst, pointer, usize::MAX, align)?;
         let ty = self.pointer_type(place.class);
-        let to = match self.classes.memory(place.class).is_physical {
-            true => 64,
-            false => 32,
-        };
+        let to = self.classes.memory(place.class).pointer_width();
         let (scalar, _) = self.scalars(index)?;
         let index = self.value(index)?;
         let index = self.resize(index, scalar.size() * 8, to);
