@@ -64,7 +64,8 @@ fn class(fault: &Fault) -> String {
 
 fn main() -> ExitCode {
     let arguments = arguments();
-    let wanted = |way: &&Way| arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name);
+    let wanted =
+        |way: &&Way| arguments.ways.is_empty() || arguments.ways.iter().any(|w| w == way.name);
     let ways: Vec<&Way> = WAYS.iter().filter(wanted).collect();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for file in &arguments.files {
@@ -96,14 +97,18 @@ fn main() -> ExitCode {
                     continue;
                 }
                 Ok(false) => {
-                    *counts.entry(format!("{}: undefined", way.name)).or_default() += 1;
+                    *counts
+                        .entry(format!("{}: undefined", way.name))
+                        .or_default() += 1;
                     continue;
                 }
                 Err(found) => found,
             };
             failed += 1;
             let class_of = class(&found);
-            let number = counts.entry(format!("{}: {class_of}", way.name)).or_default();
+            let number = counts
+                .entry(format!("{}: {class_of}", way.name))
+                .or_default();
             *number += 1;
             println!("seed {seed}, {}: {found}", way.name);
             let Some(folder) = arguments.keep.as_ref().filter(|_| *number <= 3) else {
@@ -114,8 +119,12 @@ fn main() -> ExitCode {
             });
             let text = generate(&mut Choices::new(&small));
             let file = folder.join(format!("{}-{seed}.ll", way.name));
-            let told = fault_of(&small).err().map(|f| f.to_string()).unwrap_or_default();
-            std::fs::write(&file, format!("; {told}\n{text}")).expect("the folder can be written to");
+            let told = fault_of(&small)
+                .err()
+                .map(|f| f.to_string())
+                .unwrap_or_default();
+            std::fs::write(&file, format!("; {told}\n{text}"))
+                .expect("the folder can be written to");
         }
     }
     for (what, number) in counts {

@@ -131,11 +131,15 @@ fn optimised(mut module: spirv::Module) -> Result<spirv::Module, String> {
 
 fn lifted(module: spirv::Module) -> Result<spirv::Module, String> {
     let first = |faults: Vec<Diagnostic>| {
-        format!("lifting: {}", faults.first().map(|f| f.to_string()).unwrap_or_default())
+        format!(
+            "lifting: {}",
+            faults.first().map(|f| f.to_string()).unwrap_or_default()
+        )
     };
     let lifted = spirula_llvm::lift(&module).map_err(first)?;
     let text = spirula_llvm::print(&lifted);
-    let read = spirula_llvm::read(text.as_bytes()).map_err(|f| format!("reading what was lifted: {f}"))?;
+    let read =
+        spirula_llvm::read(text.as_bytes()).map_err(|f| format!("reading what was lifted: {f}"))?;
     spirula_llvm::translate(&read, &Default::default()).map_err(first)
 }
 
@@ -146,10 +150,16 @@ fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
     };
     let mut device = Device::open(device, &DeviceOptions::default()).map_err(told)?;
     let from = device.upload(&input()).map_err(told)?;
-    let to = device.upload(&vec![0xa5; (ITEMS * OUTPUT) as usize]).map_err(told)?;
+    let to = device
+        .upload(&vec![0xa5; (ITEMS * OUTPUT) as usize])
+        .map_err(told)?;
     let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
     let mut arguments = vec![Argument::Buffer(from), Argument::Buffer(to)];
-    arguments.extend(ARGUMENTS.iter().map(|bytes| Argument::Bytes(bytes.to_vec())));
+    arguments.extend(
+        ARGUMENTS
+            .iter()
+            .map(|bytes| Argument::Bytes(bytes.to_vec())),
+    );
     let launch = Launch {
         kernel,
         size: Size::Items {
@@ -171,7 +181,10 @@ fn compare(expected: &[Cell], output: &[u8]) -> Result<(), String> {
             Cell::Byte(byte) => byte == output[at],
             Cell::Nan(width, 0) => {
                 let bytes = &output[at..at + usize::from(width) / 8];
-                let bits = bytes.iter().rev().fold(0, |bits, b| bits << 8 | u128::from(*b));
+                let bits = bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |bits, b| bits << 8 | u128::from(*b));
                 let kind = Kind::Float(width.into());
                 number(kind.bits(), bits).is_nan()
             }

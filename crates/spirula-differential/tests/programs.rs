@@ -12,7 +12,10 @@ fn check(text: &str, way: &str) -> Result<(), Fault> {
     let Some(expected) = evaluate(&module)? else {
         return Ok(());
     };
-    let way = WAYS.iter().find(|w| w.name == way).expect("there is the way");
+    let way = WAYS
+        .iter()
+        .find(|w| w.name == way)
+        .expect("there is the way");
     differ(&module, &expected, way)
 }
 
@@ -74,7 +77,9 @@ fn differences_are_found() {
     };
     let read = |text: String| spirula_llvm::read(text.as_bytes()).expect("it is well-formed");
     let (sum, difference) = (read(program("add")), read(program("sub")));
-    let expected = evaluate(&sum).expect("it is evaluated").expect("it is defined");
+    let expected = evaluate(&sum)
+        .expect("it is evaluated")
+        .expect("it is defined");
     assert_eq!(differ(&sum, &expected, &WAYS[0]), Ok(()));
     let fault = differ(&difference, &expected, &WAYS[0]);
     assert!(matches!(fault, Err(Fault::Wrong(_))), "{fault:?}");

@@ -177,7 +177,11 @@ impl Search<'_> {
                 .get(self.module, id, Decoration::FPFastMathMode)
         });
         self.is_fast
-            || modes.is_some_and(|words| words.first().is_some_and(|w| w & FPFastMathMode::Fast.0 != 0))
+            || modes.is_some_and(|words| {
+                words
+                    .first()
+                    .is_some_and(|w| w & FPFastMathMode::Fast.0 != 0)
+            })
     }
 }
 

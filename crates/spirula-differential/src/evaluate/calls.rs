@@ -141,7 +141,10 @@ impl Evaluator<'_> {
         if name.starts_with("lifetime.") || name.starts_with("assume") {
             return Ok(Value::new());
         }
-        if name.starts_with("memset.") || name.starts_with("memcpy.") || name.starts_with("memmove.") {
+        if name.starts_with("memset.")
+            || name.starts_with("memcpy.")
+            || name.starts_with("memmove.")
+        {
             return self.bytes(name, args);
         }
         let function = module.function(func);
@@ -150,7 +153,8 @@ impl Evaluator<'_> {
             return unsupported(name);
         };
         let matching = TABLE.iter().filter(|(row, _)| {
-            name.strip_prefix(row).is_some_and(|rest| rest.starts_with('.'))
+            name.strip_prefix(row)
+                .is_some_and(|rest| rest.starts_with('.'))
         });
         match matching.max_by_key(|(row, _)| row.len()) {
             Some((_, way)) => self.by_way(*way, args, types[0], result),
@@ -164,9 +168,12 @@ impl Evaluator<'_> {
         let lanes = args[0].len();
         // Flags and masks are one for all lanes.
         let lane = |n: usize| -> Vec<Scalar> {
-            args.iter().map(|a| a[if a.len() == 1 { 0 } else { n }]).collect()
+            args.iter()
+                .map(|a| a[if a.len() == 1 { 0 } else { n }])
+                .collect()
         };
-        let known = |n: usize| -> Option<Vec<u128>> { lane(n).into_iter().map(Scalar::bits).collect() };
+        let known =
+            |n: usize| -> Option<Vec<u128>> { lane(n).into_iter().map(Scalar::bits).collect() };
         Ok(match way {
             Way::Int(make) => {
                 let wanted = integer::mask(self.kind(result)?.bits());

@@ -83,7 +83,11 @@ fn recast(value: &[Scalar], from: Kind, to: Kind, count: usize) -> Value {
         return value.iter().map(one).collect();
     }
     let (width, wanted) = (from.bits() as usize, to.bits() as usize);
-    let bit = |at: usize| value[at / width].bits().map(|bits| bits >> (at % width) & 1);
+    let bit = |at: usize| {
+        value[at / width]
+            .bits()
+            .map(|bits| bits >> (at % width) & 1)
+    };
     let part = |n: usize| {
         let bits = (0..wanted).map(|at| Some(bit(n * wanted + at)? << at));
         match bits.sum::<Option<u128>>() {

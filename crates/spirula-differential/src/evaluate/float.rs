@@ -193,7 +193,11 @@ pub fn is_class(width: u32, scalar: Scalar, mask: u32) -> Scalar {
         _ => return Scalar::Any,
     };
     let x = number(width, bits);
-    let least = [6.103515625e-5, f64::from(f32::MIN_POSITIVE), f64::MIN_POSITIVE];
+    let least = [
+        6.103515625e-5,
+        f64::from(f32::MIN_POSITIVE),
+        f64::MIN_POSITIVE,
+    ];
     let least = least[(width / 32) as usize];
     let class = match x.abs() {
         _ if x.is_infinite() => 9,

@@ -38,7 +38,11 @@ pub fn binary(op: Opcode, flags: Flags, width: u32, a: u128, b: u128) -> Option<
         let fits = |value: i128, (low, high): (i128, i128)| value >= low && value <= high;
         let wraps = flags.has(Flags::NUW) && !fits(unsigned, range(width, false))
             || flags.has(Flags::NSW) && !fits(with_sign, range(width, true));
-        if wraps { Scalar::Any } else { cut(width, unsigned) }
+        if wraps {
+            Scalar::Any
+        } else {
+            cut(width, unsigned)
+        }
     };
     Some(match op {
         Opcode::Add => exactly(x + y, sx + sy),
@@ -49,7 +53,9 @@ pub fn binary(op: Opcode, flags: Flags, width: u32, a: u128, b: u128) -> Option<
             Some(product) => exactly(product, sx * sy),
             None if flags.has(Flags::NUW) => Scalar::Any,
             None => match sx * sy {
-                product if cut(width, product).bits().map(|b| signed(width, b)) == Some(product) => {
+                product
+                    if cut(width, product).bits().map(|b| signed(width, b)) == Some(product) =>
+                {
                     cut(width, product)
                 }
                 _ => Scalar::Any,

@@ -28,8 +28,8 @@ use memory::Memory;
 use spirula_llvm::ir::{Func, Module, Opcode, Type, Value as Operand, ValueKind};
 use std::collections::HashMap;
 use std::rc::Rc;
-pub use value::{Address, Kind, Scalar, Value};
 use value::Leaf;
+pub use value::{Address, Kind, Scalar, Value};
 
 /// Instructions that an evaluation may take.
 const MOST_STEPS: u64 = 2_000_000;

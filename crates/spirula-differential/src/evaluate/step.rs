@@ -106,13 +106,7 @@ impl Evaluator<'_> {
         }
     }
 
-    fn binary(
-        &mut self,
-        op: Opcode,
-        flags: Flags,
-        operands: &[Value],
-        ty: Type,
-    ) -> Outcome<Value> {
+    fn binary(&mut self, op: Opcode, flags: Flags, operands: &[Value], ty: Type) -> Outcome<Value> {
         let kind = self.kind(ty)?;
         let is_float = matches!(kind, super::Kind::Float(_));
         let width = kind.bits();
@@ -131,7 +125,12 @@ impl Evaluator<'_> {
                 {
                     integer::cut(width, (a.offset - b.offset).into())
                 }
-                (_, Scalar::Any) if matches!(op, Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem) => {
+                (_, Scalar::Any)
+                    if matches!(
+                        op,
+                        Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem
+                    ) =>
+                {
                     return undefined("a division by what may be anything");
                 }
                 _ => Scalar::Any,

@@ -99,7 +99,8 @@ fn gather(module: &Module, ty: Type, at: u64, into: &mut Vec<Leaf>) -> Option<()
         TypeKind::Struct { fields, .. } => {
             let offsets = layout.struct_layout(types, ty)?.offsets;
             let mut fields = fields.as_ref()?.iter().zip(offsets);
-            return fields.try_for_each(|(field, offset)| gather(module, *field, at + offset, into));
+            return fields
+                .try_for_each(|(field, offset)| gather(module, *field, at + offset, into));
         }
         _ => return None,
     };

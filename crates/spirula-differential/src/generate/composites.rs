@@ -47,7 +47,12 @@ impl Generator<'_, '_> {
 
     /// A vector made of scalars one by one.
     pub fn build_vector(&mut self) {
-        let scalar = self.some(|t| matches!(t, Ty::Int(_) | Ty::Float(_)) && t.is_whole(), |_| Ty::Int(32)).0;
+        let scalar = self
+            .some(
+                |t| matches!(t, Ty::Int(_) | Ty::Float(_)) && t.is_whole(),
+                |_| Ty::Int(32),
+            )
+            .0;
         let ty = self.vector_of(scalar.clone());
         let mut vector = "poison".to_owned();
         for lane in 0..ty.lanes() {

@@ -192,9 +192,7 @@ impl Generator<'_, '_> {
         }
         self.body.values.push((Ty::Int(32), counter.clone()));
         let goes_on = self.hidden(&format!("icmp ult i32 {counter}, {rounds}"));
-        self.line(&format!(
-            "br i1 {goes_on}, label %{inside}, label %{after}"
-        ));
+        self.line(&format!("br i1 {goes_on}, label %{inside}, label %{after}"));
         self.open(&inside);
         let mut early = None;
         let (last, from) = self.scope(&types, |g| {
@@ -203,9 +201,7 @@ impl Generator<'_, '_> {
                 let condition = g.condition();
                 let rest = g.fresh("rest");
                 early = Some(g.body.block.clone());
-                g.line(&format!(
-                    "br i1 {condition}, label %{after}, label %{rest}"
-                ));
+                g.line(&format!("br i1 {condition}, label %{after}, label %{rest}"));
                 g.open(&rest);
                 g.steps(4);
             }

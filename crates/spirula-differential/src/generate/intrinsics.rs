@@ -126,7 +126,11 @@ impl Generator<'_, '_> {
                 let wanted = |t: &Ty| t.is_whole_int() && t.lanes() > 1;
                 let (ty, value) = self.some(wanted, |g| g.vector_of(Ty::Int(32)));
                 let result = ty.scalar().clone();
-                self.call(&format!("llvm.{name}.{}", ty.suffix()), &result, &[(ty, value)]);
+                self.call(
+                    &format!("llvm.{name}.{}", ty.suffix()),
+                    &result,
+                    &[(ty, value)],
+                );
             }
             Form::Three => {
                 let (ty, left) = self.some(Ty::is_whole_int, |_| Ty::Int(32));
@@ -154,8 +158,14 @@ impl Generator<'_, '_> {
         let types: Vec<String> = args.iter().map(|a| a.0.to_string()).collect();
         let declaration = format!("declare {result} @{name}({})\n", types.join(", "));
         self.declared.insert(declaration);
-        let given: Vec<String> = args.iter().map(|(ty, value)| format!("{ty} {value}")).collect();
-        self.put(result, &format!("call {result} @{name}({})", given.join(", ")));
+        let given: Vec<String> = args
+            .iter()
+            .map(|(ty, value)| format!("{ty} {value}"))
+            .collect();
+        self.put(
+            result,
+            &format!("call {result} @{name}({})", given.join(", ")),
+        );
     }
 }
 

@@ -212,7 +212,8 @@ impl Generator<'_, '_> {
         let Some(to) = self.some_pointer(|p| p.is_variable && p.space == 0) else {
             return self.allocate();
         };
-        let size = "ptrtoint (ptr getelementptr (TY, ptr null, i32 1) to i64)".replace("TY", &to.ty.to_string());
+        let size = "ptrtoint (ptr getelementptr (TY, ptr null, i32 1) to i64)"
+            .replace("TY", &to.ty.to_string());
         if self.one_in(2) {
             let value = self.c.below(256) as u8 as i8;
             self.declared
@@ -328,14 +329,18 @@ impl Generator<'_, '_> {
         if self.one_in(4) {
             let (expected, new) = (self.value(&ty), self.value(&ty));
             let result = Ty::Struct(vec![ty.clone(), Ty::BOOL]);
-            self.put(&result, &format!(
-                "cmpxchg {space} {name}, {ty} {expected}, {ty} {new} monotonic monotonic"
-            ));
+            self.put(
+                &result,
+                &format!("cmpxchg {space} {name}, {ty} {expected}, {ty} {new} monotonic monotonic"),
+            );
             return;
         }
         let op = RMW[self.c.below(RMW.len())];
         let value = self.value(&ty);
-        self.put(&ty, &format!("atomicrmw {op} {space} {name}, {ty} {value} monotonic"));
+        self.put(
+            &ty,
+            &format!("atomicrmw {op} {space} {name}, {ty} {value} monotonic"),
+        );
     }
 
     /// Memory of this invocation in the output, where others cannot see it.
@@ -348,7 +353,9 @@ impl Generator<'_, '_> {
         let name = self.hidden(&format!(
             "getelementptr inbounds i8, ptr addrspace(1) %scratch, i64 {at}"
         ));
-        self.line(&format!("store {ty} zeroinitializer, ptr addrspace(1) {name}"));
+        self.line(&format!(
+            "store {ty} zeroinitializer, ptr addrspace(1) {name}"
+        ));
         self.body.pointers.push(Pointer {
             space: 1,
             name,

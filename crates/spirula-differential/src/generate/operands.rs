@@ -56,7 +56,11 @@ impl Generator<'_, '_> {
     }
 
     /// A value whose type is as wanted, or else one of the type.
-    pub fn some(&mut self, is_wanted: impl Fn(&Ty) -> bool, or: impl Fn(&mut Self) -> Ty) -> (Ty, String) {
+    pub fn some(
+        &mut self,
+        is_wanted: impl Fn(&Ty) -> bool,
+        or: impl Fn(&mut Self) -> Ty,
+    ) -> (Ty, String) {
         match self.existing(is_wanted) {
             Some(found) => found,
             None => {

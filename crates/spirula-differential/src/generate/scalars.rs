@@ -122,7 +122,10 @@ impl Generator<'_, '_> {
     /// A condition for a branch.
     pub fn condition(&mut self) -> String {
         if self.body.values.iter().all(|v| v.0 != Ty::BOOL) || self.one_in(2) {
-            let (ty, left) = self.some(|t| matches!(t, Ty::Int(w) if *w > 1), |g| Ty::Int(g.width()));
+            let (ty, left) = self.some(
+                |t| matches!(t, Ty::Int(w) if *w > 1),
+                |g| Ty::Int(g.width()),
+            );
             let right = self.value(&ty);
             let predicate = self.pick(INT_COMPARE);
             self.put(&Ty::BOOL, &format!("icmp {predicate} {ty} {left}, {right}"));
@@ -185,7 +188,10 @@ impl Generator<'_, '_> {
         let total = ty.bits() * ty.lanes();
         let width = [8, 16, 32, 64][self.c.below(4)];
         let lanes = total / width;
-        if ty.lanes() == 3 && width != ty.bits() || lanes * width != total || !matches!(lanes, 1..=4 | 8 | 16) {
+        if ty.lanes() == 3 && width != ty.bits()
+            || lanes * width != total
+            || !matches!(lanes, 1..=4 | 8 | 16)
+        {
             return;
         }
         let scalar = match width > 8 && self.one_in(2) {

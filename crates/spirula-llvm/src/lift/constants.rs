@@ -23,11 +23,10 @@ impl Lifter<'_> {
         };
         match self.known_constant(inst, ty)? {
             Some(constant) => self.values.set(id, Some(Value::constant(constant))),
-            // The execution mode that says the same is a number.
-            None if self.decoration(id, Decoration::BuiltIn).is_some() => {
-                return Err("sizes of workgroups that can be specialised are not lifted".to_owned());
-            }
             None => {
+                if self.decoration(id, Decoration::BuiltIn).is_some() {
+                    self.workgroup_size = Some(id);
+                }
                 self.special_at.set(id, Some(self.special.len()));
                 self.special.push(inst.handle());
             }

@@ -107,7 +107,18 @@ impl Lifter<'_> {
         };
         let mode = ExecutionMode(inst.word(1));
         let ids = inst.op() == Op::ExecutionModeId;
+        if self.is_shader && mode == ExecutionMode::LocalSizeId {
+            let sizes: Vec<Id> = inst.ids(2).collect();
+            self.size_of_constants(func, &sizes)?;
+            return Ok(None);
+        }
         if self.is_shader && mode == ExecutionMode::LocalSize && !ids {
+            let size = self.workgroup_size;
+            if let Some(inst) = size.and_then(|id| self.definitions.get(self.source, id)) {
+                let sizes: Vec<Id> = inst.ids(0).collect();
+                self.size_of_constants(func, &sizes)?;
+                return Ok(None);
+            }
             let sizes: Vec<String> = inst.operands()[2..].iter().map(u32::to_string).collect();
             self.function_text(func, "hlsl.numthreads", &sizes.join(","));
             return Ok(None);
@@ -148,6 +159,32 @@ impl Lifter<'_> {
             });
         }
         Ok(Some(self.md_node(&parts)))
+    }
+
+    /// The size of a shader's workgroups by constants, some of which can be specialised: what they
+    /// are by default, and the numbers of those that can be (`spirv.LocalSizeIds`).
+    fn size_of_constants(&mut self, func: crate::ir::Func, sizes: &[Id]) -> Lifted<()> {
+        let (mut defaults, mut numbers) = (Vec::new(), Vec::new());
+        for &id in sizes {
+            let default = self.definitions.default_value(self.source, id);
+            let default = default.ok_or_else(|| format!("{id} is no number by default"))?;
+            defaults.push(default.to_string());
+            let number = self.decoration(id, Decoration::SpecId);
+            numbers.push(match number {
+                Some(words) => words.first().map(u32::to_string).unwrap_or_default(),
+                None if self.definitions.op(self.source, id) == Some(Op::Constant) => String::new(),
+                None => {
+                    return Err(format!(
+                        "{id} is computed of constants that can be specialised"
+                    ));
+                }
+            });
+        }
+        self.function_text(func, "hlsl.numthreads", &defaults.join(","));
+        if numbers.iter().any(|number| !number.is_empty()) {
+            self.function_text(func, "spirv.LocalSizeIds", &numbers.join(","));
+        }
+        Ok(())
     }
 
     /// `vec_type_hint`: an undefined value of the type, and whether its integers are signed.

@@ -73,6 +73,8 @@ pub(super) struct Lifter<'s> {
     pub(super) special: Vec<Inst>,
     /// Positions in that list.
     pub(super) special_at: IdMap<Option<usize>>,
+    /// The constant with the size of workgroups, where it can be specialised.
+    pub(super) workgroup_size: Option<Id>,
     pub(super) functions: IdMap<Option<Func>>,
     /// Blocks of the function being lifted, by their labels.
     pub(super) blocks: IdMap<Option<ir::Block>>,
@@ -117,6 +119,7 @@ impl<'s> Lifter<'s> {
             values: IdMap::new(bound, None),
             special: Vec::new(),
             special_at: IdMap::new(bound, None),
+            workgroup_size: None,
             functions: IdMap::new(bound, None),
             bodies: IdMap::new(bound, None),
             blocks: IdMap::new(bound, None),

@@ -13,8 +13,9 @@ use super::refusal::{Lowered, refuse};
 use super::translator::Translator;
 use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind};
 use rustc_hash::FxHashMap;
-use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
 use spirula_spirv::grammar::{ExtInstSet, Op};
+use spirula_spirv::ir::Section;
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
 
@@ -111,6 +112,41 @@ impl Translator<'_> {
         sizes.resize(3, 1);
         self.b
             .execution_mode(entry, ExecutionMode::LocalSize, &sizes);
+        if let Some(numbers) = self.function_text(func, "spirv.LocalSizeIds") {
+            let numbers: Vec<Option<u32>> = numbers.split(',').map(|n| n.parse().ok()).collect();
+            self.special_size(&sizes, &numbers);
+        }
+    }
+
+    /// The size of workgroups as a constant, of which components with numbers can be specialised.
+    fn special_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
+        let word = self.b.int(32, false);
+        let mut parts = Vec::with_capacity(3);
+        for (n, &size) in sizes.iter().enumerate().take(3) {
+            let Some(number) = numbers.get(n).copied().flatten() else {
+                parts.push(self.b.constant_u32(size));
+                continue;
+            };
+            let known = self.specialised.get(&(number, word)).copied();
+            parts.push(known.unwrap_or_else(|| {
+                let id = self.b.fresh_id();
+                self.specialised.insert((number, word), id);
+                let words = [word.word(), id.word(), size];
+                self.b.push(Section::Globals, Op::SpecConstant, &words);
+                self.b.set_type_of(id, word);
+                self.b.decorate(id, Decoration::SpecId, &[number]);
+                id
+            }));
+        }
+        let vector = self.b.vector(word, 3);
+        let id = self.b.fresh_id();
+        let mut words = vec![vector.word(), id.word()];
+        words.extend(parts.iter().map(|part| part.word()));
+        self.b
+            .push(Section::Globals, Op::SpecConstantComposite, &words);
+        self.b.set_type_of(id, vector);
+        self.b
+            .decorate(id, Decoration::BuiltIn, &[BuiltIn::WorkgroupSize.0]);
     }
 
     /// A type in memory: as it is in registers, with the layout that is stated for it.

@@ -53,7 +53,9 @@ impl Lower<'_> {
         count: u32,
         value: Id,
     ) -> Result<(), Diagnostic> {
-        self.by_region(place, |l, place| l.store_scalars(place, scalar, count, value))
+        self.by_region(place, |l, place| {
+            l.store_scalars(place, scalar, count, value)
+        })
     }
 
     /// A branch to what is done in each region; they meet in the block that is open afterwards.

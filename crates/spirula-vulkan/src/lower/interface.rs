@@ -18,9 +18,9 @@ use spirula_spirv::ir::{Func, Section};
 /// Bytes of push constants before the arguments.
 pub const HEADER: u32 = 16;
 
-/// Bytes of push constants that desktop devices have, twice as many as every device does. Whether
-/// one has as many as a kernel needs is asked when it is launched.
-const MOST_PUSHED: u32 = 256;
+/// Most bytes of arguments of all kernels. What a device does not have of push constants, mostly 256
+/// bytes, the runtime passes in a buffer.
+const MOST_PUSHED: u32 = 4096;
 
 /// A kernel of the source.
 pub struct Kernel {

@@ -126,7 +126,10 @@ impl Lower<'_> {
         let mut count = self.number(32, memory.size_of(region).div_ceil(size).max(1));
         let word = self.int(32);
         let objects = memory.objects.clone();
-        for object in objects.iter().filter(|o| o.size.is_none() && o.region() == region) {
+        for object in objects
+            .iter()
+            .filter(|o| o.size.is_none() && o.region() == region)
+        {
             if before == Some(object.id) {
                 break;
             }
