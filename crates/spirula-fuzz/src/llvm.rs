@@ -1,6 +1,8 @@
 //! LLVM IR: both readers, which tell the forms apart themselves, and the translator.
 
+use spirula_differential::{WAYS, differ, evaluate, generate};
 use spirula_llvm::Options;
+use spirula_testing::Choices;
 
 /// What is read can be printed.
 pub fn read(bytes: &[u8]) {
@@ -22,5 +24,21 @@ pub fn translate(bytes: &[u8]) {
         let words = translated.to_words();
         let again = spirula_spirv::ir::Module::from_words(words);
         again.unwrap_or_else(|fault| panic!("the translation is malformed: {fault}"));
+    }
+}
+
+/// The bytes are decisions that a program is made of: what it gives on the CPU device is what its
+/// evaluation gives, in every way that leads there.
+pub fn program(bytes: &[u8]) {
+    let text = generate(&mut Choices::new(bytes));
+    let module = spirula_llvm::read(text.as_bytes());
+    let module = module.unwrap_or_else(|fault| panic!("not well-formed: {fault}\n{text}"));
+    let expected = evaluate(&module).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+    let Some(expected) = expected else {
+        return;
+    };
+    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
+        let same = differ(&module, &expected, way);
+        same.unwrap_or_else(|fault| panic!("{}: {fault}\n{text}", way.name));
     }
 }

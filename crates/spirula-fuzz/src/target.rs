@@ -88,6 +88,14 @@ pub const TARGETS: &[Target] = &[
         floor: 64 * MIB,
     },
     Target {
+        name: "program",
+        check: llvm::program,
+        own: &[],
+        corpus: &[],
+        per_byte: 200_000,
+        floor: 300 * MIB,
+    },
+    Target {
         name: "futhark",
         check: kernel::futhark,
         own: &[("spirula/tests", ".imp"), ("spirula-kernel/tests", ".imp")],

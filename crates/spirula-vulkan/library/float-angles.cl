@@ -16,6 +16,11 @@ static uint two_over_pi(int n) {
   }
 }
 
+#define QUARTER_1 1.5703125f
+#define QUARTER_2 4.83751297e-04f
+#define QUARTER_3 7.54953362e-08f
+#define QUARTER_4 2.56334415e-12f
+
 // x less the nearest multiple of pi / 2 in two parts, and the number of that multiple.
 static float reduced(float x, float *low, int *quadrant) {
   uint bits = as_uint(x) & 0x7fffffffu;
@@ -25,6 +30,15 @@ static float reduced(float x, float *low, int *quadrant) {
     *low = 0.0f;
     *quadrant = 0;
     return x;
+  }
+  if (fabs(x) < 2048.0f) {
+    // pi / 2 in parts whose products with the quotient are exact, but for the last (Cody and Waite).
+    float n = rint(x * 0.636619747f);
+    float t = (x - n * QUARTER_1) - n * QUARTER_2, u = n * QUARTER_3;
+    float r = t - u;
+    *low = ((t - r) - u) - n * QUARTER_4;
+    *quadrant = (int)n;
+    return r;
   }
   // The 96 bits of 2 / pi from that on whose product with the mantissa is 4: those before make
   // whole turns (Payne and Hanek).

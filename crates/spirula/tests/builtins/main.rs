@@ -100,6 +100,38 @@ fn atomics_positions_and_groups() {
     check(&subgroup::all());
 }
 
+/// Functions that are left out on Vulkan, with the reason.
+const NOT_ON_VULKAN: &[(&str, &str)] = &[];
+
+/// What kernels get on Vulkan keeps OpenCL's bounds, too: scalars, as vectors go component by
+/// component. Driver and device are those of `SPIRULA_BUILTINS_VULKAN`, by default the first.
+#[test]
+fn functions_on_vulkan() {
+    let device = std::env::var("SPIRULA_BUILTINS_VULKAN").unwrap_or_else(|_| "vulkan".to_owned());
+    if !spirula_runtime::devices()
+        .iter()
+        .any(|d| d.id.starts_with("vulkan"))
+    {
+        eprintln!("NOT TESTED: this machine has no Vulkan device");
+        return;
+    }
+    let mut cases: Vec<Case> = FLOATS.into_iter().flat_map(float::elementary).collect();
+    cases.extend(int::elementary());
+    cases.retain(|case| {
+        case.result.is_some_and(|(_, lanes)| lanes == 1)
+            && NOT_ON_VULKAN.iter().all(|row| row.0 != case.name)
+    });
+    let faults = run::run(&device, &cases);
+    assert!(
+        faults.is_empty(),
+        "{} faults of {} overloads:\n{}",
+        faults.len(),
+        cases.len(),
+        faults.join("\n")
+    );
+    println!("{} overloads", cases.len());
+}
+
 /// What is wrong is found.
 #[test]
 fn wrong_results_are_found() {

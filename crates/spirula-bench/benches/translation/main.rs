@@ -1,0 +1,103 @@
+//! Run time on the CPU device of kernels as they are translated here and by `llvm-spirv`: those of
+//! the corpus with their inputs, both in turn, one thread.
+//!
+//! `SPIRULA_CORPUS=FOLDER LLVM_SPIRV=PROGRAM cargo bench -p spirula-bench --bench translation [-- NAME…]`
+//!
+//! What is measured is code that the CPU device makes, so that the profile this is built in does not
+//! matter much.
+
+mod manifest;
+
+use manifest::{Manifest, Program, Run};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Rounds of each program, of which the fastest counts.
+const ROUNDS: usize = 15;
+/// What is shorter than this is mostly the launch.
+const SHORTEST: Duration = Duration::from_micros(20);
+/// Programs that are named: those with the largest and smallest ratio.
+const NAMED: usize = 5;
+
+fn main() {
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|a| !a.starts_with('-'))
+        .collect();
+    let Some(corpus) = std::env::var_os("SPIRULA_CORPUS") else {
+        println!("SPIRULA_CORPUS does not say where the corpus is: nothing is measured");
+        return;
+    };
+    let folder = PathBuf::from(corpus).join("llvm-ir/kernels");
+    let manifest = Manifest::read(&folder).expect("the folder has a manifest");
+    let mut ratios: Vec<(f64, String)> = Vec::new();
+    let mut short = 0;
+    for program in &manifest.tests {
+        for ir in program.ir.iter().filter(|ir| is_wanted(ir, &wanted)) {
+            match compare(&folder, program, ir) {
+                Ok(Some([ours, theirs])) => {
+                    ratios.push((ours.as_secs_f64() / theirs.as_secs_f64(), ir.clone()));
+                }
+                Ok(None) => short += 1,
+                Err(why) => println!("{ir}: {why}"),
+            }
+        }
+    }
+    report(ratios, short);
+}
+
+fn is_wanted(ir: &str, wanted: &[String]) -> bool {
+    wanted.is_empty() || wanted.iter().any(|name| ir.contains(name.as_str()))
+}
+
+fn report(mut ratios: Vec<(f64, String)>, short: usize) {
+    ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let sum: f64 = ratios.iter().map(|r| r.0.ln()).sum();
+    let mean = (sum / ratios.len().max(1) as f64).exp();
+    println!("{} programs, {short} too short to be measured", ratios.len());
+    println!("\n| program | time of ours / of llvm-spirv's |\n| --- | --- |");
+    println!("| geometric mean | {mean:.3} |");
+    let ends = ratios.iter().take(NAMED).chain(ratios.iter().rev().take(NAMED));
+    for (ratio, name) in ends {
+        println!("| {name} | {ratio:.2} |");
+    }
+}
+
+/// The fastest run of both translations; none where it is too short.
+fn compare(folder: &Path, program: &Program, ir: &str) -> Result<Option<[Duration; 2]>, String> {
+    let input = folder.join(ir);
+    let bytes = std::fs::read(&input).map_err(|e| e.to_string())?;
+    let ours = spirula::compile(&bytes, &spirula::CompileOptions::default())
+        .and_then(|compiled| compiled.into_module());
+    let ours = ours.map_err(|_| "it is not translated")?;
+    let peer = std::env::var("LLVM_SPIRV").unwrap_or_else(|_| "llvm-spirv-22".to_owned());
+    let out = std::env::temp_dir().join(format!("spirula-bench-{}.spv", std::process::id()));
+    let status = Command::new(&peer)
+        .arg("--spirv-ext=+all")
+        .arg(&input)
+        .arg("-o")
+        .arg(&out)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    if !status.is_ok_and(|s| s.success()) {
+        return Err(format!("{peer} is missing or refuses it"));
+    }
+    let theirs = std::fs::read(&out).map_err(|e| e.to_string())?;
+    _ = std::fs::remove_file(&out);
+    let theirs = spirula::compile(&theirs, &spirula::CompileOptions::default())
+        .and_then(|compiled| compiled.into_module());
+    let theirs = theirs.map_err(|_| format!("what {peer} makes is no module"))?;
+    let mut runs = [Run::new(program, &ours)?, Run::new(program, &theirs)?];
+    let mut best = [Duration::MAX; 2];
+    for _ in 0..ROUNDS {
+        for (run, best) in runs.iter_mut().zip(&mut best) {
+            run.reset()?;
+            let start = Instant::now();
+            run.launch()?;
+            *best = start.elapsed().min(*best);
+        }
+    }
+    Ok((best[1] >= SHORTEST).then_some(best))
+}

@@ -1,0 +1,224 @@
+//! The corpus' manifest of kernels: launches, and by what rule buffers are filled.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use spirula_runtime::data::{Element, Fill, Number, Order, generate};
+use spirula_runtime::{
+    Argument, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size,
+};
+use spirula_spirv::ir::Module;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Programs with their launches.
+#[derive(Deserialize)]
+pub struct Manifest {
+    /// The programs.
+    pub tests: Vec<Program>,
+}
+
+/// A program.
+#[derive(Deserialize)]
+pub struct Program {
+    /// Its LLVM IR, by several compilers.
+    pub ir: Vec<String>,
+    kernels: Vec<Step>,
+}
+
+#[derive(Deserialize)]
+struct Step {
+    name: String,
+    global: Vec<u64>,
+    local: Option<Vec<u32>>,
+    #[serde(default)]
+    offset: Vec<u64>,
+    args: Vec<Map<String, Value>>,
+}
+
+impl Manifest {
+    /// Reads the manifest of a folder.
+    pub fn read(folder: &Path) -> Result<Manifest, String> {
+        let bytes = std::fs::read(folder.join("manifest.json")).map_err(|e| e.to_string())?;
+        serde_json::from_slice(&bytes).map_err(|e| e.to_string())
+    }
+}
+
+/// A program on a device of one thread, ready to be launched.
+pub struct Run {
+    device: Device,
+    initial: Vec<(Buffer, Vec<u8>)>,
+    launches: Vec<Launch>,
+}
+
+impl Run {
+    /// Compiles the kernels of a module and makes their buffers.
+    pub fn new(program: &Program, module: &Module) -> Result<Run, String> {
+        let options = DeviceOptions {
+            threads: Some(1),
+            ..DeviceOptions::default()
+        };
+        let mut kernels: BTreeMap<&str, Kernel> = BTreeMap::new();
+        let mut run = Run {
+            initial: Vec::new(),
+            launches: Vec::new(),
+            device: Device::open("cpu", &options).map_err(|e| e.to_string())?,
+        };
+        let mut named: BTreeMap<String, Buffer> = BTreeMap::new();
+        for step in &program.kernels {
+            let kernel = match kernels.get(step.name.as_str()) {
+                Some(kernel) => *kernel,
+                None => {
+                    let made = run.device.create_kernel(module, &step.name, &[]);
+                    let made = made.map_err(|e| e.to_string())?;
+                    kernels.insert(&step.name, made);
+                    made
+                }
+            };
+            let mut arguments = Vec::new();
+            for arg in &step.args {
+                arguments.push(run.argument(arg, &mut named)?);
+            }
+            run.launches.push(Launch {
+                kernel,
+                size: Size::Items {
+                    dimensions: step.global.len() as u32,
+                    global: three(&step.global, 1),
+                    local: step.local.as_deref().map(|l| three(l, 1)),
+                    offset: three(&step.offset, 0),
+                },
+                inputs: Inputs::Arguments(arguments),
+            });
+        }
+        Ok(run)
+    }
+
+    /// Gives the buffers their initial contents.
+    pub fn reset(&mut self) -> Result<(), String> {
+        for (buffer, bytes) in &self.initial {
+            let written = self.device.write(*buffer, 0, bytes);
+            written.map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Launches everything, one after the other.
+    pub fn launch(&mut self) -> Result<(), String> {
+        for launch in &self.launches {
+            self.device.launch(launch).map_err(|e| e.to_string())?;
+            self.device.wait().map_err(|e| e.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn argument(
+        &mut self,
+        arg: &Map<String, Value>,
+        named: &mut BTreeMap<String, Buffer>,
+    ) -> Result<Argument, String> {
+        let bad = || format!("an argument that is not understood: {}", Value::Object(arg.clone()));
+        if let Some(element) = arg.get("buf") {
+            let element: Element = element.as_str().ok_or_else(bad)?.parse()?;
+            let count = arg.get("n").and_then(Value::as_u64).ok_or_else(bad)? as usize;
+            let fill = fill(element, arg.get("init").ok_or_else(bad)?).ok_or_else(bad)?;
+            let bytes = generate(element, count, &fill)?;
+            let buffer = self.device.upload(&bytes).map_err(|e| e.to_string())?;
+            self.initial.push((buffer, bytes));
+            let name = arg.get("as").and_then(Value::as_str).ok_or_else(bad)?;
+            named.insert(name.to_owned(), buffer);
+            return Ok(Argument::Buffer(buffer));
+        }
+        if let Some(name) = arg.get("ref").and_then(Value::as_str) {
+            return named.get(name).map(|b| Argument::Buffer(*b)).ok_or_else(bad);
+        }
+        if let Some(text) = arg.get("bytes").and_then(Value::as_str) {
+            return hex(text).map(Argument::Bytes).ok_or_else(bad);
+        }
+        if let Some(size) = arg.get("local").and_then(Value::as_u64) {
+            return Ok(Argument::Local(size));
+        }
+        let (name, value) = arg.iter().next().ok_or_else(bad)?;
+        let element: Element = name.parse()?;
+        let mut bytes = Vec::new();
+        element.encode(number(element, value).ok_or_else(bad)?, &mut bytes);
+        Ok(Argument::Bytes(bytes))
+    }
+}
+
+fn three<T: Copy>(sizes: &[T], default: T) -> [T; 3] {
+    let mut all = [default; 3];
+    for (to, from) in all.iter_mut().zip(sizes) {
+        *to = *from;
+    }
+    all
+}
+
+fn hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes().chunks(2);
+    digits
+        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
+fn number(element: Element, value: &Value) -> Option<Number> {
+    let text = match value {
+        Value::Bool(b) => u8::from(*b).to_string(),
+        Value::Number(n) => n.to_string(),
+        Value::String(s) => s.clone(),
+        _ => return None,
+    };
+    let whole = || text.parse::<f64>().ok().filter(|x| x.fract() == 0.0);
+    match (element.parse(&text), whole()) {
+        (Ok(number), _) => Some(number),
+        (_, Some(x)) if !element.is_float() => Some(Number::Int(x as i128)),
+        _ => None,
+    }
+}
+
+/// The rule for initial contents.
+fn fill(element: Element, init: &Value) -> Option<Fill> {
+    if init == "zero" {
+        return Some(Fill::Zeros);
+    }
+    let object = init.as_object()?;
+    let seed = object.get("seed").and_then(Value::as_u64);
+    let is_form = |key: &&String| !["seed", "diag"].contains(&key.as_str());
+    let form = object.keys().find(is_form)?;
+    let value = &object[form];
+    let integers = |order| {
+        let (low, high): (i64, i64) = serde_json::from_value(value.clone()).ok()?;
+        Some(Fill::Integers {
+            low,
+            high,
+            seed: seed?,
+            order,
+        })
+    };
+    Some(match form.as_str() {
+        "fill" => Fill::Value(number(element, value)?),
+        "iota" => Fill::Ramp {
+            start: number(element, value.get(0)?)?,
+            step: number(element, value.get(1)?)?,
+        },
+        "values" => {
+            let numbers = value.as_array()?.iter().map(|v| number(element, v));
+            Fill::List(numbers.collect::<Option<_>>()?)
+        }
+        "text" => Fill::Repeat(value.as_str()?.as_bytes().to_vec()),
+        "hex" => Fill::Bytes(hex(value.as_str()?)?),
+        "bits" => Fill::Bits { seed: seed? },
+        "randi" => integers(Order::AsDrawn)?,
+        "sorted" => integers(Order::Sorted)?,
+        "cumsum" => integers(Order::Summed)?,
+        "rand" => {
+            let (low, high): (f64, f64) = serde_json::from_value(value.clone()).ok()?;
+            let diagonal = object.get("diag");
+            Fill::Reals {
+                low,
+                high,
+                seed: seed?,
+                diagonal: diagonal.and_then(|d| serde_json::from_value(d.clone()).ok()),
+            }
+        }
+        _ => return None,
+    })
+}
