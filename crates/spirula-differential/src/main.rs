@@ -1,6 +1,6 @@
-//! `spirula-differential [--way NAME] [--seed N] [--count N] [--keep FOLDER] | [FILE …]`: runs
-//! programs made at random, or files, in all ways that are named and tells of differences, with the
-//! smallest program that has one.
+//! `spirula-differential [--way NAME] [--seed N] [--count N] [--keep FOLDER] [--write FOLDER] | [FILE …]`:
+//! runs programs made at random, or files of LLVM IR, in all ways that are named and tells of
+//! differences, with the smallest program that has one. `--write` only writes the programs.
 
 use rand_mt::Mt64;
 use spirula_differential::{Fault, WAYS, Way, differ, evaluate, generate, reduce};
@@ -14,6 +14,7 @@ struct Arguments {
     seed: u64,
     count: u64,
     keep: Option<PathBuf>,
+    write: Option<PathBuf>,
     files: Vec<PathBuf>,
 }
 
@@ -23,6 +24,7 @@ fn arguments() -> Arguments {
         seed: 1,
         count: 100,
         keep: None,
+        write: None,
         files: Vec::new(),
     };
     let mut given = std::env::args().skip(1);
@@ -33,6 +35,7 @@ fn arguments() -> Arguments {
             "--seed" => all.seed = next().parse().unwrap_or(1),
             "--count" => all.count = next().parse().unwrap_or(100),
             "--keep" => all.keep = Some(next().into()),
+            "--write" => all.write = Some(next().into()),
             _ => all.files.push(word.into()),
         }
     }
@@ -40,8 +43,8 @@ fn arguments() -> Arguments {
 }
 
 /// What is wrong with a program in one way.
-fn fault(text: &str, way: &Way) -> Result<bool, Fault> {
-    let module = spirula_llvm::read(text.as_bytes());
+fn fault(program: &[u8], way: &Way) -> Result<bool, Fault> {
+    let module = spirula_llvm::read(program);
     let module = module.map_err(|f| Fault::Program(f.to_string()))?;
     let Some(expected) = evaluate(&module)? else {
         return Ok(false);
@@ -69,7 +72,7 @@ fn main() -> ExitCode {
     let ways: Vec<&Way> = WAYS.iter().filter(wanted).collect();
     let mut counts: BTreeMap<String, u64> = BTreeMap::new();
     for file in &arguments.files {
-        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let text = std::fs::read(file).unwrap_or_default();
         for way in &ways {
             match fault(&text, way) {
                 Ok(is_defined) => println!("{} {}: defined {is_defined}", file.display(), way.name),
@@ -86,12 +89,17 @@ fn main() -> ExitCode {
         let mut bytes = vec![0; 300 + (random.next_u64() % 1200) as usize];
         random.fill_bytes(&mut bytes);
         let text = generate(&mut Choices::new(&bytes));
+        if let Some(folder) = &arguments.write {
+            let file = folder.join(format!("{seed}.ll"));
+            std::fs::write(&file, &text).expect("the folder can be written to");
+            continue;
+        }
         for way in &ways {
             let fault_of = |bytes: &[u8]| {
                 let text = generate(&mut Choices::new(bytes));
-                fault(&text, way)
+                fault(text.as_bytes(), way)
             };
-            let found = match fault(&text, way) {
+            let found = match fault(text.as_bytes(), way) {
                 Ok(true) => {
                     *counts.entry(format!("{}: right", way.name)).or_default() += 1;
                     continue;

@@ -55,10 +55,16 @@ fn report(mut ratios: Vec<(f64, String)>, short: usize) {
     ratios.sort_by(|a, b| a.0.total_cmp(&b.0));
     let sum: f64 = ratios.iter().map(|r| r.0.ln()).sum();
     let mean = (sum / ratios.len().max(1) as f64).exp();
-    println!("{} programs, {short} too short to be measured", ratios.len());
+    println!(
+        "{} programs, {short} too short to be measured",
+        ratios.len()
+    );
     println!("\n| program | time of ours / of llvm-spirv's |\n| --- | --- |");
     println!("| geometric mean | {mean:.3} |");
-    let ends = ratios.iter().take(NAMED).chain(ratios.iter().rev().take(NAMED));
+    let ends = ratios
+        .iter()
+        .take(NAMED)
+        .chain(ratios.iter().rev().take(NAMED));
     for (ratio, name) in ends {
         println!("| {name} | {ratio:.2} |");
     }

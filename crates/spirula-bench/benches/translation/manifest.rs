@@ -3,9 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use spirula_runtime::data::{Element, Fill, Number, Order, generate};
-use spirula_runtime::{
-    Argument, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size,
-};
+use spirula_runtime::{Argument, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size};
 use spirula_spirv::ir::Module;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -115,7 +113,12 @@ impl Run {
         arg: &Map<String, Value>,
         named: &mut BTreeMap<String, Buffer>,
     ) -> Result<Argument, String> {
-        let bad = || format!("an argument that is not understood: {}", Value::Object(arg.clone()));
+        let bad = || {
+            format!(
+                "an argument that is not understood: {}",
+                Value::Object(arg.clone())
+            )
+        };
         if let Some(element) = arg.get("buf") {
             let element: Element = element.as_str().ok_or_else(bad)?.parse()?;
             let count = arg.get("n").and_then(Value::as_u64).ok_or_else(bad)? as usize;
@@ -128,7 +131,10 @@ impl Run {
             return Ok(Argument::Buffer(buffer));
         }
         if let Some(name) = arg.get("ref").and_then(Value::as_str) {
-            return named.get(name).map(|b| Argument::Buffer(*b)).ok_or_else(bad);
+            return named
+                .get(name)
+                .map(|b| Argument::Buffer(*b))
+                .ok_or_else(bad);
         }
         if let Some(text) = arg.get("bytes").and_then(Value::as_str) {
             return hex(text).map(Argument::Bytes).ok_or_else(bad);
