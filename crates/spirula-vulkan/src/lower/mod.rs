@@ -17,6 +17,7 @@ mod contents;
 mod control;
 mod convert;
 mod extended;
+mod fields;
 mod generic;
 mod groups;
 mod interface;

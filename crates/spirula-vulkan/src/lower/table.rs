@@ -1,7 +1,7 @@
 //! Which function lowers which instruction.
 
 use super::{Lower, access, arithmetic, atomics, barriers, bits, composites, control, convert};
-use super::{extended, groups, pointers};
+use super::{extended, fields, groups, pointers};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -44,6 +44,8 @@ const TABLE: &[(&[Op], Row)] = &[
     (&[Op::VectorTimesScalar, Op::Dot], Row::Value(arithmetic::vector)),
     (&[Op::Any, Op::All], Row::Value(arithmetic::reduce)),
     (&[Op::BitCount], Row::Value(bits::count)),
+    (&[Op::BitFieldInsert], Row::Value(fields::insert)),
+    (&[Op::BitFieldSExtract, Op::BitFieldUExtract], Row::Value(fields::extract)),
     (&[Op::BitReverse], Row::Value(bits::reverse)),
     (&[Op::Select], Row::Value(pointers::select)),
     (&[Op::ExtInst], Row::Value(extended::call)),

@@ -75,11 +75,25 @@ pub fn modf(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 
 /// `frexp`.
 pub fn frexp(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
-    l.two(inst, |l, ty, _, x| {
+    l.two(inst, |l, ty, scalar, x| {
         let word = l.int(32);
-        let pair = l.b.structure(&[ty, word]);
+        // Halves go through floats, of which none of them is denormal.
+        let wide = match scalar {
+            Scalar::Float(16) => l.scalar(Scalar::Float(32)),
+            _ => ty,
+        };
+        let x = if wide == ty {
+            x
+        } else {
+            l.op(Op::FConvert, wide, &[x])
+        };
+        let pair = l.b.structure(&[wide, word]);
         let both = l.glsl(glsl::FREXP_STRUCT, pair, &[x]);
-        (l.extract(ty, both, 0), l.extract(word, both, 1))
+        let mut part = l.extract(wide, both, 0);
+        if wide != ty {
+            part = l.op(Op::FConvert, ty, &[part]);
+        }
+        (part, l.extract(word, both, 1))
     })
 }
 
