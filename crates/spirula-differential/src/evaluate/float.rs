@@ -18,7 +18,7 @@ pub fn half_bits(value: f64) -> u16 {
     let unit = f64::from_bits(((exponent - 10 + 1023) as u64) << 52);
     let units = (size / unit).round_ties_even() as u16;
     // A mantissa that became 2^11 carries into the exponent.
-    sign | (((exponent + 14) as u16) << 10) + units
+    sign | ((((exponent + 14) as u16) << 10) + units)
 }
 
 fn half_value(bits: u16) -> f64 {
