@@ -120,10 +120,10 @@ impl Run {
             )
         };
         if let Some(element) = arg.get("buf") {
-            let element: Element = element.as_str().ok_or_else(bad)?.parse()?;
+            let element = element_of(element.as_str().ok_or_else(bad)?)?;
             let count = arg.get("n").and_then(Value::as_u64).ok_or_else(bad)? as usize;
             let fill = fill(element, arg.get("init").ok_or_else(bad)?).ok_or_else(bad)?;
-            let bytes = generate(element, count, &fill)?;
+            let bytes = generate(element, count, &fill).map_err(|e| e.to_string())?;
             let buffer = self.device.upload(&bytes).map_err(|e| e.to_string())?;
             self.initial.push((buffer, bytes));
             let name = arg.get("as").and_then(Value::as_str).ok_or_else(bad)?;
@@ -143,11 +143,15 @@ impl Run {
             return Ok(Argument::Local(size));
         }
         let (name, value) = arg.iter().next().ok_or_else(bad)?;
-        let element: Element = name.parse()?;
+        let element = element_of(name)?;
         let mut bytes = Vec::new();
         element.encode(number(element, value).ok_or_else(bad)?, &mut bytes);
         Ok(Argument::Bytes(bytes))
     }
+}
+
+fn element_of(name: &str) -> Result<Element, String> {
+    name.parse().map_err(|e| format!("{name}: {e}"))
 }
 
 fn three<T: Copy>(sizes: &[T], default: T) -> [T; 3] {
