@@ -1,10 +1,11 @@
 //! From a module to a kernel that runs.
 
 use crate::bundle::{self, LANES};
+use crate::check::Checks;
 use crate::count::Counters;
 use crate::groups::FrameLayout;
 use crate::jit::Code;
-use crate::lower::{self, BindingSlot, Entered, Frame, Globals, Shared, Slot};
+use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, Shared, Slot};
 use crate::program::Program;
 use crate::suspend::{Group, Point};
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
@@ -14,6 +15,7 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::{Func, Module};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Most faults that are reported at once.
 const MAX_FAULTS: usize = 20;
@@ -27,6 +29,8 @@ pub struct Options {
     pub bundles: bool,
     /// Whether the blocks that run are counted ([`Kernel::counts`]); then there are no vectors.
     pub count: bool,
+    /// Whether what the kernel does is checked ([`Kernel::run_checked`]); then there are no vectors.
+    pub check: bool,
 }
 
 impl Default for Options {
@@ -36,6 +40,7 @@ impl Default for Options {
             subgroup_size: 8,
             bundles: true,
             count: false,
+            check: false,
         }
     }
 }
@@ -57,6 +62,8 @@ pub struct Kernel {
     pub(crate) zero_workgroup: bool,
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
+    /// What checks know of it, if it is checked.
+    pub(crate) checks: Option<Checks>,
 }
 
 impl Kernel {
@@ -144,7 +151,12 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     let globals = Globals::compute(program, &mut code)?;
     let slots = lower::parameter_slots(program)?;
     let subgroup_size = options.subgroup_size.clamp(1, 64).next_power_of_two();
+    let checking = options.check.then(|| Checking::new(program, &globals));
+    let rows = checking.as_ref().map(|c| c.rows(program, &globals));
     let mut shared = Shared {
+        checking,
+        rows: rows.unwrap_or_default(),
+        slots: &slots,
         program,
         globals: &globals,
         subgroup_size,
@@ -160,7 +172,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
             lower_one(&mut shared, &mut builders, *func)?;
         }
     }
-    let bundle = if options.bundles && !options.count {
+    let bundle = if options.bundles && !options.count && !options.check {
         lower_bundle(&mut shared)
     } else {
         None
@@ -175,6 +187,15 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     }
     let points = shared.points;
     let counters = shared.counters.unwrap_or_default();
+    let rows = shared.rows;
+    let checks = shared.checking.map(|checking| Checks {
+        number: next_number(),
+        sites: checking.sites,
+        group_granule: checking.group_granule,
+        granules: rows.iter().map(|r| r.granule).collect(),
+        constants: globals.data.clone(),
+        largest: checking.largest,
+    });
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(Frame::new(false));
@@ -192,7 +213,14 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
         counters,
+        checks,
     })
+}
+
+/// A number that no other kernel has.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes

@@ -1,5 +1,6 @@
 //! What generated code is given: the layout of the launch context and of invocations' frames.
 
+use crate::check::Live;
 use std::mem::offset_of;
 
 /// Facts about the launch and the workgroup, read by generated code at fixed offsets.
@@ -38,6 +39,8 @@ pub(crate) struct Context {
     pub dimensions: u64,
     /// How often each block ran; only for kernels that count.
     pub counters: *mut u64,
+    /// What checks know; only for kernels that are checked.
+    pub check: *mut Live,
 }
 
 /// Offsets of the context's fields.
@@ -59,6 +62,7 @@ pub(crate) mod at {
     pub const OFFSET: i32 = offset_of!(Context, offset) as i32;
     pub const DIMENSIONS: i32 = offset_of!(Context, dimensions) as i32;
     pub const COUNTERS: i32 = offset_of!(Context, counters) as i32;
+    pub const CHECK: i32 = offset_of!(Context, check) as i32;
 }
 
 /// State of an invocation that has not begun: the resume argument that begins it.

@@ -3,7 +3,7 @@
 //! Operands and results stand in the invocations' frames; everything here is computed by the
 //! scheduler between two runs of generated code.
 
-use crate::context::{EXCHANGE, STATE};
+use crate::context::{DONE, EXCHANGE, STATE};
 use crate::suspend::{Combine, Exchange, Point};
 use crate::types::Scalar;
 use spirula_scalar::{Format, Rounding, convert};
@@ -42,6 +42,11 @@ impl Frames<'_> {
     /// The state of an invocation.
     pub fn state(&self, lane: usize) -> u32 {
         self.words[self.at(lane, STATE)] as u32
+    }
+
+    /// How many of the first invocations have ended.
+    pub fn ended(&self, count: usize) -> usize {
+        (0..count).filter(|lane| self.state(*lane) == DONE).count()
     }
 
     /// Slot `n` of an invocation.

@@ -10,6 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::context::Context;
+use crate::guard::{self, Entry, Trap};
 use cranelift_codegen::ir::{FuncRef, Function, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
@@ -17,9 +18,6 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use spirula_spirv::ir::Func;
 use std::sync::OnceLock;
-
-/// The type of entry functions.
-type Entry = unsafe extern "C" fn(*const Context, u32, u32, u32) -> u64;
 
 /// Generated code and the data that it refers to.
 pub(crate) struct Code {
@@ -31,6 +29,9 @@ pub(crate) struct Code {
     kept: Vec<Box<[u128]>>,
     entry: Option<Entry>,
     bundle: Option<Entry>,
+    /// Sizes of the functions that were compiled, and where they lie once the code is finished.
+    sizes: Vec<(FuncId, usize)>,
+    pieces: Vec<(usize, usize)>,
 }
 
 // SAFETY: see the module's documentation.
@@ -50,6 +51,8 @@ impl Code {
             kept: Vec::new(),
             entry: None,
             bundle: None,
+            sizes: Vec::new(),
+            pieces: Vec::new(),
         })
     }
 
@@ -99,6 +102,7 @@ impl Code {
         module
             .define_function(id, &mut context)
             .map_err(|e| format!("{e:?}"))?;
+        self.sizes.push((id, size(&context)));
         self.bundle_id = Some(id);
         Ok(())
     }
@@ -126,7 +130,9 @@ impl Code {
         let module = self.module();
         module
             .define_function(id, context)
-            .map_err(|e| format!("{e:?}"))
+            .map_err(|e| format!("{e:?}"))?;
+        self.sizes.push((id, size(context)));
+        Ok(())
     }
 
     /// Makes the code callable. `entry` has none where only bundles are run.
@@ -144,6 +150,13 @@ impl Code {
             unsafe { std::mem::transmute::<*const u8, Entry>(address) }
         };
         let (entry, bundle) = (id.map(callable), bundle.map(callable));
+        let sizes = std::mem::take(&mut self.sizes);
+        let module = self.module();
+        let piece = |(id, size): &(FuncId, usize)| {
+            let start = module.get_finalized_function(*id) as usize;
+            (start, start + size)
+        };
+        self.pieces = sizes.iter().map(piece).collect();
         self.entry = entry;
         self.bundle = bundle;
         Ok(())
@@ -174,18 +187,21 @@ impl Code {
     /// # Safety
     /// The context describes memory that the code may use as the program says. The code exists.
     /// Bundles divide the workgroup's size in x, `lo`, `hi` and the first global id in x.
+    ///
+    /// # Errors
+    /// When the code does not come to its end.
     pub unsafe fn call(
         &self,
         context: &Context,
         [lo, hi]: [u32; 2],
         resume: u32,
         bundles: bool,
-    ) -> u64 {
+    ) -> Result<u64, Trap> {
         match if bundles { self.bundle } else { self.entry } {
             // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
             // promise.
-            Some(entry) => unsafe { entry(context, lo, hi, resume) },
-            None => 0,
+            Some(entry) => unsafe { guard::enter(entry, context, [lo, hi, resume], &self.pieces) },
+            None => Ok(0),
         }
     }
 
@@ -218,6 +234,12 @@ impl Code {
     }
 }
 
+/// Bytes of code that was compiled.
+fn size(context: &cranelift_codegen::Context) -> usize {
+    let code = context.compiled_code();
+    code.map_or(0, |code| code.code_info().total_size as usize)
+}
+
 impl Drop for Code {
     fn drop(&mut self) {
         if let Some(module) = self.module.take() {
@@ -235,6 +257,9 @@ fn host() -> Result<OwnedTargetIsa, String> {
         for (name, value) in [
             ("opt_level", "speed"),
             ("is_pic", "false"),
+            // A stack that is used up has to be noticed, however large a function's frame is.
+            ("enable_probestack", "true"),
+            ("probestack_strategy", "inline"),
             ("use_colocated_libcalls", "false"),
             ("enable_multi_ret_implicit_sret", "true"),
             // Modules whose types do not fit have to be refused; it takes a twelfth of the time.

@@ -15,7 +15,8 @@
 //! # Semantics
 //!
 //! What SPIR-V leaves undefined is defined as in `spirula_scalar`: no instruction on values traps.
-//! Floating-point operations are never contracted. Accesses to memory are not checked.
+//! Floating-point operations are never contracted. Accesses to memory are not checked, but those to
+//! addresses where no memory is end the launch, not the process.
 //!
 //! # Map
 //!
@@ -23,17 +24,23 @@
 //!   before code is made.
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
+//! - `check`: the checking mode, which tells what kernels do wrong.
 //! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
-//! - `compile`, `run`, `count`: the interface. `jit`, `memory`: generated code and raw memory.
+//! - `guard`: calls of generated code that come back whatever it does.
+//! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
 
+mod arguments;
 mod bundle;
+mod check;
 mod compile;
 mod constants;
 mod context;
 mod count;
 mod functions;
 mod groups;
+mod guard;
 mod jit;
+mod launch;
 mod liveness;
 mod lower;
 mod memory;
@@ -43,7 +50,9 @@ mod run;
 mod schedule;
 mod suspend;
 mod types;
+mod worker;
 
+pub use check::{CheckOptions, Checker, Invocation, Report, ReportKind, Site};
 pub use compile::{Kernel, Options};
 pub use count::BlockCount;
-pub use run::{Argument, Bound, Launch, Memory, RunError, Size};
+pub use launch::{Argument, Bound, Launch, Memory, RunError, Size};

@@ -2,30 +2,52 @@
 //!
 //! # Unsafe code
 //! `OpGroupAsyncCopy` names memory by addresses, as loads and stores of generated code do: whoever
-//! runs a kernel promises that its arguments are memory, and the program that it stays within.
+//! runs a kernel promises that its arguments are memory, and the program that it stays within. Copies
+//! are guarded as generated code is.
 #![allow(unsafe_code)]
 
-/// Copies `count` elements of `size` bytes; one side's elements are `stride` elements apart.
+use crate::context::Context;
+use crate::guard::{self, Trap};
+
+/// Elements to copy; one side's are `stride` elements apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements {
+    pub to: u64,
+    pub from: u64,
+    pub count: u64,
+    /// Bytes of an element.
+    pub size: u64,
+    pub stride: u64,
+    pub strided_source: bool,
+}
+
+/// Copies elements.
+///
+/// # Errors
+/// When there is no memory at an address.
 ///
 /// # Safety
 /// The program may read and write the memory that this names.
-pub(crate) unsafe fn copy_elements(
-    to: u64,
-    from: u64,
-    count: u64,
-    size: u64,
-    stride: u64,
-    strided_source: bool,
-) {
-    let (to_step, from_step) = if strided_source {
-        (size, size.wrapping_mul(stride))
+pub(crate) unsafe fn copy_elements(elements: &Elements) -> Result<(), Trap> {
+    let place = std::ptr::from_ref(elements).cast::<Context>();
+    // SAFETY: `copy` takes the elements for a context; memory is the caller's promise.
+    unsafe { guard::enter(copy, place, [0; 3], &[]) }.map(|_| ())
+}
+
+/// What copies, in the shape of an entry function.
+unsafe extern "C" fn copy(elements: *const Context, _: u32, _: u32, _: u32) -> u64 {
+    // SAFETY: `copy_elements` passes them.
+    let e = unsafe { *elements.cast::<Elements>() };
+    let (to_step, from_step) = if e.strided_source {
+        (e.size, e.size.wrapping_mul(e.stride))
     } else {
-        (size.wrapping_mul(stride), size)
+        (e.size.wrapping_mul(e.stride), e.size)
     };
-    for n in 0..count {
-        let target = to.wrapping_add(n.wrapping_mul(to_step)) as *mut u8;
-        let source = from.wrapping_add(n.wrapping_mul(from_step)) as *const u8;
+    for n in 0..e.count {
+        let target = e.to.wrapping_add(n.wrapping_mul(to_step)) as *mut u8;
+        let source = e.from.wrapping_add(n.wrapping_mul(from_step)) as *const u8;
         // SAFETY: the caller's promise.
-        unsafe { std::ptr::copy(source, target, size as usize) };
+        unsafe { std::ptr::copy(source, target, e.size as usize) };
     }
+    0
 }

@@ -5,11 +5,12 @@
 //! loops before what follows them: lanes that went different ways meet again where the ways meet.
 
 use crate::bundle::LANES;
+use crate::check::Live;
 use crate::compile::Kernel;
 use crate::context::{Context, DONE, START};
 use crate::groups::{self, Frames};
-use crate::memory;
-use crate::run::RunError;
+use crate::launch::RunError;
+use crate::memory::{self, Elements};
 use crate::suspend::{Exchange, Group, Point};
 
 /// Runs a workgroup of `count` invocations, one by one or in bundles.
@@ -31,6 +32,7 @@ pub(crate) unsafe fn run_group(
         count,
         bundles,
         active: Vec::new(),
+        live: context.check,
     };
     // SAFETY: the caller's promise.
     unsafe { group.run() }
@@ -44,6 +46,8 @@ struct Workgroup<'a> {
     /// Whether the code for bundles runs; each has one state.
     bundles: bool,
     active: Vec<usize>,
+    /// What checks know; null where nothing is checked.
+    live: *mut Live,
 }
 
 #[allow(unsafe_code)]
@@ -51,8 +55,8 @@ impl Workgroup<'_> {
     unsafe fn run(&mut self) -> Result<(), RunError> {
         if self.kernel.points.is_empty() {
             // SAFETY: the caller's promise.
-            unsafe { self.call(0, self.count, START) };
-            return Ok(());
+            unsafe { self.call(0, self.count, START)? };
+            return self.check_end();
         }
         let subgroups = self
             .kernel
@@ -62,10 +66,11 @@ impl Workgroup<'_> {
         let mut resume = START;
         loop {
             // SAFETY: the caller's promise.
-            let (least, greatest) = unsafe { self.call(0, self.count, resume) };
+            let (least, greatest) = unsafe { self.call(0, self.count, resume)? };
+            self.check_end()?;
             let at = if subgroups {
                 // SAFETY: the caller's promise.
-                unsafe { self.run_subgroups() };
+                unsafe { self.run_subgroups()? };
                 self.common_state()?
             } else if least == greatest {
                 least
@@ -80,21 +85,63 @@ impl Workgroup<'_> {
                 let lanes = 0..self.count as usize;
                 self.gather(lanes, at);
                 // SAFETY: the caller's promise.
-                unsafe { self.exchange(at, 0, self.count as usize) };
+                unsafe { self.exchange(at, 0, self.count as usize)? };
             }
+            self.begin_phase();
             resume = at;
         }
     }
 
+    /// Fails if the launch has to end, as an invocation does not.
+    fn check_end(&mut self) -> Result<(), RunError> {
+        match self.live() {
+            Some(live) if live.is_stopped() => Err(RunError::EndlessLoop {
+                kernel: self.kernel.name.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn live(&mut self) -> Option<&mut Live> {
+        // SAFETY: null, or the worker's, which no generated code uses at the moment.
+        unsafe { self.live.as_mut() }
+    }
+
+    fn begin_phase(&mut self) {
+        if let Some(live) = self.live() {
+            live.begin_phase();
+        }
+    }
+
     /// Runs the invocations that are at a point; the least and greatest states that they reached.
-    unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> (u32, u32) {
+    unsafe fn call(&mut self, lo: u32, hi: u32, resume: u32) -> Result<(u32, u32), RunError> {
+        let Some(order) = self.live().and_then(|live| live.shuffled(hi - lo)) else {
+            // SAFETY: the caller's promise.
+            return unsafe { self.call_in_order(lo, hi, resume) };
+        };
+        let (mut least, mut greatest) = (DONE, START);
+        for n in order {
+            // SAFETY: the caller's promise.
+            let (l, g) = unsafe { self.call_in_order(lo + n, lo + n + 1, resume)? };
+            (least, greatest) = (least.min(l), greatest.max(g));
+        }
+        Ok((least, greatest))
+    }
+
+    unsafe fn call_in_order(
+        &mut self,
+        lo: u32,
+        hi: u32,
+        resume: u32,
+    ) -> Result<(u32, u32), RunError> {
         // SAFETY: the caller's promise.
         let summary = unsafe {
             self.kernel
                 .code
                 .call(self.context, [lo, hi], resume, self.bundles)
         };
-        (summary as u32, (summary >> 32) as u32)
+        let summary = summary.map_err(|trap| RunError::of(trap, &self.kernel.name))?;
+        Ok((summary as u32, (summary >> 32) as u32))
     }
 
     fn point(&self, state: u32) -> &Point {
@@ -117,7 +164,7 @@ impl Workgroup<'_> {
     }
 
     /// Runs every subgroup until its lanes wait for the workgroup or have ended.
-    unsafe fn run_subgroups(&mut self) {
+    unsafe fn run_subgroups(&mut self) -> Result<(), RunError> {
         let size = self.kernel.subgroup_size;
         for lo in (0..self.count).step_by(size as usize) {
             let hi = self.count.min(lo + size);
@@ -130,29 +177,99 @@ impl Workgroup<'_> {
                     .filter(|s| kernel.points[*s as usize - 1].group == Group::Subgroup);
                 let Some(earliest) = waiting.min() else { break };
                 self.gather(lo as usize..hi as usize, earliest);
+                self.check_subgroup(earliest, hi - lo);
+                self.begin_phase();
                 // SAFETY: the caller's promise.
                 unsafe {
-                    self.exchange(earliest, lo as usize, size as usize);
-                    self.call(lo, hi, earliest);
+                    self.exchange(earliest, lo as usize, size as usize)?;
+                    self.call(lo, hi, earliest)?;
                 }
             }
         }
+        Ok(())
     }
 
-    unsafe fn exchange(&mut self, state: u32, first: usize, size: usize) {
+    unsafe fn exchange(&mut self, state: u32, first: usize, size: usize) -> Result<(), RunError> {
         let point = self.point(state).clone();
         let active = std::mem::take(&mut self.active);
+        let (context, live, kernel) = (self.context, self.live, self.kernel);
         let mut frames = self.frames();
         if let (Exchange::AsyncCopy, Some(lane)) = (point.exchange, active.first()) {
             let [to, from, count, stride] = [0, 1, 2, 3].map(|n| frames.slot(*lane, n));
             let size = u64::from(point.components);
             let strided_source = point.operation == 1;
             let stride = stride.max(1);
-            // SAFETY: the caller's promise.
-            unsafe { memory::copy_elements(to, from, count, size, stride, strided_source) };
+            let elements = Elements {
+                to,
+                from,
+                count,
+                size,
+                stride,
+                strided_source,
+            };
+            // SAFETY: as in `live`.
+            match unsafe { live.as_mut() } {
+                Some(live) => {
+                    live.copy_elements(context, *lane as u32, point.site, elements);
+                }
+                None => {
+                    // SAFETY: the caller's promise.
+                    let copied = unsafe { memory::copy_elements(&elements) };
+                    copied.map_err(|trap| RunError::of(trap, &kernel.name))?;
+                }
+            }
         }
         groups::exchange(&mut frames, &point, &active, first, size);
         self.active = active;
+        Ok(())
+    }
+
+    /// Tells of a subgroup of which not all invocations are where all have to be.
+    fn check_subgroup(&mut self, state: u32, size: u32) {
+        let point = self.point(state).clone();
+        let name = point.op.to_string();
+        let all = !name.contains("NonUniform") && point.group == Group::Subgroup;
+        let (first, arrived) = (self.active.first().copied(), self.active.len());
+        if let (true, Some(lane)) = (all && arrived < size as usize, first) {
+            let message = format!("{arrived} of the {size} invocations of a subgroup arrive");
+            let context = self.context;
+            if let Some(live) = self.live() {
+                live.tell_divergence(context, lane as u32, point.site, message);
+            }
+        }
+    }
+
+    /// Tells of invocations that wait at different points.
+    fn tell_different(&mut self, first: u32, second: u32, lane: usize) {
+        let (first, second) = (self.point(first).clone(), self.point(second).clone());
+        let message = format!(
+            "invocations of a workgroup wait here, others at another {}",
+            first.op
+        );
+        let context = self.context;
+        if let Some(live) = self.live() {
+            live.tell_divergence(context, lane as u32, second.site, message);
+        }
+    }
+
+    /// Tells of a barrier at which some invocations wait while others have ended.
+    fn check_ended(&mut self, common: u32) {
+        let count = self.count as usize;
+        if self.live.is_null() || common == DONE {
+            return;
+        }
+        let frames = self.frames();
+        let waiting = (0..count).filter(|lane| frames.state(*lane) == common);
+        let (mut waiting, ended) = (waiting, frames.ended(count));
+        let (first, ended) = (waiting.next(), ended);
+        let site = self.point(common).site;
+        let context = self.context;
+        if let (Some(lane), true, Some(live)) = (first, ended > 0, self.live()) {
+            let message = format!(
+                "invocations wait while {ended} of the {count} of the workgroup have ended"
+            );
+            live.tell_divergence(context, lane as u32, site, message);
+        }
     }
 
     /// The point at which all invocations are that have not ended.
@@ -167,6 +284,7 @@ impl Workgroup<'_> {
                 continue;
             }
             if common != DONE {
+                self.tell_different(common, state, lane);
                 let describe = |state: u32| {
                     let point = &self.kernel.points[state as usize - 1];
                     format!("{} at {}", point.op, point.place)
@@ -179,6 +297,7 @@ impl Workgroup<'_> {
             }
             common = state;
         }
+        self.check_ended(common);
         Ok(common)
     }
 }

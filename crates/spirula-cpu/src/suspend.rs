@@ -439,4 +439,6 @@ pub(crate) struct Point {
     pub operation: u32,
     /// Invocations that exchange among themselves, where the instruction says.
     pub cluster: Option<u32>,
+    /// Its number as a site, for checks.
+    pub site: u16,
 }

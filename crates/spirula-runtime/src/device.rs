@@ -82,8 +82,8 @@ pub fn devices() -> Vec<DeviceInfo> {
 
 impl Device {
     /// Opens the device with this name: `cpu`, or `cpu+scalar`, the same without vectors across
-    /// invocations, or `cpu+count`, which counts the instructions that run; `vulkan` for the first Vulkan
-    /// device, `vulkan:N` for another, `vulkan:NAME` for the first with this in its name; `opencl` for the
+    /// invocations, `cpu+count`, which counts the instructions that run, or `cpu+san`, which checks what
+    /// kernels do and fails with [`Error::Faults`] when they are waited for; `vulkan` for the first Vulkan device, `vulkan:N` for another, `vulkan:NAME` for the first with this in its name; `opencl` for the
     /// first OpenCL device that takes SPIR-V, `opencl:N` and `opencl:NAME` as above.
     ///
     /// # Errors
@@ -92,6 +92,7 @@ impl Device {
         match name {
             "cpu" => Ok(Device::with_driver(Box::new(CpuDriver::new(options)))),
             "cpu+scalar" => Ok(Device::with_driver(Box::new(CpuDriver::scalar(options)))),
+            "cpu+san" => Ok(Device::with_driver(Box::new(CpuDriver::checking(options)))),
             "cpu+count" => Ok(Device::with_driver(Box::new(CpuDriver::counting(options)))),
             #[cfg(feature = "vulkan")]
             _ if name == "vulkan" || name.starts_with("vulkan:") => {

@@ -1,6 +1,6 @@
 //! What an implementation of devices provides.
 
-use crate::{Buffer, Error, Kernel, Launch};
+use crate::{Buffer, CheckOptions, Error, Kernel, Launch};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -75,8 +75,11 @@ pub struct DeviceOptions {
     pub times: bool,
     /// Folder for what is kept between runs, such as compiled pipelines; nothing is kept without one.
     pub cache: Option<PathBuf>,
-    /// Longest time that work of a GPU is waited for; after it the device is of no use any more.
+    /// Longest time that a launch may take on a CPU device, and that work of a GPU is waited for; after
+    /// it a GPU is of no use any more.
     pub timeout: Option<Duration>,
+    /// How `cpu+san` checks.
+    pub check: CheckOptions,
 }
 
 /// An implementation of a device.

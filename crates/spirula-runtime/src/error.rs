@@ -1,5 +1,6 @@
 //! What can go wrong with a device.
 
+use spirula_cpu::Report;
 use spirula_source::Diagnostic;
 
 /// Why a device refused something, or failed.
@@ -87,6 +88,9 @@ pub enum Error {
     /// Devices that do the same came to different results.
     #[error("{0}")]
     Parted(Box<crate::Parted>),
+    /// Kernels did what they must not, as the checking device found.
+    #[error("{}", all(.0))]
+    Faults(Vec<Report>),
     /// The device failed while running.
     #[error("{0}")]
     Failed(String),
@@ -95,6 +99,11 @@ pub enum Error {
 fn named(name: &Option<String>) -> String {
     name.as_ref()
         .map_or_else(String::new, |n| format!(" ({n})"))
+}
+
+fn all(reports: &[Report]) -> String {
+    let reports: Vec<String> = reports.iter().map(Report::to_string).collect();
+    reports.join("\n")
 }
 
 fn first(diagnostics: &[Diagnostic]) -> String {

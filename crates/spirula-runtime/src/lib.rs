@@ -49,3 +49,4 @@ pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
 pub use machine::DeviceMachine;
+pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};

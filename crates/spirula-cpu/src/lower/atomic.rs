@@ -4,10 +4,11 @@
 //! others are sequentially consistent; those on floating-point numbers compare and swap in a loop.
 
 use super::Done;
+use super::checked::Use;
 use super::lanes::Lane;
 use super::scope::{Lower, clif_type, plain};
 use super::values::Pointer;
-use crate::types::{Kind, Scalar};
+use crate::types::{Kind, Leaf, Scalar};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AliasRegionData, AtomicRmwOp, BlockArg, InstBuilder, MemFlagsData, Type, Value, types,
@@ -154,6 +155,7 @@ pub(crate) fn modify_float(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpMemoryBarrier`.
 pub(crate) fn memory_barrier(lower: &mut Lower, _: InstRef) -> Done {
+    lower.check_fence();
     lower.builder.ins().fence();
     Ok(())
 }
@@ -172,7 +174,9 @@ impl Lower<'_, '_, '_> {
             ),
             _ => false,
         };
+        let id = pointer;
         let pointer: Pointer = self.pointer(pointer)?;
+        let pointer = self.guard_atomic(id, pointer)?;
         let mut flags = plain();
         if private && self.shared.bundle.is_some() {
             let region = AliasRegionData {
@@ -187,6 +191,30 @@ impl Lower<'_, '_, '_> {
             private: private && self.shared.bundle.is_none(),
             flags,
         })
+    }
+
+    /// Checks the atomic access that is being lowered.
+    fn guard_atomic(&mut self, id: Id, pointer: Pointer) -> Result<Pointer, Diagnostic> {
+        let Some(inst) = self.current.filter(|_| self.is_checking()) else {
+            return Ok(pointer);
+        };
+        let flag = matches!(inst.op(), Op::AtomicFlagTestAndSet | Op::AtomicFlagClear);
+        let value = match inst.op() {
+            Op::AtomicStore => Some(self.scalar_of(inst.id(3))?),
+            _ => inst
+                .result_type()
+                .and_then(|ty| self.program.types.component(ty)),
+        };
+        let leaf = Leaf {
+            scalar: value.filter(|_| !flag).unwrap_or(Scalar::Int(32)),
+            offset: 0,
+        };
+        let how = Use::Atomic {
+            reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear),
+            writes: inst.op() != Op::AtomicLoad,
+            semantics: self.program.constants.u64(inst.id(2)),
+        };
+        self.guard(id, pointer, &[leaf], how, &[])
     }
 
     fn atomic_read(&mut self, place: &Place, ty: Type) -> Value {

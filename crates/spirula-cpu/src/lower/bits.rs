@@ -7,16 +7,19 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 
 /// `OpShiftLeftLogical`; amounts are taken modulo the width.
 pub(crate) fn shl(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.check_shift(v[0], v[1]);
     lower.builder.ins().ishl(v[0], v[1])
 }
 
 /// `OpShiftRightLogical`.
 pub(crate) fn lshr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.check_shift(v[0], v[1]);
     lower.builder.ins().ushr(v[0], v[1])
 }
 
 /// `OpShiftRightArithmetic`.
 pub(crate) fn ashr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
+    lower.check_shift(v[0], v[1]);
     lower.builder.ins().sshr(v[0], v[1])
 }
 

@@ -198,6 +198,7 @@ impl Scope {
             position: 0,
             exit,
             cut: None,
+            begun: vec![false; info.cfg.len()],
         }
     }
 }
@@ -222,21 +223,7 @@ pub(crate) fn lower_function(
         frame: None,
         rooms: None,
     };
-    let mut lower = Lower {
-        shared,
-        program,
-        builder,
-        scopes: Vec::new(),
-        item,
-        frame: Frame::new(false),
-        item_end: None,
-        resumes: Vec::new(),
-        pool: Vec::new(),
-        slots: Vec::new(),
-        private: Vec::new(),
-        is_ill_typed: false,
-        current: None,
-    };
+    let mut lower = Lower::new(shared, builder, item, Frame::new(false));
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let mut rest = &params[HIDDEN.len()..];

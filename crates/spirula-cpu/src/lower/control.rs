@@ -28,6 +28,7 @@ pub(crate) fn phi(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpBranch`.
 pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
     let target = lower.assign_phis(&[inst.id(0)])?[0];
+    lower.check_round();
     lower.builder.ins().jump(target, &[]);
     Ok(())
 }
@@ -36,6 +37,7 @@ pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
 pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
     let condition = lower.value(inst.id(0))?;
     let targets = lower.assign_phis(&[inst.id(1), inst.id(2)])?;
+    lower.check_round();
     lower
         .builder
         .ins()
@@ -54,6 +56,7 @@ pub(crate) fn switch(lower: &mut Lower, inst: InstRef) -> Done {
         .chain(cases.iter().map(|c| c.1))
         .collect();
     let targets = lower.assign_phis(&labels)?;
+    lower.check_round();
     let mut switch = Switch::new();
     let mut seen = rustc_hash::FxHashSet::default();
     for ((literal, _), target) in cases.iter().zip(&targets[1..]) {
@@ -87,19 +90,50 @@ pub(crate) fn return_value(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpUnreachable`: ends the function, as nothing sensible can follow.
 pub(crate) fn unreachable(lower: &mut Lower, _: InstRef) -> Done {
-    let func = lower.scope().func;
-    let def = lower
-        .program
-        .module
-        .inst(lower.program.module.function(func).def);
-    let values = match def.result_type() {
-        Some(ty) => lower.zeros(ty),
-        None => super::Values::new(),
-    };
+    let values = lower.no_result();
     lower.finish(&values)
 }
 
 impl Lower<'_, '_, '_> {
+    /// Zeros, as the result of the function being lowered.
+    fn no_result(&mut self) -> super::Values {
+        let func = self.scope().func;
+        let module = self.program.module;
+        let def = module.inst(module.function(func).def);
+        match def.result_type() {
+            Some(ty) => self.zeros(ty),
+            None => super::Values::new(),
+        }
+    }
+
+    /// Where a loop may go round once more, checks that it does not do so for ever.
+    fn check_round(&mut self) {
+        if !self.is_checking() {
+            return;
+        }
+        let program = self.program;
+        let scope = self.scope();
+        let successors = program
+            .functions
+            .get(scope.func)
+            .cfg
+            .successors(scope.position);
+        if successors.iter().any(|at| scope.begun[*at as usize]) {
+            self.count_round(|lower| {
+                if let Some(end) = lower.item_end {
+                    let done = lower.iconst(types::I32, DONE.into());
+                    lower.builder.ins().jump(end, &[BlockArg::Value(done)]);
+                } else {
+                    // Inlined functions have given their result to the outermost one by now.
+                    let inner = lower.scopes.split_off(1);
+                    let values = lower.no_result();
+                    lower.scopes.extend(inner);
+                    lower.builder.ins().return_(&values);
+                }
+            });
+        }
+    }
+
     /// Leaves the function being lowered.
     fn finish(&mut self, values: &[Value]) -> Done {
         if let Some((exit, variables)) = self.scope().exit.clone() {

@@ -100,28 +100,16 @@ fn lower_loop(
     builder.switch_to_block(start);
     let params: Vec<Value> = builder.block_params(start).to_vec();
     let zero = builder.ins().iconst(types::I32, 0);
-    let mut lower = Lower {
-        shared,
-        program,
-        builder,
-        scopes: Vec::new(),
-        item: Item {
-            context: params[0],
-            local: [zero; 3],
-            linear: zero,
-            private: zero,
-            frame: None,
-            rooms: None,
-        },
-        frame: Frame::new(program.functions.exchanges),
-        item_end: None,
-        resumes: Vec::new(),
-        pool: Vec::new(),
-        slots: Vec::new(),
-        private: Vec::new(),
-        is_ill_typed: false,
-        current: None,
+    let item = Item {
+        context: params[0],
+        local: [zero; 3],
+        linear: zero,
+        private: zero,
+        frame: None,
+        rooms: None,
     };
+    let frame = Frame::new(program.functions.exchanges);
+    let mut lower = Lower::new(shared, builder, item, frame);
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let around = lower.open_loop(&params, suspends)?;
@@ -214,6 +202,7 @@ impl Lower<'_, '_, '_> {
             self.enter_bundle(suspends);
         }
         self.place_private()?;
+        self.reset_budget();
         let end = self.builder.create_block();
         self.builder.append_block_param(end, types::I32);
         self.item_end = Some(end);
@@ -261,7 +250,12 @@ impl Lower<'_, '_, '_> {
             self.item.private = self.iconst(types::I64, 0);
             return Ok(());
         }
-        let Some(offset) = self.frame.keep(bytes.into()) else {
+        // Checks keep behind it what is defined.
+        let room = match self.is_checking() {
+            true => 2 * u64::from(bytes).next_multiple_of(16),
+            false => bytes.into(),
+        };
+        let Some(offset) = self.frame.keep(room) else {
             return self.unsupported(format!("private memory of {bytes} bytes"));
         };
         self.item.private = self.room_address(Held::FrameAddress(offset));
@@ -282,6 +276,7 @@ impl Lower<'_, '_, '_> {
     /// Where an invocation starts: parameters and private variables.
     fn start_item(&mut self) -> Done {
         self.bind_parameters()?;
+        self.begin_private();
         for (id, init) in self.shared.globals.private.clone() {
             let Some(ty) = self.program.pointee_of(id) else {
                 continue;
@@ -299,12 +294,16 @@ impl Lower<'_, '_, '_> {
                         None => self.zeros(ty),
                     };
                     self.assign(first, &values);
+                    if init.is_none() {
+                        self.note_unassigned(first, values.len() as u32);
+                    }
                 }
                 Some(Global::Private { offset }) => {
                     let Some(init) = init else { continue };
                     let base = self.item.private;
                     let address = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                     self.store_to(Pointer::Address(address, None), ty, init)?;
+                    self.define_private(offset, self.program.types.layouts.get(ty).size);
                 }
                 _ => {}
             }
@@ -345,6 +344,9 @@ impl Lower<'_, '_, '_> {
                     let from = self.builder.ins().iadd_imm_s(args, i64::from(offset));
                     self.copy_bytes(to, from, slot.bytes);
                     self.hold(*param, room);
+                    if self.is_checking() {
+                        self.note_room(*param, room, slot.bytes, None);
+                    }
                 }
                 SlotKind::Buffer | SlotKind::Local => {
                     let value = self.builder.ins().load(types::I64, fixed(), args, offset);

@@ -39,6 +39,7 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
             _ => 0,
         },
         cluster: None,
+        site: lower.site(),
     };
     let operands: Vec<Id> = match exchange {
         Exchange::Barrier | Exchange::Elect => Vec::new(),
@@ -250,6 +251,8 @@ impl Lower<'_, '_, '_> {
         for (id, first) in &self.private {
             live.extend(promoted(program, *id, *first));
         }
+        let flags: Vec<Variable> = live.iter().filter_map(|v| self.flag_of(*v)).collect();
+        live.extend(flags);
         live
     }
 

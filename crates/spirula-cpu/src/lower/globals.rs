@@ -62,6 +62,12 @@ pub(crate) struct Globals {
     pub private: Vec<(Id, Option<Id>)>,
     /// Bytes of push constants.
     pub push_bytes: u64,
+    /// Workgroup variables.
+    pub workgroup: Vec<Id>,
+    /// Variables that are bound, with the rows of the table.
+    pub bound: Vec<(Id, u32)>,
+    /// Constants in memory: addresses and sizes.
+    pub data: Vec<(u64, u64)>,
 }
 
 impl Globals {
@@ -75,6 +81,9 @@ impl Globals {
             private_bytes: 0,
             private: Vec::new(),
             push_bytes: 0,
+            workgroup: Vec::new(),
+            bound: Vec::new(),
+            data: Vec::new(),
         };
         let used = used_ids(program);
         let mut data = Vec::new();
@@ -150,6 +159,7 @@ impl Globals {
             }
             StorageClass::Workgroup => {
                 self.zero_workgroup |= inst.get_id(1).is_some();
+                self.workgroup.push(id);
                 Global::Workgroup {
                     offset: reserve(&mut self.workgroup_bytes)?,
                 }
@@ -171,9 +181,9 @@ impl Globals {
                 if program.decoration(id, Decoration::BuiltIn).is_some() {
                     return Ok(Global::BuiltIn);
                 }
-                Global::Data {
-                    address: code.keep_zeros(size),
-                }
+                let address = code.keep_zeros(size);
+                self.data.push((address as u64, size));
+                Global::Data { address }
             }
             _ => Global::Unsupported,
         })
@@ -198,11 +208,24 @@ impl Globals {
             self.bindings.push(slot);
             self.bindings.len() - 1
         }) as u32;
+        self.bound.push((id, index));
         match count {
             Some(_) => Global::Bindings { index },
             None => Global::Binding { index },
         }
     }
+}
+
+/// Whether a value is a pointer to workgroup memory.
+pub(super) fn is_workgroup(program: &Program<'_>, id: Id) -> bool {
+    let ty = program.type_of(id).map(|ty| program.types.kind(ty));
+    matches!(
+        ty,
+        Some(Kind::Pointer {
+            class: StorageClass::Workgroup,
+            ..
+        })
+    )
 }
 
 /// What a variable contains at first.

@@ -73,6 +73,7 @@ impl Lower<'_, '_, '_> {
         if self.known(divisor).is_some_and(|d| d != 0) {
             return divisor;
         }
+        self.check_divisor(divisor);
         let one = self.one_like(divisor);
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
         self.builder.ins().select(zero, one, divisor)
@@ -85,6 +86,7 @@ impl Lower<'_, '_, '_> {
         if known.is_some_and(|d| d != 0 && d != ones) {
             return divisor;
         }
+        self.check_divisor(divisor);
         let one = self.one_like(divisor);
         let least = self.iconst(ty, i64::MIN >> (64 - ty.bits()));
         let zero = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);

@@ -1,5 +1,6 @@
 //! Loads, stores and copies.
 
+use super::checked::Use;
 use super::globals::initialiser;
 use super::scope::{Held, Lower, Symbol, clif_type, plain};
 use super::values::Pointer;
@@ -41,13 +42,26 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
             None => lower.zeros(ty),
         };
         lower.assign(first, &values);
+        if initialiser.is_none() {
+            lower.note_unassigned(first, values.len() as u32);
+        }
         return Ok(());
     }
-    let room = lower.room(lower.program.types.layouts.get(ty).size)?;
+    let bytes = lower.program.types.layouts.get(ty).size;
+    let room = if lower.is_checking() {
+        // What says which bytes are defined stands behind them.
+        let padded = bytes.next_multiple_of(16);
+        let room = lower.room(padded.saturating_mul(2))?;
+        lower.note_room(id, room, bytes, Some(padded));
+        room
+    } else {
+        lower.room(bytes)?
+    };
     lower.hold(id, room);
     if let Some(init) = initialiser {
         let address = lower.room_address(room);
         lower.store_to(Pointer::Address(address, None), ty, init)?;
+        lower.define_room(id);
     }
     Ok(())
 }
@@ -66,8 +80,18 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let volatile = is_volatile(inst.operands().get(1));
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        let address = lower.guard_range(inst.id(0), address, extent, Use::Read)?;
         return lower.set_large(inst, ty, address);
     }
+    if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+        lower.check_assigned(inst.id(0), first, lower.program.types.scalars(ty) as u32);
+    }
+    let how = match volatile {
+        true => Use::Volatile { writes: false },
+        false => Use::Read,
+    };
+    let pointer = lower.guard_value(inst.id(0), pointer, ty, how, &[])?;
     let values = lower.load_from(pointer, ty, volatile)?;
     lower.set_result(inst.result(), &values)
 }
@@ -76,6 +100,21 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     let pointer = lower.pointer(inst.id(0))?;
     let ty = lower.type_of(inst.id(1))?;
+    if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
+        return lower.store_to(pointer, ty, inst.id(1));
+    }
+    let how = match is_volatile(inst.operands().get(2)) {
+        true => Use::Volatile { writes: true },
+        false => Use::Write,
+    };
+    let pointer = if lower.is_large(ty) {
+        let address = lower.address_of(pointer)?;
+        let extent = lower.program.types.get(ty).extent;
+        Pointer::Address(lower.guard_range(inst.id(0), address, extent, how)?, None)
+    } else {
+        let values = lower.values(inst.id(1))?;
+        lower.guard_value(inst.id(0), pointer, ty, how, &values)?
+    };
     lower.store_to(pointer, ty, inst.id(1))
 }
 
@@ -87,10 +126,18 @@ pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
     let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
     if lower.is_large(ty) {
         let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
-        lower.copy_bytes(to, from, lower.program.types.get(ty).extent);
+        let extent = lower.program.types.get(ty).extent;
+        if lower.is_checking() {
+            let bytes = lower.iconst(types::I64, extent as i64);
+            lower.guarded_copy(to, from, bytes);
+        } else {
+            lower.copy_bytes(to, from, extent);
+        }
         return Ok(());
     }
+    let from = lower.guard_value(inst.id(1), from, ty, Use::Read, &[])?;
     let values = lower.load_from(from, ty, false)?;
+    let to = lower.guard_value(inst.id(0), to, ty, Use::Write, &values)?;
     lower.store_values(to, ty, &values)
 }
 
@@ -98,6 +145,12 @@ pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
 pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
     let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);
     let (to, from) = (lower.address_of(to)?, lower.address_of(from)?);
+    if lower.is_checking() {
+        let size = lower.value(inst.id(2))?;
+        let size = lower.extend_to(size, types::I64, false);
+        lower.guarded_copy(to, from, size);
+        return Ok(());
+    }
     if let Some(bytes) = lower.program.constants.u64(inst.id(2)) {
         lower.copy_bytes(to, from, bytes);
         return Ok(());
@@ -121,6 +174,24 @@ impl Lower<'_, '_, '_> {
             Pointer::Entry(entry) => Ok(self.entry_address(entry)),
             Pointer::Symbol(symbol) => self.materialise(symbol),
         }
+    }
+
+    /// Checks an access to a value of a type; the pointer to use.
+    pub fn guard_value(
+        &mut self,
+        id: Id,
+        pointer: Pointer,
+        ty: Id,
+        how: Use,
+        values: &[Value],
+    ) -> Result<Pointer, Diagnostic> {
+        if !self.is_checking() {
+            return Ok(pointer);
+        }
+        let mut leaves = Vec::new();
+        let strides = strides_of(pointer);
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        self.guard(id, pointer, &leaves, how, values)
     }
 
     /// Loads a value of at most 64 scalars.

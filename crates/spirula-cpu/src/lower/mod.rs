@@ -8,6 +8,7 @@ mod atomic;
 mod bits;
 mod builtin;
 mod call;
+mod checked;
 mod compare;
 mod composite;
 mod control;
@@ -27,6 +28,7 @@ mod table;
 mod values;
 
 pub(crate) use call::signature;
+pub(crate) use checked::Checking;
 pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
 pub(crate) use ext::check as check_extended;
 pub(crate) use globals::{BindingSlot, Global, Globals};

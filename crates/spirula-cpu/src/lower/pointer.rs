@@ -134,7 +134,13 @@ impl Lower<'_, '_, '_> {
         };
         if !matches!(types.kind(walk.ty), Kind::Struct { .. }) {
             let stride = types.stride(walk.ty, walk.strides);
+            let count = match types.kind(walk.ty) {
+                Kind::Array { count, .. } => Some(count),
+                Kind::Vector { count, .. } => Some(count.into()),
+                _ => None,
+            };
             self.step(walk, index, stride)?;
+            self.check_step(walk, index, count)?;
         }
         match next {
             Some(ty) => walk.ty = ty,
@@ -157,6 +163,23 @@ impl Lower<'_, '_, '_> {
             self.builder.ins().imul_imm_s(index, stride as i64)
         };
         walk.address = self.builder.ins().iadd(walk.address, bytes);
+        Ok(())
+    }
+
+    /// Checks an index into an array of known length.
+    fn check_step(&mut self, walk: &mut Walk, index: Id, count: Option<u64>) -> Done {
+        let Some(count) = count.filter(|_| self.is_checking()) else {
+            return Ok(());
+        };
+        if self
+            .constant_index(index)
+            .is_some_and(|n| (n as u64) < count)
+        {
+            return Ok(());
+        }
+        let index = self.value(index)?;
+        let index = self.extend_to(index, types::I64, true);
+        walk.address = self.check_index(walk.address, index, count);
         Ok(())
     }
 

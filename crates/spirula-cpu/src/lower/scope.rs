@@ -1,6 +1,7 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
-use super::{Done, Frame, Globals, Values};
+use super::checked::{Checking, Room, RowKind};
+use super::{Done, Frame, Globals, Slot, Values};
 use crate::bundle::Roots;
 use crate::count::Counters;
 use crate::jit::Code;
@@ -37,6 +38,12 @@ pub(crate) struct Shared<'a, 'm> {
     pub large_constants: rustc_hash::FxHashMap<Id, usize>,
     /// Where blocks that run are counted, if they are.
     pub counters: Option<Counters>,
+    /// What checks need to know, where accesses are checked.
+    pub checking: Option<Checking>,
+    /// Arguments and bindings, for checks.
+    pub rows: Vec<RowKind>,
+    /// How parameters are passed.
+    pub slots: &'a [Slot],
 }
 
 /// Whether the loop over the invocations steps by bundles, and where those enter.
@@ -127,6 +134,8 @@ pub(crate) struct Scope {
     pub exit: Option<(Block, Vec<Variable>)>,
     /// The suspension point or suspending call being lowered.
     pub cut: Option<Inst>,
+    /// Blocks whose lowering has begun.
+    pub begun: Vec<bool>,
 }
 
 /// Lowering of one function of generated code.
@@ -151,6 +160,38 @@ pub(crate) struct Lower<'a, 'b, 'm> {
     pub is_ill_typed: bool,
     /// The instruction being lowered, for diagnostics.
     pub current: Option<InstRef<'m>>,
+    /// Where the variables of functions are, for checks.
+    pub rooms: rustc_hash::FxHashMap<Id, Room>,
+    /// By Cranelift variable: another that says whether it was assigned, for checks.
+    pub assigned: Vec<Option<Variable>>,
+}
+
+impl<'a, 'b, 'm> Lower<'a, 'b, 'm> {
+    /// Nothing is lowered yet.
+    pub fn new(
+        shared: &'a mut Shared<'b, 'm>,
+        builder: FunctionBuilder<'a>,
+        item: Item,
+        frame: Frame,
+    ) -> Self {
+        Lower {
+            program: shared.program,
+            shared,
+            builder,
+            scopes: Vec::new(),
+            item,
+            frame,
+            item_end: None,
+            resumes: Vec::new(),
+            pool: Vec::new(),
+            slots: Vec::new(),
+            private: Vec::new(),
+            is_ill_typed: false,
+            current: None,
+            rooms: rustc_hash::FxHashMap::default(),
+            assigned: Vec::new(),
+        }
+    }
 }
 
 impl<'m> Lower<'_, '_, 'm> {
@@ -309,6 +350,7 @@ impl<'m> Lower<'_, '_, 'm> {
         for &at in &info.order {
             let block = self.scope().blocks[at as usize];
             self.scope().position = at;
+            self.scope().begun[at as usize] = true;
             self.builder.switch_to_block(block);
             self.count_block(func, at);
             for inst in program.module.body(info.cfg.block(at)) {

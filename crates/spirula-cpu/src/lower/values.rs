@@ -329,6 +329,7 @@ impl Lower<'_, '_, '_> {
                 self.is_ill_typed = true;
             } else {
                 self.save(variable, *value);
+                self.mark_assigned(variable, true);
             }
         }
     }
@@ -357,7 +358,8 @@ impl Lower<'_, '_, '_> {
         self.slots.get(at).copied().flatten()
     }
 
-    fn save(&mut self, variable: Variable, value: Value) {
+    /// Stores a variable's value into its slot, if it has one.
+    pub fn save(&mut self, variable: Variable, value: Value) {
         if let (Some(frame), Some((offset, _))) = (self.item.frame, self.slot(variable)) {
             let flags = self.slot_flags();
             self.builder.ins().store(flags, value, frame, offset);

@@ -72,6 +72,7 @@ pub fn run_kernel(
         bindings: &[],
         push: &[],
         threads: 0,
+        timeout: None,
     };
     // SAFETY: the kernels of the tests stay within their buffers, which live in the caller.
     unsafe { kernel.run(&launch) }
@@ -100,6 +101,7 @@ pub fn run_shader(
         bindings: &bindings,
         push,
         threads: 0,
+        timeout: None,
     };
     // SAFETY: as above.
     unsafe { kernel.run(&launch) }

@@ -24,9 +24,12 @@ pub struct CpuDriver {
     info: DeviceInfo,
     options: cpu::Options,
     threads: usize,
+    timeout: Option<Duration>,
     kernels: Vec<cpu::Kernel>,
     buffers: Vec<Option<Memory>>,
     times: Option<Vec<(Kernel, Duration)>>,
+    /// Where kernels are checked, what is known for that.
+    checker: Option<cpu::Checker>,
 }
 
 impl CpuDriver {
@@ -59,9 +62,11 @@ impl CpuDriver {
             info,
             options: compiler,
             threads,
+            timeout: options.timeout,
             kernels: Vec::new(),
             buffers: Vec::new(),
             times: options.times.then(Vec::new),
+            checker: None,
         }
     }
 
@@ -78,6 +83,15 @@ impl CpuDriver {
         let mut driver = CpuDriver::scalar(options);
         driver.options.count = true;
         driver.info.id = "cpu+count".to_owned();
+        driver
+    }
+
+    /// The same, checking what kernels do: what is wrong becomes an error when it is waited for.
+    pub fn checking(options: &DeviceOptions) -> Self {
+        let mut driver = CpuDriver::scalar(options);
+        driver.options.check = true;
+        driver.info.id = "cpu+san".to_owned();
+        driver.checker = Some(cpu::Checker::new(options.check.clone()));
         driver
     }
 
@@ -100,13 +114,19 @@ impl Driver for CpuDriver {
         let used: u64 = self.buffers.iter().flatten().map(Memory::size).sum();
         let limit = self.info.limits.buffer_size.saturating_sub(used);
         let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
-        let memory = memory.ok_or(Error::Memory { size, limit })?;
+        let mut memory = memory.ok_or(Error::Memory { size, limit })?;
+        if let Some(checker) = &mut self.checker {
+            checker.allocate(lent(memory.bytes_mut()));
+        }
         self.buffers.push(Some(memory));
         Ok(())
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
-        self.buffers[buffer.index()] = None;
+        let memory = self.buffers[buffer.index()].take();
+        if let (Some(checker), Some(mut memory)) = (&mut self.checker, memory) {
+            checker.free(memory.bytes_mut().as_ptr());
+        }
     }
 
     fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
@@ -142,11 +162,7 @@ impl Driver for CpuDriver {
     fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
         let lend = |buffer: Buffer, buffers: &mut [Option<Memory>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
-            let bytes = found.ok_or(Error::Handle("a buffer"))?.bytes_mut();
-            Ok(cpu::Memory {
-                address: bytes.as_mut_ptr(),
-                length: bytes.len() as u64,
-            })
+            Ok(lent(found.ok_or(Error::Handle("a buffer"))?.bytes_mut()))
         };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
@@ -184,6 +200,7 @@ impl Driver for CpuDriver {
             bindings: &bindings,
             push: constants,
             threads: self.threads,
+            timeout: self.timeout,
         };
         let kernel = self.kernels.get(launch.kernel.index());
         let kernel = kernel.ok_or(Error::Handle("a kernel"))?;
@@ -191,11 +208,20 @@ impl Driver for CpuDriver {
         // launch has ended. That a kernel stays within its buffers is the kernel's own duty, as it
         // is on every device without robust access.
         let start = self.times.is_some().then(Instant::now);
-        let done = unsafe { kernel.run(&work) };
+        let done = match &mut self.checker {
+            Some(checker) => unsafe { kernel.run_checked(&work, checker) },
+            None => unsafe { kernel.run(&work) },
+        };
         if let (Some(times), Some(start)) = (&mut self.times, start) {
             times.push((launch.kernel, start.elapsed()));
         }
-        done.map_err(|e| Error::Failed(e.to_string()))
+        let mut checker = self.checker.iter();
+        let found = checker.any(|c| !c.reports().is_empty());
+        match done {
+            // What was found says more, and is told when the launch is waited for.
+            Err(_) if found => Ok(()),
+            done => done.map_err(|e| Error::Failed(e.to_string())),
+        }
     }
 
     fn instructions(&self) -> Option<u64> {
@@ -207,11 +233,22 @@ impl Driver for CpuDriver {
 
     /// Launches have ended when they return.
     fn wait(&mut self) -> Result<(), Error> {
-        Ok(())
+        let reports = self.checker.as_mut().map(cpu::Checker::take_reports);
+        match reports {
+            Some(reports) if !reports.is_empty() => Err(Error::Faults(reports)),
+            _ => Ok(()),
+        }
     }
 
     fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
         self.times.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+fn lent(bytes: &mut [u8]) -> cpu::Memory {
+    cpu::Memory {
+        address: bytes.as_mut_ptr(),
+        length: bytes.len() as u64,
     }
 }
 

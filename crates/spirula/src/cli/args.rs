@@ -1,6 +1,7 @@
 //! The command line.
 
 use super::allow::{self, Allowed};
+use super::checking::Checking;
 use super::llvm::Llvm;
 use super::passes::PrintAfter;
 use super::schedule::Schedule;
@@ -484,6 +485,8 @@ pub struct Run {
     /// Seed of random contents that name none; argument N gets SEED + N
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
+    #[command(flatten)]
+    pub checking: Checking,
 }
 
 /// Arguments of `test`.

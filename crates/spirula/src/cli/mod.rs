@@ -3,6 +3,7 @@
 pub mod allow;
 pub mod args;
 pub mod cache;
+pub mod checking;
 pub mod failure;
 pub mod files;
 pub mod llvm;

@@ -1,5 +1,6 @@
 //! Calls of the scalar library, one for each component.
 
+use crate::lower::checked::Use;
 use crate::lower::scope::{Lower, clif_type, plain};
 use crate::lower::{Done, Values};
 use crate::types::{Kind, Scalar};
@@ -189,6 +190,7 @@ fn finish(
     };
     let seconds = lower.fit(pointee, seconds)?;
     let pointer = lower.pointer(pointer_id)?;
+    let pointer = lower.guard_value(pointer_id, pointer, pointee, Use::Write, &seconds)?;
     lower.store_values(pointer, pointee, &seconds)?;
     lower.set_result(inst.result(), &firsts)
 }

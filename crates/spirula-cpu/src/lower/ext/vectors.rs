@@ -1,8 +1,9 @@
 //! OpenCL's loads and stores of vectors and halves, its shuffles and its selection.
 
+use crate::lower::checked::Use;
 use crate::lower::scope::{Lower, clif_type, plain};
 use crate::lower::{Done, Values};
-use crate::types::Scalar;
+use crate::types::{Leaf, Scalar};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_scalar::Rounding;
@@ -25,6 +26,15 @@ fn vector_address(
     Ok(lower.builder.ins().iadd(base, offset))
 }
 
+/// So many scalars in a row.
+fn leaves(scalar: Scalar, count: u64) -> Vec<Leaf> {
+    let leaf = |n: u64| Leaf {
+        scalar,
+        offset: n * u64::from(scalar.bytes()),
+    };
+    (0..count).map(leaf).collect()
+}
+
 /// `vloadn`: offset, pointer, number of components.
 pub(super) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
@@ -32,6 +42,8 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let count = lower.program.types.scalars(ty) as u64;
     let bytes = u64::from(scalar.bytes());
     let address = vector_address(lower, inst.id(2), inst.id(3), count * bytes)?;
+    let leaves = leaves(scalar, count);
+    let address = lower.guard_address(inst.id(3), address, &leaves, Use::Read, &[])?;
     let clif = clif_type(scalar);
     let values: Values = (0..count)
         .map(|n| {
@@ -48,6 +60,8 @@ pub(super) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     let bytes = u64::from(lower.scalar_of(inst.id(2))?.bytes());
     let size = values.len() as u64 * bytes;
     let address = vector_address(lower, inst.id(3), inst.id(4), size)?;
+    let leaves = leaves(lower.scalar_of(inst.id(2))?, values.len() as u64);
+    let address = lower.guard_address(inst.id(4), address, &leaves, Use::Write, &values)?;
     for (n, value) in values.iter().enumerate() {
         let offset = n as i32 * bytes as i32;
         lower.builder.ins().store(plain(), *value, address, offset);
@@ -70,6 +84,8 @@ pub(super) fn load_half(lower: &mut Lower, inst: InstRef) -> Done {
     let count = lower.program.types.scalars(ty);
     let stride = half_stride(inst.word(1), count);
     let address = vector_address(lower, inst.id(2), inst.id(3), stride)?;
+    let leaves = leaves(Scalar::F16, count as u64);
+    let address = lower.guard_address(inst.id(3), address, &leaves, Use::Read, &[])?;
     let values: Values = (0..count)
         .map(|n| {
             let offset = n as i32 * 2;
@@ -88,6 +104,8 @@ pub(super) fn store_half(lower: &mut Lower, inst: InstRef) -> Done {
     let number = inst.word(1);
     let stride = half_stride(number, values.len());
     let address = vector_address(lower, inst.id(3), inst.id(4), stride)?;
+    let leaves = leaves(Scalar::F16, values.len() as u64);
+    let address = lower.guard_address(inst.id(4), address, &leaves, Use::Write, &[])?;
     let rounding = match number {
         176 | 178 | 181 => Rounding::from_number(inst.word(5)),
         _ => None,

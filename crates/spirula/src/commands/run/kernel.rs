@@ -70,6 +70,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         .launch(&launch)
         .and_then(|()| device.wait())
         .map_err(|e| super::ended(e, args))?;
+    args.checking.write(&[])?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
     super::closing(&mut device, &mut stages);

@@ -76,6 +76,7 @@ fn open(args: &Run) -> Result<Device, Failure> {
         times: args.profile,
         cache: cache::folder(),
         timeout: args.timeout.map(Duration::from_secs),
+        check: args.checking.options(),
     };
     if !args.compare {
         return Device::open(&args.device, &options).map_err(told);
@@ -105,6 +106,10 @@ fn closing(device: &mut Device, stages: &mut Stages) {
 fn ended(error: Error, args: &Run) -> Failure {
     match error {
         Error::Parted(parted) => compare::reproduce(&parted, args),
+        Error::Faults(reports) => match args.checking.write(&reports) {
+            Ok(()) => told(Error::Faults(reports)),
+            Err(failure) => failure,
+        },
         error => told(error),
     }
 }

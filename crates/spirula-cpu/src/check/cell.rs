@@ -1,0 +1,248 @@
+//! What is known of a piece of shared memory, in 64 bits.
+//!
+//! From the highest bit: the phase of the last access (28 bits), the invocation's number in its
+//! workgroup (16), flags (4), the access's site (16). A cell of an earlier launch is as good as none,
+//! so that launches need not clear anything.
+
+/// Bits of the site.
+pub(crate) const SITE: u64 = 0xffff;
+/// The access wrote.
+pub(crate) const WRITTEN: u64 = 1 << 16;
+/// Workgroup memory: something was written here. Other memory: an earlier access is kept aside.
+pub(crate) const KEPT: u64 = 1 << 17;
+/// All accesses of the phase were atomic.
+pub(crate) const ATOMIC: u64 = 1 << 18;
+/// Other invocations have read in the same phase.
+pub(crate) const MANY: u64 = 1 << 19;
+/// Where what distinguishes an invocation's plain accesses from all else begins.
+pub(crate) const OWN_SHIFT: u32 = 18;
+/// Where invocation and phase begin.
+pub(crate) const OWNER_SHIFT: u32 = 20;
+/// Where the phase begins.
+pub(crate) const PHASE_SHIFT: u32 = 36;
+/// Most phases.
+pub(crate) const PHASES: u64 = 1 << 28;
+
+/// An access that is being made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Access {
+    /// Phase and invocation, in the cell's place.
+    pub owner: u64,
+    pub site: u16,
+    pub writes: bool,
+    pub atomic: bool,
+    /// Whether a plain read of what was changed atomically counts.
+    pub strict: bool,
+}
+
+/// The phases that matter, in the cell's place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Phases {
+    /// First of the launch.
+    pub launch: u64,
+    /// First of the workgroup.
+    pub group: u64,
+    /// The current one.
+    pub now: u64,
+}
+
+/// What an access found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing that is not ordered before it.
+    Ordered,
+    /// An access of the same phase; the cell that has it.
+    Same(u64),
+    /// An access of another workgroup.
+    Other(u64),
+}
+
+impl Access {
+    fn record(&self, flags: u64) -> u64 {
+        let writes = if self.writes { WRITTEN } else { 0 };
+        let atomic = if self.atomic { ATOMIC } else { 0 };
+        self.owner | flags | writes | atomic | u64::from(self.site)
+    }
+
+    /// Whether one of the two writes and not both are atomic.
+    fn conflicts(&self, with: u64) -> bool {
+        let writes = self.writes || with & WRITTEN != 0;
+        writes && !(self.atomic && with & ATOMIC != 0)
+    }
+
+    /// Makes an access to workgroup memory.
+    pub fn on_workgroup(&self, cell: &mut u64, phases: Phases) -> Found {
+        let old = *cell;
+        let kept = match old >= phases.group {
+            true => old & KEPT,
+            false => 0,
+        };
+        let kept = kept | if self.writes { KEPT } else { 0 };
+        if old < phases.now {
+            *cell = self.record(kept);
+            return Found::Ordered;
+        }
+        self.in_phase(cell, kept)
+    }
+
+    /// Makes an access to other memory; `prior` keeps what the cell has no room for.
+    pub fn on_global(&self, cell: &mut u64, prior: &mut u64, phases: Phases) -> Found {
+        let old = *cell;
+        if old < phases.launch {
+            *cell = self.record(0);
+            return Found::Ordered;
+        }
+        if old >= phases.now {
+            return self.in_phase(cell, old & KEPT);
+        }
+        let earlier = (old & KEPT != 0).then_some(*prior);
+        if self.writes {
+            *cell = self.record(0);
+        } else {
+            // Reads do not make others' accesses forgotten: a write before all.
+            if earlier.is_none_or(|e| e & WRITTEN == 0 && old & WRITTEN != 0) {
+                *prior = old;
+            }
+            *cell = self.record(KEPT);
+        }
+        let elsewhere = |c: u64| c < phases.group && c >= phases.launch;
+        let conflict = |c: &u64| elsewhere(*c) && self.conflicts(*c);
+        let found = std::iter::once(old).chain(earlier).find(conflict);
+        found.map_or(Found::Ordered, Found::Other)
+    }
+
+    fn in_phase(&self, cell: &mut u64, kept: u64) -> Found {
+        let old = *cell;
+        let own = (old ^ self.owner) >> OWNER_SHIFT == 0;
+        let alone = own && old & MANY == 0;
+        let conflict = !alone && self.conflicts(old);
+        let atomic = self.atomic && old & ATOMIC != 0;
+        *cell = if self.writes {
+            let record = self.record(kept) & !ATOMIC;
+            record | if atomic { ATOMIC } else { 0 }
+        } else if old & WRITTEN != 0 {
+            // The write matters more to whoever comes next.
+            let lost = match self.strict && !self.atomic {
+                true => KEPT | ATOMIC,
+                false => KEPT,
+            };
+            (old & !lost) | kept
+        } else {
+            let record = (old & !(KEPT | ATOMIC)) | kept;
+            let many = if own { 0 } else { MANY };
+            record | many | if atomic { ATOMIC } else { 0 }
+        };
+        if conflict {
+            Found::Same(old)
+        } else {
+            Found::Ordered
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PHASES: Phases = Phases {
+        launch: 2 << PHASE_SHIFT,
+        group: 5 << PHASE_SHIFT,
+        now: 7 << PHASE_SHIFT,
+    };
+
+    fn access(phase: u64, invocation: u64, writes: bool) -> Access {
+        Access {
+            owner: phase << PHASE_SHIFT | invocation << OWNER_SHIFT,
+            site: 9,
+            writes,
+            atomic: false,
+            strict: false,
+        }
+    }
+
+    #[test]
+    fn invocations_of_one_phase_conflict_if_one_writes() {
+        let mut cell = 0;
+        assert_eq!(
+            access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            Found::Ordered
+        );
+        assert_eq!(
+            access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            Found::Ordered
+        );
+        let written = cell;
+        assert_eq!(
+            access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            Found::Same(written)
+        );
+        let mut cell = 0;
+        assert_eq!(
+            access(7, 1, false).on_workgroup(&mut cell, PHASES),
+            Found::Ordered
+        );
+        assert_eq!(
+            access(7, 2, false).on_workgroup(&mut cell, PHASES),
+            Found::Ordered
+        );
+        assert!(matches!(
+            access(7, 1, true).on_workgroup(&mut cell, PHASES),
+            Found::Same(_)
+        ));
+    }
+
+    #[test]
+    fn barriers_order_and_writes_are_remembered() {
+        let mut cell = 0;
+        access(6, 1, true).on_workgroup(&mut cell, PHASES);
+        assert_eq!(
+            access(7, 2, true).on_workgroup(&mut cell, PHASES),
+            Found::Ordered
+        );
+        assert_ne!(cell & KEPT, 0);
+        let mut old = 4 << PHASE_SHIFT | KEPT;
+        access(7, 2, false).on_workgroup(&mut old, PHASES);
+        assert_eq!(old & KEPT, 0);
+    }
+
+    #[test]
+    fn workgroups_are_not_ordered() {
+        let (mut cell, mut prior) = (0, 0);
+        access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
+        let before = Phases {
+            group: 3 << PHASE_SHIFT,
+            now: 4 << PHASE_SHIFT,
+            ..PHASES
+        };
+        // The same workgroup reads after a barrier, which must not hide the write.
+        assert_eq!(
+            access(4, 1, false).on_global(&mut cell, &mut prior, before),
+            Found::Ordered
+        );
+        let found = access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
+        assert!(matches!(found, Found::Other(c) if c & WRITTEN != 0));
+    }
+
+    #[test]
+    fn earlier_launches_are_forgotten_and_atomics_agree() {
+        let (mut cell, mut prior) = (1 << PHASE_SHIFT | WRITTEN, 0);
+        let mut atomic = access(7, 1, true);
+        atomic.atomic = true;
+        assert_eq!(
+            atomic.on_global(&mut cell, &mut prior, PHASES),
+            Found::Ordered
+        );
+        let other = Access {
+            owner: 7 << PHASE_SHIFT | 2 << OWNER_SHIFT,
+            ..atomic
+        };
+        assert_eq!(
+            other.on_global(&mut cell, &mut prior, PHASES),
+            Found::Ordered
+        );
+        assert!(matches!(
+            access(7, 3, false).on_global(&mut cell, &mut prior, PHASES),
+            Found::Same(_)
+        ));
+    }
+}

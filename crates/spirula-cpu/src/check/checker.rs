@@ -1,0 +1,117 @@
+//! What lasts over launches: memory, options and reports.
+
+use super::report::{Kind, Report};
+use super::shadow::Regions;
+use crate::launch::Memory;
+use rustc_hash::FxHashMap;
+
+/// Most different faults that are told.
+const MAX_REPORTS: usize = 1000;
+/// Rounds of loops that an invocation may make without waiting for others.
+const LOOPS: u64 = 1 << 30;
+
+/// How kernels are checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// Invocations of a workgroup run in an order that depends on this number; in order without one.
+    pub seed: Option<u64>,
+    /// After so many rounds of loops an invocation is taken never to end.
+    pub loops: u64,
+    /// What is not reported: a kind by its name, or `*`; or that with `:TEXT` behind, for what has
+    /// the text in the kernel's name or in one of the sites.
+    pub suppressed: Vec<String>,
+    /// Whether races are told that algorithms are often meant to have: single reads of what others
+    /// change by atomics, and searches in a structure that changes meanwhile.
+    pub strict: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions {
+            seed: None,
+            loops: LOOPS,
+            suppressed: Vec::new(),
+            strict: false,
+        }
+    }
+}
+
+/// What checking has to know between launches, and what it found.
+#[derive(Default)]
+pub struct Checker {
+    pub(super) options: CheckOptions,
+    pub(super) regions: Regions,
+    reports: Vec<Report>,
+    /// Reports by kernel, kind and sites.
+    known: FxHashMap<Fault, Option<usize>>,
+}
+
+/// What makes two faults the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Fault {
+    /// The kernel's number.
+    pub kernel: u64,
+    pub kind: Kind,
+    pub site: u16,
+    pub other: u16,
+}
+
+impl Checker {
+    /// One that has seen nothing.
+    pub fn new(options: CheckOptions) -> Checker {
+        Checker {
+            options,
+            ..Checker::default()
+        }
+    }
+
+    /// Says that kernels may use memory, also by addresses that they compute.
+    pub fn allocate(&mut self, memory: Memory) {
+        self.regions.add(memory.address as u64, memory.length);
+    }
+
+    /// Says that they may not any more.
+    pub fn free(&mut self, address: *const u8) {
+        self.regions.remove(address as u64);
+    }
+
+    /// All faults so far, in the order in which they were found.
+    pub fn reports(&self) -> &[Report] {
+        &self.reports
+    }
+
+    /// Takes the reports out.
+    pub fn take_reports(&mut self) -> Vec<Report> {
+        self.known.clear();
+        std::mem::take(&mut self.reports)
+    }
+
+    pub(super) fn report(&mut self, fault: Fault, make: impl FnOnce() -> Report) {
+        if let Some(known) = self.known.get(&fault) {
+            if let Some(at) = *known {
+                self.reports[at].times += 1;
+            }
+            return;
+        }
+        let report = make();
+        let wanted = self.reports.len() < MAX_REPORTS && !self.is_suppressed(&report);
+        self.known
+            .insert(fault, wanted.then_some(self.reports.len()));
+        if wanted {
+            self.reports.push(report);
+        }
+    }
+
+    fn is_suppressed(&self, report: &Report) -> bool {
+        let has = |text: &str| {
+            let other = report.other.as_ref().map(|o| o.0.to_string());
+            report.kernel.contains(text)
+                || report.site.to_string().contains(text)
+                || other.is_some_and(|o| o.contains(text))
+        };
+        self.options.suppressed.iter().any(|rule| {
+            let (kind, text) = rule.split_once(':').unwrap_or((rule, ""));
+            (kind == "*" || kind == report.kind.name()) && has(text)
+        })
+    }
+}

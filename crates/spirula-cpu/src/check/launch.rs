@@ -1,0 +1,147 @@
+//! Launches that are checked.
+
+use super::checker::Checker;
+use super::runtime::Row;
+use crate::arguments::Shared;
+use crate::compile::Kernel;
+use crate::guard::{Trap, Watch};
+use crate::launch::{Argument, Launch, Memory, RunError};
+use crate::lower::SlotKind;
+use crate::run::checked_product;
+use crate::worker::Worker;
+
+impl Kernel {
+    /// Runs a launch as [`Kernel::run`] does, on one thread, and tells what it does wrong. Accesses
+    /// outside of the memory that it is given are not made, so that nothing has to be promised of
+    /// the kernel.
+    ///
+    /// # Errors
+    /// When the launch does not fit the kernel, the kernel was not compiled to be checked, or the
+    /// launch has to be given up: faults that it can go on after are only reported.
+    ///
+    /// # Safety
+    /// The memory of the arguments and bindings, and what the checker was told of, is valid for reads
+    /// and writes during the call, and nothing else uses it meanwhile.
+    #[allow(unsafe_code)]
+    pub unsafe fn run_checked(
+        &self,
+        launch: &Launch<'_>,
+        checker: &mut Checker,
+    ) -> Result<(), RunError> {
+        if self.checks.is_none() {
+            let message = format!("{} was not compiled to be checked", self.name);
+            return Err(RunError::Launch(message));
+        }
+        let grid = self.grid(&launch.size)?;
+        let shared = self.shared(launch)?;
+        let total = checked_product(grid.groups)
+            .ok_or_else(|| RunError::Launch("the launch has too many workgroups".to_owned()))?;
+        let lent = checker.lend(launch);
+        let (phase, _) = checker.regions.next_phase();
+        let watch = Watch::start(launch.timeout);
+        watch.join();
+        let mut worker = Worker::new(self, &shared, &grid);
+        let rows = self.rows(launch, &shared, worker.workgroup_memory(), checker);
+        worker.check(checker, rows, phase);
+        let mut result = Ok(());
+        for ticket in 0..total {
+            result = match watch.is_late() {
+                true => Err(RunError::of(Trap::Late, &self.name)),
+                // SAFETY: the caller's promise.
+                false => unsafe { worker.run(ticket) },
+            };
+            if result.is_err() {
+                break;
+            }
+        }
+        watch.leave();
+        self.counters.add(worker.counters());
+        drop(worker);
+        for base in lent {
+            checker.regions.remove(base);
+        }
+        result
+    }
+
+    /// The rows of arguments and bindings.
+    fn rows(
+        &self,
+        launch: &Launch<'_>,
+        shared: &Shared,
+        workgroup: u64,
+        checker: &mut Checker,
+    ) -> Vec<Row> {
+        let granules = self.checks.as_ref().map_or(&[][..], |c| &c.granules);
+        let mut rows = Vec::new();
+        for (n, slot) in self.slots.iter().enumerate() {
+            let at = slot.offset as usize / 8;
+            let granule = granules.get(n).copied().unwrap_or(2);
+            rows.push(match (slot.kind, &launch.arguments[n]) {
+                (SlotKind::Local, Argument::Local(bytes)) => {
+                    let local = shared.locals.iter().find(|l| l.0 == at);
+                    let offset = local.map_or(0, |l| l.1);
+                    // Cells are counted from the beginning of the workgroup's memory.
+                    Row::new(workgroup + offset, *bytes, offset)
+                }
+                (SlotKind::Buffer, Argument::Memory(memory)) => checker.row(*memory, granule),
+                (SlotKind::Buffer, _) => checker.row_at(shared.args[at], granule),
+                _ => Row::default(),
+            });
+        }
+        for (n, [address, length]) in shared.bindings.iter().enumerate() {
+            let granule = granules.get(self.slots.len() + n).copied().unwrap_or(2);
+            rows.push(match self.bindings[n].count {
+                None => {
+                    let memory = Memory {
+                        address: *address as *mut u8,
+                        length: *length,
+                    };
+                    checker.row(memory, granule)
+                }
+                Some(_) => Row::default(),
+            });
+        }
+        rows
+    }
+}
+
+impl Checker {
+    /// Adds the memory of a launch that is not known; what was added.
+    fn lend(&mut self, launch: &Launch<'_>) -> Vec<u64> {
+        let arguments = launch.arguments.iter().filter_map(|a| match a {
+            Argument::Memory(memory) => Some(*memory),
+            _ => None,
+        });
+        let bound = launch.bindings.iter().map(|b| b.memory);
+        let mut lent = Vec::new();
+        for memory in arguments.chain(bound) {
+            let base = memory.address as u64;
+            let known = self.regions.find(base);
+            if known.is_none_or(|r| base - r.base + memory.length > r.length) {
+                self.regions.add(base, memory.length);
+                lent.push(base);
+            }
+        }
+        lent
+    }
+
+    fn row(&mut self, memory: Memory, granule: u32) -> Row {
+        let base = memory.address as u64;
+        let Some(region) = self.regions.find(base) else {
+            return Row::new(base, 0, 0);
+        };
+        let first = (base - region.base) as usize >> granule;
+        let cells = region.cells(granule).as_ptr().wrapping_add(first);
+        Row::new(base, memory.length, cells as u64)
+    }
+
+    /// The row of a pointer that is given as a number: it may be into the middle of memory.
+    fn row_at(&mut self, address: u64, granule: u32) -> Row {
+        let Some(region) = self.regions.find(address) else {
+            return Row::new(address, 0, 0);
+        };
+        let (base, length) = (region.base, region.length);
+        let cells = region.cells(granule).as_ptr() as u64;
+        Row::new(base, length, cells)
+    }
+}

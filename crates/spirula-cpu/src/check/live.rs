@@ -1,0 +1,550 @@
+//! What is known of a workgroup while it is checked: phases, what atomics have ordered, private memory;
+//! and what becomes of an access that is not of the usual kind.
+//!
+//! # Unsafe code
+//! Checker and kernel outlive the launch, and are used by its thread alone. Memory of the program is
+//! only touched where it was found to be inside of what the launch may use.
+#![allow(unsafe_code)]
+
+use super::cell::{ATOMIC, Access, Found, KEPT, OWNER_SHIFT, PHASE_SHIFT, Phases, WRITTEN};
+use super::checker::{Checker, Fault};
+use super::order::Order;
+use super::report::{Invocation, Kind, Report};
+use super::runtime::{Row, info};
+use crate::compile::Kernel;
+use crate::context::Context;
+use crate::lower::SlotKind;
+use crate::memory::Elements;
+use std::collections::BTreeMap;
+
+/// Bytes that stand in for memory which must not be accessed.
+const SCRATCH: usize = 1 << 16;
+
+/// What is known of a thread's workgroup while it is checked. The first fields are read by generated
+/// code.
+#[repr(C)]
+pub(crate) struct Live {
+    /// The phases, in a cell's place.
+    pub(super) now: u64,
+    pub(super) launch: u64,
+    pub(super) group: u64,
+    /// Rounds of loops that the invocation has left, and that each has.
+    pub(super) budget: u64,
+    pub(super) budget_full: u64,
+    pub(super) rows: *const Row,
+    pub(super) group_cells: *mut u64,
+    checker: *mut Checker,
+    kernel: *const Kernel,
+    cells: Vec<u64>,
+    kept_rows: Vec<Row>,
+    group_base: u64,
+    pub(super) private: BTreeMap<u64, Private>,
+    pub(super) scratch: Box<[u128]>,
+    pub(super) order: Order,
+    /// First phase of each workgroup.
+    groups: Vec<(u64, [u64; 3])>,
+    pub(super) stopped: bool,
+    random: Option<u64>,
+}
+
+/// Private memory of invocations, with where its definedness stands.
+pub(super) struct Private {
+    pub length: u64,
+    pub defined: u64,
+}
+
+impl Live {
+    /// For a thread that runs workgroups of a kernel; checker and kernel outlive it.
+    pub fn new(
+        checker: *mut Checker,
+        kernel: &Kernel,
+        mut rows: Vec<Row>,
+        launch_phase: u64,
+        group: (u64, u64),
+    ) -> Box<Live> {
+        let (group_base, group_bytes) = group;
+        let checks = kernel.checks.as_ref();
+        let granule = checks.map_or(2, |c| c.group_granule);
+        let largest = checks.map_or(0, |c| c.largest);
+        // SAFETY: the checker lives as long as the launch.
+        let options = unsafe { &(*checker).options };
+        let launch = launch_phase << PHASE_SHIFT;
+        let mut live = Box::new(Live {
+            now: launch,
+            launch,
+            group: launch,
+            budget: options.loops,
+            budget_full: options.loops,
+            rows: std::ptr::null(),
+            group_cells: std::ptr::null_mut(),
+            checker,
+            kernel,
+            cells: vec![0; (group_bytes as usize >> granule) + 2],
+            kept_rows: Vec::new(),
+            group_base,
+            private: BTreeMap::new(),
+            scratch: vec![0; (largest as usize).div_ceil(16).max(SCRATCH / 16)].into_boxed_slice(),
+            order: Order::default(),
+            groups: Vec::new(),
+            stopped: false,
+            random: options.seed,
+        });
+        live.group_cells = live.cells.as_mut_ptr();
+        for (row, slot) in rows.iter_mut().zip(&kernel.slots) {
+            if slot.kind == SlotKind::Local {
+                let first = row.cells as usize >> granule;
+                row.cells = live.group_cells.wrapping_add(first) as u64;
+            }
+        }
+        live.rows = rows.as_ptr();
+        live.kept_rows = rows;
+        live
+    }
+
+    /// Begins a workgroup.
+    pub fn begin_group(&mut self, group: [u64; 3]) {
+        self.begin_phase();
+        self.group = self.now;
+        self.groups.push((self.now, group));
+        self.order.begin_group();
+    }
+
+    /// Begins a phase, as all that run together have waited for each other.
+    pub fn begin_phase(&mut self) {
+        // SAFETY: the checker lives as long as the launch, and is used by this thread alone.
+        let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
+        self.now = phase << PHASE_SHIFT;
+        if forgot {
+            (self.launch, self.group) = (self.now, self.now);
+            self.cells.fill(0);
+        }
+        let phases = self.phases();
+        self.order.fence(phases, 0);
+    }
+
+    /// An order of so many invocations, if one was asked for.
+    pub fn shuffled(&mut self, count: u32) -> Option<Vec<u32>> {
+        let mut state = self.random?;
+        let mut next = || {
+            state = state
+                .wrapping_mul(0x5851_f42d_4c95_7f2d)
+                .wrapping_add(0x14057b7ef767814f);
+            (state >> 33) as u32
+        };
+        let mut order: Vec<u32> = (0..count).collect();
+        for n in (1..count).rev() {
+            order.swap(n as usize, (next() % (n + 1)) as usize);
+        }
+        self.random = Some(state);
+        Some(order)
+    }
+
+    /// Whether the launch has to end, as a loop does not.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    pub(super) fn phases(&self) -> Phases {
+        Phases {
+            launch: self.launch,
+            group: self.group,
+            now: self.now,
+        }
+    }
+
+    fn kernel(&self) -> &Kernel {
+        // SAFETY: the kernel outlives its launches.
+        unsafe { &*self.kernel }
+    }
+
+    /// Copies elements for all invocations together, one side's `stride` elements apart.
+    pub fn copy_elements(&mut self, context: &Context, linear: u32, site: u16, copy: Elements) {
+        for n in 0..copy.count {
+            let step = |stride: u64| n.wrapping_mul(copy.size).wrapping_mul(stride);
+            let (to, from) = match copy.strided_source {
+                true => (step(1), step(copy.stride)),
+                false => (step(copy.stride), step(1)),
+            };
+            let (to, from) = (copy.to.wrapping_add(to), copy.from.wrapping_add(from));
+            self.copy(context, linear, [to, from, copy.size], site);
+        }
+    }
+
+    pub(super) fn copy(
+        &mut self,
+        context: &Context,
+        linear: u32,
+        [to, from, bytes]: [u64; 3],
+        site: u16,
+    ) {
+        let bytes = bytes.min(u64::from(u32::MAX));
+        if bytes == 0 {
+            return;
+        }
+        let what = u64::from(site) | bytes << info::BYTES_SHIFT;
+        let source = self.touch(context, linear, Touch::new(from, what, 0));
+        let target = self.touch(context, linear, Touch::new(to, what | info::WRITE, 0));
+        if (source, target) == (from, to) {
+            // SAFETY: both were found to be memory of the launch.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
+        }
+    }
+
+    /// Adds a report.
+    pub(super) fn tell(
+        &mut self,
+        kind: Kind,
+        (invocation, site): (Invocation, u16),
+        other: Option<(u16, Option<Invocation>)>,
+        message: impl FnOnce(&Live) -> String,
+    ) {
+        let kernel = self.kernel();
+        let Some(checks) = &kernel.checks else { return };
+        let fault = Fault {
+            kernel: checks.number,
+            kind,
+            site,
+            other: other.map_or(0, |o| o.0),
+        };
+        let make = || Report {
+            kind,
+            message: message(self),
+            kernel: kernel.name.clone(),
+            site: checks.sites.get(site).clone(),
+            invocation,
+            other: other.map(|(site, by)| (checks.sites.get(site).clone(), by)),
+            times: 1,
+        };
+        // SAFETY: as in `begin_phase`.
+        unsafe { (*self.checker).report(fault, make) };
+    }
+
+    /// Tells of invocations that do not all arrive.
+    pub fn tell_divergence(&mut self, context: &Context, linear: u32, site: u16, message: String) {
+        let by = invocation(context, linear);
+        self.tell(Kind::Divergence, (by, site), None, |_| message);
+    }
+
+    /// An access to workgroup memory that is not of the usual kind.
+    fn touch_group(&mut self, context: &Context, linear: u32, access: Touch) {
+        let Some(checks) = &self.kernel().checks else {
+            return;
+        };
+        let granule = checks.group_granule;
+        let offset = access.address - self.group_base;
+        let (first, last) = (
+            offset >> granule,
+            (offset + access.bytes.max(1) - 1) >> granule,
+        );
+        let phases = self.phases();
+        let made = access.made(phases, linear, self.is_strict());
+        let mut empty = access.reads && !access.cleared;
+        let mut found = Found::Ordered;
+        for n in first..=last {
+            let Some(cell) = self.cells.get_mut(n as usize) else {
+                continue;
+            };
+            empty &= *cell < phases.group || *cell & KEPT == 0;
+            let what = made.on_workgroup(cell, phases);
+            if access.reads {
+                *cell |= KEPT;
+            }
+            if what != Found::Ordered {
+                found = what;
+            }
+        }
+        if empty {
+            let by = (invocation(context, linear), access.site);
+            self.tell(Kind::Uninitialised, by, None, |live| {
+                let object = live.object(access.site);
+                format!(
+                    "reads {} bytes of {object} that nothing was written to",
+                    access.bytes
+                )
+            });
+        }
+        self.settle(context, linear, access, made, found);
+    }
+
+    /// The same of memory that all workgroups share; false where there is no such memory.
+    fn touch_global(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
+        let phases = self.phases();
+        let made = access.made(phases, linear, self.is_strict());
+        // SAFETY: as in `begin_phase`.
+        let checker = unsafe { &mut *self.checker };
+        let Some(region) = checker.regions.find(access.address) else {
+            return false;
+        };
+        if access.address - region.base + access.bytes > region.length {
+            return false;
+        }
+        let mut found = Found::Ordered;
+        region.each_cell(
+            access.address,
+            access.bytes,
+            access.granule,
+            |_, cell, prior| {
+                let what = made.on_global(cell, prior, phases);
+                if what != Found::Ordered {
+                    found = what;
+                }
+            },
+        );
+        self.settle(context, linear, access, made, found);
+        true
+    }
+
+    /// Decides whether a conflict is a race, and tells.
+    fn settle(
+        &mut self,
+        context: &Context,
+        linear: u32,
+        access: Touch,
+        made: Access,
+        found: Found,
+    ) {
+        let other = match found {
+            Found::Ordered => return,
+            Found::Same(_) if self.order.invocation == made.owner => return,
+            Found::Other(_) if self.order.group => return,
+            Found::Same(other) | Found::Other(other) => other,
+        };
+        if other & WRITTEN != 0 && access.writes && access.writes_what_is_there() {
+            return;
+        }
+        if self.is_meant(access, other) {
+            return;
+        }
+        let local = (other >> OWNER_SHIFT & 0xffff) as u32;
+        let by = match found {
+            Found::Other(_) => self.group_of(other).map(|group| Invocation {
+                group,
+                local: local_id(context, local),
+            }),
+            _ if local == linear => None,
+            _ => Some(invocation(context, local)),
+        };
+        let did = if other & WRITTEN != 0 {
+            "writes"
+        } else {
+            "reads"
+        };
+        let whose = match found {
+            Found::Other(_) => "an invocation of another workgroup",
+            _ => "another invocation",
+        };
+        let at = (invocation(context, linear), access.site);
+        self.tell(Kind::Race, at, Some((other as u16, by)), |live| {
+            format!(
+                "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
+                access.verb(),
+                access.bytes,
+                live.object(access.site)
+            )
+        });
+    }
+
+    /// Whether a conflict is of a kind that algorithms are often meant to have.
+    fn is_meant(&self, access: Touch, other: u64) -> bool {
+        if self.is_strict() {
+            return false;
+        }
+        let searches = |site: u16| {
+            let checks = self.kernel().checks.as_ref();
+            checks.is_some_and(|c| c.sites.is_search(site))
+        };
+        let writes = (access.writes, other & WRITTEN != 0);
+        match writes {
+            (false, true) => other & ATOMIC != 0 || searches(access.site),
+            (true, false) => access.atomic || searches(other as u16),
+            _ => false,
+        }
+    }
+
+    fn is_strict(&self) -> bool {
+        // SAFETY: as in `begin_phase`.
+        unsafe { (*self.checker).options.strict }
+    }
+
+    fn group_of(&self, cell: u64) -> Option<[u64; 3]> {
+        let at = self.groups.partition_point(|g| g.0 <= cell);
+        self.groups.get(at.checked_sub(1)?).map(|g| g.1)
+    }
+
+    pub(super) fn object(&self, site: u16) -> String {
+        let checks = self.kernel().checks.as_ref();
+        checks.map_or_else(String::new, |c| c.sites.object(site).to_owned())
+    }
+
+    /// What atomics order.
+    fn synchronise(&mut self, access: Touch, linear: u32) {
+        let phases = self.phases();
+        let owner = phases.now | u64::from(linear) << OWNER_SHIFT;
+        if access.reads
+            && let Some(released) = self.order.releases.get(&access.address).copied()
+            && released != owner
+        {
+            if access.acquires || self.order.fenced {
+                self.order.acquire(released, phases, owner);
+            } else {
+                self.order.pending.push(released);
+            }
+        }
+        if access.writes && (access.releases || self.order.fenced) {
+            self.order.releases.insert(access.address, owner);
+        }
+    }
+
+    fn is_group(&self, access: &Touch) -> bool {
+        let length = (self.cells.len() as u64 - 2)
+            << self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        access.address >= self.group_base
+            && access.address.saturating_add(access.bytes) <= self.group_base + length
+    }
+
+    /// An access to private memory by a pointer of which only the address is known; false where
+    /// there is no such memory.
+    fn touch_private(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
+        let before = self.private.range(..=access.address).next_back();
+        let Some((base, private)) = before else {
+            return false;
+        };
+        let offset = access.address - base;
+        if offset.saturating_add(access.bytes) > private.length {
+            return false;
+        }
+        let at = (private.defined + offset) as *mut u8;
+        // SAFETY: the room was registered with so many bytes of definedness.
+        let defined = unsafe { std::slice::from_raw_parts_mut(at, access.bytes as usize) };
+        let empty = access.reads && defined.iter().all(|d| *d == 0);
+        if access.writes || empty {
+            defined.fill(0xff);
+        }
+        if empty {
+            let by = (invocation(context, linear), access.site);
+            self.tell(Kind::Uninitialised, by, None, |live| {
+                let object = live.object(access.site);
+                format!(
+                    "reads {} bytes of {object} that nothing was written to",
+                    access.bytes
+                )
+            });
+        }
+        true
+    }
+
+    /// Any access: the address to use.
+    pub(super) fn touch(&mut self, context: &Context, linear: u32, access: Touch) -> u64 {
+        if access.atomic {
+            self.synchronise(access, linear);
+        }
+        if self.is_group(&access) {
+            self.touch_group(context, linear, access);
+            return access.address;
+        }
+        let constant = self.kernel().checks.as_ref().is_some_and(|c| {
+            let inside = |(base, length): &(u64, u64)| {
+                access.address >= *base
+                    && access.address.saturating_add(access.bytes) <= base.saturating_add(*length)
+            };
+            c.constants.iter().any(inside)
+        });
+        if constant
+            || self.touch_global(context, linear, access)
+            || self.touch_private(context, linear, access)
+        {
+            return access.address;
+        }
+        let by = (invocation(context, linear), access.site);
+        self.tell(Kind::OutOfBounds, by, None, |live| {
+            let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
+            // SAFETY: as in `begin_phase`.
+            let before = unsafe { (*live.checker).regions.before(address) };
+            let near = before.filter(|(base, length)| address - base < length + (1 << 20));
+            match near {
+                Some((base, length)) => format!(
+                    "{verb} {bytes} bytes at offset {} of a buffer of {length} bytes",
+                    address - base
+                ),
+                None => format!("{verb} {bytes} bytes at address {address:#x}, where no memory is"),
+            }
+        });
+        self.scratch.as_ptr() as u64
+    }
+}
+
+/// An access that was passed on by generated code.
+#[derive(Clone, Copy)]
+pub(super) struct Touch {
+    pub address: u64,
+    pub bytes: u64,
+    pub site: u16,
+    reads: bool,
+    writes: bool,
+    atomic: bool,
+    acquires: bool,
+    releases: bool,
+    cleared: bool,
+    granule: Option<u32>,
+    value: Option<u64>,
+}
+
+impl Touch {
+    pub fn new(address: u64, what: u64, value: u64) -> Touch {
+        let has = |bit: u64| what & bit != 0;
+        Touch {
+            address,
+            bytes: what >> info::BYTES_SHIFT,
+            site: what as u16,
+            reads: has(info::READ) || !has(info::WRITE),
+            writes: has(info::WRITE),
+            atomic: has(info::ATOMIC),
+            acquires: has(info::ACQUIRE),
+            releases: has(info::RELEASE),
+            cleared: has(info::CLEARED),
+            granule: has(info::GRANULE).then_some((what >> info::GRANULE_SHIFT & 3) as u32),
+            value: has(info::VALUE).then_some(value),
+        }
+    }
+
+    fn made(&self, phases: Phases, linear: u32, strict: bool) -> Access {
+        Access {
+            owner: phases.now | u64::from(linear) << OWNER_SHIFT,
+            site: self.site,
+            writes: self.writes,
+            atomic: self.atomic,
+            strict,
+        }
+    }
+
+    pub fn verb(&self) -> &'static str {
+        if self.writes { "writes" } else { "reads" }
+    }
+
+    /// Whether memory has the value already. Only called for memory that is there.
+    fn writes_what_is_there(&self) -> bool {
+        let Some(value) = self.value.filter(|_| self.bytes <= 8) else {
+            return false;
+        };
+        let mut have = [0u8; 8];
+        for (n, byte) in have.iter_mut().enumerate().take(self.bytes as usize) {
+            // SAFETY: the access was found to be inside of memory of the launch.
+            *byte = unsafe { *(self.address as *const u8).add(n) };
+        }
+        let unused = 64 - 8 * self.bytes.max(1) as u32;
+        u64::from_le_bytes(have) == value << unused >> unused
+    }
+}
+
+fn local_id(context: &Context, linear: u32) -> [u64; 3] {
+    let [x, y, _] = context.local.map(|n| n.max(1));
+    let n = u64::from(linear);
+    [n % x, n / x % y, n / x / y]
+}
+
+pub(super) fn invocation(context: &Context, linear: u32) -> Invocation {
+    Invocation {
+        group: context.group,
+        local: local_id(context, linear),
+    }
+}

@@ -1,0 +1,62 @@
+//! The checking mode: what kernels do wrong, told with both places and both invocations.
+//!
+//! Code is generated with checks around accesses to memory, divisions, shifts and the back edges of
+//! loops ([`crate::lower`]); what is usual is decided there, everything else by the functions in
+//! [`runtime`]. Workgroups run one after the other on one thread.
+//!
+//! # Memory
+//!
+//! A pointer is checked against the variable or argument that it comes from ([`provenance`]), and where
+//! that is not known, such as behind pointers that were kept in memory, against all memory that the
+//! launch may use. Memory that invocations share has a cell for each scalar ([`cell`]): who used it
+//! last, in which phase, from where.
+//!
+//! # Races
+//!
+//! Two accesses of different invocations to the same place race if one writes, not both are atomic,
+//! and nothing orders them. Barriers do, by phases: each barrier and each workgroup begins a new one.
+//! Atomics order as release and acquire do, and more generously so: what a workgroup did before it
+//! released is ordered before everything that another one does after it acquired at the same place.
+//! Writes of the value that is there already are taken to be meant, and unless strictness is asked for
+//! so are plain reads of what others change atomically, and looking something up in a structure that
+//! changes ([`search`]). So what is reported is a race, while not every race is found.
+//!
+//! # Undefined values
+//!
+//! An access that reads no byte that was written is reported; reading some that were and some that
+//! were not is what copies of structures do.
+
+pub(crate) mod cell;
+mod checker;
+mod launch;
+mod live;
+mod order;
+pub(crate) mod provenance;
+mod report;
+pub(crate) mod runtime;
+mod search;
+mod shadow;
+pub(crate) mod sites;
+
+pub use checker::{CheckOptions, Checker};
+pub use report::{Invocation, Kind as ReportKind, Report, Site};
+
+pub(crate) use live::Live;
+pub(crate) use runtime::Row;
+pub(crate) use search::searches;
+pub(crate) use sites::Sites;
+
+/// What a kernel that is checked keeps for it.
+pub(crate) struct Checks {
+    /// A number of its own.
+    pub number: u64,
+    pub sites: Sites,
+    /// Logarithm of the bytes that a cell of workgroup memory stands for.
+    pub group_granule: u32,
+    /// Of each argument and binding: logarithm of the bytes of a cell.
+    pub granules: Vec<u32>,
+    /// Constants in memory: addresses and sizes.
+    pub constants: Vec<(u64, u64)>,
+    /// Most bytes that are accessed at once.
+    pub largest: u64,
+}

@@ -1,0 +1,299 @@
+//! What each pointer comes from: the variable or parameter that it points into, where that can be
+//! told, and what is accessed through it.
+//!
+//! Optimistic and flow-insensitive, over all reached functions at once: parameters come from what
+//! calls give, results from what functions return, phis and selections from all their operands.
+//! A few rounds over the instructions; what has not settled then counts as unknown.
+
+use crate::program::Program;
+use crate::promote::operand_ids;
+use crate::types::Kind;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Most rounds.
+const ROUNDS: usize = 12;
+
+/// What a pointer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Root {
+    /// Nothing has been seen yet.
+    None,
+    One(Id),
+    Many,
+}
+
+impl Root {
+    fn meet(self, other: Root) -> Root {
+        match (self, other) {
+            (Root::None, x) | (x, Root::None) => x,
+            (Root::One(a), Root::One(b)) if a == b => self,
+            _ => Root::Many,
+        }
+    }
+}
+
+/// The provenance of the pointers of a program.
+pub(crate) struct Provenance {
+    roots: IdMap<Root>,
+    /// Logarithm of the size of the smallest access, by root.
+    granules: IdMap<u32>,
+    written: IdMap<bool>,
+    /// The same of pointers of unknown origin.
+    unknown_granule: u32,
+    unknown_writes: bool,
+    has_unknown: bool,
+    /// Values that something else than a selection uses.
+    direct: IdMap<bool>,
+}
+
+impl Provenance {
+    /// Of everything that the entry point reaches.
+    pub fn compute(program: &Program<'_>) -> Provenance {
+        let bound = program.module.bound();
+        let mut provenance = Provenance {
+            roots: IdMap::new(bound, Root::None),
+            granules: IdMap::new(bound, 3),
+            written: IdMap::new(bound, false),
+            unknown_granule: 3,
+            unknown_writes: false,
+            has_unknown: false,
+            direct: IdMap::new(bound, false),
+        };
+        for inst in program.module.section(Section::Globals) {
+            if matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR)
+                && let Some(id) = inst.result()
+            {
+                provenance.roots.set(id, Root::One(id));
+            }
+        }
+        for param in &program.functions.get(program.entry.func).params {
+            provenance.roots.set(*param, Root::One(*param));
+        }
+        let mut contents = IdMap::new(bound, Root::None);
+        let mut settled = false;
+        for _ in 0..ROUNDS {
+            settled = !provenance.round(program, &mut contents);
+            if settled {
+                break;
+            }
+        }
+        if !settled {
+            provenance.give_up(program);
+        }
+        provenance.note_accesses(program);
+        provenance
+    }
+
+    /// The variable or entry point's parameter that a pointer points into, where that is known.
+    pub fn root(&self, pointer: Id) -> Option<Id> {
+        match self.roots[pointer] {
+            Root::One(root) => Some(root),
+            _ => None,
+        }
+    }
+
+    /// Logarithm of the size of the smallest access to what a root is.
+    pub fn granule(&self, root: Id) -> u32 {
+        self.granules[root].min(self.unknown_granule)
+    }
+
+    /// Whether anything writes to what a root is.
+    pub fn is_written(&self, root: Id) -> bool {
+        self.written[root] || self.unknown_writes
+    }
+
+    /// Whether anything is accessed of which only the address is known.
+    pub fn has_unknown(&self) -> bool {
+        self.has_unknown
+    }
+
+    /// Whether a value is used by something else than selections.
+    pub fn is_direct(&self, value: Id) -> bool {
+        self.direct[value]
+    }
+
+    fn round(&mut self, program: &Program<'_>, contents: &mut IdMap<Root>) -> bool {
+        let mut changed = false;
+        for func in &program.functions.bottom_up {
+            let function = program.module.function_id(*func);
+            for inst in program.module.function_insts(*func) {
+                match inst.op() {
+                    Op::Store if program.functions.is_promoted(inst.id(0)) => {
+                        let met = contents[inst.id(0)].meet(self.roots[inst.id(1)]);
+                        changed |= std::mem::replace(contents.get_mut(inst.id(0)), met) != met;
+                    }
+                    Op::ReturnValue => changed |= self.join(function, self.roots[inst.id(0)]),
+                    Op::FunctionCall => changed |= self.call(program, inst),
+                    _ => {}
+                }
+                if let Some(id) = inst.result().filter(|_| is_pointer(program, inst)) {
+                    let from = self.of(inst, contents);
+                    changed |= self.join(id, from);
+                }
+            }
+        }
+        changed
+    }
+
+    fn join(&mut self, id: Id, with: Root) -> bool {
+        let met = self.roots[id].meet(with);
+        std::mem::replace(self.roots.get_mut(id), met) != met
+    }
+
+    fn call(&mut self, program: &Program<'_>, inst: InstRef<'_>) -> bool {
+        let Some(func) = program.functions.by_id(inst.id(0)) else {
+            return false;
+        };
+        let params = &program.functions.get(func).params;
+        let mut changed = false;
+        for (param, argument) in params.iter().zip(inst.ids(1)) {
+            changed |= self.join(*param, self.roots[argument]);
+        }
+        changed
+    }
+
+    /// What a pointer comes from by the instruction that makes it.
+    fn of(&self, inst: InstRef<'_>, contents: &IdMap<Root>) -> Root {
+        match inst.op() {
+            Op::Variable | Op::UntypedVariableKHR => inst.result().map_or(Root::Many, Root::One),
+            Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::Bitcast
+            | Op::CopyObject
+            | Op::PtrCastToGeneric
+            | Op::GenericCastToPtr
+            | Op::GenericCastToPtrExplicit
+            | Op::CrossWorkgroupCastToPtrINTEL
+            | Op::PtrCastToCrossWorkgroupINTEL
+            | Op::FreezeKHR
+            | Op::ExpectKHR => self.roots[inst.id(0)],
+            Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR => self.roots[inst.id(1)],
+            Op::Select => self.roots[inst.id(1)].meet(self.roots[inst.id(2)]),
+            Op::Phi => inst
+                .ids(0)
+                .step_by(2)
+                .fold(Root::None, |met, id| met.meet(self.roots[id])),
+            Op::Load => contents[inst.id(0)].meet(match contents[inst.id(0)] {
+                Root::None => Root::Many,
+                known => known,
+            }),
+            Op::FunctionCall => self.roots[inst.id(0)],
+            // What the entry point is given was set before, others by calls.
+            Op::FunctionParameter => Root::None,
+            _ => Root::Many,
+        }
+    }
+
+    /// All pointers but variables and parameters of the entry point become unknown.
+    fn give_up(&mut self, program: &Program<'_>) {
+        for func in &program.functions.bottom_up {
+            for inst in program.module.function_insts(*func) {
+                if let Some(id) = inst.result()
+                    && self.roots[id] != Root::One(id)
+                {
+                    self.roots.set(id, Root::Many);
+                }
+            }
+        }
+    }
+
+    fn note_accesses(&mut self, program: &Program<'_>) {
+        for func in &program.functions.bottom_up {
+            for inst in program.module.function_insts(*func) {
+                // What selections and shuffles choose from may be undefined where it is not chosen.
+                if !matches!(inst.op(), Op::Select | Op::FreezeKHR | Op::VectorShuffle) {
+                    for id in operand_ids(inst) {
+                        self.direct.set(id, true);
+                    }
+                }
+                self.note_access(program, inst);
+            }
+        }
+    }
+
+    fn note_access(&mut self, program: &Program<'_>, inst: InstRef<'_>) {
+        let scalar = |id: Id| program.scalar_of(id).map_or(1, |s| s.bytes());
+        let of = |ty: Option<Id>| ty.and_then(|ty| program.types.component(ty));
+        match inst.op() {
+            Op::Load => self.note(
+                inst.id(0),
+                of(inst.result_type()).map_or(1, |s| s.bytes()),
+                false,
+            ),
+            Op::Store => self.note(inst.id(0), scalar(inst.id(1)), true),
+            Op::CopyMemory | Op::CopyMemorySized => {
+                self.has_unknown = true;
+                let bytes = match inst.op() {
+                    Op::CopyMemorySized => program.constants.u64(inst.id(2)),
+                    _ => program
+                        .pointee_of(inst.id(0))
+                        .map(|ty| program.types.get(ty).extent),
+                };
+                let bytes = 1 << bytes.unwrap_or(1).trailing_zeros().min(3);
+                self.note(inst.id(0), bytes, true);
+                self.note(inst.id(1), bytes, false);
+            }
+            Op::GroupAsyncCopy => {
+                self.note(inst.id(1), 1, true);
+                self.note(inst.id(2), 1, false);
+            }
+            Op::ExtInst => {
+                for id in inst.ids(2).filter(|id| {
+                    let ty = program.type_of(*id);
+                    ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Pointer { .. }))
+                }) {
+                    let bytes = of(program.pointee_of(id)).map_or(1, |s| s.bytes());
+                    self.note(id, bytes.min(scalar_result(program, inst)), true);
+                }
+            }
+            op if is_atomic(op) => {
+                let bytes = of(program.pointee_of(inst.id(0))).map_or(4, |s| s.bytes());
+                self.note(inst.id(0), bytes, true);
+            }
+            _ => {}
+        }
+    }
+
+    fn note(&mut self, pointer: Id, bytes: u32, writes: bool) {
+        let granule = bytes.clamp(1, 8).trailing_zeros();
+        match self.root(pointer) {
+            Some(root) => {
+                let least = self.granules[root].min(granule);
+                self.granules.set(root, least);
+                if writes {
+                    self.written.set(root, true);
+                }
+            }
+            None => {
+                self.has_unknown = true;
+                self.unknown_granule = self.unknown_granule.min(granule);
+                self.unknown_writes |= writes;
+            }
+        }
+    }
+}
+
+fn scalar_result(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
+    let component = inst
+        .result_type()
+        .and_then(|ty| program.types.component(ty));
+    component.map_or(1, |s| s.bytes())
+}
+
+fn is_pointer(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+    let ty = inst.result_type();
+    ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Pointer { .. }))
+}
+
+/// Whether an instruction is an atomic access to its first operand.
+pub(crate) fn is_atomic(op: Op) -> bool {
+    op.info()
+        .is_some_and(|info| info.name.starts_with("OpAtomic"))
+}

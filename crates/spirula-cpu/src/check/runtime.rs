@@ -1,0 +1,198 @@
+//! What generated code calls when an access is not of the usual kind, or is a fault.
+//!
+//! # Unsafe code
+//! The functions get the launch context that the code was called with; its `check` is the [`Live`] of
+//! the thread, which nothing else uses while generated code runs.
+#![allow(unsafe_code)]
+
+use super::cell::OWNER_SHIFT;
+use super::live::{Live, Private, Touch, invocation};
+use super::report::Kind;
+use crate::context::Context;
+use std::mem::offset_of;
+
+/// An argument or binding as generated code sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Row {
+    /// Address of its first byte.
+    pub base: u64,
+    /// Address of its first cell.
+    pub cells: u64,
+    /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
+    pub ends: [u64; 5],
+    _unused: u64,
+}
+
+impl Row {
+    /// Of memory with its cells.
+    pub fn new(base: u64, length: u64, cells: u64) -> Row {
+        let end = |n: u32| (length + 1).saturating_sub(1 << n);
+        Row {
+            base,
+            cells,
+            ends: [0, 1, 2, 3, 4].map(end),
+            _unused: 0,
+        }
+    }
+}
+
+/// What an access is, in the number that generated code passes: the site in the lowest 16 bits,
+/// these, and from bit 32 on the number of bytes.
+pub(crate) mod info {
+    pub const WRITE: u64 = 1 << 16;
+    pub const ATOMIC: u64 = 1 << 17;
+    /// The value written is given.
+    pub const VALUE: u64 = 1 << 18;
+    pub const ACQUIRE: u64 = 1 << 19;
+    pub const RELEASE: u64 = 1 << 20;
+    /// It reads as well.
+    pub const READ: u64 = 1 << 21;
+    /// The memory may be read before it is written.
+    pub const CLEARED: u64 = 1 << 22;
+    /// The granule is known: its logarithm follows in two bits.
+    pub const GRANULE: u64 = 1 << 23;
+    pub const GRANULE_SHIFT: u32 = 24;
+    /// The kind of a fault.
+    pub const KIND_SHIFT: u32 = 26;
+    pub const BYTES_SHIFT: u32 = 32;
+}
+
+/// Offsets of what generated code reads.
+pub(crate) mod at {
+    use super::{Live, Row, offset_of};
+
+    pub const NOW: i32 = offset_of!(Live, now) as i32;
+    pub const LAUNCH: i32 = offset_of!(Live, launch) as i32;
+    pub const GROUP: i32 = offset_of!(Live, group) as i32;
+    pub const BUDGET: i32 = offset_of!(Live, budget) as i32;
+    pub const BUDGET_FULL: i32 = offset_of!(Live, budget_full) as i32;
+    pub const ROWS: i32 = offset_of!(Live, rows) as i32;
+    pub const GROUP_CELLS: i32 = offset_of!(Live, group_cells) as i32;
+    pub const ROW: i32 = size_of::<Row>() as i32;
+    pub const CELLS: i32 = offset_of!(Row, cells) as i32;
+    pub const ENDS: i32 = offset_of!(Row, ends) as i32;
+}
+
+/// The live state of a context.
+///
+/// # Safety
+/// The context is that of a launch that is checked, and generated code is running.
+unsafe fn live<'a>(context: *const Context) -> (&'a Context, &'a mut Live) {
+    // SAFETY: the caller's promise.
+    unsafe { (&*context, &mut *(*context).check) }
+}
+
+/// An access of which only the address is known, or that is atomic: the address to use.
+pub(crate) extern "C" fn touch(
+    context: *const Context,
+    linear: u32,
+    address: u64,
+    what: u64,
+    value: u64,
+) -> u64 {
+    // SAFETY: generated code passes the context that it was called with.
+    let (context, live) = unsafe { live(context) };
+    live.touch(context, linear, Touch::new(address, what, value))
+}
+
+/// An access outside of what its pointer comes from: the address to use instead.
+pub(crate) extern "C" fn outside(
+    context: *const Context,
+    linear: u32,
+    address: u64,
+    what: u64,
+    base: u64,
+    length: u64,
+) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { live(context) };
+    let access = Touch::new(address, what, 0);
+    let by = (invocation(context, linear), access.site);
+    live.tell(Kind::OutOfBounds, by, None, |live| {
+        let (verb, bytes, object) = (access.verb(), access.bytes, live.object(access.site));
+        let offset = address.wrapping_sub(base) as i64;
+        if address >> 48 == BEYOND >> 48 {
+            format!("{verb} {bytes} bytes of {object} by an index that its array does not have")
+        } else if offset < 0 {
+            let before = offset.unsigned_abs();
+            format!("{verb} {bytes} bytes, {before} bytes before the beginning of {object}")
+        } else {
+            format!("{verb} {bytes} bytes at offset {offset} of {object}, which has {length} bytes")
+        }
+    });
+    live.scratch.as_ptr() as u64
+}
+
+/// Address of what is behind an index that an array does not have.
+pub(crate) const BEYOND: u64 = 0x7bad_0000_0000_0000;
+
+/// A fault of an instruction that is no access. Gives 1 if the launch has to end.
+pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { live(context) };
+    let kind = Kind::ALL[(what >> info::KIND_SHIFT & 7) as usize % Kind::ALL.len()];
+    let by = (invocation(context, linear), what as u16);
+    let loops = live.budget_full;
+    live.tell(kind, by, None, |live| match kind {
+        Kind::Division => "divides by zero".to_owned(),
+        Kind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
+        Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
+        Kind::Uninitialised => {
+            let object = live.object(what as u16);
+            format!("reads {object} before anything is written to it")
+        }
+        _ => "does what is not defined".to_owned(),
+    });
+    if kind == Kind::EndlessLoop {
+        live.stopped = true;
+        (live.budget, live.budget_full) = (0, 0);
+    }
+    u64::from(live.stopped)
+}
+
+/// A fence.
+pub(crate) extern "C" fn fence(context: *const Context, linear: u32) {
+    // SAFETY: as above.
+    let (_, live) = unsafe { live(context) };
+    let phases = live.phases();
+    live.order
+        .fence(phases, phases.now | u64::from(linear) << OWNER_SHIFT);
+}
+
+/// Says that there is private memory, with its definedness behind it.
+pub(crate) extern "C" fn register(context: *const Context, base: u64, length: u64, defined: u64) {
+    // SAFETY: as above.
+    let (_, live) = unsafe { live(context) };
+    if let Some(known) = live.private.get(&base)
+        && known.length == length
+        && known.defined == defined
+    {
+        return;
+    }
+    let end = base + length;
+    while let Some((at, _)) = live
+        .private
+        .range(..end)
+        .next_back()
+        .filter(|(at, p)| *at + p.length > base)
+    {
+        let at = *at;
+        live.private.remove(&at);
+    }
+    live.private.insert(base, Private { length, defined });
+}
+
+/// A copy of bytes, made if both sides are memory.
+pub(crate) extern "C" fn copy(
+    context: *const Context,
+    linear: u32,
+    to: u64,
+    from: u64,
+    bytes: u64,
+    site: u64,
+) {
+    // SAFETY: as above.
+    let (context, live) = unsafe { live(context) };
+    live.copy(context, linear, [to, from, bytes], site as u16);
+}

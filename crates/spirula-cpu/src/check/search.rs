@@ -1,0 +1,132 @@
+//! Which loads look something up in a structure, as graph algorithms do in one that changes meanwhile.
+//!
+//! Such a load is at an address that depends on what was loaded before, and what it gives is compared
+//! with something. Whether it sees a value or the one that takes its place makes no difference to an
+//! algorithm that goes on until nothing changes.
+
+use crate::program::Program;
+use crate::promote::operand_ids;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+use spirula_spirv::{Id, IdMap};
+
+/// Most rounds over the instructions.
+const ROUNDS: usize = 8;
+
+/// The results of loads that look something up.
+pub(crate) fn searches(program: &Program<'_>) -> IdMap<bool> {
+    let bound = program.module.bound();
+    let mut loaded = IdMap::new(bound, false);
+    let mut compared = IdMap::new(bound, false);
+    for _ in 0..ROUNDS {
+        if !round(program, &mut loaded, &mut compared) {
+            break;
+        }
+    }
+    let mut found = IdMap::new(bound, false);
+    each(program, |inst| {
+        if let (Op::Load, Some(id)) = (inst.op(), inst.result()) {
+            found.set(id, loaded[inst.id(0)] && compared[id]);
+        }
+    });
+    found
+}
+
+fn each(program: &Program<'_>, mut f: impl FnMut(InstRef<'_>)) {
+    for func in &program.functions.bottom_up {
+        for inst in program.module.function_insts(*func) {
+            f(inst);
+        }
+    }
+}
+
+/// What depends on loads goes forward, what is compared goes back.
+fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<bool>) -> bool {
+    let mut changed = false;
+    let mut mark = |map: &mut IdMap<bool>, id: Id| {
+        changed |= !std::mem::replace(map.get_mut(id), true);
+    };
+    each(program, |inst| {
+        if inst.op() == Op::Store && loaded[inst.id(1)] && is_function_variable(program, inst.id(0))
+        {
+            mark(loaded, inst.id(0));
+        }
+        if inst.op() == Op::FunctionCall
+            && let Some(func) = program.functions.by_id(inst.id(0))
+        {
+            let params = &program.functions.get(func).params;
+            for (param, argument) in params.iter().zip(inst.ids(1)) {
+                if loaded[argument] {
+                    mark(loaded, *param);
+                }
+            }
+        }
+        let Some(id) = inst.result() else { return };
+        let depends = match inst.op() {
+            Op::Load => loads_data(program, inst) || loaded[inst.id(0)],
+            Op::FunctionCall => inst.ids(1).any(|a| loaded[a]),
+            _ => operand_ids(inst).any(|o| loaded[o]),
+        };
+        if depends {
+            mark(loaded, id);
+        }
+        let passes = matches!(
+            inst.op(),
+            Op::Phi | Op::UConvert | Op::SConvert | Op::CopyObject | Op::Bitcast | Op::Select
+        );
+        if is_comparison(inst.op()) || (passes && compared[id]) {
+            for operand in operand_ids(inst) {
+                mark(compared, operand);
+            }
+        }
+        // What is loaded from a variable is what was stored there.
+        if inst.op() == Op::Load && compared[id] && is_function_variable(program, inst.id(0)) {
+            mark(compared, inst.id(0));
+        }
+    });
+    each(program, |inst| {
+        if inst.op() == Op::Store && compared[inst.id(0)] {
+            mark(compared, inst.id(1));
+        }
+    });
+    changed
+}
+
+fn is_function_variable(program: &Program<'_>, id: Id) -> bool {
+    let definition = program.definitions.get(program.module, id);
+    definition.is_some_and(|d| d.op() == Op::Variable) && program.functions.local(id).is_some()
+}
+
+/// Whether a load is of data: not of a built-in value, and not of a variable of the function.
+fn loads_data(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+    use crate::types::Kind;
+    use spirula_spirv::grammar::enumerants::StorageClass;
+    let class = program.type_of(inst.id(0)).map(|ty| program.types.kind(ty));
+    !matches!(
+        class,
+        Some(Kind::Pointer {
+            class: StorageClass::Input
+                | StorageClass::Function
+                | StorageClass::PushConstant
+                | StorageClass::UniformConstant
+                | StorageClass::Uniform,
+            ..
+        })
+    )
+}
+
+fn is_comparison(op: Op) -> bool {
+    matches!(
+        op,
+        Op::IEqual
+            | Op::INotEqual
+            | Op::UGreaterThan
+            | Op::SGreaterThan
+            | Op::UGreaterThanEqual
+            | Op::SGreaterThanEqual
+            | Op::ULessThan
+            | Op::SLessThan
+            | Op::ULessThanEqual
+            | Op::SLessThanEqual
+    )
+}

@@ -1,0 +1,130 @@
+//! Memory that launches may use, with the cells of what was done to it.
+
+use super::cell::PHASES;
+use std::collections::BTreeMap;
+
+/// Cells of a piece of memory, one for so many bytes.
+struct Shadow {
+    /// Logarithm of the bytes of a cell.
+    granule: u32,
+    cells: Vec<u64>,
+    /// What cells have no room for.
+    prior: Vec<u64>,
+}
+
+/// A piece of memory.
+pub(crate) struct Region {
+    pub base: u64,
+    pub length: u64,
+    shadows: Vec<Shadow>,
+}
+
+impl Region {
+    /// The cells for a granule, made where there are none.
+    pub fn cells(&mut self, granule: u32) -> &mut [u64] {
+        &mut self.shadow(granule).cells
+    }
+
+    fn shadow(&mut self, granule: u32) -> &mut Shadow {
+        let known = self.shadows.iter().position(|s| s.granule == granule);
+        let at = known.unwrap_or_else(|| {
+            let count = (self.length as usize >> granule) + 1;
+            self.shadows.push(Shadow {
+                granule,
+                cells: vec![0; count],
+                prior: vec![0; count],
+            });
+            self.shadows.len() - 1
+        });
+        &mut self.shadows[at]
+    }
+
+    /// Calls a function with the cells of some bytes, in one granule or in all that there are.
+    pub fn each_cell(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        granule: Option<u32>,
+        mut f: impl FnMut(u64, &mut u64, &mut u64),
+    ) {
+        if let Some(granule) = granule {
+            self.shadow(granule);
+        } else if self.shadows.is_empty() {
+            self.shadow(2);
+        }
+        let offset = address - self.base;
+        for shadow in &mut self.shadows {
+            if granule.is_some_and(|g| g != shadow.granule) {
+                continue;
+            }
+            let first = (offset >> shadow.granule) as usize;
+            let last = ((offset + bytes.max(1) - 1) >> shadow.granule) as usize;
+            let cells = shadow.cells.iter_mut().zip(&mut shadow.prior).enumerate();
+            for (n, (cell, prior)) in cells.skip(first).take(last + 1 - first) {
+                f((n as u64) << shadow.granule, cell, prior);
+            }
+        }
+    }
+}
+
+/// All memory that launches may use.
+#[derive(Default)]
+pub(crate) struct Regions {
+    rows: BTreeMap<u64, Region>,
+    next_phase: u64,
+}
+
+impl Regions {
+    /// Adds a piece of memory, in the place of all that it overlaps.
+    pub fn add(&mut self, base: u64, length: u64) {
+        while let Some(found) = self.overlapping(base, length) {
+            self.rows.remove(&found);
+        }
+        let region = Region {
+            base,
+            length,
+            shadows: Vec::new(),
+        };
+        self.rows.insert(base, region);
+    }
+
+    /// Removes one.
+    pub fn remove(&mut self, base: u64) {
+        self.rows.remove(&base);
+    }
+
+    fn overlapping(&self, base: u64, length: u64) -> Option<u64> {
+        let end = base.saturating_add(length.max(1));
+        let before = self.rows.range(..end).next_back();
+        let found = before.filter(|(_, r)| r.base + r.length.max(1) > base);
+        found.map(|(at, _)| *at)
+    }
+
+    /// The piece that has an address.
+    pub fn find(&mut self, address: u64) -> Option<&mut Region> {
+        let before = self.rows.range_mut(..=address).next_back();
+        before
+            .map(|(_, r)| r)
+            .filter(|r| address - r.base < r.length)
+    }
+
+    /// The piece that begins last before an address.
+    pub fn before(&self, address: u64) -> Option<(u64, u64)> {
+        let before = self.rows.range(..=address).next_back();
+        before.map(|(_, r)| (r.base, r.length))
+    }
+
+    /// Begins a phase: its number. When there are no more numbers, everything is forgotten; whether
+    /// that happened.
+    pub fn next_phase(&mut self) -> (u64, bool) {
+        self.next_phase += 1;
+        let full = self.next_phase >= PHASES;
+        if full {
+            for region in self.rows.values_mut() {
+                region.shadows.clear();
+            }
+            self.next_phase = 1;
+        }
+        (self.next_phase, full)
+    }
+}

@@ -1,0 +1,163 @@
+//! What a launch is given, and why it may fail.
+
+use crate::guard::Trap;
+use std::fmt;
+use std::time::Duration;
+
+/// Memory that a kernel is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Its first byte.
+    pub address: *mut u8,
+    /// Its size in bytes.
+    pub length: u64,
+}
+
+/// An argument of a `Kernel`.
+#[derive(Clone, Copy, Debug)]
+pub enum Argument<'a> {
+    /// A pointer to memory.
+    Memory(Memory),
+    /// A value: its bytes.
+    Bytes(&'a [u8]),
+    /// Workgroup memory of so many bytes.
+    Local(u64),
+}
+
+/// Memory bound to a descriptor of a `GLCompute` shader.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding number.
+    pub binding: u32,
+    /// Element, where the binding is an array of descriptors.
+    pub index: u32,
+    /// The memory.
+    pub memory: Memory,
+}
+
+/// How many invocations run.
+#[derive(Clone, Copy, Debug)]
+pub enum Size {
+    /// So many workgroups of the size that the module fixes.
+    Groups([u32; 3]),
+    /// So many invocations.
+    Items {
+        /// Invocations in each dimension.
+        global: [u64; 3],
+        /// Invocations of a workgroup; chosen where there is none. Need not divide `global`.
+        local: Option<[u32; 3]>,
+        /// Global id of the first invocation.
+        offset: [u64; 3],
+        /// Number of dimensions, 1 to 3.
+        dimensions: u32,
+    },
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct Launch<'a> {
+    /// How many invocations run.
+    pub size: Size,
+    /// Arguments of a `Kernel`, in order.
+    pub arguments: &'a [Argument<'a>],
+    /// Buffers of a shader.
+    pub bindings: &'a [Bound],
+    /// Push constants of a shader.
+    pub push: &'a [u8],
+    /// Threads that run workgroups; 0 for as many as the thread pool has.
+    pub threads: usize,
+    /// How long it may take, if there is a limit; kept on Linux only.
+    pub timeout: Option<Duration>,
+}
+
+/// Why a launch failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RunError {
+    /// Invocations of one workgroup wait at different barriers.
+    BarrierDivergence {
+        /// The kernel.
+        kernel: String,
+        /// Instruction and place of one barrier.
+        first: String,
+        /// Those of another.
+        second: String,
+    },
+    /// The kernel accesses an address where no memory is.
+    Access {
+        /// The kernel.
+        kernel: String,
+        /// The address.
+        address: u64,
+    },
+    /// The variables of the kernel need more than the stack of a thread has.
+    Stack {
+        /// The kernel.
+        kernel: String,
+    },
+    /// The kernel was ended by a signal.
+    Signal {
+        /// The kernel.
+        kernel: String,
+        /// Number of the signal.
+        signal: i32,
+    },
+    /// The launch has taken longer than it may.
+    Late {
+        /// The kernel.
+        kernel: String,
+    },
+    /// An invocation goes round loops for ever.
+    EndlessLoop {
+        /// The kernel.
+        kernel: String,
+    },
+    /// The launch does not fit the kernel; a sentence without a full stop.
+    Launch(String),
+}
+
+impl RunError {
+    /// The error that a trap in a kernel is.
+    pub(crate) fn of(trap: Trap, kernel: &str) -> RunError {
+        let kernel = kernel.to_owned();
+        match trap {
+            Trap::Access(address) => RunError::Access { kernel, address },
+            Trap::Stack => RunError::Stack { kernel },
+            Trap::Signal(signal) => RunError::Signal { kernel, signal },
+            Trap::Late => RunError::Late { kernel },
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::BarrierDivergence {
+                kernel,
+                first,
+                second,
+            } => write!(
+                f,
+                "barrier divergence in {kernel}: some invocations of a workgroup wait at {first}, others at {second}"
+            ),
+            RunError::Access { kernel, address } => write!(
+                f,
+                "{kernel} accesses the address {address:#x}, where no memory is; the device cpu+san says where"
+            ),
+            RunError::Stack { kernel } => {
+                write!(f, "{kernel} needs more than the stack of a thread has")
+            }
+            RunError::Signal { kernel, signal } => {
+                write!(f, "{kernel} was ended by the signal {signal}")
+            }
+            RunError::Late { kernel } => {
+                write!(f, "{kernel} was ended, as its time was up")
+            }
+            RunError::EndlessLoop { kernel } => write!(f, "a loop in {kernel} does not end"),
+            RunError::Launch(message) => f.write_str(message),
+        }
+    }
+}
+
+impl std::error::Error for RunError {}

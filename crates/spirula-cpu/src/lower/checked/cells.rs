@@ -1,0 +1,201 @@
+//! The cell of a scalar that invocations share: what is usual is decided in place.
+
+use super::place::{Place, Space};
+use super::{Lower, Use};
+use crate::check::cell::{ATOMIC, KEPT, MANY, OWN_SHIFT, OWNER_SHIFT, SITE, WRITTEN};
+use crate::check::runtime::{self, info};
+use crate::types::Leaf;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+
+/// Where deciding goes on.
+struct CellBlocks {
+    done: Block,
+    slow: Block,
+    /// Stores its argument into the cell.
+    store: Block,
+}
+
+impl Lower<'_, '_, '_> {
+    /// The cell of a scalar that invocations share.
+    pub(super) fn check_cell(
+        &mut self,
+        place: &Place,
+        address: Value,
+        offset: Value,
+        leaf: &Leaf,
+        how: Use,
+        value: Option<Value>,
+    ) {
+        let (cells, granule, group) = match place.space {
+            Space::Global { cells, granule } => (cells, granule, None),
+            Space::Group { cells, cleared } => (cells, self.group_granule(), Some(cleared)),
+            _ => return,
+        };
+        let bytes = u64::from(leaf.scalar.bytes());
+        let site = u64::from(self.site());
+        let cleared = if group == Some(true) {
+            info::CLEARED
+        } else {
+            0
+        };
+        let what = site | how.bits() | bytes << info::BYTES_SHIFT | cleared;
+        let what = what | self.granule_bits(place);
+        let address = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
+        if bytes != 1 << granule {
+            self.call_touch(address, what, value);
+            return;
+        }
+        let offset = self.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
+        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
+        let at = self.builder.ins().ishl_imm_u(number, 3);
+        let at = self.builder.ins().iadd(cells, at);
+        let flags = self.cell_flags();
+        let cell = self.builder.ins().load(types::I64, flags, at, 0);
+        let owner = self.owner();
+        let record = if how.writes() { WRITTEN | site } else { site };
+        let kept = if group.is_some() { KEPT } else { 0 };
+        let record = self.builder.ins().bor_imm_u(owner, (record | kept) as i64);
+        let blocks = CellBlocks {
+            done: self.builder.create_block(),
+            slow: self.cold_block(),
+            store: self.builder.create_block(),
+        };
+        let new = self.builder.append_block_param(blocks.store, types::I64);
+        let change = self.builder.ins().bxor(cell, owner);
+        match (how.writes(), group) {
+            (true, _) => self.write_cell(cell, change, record, group.is_some(), &blocks),
+            (false, None) => self.read_cell(cell, change, record, &blocks),
+            (false, Some(cleared)) => {
+                self.read_group_cell(cell, change, record, cleared, &blocks);
+            }
+        }
+        self.builder.switch_to_block(blocks.slow);
+        self.call_touch(address, what, value);
+        self.builder.ins().jump(blocks.done, &[]);
+        self.builder.switch_to_block(blocks.store);
+        self.builder.ins().store(flags, new, at, 0);
+        self.builder.ins().jump(blocks.done, &[]);
+        self.builder.switch_to_block(blocks.done);
+    }
+
+    fn cell_flags(&self) -> MemFlagsData {
+        MemFlagsData::trusted()
+    }
+
+    /// Phase and invocation in a cell's place.
+    fn owner(&mut self) -> Value {
+        let phase = self.live(runtime::at::NOW);
+        let invocation = self.builder.ins().uextend(types::I64, self.item.linear);
+        let shift = i64::from(OWNER_SHIFT);
+        let invocation = self.builder.ins().ishl_imm_u(invocation, shift);
+        self.builder.ins().bor(phase, invocation)
+    }
+
+    /// A write: the cell is fresh, or the invocation's own and nobody else has read it.
+    fn write_cell(
+        &mut self,
+        cell: Value,
+        change: Value,
+        record: Value,
+        group: bool,
+        blocks: &CellBlocks,
+    ) {
+        let mine = if group {
+            SITE | WRITTEN | KEPT
+        } else {
+            SITE | WRITTEN
+        };
+        let rest = self.builder.ins().band_imm_s(change, !mine as i64);
+        let own = self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0);
+        let first = if group {
+            runtime::at::NOW
+        } else {
+            runtime::at::LAUNCH
+        };
+        let first = self.live(first);
+        let fresh = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThan, cell, first);
+        let fine = self.builder.ins().bor(own, fresh);
+        let args = [BlockArg::Value(record)];
+        self.builder
+            .ins()
+            .brif(fine, blocks.store, &args, blocks.slow, &[]);
+    }
+
+    /// A read: the cell is the invocation's own, fresh, or many have read it in this phase.
+    fn read_cell(&mut self, cell: Value, change: Value, record: Value, blocks: &CellBlocks) {
+        let less = IntCC::UnsignedLessThan;
+        let others = self.builder.create_block();
+        let shared = self.builder.create_block();
+        let limit = 1i64 << OWN_SHIFT;
+        let own = self.builder.ins().icmp_imm_u(less, change, limit);
+        self.builder.ins().brif(own, blocks.done, &[], others, &[]);
+        self.builder.switch_to_block(others);
+        let first = self.live(runtime::at::LAUNCH);
+        let fresh = self.builder.ins().icmp(less, cell, first);
+        let args = [BlockArg::Value(record)];
+        self.builder
+            .ins()
+            .brif(fresh, blocks.store, &args, shared, &[]);
+        self.builder.switch_to_block(shared);
+        let now = self.live(runtime::at::NOW);
+        let old = self.builder.ins().icmp(less, cell, now);
+        let kinds = (WRITTEN | MANY | ATOMIC) as i64;
+        let kinds = self.builder.ins().band_imm_u(cell, kinds);
+        let other = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::NotEqual, kinds, MANY as i64);
+        let slow = self.builder.ins().bor(old, other);
+        self.builder
+            .ins()
+            .brif(slow, blocks.slow, &[], blocks.done, &[]);
+    }
+
+    /// A read of workgroup memory: besides, something has to have been written there.
+    fn read_group_cell(
+        &mut self,
+        cell: Value,
+        change: Value,
+        record: Value,
+        cleared: bool,
+        blocks: &CellBlocks,
+    ) {
+        let less = IntCC::UnsignedLessThan;
+        let others = self.builder.create_block();
+        let limit = 1i64 << OWN_SHIFT;
+        let own = self.builder.ins().icmp_imm_u(less, change, limit);
+        self.builder.ins().brif(own, blocks.done, &[], others, &[]);
+        self.builder.switch_to_block(others);
+        if !cleared {
+            let first = self.live(runtime::at::GROUP);
+            let stale = self.builder.ins().icmp(less, cell, first);
+            let kept = self.builder.ins().band_imm_u(cell, KEPT as i64);
+            let empty = self.builder.ins().icmp_imm_u(IntCC::Equal, kept, 0);
+            let unwritten = self.builder.ins().bor(stale, empty);
+            let written = self.builder.create_block();
+            self.builder
+                .ins()
+                .brif(unwritten, blocks.slow, &[], written, &[]);
+            self.builder.switch_to_block(written);
+        }
+        let now = self.live(runtime::at::NOW);
+        let fresh = self.builder.ins().icmp(less, cell, now);
+        let same = self.builder.create_block();
+        let args = [BlockArg::Value(record)];
+        self.builder
+            .ins()
+            .brif(fresh, blocks.store, &args, same, &[]);
+        self.builder.switch_to_block(same);
+        let written = (WRITTEN | ATOMIC) as i64;
+        let written = self.builder.ins().band_imm_u(cell, written);
+        let many = self.builder.ins().bor_imm_u(cell, MANY as i64);
+        let args = [BlockArg::Value(many)];
+        self.builder
+            .ins()
+            .brif(written, blocks.slow, &[], blocks.store, &args);
+    }
+}

@@ -1,0 +1,112 @@
+//! Faults of instructions that access no memory: divisors, shifts, loops, indexes.
+
+use super::{Lower, info};
+use crate::check::runtime;
+use crate::context::at;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+
+impl Lower<'_, '_, '_> {
+    /// Tells of a fault; whether the launch has to end.
+    pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
+        let what = self.iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
+        let args = [self.item.context, self.item.linear, what];
+        let params = [types::I64, types::I32, types::I64];
+        let callee = runtime::fault as *const () as usize;
+        self.call_host(callee, &params, &[types::I64], &args)[0]
+    }
+
+    pub(super) fn fault_if(&mut self, bad: Value, kind: u64) {
+        let site = u64::from(self.site());
+        let told = self.cold_block();
+        let next = self.builder.create_block();
+        self.builder.ins().brif(bad, told, &[], next, &[]);
+        self.builder.switch_to_block(told);
+        self.call_fault(kind, site);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Whether anything but a selection uses the result that is being computed.
+    pub(super) fn result_counts(&self) -> bool {
+        let result = self.current.and_then(|i| i.result());
+        let checking = self.shared.checking.as_ref();
+        checking
+            .zip(result)
+            .is_some_and(|(c, id)| c.provenance.is_direct(id))
+    }
+
+    /// Checks a divisor.
+    pub fn check_divisor(&mut self, divisor: Value) {
+        if self.result_counts() {
+            const DIVISION: u64 = 4;
+            let bad = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
+            self.fault_if(bad, DIVISION);
+        }
+    }
+
+    /// Checks the amount of a shift.
+    pub fn check_shift(&mut self, value: Value, amount: Value) {
+        let bits = i64::from(self.clif(value).bits());
+        if self.result_counts() && self.known(amount).is_none_or(|n| n as u64 >= bits as u64) {
+            const SHIFT: u64 = 5;
+            let least = IntCC::UnsignedGreaterThanOrEqual;
+            let bad = self.builder.ins().icmp_imm_u(least, amount, bits);
+            self.fault_if(bad, SHIFT);
+        }
+    }
+
+    /// A fence.
+    pub fn check_fence(&mut self) {
+        if self.is_checking() {
+            let args = [self.item.context, self.item.linear];
+            let params = [types::I64, types::I32];
+            self.call_host(runtime::fence as *const () as usize, &params, &[], &args);
+        }
+    }
+
+    /// Gives the invocation its rounds of loops.
+    pub fn reset_budget(&mut self) {
+        if self.is_checking() {
+            let live = self.context(types::I64, at::CHECK);
+            let flags = MemFlagsData::trusted();
+            let ins = self.builder.ins();
+            let full = ins.load(types::I64, flags, live, runtime::at::BUDGET_FULL);
+            let at = runtime::at::BUDGET;
+            self.builder.ins().store(flags, full, live, at);
+        }
+    }
+
+    /// Takes one round off; `leave` ends the invocation where none is left.
+    pub fn count_round(&mut self, leave: impl FnOnce(&mut Self)) {
+        let live = self.context(types::I64, at::CHECK);
+        let flags = MemFlagsData::trusted();
+        let at = runtime::at::BUDGET;
+        let left = self.builder.ins().load(types::I64, flags, live, at);
+        let next = self.builder.create_block();
+        let none = self.cold_block();
+        self.builder.ins().brif(left, next, &[], none, &[]);
+        self.builder.switch_to_block(none);
+        const ENDLESS: u64 = 6;
+        let site = u64::from(self.site());
+        self.call_fault(ENDLESS, site);
+        leave(self);
+        self.builder.switch_to_block(next);
+        let left = self.builder.ins().iadd_imm_s(left, -1);
+        self.builder.ins().store(flags, left, live, at);
+    }
+
+    /// An address that stays as it is while an index is one that an array has.
+    pub fn check_index(&mut self, address: Value, index: Value, count: u64) -> Value {
+        if !self.is_checking() || self.program.entry.is_kernel {
+            return address;
+        }
+        let count = self.iconst(types::I64, count as i64);
+        let inside = self
+            .builder
+            .ins()
+            .icmp(IntCC::UnsignedLessThan, index, count);
+        let beyond = self.iconst(types::I64, runtime::BEYOND as i64);
+        self.builder.ins().select(inside, address, beyond)
+    }
+}

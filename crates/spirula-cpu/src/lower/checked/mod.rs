@@ -1,0 +1,400 @@
+//! Checks around accesses to memory, for the checking mode ([`crate::check`]).
+//!
+//! What an access has to be compared with follows from where its pointer comes from. The usual cases
+//! are decided in place: that it is inside, and that the cell of a place that invocations share is
+//! fresh or the invocation's own. Everything else calls the functions of [`crate::check::runtime`].
+
+mod cells;
+mod faults;
+mod place;
+mod private;
+
+use super::scope::{Held, Lower, fixed};
+use super::values::Pointer;
+use crate::check::provenance::Provenance;
+use crate::check::runtime::{self, info};
+use crate::check::{Sites, searches};
+use crate::program::Program;
+use crate::types::Leaf;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
+use place::{Length, Place, Space};
+use spirula_source::Diagnostic;
+use spirula_spirv::{Id, IdMap};
+
+/// The number of the kind of fault.
+const UNINITIALISED: u64 = 2;
+
+/// What the lowering of a kernel that is checked knows.
+pub(crate) struct Checking {
+    pub sites: Sites,
+    pub provenance: Provenance,
+    /// Loads that look something up.
+    pub searches: IdMap<bool>,
+    /// Logarithm of the bytes that a cell of workgroup memory stands for.
+    pub group_granule: u32,
+    /// Whether private memory may be reached by addresses alone.
+    pub registers: bool,
+    /// Most bytes of an access.
+    pub largest: u64,
+}
+
+/// What a row of the table of arguments and bindings is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowKind {
+    /// Logarithm of the bytes of a cell.
+    pub granule: u32,
+    /// Whether invocations may race for it.
+    pub races: bool,
+}
+
+/// Where a variable of a function is.
+#[derive(Clone, Copy)]
+pub(crate) struct Room {
+    held: Held,
+    bytes: u64,
+    /// Bytes from a byte to what says whether it is defined.
+    defined: Option<u64>,
+}
+
+/// What is done to memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Read,
+    Write,
+    /// With the semantics of memory, if they are known.
+    Atomic {
+        reads: bool,
+        writes: bool,
+        semantics: Option<u64>,
+    },
+    Volatile {
+        writes: bool,
+    },
+}
+
+impl Use {
+    fn bits(self) -> u64 {
+        let bit = |is: bool, bit: u64| if is { bit } else { 0 };
+        match self {
+            Use::Read => info::READ,
+            Use::Write => info::WRITE,
+            Use::Volatile { writes } => {
+                info::ATOMIC | if writes { info::WRITE } else { info::READ }
+            }
+            Use::Atomic {
+                reads,
+                writes,
+                semantics,
+            } => {
+                let semantics = semantics.unwrap_or(0x18);
+                info::ATOMIC
+                    | bit(reads, info::READ)
+                    | bit(writes, info::WRITE)
+                    | bit(semantics & 0x1a != 0, info::ACQUIRE)
+                    | bit(semantics & 0x1c != 0, info::RELEASE)
+            }
+        }
+    }
+
+    fn writes(self) -> bool {
+        self.bits() & info::WRITE != 0
+    }
+
+    fn is_plain(self) -> bool {
+        matches!(self, Use::Read | Use::Write)
+    }
+}
+
+impl Checking {
+    /// What can be known before anything is lowered.
+    pub fn new(program: &Program<'_>, globals: &super::Globals) -> Checking {
+        let provenance = Provenance::compute(program);
+        let entry = program.functions.get(program.entry.func);
+        let groups = entry
+            .params
+            .iter()
+            .copied()
+            .filter(|p| super::globals::is_workgroup(program, *p))
+            .chain(globals.workgroup.iter().copied());
+        let group_granule = groups.map(|id| provenance.granule(id)).min().unwrap_or(2);
+        let mut functions = program.functions.bottom_up.iter();
+        let called =
+            functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
+        Checking {
+            registers: provenance.has_unknown() || called,
+            sites: Sites::new(),
+            searches: searches(program),
+            provenance,
+            group_granule,
+            largest: 0,
+        }
+    }
+
+    /// The rows of arguments and bindings, in order.
+    pub fn rows(&self, program: &Program<'_>, globals: &super::Globals) -> Vec<RowKind> {
+        let row = |id: Id| RowKind {
+            granule: self.provenance.granule(id),
+            races: self.provenance.is_written(id),
+        };
+        let params = &program.functions.get(program.entry.func).params;
+        let mut rows: Vec<RowKind> = params.iter().map(|p| row(*p)).collect();
+        for index in 0..globals.bindings.len() as u32 {
+            let same = globals.bound.iter().filter(|b| b.1 == index);
+            let kinds = same.map(|b| row(b.0));
+            let none = RowKind {
+                granule: 2,
+                races: false,
+            };
+            rows.push(kinds.fold(none, |a, b| RowKind {
+                granule: a.granule.min(b.granule),
+                races: a.races || b.races,
+            }));
+        }
+        rows
+    }
+}
+
+impl Lower<'_, '_, '_> {
+    /// Whether accesses are checked.
+    pub fn is_checking(&self) -> bool {
+        self.shared.checking.is_some()
+    }
+
+    /// The number of the instruction that is being lowered, as a site.
+    pub fn site(&mut self) -> u16 {
+        let (program, Some(inst)) = (self.program, self.current) else {
+            return 0;
+        };
+        let scope = self.scope();
+        let (func, position) = (scope.func, scope.position);
+        let block = program.functions.get(func).cfg.block(position);
+        let block = program.module.label(block);
+        match &mut self.shared.checking {
+            Some(checking) => {
+                let searches = inst.result().is_some_and(|id| checking.searches[id]);
+                checking.sites.number(program, func, block, inst, searches)
+            }
+            None => 0,
+        }
+    }
+
+    /// Checks an access to the scalars of a value behind a pointer; the pointer to use.
+    pub fn guard(
+        &mut self,
+        id: Id,
+        pointer: Pointer,
+        leaves: &[Leaf],
+        how: Use,
+        values: &[Value],
+    ) -> Result<Pointer, Diagnostic> {
+        if !self.is_checking() || matches!(pointer, Pointer::Symbol(_)) || leaves.is_empty() {
+            return Ok(pointer);
+        }
+        let strides = match pointer {
+            Pointer::Address(_, strides) => strides,
+            _ => None,
+        };
+        let address = self.address_of(pointer)?;
+        let address = self.guard_address(id, address, leaves, how, values)?;
+        Ok(Pointer::Address(address, strides))
+    }
+
+    /// The same of an address that was computed from a pointer.
+    pub fn guard_address(
+        &mut self,
+        id: Id,
+        address: Value,
+        leaves: &[Leaf],
+        how: Use,
+        values: &[Value],
+    ) -> Result<Value, Diagnostic> {
+        if !self.is_checking() {
+            return Ok(address);
+        }
+        let end = |leaf: &Leaf| leaf.offset + u64::from(leaf.scalar.bytes());
+        let extent = leaves.iter().map(end).max().unwrap_or(1);
+        let site = u64::from(self.site());
+        let what = site | how.bits() | extent << info::BYTES_SHIFT;
+        let value = match values {
+            [value] => Some(*value),
+            _ => None,
+        };
+        if let Some(checking) = &mut self.shared.checking {
+            checking.largest = checking.largest.max(extent);
+        }
+        let Some(place) = self.place(id)? else {
+            return Ok(self.call_touch(address, what, value));
+        };
+        let done = self.builder.create_block();
+        self.builder.append_block_param(done, types::I64);
+        let offset = self.check_bounds(&place, address, extent, what, done);
+        match place.space {
+            Space::Nothing => {}
+            Space::Private(delta) => self.check_defined(address, delta, leaves, how, site),
+            Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
+                let cleared = matches!(place.space, Space::Group { cleared: true, .. });
+                let what = what | if cleared { info::CLEARED } else { 0 };
+                self.call_touch(address, what | self.granule_bits(&place), value);
+            }
+            Space::Global { .. } | Space::Group { .. } => {
+                for (n, leaf) in leaves.iter().enumerate() {
+                    self.check_cell(&place, address, offset, leaf, how, values.get(n).copied());
+                }
+            }
+        }
+        self.builder.ins().jump(done, &[BlockArg::Value(address)]);
+        self.builder.switch_to_block(done);
+        Ok(self.builder.block_params(done)[0])
+    }
+
+    /// Checks an access to a value that is kept in memory.
+    pub fn guard_range(
+        &mut self,
+        id: Id,
+        address: Value,
+        bytes: u64,
+        how: Use,
+    ) -> Result<Value, Diagnostic> {
+        if !self.is_checking() || bytes == 0 {
+            return Ok(address);
+        }
+        let what = u64::from(self.site()) | how.bits() | bytes << info::BYTES_SHIFT;
+        if let Some(checking) = &mut self.shared.checking {
+            checking.largest = checking.largest.max(bytes);
+        }
+        let Some(place) = self.place(id)? else {
+            return Ok(self.call_touch(address, what, None));
+        };
+        let done = self.builder.create_block();
+        self.builder.append_block_param(done, types::I64);
+        self.check_bounds(&place, address, bytes, what, done);
+        match place.space {
+            Space::Nothing => {}
+            Space::Private(delta) if how.writes() => {
+                let at = self.builder.ins().iadd_imm_s(address, delta as i64);
+                self.set_defined(at, bytes, true);
+            }
+            Space::Private(_) => {}
+            Space::Global { .. } | Space::Group { .. } => {
+                self.call_touch(address, what | self.granule_bits(&place), None);
+            }
+        }
+        self.builder.ins().jump(done, &[BlockArg::Value(address)]);
+        self.builder.switch_to_block(done);
+        Ok(self.builder.block_params(done)[0])
+    }
+
+    fn granule_bits(&self, place: &Place) -> u64 {
+        match place.space {
+            Space::Global { granule, .. } => {
+                info::GRANULE | u64::from(granule) << info::GRANULE_SHIFT
+            }
+            _ => 0,
+        }
+    }
+
+    fn call_touch(&mut self, address: Value, what: u64, value: Option<Value>) -> Value {
+        let what = what | if value.is_some() { info::VALUE } else { 0 };
+        let value = match value {
+            Some(value) => {
+                let bits = self.bits_of(value);
+                self.extend_to(bits, types::I64, false)
+            }
+            None => self.iconst(types::I64, 0),
+        };
+        let what = self.iconst(types::I64, what as i64);
+        let args = [self.item.context, self.item.linear, address, what, value];
+        let params = [types::I64, types::I32, types::I64, types::I64, types::I64];
+        let callee = runtime::touch as *const () as usize;
+        self.call_host(callee, &params, &[types::I64], &args)[0]
+    }
+
+    /// A copy of bytes that the checks make.
+    pub fn guarded_copy(&mut self, to: Value, from: Value, bytes: Value) {
+        let site = i64::from(self.site());
+        let site = self.iconst(types::I64, site);
+        let args = [self.item.context, self.item.linear, to, from, bytes, site];
+        let params = [
+            types::I64,
+            types::I32,
+            types::I64,
+            types::I64,
+            types::I64,
+            types::I64,
+        ];
+        self.call_host(runtime::copy as *const () as usize, &params, &[], &args);
+    }
+
+    /// Leaves to `done` with another address where an access is outside; its offset otherwise.
+    fn check_bounds(
+        &mut self,
+        place: &Place,
+        address: Value,
+        bytes: u64,
+        what: u64,
+        done: Block,
+    ) -> Value {
+        let offset = self.builder.ins().isub(address, place.base);
+        let least = IntCC::UnsignedGreaterThanOrEqual;
+        let bad = match place.length {
+            Length::Known(length) => {
+                let end = (length + 1).saturating_sub(bytes);
+                let end = self.iconst(types::I64, end as i64);
+                self.builder.ins().icmp(least, offset, end)
+            }
+            Length::Row(row) if bytes.is_power_of_two() && bytes <= 16 => {
+                let at = runtime::at::ENDS + 8 * bytes.trailing_zeros() as i32;
+                let end = self.builder.ins().load(types::I64, fixed(), row, at);
+                self.builder.ins().icmp(least, offset, end)
+            }
+            Length::Row(row) => {
+                let at = runtime::at::ENDS;
+                let end = self.builder.ins().load(types::I64, fixed(), row, at);
+                let first = self.builder.ins().icmp(least, offset, end);
+                let last = self.builder.ins().iadd_imm_s(offset, bytes as i64 - 1);
+                let last = self.builder.ins().icmp(least, last, end);
+                self.builder.ins().bor(first, last)
+            }
+        };
+        let inside = self.builder.create_block();
+        let outside = self.cold_block();
+        self.builder.ins().brif(bad, outside, &[], inside, &[]);
+        self.builder.switch_to_block(outside);
+        let length = match place.length {
+            Length::Known(length) => self.iconst(types::I64, length as i64),
+            Length::Row(row) => {
+                let at = runtime::at::ENDS;
+                self.builder.ins().load(types::I64, fixed(), row, at)
+            }
+        };
+        let what = self.iconst(types::I64, what as i64);
+        let args = [
+            self.item.context,
+            self.item.linear,
+            address,
+            what,
+            place.base,
+            length,
+        ];
+        let params = [
+            types::I64,
+            types::I32,
+            types::I64,
+            types::I64,
+            types::I64,
+            types::I64,
+        ];
+        let callee = runtime::outside as *const () as usize;
+        let instead = self.call_host(callee, &params, &[types::I64], &args)[0];
+        self.builder.ins().jump(done, &[BlockArg::Value(instead)]);
+        self.builder.switch_to_block(inside);
+        offset
+    }
+
+    fn cold_block(&mut self) -> Block {
+        let block = self.builder.create_block();
+        self.builder.set_cold_block(block);
+        block
+    }
+}

@@ -1,0 +1,198 @@
+//! Private memory: which of its bytes are defined.
+
+use super::place::describe;
+use super::{Lower, Room, UNINITIALISED, Use, info};
+use crate::check::runtime;
+use crate::lower::scope::{Held, int_of, plain};
+use crate::types::Leaf;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_frontend::Variable;
+use spirula_spirv::Id;
+
+/// Bytes of definedness that are cleared in place.
+const INLINE_CLEAR: u64 = 64;
+
+impl Lower<'_, '_, '_> {
+    /// Notes a variable's room; clears what says which of its bytes are defined.
+    pub fn note_room(&mut self, id: Id, held: Held, bytes: u64, defined: Option<u64>) {
+        let room = Room {
+            held,
+            bytes,
+            defined,
+        };
+        self.rooms.insert(id, room);
+        let base = self.room_address(held);
+        let shadow = match defined {
+            Some(delta) => {
+                let at = self.builder.ins().iadd_imm_s(base, delta as i64);
+                self.set_defined(at, bytes, false);
+                at
+            }
+            None => return,
+        };
+        self.register(base, bytes, shadow);
+    }
+
+    pub(super) fn register(&mut self, base: Value, bytes: u64, shadow: Value) {
+        if self.shared.checking.as_ref().is_some_and(|c| c.registers) {
+            let length = self.iconst(types::I64, bytes as i64);
+            let args = [self.item.context, base, length, shadow];
+            self.call_host(
+                runtime::register as *const () as usize,
+                &[types::I64; 4],
+                &[],
+                &args,
+            );
+        }
+    }
+
+    /// Begins an invocation: nothing of its private memory is defined.
+    pub fn begin_private(&mut self) {
+        let bytes = u64::from(self.shared.globals.private_bytes);
+        if !self.is_checking() || bytes == 0 {
+            return;
+        }
+        let bytes = bytes.next_multiple_of(16);
+        let base = self.item.private;
+        let shadow = self.builder.ins().iadd_imm_s(base, bytes as i64);
+        self.set_defined(shadow, bytes, false);
+        self.register(base, bytes, shadow);
+    }
+
+    /// Marks bytes as defined or not, at their definedness.
+    pub(super) fn set_defined(&mut self, at: Value, bytes: u64, defined: bool) {
+        let byte = if defined { -1 } else { 0 };
+        if bytes.next_multiple_of(8) <= INLINE_CLEAR && bytes.is_multiple_of(8) {
+            let word = self.iconst(types::I64, byte);
+            for n in 0..bytes.div_ceil(8) {
+                self.builder.ins().store(plain(), word, at, n as i32 * 8);
+            }
+            return;
+        }
+        let config = self.shared.code.frontend_config();
+        let size = self.iconst(types::I64, bytes as i64);
+        let byte = self.iconst(types::I8, byte);
+        self.builder.call_memset(config, at, byte, size);
+    }
+
+    /// Marks a variable with an initialiser as defined.
+    pub fn define_room(&mut self, id: Id) {
+        if let Some(room) = self.rooms.get(&id).copied()
+            && let Some(delta) = room.defined
+        {
+            let base = self.room_address(room.held);
+            let at = self.builder.ins().iadd_imm_s(base, delta as i64);
+            self.set_defined(at, room.bytes, true);
+        }
+    }
+
+    /// Marks bytes of the module's private variables as defined.
+    pub fn define_private(&mut self, offset: u32, bytes: u64) {
+        if self.is_checking() {
+            let all = u64::from(self.shared.globals.private_bytes).next_multiple_of(16);
+            let at = all as i64 + i64::from(offset);
+            let at = self.builder.ins().iadd_imm_s(self.item.private, at);
+            self.set_defined(at, bytes, true);
+        }
+    }
+
+    /// Private memory: whether anything that is read was written, or that it is now.
+    pub(super) fn check_defined(
+        &mut self,
+        address: Value,
+        delta: u64,
+        leaves: &[Leaf],
+        how: Use,
+        site: u64,
+    ) {
+        let mut any: Option<Value> = None;
+        for leaf in leaves {
+            let ty = int_of(leaf.scalar.bytes());
+            let at = (delta + leaf.offset) as i64;
+            let at = self.builder.ins().iadd_imm_s(address, at);
+            if how.bits() & info::READ != 0 {
+                let defined = self.builder.ins().load(ty, plain(), at, 0);
+                let defined = self.extend_to(defined, types::I64, false);
+                any = Some(match any {
+                    Some(any) => self.builder.ins().bor(any, defined),
+                    None => defined,
+                });
+            }
+            if how.writes() {
+                let ones = self.iconst(ty, -1);
+                self.builder.ins().store(plain(), ones, at, 0);
+            }
+        }
+        let Some(any) = any else { return };
+        let next = self.builder.create_block();
+        let empty = self.cold_block();
+        self.builder.ins().brif(any, next, &[], empty, &[]);
+        self.builder.switch_to_block(empty);
+        self.call_fault(UNINITIALISED, site);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Notes that nothing was assigned yet to Cranelift variables in a row.
+    pub fn note_unassigned(&mut self, first: Variable, count: u32) {
+        if !self.is_checking() {
+            return;
+        }
+        for n in first.as_u32()..first.as_u32() + count {
+            let variable = Variable::from_u32(n);
+            if self.flag_of(variable).is_none() {
+                let flag = self.builder.declare_var(types::I8);
+                if self.slot(variable).is_some() {
+                    self.keep(flag, &[types::I8]);
+                }
+                let at = n as usize;
+                if self.assigned.len() <= at {
+                    self.assigned.resize(at + 1, None);
+                }
+                self.assigned[at] = Some(flag);
+            }
+            self.mark_assigned(variable, false);
+        }
+    }
+
+    /// The variable that says whether another was assigned.
+    pub fn flag_of(&self, variable: Variable) -> Option<Variable> {
+        let at = variable.as_u32() as usize;
+        self.assigned.get(at).copied().flatten()
+    }
+
+    /// Notes whether something was assigned to a variable, where that is of interest.
+    pub fn mark_assigned(&mut self, variable: Variable, is: bool) {
+        if let Some(flag) = self.flag_of(variable) {
+            let value = self.iconst(types::I8, is.into());
+            self.builder.def_var(flag, value);
+            self.save(flag, value);
+        }
+    }
+
+    /// Checks that something was assigned to one of the variables in a row.
+    pub fn check_assigned(&mut self, pointer: Id, first: Variable, count: u32) {
+        let all = first.as_u32()..first.as_u32() + count;
+        let flags = all.map(|n| self.flag_of(Variable::from_u32(n)));
+        let Some(flags) = flags.collect::<Option<Vec<Variable>>>() else {
+            return;
+        };
+        let Some((first, rest)) = flags.split_first() else {
+            return;
+        };
+        let mut any = self.builder.use_var(*first);
+        for flag in rest {
+            let flag = self.builder.use_var(*flag);
+            any = self.builder.ins().bor(any, flag);
+        }
+        let (site, program) = (self.site(), self.program);
+        if let Some(checking) = &mut self.shared.checking
+            && let Some(root) = checking.provenance.root(pointer)
+        {
+            checking.sites.name_object(site, || describe(program, root));
+        }
+        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, any, 0);
+        self.fault_if(none, UNINITIALISED);
+    }
+}

@@ -1,0 +1,145 @@
+//! One thread of a launch: its workgroup's memory and its invocations' frames.
+
+use crate::arguments::Shared;
+use crate::bundle::LANES;
+use crate::check::{Checker, Live, Row};
+use crate::compile::Kernel;
+use crate::context::Context;
+use crate::launch::RunError;
+use crate::run::Grid;
+use crate::schedule;
+
+/// What one thread needs to run workgroups.
+pub(crate) struct Worker<'a> {
+    kernel: &'a Kernel,
+    grid: &'a Grid,
+    context: Context,
+    /// Arguments with pointers to this thread's workgroup memory.
+    _args: Vec<u64>,
+    workgroup: Vec<u128>,
+    frames: Vec<u64>,
+    /// Runs of blocks, where they are counted.
+    counters: Vec<u64>,
+    /// What checks know; null where nothing is checked.
+    live: *mut Live,
+}
+
+impl<'a> Worker<'a> {
+    /// For one thread of a launch.
+    pub fn new(kernel: &'a Kernel, shared: &Shared, grid: &'a Grid) -> Self {
+        let bytes = shared.workgroup_bytes as usize;
+        let mut workgroup = vec![0u128; bytes.div_ceil(16) + 8];
+        let base = workgroup.as_mut_ptr();
+        // Aligned for vectors of 16 doubles.
+        let skip = base.align_offset(128);
+        let base = base.wrapping_add(skip).cast::<u8>();
+        let mut args = shared.args.clone();
+        for (at, offset) in &shared.locals {
+            args[*at] = base as u64 + offset;
+        }
+        let mut frames = vec![0u64; kernel.frame_words(grid.local)];
+        let mut counters = vec![0; kernel.counters.len()];
+        let context = Context {
+            args: args.as_ptr().cast(),
+            bindings: shared.bindings.as_ptr(),
+            push: shared.push.as_ptr().cast(),
+            workgroup: base,
+            frames: frames.as_mut_ptr().cast(),
+            frame_stride: 0,
+            group: [0; 3],
+            groups: grid.groups,
+            base: [0; 3],
+            local: grid.local,
+            enqueued: grid.local,
+            global: grid.global,
+            offset: grid.offset,
+            dimensions: grid.dimensions.into(),
+            counters: counters.as_mut_ptr(),
+            check: std::ptr::null_mut(),
+        };
+        Worker {
+            kernel,
+            grid,
+            context,
+            _args: args,
+            workgroup,
+            frames,
+            counters,
+            live: std::ptr::null_mut(),
+        }
+    }
+
+    /// Address of the workgroup's memory.
+    pub fn workgroup_memory(&self) -> u64 {
+        self.context.workgroup as u64
+    }
+
+    /// How often each block ran.
+    pub fn counters(&self) -> &[u64] {
+        &self.counters
+    }
+
+    /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of
+    /// cells. The checker lives as long as the worker.
+    pub fn check(&mut self, checker: *mut Checker, rows: Vec<Row>, phase: u64) {
+        let bytes = self.workgroup.len() as u64 * 16 - 128;
+        let group = (self.workgroup_memory(), bytes);
+        let live = Live::new(checker, self.kernel, rows, phase, group);
+        let live = Box::into_raw(live);
+        self.live = live;
+        self.context.check = live;
+    }
+
+    /// Runs the workgroup with a number.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`].
+    #[allow(unsafe_code)]
+    pub unsafe fn run(&mut self, ticket: u64) -> Result<(), RunError> {
+        let grid = self.grid;
+        let [x, y, _] = grid.groups;
+        let group = [ticket % x, ticket / x % y, ticket / x / y];
+        let context = &mut self.context;
+        let mut count = 1u64;
+        context.group = group;
+        for (n, number) in group.into_iter().enumerate() {
+            let first = number * grid.local[n];
+            context.base[n] = first + grid.offset[n];
+            context.local[n] = grid.local[n].min(grid.global[n] - first);
+            count *= context.local[n];
+        }
+        let whole = |n: u64| n.is_multiple_of(LANES as u64);
+        let bundles =
+            self.kernel.code.has(true) && whole(context.local[0]) && whole(context.base[0]);
+        let layout = self.kernel.layout(bundles);
+        context.frames = self.frames.as_mut_ptr().wrapping_add(layout.bias).cast();
+        context.frame_stride = layout.stride as u64 * 8;
+        if self.kernel.zero_workgroup {
+            self.workgroup.fill(0);
+        }
+        // SAFETY: it is null, or was made by `check` and is used by this thread alone.
+        if let Some(live) = unsafe { self.live.as_mut() } {
+            live.begin_group(group);
+        }
+        // SAFETY: the caller's promise; the context describes memory of this worker and the launch.
+        unsafe {
+            schedule::run_group(
+                self.kernel,
+                &self.context,
+                &mut self.frames,
+                count as u32,
+                bundles,
+            )
+        }
+    }
+}
+
+impl Drop for Worker<'_> {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        if !self.live.is_null() {
+            // SAFETY: it was made of a box, and generated code runs no more.
+            drop(unsafe { Box::from_raw(self.live) });
+        }
+    }
+}

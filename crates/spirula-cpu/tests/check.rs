@@ -1,0 +1,141 @@
+//! The checking mode: faulty modules with what is told of them, and correct ones of which nothing is.
+//!
+//! `tests/check/*.spvasm` say in their first lines how they are launched: `; groups X Y Z`,
+//! `; words N…` for the sizes of the buffers in words, `; options …`.
+#![allow(unsafe_code)] // Kernels are run on buffers that the test owns.
+
+mod common;
+
+use common::module;
+use spirula_cpu::{Argument, Bound, CheckOptions, Checker, Kernel, Launch, Memory, Options, Size};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use std::path::Path;
+
+struct Setup {
+    groups: [u32; 3],
+    words: Vec<usize>,
+    check: CheckOptions,
+}
+
+fn setup(text: &str) -> Setup {
+    let mut setup = Setup {
+        groups: [1; 3],
+        words: vec![64, 64],
+        check: CheckOptions::default(),
+    };
+    for line in text.lines().map_while(|l| l.strip_prefix("; ")) {
+        let mut words = line.split(' ');
+        let key = words.next().unwrap_or_default();
+        let rest: Vec<&str> = words.collect();
+        let number = |n: &&str| n.parse::<u64>().expect("a number");
+        match key {
+            "groups" => {
+                for (to, n) in setup.groups.iter_mut().zip(&rest) {
+                    *to = number(n) as u32;
+                }
+            }
+            "words" => setup.words = rest.iter().map(|n| number(n) as usize).collect(),
+            "seed" => setup.check.seed = rest.first().map(number),
+            "loops" => setup.check.loops = rest.first().map_or(0, number),
+            "strict" => setup.check.strict = true,
+            "suppress" => setup.check.suppressed = rest.iter().map(|r| (*r).to_owned()).collect(),
+            _ => {}
+        }
+    }
+    setup
+}
+
+fn run(text: &str) -> String {
+    let setup = setup(text);
+    let kernel_model = text.contains("OpEntryPoint Kernel");
+    let model = match kernel_model {
+        true => ExecutionModel::Kernel,
+        false => ExecutionModel::GLCompute,
+    };
+    let options = Options {
+        check: true,
+        ..Options::default()
+    };
+    let kernel = Kernel::compile(&module(text), "main", model, &[], &options)
+        .unwrap_or_else(|f| panic!("{}", f[0]));
+    let mut buffers: Vec<Vec<u32>> = setup.words.iter().map(|n| vec![0; *n]).collect();
+    let memories: Vec<Memory> = buffers
+        .iter_mut()
+        .map(|b| Memory {
+            address: b.as_mut_ptr().cast(),
+            length: b.len() as u64 * 4,
+        })
+        .collect();
+    let arguments: Vec<Argument<'_>> = memories.iter().map(|m| Argument::Memory(*m)).collect();
+    let bindings: Vec<Bound> = (0..)
+        .zip(&memories)
+        .map(|(binding, memory)| Bound {
+            set: 0,
+            binding,
+            index: 0,
+            memory: *memory,
+        })
+        .collect();
+    let size = match kernel_model {
+        true => Size::Items {
+            global: setup.groups.map(|n| u64::from(n) * 8),
+            local: Some([8, 1, 1]),
+            offset: [0; 3],
+            dimensions: 1,
+        },
+        false => Size::Groups(setup.groups),
+    };
+    let size = match size {
+        Size::Items { local, offset, .. } => Size::Items {
+            global: [u64::from(setup.groups[0]) * 8, 1, 1],
+            local,
+            offset,
+            dimensions: 1,
+        },
+        size => size,
+    };
+    let launch = Launch {
+        size,
+        arguments: if kernel_model { &arguments } else { &[] },
+        bindings: if kernel_model { &[] } else { &bindings },
+        push: &[],
+        threads: 0,
+        timeout: None,
+    };
+    let mut checker = Checker::new(setup.check);
+    // SAFETY: the memory is that of the buffers above.
+    let result = unsafe { kernel.run_checked(&launch, &mut checker) };
+    let mut told = String::new();
+    for report in checker.reports() {
+        told.push_str(&format!("{report}\n"));
+    }
+    if let Err(error) = result {
+        told.push_str(&format!("error: {error}\n"));
+    }
+    if told.is_empty() {
+        told.push_str("nothing\n");
+    }
+    told
+}
+
+#[test]
+fn faults_are_told() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/check");
+    let mut expected = spirula_testing::Expected::new();
+    let mut wrong = Vec::new();
+    for path in spirula_testing::files(&folder, ".spvasm") {
+        let text = std::fs::read_to_string(&path).expect("the test can be read");
+        let name = path
+            .file_stem()
+            .and_then(|n| n.to_str())
+            .unwrap_or_default();
+        let found = run(&text);
+        let clean = name.starts_with("ok-");
+        if clean != (found == "nothing\n") {
+            wrong.push(format!("{name}: {found}"));
+        }
+        expected.compare(&path.with_extension("txt"), &found);
+    }
+    expected.finish();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

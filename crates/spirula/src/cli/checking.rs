@@ -1,0 +1,83 @@
+//! Options of the checking device, and its reports as JSON.
+
+use crate::cli::{Failure, Outcome, files};
+use clap::Args;
+use serde_json::{Value, json};
+use spirula_runtime::{CheckOptions, Report};
+use std::path::PathBuf;
+
+/// How launches are checked.
+#[derive(Args, Debug, Default)]
+pub struct Checking {
+    /// On cpu+san: run the invocations of a workgroup in an order that depends on N
+    #[arg(long, value_name = "N")]
+    pub order: Option<u64>,
+    /// On cpu+san: rounds of loops after which an invocation is taken never to end
+    #[arg(long, value_name = "N")]
+    pub loops: Option<u64>,
+    /// On cpu+san: do not report a kind of fault (out-of-bounds, race, uninitialised, divergence,
+    /// division, shift, endless-loop, or *), with :TEXT only where the kernel's name or a place has
+    /// the text
+    #[arg(long, value_name = "KIND[:TEXT]")]
+    pub suppress: Vec<String>,
+    /// On cpu+san: tell also of races that algorithms are often meant to have: single reads of what
+    /// others change by atomics, and searches in a structure that changes meanwhile
+    #[arg(long)]
+    pub strict: bool,
+    /// On cpu+san: write what was found to a file, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+}
+
+impl Checking {
+    /// What a device is opened with.
+    pub fn options(&self) -> CheckOptions {
+        CheckOptions {
+            seed: self.order,
+            loops: self.loops.unwrap_or(CheckOptions::default().loops),
+            suppressed: self.suppress.clone(),
+            strict: self.strict,
+        }
+    }
+
+    /// Writes what was found, if that is asked for.
+    pub fn write(&self, reports: &[Report]) -> Outcome {
+        let Some(path) = &self.report else {
+            return Ok(());
+        };
+        let all: Vec<Value> = reports.iter().map(report).collect();
+        let text = serde_json::to_string_pretty(&all);
+        let text = text.map_err(|e| Failure::message(e.to_string()))?;
+        files::write_text(path, &(text + "\n"))
+    }
+}
+
+fn report(report: &Report) -> Value {
+    let site = |site: &spirula_runtime::Site| {
+        let source = site
+            .source
+            .as_ref()
+            .map(|(file, line, column)| json!({"file": file, "line": line, "column": column}));
+        json!({
+            "instruction": site.instruction,
+            "function": site.function,
+            "block": site.block,
+            "index": site.index,
+            "source": source,
+        })
+    };
+    let invocation = |i: &spirula_runtime::Invocation| json!({"group": i.group, "local": i.local});
+    let other = report
+        .other
+        .as_ref()
+        .map(|(place, by)| json!({"site": site(place), "invocation": by.as_ref().map(invocation)}));
+    json!({
+        "kind": report.kind.name(),
+        "message": report.message,
+        "kernel": report.kernel,
+        "site": site(&report.site),
+        "invocation": invocation(&report.invocation),
+        "other": other,
+        "times": report.times,
+    })
+}
