@@ -60,6 +60,9 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
     let mut scalar =
         Session::open("cpu+scalar", Some(1), &workload.buffers).expect("there is a CPU device");
     let work_scalar = kernel(&mut scalar, workload);
+    let mut checked =
+        Session::open("cpu+san", Some(1), &workload.buffers).expect("there is a CPU device");
+    let work_checked = kernel(&mut checked, workload);
     let mut contenders = vec![
         Contender {
             name: "Spirula CPU device",
@@ -72,6 +75,10 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
         Contender {
             name: "the same, scalar code",
             run: Box::new(|| scalar.run(&work_scalar)),
+        },
+        Contender {
+            name: "the same, checked",
+            run: Box::new(|| checked.run(&work_checked)),
         },
         Contender {
             name: "Rust, one thread",

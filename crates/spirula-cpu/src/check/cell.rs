@@ -116,7 +116,9 @@ impl Access {
         let own = (old ^ self.owner) >> OWNER_SHIFT == 0;
         let alone = own && old & MANY == 0;
         let conflict = !alone && self.conflicts(old);
-        let atomic = self.atomic && old & ATOMIC != 0;
+        // Plain reads before do not make an atomic write less atomic, unless they count.
+        let plain = old & ATOMIC == 0 && (self.strict || !self.writes || old & WRITTEN != 0);
+        let atomic = self.atomic && !plain;
         *cell = if self.writes {
             let record = self.record(kept) & !ATOMIC;
             record | if atomic { ATOMIC } else { 0 }
