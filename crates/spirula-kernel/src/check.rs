@@ -189,23 +189,25 @@ impl Checker<'_> {
                 counter,
                 bound,
                 body,
-            } => {
-                let length = self.bound.len();
-                let ty = self.expr(*bound)?;
-                self.bind(*counter);
-                self.target(*counter, ty)?;
-                self.demand(4, ty.is_int(), || {
-                    format!("a loop counts integers, not {ty}")
-                })?;
-                self.block(*body)?;
-                self.unbind_to(length);
-                Ok(())
-            }
+            } => self.count(*counter, *bound, *body),
             StmtKind::While { condition, body } => {
                 self.typed(*condition, Scalar::Bool)?;
                 self.block(*body)
             }
         }
+    }
+
+    fn count(&mut self, counter: Var, bound: Expr, body: Block) -> Checked {
+        let length = self.bound.len();
+        let ty = self.expr(bound)?;
+        self.bind(counter);
+        self.target(counter, ty)?;
+        self.demand(4, ty.is_int(), || {
+            format!("a loop counts integers, not {ty}")
+        })?;
+        self.block(body)?;
+        self.unbind_to(length);
+        Ok(())
     }
 
     fn on_host(&self, what: &str) -> Checked {

@@ -11,6 +11,7 @@ use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, Mem, Reg, Slot, Step};
 use spirula_program::{Literal, Op, Operator, Scalar};
 use spirula_source::{Diagnostic, Place};
+use std::sync::Arc;
 
 /// Compiles a checked program. A kernel that cannot be lowered fails when it is launched.
 ///
@@ -28,6 +29,7 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         slots: FxHashMap::default(),
         globals: FxHashMap::default(),
         function: out::Function::default(),
+        data: Vec::new(),
         place: Place::Unknown,
     };
     let (mut scalars, mut memories) = (0, 0);
@@ -69,6 +71,7 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         host.block(block)?;
     }
     result.functions.push(std::mem::take(&mut host.function));
+    result.data = host.data;
     Ok(result)
 }
 
@@ -152,6 +155,7 @@ struct Host<'a> {
     slots: FxHashMap<Var, Slot>,
     globals: FxHashMap<Var, Slot>,
     function: out::Function,
+    data: Vec<Arc<[u8]>>,
     place: Place,
 }
 
@@ -295,7 +299,8 @@ impl Host<'_> {
             StmtKind::Static { to, data } => {
                 let to = self.mem(*to)?;
                 let bytes = static_bytes(data).ok_or_else(|| self.refusal("so much data"))?;
-                self.push(Step::Data(to, bytes));
+                self.data.push(bytes.into());
+                self.push(Step::Data(to, self.data.len() - 1));
             }
             StmtKind::Read { to, from } => {
                 let index = self.expr(from.index)?;
@@ -529,10 +534,12 @@ impl Host<'_> {
             .map(|parameter| out::EntryParameter {
                 name: parameter.name.clone(),
                 value: self.entry_value(&parameter.value),
+                tensor: None,
             });
         let parameters = parameters.collect();
         let results = entry.results.iter().map(|result| out::EntryResult {
             value: self.entry_value(result),
+            tensor: None,
         });
         out::Entry {
             name: entry.name.clone(),

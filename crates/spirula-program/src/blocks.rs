@@ -1,6 +1,6 @@
 //! The blocks of a running program, counted by their references.
 
-use crate::session::{Machine, RunError};
+use crate::{Machine, RunError};
 
 /// A block: on the device, or bytes of the host.
 struct Block<B> {
@@ -139,7 +139,9 @@ impl<M: Machine> Blocks<M> {
         let source = self.read(from.0, first * size, length * size)?;
         let source_first = first as i64;
         let (first, length) = extent(shape, &to).ok_or_else(beyond)?;
-        let count: i64 = shape.iter().product();
+        let mut sizes = shape.iter();
+        let count = sizes.try_fold(1i64, |count, size| count.checked_mul(*size));
+        let count = count.ok_or_else(beyond)?;
         let is_dense = length as i64 == count;
         let mut target = match is_dense {
             true => vec![0; (length * size) as usize],

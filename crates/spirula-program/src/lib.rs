@@ -1,14 +1,18 @@
 //! What compilation ends in and what the runtime runs.
 //!
 //! - [`Program`]: kernels, steps of the host, entry points. [`program`] has its parts.
+//! - [`archive`]: programs as files.
 //! - [`Session`]: runs the steps on a [`Machine`].
 //! - [`Value`]: what entry points take and give.
 //! - [`Scalar`], [`Literal`]: types and values of scalars.
 //! - [`Operator`]: the scalar operators, one table for compilers and for the steps of the host.
 //! - [`Parameter`]: tuning parameters.
 
+pub mod archive;
 mod blocks;
+mod check;
 mod eval;
+mod machine;
 mod operator;
 mod parameter;
 pub mod program;
@@ -16,9 +20,11 @@ mod scalar;
 mod session;
 mod value;
 
+pub use check::ProgramFault;
+pub use machine::{Machine, Request, RunError};
 pub use operator::{Class, Op, Operator, ROWS, Row, Shape};
 pub use parameter::{Parameter, SizeClass};
 pub use program::Program;
 pub use scalar::{Literal, Scalar};
-pub use session::{Machine, Request, RunError, Session};
+pub use session::{Ended, Prepared, Session};
 pub use value::{Value, ValueError};

@@ -4,11 +4,13 @@
 //! form, shifts beyond the width) has some value here.
 
 use crate::Scalar;
+use serde::{Deserialize, Serialize};
 use spirula_scalar::{int, math};
 use std::fmt;
 
 /// An operator with its types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Operator {
     /// What is done.
     pub op: Op,
@@ -415,6 +417,20 @@ impl Operator {
         };
         let is_complete = parts.next().is_none() && operator.to_string() == text;
         (is_complete && operator.is_valid()).then_some(operator)
+    }
+}
+
+impl From<Operator> for String {
+    fn from(operator: Operator) -> String {
+        operator.to_string()
+    }
+}
+
+impl TryFrom<String> for Operator {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Operator, String> {
+        Operator::parse(&text).ok_or_else(|| format!("there is no operator {text}"))
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tuning parameters and limits of devices.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a tuning parameter or a limit is of.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SizeClass {
     /// Invocations of a workgroup.
     ThreadBlockSize,
@@ -63,7 +64,7 @@ impl fmt::Display for SizeClass {
 }
 
 /// A tuning parameter.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Parameter {
     /// The name by which users set it.
     pub name: String,

@@ -1,9 +1,11 @@
 //! Programs as the runtime takes them: kernels, the steps of the host, entry points.
 
 use crate::{Literal, Operator, Parameter, Scalar, SizeClass};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A program.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Program {
     /// Kernels.
     pub kernels: Vec<Kernel>,
@@ -19,6 +21,9 @@ pub struct Program {
     pub limits: Vec<SizeClass>,
     /// Messages of assertions.
     pub messages: Vec<Message>,
+    /// Constant data, by number.
+    #[serde(skip)]
+    pub data: Vec<Arc<[u8]>>,
     /// Number of scalars that all functions share.
     pub global_scalars: u32,
     /// Number of references to memory that all functions share.
@@ -26,9 +31,10 @@ pub struct Program {
 }
 
 /// A kernel: a module for Vulkan with the entry point `main`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Kernel {
     /// Words of the module; empty for a kernel that could not be compiled.
+    #[serde(skip)]
     pub words: Vec<u32>,
     /// Why it could not be compiled.
     pub refusal: Option<String>,
@@ -48,18 +54,18 @@ pub struct Kernel {
 }
 
 /// A scalar of the host: bit 31 set for one that all functions share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reg(pub u32);
 
 /// A reference to memory: bit 31 set for one that all functions share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Mem(pub u32);
 
 /// Marks what all functions share.
 pub const GLOBAL: u32 = 1 << 31;
 
 /// What a function takes or gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Slot {
     /// A scalar.
     Scalar(Reg),
@@ -68,7 +74,7 @@ pub enum Slot {
 }
 
 /// A function of the host.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Function {
     /// Number of its scalars.
     pub scalars: u32,
@@ -83,7 +89,7 @@ pub struct Function {
 }
 
 /// A step of the host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Step {
     /// Sets a scalar.
     Set(Reg, u64),
@@ -97,8 +103,8 @@ pub enum Step {
     Limit(Reg, usize),
     /// Makes a block of so many bytes.
     Allocate(Mem, Reg),
-    /// Makes host memory of these bytes.
-    Data(Mem, Vec<u8>),
+    /// Makes host memory of the constant data with this number.
+    Data(Mem, usize),
     /// Lets a reference refer to what another refers to.
     Refer(Mem, Mem),
     /// Lets a reference refer to nothing.
@@ -124,7 +130,7 @@ pub enum Step {
 }
 
 /// A strided copy; all numbers are `i64`s.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Copy {
     /// Bytes of an element.
     pub size: u64,
@@ -137,7 +143,7 @@ pub struct Copy {
 }
 
 /// A launch.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launch {
     /// Which kernel.
     pub kernel: usize,
@@ -152,7 +158,7 @@ pub struct Launch {
 }
 
 /// A message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Texts and the types of values between them.
     pub parts: Vec<MessagePart>,
@@ -161,7 +167,7 @@ pub struct Message {
 }
 
 /// A part of a message.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum MessagePart {
     /// Text.
     Text(String),
@@ -189,7 +195,7 @@ impl Message {
 }
 
 /// An entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name.
     pub name: String,
@@ -202,23 +208,27 @@ pub struct Entry {
 }
 
 /// A parameter of an entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryParameter {
     /// Name.
     pub name: String,
     /// What it is; `None` for a value without an external form.
     pub value: Option<EntryValue>,
+    /// Its type in the source language, where that says more.
+    pub tensor: Option<TensorType>,
 }
 
 /// A result of an entry point.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryResult {
     /// What it is; `None` for a value without an external form.
     pub value: Option<EntryValue>,
+    /// Its type in the source language, where that says more.
+    pub tensor: Option<TensorType>,
 }
 
 /// A scalar or an array.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EntryValue {
     /// Type of the scalar or of the elements.
     pub element: Scalar,
@@ -231,10 +241,20 @@ pub struct EntryValue {
 }
 
 /// The size of a dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EntrySize {
     /// Held by a scalar.
     Scalar(Reg),
     /// Known.
     Known(u64),
+}
+
+/// The type of a tensor in the language that a program comes from. The program holds elements that
+/// it has no type for as their bits, and complex numbers as pairs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TensorType {
+    /// Type of the elements, by its name there: `bf16`, `complex<f32>`.
+    pub element: String,
+    /// Sizes; none is a dynamic one.
+    pub shape: Vec<Option<u64>>,
 }

@@ -1,11 +1,13 @@
 //! Scalar types and their literals.
 
+use serde::{Deserialize, Serialize};
 use spirula_scalar::convert::{f16_from_f64, f16_to_f32};
 use spirula_scalar::{Format, int};
 use std::fmt;
 
 /// The type of a scalar. Integers have no sign: operators say how they take them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Scalar {
     /// Integer of 8 bits.
     I8,

@@ -5,96 +5,7 @@ use crate::program::{
     Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step,
 };
 use crate::value::type_name;
-use crate::{Parameter, Scalar, SizeClass, Value};
-use std::fmt;
-
-/// What executes a program's kernels and holds its blocks.
-pub trait Machine {
-    /// A block of device memory.
-    type Block: std::marker::Copy;
-    /// What can go wrong.
-    type Error: fmt::Display;
-
-    /// Makes a block of at least so many bytes.
-    ///
-    /// # Errors
-    /// When there is no memory for it.
-    fn allocate(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
-
-    /// Takes a block back; launches before may still use it.
-    fn free(&mut self, block: Self::Block);
-
-    /// Copies into a block, after all launches so far.
-    ///
-    /// # Errors
-    /// When the machine fails.
-    fn write(&mut self, block: Self::Block, at: u64, bytes: &[u8]) -> Result<(), Self::Error>;
-
-    /// Copies out of a block, after all launches so far.
-    ///
-    /// # Errors
-    /// When the machine fails.
-    fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
-
-    /// Launches a kernel, after all launches and copies so far.
-    ///
-    /// # Errors
-    /// When the machine cannot run it.
-    fn launch(&mut self, request: &Request<'_, Self::Block>) -> Result<(), Self::Error>;
-
-    /// The value of a tuning parameter.
-    fn parameter(&self, parameter: &Parameter) -> u64;
-
-    /// A limit.
-    fn limit(&self, class: &SizeClass) -> u64;
-}
-
-/// A launch with everything that it needs.
-#[derive(Debug)]
-pub struct Request<'a, B> {
-    /// Number of the kernel.
-    pub kernel: usize,
-    /// Words of its module.
-    pub words: &'a [u32],
-    /// Workgroups in each dimension, none 0.
-    pub groups: [u64; 3],
-    /// Values of the specialisation constants.
-    pub constants: &'a [u64],
-    /// Push constants.
-    pub push: &'a [u8],
-    /// Blocks by binding.
-    pub blocks: &'a [(u32, B)],
-}
-
-/// Why a program ended early.
-#[derive(Debug)]
-pub enum RunError<E> {
-    /// An assertion did not hold: its message and places in the source of the program.
-    Failed(String, String),
-    /// The program asked for what makes no sense.
-    Invalid(String),
-    /// Something cannot be run.
-    Unsupported(String),
-    /// The machine failed.
-    Machine(E),
-}
-
-impl<E: fmt::Display> fmt::Display for RunError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RunError::Failed(message, places) if places.is_empty() => f.write_str(message),
-            RunError::Failed(message, places) => {
-                write!(f, "{message}\nBacktrace:")?;
-                for (number, place) in places.split(" -> ").enumerate() {
-                    write!(f, "\n-> #{number}  {place}")?;
-                }
-                Ok(())
-            }
-            RunError::Invalid(message) | RunError::Unsupported(message) => f.write_str(message),
-            RunError::Machine(error) => error.fmt(f),
-        }
-    }
-}
+use crate::{Machine, Request, RunError, Scalar, Value};
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
 
@@ -127,6 +38,18 @@ struct Frame {
     memories: Vec<Option<usize>>,
     /// Where the caller wants the outputs.
     outputs: Vec<Slot>,
+}
+
+/// A call whose arguments are on the machine.
+pub struct Prepared<'p> {
+    entry: &'p Entry,
+    frame: Frame,
+}
+
+/// A call that has ended.
+pub struct Ended<'p> {
+    entry: &'p Entry,
+    frame: Frame,
 }
 
 impl Frame {
@@ -176,6 +99,16 @@ impl<'p, M: Machine> Session<'p, M> {
     /// # Errors
     /// When there is no such entry point, the values do not fit it, or it fails.
     pub fn call(&mut self, entry: &str, values: &[Value]) -> Run<Vec<Option<Value>>, M> {
+        let prepared = self.prepare(entry, values)?;
+        let ended = self.execute(prepared)?;
+        self.results(ended)
+    }
+
+    /// Brings the arguments of a call to the machine: the first part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When there is no such entry point, or the values do not fit it.
+    pub fn prepare(&mut self, entry: &str, values: &[Value]) -> Run<Prepared<'p>, M> {
         let program = self.program;
         let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
             let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
@@ -185,9 +118,28 @@ impl<'p, M: Machine> Session<'p, M> {
         let function = &program.functions[entry.function];
         let mut frame = Frame::new(entry.function, function, Vec::new());
         self.bind(entry, values, &mut frame)?;
+        Ok(Prepared { entry, frame })
+    }
+
+    /// Runs a call until the machine has done all of it: the second part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn execute(&mut self, prepared: Prepared<'p>) -> Run<Ended<'p>, M> {
+        let Prepared { entry, frame } = prepared;
         let frame = self.run(frame)?;
         let frame = frame.ok_or_else(|| RunError::Invalid("the call did not end".to_owned()))?;
         self.check_failures()?;
+        self.blocks.machine.wait().map_err(RunError::Machine)?;
+        Ok(Ended { entry, frame })
+    }
+
+    /// Fetches the results of a call: the last part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When the machine fails, or the program promised what it does not have.
+    pub fn results(&mut self, ended: Ended<'p>) -> Run<Vec<Option<Value>>, M> {
+        let Ended { entry, frame } = ended;
         let mut results = Vec::new();
         for result in &entry.results {
             results.push(match &result.value {
@@ -415,8 +367,9 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.refer(frame, *to, Some(block));
                 self.blocks.release(block);
             }
-            Step::Data(to, bytes) => {
-                let block = self.blocks.host(bytes.clone());
+            Step::Data(to, number) => {
+                let bytes = self.program.data[*number].to_vec();
+                let block = self.blocks.host(bytes);
                 self.refer(frame, *to, Some(block));
                 self.blocks.release(block);
             }

@@ -104,6 +104,10 @@ impl Machine for DeviceMachine<'_> {
         })
     }
 
+    fn wait(&mut self) -> Result<(), Error> {
+        self.device.wait()
+    }
+
     fn parameter(&self, parameter: &Parameter) -> u64 {
         let class = &parameter.class;
         let named = self.sizes.get(&parameter.name);

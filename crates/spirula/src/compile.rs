@@ -1,14 +1,16 @@
 //! From the bytes of an input to a SPIR-V module or a whole program.
 
 use crate::detect::{InputKind, detect};
+use crate::optimise::optimise_kernels;
+use crate::tensors::Tensors;
 use spirula_kernel::ir;
-use spirula_program::Program;
+use spirula_program::{Program, archive};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
 use spirula_spirv::target::{Environment, Target};
-use spirula_spirv::text;
+use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
-use spirula_stablehlo::translate::{self, Check, Interface, Translated, translate_for};
+use spirula_stablehlo::translate::{self, Translated, translate_for};
 use spirula_tensor::schedule::Profile;
 use std::fmt;
 
@@ -39,6 +41,8 @@ pub enum Input {
     StableHlo(InputKind, Box<mlir::Module>),
     /// It is a checked program in the imperative IR.
     Kernels(InputKind, Box<ir::Program>),
+    /// It is a compiled program.
+    Program(InputKind, Box<Program>),
 }
 
 /// The imperative IR that an input passes through.
@@ -48,17 +52,6 @@ pub struct Kernels {
     pub program: ir::Program,
     /// Its entry point in the types of StableHLO, where it comes from there.
     pub tensors: Option<Tensors>,
-}
-
-/// What an entry point takes, gives and checks, in the types of StableHLO.
-#[derive(Clone, Debug, Default)]
-pub struct Tensors {
-    /// Its parameters.
-    pub parameters: Vec<Interface>,
-    /// Its results; those that only checks compare come behind them.
-    pub results: Vec<Interface>,
-    /// What has to hold of its results.
-    pub checks: Vec<Check>,
 }
 
 /// What a compilation gives.
@@ -174,6 +167,13 @@ pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
         }
         InputKind::Kernels => kernels(kind, spirula_kernel::parse(utf8(bytes)?)),
         InputKind::Futhark => kernels(kind, spirula_kernel::read_futhark(utf8(bytes)?)),
+        InputKind::Archive => {
+            let program = archive::read(bytes).map_err(|error| {
+                CompileError::read(Diagnostic::error(Place::Unknown, error.to_string()))
+            })?;
+            verify_kernels(&program)?;
+            Ok(Input::Program(kind, Box::new(program)))
+        }
     }
 }
 
@@ -183,12 +183,31 @@ fn kernels(kind: InputKind, read: Result<ir::Program, Diagnostic>) -> Result<Inp
     Ok(Input::Kernels(kind, Box::new(program)))
 }
 
+/// A driver may do anything with a module that breaks the rules.
+fn verify_kernels(program: &Program) -> Result<(), CompileError> {
+    let options = verify::Options {
+        scalar_block_layout: true,
+        ..verify::Options::default()
+    };
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        if kernel.refusal.is_none()
+            && let Err(faults) = verify::words(kernel.words.clone(), &options)
+        {
+            let first = faults.first().map(Diagnostic::to_string);
+            let text = format!("kernel {number}: {}", first.unwrap_or_default());
+            return Err(CompileError::read(Diagnostic::error(Place::Unknown, text)));
+        }
+    }
+    Ok(())
+}
+
 impl Input {
     /// What it is.
     pub fn kind(&self) -> InputKind {
         match self {
             Input::Spirv(kind, _) | Input::Llvm(kind, _) => *kind,
             Input::StableHlo(kind, _) | Input::Kernels(kind, _) => *kind,
+            Input::Program(kind, _) => *kind,
         }
     }
 
@@ -226,11 +245,11 @@ impl Input {
                     }),
                 })
             }
-            Input::Spirv(kind, _) | Input::Llvm(kind, _) => {
-                let message = format!("{} has no form as a program of kernels", kind.name());
+            Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Program(kind, _) => {
+                let message = format!("{} has no form as kernel text", kind.name());
                 let error = Diagnostic::error(Place::Unknown, message);
                 Err(CompileError::translate(error.with_hint(
-                    "it is a module already, or becomes one: emit SPIR-V",
+                    "it is SPIR-V already, or becomes SPIR-V without it: emit SPIR-V",
                 )))
             }
         }
@@ -281,13 +300,21 @@ impl Input {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
                 let program = spirula_kernel::compile(&kernels.program);
-                let program = program.map_err(CompileError::translate)?;
-                if let Some(target) = options.target {
-                    check_versions(&program, target)?;
+                let mut program = program.map_err(CompileError::translate)?;
+                optimise_kernels(&mut program).map_err(CompileError::translate)?;
+                if let Some(tensors) = &tensors {
+                    tensors.note(&mut program);
                 }
                 Output::Program(Box::new(program))
             }
+            Input::Program(_, program) => {
+                tensors = Tensors::of(&program).map_err(CompileError::read)?;
+                Output::Program(program)
+            }
         };
+        if let (Output::Program(program), Some(target)) = (&output, options.target) {
+            check_versions(program, target)?;
+        }
         Ok(Compiled {
             output,
             input,

@@ -3,6 +3,7 @@
 //! Binary forms are known by their first bytes. Texts are known by the first line that only one of
 //! the languages has; comments are shared between SPIR-V assembly and LLVM IR and say nothing.
 
+use spirula_program::archive;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::Op;
 
@@ -25,6 +26,8 @@ pub enum InputKind {
     Kernels,
     /// The imperative form that Futhark's compiler prints.
     Futhark,
+    /// A compiled program as one file.
+    Archive,
 }
 
 impl InputKind {
@@ -39,6 +42,7 @@ impl InputKind {
             InputKind::MlirBytecode => "MLIR bytecode",
             InputKind::Kernels => "kernel text",
             InputKind::Futhark => "Futhark's printed form",
+            InputKind::Archive => "a compiled program",
         }
     }
 }
@@ -179,6 +183,9 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
     if let Some((_, kind)) = BINARIES.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Ok(*kind);
     }
+    if archive::is_archive(bytes) {
+        return Ok(InputKind::Archive);
+    }
     if let Some((_, name, hint)) = FOREIGN.iter().find(|(magic, ..)| bytes.starts_with(magic)) {
         return Err(refusal(Place::Byte(0), name, hint));
     }
@@ -203,7 +210,8 @@ pub fn detect(bytes: &[u8]) -> Result<InputKind, Diagnostic> {
 }
 
 const ACCEPTED: &str = "accepted are SPIR-V (binary or assembly), LLVM IR (bitcode or text), \
-                        StableHLO (MLIR text or bytecode), kernel text and Futhark's printed form";
+                        StableHLO (MLIR text or bytecode), kernel text, Futhark's printed form and compiled \
+                        programs";
 
 fn refusal(place: Place, name: &str, hint: &str) -> Diagnostic {
     Diagnostic::error(place, format!("the input is {name}, which is not accepted"))

@@ -16,10 +16,13 @@
 
 mod compile;
 mod detect;
+mod optimise;
+mod tensors;
 
 pub use compile::{
-    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Stage, Tensors, Watch, compile,
-    read, stages,
+    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Stage, Watch, compile, read,
+    stages,
 };
 pub use detect::{InputKind, detect};
 pub use spirula_tensor::schedule::Profile;
+pub use tensors::Tensors;

@@ -1,5 +1,6 @@
 //! The `spirula` command: arguments, files, progress and reports around the libraries.
 
+mod bench;
 mod cli;
 mod commands;
 mod test;

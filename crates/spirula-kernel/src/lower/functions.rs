@@ -1,11 +1,11 @@
 //! Mathematical functions that GLSL.std.450 lacks, at all or at 64 bits.
 //!
-//! Of `f64`: `exp`, `log`, `sin`, `cos`, `atan` by reduction to a small interval and a power series,
-//! a few units in the last place (`sin` and `cos` for arguments up to about 10⁵; beyond, the error
-//! grows with the argument); the others are made of these. `gamma` and `lgamma` are Lanczos'
-//! approximation with nine terms (C. Lanczos, 1964), 14 digits. Those of `f16`
-//! are computed as `f32`. The error function has a file of its own.
+//! Of `f64`: `exp`, `log` by reduction to a small interval and a power series, a few units in the last
+//! place; the others are made of these and of trigonometric functions. `gamma` and `lgamma` are
+//! Lanczos' approximation with nine terms (C. Lanczos, 1964), 14 digits. Those of `f16` are computed
+//! as `f32`. Trigonometric functions and the error function have files of their own.
 
+use super::trigonometry::SIN;
 use super::{Lower, refusal};
 use spirula_program::{Literal, Op, Operator, Scalar};
 use spirula_source::Diagnostic;
@@ -45,32 +45,6 @@ const LOG: &[f64] = &[
     1.0 / 7.0,
     1.0 / 5.0,
     1.0 / 3.0,
-    1.0,
-];
-
-/// Of sin x / x in x².
-const SIN: &[f64] = &[
-    1.0 / 355687428096000.0,
-    -1.0 / 1307674368000.0,
-    1.0 / 6227020800.0,
-    -1.0 / 39916800.0,
-    1.0 / 362880.0,
-    -1.0 / 5040.0,
-    1.0 / 120.0,
-    -1.0 / 6.0,
-    1.0,
-];
-
-/// Of cos x in x².
-const COS: &[f64] = &[
-    1.0 / 20922789888000.0,
-    -1.0 / 87178291200.0,
-    1.0 / 479001600.0,
-    -1.0 / 3628800.0,
-    1.0 / 40320.0,
-    -1.0 / 720.0,
-    1.0 / 24.0,
-    -0.5,
     1.0,
 ];
 
@@ -212,7 +186,7 @@ impl Lower<'_> {
     }
 
     /// `a − k·b` for each `b` in turn.
-    fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
+    pub(super) fn reduce(&mut self, a: Id, k: Id, parts: &[f64]) -> Id {
         let mut rest = a;
         for part in parts {
             let part = self.number_of(Scalar::F64, -part);
@@ -221,7 +195,7 @@ impl Lower<'_> {
         rest
     }
 
-    fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
+    pub(super) fn operator_or(&mut self, op: Op, args: &[Id], or: Id) -> Id {
         self.apply(op, Scalar::F64, args).unwrap_or(or)
     }
 
@@ -324,102 +298,6 @@ impl Lower<'_> {
         let result = self.pick(s, is_zero, infinity, result);
         let negative = self.less(a, zero);
         self.pick(s, negative, nan, result)
-    }
-
-    fn sin_cos(&mut self, a: Id, is_cos: bool) -> Id {
-        let s = Scalar::F64;
-        let word = self.uint(32);
-        let two_by_pi = self.number_of(s, std::f64::consts::FRAC_2_PI);
-        let k = self.f(S::FMul, s, &[a, two_by_pi]);
-        let k = self.operator_or(Op::Round, &[k], k);
-        let parts = [
-            1.570_796_326_734_125_6,
-            6.077_100_506_303_966e-11,
-            2.022_266_248_795_950_6e-21,
-        ];
-        let r = self.reduce(a, k, &parts);
-        let z = self.f(S::FMul, s, &[r, r]);
-        let sin = self.polynomial(s, z, SIN);
-        let sin = self.f(S::FMul, s, &[sin, r]);
-        let cos = self.polynomial(s, z, COS);
-        let limit = self.number_of(s, 2e9);
-        let size = self.operator_or(Op::FAbs, &[k], k);
-        let fits = self.less(size, limit);
-        let zero = self.number_of(s, 0.0);
-        let k = self.pick(s, fits, k, zero);
-        let k = self.value(S::ConvertFToS, word, &[k]);
-        let [one, two, none] = [1, 2, 0].map(|n| self.u32(n));
-        let k = match is_cos {
-            true => self.value(S::IAdd, word, &[k, one]),
-            false => k,
-        };
-        let odd = self.value(S::BitwiseAnd, word, &[k, one]);
-        let odd = self.test(S::INotEqual, &[odd, none]);
-        let value = self.pick(s, odd, cos, sin);
-        let down = self.value(S::BitwiseAnd, word, &[k, two]);
-        let down = self.test(S::INotEqual, &[down, none]);
-        let turned = self.f(S::FNegate, s, &[value]);
-        self.pick(s, down, turned, value)
-    }
-
-    fn atan(&mut self, a: Id) -> Id {
-        let s = Scalar::F64;
-        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
-        let size = self.operator_or(Op::FAbs, &[a], a);
-        let beyond = self.less(one, size);
-        let inverse = self.f(S::FDiv, s, &[one, size]);
-        let t = self.pick(s, beyond, inverse, size);
-        let limit = self.number_of(s, std::f64::consts::SQRT_2 - 1.0);
-        let large = self.less(limit, t);
-        let above = self.f(S::FSub, s, &[t, one]);
-        let below = self.f(S::FAdd, s, &[t, one]);
-        let turned = self.f(S::FDiv, s, &[above, below]);
-        let t = self.pick(s, large, turned, t);
-        let z = self.f(S::FMul, s, &[t, t]);
-        let coefficients: Vec<f64> = (0..24)
-            .rev()
-            .map(|n| f64::from(1 - n % 2 * 2) / f64::from(2 * n + 1))
-            .collect();
-        let p = self.polynomial(s, z, &coefficients);
-        let p = self.f(S::FMul, s, &[p, t]);
-        let quarter = self.number_of(s, std::f64::consts::FRAC_PI_4);
-        let added = self.pick(s, large, quarter, zero);
-        let p = self.f(S::FAdd, s, &[p, added]);
-        let half = self.number_of(s, std::f64::consts::FRAC_PI_2);
-        let rest = self.f(S::FSub, s, &[half, p]);
-        let p = self.pick(s, beyond, rest, p);
-        self.copy_sign(s, p, a)
-    }
-
-    fn atan2(&mut self, s: Scalar, args: &[Id]) -> Result1 {
-        let (y, x) = (args[0], args[1]);
-        let zero = self.number_of(s, 0.0);
-        let pi = self.number_of(s, std::f64::consts::PI);
-        let quotient = self.f(S::FDiv, s, &[y, x]);
-        let size = self.apply(Op::FAbs, s, &[quotient])?;
-        let angle = self.apply(Op::Atan, s, &[size])?;
-        let none = self.test(S::FOrdEqual, &[y, zero]);
-        let angle = self.pick(s, none, zero, angle);
-        let rest = self.f(S::FSub, s, &[pi, angle]);
-        let left = self.less(x, zero);
-        let angle = self.pick(s, left, rest, angle);
-        Ok(self.copy_sign(s, angle, y))
-    }
-
-    fn arc(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let one = self.number_of(s, 1.0);
-        let below = self.f(S::FSub, s, &[one, a]);
-        let above = self.f(S::FAdd, s, &[one, a]);
-        if op == Op::Acos {
-            let quotient = self.f(S::FDiv, s, &[below, above]);
-            let root = self.apply(Op::Sqrt, s, &[quotient])?;
-            let angle = self.apply(Op::Atan, s, &[root])?;
-            return Ok(self.f(S::FAdd, s, &[angle, angle]));
-        }
-        let product = self.f(S::FMul, s, &[below, above]);
-        let root = self.apply(Op::Sqrt, s, &[product])?;
-        let tangent = self.f(S::FDiv, s, &[a, root]);
-        self.apply(Op::Atan, s, &[tangent])
     }
 
     fn hyperbolic(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {

@@ -22,6 +22,7 @@ mod memory;
 mod operators;
 mod statements;
 mod survey;
+mod trigonometry;
 
 use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
 use memory::Shared;

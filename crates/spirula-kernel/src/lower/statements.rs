@@ -135,81 +135,85 @@ impl Lower<'_> {
                 condition,
                 then,
                 otherwise,
-            } => {
-                let condition = self.expr(condition)?;
-                let before = self.pending;
-                let mut after = false;
-                if self.p.block(otherwise).is_empty() {
-                    self.when(condition, |l| l.block(then))?;
-                    self.pending |= before;
-                    return Ok(());
-                }
-                let mut pending = [before; 2];
-                let [first, second] = &mut pending;
-                self.if_else(
-                    condition,
-                    |l| {
-                        l.block(then)?;
-                        *first = std::mem::replace(&mut l.pending, before);
-                        Ok::<(), Diagnostic>(())
-                    },
-                    |l| {
-                        l.block(otherwise)?;
-                        *second = l.pending;
-                        Ok(())
-                    },
-                )?;
-                for one in pending {
-                    after |= one;
-                }
-                self.pending = after;
-            }
+            } => self.conditional(condition, then, otherwise),
             StmtKind::For {
                 counter,
                 bound,
                 body,
-            } => {
-                let ty = self.p.scalar(counter);
-                let ty = ty.ok_or_else(|| refusal(self.place, "a counter that is no scalar"))?;
-                let bound = self.expr(bound)?;
-                let fails = self.survey.fails[body.index()];
-                self.pending |= fails;
-                let stop = fails && !self.survey.waits[body.index()];
-                let variable = self.scalar_slot(counter);
-                let (zero, one) = (self.number(ty.width(), 0), self.number(ty.width(), 1));
-                let value = self.ty(ty);
-                self.store(variable, zero);
-                self.repeat(
-                    |l| {
-                        let at = l.load(value, variable);
-                        let more = l.test(Op::SLessThan, &[at, bound]);
-                        Ok(l.unless_failed(stop, more))
-                    },
-                    |l| l.block(body),
-                    |l| {
-                        let at = l.load(value, variable);
-                        let next = l.value(Op::IAdd, value, &[at, one]);
-                        l.store(variable, next);
-                    },
-                )?;
-                self.pending |= fails;
-            }
-            StmtKind::While { condition, body } => {
-                let fails = self.survey.fails[body.index()];
-                self.pending |= fails;
-                let stop = fails && !self.survey.waits[body.index()];
-                self.repeat(
-                    |l| {
-                        let more = l.expr(condition)?;
-                        Ok(l.unless_failed(stop, more))
-                    },
-                    |l| l.block(body),
-                    |_| {},
-                )?;
-                self.pending |= fails;
-            }
-            _ => return Err(refusal(self.place, "a statement of the host")),
+            } => self.counted(counter, bound, body),
+            StmtKind::While { condition, body } => self.looped(body, |l| l.expr(condition), |_| {}),
+            _ => Err(refusal(self.place, "a statement of the host")),
         }
+    }
+
+    fn conditional(&mut self, condition: Expr, then: Block, otherwise: Block) -> Done {
+        let condition = self.expr(condition)?;
+        let before = self.pending;
+        if self.p.block(otherwise).is_empty() {
+            self.when(condition, |l| l.block(then))?;
+            self.pending |= before;
+            return Ok(());
+        }
+        let mut pending = [before; 2];
+        let [first, second] = &mut pending;
+        self.if_else(
+            condition,
+            |l| {
+                l.block(then)?;
+                *first = std::mem::replace(&mut l.pending, before);
+                Ok::<(), Diagnostic>(())
+            },
+            |l| {
+                l.block(otherwise)?;
+                *second = l.pending;
+                Ok(())
+            },
+        )?;
+        self.pending = pending.contains(&true);
+        Ok(())
+    }
+
+    fn counted(&mut self, counter: Var, bound: Expr, body: Block) -> Done {
+        let ty = self.p.scalar(counter);
+        let ty = ty.ok_or_else(|| refusal(self.place, "a counter that is no scalar"))?;
+        let bound = self.expr(bound)?;
+        let variable = self.scalar_slot(counter);
+        let (zero, one) = (self.number(ty.width(), 0), self.number(ty.width(), 1));
+        let value = self.ty(ty);
+        self.store(variable, zero);
+        self.looped(
+            body,
+            |l| {
+                let at = l.load(value, variable);
+                Ok(l.test(Op::SLessThan, &[at, bound]))
+            },
+            |l| {
+                let at = l.load(value, variable);
+                let next = l.value(Op::IAdd, value, &[at, one]);
+                l.store(variable, next);
+            },
+        )
+    }
+
+    /// A loop, which an invocation that failed leaves where none wait for it.
+    fn looped(
+        &mut self,
+        body: Block,
+        more: impl FnOnce(&mut Self) -> Result<Id, Diagnostic>,
+        next: impl FnOnce(&mut Self),
+    ) -> Done {
+        let fails = self.survey.fails[body.index()];
+        self.pending |= fails;
+        let stop = fails && !self.survey.waits[body.index()];
+        self.repeat(
+            |l| {
+                let more = more(l)?;
+                Ok(l.unless_failed(stop, more))
+            },
+            |l| l.block(body),
+            next,
+        )?;
+        self.pending |= fails;
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use super::lexer::is_plain;
 use crate::ir::{
-    Argument, Atomic, AtomicOp, Block, BlockSize, Copy, Dimension, Element, Entry, EntryKind,
+    Argument, Atomic, AtomicOp, Block, BlockSize, Call, Copy, Dimension, Element, Entry, EntryKind,
     EntryValue, Expr, ExprData, Func, Index, Kernel, Message, Part, PlainValue, Program, Scope,
     Side, Space, StmtKind, Sync, Type, Use, Var,
 };
@@ -261,24 +261,7 @@ impl Printer<'_> {
                 self.out.push(' ');
                 self.block(*body);
             }
-            StmtKind::Call(call) => {
-                if !call.outputs.is_empty() {
-                    self.out.push('(');
-                    self.list(&call.outputs, |printer, var| printer.var(*var));
-                    self.out.push_str(") = ");
-                }
-                self.out.push_str("call ");
-                self.function_name(call.function);
-                self.out.push('(');
-                self.list(&call.inputs, |printer, input| match input {
-                    Argument::Scalar(expr) => printer.expr(*expr),
-                    Argument::Memory(var) => {
-                        printer.out.push_str("memory ");
-                        printer.var(*var);
-                    }
-                });
-                self.out.push(')');
-            }
+            StmtKind::Call(call) => self.call(call),
             StmtKind::Assert { condition, message } => {
                 self.out.push_str("assert ");
                 self.expr(*condition);
@@ -307,6 +290,25 @@ impl Printer<'_> {
             }
             _ => {}
         }
+    }
+
+    fn call(&mut self, call: &Call) {
+        if !call.outputs.is_empty() {
+            self.out.push('(');
+            self.list(&call.outputs, |printer, var| printer.var(*var));
+            self.out.push_str(") = ");
+        }
+        self.out.push_str("call ");
+        self.function_name(call.function);
+        self.out.push('(');
+        self.list(&call.inputs, |printer, input| match input {
+            Argument::Scalar(expr) => printer.expr(*expr),
+            Argument::Memory(var) => {
+                printer.out.push_str("memory ");
+                printer.var(*var);
+            }
+        });
+        self.out.push(')');
     }
 
     fn element(&mut self, element: &Element) {

@@ -2,7 +2,7 @@
 
 use super::dims::merged;
 use super::error::Result;
-use super::reduction::{counts, windows};
+use super::reduction::{Window, counts, windows};
 use super::scalar::Calc;
 use super::translator::Translator;
 use crate::mlir::Op;
@@ -154,121 +154,156 @@ pub(super) fn dynamic_convolution(t: &mut Translator<'_>, op: Op) -> Result<()> 
     convolved(t, op, Some(&padding))
 }
 
+/// A convolution whose attributes and shapes fit each other.
+struct Convolution {
+    /// Where the axes of the input are.
+    from: Layout,
+    /// Where those of the kernel are.
+    by: Layout,
+    /// Where those of the result are.
+    to: Layout,
+    windows: Vec<Window>,
+    /// Which windows are read backwards.
+    reversed: Vec<bool>,
+    /// Groups of features, and of batches.
+    groups: (u64, u64),
+    /// Features of the result, and those of the input that each sums over.
+    features: (u64, u64),
+    /// Batches of the result.
+    batch: Dim,
+}
+
 /// A convolution, its padding from attributes or as nodes of the sizes' body.
 fn convolved(t: &mut Translator<'_>, op: Op, padding: Option<&[Node]>) -> Result<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let result = t.result_element(op, 0)?;
     let (input, kernel) = (t.shape(&l), t.sizes(op, &r)?);
-    let rank = input.len();
-    t.ensure(
-        op,
-        rank >= 2 && kernel.len() == rank,
-        "has operands of wrong ranks",
-    )?;
-    let from = layout(
-        t,
-        op,
-        [
-            "input_batch_dimension",
-            "input_feature_dimension",
-            "input_spatial_dimensions",
-        ],
-        rank,
-    )?;
-    let by = layout(
-        t,
-        op,
-        [
-            "kernel_input_feature_dimension",
-            "kernel_output_feature_dimension",
-            "kernel_spatial_dimensions",
-        ],
-        rank,
-    )?;
-    let to = layout(
-        t,
-        op,
-        [
-            "output_batch_dimension",
-            "output_feature_dimension",
-            "output_spatial_dimensions",
-        ],
-        rank,
-    )?;
-    let spatial: Vec<Dim> = from.spatial.iter().map(|at| input[*at]).collect();
-    let taps = by.spatial.iter().map(|at| Dim::Static(kernel[*at]));
-    let taps: Vec<Dim> = taps.collect();
-    let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
-    if let Some(padding) = padding {
-        t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
-        for (window, padding) in windows.iter_mut().zip(padding.chunks_exact(2)) {
-            (window.low, window.high) = (padding[0], padding[1]);
-        }
-    }
-    let reversal = t.integers_or(op, "window_reversal", windows.len(), 0)?;
-    let groups = |name| t.module.integer(op, name).unwrap_or(1).max(1) as u64;
-    let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
-    let (outputs, inputs) = (kernel[by.second], kernel[by.first]);
-    let batch = match (input[from.first], batches) {
-        (size, 1) => size,
-        (Dim::Static(size), batches) if size.is_multiple_of(batches) => Dim::Static(size / batches),
-        _ => return Err(t.invalid(op, "a convolution has wrong numbers of batches or groups")),
-    };
-    let given = Dim::Static(inputs.saturating_mul(features));
-    let fits = merged(input[from.second], given).is_some()
-        && outputs.is_multiple_of(features)
-        && outputs.is_multiple_of(batches);
-    t.ensure(op, fits, "has wrong numbers of features or groups")?;
-    let mut shape: Shape = std::iter::repeat_n(Dim::Static(0), rank).collect();
-    shape[to.first] = batch;
-    shape[to.second] = Dim::Static(outputs);
-    for (at, size) in to.spatial.iter().zip(counts(t, op, &windows)?) {
+    let convolution = Convolution::of(t, op, (&input, &kernel), padding)?;
+    let mut shape: Shape = std::iter::repeat_n(Dim::Static(0), input.len()).collect();
+    let to = &convolution.to;
+    shape[to.first] = convolution.batch;
+    shape[to.second] = Dim::Static(convolution.features.0);
+    for (at, size) in to.spatial.iter().zip(counts(t, op, &convolution.windows)?) {
         shape[*at] = size;
     }
     let mut s = Structured::parallel(&shape);
-    let point = s.point();
-    let mut l_at = point.clone();
-    let mut r_at = point.clone();
-    let offsets: Vec<Node> = windows
-        .iter()
-        .map(|window| s.axis(window.size, AxisKind::Reduction))
-        .collect();
-    let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
-    let mut guard = Calc::new(&mut s.body).truth(true);
-    for (at, window) in windows.iter().enumerate() {
-        let (index, inside) = window.index(t, &mut s, point[to.spatial[at]], offsets[at]);
-        let mut c = Calc::new(&mut s.body);
-        guard = c.and(guard, inside);
-        l_at[from.spatial[at]] = index;
-        let size = c.body.size(window.size);
-        let last = c.plus(size, -1.0);
-        r_at[by.spatial[at]] = match reversal[at] {
-            0 => offsets[at],
-            _ => c.sub(last, offsets[at]),
-        };
-    }
-    let mut c = Calc::new(&mut s.body);
-    let group = |c: &mut Calc<'_>, count: u64, size: Dim| {
-        let by = c.body.i64((outputs / count).max(1) as i64);
-        let group = c.op2(Scalar::SDiv, point[to.second], by);
-        let size = c.body.size(size);
-        c.mul(group, size)
-    };
-    let first = group(&mut c, features, Dim::Static(inputs));
-    l_at[from.second] = if features > 1 {
-        c.add(first, feature)
-    } else {
-        feature
-    };
-    let first = group(&mut c, batches, batch);
-    l_at[from.first] = match batches {
-        1 => point[to.first],
-        _ => c.add(first, point[to.first]),
-    };
-    r_at[by.first] = feature;
-    r_at[by.second] = point[to.second];
+    let (l_at, r_at, guard) = convolution.positions(t, &mut s);
     let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
     let tensor = t.finish(s, &value);
     t.give_one(op, tensor)
+}
+
+/// Names of the attributes that say where the axes are.
+const INPUT: [&str; 3] = [
+    "input_batch_dimension",
+    "input_feature_dimension",
+    "input_spatial_dimensions",
+];
+const KERNEL: [&str; 3] = [
+    "kernel_input_feature_dimension",
+    "kernel_output_feature_dimension",
+    "kernel_spatial_dimensions",
+];
+const OUTPUT: [&str; 3] = [
+    "output_batch_dimension",
+    "output_feature_dimension",
+    "output_spatial_dimensions",
+];
+
+impl Convolution {
+    fn of(
+        t: &mut Translator<'_>,
+        op: Op,
+        (input, kernel): (&Shape, &[u64]),
+        padding: Option<&[Node]>,
+    ) -> Result<Self> {
+        let rank = input.len();
+        let fits = rank >= 2 && kernel.len() == rank;
+        t.ensure(op, fits, "has operands of wrong ranks")?;
+        let from = layout(t, op, INPUT, rank)?;
+        let by = layout(t, op, KERNEL, rank)?;
+        let to = layout(t, op, OUTPUT, rank)?;
+        let spatial: Vec<Dim> = from.spatial.iter().map(|at| input[*at]).collect();
+        let taps = by.spatial.iter().map(|at| Dim::Static(kernel[*at]));
+        let taps: Vec<Dim> = taps.collect();
+        let mut windows = windows(t, op, &spatial, &taps, ["lhs_dilation", "rhs_dilation"])?;
+        if let Some(padding) = padding {
+            t.ensure(op, padding.len() == 2 * windows.len(), "has wrong padding")?;
+            for (window, padding) in windows.iter_mut().zip(padding.chunks_exact(2)) {
+                (window.low, window.high) = (padding[0], padding[1]);
+            }
+        }
+        let reversed = t.integers_or(op, "window_reversal", windows.len(), 0)?;
+        let groups = |name| t.module.integer(op, name).unwrap_or(1).max(1) as u64;
+        let groups = (groups("feature_group_count"), groups("batch_group_count"));
+        let features = (kernel[by.second], kernel[by.first]);
+        let batch = match (input[from.first], groups.1) {
+            (size, 1) => size,
+            (Dim::Static(size), count) if size.is_multiple_of(count) => Dim::Static(size / count),
+            _ => return Err(t.invalid(op, "a convolution has wrong numbers of batches or groups")),
+        };
+        let given = Dim::Static(features.1.saturating_mul(groups.0));
+        let fits = merged(input[from.second], given).is_some()
+            && features.0.is_multiple_of(groups.0)
+            && features.0.is_multiple_of(groups.1);
+        t.ensure(op, fits, "has wrong numbers of features or groups")?;
+        Ok(Convolution {
+            reversed: reversed.iter().map(|reversed| *reversed != 0).collect(),
+            from,
+            by,
+            to,
+            windows,
+            groups,
+            features,
+            batch,
+        })
+    }
+
+    /// Where an element of the result reads the input and the kernel, and whether that is inside.
+    fn positions(
+        &self,
+        t: &mut Translator<'_>,
+        s: &mut Structured,
+    ) -> (Vec<Node>, Vec<Node>, Node) {
+        let Convolution { from, by, to, .. } = self;
+        let point = s.point();
+        let (mut l_at, mut r_at) = (point.clone(), point.clone());
+        let windows = self.windows.iter();
+        let offsets: Vec<Node> = windows
+            .map(|window| s.axis(window.size, AxisKind::Reduction))
+            .collect();
+        let (outputs, inputs) = self.features;
+        let feature = s.axis(Dim::Static(inputs), AxisKind::Reduction);
+        let mut guard = Calc::new(&mut s.body).truth(true);
+        for (at, window) in self.windows.iter().enumerate() {
+            let (index, inside) = window.index(t, s, point[to.spatial[at]], offsets[at]);
+            let mut c = Calc::new(&mut s.body);
+            guard = c.and(guard, inside);
+            l_at[from.spatial[at]] = index;
+            let size = c.body.size(window.size);
+            let last = c.plus(size, -1.0);
+            r_at[by.spatial[at]] = match self.reversed[at] {
+                false => offsets[at],
+                true => c.sub(last, offsets[at]),
+            };
+        }
+        let mut c = Calc::new(&mut s.body);
+        // A feature of the result belongs to one group, which has so many features or batches.
+        let mut within = |count: u64, size: Dim, rest: Node| match count {
+            1 => rest,
+            _ => {
+                let by = c.body.i64((outputs / count).max(1) as i64);
+                let group = c.op2(Scalar::SDiv, point[to.second], by);
+                let size = c.body.size(size);
+                let first = c.mul(group, size);
+                c.add(first, rest)
+            }
+        };
+        l_at[from.second] = within(self.groups.0, Dim::Static(inputs), feature);
+        l_at[from.first] = within(self.groups.1, self.batch, point[to.first]);
+        r_at[by.first] = feature;
+        r_at[by.second] = point[to.second];
+        (l_at, r_at, guard)
+    }
 }

@@ -3,6 +3,7 @@
 use crate::mlir::{Float, Module, Signedness, Type, TypeKind};
 use spirula_program::Scalar;
 use std::fmt;
+use std::str::FromStr;
 
 /// The type of a tensor's elements.
 ///
@@ -53,8 +54,7 @@ impl Element {
             TypeKind::Integer { width: 1, .. } => Some(Element::Bool),
             TypeKind::Integer { width, sign } => {
                 let signed = sign != Signedness::Unsigned;
-                let is_known = matches!(width, 2 | 4 | 8 | 16 | 32 | 64);
-                is_known.then_some(Element::Int { width, signed })
+                is_width(width).then_some(Element::Int { width, signed })
             }
             TypeKind::Index => Some(Element::I64),
             TypeKind::Float(float) => is_stored(float).then_some(Element::Float(float)),
@@ -111,6 +111,43 @@ impl Element {
     }
 }
 
+/// Reads what [`Element`]'s `Display` writes; quantised elements have parameters that it leaves out.
+impl FromStr for Element {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Element, String> {
+        let unknown = || format!("there is no type of elements {name}");
+        if let Some(part) = name
+            .strip_prefix("complex<")
+            .and_then(|n| n.strip_suffix('>'))
+        {
+            let float = Float::named(part).filter(|float| native(*float).is_some());
+            return float.map(Element::Complex).ok_or_else(unknown);
+        }
+        if let Some(float) = Float::named(name) {
+            return is_stored(float)
+                .then_some(Element::Float(float))
+                .ok_or_else(unknown);
+        }
+        let (signed, digits) = match name.strip_prefix("ui") {
+            Some(digits) => (false, digits),
+            None => (true, name.strip_prefix('i').ok_or_else(unknown)?),
+        };
+        match digits {
+            "1" if signed => Ok(Element::Bool),
+            _ => match digits.parse() {
+                Ok(width) if is_width(width) => Ok(Element::Int { width, signed }),
+                _ => Err(unknown()),
+            },
+        }
+    }
+}
+
+/// Whether integers of so many bits can be elements.
+fn is_width(width: u32) -> bool {
+    matches!(width, 2 | 4 | 8 | 16 | 32 | 64)
+}
+
 /// The integer that so many bits are stored in.
 fn integer(width: u32) -> Scalar {
     match width {
@@ -147,6 +184,33 @@ impl fmt::Display for Element {
             Element::Float(float) => f.write_str(float.name()),
             Element::Complex(float) => write!(f, "complex<{}>", float.name()),
             Element::Quantized { width, .. } => write!(f, "quantised i{width}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        let names = "i1 i4 ui4 i8 ui8 i64 ui64 f32 bf16 f8E4M3FN f4E2M1FN complex<f64>";
+        for name in names.split(' ') {
+            let element: Element = name.parse().unwrap();
+            assert_eq!(element.to_string(), name);
+        }
+        for name in [
+            "",
+            "i",
+            "ui1",
+            "i3",
+            "i999",
+            "f31",
+            "complex<bf16>",
+            "complex<f32",
+            "f80",
+        ] {
+            assert!(name.parse::<Element>().is_err(), "{name}");
         }
     }
 }

@@ -54,6 +54,8 @@ pub enum Command {
     Run(Box<Run>),
     /// Run folders of tests, whose kind is found from their content
     Test(Test),
+    /// Measure the programs in folders of tests
+    Bench(Bench),
     /// Run tests for a parent process
     #[command(hide = true)]
     TestWorker(TestWorker),
@@ -101,8 +103,7 @@ pub struct Compile {
     /// go to files with numbers: OUT.0.spv, OUT.1.spv, ...
     #[arg(short, long, value_name = "OUT", default_value = "-")]
     pub output: PathBuf,
-    /// Form of the output; by default assembly where OUT ends in .spvasm, kernel text where it ends
-    /// in .kernel, else a binary
+    /// Form of the output; by default what the end of OUT says, else a binary
     #[arg(long, value_enum)]
     pub emit: Option<Emit>,
     /// Only this kernel of a program, by its number (see spirula info)
@@ -111,10 +112,6 @@ pub struct Compile {
     /// Function of a StableHLO module that is compiled; by default `main`
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Declare only the capabilities and extensions that the module needs, and refuse what needs
-    /// others than these (SPV_... are extensions)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub allow: Vec<Allowed>,
     /// Print what a stage of StableHLO leaves on standard error, or that of `all`
     #[arg(long, value_name = "STAGE")]
     pub print_after: Option<stages::PrintAfter>,
@@ -133,6 +130,8 @@ pub enum Emit {
     Ll,
     /// Kernels and host part of a program before they become SPIR-V
     Kernel,
+    /// A whole program as one file, which runs without being compiled again
+    Spb,
 }
 
 /// Arguments of `opt`.
@@ -535,6 +534,47 @@ pub struct Test {
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
+}
+
+/// Arguments of `bench`.
+#[derive(ClapArgs)]
+pub struct Bench {
+    /// Folders of tests, as spirula test takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Compare with this device
+    #[arg(long, value_name = "DEVICE", conflicts_with = "compare")]
+    pub against: Option<String>,
+    /// Compare with measurements that --json, or futhark bench, wrote
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+    /// Write the measurements to a file, in the form of futhark bench
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Draw the measurements to a file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Least number of runs; there are as many as half a second takes
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub runs: std::num::NonZeroUsize,
+    /// Seconds after which no further run of a program begins
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Measure at most N calls, evenly spread
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Measure only what has this text in its name
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Threads of the CPU device; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Kind of device that tensor programs are scheduled for; by default that of the device
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<Schedule>,
 }
 
 /// Arguments of `test-worker`.

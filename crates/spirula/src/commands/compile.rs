@@ -1,27 +1,23 @@
 //! `spirula compile`.
 
-use crate::cli::allow::ceiling;
 use crate::cli::args::{Compile, Emit, Form, How};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::schedule::Schedule;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula::{CompileOptions, Output};
-use spirula_program::Program;
+use spirula_program::{Program, archive};
 use spirula_spirv::ir::Module;
-use spirula_spirv::recompute::recompute;
 use spirula_spirv::text;
 use std::path::{Path, PathBuf};
 
 /// Compiles the input and writes what comes of it.
 pub fn run(args: &Compile) -> Outcome {
     let input = files::read(&args.from.path)?;
-    let form = match args.emit.unwrap_or_else(|| emit(&args.output)) {
-        Emit::Kernel => return kernels(args, input),
-        Emit::Spv => Some(Form::Spv),
-        Emit::Spvasm => Some(Form::Spvasm),
-        Emit::Ll => None,
-    };
+    let emit = args.emit.unwrap_or_else(|| emit(&args.output));
+    if emit == Emit::Kernel {
+        return kernels(args, input);
+    }
     let progress = Progress::spinner("compiling");
     let options = options(&args.how, args.entry.as_deref());
     let compiled = spirula::read(&input.bytes).and_then(|read| {
@@ -34,32 +30,44 @@ pub fn run(args: &Compile) -> Outcome {
     drop(progress);
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
-        Output::Module(_) if args.kernel.is_some() => Err(Failure::Usage(
-            "--kernel chooses from a program, the input is a module".to_owned(),
-        )),
-        Output::Module(mut module) => {
-            if !args.allow.is_empty()
-                && let Err(error) = recompute(&mut module, &ceiling(&args.allow))
-            {
-                return Err(Failure::diagnostics(input, vec![*error]));
-            }
-            match form {
-                Some(form) => write(input, &module, &args.output, Some(form)),
-                None => write_lifted(input, &module, &args.output),
-            }
-        }
-        Output::Program(_) if !args.allow.is_empty() => Err(Failure::Usage(
-            "--allow is about a module, the input is a program of several".to_owned(),
-        )),
-        Output::Program(program) => {
-            let chosen = choose(&program, args.kernel)?;
-            let Some(form) = form else {
-                let text = "--emit ll is for modules, the input is a program";
-                return Err(Failure::Usage(text.to_owned()));
-            };
-            write_kernels(input, &program, &chosen, &args.output, form)
-        }
+        Output::Module(module) => of_module(args, input, &module, emit),
+        Output::Program(program) => of_program(args, input, &program, emit),
     }
+}
+
+fn of_module(args: &Compile, input: Input, module: &Module, emit: Emit) -> Outcome {
+    let only_programs = |what: &str| {
+        let text = format!("{what} is for programs, the input is a module");
+        Err(Failure::Usage(text))
+    };
+    match emit {
+        _ if args.kernel.is_some() => only_programs("--kernel"),
+        Emit::Kernel | Emit::Spb => only_programs("this form"),
+        Emit::Ll => write_lifted(input, module, &args.output),
+        Emit::Spv => write(input, module, &args.output, Some(Form::Spv)),
+        Emit::Spvasm => write(input, module, &args.output, Some(Form::Spvasm)),
+    }
+}
+
+fn of_program(args: &Compile, input: Input, program: &Program, emit: Emit) -> Outcome {
+    let form = match emit {
+        Emit::Spb if args.kernel.is_some() => {
+            let text = "--kernel chooses a module, a program is written as a whole";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Emit::Spb => {
+            let bytes = archive::write(program).map_err(|e| Failure::message(e.to_string()))?;
+            return files::write_binary(&args.output, &bytes);
+        }
+        Emit::Kernel | Emit::Ll => {
+            let text = "--emit ll is for modules, the input is a program";
+            return Err(Failure::Usage(text.to_owned()));
+        }
+        Emit::Spv => Form::Spv,
+        Emit::Spvasm => Form::Spvasm,
+    };
+    let chosen = choose(program, args.kernel)?;
+    write_kernels(input, program, &chosen, &args.output, form)
 }
 
 /// Writes a module as the LLVM assembly that it is lifted to.
@@ -190,20 +198,26 @@ fn numbered(output: &Path, number: usize) -> PathBuf {
     output.with_file_name(name)
 }
 
+/// Ends of names, and the forms that they ask for.
+const ENDS: &[(&str, Emit)] = &[
+    ("spvasm", Emit::Spvasm),
+    ("kernel", Emit::Kernel),
+    ("ll", Emit::Ll),
+    ("spb", Emit::Spb),
+];
+
 /// The form that an output's name asks for.
 fn emit(output: &Path) -> Emit {
-    match by_name(output) {
-        Form::Spvasm => Emit::Spvasm,
-        Form::Spv if files::has_extension(output, "kernel") => Emit::Kernel,
-        Form::Spv if files::has_extension(output, "ll") => Emit::Ll,
-        Form::Spv => Emit::Spv,
-    }
+    let found = ENDS
+        .iter()
+        .find(|(end, _)| files::has_extension(output, end));
+    found.map_or(Emit::Spv, |(_, emit)| *emit)
 }
 
 fn by_name(output: &Path) -> Form {
-    match files::has_extension(output, "spvasm") {
-        true => Form::Spvasm,
-        false => Form::Spv,
+    match emit(output) {
+        Emit::Spvasm => Form::Spvasm,
+        _ => Form::Spv,
     }
 }
 
@@ -225,5 +239,6 @@ mod tests {
         assert_eq!(form("x.spvasm"), Emit::Spvasm);
         assert_eq!(form("x.kernel"), Emit::Kernel);
         assert_eq!(form("x.ll"), Emit::Ll);
+        assert_eq!(form("x.spb"), Emit::Spb);
     }
 }

@@ -1,6 +1,7 @@
 //! One file for each command.
 
 mod assemble;
+mod bench;
 mod cfg;
 mod compile;
 mod convert;
@@ -34,6 +35,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Link(args) => link::run(&args),
         Command::Run(args) => run::run(&args),
         Command::Test(args) => test::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::TestWorker(args) => test::serve(&args),
     }
 }

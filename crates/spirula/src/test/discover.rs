@@ -1,6 +1,7 @@
 //! Finding tests in folders.
 
-use super::{KINDS, Loaded, MANIFEST};
+use super::{KINDS, Loaded, MANIFEST, Outcome, Suite};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -75,6 +76,27 @@ fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
     }
     folders.sort();
     folders.iter().try_for_each(|folder| search(folder, cases))
+}
+
+/// Folders of tests, each loaded when it is first asked for.
+#[derive(Default)]
+pub struct Suites {
+    loaded: BTreeMap<PathBuf, Box<dyn Suite>>,
+}
+
+impl Suites {
+    /// The tests of a folder.
+    ///
+    /// # Errors
+    /// When it has none, or its description is malformed.
+    pub fn of(&mut self, folder: &Path) -> Result<&dyn Suite, Outcome> {
+        if !self.loaded.contains_key(folder) {
+            let suite = load(folder).ok_or_else(|| Outcome::failed("no folder of tests"))?;
+            let suite = suite.map_err(Outcome::failed)?;
+            self.loaded.insert(folder.to_owned(), suite);
+        }
+        Ok(&*self.loaded[folder])
+    }
 }
 
 /// At most `most` of the items, evenly spread.

@@ -15,11 +15,12 @@ mod stablehlo;
 pub mod worker;
 mod workers;
 
-pub use discover::{Case, discover, spread};
+pub use discover::{Case, Suites, discover, spread};
 pub use outcome::Outcome;
 pub use report::{AllowList, Report};
 pub use workers::{Options, run_all};
 
+use crate::bench::Workload;
 use std::path::Path;
 
 /// A folder of tests, loaded.
@@ -32,6 +33,18 @@ pub trait Suite {
     /// # Errors
     /// When it failed, or needs something that is missing.
     fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome>;
+
+    /// What a test calls, to measure it; `None` of one that is not to be measured.
+    ///
+    /// # Errors
+    /// As [`Suite::run`], or when tests of this kind call no program.
+    fn workload(
+        &self,
+        _name: &str,
+        _session: &session::Options,
+    ) -> Result<Option<Workload>, Outcome> {
+        Err(Outcome::unsupported("measuring kernels by themselves"))
+    }
 }
 
 /// A folder of tests, or what is wrong with its description.

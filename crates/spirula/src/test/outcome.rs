@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use spirula::{CompileError, Stage};
+use spirula_program::RunError;
 use spirula_runtime::Error;
 use spirula_source::Diagnostic;
+use std::fmt;
 
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +58,28 @@ impl From<Error> for Outcome {
         match error {
             Error::Unsupported(ref faults) => Outcome::missing(faults, &error),
             other => Outcome::failed(other),
+        }
+    }
+}
+
+/// Of a run that should not have ended early.
+impl From<RunError<Error>> for Outcome {
+    fn from(error: RunError<Error>) -> Self {
+        match error {
+            RunError::Unsupported(what) => Outcome::unsupported(what),
+            RunError::Machine(error) => error.into(),
+            RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
+        }
+    }
+}
+
+/// One line for reports.
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Passed => f.write_str("passed"),
+            Outcome::Failed(why) => write!(f, "failed: {why}"),
+            Outcome::Unsupported(what) => write!(f, "unsupported: {what}"),
         }
     }
 }

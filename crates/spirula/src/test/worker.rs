@@ -1,11 +1,10 @@
 //! The child process that runs tests: a request in a line of standard input, the outcome in a line
 //! of standard output, until the input ends.
 
-use super::discover::load;
+use super::Outcome;
+use super::discover::Suites;
 use super::session::Options;
-use super::{Outcome, Suite};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 
@@ -20,10 +19,15 @@ pub struct Request {
 
 /// Serves requests.
 pub fn serve(options: &Options) -> io::Result<()> {
-    let mut suites: BTreeMap<PathBuf, Box<dyn Suite>> = BTreeMap::new();
+    let mut suites = Suites::default();
     for line in io::stdin().lock().lines() {
         let outcome = match serde_json::from_str::<Request>(&line?) {
-            Ok(request) => run(&request, &mut suites, options).err(),
+            Ok(request) => {
+                let suite = suites.of(&request.folder);
+                suite
+                    .and_then(|suite| suite.run(&request.name, options))
+                    .err()
+            }
             Err(error) => Some(Outcome::failed(error)),
         };
         let answer = serde_json::to_string(&outcome.unwrap_or(Outcome::Passed))?;
@@ -32,16 +36,4 @@ pub fn serve(options: &Options) -> io::Result<()> {
         out.flush()?;
     }
     Ok(())
-}
-
-fn run(
-    request: &Request,
-    suites: &mut BTreeMap<PathBuf, Box<dyn Suite>>,
-    options: &Options,
-) -> Result<(), Outcome> {
-    if !suites.contains_key(&request.folder) {
-        let loaded = load(&request.folder).ok_or_else(|| Outcome::failed("no folder of tests"))?;
-        suites.insert(request.folder.clone(), loaded.map_err(Outcome::failed)?);
-    }
-    suites[&request.folder].run(&request.name, options)
 }

@@ -1,5 +1,6 @@
 //! The command as users see it: exit codes, messages, files.
 
+mod archives;
 mod bad_input;
 mod convert;
 mod corpora;

@@ -167,7 +167,7 @@ fn kernel_text_is_read_back() {
     let ran = spirula_with(&["run", &text], b"[21f32]").ok().text();
     assert_eq!(ran, "[42.0f32]\n");
     spirula(&["compile", &own("scale.spvasm"), "--emit", "kernel"])
-        .fails(1, "SPIR-V assembly has no form as a program of kernels");
+        .fails(1, "SPIR-V assembly has no form as kernel text");
 }
 
 #[test]

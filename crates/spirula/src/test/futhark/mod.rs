@@ -12,6 +12,7 @@ mod random;
 
 use super::session::{self, expect_array, read};
 use super::{Loaded, Outcome, Suite};
+use crate::bench::Workload;
 use crate::cli::files::decompressed;
 use crate::values::compare::Tolerance;
 use crate::values::program::to_array;
@@ -48,6 +49,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What scripts call to read files of values.
 const LOAD: &str = "$loaddata";
 
+/// The tag of cases that are not measured.
+const NOT_MEASURED: &str = "nobench";
+
+/// The entry point that is not named.
+const MAIN: &str = "main";
+
 /// The name by which tags include and exclude this compiler (`only_vulkan`, `no_vulkan`).
 const BACKEND: &str = "vulkan";
 
@@ -59,6 +66,10 @@ struct Folder {
 
 struct Test {
     name: String,
+    /// The source, as the list has it.
+    source: String,
+    /// What it is called with, as measurements name it.
+    dataset: String,
     dump: PathBuf,
     /// The folder of the source.
     beside: PathBuf,
@@ -96,14 +107,32 @@ fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
             continue;
         }
         let same = tests.iter().filter(|t| t.case.entry == case.entry);
+        let number = same.count();
         tests.push(Test {
-            name: format!("{name}:{}:{}", case.entry, same.count()),
+            name: format!("{name}:{}:{number}", case.entry),
+            source: name.to_owned(),
+            dataset: dataset(number, &case.input),
             dump: folder.join(dump),
             beside: beside.to_owned(),
             case,
         });
     }
     Ok(tests)
+}
+
+/// A data set's name: the file that has it, or its number and the beginning of its text.
+fn dataset(number: usize, input: &Input) -> String {
+    const MOST: usize = 50;
+    let text = match input {
+        Input::Values(Source::File(file)) | Input::Script(Source::File(file)) => {
+            return file.clone();
+        }
+        Input::Values(Source::Text(text)) | Input::Script(Source::Text(text)) => text,
+        Input::Random(types) => types,
+    };
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text: String = words.join(" ").chars().take(MOST).collect();
+    format!("#{number} (\"{text}\")")
 }
 
 /// Whether tags leave a case to this compiler.
@@ -155,17 +184,36 @@ impl Suite for Folder {
         let is_long = start.elapsed() > PATIENCE;
         let wanted = match &test.case.expect {
             Expect::Error(pattern) => return fails(found, pattern),
-            Expect::Trusted if is_long => return found.map(|_| ()).map_err(refused),
-            Expect::Anything => return found.map(|_| ()).map_err(refused),
+            Expect::Trusted if is_long => return found.map(|_| ()).map_err(Outcome::from),
+            Expect::Anything => return found.map(|_| ()).map_err(Outcome::from),
             Expect::Values(source) => test.read(source)?,
             Expect::Trusted => {
                 let is_cpu = session.device == session::CPU;
                 let sizes = if is_cpu { OTHERWISE } else { &[] };
                 let second = call(&mut session.on(session::CPU).open()?, sizes);
-                second.map_err(refused)?
+                second?
             }
         };
-        agree(&found.map_err(refused)?, &wanted)
+        agree(&found?, &wanted)
+    }
+
+    fn workload(&self, name: &str, _: &session::Options) -> Result<Option<Workload>, Outcome> {
+        let test = self.tests.iter().find(|t| t.name == name);
+        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let is_left_out = test.case.tags.iter().any(|tag| tag == NOT_MEASURED);
+        if is_left_out || matches!(test.case.expect, Expect::Error(_)) {
+            return Ok(None);
+        }
+        Ok(Some(Workload {
+            program: match test.case.entry.as_str() {
+                MAIN => test.source.clone(),
+                entry => format!("{}:{entry}", test.source),
+            },
+            dataset: test.dataset.clone(),
+            compiled: self.program(&test.dump)?,
+            entry: test.case.entry.clone(),
+            values: test.values()?,
+        }))
     }
 }
 
@@ -225,21 +273,12 @@ fn called(
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
 }
 
-/// How a test ends whose run ended early and should not.
-fn refused(error: RunError<Error>) -> Outcome {
-    match error {
-        RunError::Unsupported(what) => Outcome::unsupported(what),
-        RunError::Machine(error) => error.into(),
-        RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
-    }
-}
-
 /// Compares an error with the pattern that is expected of it, as standard error would have it.
 fn fails(found: Result<Vec<Value>, RunError<Error>>, pattern: &str) -> Result<(), Outcome> {
     let told = match found {
         Ok(_) => return Err(Outcome::failed("it gave results, an error is expected")),
         Err(error @ (RunError::Failed(..) | RunError::Invalid(_))) => format!("Error: {error}"),
-        Err(error) => return Err(refused(error)),
+        Err(error) => return Err(error.into()),
     };
     let regex = RegexBuilder::new(pattern)
         .dot_matches_new_line(true)

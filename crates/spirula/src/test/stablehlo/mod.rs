@@ -13,14 +13,16 @@ mod tensor;
 
 use super::session::{self, read};
 use super::{Loaded, Outcome, Suite};
+use crate::bench::Workload;
 use compare::{Rule, compare};
 use manifest::Manifest;
 use spirula::{CompileOptions, Output, Tensors};
-use spirula_program::{Program, RunError, Session, Value};
+use spirula_program::{Program, Session, Value};
 use spirula_runtime::DeviceMachine;
 use spirula_stablehlo::translate::{Check, Likeness};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use tensor::Tensor;
 
 /// End of the names of modules in bytecode.
@@ -148,11 +150,7 @@ impl Suite for Folder {
         match &test.what {
             What::Manifest(path) => {
                 let manifest = Manifest::read(path)?;
-                let arguments = manifest.arguments()?;
-                let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
-                let shapes = arguments.iter().map(sizes).collect();
-                let (program, _) = compiled(&bytes, None, shapes, session)?;
-                let values: Vec<Value> = arguments.into_iter().map(Tensor::into_value).collect();
+                let (program, values) = called_with(&bytes, &manifest, session)?;
                 manifest.check(call(&program, &values, session)?)
             }
             What::Function(section, function) => {
@@ -166,6 +164,43 @@ impl Suite for Folder {
             }
         }
     }
+
+    fn workload(
+        &self,
+        name: &str,
+        session: &session::Options,
+    ) -> Result<Option<Workload>, Outcome> {
+        let test = self.tests.iter().find(|t| t.name == name);
+        let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
+        let What::Manifest(path) = &test.what else {
+            return Ok(None);
+        };
+        let manifest = Manifest::read(path)?;
+        let (program, values) = called_with(&read(&test.module)?, &manifest, session)?;
+        let entry = program.entries.first();
+        let entry = entry.ok_or_else(|| Outcome::failed("there is no entry point"))?;
+        Ok(Some(Workload {
+            program: test.name.clone(),
+            dataset: "#0".to_owned(),
+            entry: entry.name.clone(),
+            compiled: Rc::new(program),
+            values,
+        }))
+    }
+}
+
+/// The program and the values that a manifest calls it with.
+fn called_with(
+    bytes: &[u8],
+    manifest: &Manifest,
+    session: &session::Options,
+) -> Result<(Program, Vec<Value>), Outcome> {
+    let arguments = manifest.arguments()?;
+    let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
+    let shapes = arguments.iter().map(sizes).collect();
+    let (program, _) = compiled(bytes, None, shapes, session)?;
+    let values = arguments.into_iter().map(Tensor::into_value);
+    Ok((program, values.collect()))
 }
 
 /// The program that a function of a module becomes, by default `main`, for arguments of these shapes.
@@ -199,11 +234,7 @@ fn call(
     let mut device = session.open()?;
     let machine = DeviceMachine::new(&mut device);
     let called = Session::new(program, machine).and_then(|mut s| s.call(&entry.name, values));
-    let given = called.map_err(|error| match error {
-        RunError::Unsupported(what) => Outcome::unsupported(what),
-        RunError::Machine(error) => error.into(),
-        RunError::Failed(..) | RunError::Invalid(_) => Outcome::failed(error),
-    })?;
+    let given = called?;
     let without = || Outcome::failed("a result has no external form");
     given.into_iter().map(|v| v.ok_or_else(without)).collect()
 }

@@ -4,11 +4,15 @@
 //! again when its index changes. All nodes are evaluated, chosen or not, so that a read outside of
 //! a tensor gives a mark instead of a value; the mark is an error only where it reaches a result.
 
+mod combiner;
+mod point;
+
 use crate::ir::{
-    Block, Body, Combiner, Constant, Destination, Dim, Function, Node, NodeData, Op, OpKind,
-    Reduction, Sort, Structured, TensorType, Value,
+    Block, Constant, Destination, Dim, Function, Op, OpKind, Sort, Structured, TensorType, Value,
 };
-use spirula_program::{Op as ScalarOp, Operator, Scalar};
+use combiner::Call;
+use point::Point;
+use spirula_program::Scalar;
 use spirula_source::Place;
 use std::fmt;
 use std::rc::Rc;
@@ -227,7 +231,7 @@ impl Machine<'_> {
         let all = shape.iter().product::<u64>() as usize;
         self.spend((all as u64).saturating_mul(64))?;
         let mut results: Vec<Constant> = operands.iter().map(|o| (**o).clone()).collect();
-        let mut less = Function1::new(&sort.comparator);
+        let mut less = Call::new(&sort.comparator);
         let lines = all.checked_div(count).unwrap_or(0);
         for line in 0..lines {
             let start = line / inner * inner * count + line % inner;
@@ -292,282 +296,12 @@ fn merge_sort(items: Vec<usize>, less: &mut dyn FnMut(usize, usize) -> bool) -> 
     merged
 }
 
-/// A combiner ready to be called.
-struct Function1<'a> {
-    body: &'a Body,
-    results: &'a [Node],
-    steps: Vec<Node>,
-    registers: Vec<u64>,
-}
-
-impl<'a> Function1<'a> {
-    fn new(combiner: &'a Combiner) -> Self {
-        let needed = combiner.body.reachable(&combiner.results);
-        let steps = combiner.body.ids().filter(|n| needed[n.index()]);
-        Function1 {
-            body: &combiner.body,
-            results: &combiner.results,
-            steps: steps.collect(),
-            registers: vec![0; combiner.body.len()],
-        }
-    }
-
-    fn call(&mut self, arguments: impl Iterator<Item = u64>) -> Vec<u64> {
-        let arguments: Vec<u64> = arguments.collect();
-        for step in &self.steps {
-            self.registers[step.index()] = match self.body.node(*step) {
-                NodeData::Argument(number) => arguments[*number as usize],
-                NodeData::Literal(literal) => literal.bits,
-                NodeData::Apply(operator, operands) => apply(*operator, operands, &self.registers),
-                _ => 0,
-            };
-        }
-        let results = self.results.iter();
-        results.map(|node| self.registers[node.index()]).collect()
-    }
-}
-
-fn apply(operator: Operator, operands: &[Node], registers: &[u64]) -> u64 {
-    let mut bits = [0; 3];
-    for (bits, operand) in bits.iter_mut().zip(operands) {
-        *bits = registers[operand.index()];
-    }
-    operator.eval(&bits[..operands.len()])
-}
-
-/// The state at a point of an index space.
-struct Point<'a> {
-    body: &'a Body,
-    /// Nodes by what they depend on: nothing, the first axis, …, the last axis; then those that
-    /// depend on accumulators.
-    levels: Vec<Vec<Node>>,
-    indices: Vec<u64>,
-    registers: Vec<u64>,
-    /// Which registers hold nothing, for something was read outside.
-    missing: Vec<bool>,
-    accumulators: Vec<u64>,
-    tensors: Vec<Option<(Tensor, Vec<u64>)>>,
-    place: Place,
-}
-
-impl<'a> Point<'a> {
-    fn new(machine: &Machine<'_>, op: &'a Structured, extents: &[u64]) -> Result<Self, EvalError> {
-        let body = &op.body;
-        let needed = body.reachable(&op.roots());
-        let mut level_of = vec![0; body.len()];
-        let mut levels = vec![Vec::new(); extents.len() + 2];
-        let mut tensors = vec![None; machine.values.len()];
-        for node in body.ids().filter(|n| needed[n.index()]) {
-            let operands = body.operands(node).iter();
-            let within = operands.map(|n| level_of[n.index()]).max().unwrap_or(0);
-            let level = match body.node(node) {
-                NodeData::Index(axis) => *axis as usize + 1,
-                NodeData::Reduced(_) => extents.len() + 1,
-                NodeData::Element(value, _) | NodeData::Size(value) => {
-                    let tensor = machine.get(*value)?;
-                    let shape = sizes(&tensor.ty);
-                    tensors[value.index()] = Some((tensor, shape));
-                    within
-                }
-                _ => within,
-            };
-            level_of[node.index()] = level;
-            levels[level].push(node);
-        }
-        Ok(Point {
-            body,
-            levels,
-            indices: vec![0; extents.len()],
-            registers: vec![0; body.len()],
-            missing: vec![false; body.len()],
-            accumulators: Vec::new(),
-            tensors,
-            place: machine.place,
-        })
-    }
-
-    /// About how many nodes are evaluated at each point.
-    fn innermost(&self) -> u64 {
-        let last = self.levels.len() - 2;
-        1 + self.levels[last].len() as u64 + u64::from(last == 0)
-    }
-
-    fn run(
-        &mut self,
-        op: &Structured,
-        extents: &[u64],
-        results: &mut [Constant],
-    ) -> Result<(), EvalError> {
-        let parallel = op.parallel_rank();
-        let (outer, inner) = extents.split_at(parallel);
-        if outer.contains(&0) {
-            return Ok(());
-        }
-        let mut combiners: Vec<(&Reduction, Function1<'_>)> = op
-            .reductions
-            .iter()
-            .map(|fold| (fold, Function1::new(&fold.combiner)))
-            .collect();
-        let mut scatters: Vec<Option<Function1<'_>>> = op
-            .yields
-            .iter()
-            .map(|result| match &result.destination {
-                Destination::Scatter { combiner, .. } => combiner.as_ref().map(Function1::new),
-                Destination::Point => None,
-            })
-            .collect();
-        let mut changed = Some(0);
-        let mut at = 0;
-        while let Some(axis) = changed {
-            let first = if axis == 0 { 0 } else { axis + 1 };
-            (first..=parallel).for_each(|level| self.level(level));
-            self.fold(&mut combiners, inner, parallel)?;
-            self.level(extents.len() + 1);
-            for ((result, tensor), by) in op.yields.iter().zip(&mut *results).zip(&mut scatters) {
-                self.write(&result.destination, result.value, tensor, at, by)?;
-            }
-            at += 1;
-            changed = advance(&mut self.indices[..parallel], outer);
-        }
-        Ok(())
-    }
-
-    fn fold(
-        &mut self,
-        combiners: &mut [(&Reduction, Function1<'_>)],
-        extents: &[u64],
-        parallel: usize,
-    ) -> Result<(), EvalError> {
-        self.accumulators.clear();
-        for (reduction, _) in &*combiners {
-            for node in &reduction.initial {
-                let bits = self.value(*node)?;
-                self.accumulators.push(bits);
-            }
-        }
-        if combiners.is_empty() || extents.contains(&0) {
-            return Ok(());
-        }
-        self.indices[parallel..].fill(0);
-        let mut changed = Some(0);
-        while let Some(axis) = changed {
-            let levels = parallel + axis + 1..=parallel + extents.len();
-            levels.for_each(|level| self.level(level));
-            let mut first = 0;
-            for (reduction, combiner) in &mut *combiners {
-                let last = first + reduction.values.len();
-                let values = reduction.values.iter().map(|node| self.value(*node));
-                let values: Vec<u64> = values.collect::<Result<_, _>>()?;
-                let before = self.accumulators[first..last].iter().copied();
-                let after = combiner.call(before.chain(values));
-                self.accumulators[first..last].copy_from_slice(&after);
-                first = last;
-            }
-            changed = advance(&mut self.indices[parallel..], extents);
-        }
-        Ok(())
-    }
-
-    fn write(
-        &self,
-        destination: &Destination,
-        value: Node,
-        tensor: &mut Constant,
-        at: usize,
-        by: &mut Option<Function1<'_>>,
-    ) -> Result<(), EvalError> {
-        let Destination::Scatter { indices, .. } = destination else {
-            set_bits(tensor, at, self.value(value)?);
-            return Ok(());
-        };
-        let position = indices.iter().map(|node| self.value(*node));
-        let position: Vec<u64> = position.collect::<Result<_, _>>()?;
-        let Some(at) = offset(&position, &sizes(&tensor.ty)) else {
-            return Ok(());
-        };
-        let mut bits = self.value(value)?;
-        if let Some(by) = by {
-            bits = by.call([tensor.bits(at), bits].into_iter())[0];
-        }
-        set_bits(tensor, at, bits);
-        Ok(())
-    }
-
-    fn value(&self, node: Node) -> Result<u64, EvalError> {
-        match self.missing[node.index()] {
-            true => Err(EvalError::Outside(self.place)),
-            false => Ok(self.registers[node.index()]),
-        }
-    }
-
-    fn level(&mut self, level: usize) {
-        for at in 0..self.levels[level].len() {
-            let node = self.levels[level][at];
-            let result = self.node(node);
-            self.missing[node.index()] = result.is_none();
-            self.registers[node.index()] = result.unwrap_or(0);
-        }
-    }
-
-    /// The value of a node, if it has one.
-    fn node(&self, node: Node) -> Option<u64> {
-        let known = |node: &Node| {
-            let is_known = !self.missing[node.index()];
-            is_known.then(|| self.registers[node.index()])
-        };
-        match self.body.node(node) {
-            NodeData::Literal(literal) => Some(literal.bits),
-            NodeData::Index(axis) => Some(self.indices[*axis as usize]),
-            NodeData::Size(value) => Some(self.tensors[value.index()].as_ref()?.0.bits(0)),
-            NodeData::Reduced(number) => self.accumulators.get(*number as usize).copied(),
-            NodeData::Element(value, position) => {
-                let (tensor, shape) = self.tensors[value.index()].as_ref()?;
-                let mut at = 0;
-                for (node, size) in position.iter().zip(shape) {
-                    let index = known(node).filter(|index| index < size)?;
-                    at = at * *size as usize + index as usize;
-                }
-                (position.len() == shape.len()).then(|| tensor.bits(at))
-            }
-            NodeData::Apply(operator, operands) if operator.op == ScalarOp::Cond => {
-                let chosen = if known(&operands[0])? != 0 { 1 } else { 2 };
-                known(&operands[chosen])
-            }
-            NodeData::Apply(operator, operands) => {
-                let all_known = operands.iter().all(|n| !self.missing[n.index()]);
-                all_known.then(|| apply(*operator, operands, &self.registers))
-            }
-            NodeData::Counter(_) | NodeData::Argument(_) => None,
-        }
-    }
-}
-
-/// The element at a position, if it is inside.
-fn offset(position: &[u64], shape: &[u64]) -> Option<usize> {
-    let mut indices = position.iter().zip(shape);
-    indices.try_fold(0, |at, (index, size)| {
-        (index < size).then_some(at * *size as usize + *index as usize)
-    })
-}
-
-/// Goes to the next point in row-major order; the first axis whose index changed.
-fn advance(indices: &mut [u64], extents: &[u64]) -> Option<usize> {
-    for axis in (0..indices.len()).rev() {
-        indices[axis] += 1;
-        if indices[axis] < extents[axis] {
-            return Some(axis);
-        }
-        indices[axis] = 0;
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Builder;
-    use crate::ir::{AxisKind, Shape, Yield};
-    use spirula_program::Literal;
+    use crate::ir::{AxisKind, Combiner, Reduction, Shape, Yield};
+    use spirula_program::{Literal, Op as ScalarOp};
 
     fn tensor(shape: &[u64], values: &[i32]) -> Constant {
         Constant {

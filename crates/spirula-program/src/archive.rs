@@ -1,0 +1,158 @@
+//! Programs as files: one archive that has everything a program needs to run.
+//!
+//! An archive is a ZIP file whose members are stored as they are, so that any tool can take one
+//! out: `program.json` has the host's part and the entry points, `kernels/N.spv` the kernels,
+//! `data/N.bin` constant data. The first member, `mimetype`, says what the file is at a fixed
+//! place, as in other formats that are ZIP files (OCF 3.3, section 4.3). The same program gives
+//! the same bytes.
+
+use crate::Program;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::io::{Cursor, Read, Write};
+use zip::result::{ZipError, ZipResult};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// What the first member says.
+const TYPE: &str = "application/x-spirula-program";
+
+/// Where an archive has the name and content of its first member (APPNOTE.TXT, section 4.3.7).
+const TYPE_AT: usize = 30;
+
+/// The form of the archive that is written; others are refused.
+const FORMAT: u32 = 1;
+
+/// Why an archive could not be read.
+#[derive(Debug)]
+pub struct ArchiveError(String);
+
+impl fmt::Display for ArchiveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ArchiveError {}
+
+/// The content of `program.json`.
+#[derive(Serialize)]
+struct Written<'a> {
+    format: u32,
+    data: usize,
+    program: &'a Program,
+}
+
+/// The same, as it is read.
+#[derive(Deserialize)]
+struct Content {
+    data: usize,
+    program: Program,
+}
+
+/// What is read of it first, since the rest may have changed.
+#[derive(Deserialize)]
+struct Header {
+    format: u32,
+}
+
+/// Whether these are the first bytes of an archive.
+pub fn is_archive(bytes: &[u8]) -> bool {
+    let rest = bytes.starts_with(b"PK\x03\x04").then(|| &bytes[4..]);
+    let rest = rest.and_then(|rest| rest.get(TYPE_AT - 4..));
+    let rest = rest.and_then(|rest| rest.strip_prefix(b"mimetype"));
+    rest.is_some_and(|rest| rest.starts_with(TYPE.as_bytes()))
+}
+
+/// The archive of a program.
+///
+/// # Errors
+/// When it is larger than archives can be.
+pub fn write(program: &Program) -> Result<Vec<u8>, ArchiveError> {
+    write_members(program).map_err(|error| ArchiveError(error.to_string()))
+}
+
+fn write_members(program: &Program) -> ZipResult<Vec<u8>> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    let mut member = |name: &str, bytes: &[u8]| {
+        let options = SimpleFileOptions::default()
+            .compression_method(CompressionMethod::Stored)
+            .last_modified_time(zip::DateTime::default())
+            .large_file(u32::try_from(bytes.len()).is_err());
+        zip.start_file(name, options)?;
+        zip.write_all(bytes)?;
+        ZipResult::Ok(())
+    };
+    member("mimetype", TYPE.as_bytes())?;
+    let written = Written {
+        format: FORMAT,
+        data: program.data.len(),
+        program,
+    };
+    let json = serde_json::to_vec(&written).map_err(|error| ZipError::Io(error.into()))?;
+    member("program.json", &json)?;
+    for (number, kernel) in program.kernels.iter().enumerate() {
+        if kernel.refusal.is_none() {
+            let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            member(&kernel_name(number), &bytes)?;
+        }
+    }
+    for (number, data) in program.data.iter().enumerate() {
+        member(&data_name(number), data)?;
+    }
+    Ok(zip.finish()?.into_inner())
+}
+
+fn kernel_name(number: usize) -> String {
+    format!("kernels/{number}.spv")
+}
+
+fn data_name(number: usize) -> String {
+    format!("data/{number}.bin")
+}
+
+/// The program of an archive. It is checked, but for the kernels' modules.
+///
+/// # Errors
+/// When it is damaged, of another format, or has no program that can be run.
+pub fn read(bytes: &[u8]) -> Result<Program, ArchiveError> {
+    let archive = ZipArchive::new(Cursor::new(bytes));
+    let mut archive = archive.map_err(|error| ArchiveError(error.to_string()))?;
+    let json = member(&mut archive, "program.json")?;
+    let fault = |error: serde_json::Error| ArchiveError(format!("program.json: {error}"));
+    let header: Header = serde_json::from_slice(&json).map_err(fault)?;
+    if header.format != FORMAT {
+        let found = header.format;
+        let text = format!("the program has format {found}, this version reads {FORMAT}");
+        return Err(ArchiveError(text));
+    }
+    let Content { data, mut program } = serde_json::from_slice(&json).map_err(fault)?;
+    for (number, kernel) in program.kernels.iter_mut().enumerate() {
+        if kernel.refusal.is_none() {
+            let name = kernel_name(number);
+            let bytes = member(&mut archive, &name)?;
+            let (words, rest) = bytes.as_chunks();
+            if !rest.is_empty() {
+                return Err(ArchiveError(format!("{name}: half a word at the end")));
+            }
+            kernel.words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        }
+    }
+    for number in 0..data {
+        let bytes = member(&mut archive, &data_name(number))?;
+        program.data.push(bytes.into());
+    }
+    match program.check() {
+        Ok(()) => Ok(program),
+        Err(fault) => Err(ArchiveError(format!("program.json: {fault}"))),
+    }
+}
+
+fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, ArchiveError> {
+    let fault = |error: &dyn fmt::Display| ArchiveError(format!("{name}: {error}"));
+    let mut bytes = Vec::new();
+    let mut file = archive.by_name(name).map_err(|error| fault(&error))?;
+    file.read_to_end(&mut bytes)
+        .map_err(|error| fault(&error))?;
+    Ok(bytes)
+}

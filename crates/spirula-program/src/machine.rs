@@ -1,0 +1,98 @@
+//! What programs run on, and how runs end.
+
+use crate::{Parameter, SizeClass};
+use std::fmt;
+
+/// What executes a program's kernels and holds its blocks.
+pub trait Machine {
+    /// A block of device memory.
+    type Block: Copy;
+    /// What can go wrong.
+    type Error: fmt::Display;
+
+    /// Makes a block of at least so many bytes.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    fn allocate(&mut self, bytes: u64) -> Result<Self::Block, Self::Error>;
+
+    /// Takes a block back; launches before may still use it.
+    fn free(&mut self, block: Self::Block);
+
+    /// Copies into a block, after all launches so far.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn write(&mut self, block: Self::Block, at: u64, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Copies out of a block, after all launches so far.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Launches a kernel, after all launches and copies so far.
+    ///
+    /// # Errors
+    /// When the machine cannot run it.
+    fn launch(&mut self, request: &Request<'_, Self::Block>) -> Result<(), Self::Error>;
+
+    /// Waits until all launches so far have ended.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn wait(&mut self) -> Result<(), Self::Error>;
+
+    /// The value of a tuning parameter.
+    fn parameter(&self, parameter: &Parameter) -> u64;
+
+    /// A limit.
+    fn limit(&self, class: &SizeClass) -> u64;
+}
+
+/// A launch with everything that it needs.
+#[derive(Debug)]
+pub struct Request<'a, B> {
+    /// Number of the kernel.
+    pub kernel: usize,
+    /// Words of its module.
+    pub words: &'a [u32],
+    /// Workgroups in each dimension, none 0.
+    pub groups: [u64; 3],
+    /// Values of the specialisation constants.
+    pub constants: &'a [u64],
+    /// Push constants.
+    pub push: &'a [u8],
+    /// Blocks by binding.
+    pub blocks: &'a [(u32, B)],
+}
+
+/// Why a program ended early.
+#[derive(Debug)]
+pub enum RunError<E> {
+    /// An assertion did not hold: its message and places in the source of the program.
+    Failed(String, String),
+    /// The program asked for what makes no sense.
+    Invalid(String),
+    /// Something cannot be run.
+    Unsupported(String),
+    /// The machine failed.
+    Machine(E),
+}
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed(message, places) if places.is_empty() => f.write_str(message),
+            RunError::Failed(message, places) => {
+                write!(f, "{message}\nBacktrace:")?;
+                for (number, place) in places.split(" -> ").enumerate() {
+                    write!(f, "\n-> #{number}  {place}")?;
+                }
+                Ok(())
+            }
+            RunError::Invalid(message) | RunError::Unsupported(message) => f.write_str(message),
+            RunError::Machine(error) => error.fmt(f),
+        }
+    }
+}

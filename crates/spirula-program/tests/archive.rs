@@ -1,0 +1,188 @@
+//! Programs as files: they come back as they were, and nothing else is taken for one.
+
+use spirula_program::archive::{is_archive, read, write};
+use spirula_program::program::{
+    Copy, Entry, EntryParameter, EntryResult, EntrySize, EntryValue, Function, GLOBAL, Kernel,
+    Launch, Mem, Message, MessagePart, Reg, Slot, Step, TensorType,
+};
+use spirula_program::{Op, Operator, Parameter, Program, Scalar, SizeClass};
+
+/// A program that has one of everything.
+fn program() -> Program {
+    let operator = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+    let (reg, mem) = (Reg(0), Mem(0));
+    let side = (mem, reg, vec![reg]);
+    let array = EntryValue {
+        element: Scalar::F32,
+        unsigned: false,
+        slot: Slot::Memory(mem),
+        shape: Some(vec![EntrySize::Scalar(reg), EntrySize::Known(3)]),
+    };
+    let kernel = Kernel {
+        words: vec![0x0723_0203, 1, 2, 3, 4],
+        refusal: None,
+        scalars: vec![(4, Scalar::I32)],
+        scalar_bytes: 8,
+        scalars_in_buffer: false,
+        uses_failures: true,
+        can_fail: true,
+        bound: vec![true, false],
+    };
+    let refused = Kernel {
+        words: Vec::new(),
+        refusal: Some("it is too large".to_owned()),
+        ..kernel.clone()
+    };
+    let launch = Launch {
+        kernel: 0,
+        groups: vec![reg],
+        constants: vec![reg],
+        scalars: vec![reg],
+        memories: vec![mem, Mem(GLOBAL)],
+    };
+    let copy = Copy {
+        size: 4,
+        shape: vec![reg],
+        to: side.clone(),
+        from: side,
+    };
+    let steps = vec![
+        Step::Set(reg, u64::MAX),
+        Step::Move(reg, Reg(GLOBAL)),
+        Step::Apply(operator, reg, [reg; 3]),
+        Step::Parameter(reg, 0),
+        Step::Limit(reg, 0),
+        Step::Allocate(mem, reg),
+        Step::Data(mem, 0),
+        Step::Refer(mem, Mem(GLOBAL)),
+        Step::Forget(mem),
+        Step::Read(reg, mem, Scalar::F16, reg),
+        Step::Write(mem, Scalar::Bool, reg, reg),
+        Step::Copy(Box::new(copy)),
+        Step::Launch(Box::new(launch)),
+        Step::Jump(14),
+        Step::Unless(reg, 18),
+        Step::Call(0, vec![Slot::Scalar(reg)], vec![Slot::Memory(mem)]),
+        Step::Assert(reg, 0, vec![reg]),
+        Step::Trace(0, vec![reg]),
+    ];
+    let function = Function {
+        scalars: 1,
+        memories: 1,
+        inputs: vec![Slot::Scalar(reg)],
+        outputs: vec![Slot::Memory(mem)],
+        steps,
+    };
+    let entry = Entry {
+        name: "main".to_owned(),
+        function: 0,
+        parameters: vec![EntryParameter {
+            name: "x".to_owned(),
+            value: Some(array.clone()),
+            tensor: Some(TensorType {
+                element: "bf16".to_owned(),
+                shape: vec![None, Some(3)],
+            }),
+        }],
+        results: vec![EntryResult {
+            value: Some(array),
+            tensor: None,
+        }],
+    };
+    Program {
+        kernels: vec![kernel, refused],
+        functions: vec![function, Function::default()],
+        initialise: 1,
+        entries: vec![entry],
+        parameters: vec![Parameter {
+            name: "tile".to_owned(),
+            class: SizeClass::Threshold(Some(-1), "a".to_owned()),
+        }],
+        limits: vec![SizeClass::SharedMemory],
+        messages: vec![Message {
+            parts: vec![
+                MessagePart::Text("at ".to_owned()),
+                MessagePart::Value(Scalar::I64),
+            ],
+            backtrace: "f.fut:1:2".to_owned(),
+        }],
+        data: vec![vec![1, 2, 3].into()],
+        global_scalars: 1,
+        global_memories: 1,
+    }
+}
+
+#[test]
+fn a_program_comes_back_as_it_was() {
+    let program = program();
+    let bytes = write(&program).unwrap();
+    assert!(is_archive(&bytes));
+    let back = read(&bytes).unwrap();
+    assert_eq!(format!("{back:?}"), format!("{program:?}"));
+    assert_eq!(write(&back).unwrap(), bytes);
+}
+
+#[test]
+fn the_beginning_of_an_archive_is_refused() {
+    let bytes = write(&program()).unwrap();
+    for length in 0..bytes.len() {
+        assert!(read(&bytes[..length]).is_err(), "{length} bytes");
+    }
+}
+
+#[test]
+fn changed_bytes_are_refused_or_make_no_difference() {
+    let program = program();
+    let bytes = write(&program).unwrap();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        if let Ok(back) = read(&changed) {
+            assert_eq!(format!("{back:?}"), format!("{program:?}"), "byte {at}");
+        }
+    }
+}
+
+/// The fault of a program that was changed.
+fn fault(change: impl FnOnce(&mut Program)) -> String {
+    let mut program = program();
+    change(&mut program);
+    let fault = read(&write(&program).unwrap()).unwrap_err().to_string();
+    assert!(fault.starts_with("program.json: "), "{fault}");
+    fault["program.json: ".len()..].to_owned()
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let faults = [
+        fault(|p| p.initialise = 2),
+        fault(|p| p.functions[0].steps[1] = Step::Move(Reg(0), Reg(1))),
+        fault(|p| p.functions[0].steps[7] = Step::Forget(Mem(GLOBAL | 1))),
+        fault(|p| p.functions[0].steps[13] = Step::Jump(19)),
+        fault(|p| p.functions[0].steps[6] = Step::Data(Mem(0), 1)),
+        fault(|p| p.kernels[0].scalars[0].0 = 6),
+        fault(|p| p.kernels[0].scalars.clear()),
+        fault(|p| p.entries[0].function = 9),
+        fault(|p| p.functions[0].scalars = u32::MAX),
+    ];
+    insta::assert_snapshot!(faults.join("\n"), @r"
+    initialisation: there is no function 2
+    function 0, step 1: there is no scalar 1
+    function 0, step 7: there is no shared reference 1
+    function 0, step 13: there is no step 19
+    function 0, step 6: there is no constant data 1
+    kernel 0: a scalar lies outside of those that are passed
+    function 0, step 12: kernel 0 takes 0 scalars, not 1
+    entry point main: there is no function 9
+    function 0: 4294967295 are more than 1048576
+    ");
+}
+
+#[test]
+fn other_formats_and_archives_are_refused() {
+    let bytes = write(&program()).unwrap();
+    assert!(!is_archive(b"PK\x03\x04 and something else"));
+    assert!(!is_archive(&bytes[1..]));
+    let empty = read(b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0").unwrap_err();
+    insta::assert_snapshot!(empty, @"program.json: specified file not found in archive");
+}

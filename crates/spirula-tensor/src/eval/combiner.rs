@@ -1,0 +1,48 @@
+//! Functions of scalars, as folds, scatters and sorts call them.
+
+use crate::ir::{Body, Combiner, Node, NodeData};
+use spirula_program::Operator;
+
+/// A combiner ready to be called.
+pub(super) struct Call<'a> {
+    body: &'a Body,
+    results: &'a [Node],
+    steps: Vec<Node>,
+    registers: Vec<u64>,
+}
+
+impl<'a> Call<'a> {
+    pub fn new(combiner: &'a Combiner) -> Self {
+        let needed = combiner.body.reachable(&combiner.results);
+        let steps = combiner.body.ids().filter(|n| needed[n.index()]);
+        Call {
+            body: &combiner.body,
+            results: &combiner.results,
+            steps: steps.collect(),
+            registers: vec![0; combiner.body.len()],
+        }
+    }
+
+    pub fn call(&mut self, arguments: impl Iterator<Item = u64>) -> Vec<u64> {
+        let arguments: Vec<u64> = arguments.collect();
+        for step in &self.steps {
+            self.registers[step.index()] = match self.body.node(*step) {
+                NodeData::Argument(number) => arguments[*number as usize],
+                NodeData::Literal(literal) => literal.bits,
+                NodeData::Apply(operator, operands) => apply(*operator, operands, &self.registers),
+                _ => 0,
+            };
+        }
+        let results = self.results.iter();
+        results.map(|node| self.registers[node.index()]).collect()
+    }
+}
+
+/// An operator on the values of its operands.
+pub(super) fn apply(operator: Operator, operands: &[Node], registers: &[u64]) -> u64 {
+    let mut bits = [0; 3];
+    for (bits, operand) in bits.iter_mut().zip(operands) {
+        *bits = registers[operand.index()];
+    }
+    operator.eval(&bits[..operands.len()])
+}

@@ -1,0 +1,79 @@
+//! Measuring what programs take.
+//!
+//! Arguments are on the device before a run begins, and results stay there: what is measured is the
+//! host's part and the kernels, until the device has done all of it.
+
+mod plot;
+mod record;
+mod statistics;
+
+pub use plot::plot;
+pub use record::Record;
+pub use statistics::{Summary, microseconds};
+
+use crate::test::{Outcome, session};
+use spirula_program::{Machine, Program, RunError, Session, Value};
+use spirula_runtime::{DeviceMachine, Error};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Something to measure: a call of an entry point.
+pub struct Workload {
+    /// The program's name, and that of the entry point where it is not `main`.
+    pub program: String,
+    /// What it is called with, in a few words.
+    pub dataset: String,
+    /// The program.
+    pub compiled: Rc<Program>,
+    /// The entry point.
+    pub entry: String,
+    /// The arguments.
+    pub values: Vec<Value>,
+}
+
+/// How long is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Least number of runs.
+    pub runs: usize,
+    /// Least time of all runs together.
+    pub time: Duration,
+    /// Time after which no further run begins.
+    pub most: Duration,
+}
+
+/// Measures a workload after one run that does not count; gives the time of each run.
+///
+/// # Errors
+/// When a run fails.
+pub fn measure(
+    workload: &Workload,
+    session: &session::Options,
+    effort: Effort,
+) -> Result<Vec<Duration>, Outcome> {
+    let mut device = session.open()?;
+    let machine = DeviceMachine::new(&mut device);
+    let mut session = Session::new(&workload.compiled, machine)?;
+    let mut run = || -> Result<Duration, RunError<Error>> {
+        let prepared = session.prepare(&workload.entry, &workload.values)?;
+        session.machine().wait().map_err(RunError::Machine)?;
+        let start = Instant::now();
+        let ended = session.execute(prepared)?;
+        let time = start.elapsed();
+        session.results(ended)?;
+        Ok(time)
+    };
+    let start = Instant::now();
+    run()?;
+    let mut times: Vec<Duration> = Vec::new();
+    let mut total = Duration::ZERO;
+    while times.len() < effort.runs || total < effort.time {
+        let time = run()?;
+        total += time;
+        times.push(time);
+        if start.elapsed() > effort.most {
+            break;
+        }
+    }
+    Ok(times)
+}

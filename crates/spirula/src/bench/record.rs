@@ -1,0 +1,107 @@
+//! Measurements as files, in the form that `futhark bench --json` writes.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Measurements by program and data set.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Record {
+    programs: BTreeMap<String, Program>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Program {
+    datasets: BTreeMap<String, Measured>,
+}
+
+/// A data set was measured, or failed with a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Measured {
+    Times(Times),
+    Failed(String),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Times {
+    /// Microseconds of each run.
+    runtimes: Vec<f64>,
+    /// Most bytes that were allocated, by space; not measured here.
+    #[serde(default)]
+    bytes: BTreeMap<String, u64>,
+    #[serde(default)]
+    stderr: String,
+}
+
+impl Record {
+    /// Reads what [`Record::to_json`], or Futhark, wrote.
+    ///
+    /// # Errors
+    /// When it is something else.
+    pub fn parse(json: &[u8]) -> Result<Record, String> {
+        serde_json::from_slice(json).map_err(|error| error.to_string())
+    }
+
+    /// As JSON, in the order of the names.
+    pub fn to_json(&self) -> String {
+        let json = serde_json::to_string_pretty(self);
+        json.unwrap_or_default() + "\n"
+    }
+
+    /// Adds measurements, in microseconds.
+    pub fn add(&mut self, program: &str, dataset: &str, runtimes: Vec<f64>) {
+        let times = Times {
+            runtimes,
+            ..Times::default()
+        };
+        self.put(program, dataset, Measured::Times(times));
+    }
+
+    /// Adds one that failed.
+    pub fn add_failure(&mut self, program: &str, dataset: &str, why: &str) {
+        self.put(program, dataset, Measured::Failed(why.to_owned()));
+    }
+
+    fn put(&mut self, program: &str, dataset: &str, measured: Measured) {
+        let program = self.programs.entry(program.to_owned()).or_default();
+        program.datasets.insert(dataset.to_owned(), measured);
+    }
+
+    /// The measurements of a data set, if it did not fail and there are any.
+    pub fn times(&self, program: &str, dataset: &str) -> Option<&[f64]> {
+        match self.programs.get(program)?.datasets.get(dataset)? {
+            Measured::Times(times) => Some(&times.runtimes).filter(|t| !t.is_empty()),
+            Measured::Failed(_) => None,
+        }
+        .map(Vec::as_slice)
+    }
+
+    /// What has measurements: program, data set, microseconds.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, &[f64])> {
+        self.programs.iter().flat_map(move |(program, of)| {
+            let names = of.datasets.keys();
+            names.filter_map(move |dataset| {
+                let times = self.times(program, dataset)?;
+                Some((program.as_str(), dataset.as_str(), times))
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_futhark_writes_is_read() {
+        let json = br##"{"a.fut":{"datasets":{"#0":{"bytes":{"device":8},"runtimes":[1,2.5],
+            "stderr":"","stdout":""},"#1":"it failed"}}}"##;
+        let record = Record::parse(json).unwrap();
+        assert_eq!(record.times("a.fut", "#0"), Some(&[1.0, 2.5][..]));
+        assert_eq!(record.times("a.fut", "#1"), None);
+        assert_eq!(record.iter().count(), 1);
+        assert_eq!(Record::parse(record.to_json().as_bytes()), Ok(record));
+        assert!(Record::parse(b"[1]").is_err());
+    }
+}

@@ -1,0 +1,173 @@
+//! `spirula bench`.
+
+use crate::bench::{Effort, Record, Summary, Workload, measure, microseconds, plot};
+use crate::cli::args::Bench;
+use crate::cli::progress::Progress;
+use crate::cli::{Failure, Outcome, files, schedule};
+use crate::test::{Case, Outcome as Ended, Suites, discover, session, spread};
+use spirula_opt::Pipeline;
+use spirula_runtime::{Device, DeviceOptions};
+use std::path::Path;
+use std::time::Duration;
+
+/// What the measurements are compared with.
+enum Other {
+    /// Those of another device.
+    Device(session::Options),
+    /// Earlier ones.
+    Record(Record),
+}
+
+/// Measures the programs of folders.
+pub fn run(args: &Bench) -> Outcome {
+    for path in [&args.json, &args.plot].into_iter().flatten() {
+        files::check_writable(path)?;
+    }
+    let options = options(args, &args.device)?;
+    let other = match (&args.against, &args.compare) {
+        (Some(device), _) => Some(Other::Device(self::options(args, device)?)),
+        (None, Some(path)) => Some(Other::Record(read(path)?)),
+        (None, None) => None,
+    };
+    let cases = find(args)?;
+    let effort = Effort {
+        runs: args.runs.into(),
+        time: Duration::from_millis(500),
+        most: Duration::from_secs(args.timeout),
+    };
+    let (mut suites, mut table) = (Suites::default(), Table::default());
+    let progress = Progress::bar("measuring", cases.len() as u64);
+    for case in &cases {
+        let suite = suites.of(&case.folder);
+        match suite.and_then(|suite| suite.workload(&case.name, &options)) {
+            Ok(Some(workload)) => table.measure(&workload, &options, other.as_ref(), effort),
+            Ok(None) => {}
+            Err(why) => table.refuse(&case.id, why),
+        }
+        progress.step();
+    }
+    drop(progress);
+    if let Some(path) = &args.json {
+        files::write_text(path, &table.record.to_json())?;
+    }
+    if let Some(path) = &args.plot {
+        let svg = plot(&table.record).map_err(Failure::message)?;
+        files::write_text(path, &svg)?;
+    }
+    files::write_text(Path::new("-"), &table.text())?;
+    if table.failed > 0 {
+        Err(Failure::Told)
+    } else {
+        Ok(())
+    }
+}
+
+fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
+    let options = DeviceOptions {
+        threads: args.threads.map(usize::from),
+        ..DeviceOptions::default()
+    };
+    // A device that is not there is told once.
+    Device::open(device, &options).map_err(|e| Failure::message(e.to_string()))?;
+    Ok(session::Options {
+        device: device.to_owned(),
+        options,
+        lifted: false,
+        target: None,
+        passes: Pipeline::default(),
+        profile: schedule::profile(args.schedule, device),
+    })
+}
+
+fn read(path: &Path) -> Result<Record, Failure> {
+    let input = files::read(path)?;
+    let record = Record::parse(&input.bytes);
+    record.map_err(|e| Failure::message(format!("{} has no measurements: {e}", input.name)))
+}
+
+fn find(args: &Bench) -> Result<Vec<Case>, Failure> {
+    let mut cases = Vec::new();
+    for path in &args.paths {
+        cases.extend(discover(path).map_err(Failure::message)?);
+    }
+    if let Some(part) = &args.filter {
+        cases.retain(|case| case.id.contains(part.as_str()));
+    }
+    match cases.is_empty() {
+        true => Err(Failure::message("nothing is left to measure")),
+        false => Ok(match args.limit {
+            Some(most) => spread(&cases, most),
+            None => cases,
+        }),
+    }
+}
+
+/// What was measured, and the lines that say so.
+#[derive(Default)]
+struct Table {
+    record: Record,
+    lines: Vec<String>,
+    /// Sum of the logarithms of how many times as fast as the other, and of how many.
+    ratios: (f64, u32),
+    failed: usize,
+    unsupported: usize,
+}
+
+impl Table {
+    fn measure(
+        &mut self,
+        workload: &Workload,
+        options: &session::Options,
+        other: Option<&Other>,
+        effort: Effort,
+    ) {
+        let (program, dataset) = (&workload.program, &workload.dataset);
+        let title = format!("{program} {dataset}");
+        let times = match measure(workload, options, effort) {
+            Ok(times) => microseconds(&times),
+            Err(why) => {
+                self.record.add_failure(program, dataset, &why.to_string());
+                return self.refuse(&title, why);
+            }
+        };
+        let summary = Summary::of(&times);
+        let before = match other {
+            Some(Other::Record(record)) => record.times(program, dataset).map(Summary::of),
+            Some(Other::Device(other)) => {
+                let times = measure(workload, other, effort);
+                times.ok().map(|times| Summary::of(&microseconds(&times)))
+            }
+            None => None,
+        };
+        let runs = times.len();
+        let mut line = format!("{title}: {summary}, {runs} runs");
+        if let Some(before) = before {
+            let ratio = before.mean / summary.mean;
+            line += &format!(", {ratio:.2} times as fast as {before}");
+            self.ratios = (self.ratios.0 + ratio.ln(), self.ratios.1 + 1);
+        }
+        self.lines.push(line);
+        self.record.add(program, dataset, times);
+    }
+
+    fn refuse(&mut self, title: &str, why: Ended) {
+        match why {
+            Ended::Unsupported(_) => self.unsupported += 1,
+            _ => self.failed += 1,
+        }
+        self.lines.push(format!("{title}: {why}"));
+    }
+
+    fn text(&self) -> String {
+        let mut text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
+        let measured = self.record.iter().count();
+        if self.ratios.1 > 0 {
+            let mean = (self.ratios.0 / f64::from(self.ratios.1)).exp();
+            text += &format!("geometric mean: {mean:.2} times as fast\n");
+        }
+        text + &format!(
+            "{measured} measured, {} failed, {} unsupported\n",
+            self.failed, self.unsupported
+        )
+    }
+}

@@ -1,0 +1,25 @@
+//! Optimising the kernels of programs.
+
+use spirula_opt::{Options, Pipeline, optimise};
+use spirula_program::Program;
+use spirula_source::{Diagnostic, Place};
+use spirula_spirv::ir::Module;
+
+/// What kernels pass through. They are lowered with a variable for each scalar of the imperative
+/// IR, and every module is compiled again by each device that runs it, so that less to compile is
+/// worth more than the time that this takes.
+const KERNELS: &str = "O2";
+
+/// Optimises all kernels.
+pub(crate) fn optimise_kernels(program: &mut Program) -> Result<(), Diagnostic> {
+    let fault = |error: &dyn std::fmt::Display| {
+        Diagnostic::error(Place::Unknown, format!("optimising a kernel: {error}"))
+    };
+    let pipeline: Pipeline = KERNELS.parse().map_err(|error| fault(&error))?;
+    for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
+        let mut module = Module::from_words(std::mem::take(&mut kernel.words))?;
+        optimise(&mut module, &pipeline, &mut Options::default()).map_err(|error| fault(&error))?;
+        kernel.words = module.to_words();
+    }
+    Ok(())
+}
