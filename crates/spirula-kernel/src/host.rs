@@ -1,6 +1,7 @@
 //! Whole programs: functions of the host as steps, kernels as modules.
 
 use crate::calls;
+use crate::copier;
 use crate::ir::{
     Argument, Block, Call, Copy, Dimension, EntryKind, EntryValue, Expr, ExprData, Func, Kernel,
     Message, Part, PlainValue, Program, Side, StaticData, StmtKind, Type, Use, Var,
@@ -72,6 +73,7 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
     }
     result.functions.push(std::mem::take(&mut host.function));
     result.data = host.data;
+    copier::add(&mut result)?;
     Ok(result)
 }
 

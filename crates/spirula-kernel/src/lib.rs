@@ -10,6 +10,7 @@
 mod build;
 mod calls;
 mod check;
+mod copier;
 mod futhark;
 mod host;
 pub mod ir;

@@ -1,5 +1,6 @@
 //! The blocks of a running program, counted by their references.
 
+use crate::copy;
 use crate::{Machine, RunError};
 
 /// A block: on the device, or bytes of the host.
@@ -19,8 +20,8 @@ pub(crate) struct Blocks<M: Machine> {
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
 
-/// A side of a copy: block, first element, strides.
-pub(crate) type Side = (usize, i64, Vec<i64>);
+/// A side of a copy with its block.
+pub(crate) type Side<'a> = (usize, &'a copy::Side);
 
 /// Smallest size of blocks of the device, and what all sizes are multiples of.
 const GRAIN: u64 = 16;
@@ -133,39 +134,60 @@ impl<M: Machine> Blocks<M> {
         }
     }
 
-    /// A strided copy of elements of so many bytes, in a shape without zeros, through the host.
-    pub fn copy(&mut self, size: u64, shape: &[i64], to: Side, from: Side) -> Run<(), M> {
-        let (first, length) = extent(shape, &from).ok_or_else(beyond)?;
-        let source = self.read(from.0, first * size, length * size)?;
+    /// Whether a strided copy of elements of so many bytes, in a shape without zeros, may be done on
+    /// the device: both sides are there, within their blocks, and do not overlap.
+    ///
+    /// # Errors
+    /// When a side reaches beyond its block.
+    pub fn may_copy_there(&self, size: u64, shape: &[i64], sides: [Side<'_>; 2]) -> Run<bool, M> {
+        let mut reaches = [(0, 0); 2];
+        for (reach, (block, side)) in reaches.iter_mut().zip(sides) {
+            let (first, length) = extent(shape, side).ok_or_else(beyond)?;
+            self.range(block, first * size, length * size)?;
+            *reach = (first, first + length);
+        }
+        let are_there = sides
+            .iter()
+            .all(|(block, _)| self.blocks[*block].device.is_some());
+        let [to, from] = reaches;
+        let overlap = sides[0].0 == sides[1].0 && to.0 < from.1 && from.0 < to.1;
+        Ok(are_there && !self.machine.is_host() && !overlap)
+    }
+
+    /// The same copy through the host.
+    pub fn copy(&mut self, size: u64, shape: &[i64], sides: [Side<'_>; 2]) -> Run<(), M> {
+        let [(target_block, to), (source_block, from)] = sides;
+        let (first, length) = extent(shape, from).ok_or_else(beyond)?;
+        let source = self.read(source_block, first * size, length * size)?;
         let source_first = first as i64;
-        let (first, length) = extent(shape, &to).ok_or_else(beyond)?;
+        let (first, length) = extent(shape, to).ok_or_else(beyond)?;
         let mut sizes = shape.iter();
         let count = sizes.try_fold(1i64, |count, size| count.checked_mul(*size));
         let count = count.ok_or_else(beyond)?;
         let is_dense = length as i64 == count;
         let mut target = match is_dense {
             true => vec![0; (length * size) as usize],
-            false => self.read(to.0, first * size, length * size)?,
+            false => self.read(target_block, first * size, length * size)?,
         };
         let bytes = size as usize;
         let mut index = vec![0i64; shape.len()];
-        let (mut to_at, mut from_at) = (to.1 - first as i64, from.1 - source_first);
+        let (mut to_at, mut from_at) = (to.first - first as i64, from.first - source_first);
         for _ in 0..count {
             let (t, f) = (to_at as usize * bytes, from_at as usize * bytes);
             target[t..t + bytes].copy_from_slice(&source[f..f + bytes]);
             for dimension in (0..shape.len()).rev() {
                 index[dimension] += 1;
-                to_at += to.2[dimension];
-                from_at += from.2[dimension];
+                to_at += to.strides[dimension];
+                from_at += from.strides[dimension];
                 if index[dimension] < shape[dimension] {
                     break;
                 }
                 index[dimension] = 0;
-                to_at -= to.2[dimension] * shape[dimension];
-                from_at -= from.2[dimension] * shape[dimension];
+                to_at -= to.strides[dimension] * shape[dimension];
+                from_at -= from.strides[dimension] * shape[dimension];
             }
         }
-        self.write(to.0, first * size, &target)
+        self.write(target_block, first * size, &target)
     }
 }
 
@@ -175,9 +197,9 @@ fn beyond<E>() -> RunError<E> {
 
 /// The first element of a side and how many there are up to its last; `None` where they are beyond
 /// all memory.
-fn extent(shape: &[i64], side: &Side) -> Option<(u64, u64)> {
-    let (mut low, mut high) = (side.1, side.1);
-    for (size, stride) in shape.iter().zip(&side.2) {
+fn extent(shape: &[i64], side: &copy::Side) -> Option<(u64, u64)> {
+    let (mut low, mut high) = (side.first, side.first);
+    for (size, stride) in shape.iter().zip(&side.strides) {
         let span = size.checked_sub(1)?.checked_mul(*stride)?;
         low = low.checked_add(span.min(0))?;
         high = high.checked_add(span.max(0))?;

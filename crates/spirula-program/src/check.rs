@@ -3,8 +3,8 @@
 //! Compilers make programs of which this is true; of one from a file it has to be checked.
 
 use crate::program::{
-    Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Kernel, Launch, Mem, Program, Reg, Slot,
-    Step,
+    Copier, Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Kernel, Launch, Mem, Program,
+    Reg, Slot, Step,
 };
 use crate::{Operator, Scalar};
 use std::fmt;
@@ -54,9 +54,32 @@ impl Program {
                 scope.step(what).map_err(at(place))?;
             }
         }
+        for copier in &self.copiers {
+            let place = format!("copies of {} bytes", copier.size);
+            self.check_copier(copier).map_err(at(place))?;
+        }
         for entry in &self.entries {
             let place = format!("entry point {}", entry.name);
             self.check_entry(entry).map_err(at(place))?;
+        }
+        Ok(())
+    }
+
+    fn check_copier(&self, copier: &Copier) -> Check {
+        let functions = [
+            (copier.strided, Copier::STRIDED),
+            (copier.tiled, Copier::TILED),
+        ];
+        for (number, scalars) in functions {
+            within(number, self.functions.len(), "function")?;
+            let inputs = &self.functions[number].inputs;
+            let (first, last) = inputs.split_at(scalars.min(inputs.len()));
+            let fits = first.len() == scalars
+                && first.iter().all(|slot| matches!(slot, Slot::Scalar(_)))
+                && matches!(last, [Slot::Memory(_), Slot::Memory(_)]);
+            if !fits {
+                return Err(format!("function {number} does not take what copies give"));
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@
 pub mod archive;
 mod blocks;
 mod check;
+mod copy;
 mod eval;
 mod machine;
 mod operator;

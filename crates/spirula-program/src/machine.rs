@@ -43,6 +43,9 @@ pub trait Machine {
     /// When the machine fails.
     fn wait(&mut self) -> Result<(), Self::Error>;
 
+    /// Whether blocks are in the host's own memory, so that to read one is no more than a copy.
+    fn is_host(&self) -> bool;
+
     /// The value of a tuning parameter.
     fn parameter(&self, parameter: &Parameter) -> u64;
 

@@ -21,6 +21,8 @@ pub struct Program {
     pub limits: Vec<SizeClass>,
     /// Messages of assertions.
     pub messages: Vec<Message>,
+    /// Functions that copy within device memory, for each size of elements that there are any for.
+    pub copiers: Vec<Copier>,
     /// Constant data, by number.
     #[serde(skip)]
     pub data: Vec<Arc<[u8]>>,
@@ -28,6 +30,29 @@ pub struct Program {
     pub global_scalars: u32,
     /// Number of references to memory that all functions share.
     pub global_memories: u32,
+}
+
+/// Functions that copy elements of a size on the device. Their inputs are scalars, given below, and
+/// then references to the target and the source; scalars are `i32`s but for the first, the number of
+/// workgroups, an `i64`. First elements and strides are in elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Copier {
+    /// Bytes of an element.
+    pub size: u64,
+    /// Copies in four dimensions: number of elements, sizes of the inner three dimensions, then of
+    /// the target and the source the first element and four strides. 256 elements a workgroup.
+    pub strided: usize,
+    /// Transposes matrices by tiles of 32 by 32, one a workgroup: rows, columns, tiles in a column
+    /// and in a row; first element of the target, strides from matrix to matrix and row to row; first
+    /// element of the source, strides from matrix to matrix and column to column.
+    pub tiled: usize,
+}
+
+impl Copier {
+    /// Number of scalars of the functions.
+    pub const STRIDED: usize = 15;
+    /// The same of the other one.
+    pub const TILED: usize = 11;
 }
 
 /// A kernel: a module for Vulkan with the entry point `main`.

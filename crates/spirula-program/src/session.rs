@@ -1,6 +1,7 @@
 //! Running the steps of the host on a machine.
 
 use crate::blocks::Blocks;
+use crate::copy;
 use crate::program::{
     Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step,
 };
@@ -316,6 +317,11 @@ impl<'p, M: Machine> Session<'p, M> {
                     self.pass(&frame, inputs, &mut inner, &function.inputs);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
+                Step::Copy(copy) => {
+                    if let Some(copier) = self.copy(&frame, copy)? {
+                        callers.push(std::mem::replace(&mut frame, copier));
+                    }
+                }
                 step => self.step(&mut frame, step)?,
             }
         }
@@ -393,7 +399,6 @@ impl<'p, M: Machine> Session<'p, M> {
                 let bytes = self.get(frame, *value).to_le_bytes();
                 self.blocks.write(block, at, &bytes[..ty.size() as usize])?;
             }
-            Step::Copy(copy) => self.copy(frame, copy)?,
             Step::Launch(launch) => self.launch(frame, launch)?,
             Step::Assert(condition, message, values) => {
                 if self.get(frame, *condition) == 0 {
@@ -406,7 +411,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.traced
                     .push(self.program.messages[*message].text(&values));
             }
-            Step::Jump(_) | Step::Unless(..) | Step::Call(..) => {}
+            Step::Jump(_) | Step::Unless(..) | Step::Call(..) | Step::Copy(_) => {}
         }
         Ok(())
     }
@@ -423,28 +428,55 @@ impl<'p, M: Machine> Session<'p, M> {
         }
     }
 
-    fn copy(&mut self, frame: &Frame, copy: &Copy) -> Run<(), M> {
+    /// Copies, or gives the call that does.
+    fn copy(&mut self, frame: &Frame, step: &Copy) -> Run<Option<Frame>, M> {
         let number = |reg: &Reg| self.get(frame, *reg) as i64;
-        let shape: Vec<i64> = copy.shape.iter().map(number).collect();
-        let side = |side: &(Mem, Reg, Vec<Reg>)| {
-            let strides = side.2.iter().map(number).collect();
-            (self.reference(frame, side.0), number(&side.1), strides)
+        let shape: Vec<i64> = step.shape.iter().map(number).collect();
+        let side = |side: &(Mem, Reg, Vec<Reg>)| copy::Side {
+            first: number(&side.1),
+            strides: side.2.iter().map(number).collect(),
         };
-        let (to, from) = (side(&copy.to), side(&copy.from));
+        let (to, from) = (side(&step.to), side(&step.from));
         if shape.iter().any(|size| *size <= 0) {
-            return Ok(());
+            return Ok(None);
         }
-        let (Some(target), Some(source)) = (to.0, from.0) else {
+        let blocks = [&step.to, &step.from].map(|side| self.reference(frame, side.0));
+        let [Some(target), Some(source)] = blocks else {
             return Err(RunError::Invalid(
                 "a copy of memory that is not there".to_owned(),
             ));
         };
-        self.blocks.copy(
-            copy.size,
-            &shape,
-            (target, to.1, to.2),
-            (source, from.1, from.2),
-        )
+        let sides = [(target, &to), (source, &from)];
+        if self.blocks.may_copy_there(step.size, &shape, sides)? {
+            let copiers = &self.program.copiers;
+            if let Some(call) = copy::call(copiers, step.size, &shape, &to, &from) {
+                return Ok(Some(self.copier(&call, [target, source])));
+            }
+        }
+        self.blocks.copy(step.size, &shape, sides)?;
+        Ok(None)
+    }
+
+    /// The call of a function that copies.
+    fn copier(&mut self, call: &copy::Call, blocks: [usize; 2]) -> Frame {
+        let function = &self.program.functions[call.function];
+        let mut frame = Frame::new(call.function, function, Vec::new());
+        let (mut scalars, mut blocks) = (call.scalars.iter(), blocks.into_iter());
+        for (number, slot) in function.inputs.iter().enumerate() {
+            match *slot {
+                Slot::Scalar(reg) => {
+                    let ty = if number == 0 {
+                        Scalar::I64
+                    } else {
+                        Scalar::I32
+                    };
+                    let bits = scalars.next().map_or(0, |n| ty.truncate(*n as u64));
+                    self.set(&mut frame, reg, bits);
+                }
+                Slot::Memory(mem) => self.refer(&mut frame, mem, blocks.next()),
+            }
+        }
+        frame
     }
 
     fn launch(&mut self, frame: &Frame, launch: &Launch) -> Run<(), M> {

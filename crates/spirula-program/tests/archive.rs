@@ -106,6 +106,7 @@ fn program() -> Program {
             ],
             backtrace: "f.fut:1:2".to_owned(),
         }],
+        copiers: Vec::new(),
         data: vec![vec![1, 2, 3].into()],
         global_scalars: 1,
         global_memories: 1,

@@ -52,7 +52,8 @@ impl<'d> DeviceMachine<'d> {
         match class {
             SizeClass::ThreadBlockSize if is_cpu => 64,
             SizeClass::ThreadBlockSize => 256,
-            SizeClass::GridSize => 16,
+            SizeClass::GridSize if is_cpu => 16,
+            SizeClass::GridSize => 512,
             SizeClass::TileSize if is_cpu => 4,
             SizeClass::TileSize => 16,
             SizeClass::RegTileSize if is_cpu => 1,
@@ -106,6 +107,10 @@ impl Machine for DeviceMachine<'_> {
 
     fn wait(&mut self) -> Result<(), Error> {
         self.device.wait()
+    }
+
+    fn is_host(&self) -> bool {
+        self.device.info().kind == DeviceKind::Cpu
     }
 
     fn parameter(&self, parameter: &Parameter) -> u64 {

@@ -1,0 +1,26 @@
+use super::*;
+
+#[test]
+fn every_size_has_its_functions() {
+    for element in ELEMENTS {
+        let mut program = Program::default();
+        let size = element.size();
+        let texts = [include_str!("strided.kernel"), include_str!("tiled.kernel")];
+        for text in texts {
+            let text = instance(text, element);
+            crate::check(&parse(&text).unwrap()).unwrap();
+            append(&mut program, &text).unwrap();
+        }
+        assert!(
+            program.kernels.iter().all(|k| k.refusal.is_none()),
+            "{size}"
+        );
+        program.copiers.push(Copier {
+            size,
+            strided: 0,
+            tiled: 1,
+        });
+        program.initialise = 0;
+        program.check().unwrap();
+    }
+}

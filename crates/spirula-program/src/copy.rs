@@ -1,0 +1,248 @@
+//! Strided copies as calls of the functions that a program has for them.
+//!
+//! A copy is brought into as few dimensions as possible, the one in which the target's elements
+//! follow each other last; what is then a transposition goes through workgroup memory, so that both
+//! sides are accessed in order (Ruetsch and Micikevicius, Optimizing Matrix Transpose in CUDA,
+//! 2009).
+
+use crate::program::Copier;
+
+/// A side of a copy: its first element, and a stride for each dimension, in elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub first: i64,
+    pub strides: Vec<i64>,
+}
+
+/// A call of one of the functions: which, and its scalars.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Call {
+    pub function: usize,
+    pub scalars: Vec<i64>,
+}
+
+/// Elements that a group of the strided kernel copies, and the side of a tile.
+const GROUP: i64 = 256;
+const TILE: i64 = 32;
+
+/// Least rows and columns for which tiles are worth it.
+const LEAST: i64 = 8;
+
+/// Most dimensions of the strided kernel.
+const RANK: usize = 4;
+
+/// Size of the elements as which contiguous bytes are copied.
+const WORD: i64 = 4;
+
+/// A dimension: its size, and the strides of the target and the source.
+#[derive(Clone, Copy, Debug)]
+struct Dimension {
+    size: i64,
+    to: i64,
+    from: i64,
+}
+
+/// The call that does a copy of elements of so many bytes whose reach was checked; `None` where the
+/// program has none for it.
+pub(crate) fn call(
+    copiers: &[Copier],
+    size: u64,
+    shape: &[i64],
+    to: &Side,
+    from: &Side,
+) -> Option<Call> {
+    let mut dimensions = merged(shape, to, from)?;
+    let (mut to, mut from, mut bytes) = (to.first, from.first, size as i64);
+    if let [only] = &mut dimensions[..]
+        && (only.to, only.from) == (1, 1)
+        && [to, from, only.size].iter().all(|n| n * bytes % WORD == 0)
+    {
+        for number in [&mut to, &mut from, &mut only.size] {
+            *number = *number * bytes / WORD;
+        }
+        bytes = WORD;
+    }
+    let fits = |n: i64| i32::try_from(n).is_ok();
+    let ends = |first: i64, stride: fn(&Dimension) -> i64| {
+        let spans = dimensions.iter().map(|d| (d.size - 1) * stride(d));
+        spans.fold(first, |end, span| end + span.max(0))
+    };
+    let all_fit = fits(ends(to, |d| d.to)) && fits(ends(from, |d| d.from));
+    let copier = copiers.iter().find(|c| c.size == bytes as u64);
+    let copier = copier.filter(|_| all_fit && fits(to) && fits(from))?;
+    let count = dimensions.iter().map(|d| d.size).product::<i64>();
+    match tiled(copier, &dimensions, to, from) {
+        Some(call) => Some(call),
+        None => fits(count).then(|| strided(copier, &dimensions, count, to, from))?,
+    }
+}
+
+/// The dimensions with more than one element, by the target's strides, those that are one made one;
+/// `None` when elements of the target are written twice, in an order that counts.
+fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<Vec<Dimension>> {
+    let strides = to.strides.iter().zip(&from.strides);
+    let all = shape.iter().zip(strides);
+    let mut all: Vec<Dimension> = all
+        .map(|(size, (to, from))| Dimension {
+            size: *size,
+            to: *to,
+            from: *from,
+        })
+        .filter(|d| d.size != 1)
+        .collect();
+    all.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
+    let mut merged: Vec<Dimension> = Vec::new();
+    for inner in all {
+        if inner.to == 0 {
+            return None;
+        }
+        match merged.last_mut() {
+            Some(outer)
+                if (outer.to, outer.from) == (inner.to * inner.size, inner.from * inner.size) =>
+            {
+                *outer = Dimension {
+                    size: outer.size * inner.size,
+                    ..inner
+                };
+            }
+            _ => merged.push(inner),
+        }
+    }
+    Some(merged)
+}
+
+/// The strided kernel, its dimensions filled up at the front.
+fn strided(
+    copier: &Copier,
+    dimensions: &[Dimension],
+    count: i64,
+    to: i64,
+    from: i64,
+) -> Option<Call> {
+    let mut all = [Dimension {
+        size: 1,
+        to: 0,
+        from: 0,
+    }; RANK];
+    let missing = RANK.checked_sub(dimensions.len())?;
+    all[missing..].copy_from_slice(dimensions);
+    let mut scalars = vec![groups(count, GROUP), count];
+    scalars.extend(all[1..].iter().map(|d| d.size));
+    scalars.push(to);
+    scalars.extend(all.iter().map(|d| d.to));
+    scalars.push(from);
+    scalars.extend(all.iter().map(|d| d.from));
+    Some(Call {
+        function: copier.strided,
+        scalars,
+    })
+}
+
+/// The tiled kernel, where the source's elements follow each other in another dimension than the
+/// target's.
+fn tiled(copier: &Copier, dimensions: &[Dimension], to: i64, from: i64) -> Option<Call> {
+    let (columns, outer) = dimensions.split_last()?;
+    let at = outer.iter().position(|d| d.from == 1)?;
+    let rows = outer[at];
+    let one = Dimension {
+        size: 1,
+        to: 0,
+        from: 0,
+    };
+    let batch = match outer.len() {
+        1 => one,
+        2 => outer[1 - at],
+        _ => return None,
+    };
+    let is_worth = columns.to == 1 && columns.from != 1 && rows.size.min(columns.size) >= LEAST;
+    let (down, across) = (groups(rows.size, TILE), groups(columns.size, TILE));
+    let all = batch.size.checked_mul(down)?.checked_mul(across)?;
+    let fits = is_worth && i32::try_from(all).is_ok();
+    fits.then(|| Call {
+        function: copier.tiled,
+        scalars: vec![
+            all,
+            rows.size,
+            columns.size,
+            down,
+            across,
+            to,
+            batch.to,
+            rows.to,
+            from,
+            batch.from,
+            columns.from,
+        ],
+    })
+}
+
+/// How many groups of so many there are of a positive number.
+fn groups(number: i64, of: i64) -> i64 {
+    (number as u64).div_ceil(of as u64) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COPIERS: &[Copier] = &[
+        Copier {
+            size: 4,
+            strided: 0,
+            tiled: 1,
+        },
+        Copier {
+            size: 1,
+            strided: 2,
+            tiled: 3,
+        },
+    ];
+
+    fn side(first: i64, strides: &[i64]) -> Side {
+        Side {
+            first,
+            strides: strides.to_vec(),
+        }
+    }
+
+    fn found(size: u64, shape: &[i64], to: Side, from: Side) -> Option<(usize, Vec<i64>)> {
+        call(COPIERS, size, shape, &to, &from).map(|call| (call.function, call.scalars))
+    }
+
+    #[test]
+    fn what_is_contiguous_is_one_dimension() {
+        let (to, from) = (side(0, &[12, 4, 1]), side(24, &[12, 4, 1]));
+        let expected = vec![1, 24, 1, 1, 24, 0, 0, 0, 0, 1, 24, 0, 0, 0, 1];
+        assert_eq!(found(4, &[2, 3, 4], to, from), Some((0, expected)));
+    }
+
+    #[test]
+    fn bytes_are_copied_as_words_where_they_are_aligned() {
+        let expected = vec![1, 2, 1, 1, 2, 0, 0, 0, 0, 1, 1, 0, 0, 0, 1];
+        let aligned = found(1, &[8], side(0, &[1]), side(4, &[1]));
+        assert_eq!(aligned, Some((0, expected)));
+        let (function, scalars) = found(1, &[8], side(0, &[1]), side(3, &[1])).unwrap();
+        assert_eq!((function, scalars[1]), (2, 8));
+        assert_eq!(found(2, &[3], side(0, &[1]), side(0, &[1])), None);
+    }
+
+    #[test]
+    fn a_transposition_is_tiled() {
+        let (to, from) = (side(0, &[6400, 64, 1]), side(7, &[6400, 1, 100]));
+        let expected = vec![32, 100, 64, 4, 2, 0, 6400, 64, 7, 6400, 100];
+        assert_eq!(found(4, &[4, 100, 64], to, from), Some((1, expected)));
+        // Too thin for tiles.
+        let (function, _) = found(4, &[64, 3], side(0, &[3, 1]), side(0, &[1, 64])).unwrap();
+        assert_eq!(function, 0);
+    }
+
+    #[test]
+    fn what_the_kernels_cannot_do_is_left() {
+        let none = |shape: &[i64], to: &[i64], from: &[i64]| {
+            assert_eq!(found(4, shape, side(0, to), side(0, from)), None);
+        };
+        none(&[2, 2], &[0, 1], &[2, 1]);
+        none(&[1 << 40], &[1], &[0]);
+        none(&[2, 2, 2, 2, 2], &[16, 8, 4, 2, 1], &[1, 2, 4, 8, 16]);
+    }
+}
