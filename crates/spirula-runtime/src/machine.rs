@@ -88,6 +88,9 @@ impl Machine for DeviceMachine<'_> {
 
     fn launch(&mut self, request: &Request<'_, Buffer>) -> Result<(), Error> {
         let kernel = self.kernel(request)?;
+        // What a kernel does not use of them may have been optimised away.
+        let used = self.device.interface(kernel)?.push_constant_bytes as usize;
+        let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold(request.groups, self.device.info().limits.groups)?;
         let bindings = request.blocks.iter().map(|(binding, buffer)| Bound {
             set: 0,
@@ -100,7 +103,7 @@ impl Machine for DeviceMachine<'_> {
             size: Size::Groups(groups),
             inputs: Inputs::Resources {
                 bindings: bindings.collect(),
-                push: request.push.to_vec(),
+                push: push.to_vec(),
             },
         })
     }

@@ -1,6 +1,7 @@
 //! Measurements as files, in the form that `futhark bench --json` writes.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Measurements by program and data set.
@@ -17,10 +18,22 @@ struct Program {
 
 /// A data set was measured, or failed with a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, try_from = "Value")]
 enum Measured {
     Times(Times),
     Failed(String),
+}
+
+/// By way of any JSON, since numbers kept as their digits are none where serde tries alternatives.
+impl TryFrom<Value> for Measured {
+    type Error = serde_json::Error;
+
+    fn try_from(value: Value) -> Result<Measured, serde_json::Error> {
+        match value {
+            Value::String(why) => Ok(Measured::Failed(why)),
+            other => serde_json::from_value(other).map(Measured::Times),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
