@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What the measurements are compared with.
 enum Other {
     /// Those of another device.
-    Device(session::Options),
+    Device(Box<session::Options>),
     /// Earlier ones.
     Record(Record),
 }
@@ -25,7 +25,7 @@ pub fn run(args: &Bench) -> Outcome {
     }
     let options = options(args, &args.device)?;
     let other = match (&args.against, &args.compare) {
-        (Some(device), _) => Some(Other::Device(self::options(args, device)?)),
+        (Some(device), _) => Some(Other::Device(Box::new(self::options(args, device)?))),
         (None, Some(path)) => Some(Other::Record(read(path)?)),
         (None, None) => None,
     };
