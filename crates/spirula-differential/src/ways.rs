@@ -151,7 +151,7 @@ fn run(module: &spirv::Module, device: &str) -> Result<Vec<u8>, String> {
     let mut device = Device::open(device, &DeviceOptions::default()).map_err(told)?;
     let from = device.upload(&input()).map_err(told)?;
     let to = device
-        .upload(&vec![0xa5; (ITEMS * OUTPUT) as usize])
+        .upload(&vec![0xa5_u8; (ITEMS * OUTPUT) as usize])
         .map_err(told)?;
     let kernel = device.create_kernel(module, KERNEL, &[]).map_err(told)?;
     let mut arguments = vec![Argument::Buffer(from), Argument::Buffer(to)];

@@ -2,7 +2,9 @@
 
 use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
 use spirula_program::{Machine, Parameter, Request, SizeClass};
+use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::spec_constants;
 use std::collections::HashMap;
 
 /// Bytes of workgroup memory that kernels keep for themselves.
@@ -39,8 +41,11 @@ impl<'d> DeviceMachine<'d> {
         }
         let module = Module::from_words(request.words.to_vec());
         let module = module.map_err(|d| Error::Module(Box::new(d)))?;
-        let values = request.constants.iter().enumerate();
-        let spec: Vec<(u32, u64)> = values.map(|(id, value)| (id as u32, *value)).collect();
+        let definitions = Definitions::compute(&module);
+        let used = spec_constants(&module, &definitions, &Decorations::compute(&module));
+        // Constants that a kernel does not use may have been optimised away.
+        let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
+        let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
         let kernel = self.device.create_own_kernel(module, "main", &spec)?;
         self.kernels.insert(key, kernel);
         Ok(kernel)

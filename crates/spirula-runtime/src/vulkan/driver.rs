@@ -392,7 +392,7 @@ mod tests {
     fn memory_that_was_used_is_cleared() {
         let Some(mut device) = remote() else { return };
         for size in [0, 1, 5, 4096] {
-            let buffer = device.upload(&vec![9; size]).unwrap();
+            let buffer = device.upload(&vec![9_u8; size]).unwrap();
             device.destroy_buffer(buffer).unwrap();
             let again = device.create_buffer(size as u64).unwrap();
             assert_eq!(device.download(again).unwrap(), vec![0; size]);

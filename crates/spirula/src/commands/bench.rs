@@ -41,9 +41,9 @@ pub fn run(args: &Bench) -> Outcome {
         let suite = suites.of(&case.folder);
         match suite.and_then(|suite| suite.workload(&case.name, &options)) {
             Ok(Some(workload)) => table.measure(&workload, &options, other.as_ref(), effort),
-            Ok(None) => {}
+            Ok(None) => Ok(()),
             Err(why) => table.refuse(&case.id, why),
-        }
+        }?;
         progress.step();
     }
     drop(progress);
@@ -102,11 +102,10 @@ fn find(args: &Bench) -> Result<Vec<Case>, Failure> {
     }
 }
 
-/// What was measured, and the lines that say so.
+/// What was measured; each line of it is printed at once.
 #[derive(Default)]
 struct Table {
     record: Record,
-    lines: Vec<String>,
     /// Sum of the logarithms of how many times as fast as the other, and of how many.
     ratios: (f64, u32),
     failed: usize,
@@ -120,7 +119,7 @@ impl Table {
         options: &session::Options,
         other: Option<&Other>,
         effort: Effort,
-    ) {
+    ) -> Outcome {
         let (program, dataset) = (&workload.program, &workload.dataset);
         let title = format!("{program} {dataset}");
         let times = match measure(workload, options, effort) {
@@ -146,20 +145,20 @@ impl Table {
             line += &format!(", {ratio:.2} times as fast as {before}");
             self.ratios = (self.ratios.0 + ratio.ln(), self.ratios.1 + 1);
         }
-        self.lines.push(line);
         self.record.add(program, dataset, times);
+        say(&line)
     }
 
-    fn refuse(&mut self, title: &str, why: Ended) {
+    fn refuse(&mut self, title: &str, why: Ended) -> Outcome {
         match why {
             Ended::Unsupported(_) => self.unsupported += 1,
             _ => self.failed += 1,
         }
-        self.lines.push(format!("{title}: {why}"));
+        say(&format!("{title}: {why}"))
     }
 
     fn text(&self) -> String {
-        let mut text: String = self.lines.iter().map(|line| format!("{line}\n")).collect();
+        let mut text = String::new();
         let measured = self.record.iter().count();
         if self.ratios.1 > 0 {
             let mean = (self.ratios.0 / f64::from(self.ratios.1)).exp();
@@ -170,4 +169,8 @@ impl Table {
             self.failed, self.unsupported
         )
     }
+}
+
+fn say(line: &str) -> Outcome {
+    files::write_text(Path::new("-"), &format!("{line}\n"))
 }

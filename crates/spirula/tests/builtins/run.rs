@@ -320,7 +320,7 @@ fn try_module(device: &str, cases: &[Case]) -> Result<Vec<String>, Vec<String>> 
     let mut device = Device::open(device, &DeviceOptions::default()).expect("there is the device");
     let input = device.upload(&module.input).expect("room for the input");
     let output = device
-        .upload(&vec![0xa5; module.output])
+        .upload(&vec![0xa5_u8; module.output])
         .expect("room for the output");
     for number in 0..kernels {
         let name = format!("k{number}");
