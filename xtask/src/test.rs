@@ -30,6 +30,9 @@ const CORPORA: &[(&str, &str, &str)] = &[
     ("stablehlo/seeds", "vulkan", ""),
 ];
 
+/// Seconds after which a test hangs: some take a minute of a software driver on two processors.
+const TIMEOUT: &str = "240";
+
 /// What `spirula test --json` writes.
 #[derive(Deserialize)]
 struct Report {
@@ -156,9 +159,8 @@ impl Run {
         let report = self.root.join("target/corpus.json");
         _ = fs::remove_file(&report);
         let json = report.to_str().context("the folder's name is no UTF-8")?;
-        let arguments = [
-            "test", path, "--device", device, "--filter", part, "--json", json,
-        ];
+        let mut arguments = vec!["test", path, "--device", device, "--filter", part];
+        arguments.extend(["--json", json, "--timeout", TIMEOUT]);
         let passed = self.step("target/release/spirula", &arguments);
         let report: Report = serde_json::from_str(&fs::read_to_string(&report)?)?;
         if passed.is_err() && report.tests.iter().all(|t| t.outcome == "passed") {
