@@ -1,0 +1,292 @@
+//! Arguments of the commands that make, change and show modules.
+
+use super::{From, Grammar, How};
+use crate::cli::allow::{self, Allowed};
+use crate::cli::passes::{self, PrintAfter};
+use crate::cli::stages;
+use clap::{Args as ClapArgs, ValueEnum};
+use spirula_opt::Pipeline;
+use spirula_spirv::grammar::Version;
+use spirula_spirv::target::Target;
+use std::path::PathBuf;
+
+/// Arguments of `compile`.
+#[derive(ClapArgs)]
+#[command(after_long_help = stages::help())]
+pub struct Compile {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output. The modules of a program with several kernels
+    /// go to files with numbers: OUT.0.spv, OUT.1.spv, ...
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Form of the output; by default what the end of OUT says, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Emit>,
+    /// Only this kernel of a program, by its number (see spirula info)
+    #[arg(long, value_name = "N")]
+    pub kernel: Option<usize>,
+    /// Function of a StableHLO module that is compiled; by default `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Print what a stage of StableHLO leaves on standard error, or that of `all`
+    #[arg(long, value_name = "STAGE")]
+    pub print_after: Option<stages::PrintAfter>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Form of the output of `compile`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emit {
+    /// SPIR-V binary
+    Spv,
+    /// SPIR-V assembly
+    Spvasm,
+    /// LLVM assembly, lifted from SPIR-V
+    Ll,
+    /// Kernels and host part of a program before they become SPIR-V
+    Kernel,
+    /// A whole program as one file, which runs without being compiled again
+    Spb,
+}
+
+/// Arguments of `opt`.
+#[derive(ClapArgs)]
+#[command(after_long_help = passes::help())]
+pub struct Opt {
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub grammar: Grammar,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// How much is tried: 0 to 3, or s for a small module
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "2",
+        value_parser = ["0", "1", "2", "3", "s"])]
+    pub level: String,
+    /// Passes and presets to run instead, separated by commas
+    #[arg(long, value_name = "PASSES", conflicts_with = "level")]
+    pub passes: Option<Pipeline>,
+    /// Delete names, lines, sources and debug information first
+    #[arg(long)]
+    pub strip_debug: bool,
+    /// Print the module on standard error after a pass, after each that changes it (`changed`), or
+    /// after each (`all`)
+    #[arg(long, value_name = "PASS")]
+    pub print_after: Option<PrintAfter>,
+    /// Tell the time that each pass took
+    #[arg(long)]
+    pub time_passes: bool,
+    /// Tell what each pass did
+    #[arg(long)]
+    pub statistics: bool,
+    /// Check the module and what is known of it after each pass
+    #[arg(long)]
+    pub verify_each: bool,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Form of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Form {
+    /// Binary
+    Spv,
+    /// Assembly
+    Spvasm,
+}
+
+/// Arguments of `dis`.
+#[derive(ClapArgs)]
+pub struct Dis {
+    /// SPIR-V module, in either byte order; `-` is standard input
+    #[arg(value_name = "IN")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub grammar: Grammar,
+    /// Where the text goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Call ids by names such as %main and %v4float
+    #[arg(long, conflicts_with = "raw_id")]
+    pub friendly_names: bool,
+    /// Call ids by their numbers (the default), so that assembling gives the same words again
+    #[arg(long)]
+    pub raw_id: bool,
+    /// Leave out the comment with the module's header
+    #[arg(long)]
+    pub no_header: bool,
+    /// Begin every line with its result or opcode
+    #[arg(long)]
+    pub no_indent: bool,
+}
+
+/// Arguments of `as`.
+#[derive(ClapArgs)]
+pub struct As {
+    /// SPIR-V assembly; `-` is standard input
+    #[arg(value_name = "IN")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub grammar: Grammar,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Environment whose version of SPIR-V the module gets; by default that of the text's header
+    /// comment, or else the newest
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
+}
+
+/// Arguments of `val`.
+#[derive(ClapArgs)]
+pub struct Val {
+    /// SPIR-V module, binary or assembly; `-` is standard input
+    #[arg(value_name = "IN", required_unless_present = "explain")]
+    pub path: Option<PathBuf>,
+    #[command(flatten)]
+    pub grammar: Grammar,
+    /// What the module is for: spv1.0 to spv1.6, opencl1.2 to opencl3.0, vulkan1.0 to vulkan1.4; by
+    /// default any consumer of the newest SPIR-V
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
+    /// Lay out blocks by the scalar rules (Vulkan's scalarBlockLayout)
+    #[arg(long)]
+    pub scalar_block_layout: bool,
+    /// Tell what a rule demands
+    #[arg(long, value_name = "RULE", conflicts_with = "path")]
+    pub explain: Option<u8>,
+}
+
+/// Arguments of `link`.
+#[derive(ClapArgs)]
+pub struct Link {
+    /// Modules in any form that `compile` takes; their entry points come in this order
+    #[arg(value_name = "IN", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Keep what is exported: the module is a library that others are linked with
+    #[arg(long)]
+    pub library: bool,
+    /// Keep imports that no module exports, for a later linking
+    #[arg(long)]
+    pub allow_partial: bool,
+    /// Number entry points of the same name (main, main.1, ...) instead of refusing them
+    #[arg(long)]
+    pub number_entry_points: bool,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `convert`.
+#[derive(ClapArgs)]
+pub struct Convert {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Version of SPIR-V that the module gets, from 1.0 to 1.6; what an earlier one lacks becomes an
+    /// extension, or is said in its terms, or refused
+    #[arg(long, value_name = "VERSION", value_parser = allow::version)]
+    pub to_version: Option<Version>,
+    /// Declare the capabilities and extensions that are needed, and no others
+    #[arg(long)]
+    pub minimal: bool,
+    /// The same, and refuse what needs others than these capabilities and extensions (SPV_...)
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub allow: Vec<Allowed>,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `cfg`.
+#[derive(ClapArgs)]
+pub struct Cfg {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the drawing goes, in the language of Graphviz; `-` is standard output
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub dot: PathBuf,
+    /// Draw the dominator tree too
+    #[arg(long)]
+    pub dominators: bool,
+    /// Draw the post-dominator tree too
+    #[arg(long)]
+    pub post_dominators: bool,
+    /// Show the instructions of each block
+    #[arg(long)]
+    pub instructions: bool,
+    /// Draw this function only, by its name, its entry point's name or its id (%12)
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+/// Arguments of `reduce`.
+#[derive(ClapArgs)]
+#[command(after_long_help = REDUCE_HELP)]
+pub struct Reduce {
+    #[command(flatten)]
+    pub from: From,
+    /// Where the module goes; `-` is standard output
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+    /// Keep that the command ends with this code; by default the one that it ends with on IN
+    #[arg(long, value_name = "CODE")]
+    pub exit: Option<i32>,
+    /// Keep that the command prints this text
+    #[arg(long, value_name = "TEXT")]
+    pub keeps_printing: Option<String>,
+    /// Seconds after which a run of the command is ended and its module not kept
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Most runs of the command
+    #[arg(long, value_name = "N")]
+    pub attempts: Option<usize>,
+    /// Form of the output; by default assembly where OUT ends in .spvasm, else a binary
+    #[arg(long, value_enum)]
+    pub emit: Option<Form>,
+    #[command(flatten)]
+    pub how: How,
+    /// Command that fails; `{}` stands for the module, or else it comes last
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<std::ffi::OsString>,
+}
+
+/// Arguments of `info`.
+#[derive(ClapArgs)]
+pub struct Info {
+    #[command(flatten)]
+    pub from: From,
+    /// Function of a StableHLO module that is shown; by default `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    #[command(flatten)]
+    pub how: How,
+}
+
+const REDUCE_HELP: &str = "\
+Modules that are valid stay so at every step. Values that go are replaced by null constants.
+
+Examples:
+  spirula reduce crash.spv -o small.spvasm -- spirv-opt -O {} -o /dev/null
+  spirula reduce bad.spv -o small.spv --keeps-printing 'block layout' -- spirv-val {}
+  spirula reduce wrong.spv -o small.spvasm --exit 1 -- bash same.sh {}
+      with a script that runs the module before and after -O2, or on two devices, and ends with 1
+      where the results differ: docs/optimiser.md has it
+";

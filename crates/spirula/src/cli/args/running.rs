@@ -1,0 +1,163 @@
+//! Arguments of the commands that run modules and programs on devices.
+
+use super::{From, How};
+use crate::cli::checking::Checking;
+use crate::cli::sizes::Sizes;
+use crate::cli::tuning::TuningParameter;
+use crate::values::image::ColourMap;
+use crate::values::{ArgSpec, ValueSpec};
+use clap::{Args as ClapArgs, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `devices`.
+#[derive(ClapArgs)]
+pub struct Devices {
+    /// Devices to list; by default all
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Run tiny kernels that tell whether each device does what it claims; what it gets wrong is kept for
+    /// its driver's version, and modules that need it are refused from then on
+    #[arg(long)]
+    pub probe: bool,
+}
+
+/// How Vulkan's validation layer watches a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Validation {
+    /// Check calls and modules
+    Calls,
+    /// Also have shaders check their accesses, which is slow
+    Shaders,
+}
+
+/// Arguments of `run`.
+#[derive(ClapArgs)]
+#[command(after_long_help = RUN_HELP)]
+pub struct Run {
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub how: How,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Several devices that do the same, separated by commas, for --compare
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        requires = "compare",
+        conflicts_with = "device"
+    )]
+    pub devices: Vec<String>,
+    /// Compare what the devices have after each launch, by --atol and --rtol, and stop at the first launch
+    /// whose results part
+    #[arg(long, requires = "devices")]
+    pub compare: bool,
+    /// Folder for a launch whose results part: its module, its inputs and the command that runs it alone
+    #[arg(long, value_name = "FOLDER", default_value = "reproducer")]
+    pub reproducer: PathBuf,
+    /// Entry point; by default the only one, of programs with several `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Argument: a buffer or array (1024xf32=iota), a scalar (f32=2.5), workgroup memory
+    /// (local=1024), bytes (hex=00ff), or a file (@x.npy); once for each parameter. A program
+    /// without this takes its values from standard input, in Futhark's text or binary form
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub arg: Vec<ArgSpec>,
+    /// Tuning parameter of a program, by its name, or that of a class for all of the class
+    /// (thread_block_size=64)
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub param: Vec<TuningParameter>,
+    /// Print the results of a program in Futhark's binary form
+    #[arg(long)]
+    pub binary: bool,
+    /// Invocations in each dimension
+    #[arg(long, value_name = "X,Y,Z")]
+    pub global: Option<Sizes>,
+    /// Invocations of a workgroup in each dimension; by default what the module or device wants
+    #[arg(long, value_name = "X,Y,Z")]
+    pub local: Option<Sizes>,
+    /// Workgroups in each dimension, instead of --global
+    #[arg(long, value_name = "X,Y,Z", conflicts_with = "global")]
+    pub groups: Option<Sizes>,
+    /// Added to global ids (kernels only)
+    #[arg(long, value_name = "X,Y,Z")]
+    pub offset: Option<Sizes>,
+    /// Value of a specialisation constant, by its SpecId
+    #[arg(long, value_name = "ID=VALUE", allow_hyphen_values = true)]
+    pub spec: Vec<String>,
+    /// Push constants, one value after the other (u32=5, 3xf32=1 2 3, hex=00ff), each aligned to
+    /// the size of its elements
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub push: Vec<ValueSpec>,
+    /// Save a buffer after the run, or a program's result, as .npy or raw (.bin); WHICH is a
+    /// number, a name or SET,BINDING, and may be left out where one buffer changed
+    #[arg(long, visible_alias = "output", value_name = "[WHICH=]FILE")]
+    pub out: Vec<String>,
+    /// Compare a buffer or result with a .npy file; exit code 1 where they differ
+    #[arg(long, value_name = "[WHICH=]FILE")]
+    pub check: Vec<String>,
+    /// Absolute tolerance of --check and --compare for floats: |got - want| <= ATOL + RTOL * |want|
+    #[arg(long, value_name = "ATOL", default_value = "1e-8")]
+    pub atol: f64,
+    /// Relative tolerance of --check and --compare for floats; by default 1e-5, for f16 1e-3 and for bf16 1e-2
+    #[arg(long, value_name = "RTOL")]
+    pub rtol: Option<f64>,
+    /// Save a buffer after the run as a picture: HxW numbers, HxWx3 or HxWx4 channels, or HxW
+    /// pixels as u32
+    #[arg(long, value_name = "[WHICH=]FILE.png")]
+    pub image: Vec<String>,
+    /// Colours of an image of numbers
+    #[arg(long, value_enum, default_value = "auto")]
+    pub colormap: ColourMap,
+    /// Elements that are shown of each row of a changed buffer
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    pub show: usize,
+    /// Tell how long each stage took, and each kernel: to compile, and its launches on the device
+    #[arg(long)]
+    pub profile: bool,
+    /// Have Vulkan's validation layer watch, whose errors end the run
+    #[arg(long, value_enum, num_args = 0..=1, default_missing_value = "calls",
+        require_equals = true)]
+    pub validation: Option<Validation>,
+    /// Seconds after which a GPU's work is given up
+    #[arg(long, value_name = "SECONDS")]
+    pub timeout: Option<u64>,
+    /// Threads of the CPU device; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Seed of random contents that name none; argument N gets SEED + N
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    #[command(flatten)]
+    pub checking: Checking,
+}
+
+const RUN_HELP: &str = "\
+Arguments:
+  1024xf32=iota               0 1 2 ...; iota(START,STEP) for other ramps
+  16xf32=1 2 3 4 ...          as many numbers as elements, or one for all
+  256x256xf32=random(-1,1)    between bounds; random(-1,1,seed=3) with a seed of its own
+  64xu32=random               any bits
+  640x480x4xu8                zeros (or =zeros); =fill(2.5) for another number
+  1024xf32=@x.npy             from a NumPy file; =@x.bin from raw bytes; @x.npy alone takes
+                              type and shape from the file
+  f32=2.5                     a scalar
+  3xf32=1 2 3                 for a parameter that is a vector or structure: its value
+  local=1024, local=256xf32   workgroup memory for each workgroup
+  hex=0011                    the bytes of a value
+  x:1024xf32                  for the parameter named x
+  0,1:1024xf32                for set 0, binding 1; 0,1[2]: for element 2 of its array
+  Arguments that name no place take the next free parameter, or binding in the order of sets.
+  Types: bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64
+
+Examples:
+  spirula run saxpy.ll --arg f32=2 --arg 1024xf32=iota --arg 1024xf32=fill(1) --global 1024
+  spirula run blur.spv --groups 64,64 --arg 0,0:1024x1024xf32=@in.npy \\
+      --arg 0,1:1024x1024xf32 --push u32=1024 --image 0,1=out.png
+  spirula run model.mlir --arg @x.npy --arg 32x16xf32=random --output y.npy
+  spirula run sum.imp --param thread_block_size=64 < values.txt
+  spirula run sum.bc --entry sum --arg x:4096xi32=@x.npy --arg local=256xi32 --arg 16xi32 \\
+      --global 4096 --local 256 --check 2=expected.npy
+";

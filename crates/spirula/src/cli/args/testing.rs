@@ -1,0 +1,119 @@
+//! Arguments of the commands that test and measure folders of programs.
+
+use crate::cli::schedule::Schedule;
+use clap::Args as ClapArgs;
+use spirula_opt::Pipeline;
+use spirula_spirv::target::Target;
+use std::path::PathBuf;
+
+/// Arguments of `test`.
+#[derive(ClapArgs)]
+pub struct Test {
+    /// Folders of tests, searched with all folders below them; a folder with a manifest is claimed
+    /// by it
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Write the outcome of each test to a file
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Fail when a test is unsupported, too
+    #[arg(long)]
+    pub strict: bool,
+    /// Tests that may be unsupported: lines of a test, a tab and the reason
+    #[arg(long, value_name = "FILE")]
+    pub allow: Option<PathBuf>,
+    /// Try at most N tests, evenly spread
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Try only tests with this text in their name
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Optimise modules by these passes and presets, separated by commas, before they run
+    #[arg(long, value_name = "PASSES", default_value = "")]
+    pub passes: Pipeline,
+    /// Tests at a time; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+    /// Threads of the CPU device in each test
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub threads: std::num::NonZeroUsize,
+    /// Seconds after which a test has failed
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Lift modules to LLVM assembly and bring them back before they run
+    #[arg(long)]
+    pub lifted: bool,
+    /// Kind of device that tensor programs are scheduled for; by default that of the device
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<Schedule>,
+    /// What modules are compiled for before they run
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
+}
+
+/// Arguments of `bench`.
+#[derive(ClapArgs)]
+pub struct Bench {
+    /// Folders of tests, as spirula test takes them
+    #[arg(value_name = "PATH", required = true)]
+    pub paths: Vec<PathBuf>,
+    /// Device to run on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Compare with this device
+    #[arg(long, value_name = "DEVICE", conflicts_with = "compare")]
+    pub against: Option<String>,
+    /// Compare with measurements that --json, or futhark bench, wrote
+    #[arg(long, value_name = "FILE")]
+    pub compare: Option<PathBuf>,
+    /// Write the measurements to a file, in the form of futhark bench
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Draw the measurements to a file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Least number of runs; there are as many as half a second takes
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub runs: std::num::NonZeroUsize,
+    /// Seconds after which no further run of a program begins
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub timeout: u64,
+    /// Measure at most N calls, evenly spread
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    /// Measure only what has this text in its name
+    #[arg(long, value_name = "TEXT")]
+    pub filter: Option<String>,
+    /// Threads of the CPU device; by default one for each processor
+    #[arg(long, value_name = "N")]
+    pub threads: Option<std::num::NonZeroUsize>,
+    /// Kind of device that tensor programs are scheduled for; by default that of the device
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<Schedule>,
+}
+
+/// Arguments of `test-worker`.
+#[derive(ClapArgs)]
+pub struct TestWorker {
+    /// Device to run on
+    #[arg(long)]
+    pub device: String,
+    /// What modules are optimised by
+    #[arg(long, default_value = "")]
+    pub passes: Pipeline,
+    /// Threads of the CPU device
+    #[arg(long)]
+    pub threads: std::num::NonZeroUsize,
+    /// Lift modules to LLVM assembly and bring them back before they run
+    #[arg(long)]
+    pub lifted: bool,
+    /// Kind of device that tensor programs are scheduled for
+    #[arg(long)]
+    pub schedule: Option<Schedule>,
+    /// What modules are compiled for before they run
+    #[arg(long, value_name = "ENV")]
+    pub target_env: Option<Target>,
+}
