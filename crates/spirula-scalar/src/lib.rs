@@ -3,8 +3,8 @@
 //! One set of definitions for everything that computes with scalars: folding of constants and of
 //! specialisation-constant operations ([`fold`]), conversions ([`convert`]), integer operations at
 //! every width ([`int`]), the mathematical functions of OpenCL.std and GLSL.std.450 for `f32`, `f64`
-//! and `f16` ([`math`]), and a table of those functions by instruction number with bodies that
-//! generated code can call ([`table`]).
+//! and `f16` ([`math`]), a table of those functions by instruction number with bodies that
+//! generated code can call ([`table`]), and what `printf` makes of scalars ([`printf`]).
 //!
 //! # Semantics
 //!
@@ -45,6 +45,7 @@ mod format;
 mod half_float;
 pub mod int;
 pub mod math;
+pub mod printf;
 mod real;
 pub mod table;
 

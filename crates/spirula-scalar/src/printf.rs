@@ -1,0 +1,414 @@
+//! `printf` of OpenCL C: format strings read once, and printed with the arguments of each call.
+//!
+//! The form is C99's with vectors, by section 6.15.14 of "The OpenCL C Specification": `%[flags][width]
+//! [.precision][vN][length]conversion`. A vector's components are printed each by the whole
+//! conversion, with commas between them. What the specification leaves undefined is defined: a conversion
+//! that is none, or has no argument, is printed as it stands; an integer is printed with as many bits as
+//! it has where the conversion names no length; a number of the other kind than the conversion is for is
+//! converted. Widths and precisions end at 4095, so that no format asks for much memory.
+
+use std::ops::Range;
+
+/// Most characters that a width or precision asks for: what C demands of a conversion.
+const MOST: usize = 4095;
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Argument {
+    /// Integers: one, or the components of a vector.
+    Ints {
+        /// Bits of each, 1 to 64.
+        bits: u32,
+        /// Their values; bits beyond these do not matter.
+        values: Vec<u64>,
+    },
+    /// Floats: one, or the components of a vector.
+    Floats(Vec<f64>),
+    /// A string, without its final zero.
+    Text(Vec<u8>),
+}
+
+/// A format string that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    text: Vec<u8>,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    /// A part of the text that is printed as it stands.
+    Plain(Range<usize>),
+    /// A conversion of the next argument, and the text that it is.
+    Conversion(Conversion, Range<usize>),
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Conversion {
+    is_left: bool,
+    has_plus: bool,
+    has_space: bool,
+    is_other: bool,
+    has_zeros: bool,
+    width: usize,
+    precision: Option<usize>,
+    /// Bits that the length says.
+    bits: Option<u32>,
+    letter: u8,
+}
+
+impl Template {
+    /// Reads a format string, up to its first zero.
+    pub fn new(format: &[u8]) -> Template {
+        let end = format.iter().position(|b| *b == 0).unwrap_or(format.len());
+        let text = format[..end].to_vec();
+        let mut pieces = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let plain = text[at..].iter().position(|b| *b == b'%');
+            let begin = plain.map_or(text.len(), |n| at + n);
+            if begin > at {
+                pieces.push(Piece::Plain(at..begin));
+            }
+            if begin == text.len() {
+                break;
+            }
+            let mut reader = Reader {
+                text: &text,
+                at: begin + 1,
+            };
+            let found = reader.conversion();
+            at = reader.at;
+            pieces.push(match found {
+                Some(c) if c.letter == b'%' => Piece::Plain(begin..begin + 1),
+                Some(c) => Piece::Conversion(c, begin..at),
+                None => Piece::Plain(begin..at),
+            });
+        }
+        Template { text, pieces }
+    }
+
+    /// The numbers of the arguments that are strings.
+    pub fn texts(&self) -> impl Iterator<Item = usize> {
+        let conversions = self.conversions();
+        conversions
+            .enumerate()
+            .filter(|(_, c)| c.letter == b's')
+            .map(|(n, _)| n)
+    }
+
+    /// Number of arguments that are printed.
+    pub fn arguments(&self) -> usize {
+        self.conversions().count()
+    }
+
+    fn conversions(&self) -> impl Iterator<Item = &Conversion> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Conversion(conversion, _) => Some(conversion),
+            Piece::Plain(_) => None,
+        })
+    }
+
+    /// Appends what a call prints.
+    pub fn print(&self, arguments: &[Argument], out: &mut Vec<u8>) {
+        let mut arguments = arguments.iter();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Plain(range) => out.extend(&self.text[range.clone()]),
+                Piece::Conversion(conversion, range) => match arguments.next() {
+                    Some(argument) => conversion.print(argument, out),
+                    None => out.extend(&self.text[range.clone()]),
+                },
+            }
+        }
+    }
+}
+
+struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> u8 {
+        self.text.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn eat(&mut self, byte: u8) -> bool {
+        let is_there = self.peek() == byte;
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn number(&mut self) -> usize {
+        let mut value = 0_usize;
+        while self.peek().is_ascii_digit() {
+            value = (value * 10 + usize::from(self.peek() - b'0')).min(MOST);
+            self.at += 1;
+        }
+        value
+    }
+
+    /// What follows the percent sign.
+    fn conversion(&mut self) -> Option<Conversion> {
+        let mut made = Conversion::default();
+        if self.eat(b'%') {
+            made.letter = b'%';
+            return Some(made);
+        }
+        loop {
+            match self.peek() {
+                b'-' => made.is_left = true,
+                b'+' => made.has_plus = true,
+                b' ' => made.has_space = true,
+                b'#' => made.is_other = true,
+                b'0' => made.has_zeros = true,
+                _ => break,
+            }
+            self.at += 1;
+        }
+        made.width = self.number();
+        if self.eat(b'.') {
+            made.precision = Some(self.number());
+        }
+        if self.eat(b'v') {
+            // How many components there are the argument tells.
+            self.number();
+        }
+        made.bits = match (self.eat(b'h'), self.peek()) {
+            (true, b'h') => Some((1, 8)),
+            (true, b'l') => Some((1, 32)),
+            (true, _) => Some((0, 16)),
+            (false, b'l' | b'j' | b'z' | b't') => Some((1, 64)),
+            (false, _) => None,
+        }
+        .map(|(letters, bits)| {
+            self.at += letters;
+            bits
+        });
+        made.letter = self.peek();
+        if !b"diouxXcsfFeEgGaAp".contains(&made.letter) {
+            return None;
+        }
+        self.at += 1;
+        Some(made)
+    }
+}
+
+impl Conversion {
+    fn print(&self, argument: &Argument, out: &mut Vec<u8>) {
+        let count = match argument {
+            Argument::Ints { values, .. } => values.len(),
+            Argument::Floats(values) => values.len(),
+            Argument::Text(text) => return self.text(text, out),
+        };
+        for n in 0..count {
+            if n > 0 {
+                out.push(b',');
+            }
+            self.component(argument, n, out);
+        }
+    }
+
+    fn component(&self, argument: &Argument, n: usize, out: &mut Vec<u8>) {
+        let is_float = b"fFeEgGaA".contains(&self.letter);
+        let is_signed = matches!(self.letter, b'd' | b'i');
+        match argument {
+            Argument::Ints { bits, values } if is_float => {
+                let value = signed(values[n], (*bits).clamp(1, 64));
+                self.float(value as f64, out);
+            }
+            Argument::Ints { bits, values } => {
+                let own = (*bits).clamp(1, 64);
+                let wanted = self.bits.unwrap_or(own);
+                let value = match is_signed {
+                    true => signed(values[n], own) as u64,
+                    false => unsigned(values[n], own),
+                };
+                self.int(value, wanted, out);
+            }
+            Argument::Floats(values) if is_float => self.float(values[n], out),
+            Argument::Floats(values) => {
+                let value = values[n];
+                let bits = if value < 0.0 {
+                    value as i64 as u64
+                } else {
+                    value as u64
+                };
+                self.int(bits, self.bits.unwrap_or(64), out);
+            }
+            Argument::Text(_) => {}
+        }
+    }
+
+    /// Text to the width; digits between a sign and them become zeros.
+    fn padded(&self, sign: &str, body: &[u8], with_zeros: bool, out: &mut Vec<u8>) {
+        let missing = self.width.saturating_sub(sign.len() + body.len());
+        let (zeros, spaces) = match with_zeros && !self.is_left {
+            true => (missing, 0),
+            false => (0, missing),
+        };
+        let fill = |out: &mut Vec<u8>, byte, count| out.resize(out.len() + count, byte);
+        fill(out, b' ', if self.is_left { 0 } else { spaces });
+        out.extend(sign.as_bytes());
+        fill(out, b'0', zeros);
+        out.extend(body);
+        fill(out, b' ', if self.is_left { spaces } else { 0 });
+    }
+
+    fn text(&self, text: &[u8], out: &mut Vec<u8>) {
+        let most = self.precision.unwrap_or(usize::MAX).min(text.len());
+        self.padded("", &text[..most], false, out);
+    }
+
+    fn sign(&self, is_negative: bool) -> &'static str {
+        match (is_negative, self.has_plus, self.has_space) {
+            (true, _, _) => "-",
+            (false, true, _) => "+",
+            (false, false, true) => " ",
+            (false, false, false) => "",
+        }
+    }
+
+    fn int(&self, value: u64, bits: u32, out: &mut Vec<u8>) {
+        let whole = unsigned(value, bits);
+        let (sign, mut digits) = match self.letter {
+            b'd' | b'i' => {
+                let value = signed(value, bits);
+                (self.sign(value < 0), value.unsigned_abs().to_string())
+            }
+            b'c' => return self.padded("", &[whole as u8], false, out),
+            b'o' => ("", format!("{whole:o}")),
+            b'x' => ("", format!("{whole:x}")),
+            b'X' => ("", format!("{whole:X}")),
+            b'p' => ("0x", format!("{whole:x}")),
+            // A string that is no longer known; whatever else is a number.
+            _ => ("", whole.to_string()),
+        };
+        if self.precision == Some(0) && whole == 0 {
+            digits.clear();
+        }
+        let missing = self.precision.unwrap_or(1).saturating_sub(digits.len());
+        digits.insert_str(0, &"0".repeat(missing));
+        let prefix = match (self.is_other, self.letter) {
+            (true, b'o') if !digits.starts_with('0') => "0",
+            (true, b'x') if whole != 0 => "0x",
+            (true, b'X') if whole != 0 => "0X",
+            _ => sign,
+        };
+        let with_zeros = self.has_zeros && self.precision.is_none();
+        self.padded(prefix, digits.as_bytes(), with_zeros, out);
+    }
+
+    fn float(&self, value: f64, out: &mut Vec<u8>) {
+        let sign = self.sign(value.is_sign_negative());
+        let size = value.abs();
+        let body = match self.letter.to_ascii_lowercase() {
+            _ if size.is_nan() => "nan".to_owned(),
+            _ if size.is_infinite() => "inf".to_owned(),
+            b'f' => self.fixed(size, self.precision.unwrap_or(6)),
+            b'e' => self.scientific(size, self.precision.unwrap_or(6)),
+            b'g' => self.shorter(size),
+            _ => self.hexadecimal(size),
+        };
+        let body = match self.letter.is_ascii_uppercase() {
+            true => body.to_ascii_uppercase(),
+            false => body,
+        };
+        let with_zeros = self.has_zeros && size.is_finite();
+        // The zeros of a hexadecimal number are behind its prefix.
+        match body.split_at_checked(2) {
+            Some((prefix @ ("0x" | "0X"), digits)) => {
+                let sign = format!("{sign}{prefix}");
+                self.padded(&sign, digits.as_bytes(), with_zeros, out);
+            }
+            _ => self.padded(sign, body.as_bytes(), with_zeros, out),
+        }
+    }
+
+    fn fixed(&self, size: f64, digits: usize) -> String {
+        let point = if self.is_other && digits == 0 {
+            "."
+        } else {
+            ""
+        };
+        format!("{size:.digits$}{point}")
+    }
+
+    fn scientific(&self, size: f64, digits: usize) -> String {
+        let (mantissa, exponent) = parts(size, digits);
+        let point = if self.is_other && digits == 0 {
+            "."
+        } else {
+            ""
+        };
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let exponent = exponent.unsigned_abs();
+        format!("{mantissa}{point}e{sign}{exponent:02}")
+    }
+
+    fn shorter(&self, size: f64) -> String {
+        let digits = self.precision.unwrap_or(6).max(1);
+        let (_, exponent) = parts(size, digits - 1);
+        let is_fixed = exponent >= -4 && i64::from(exponent) < digits as i64;
+        let made = match is_fixed {
+            true => self.fixed(size, (digits as i64 - 1 - i64::from(exponent)) as usize),
+            false => self.scientific(size, digits - 1),
+        };
+        if self.is_other || !made.contains('.') {
+            return made;
+        }
+        let (number, rest) = made.split_once('e').unwrap_or((&made, ""));
+        let number = number.trim_end_matches('0').trim_end_matches('.');
+        let mark = if rest.is_empty() { "" } else { "e" };
+        format!("{number}{mark}{rest}")
+    }
+
+    fn hexadecimal(&self, size: f64) -> String {
+        let bits = size.to_bits();
+        let (field, mut mantissa) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
+        let exponent = match (field, mantissa) {
+            (0, 0) => 0,
+            (0, _) => -1022,
+            _ => field as i64 - 1023,
+        };
+        mantissa |= u64::from(field != 0) << 52;
+        let digits = self.precision.unwrap_or(13).min(13);
+        let dropped = (13 - digits) * 4;
+        if dropped > 0 {
+            // To nearest even.
+            let (half, odd) = (1 << (dropped - 1), mantissa >> dropped & 1);
+            mantissa = (mantissa + half - 1 + odd) >> dropped << dropped;
+        }
+        let first = mantissa >> 52;
+        let mut rest = format!("{:013x}", mantissa & ((1 << 52) - 1));
+        rest.truncate(digits);
+        match self.precision {
+            Some(wanted) => rest.push_str(&"0".repeat(wanted.saturating_sub(13))),
+            None => rest.truncate(rest.trim_end_matches('0').len()),
+        }
+        let point = if rest.is_empty() && !self.is_other {
+            ""
+        } else {
+            "."
+        };
+        format!("0x{first:x}{point}{rest}p{exponent:+}")
+    }
+}
+
+/// The number with so many digits behind the point and one before it, and the power of ten that it is
+/// multiplied with.
+fn parts(size: f64, digits: usize) -> (String, i32) {
+    let made = format!("{size:.digits$e}");
+    let (mantissa, exponent) = made.split_once('e').unwrap_or((&made, "0"));
+    (mantissa.to_owned(), exponent.parse().unwrap_or(0))
+}
+
+fn signed(value: u64, bits: u32) -> i64 {
+    let unused = 64 - bits;
+    (value << unused) as i64 >> unused
+}
+
+fn unsigned(value: u64, bits: u32) -> u64 {
+    value & (u64::MAX >> (64 - bits))
+}
