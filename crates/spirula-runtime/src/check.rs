@@ -263,99 +263,88 @@ fn resources(
     push: &[u8],
     buffers: &[Option<u64>],
 ) -> Result<(), Error> {
-    let error = |set, binding, name: Option<&String>, problem: String| {
-        Err(Error::Binding {
-            set,
-            binding,
-            name: name.cloned(),
-            problem,
-        })
-    };
-    for (number, bound) in given.iter().enumerate() {
-        let Bound {
-            set,
-            binding,
-            index,
-            buffer,
-        } = *bound;
-        let declared = interface
-            .bindings
-            .iter()
-            .find(|b| (b.set, b.binding) == (set, binding));
-        let Some(declared) = declared else {
-            // What is bound for other entry points harms nobody.
-            let mut unused = interface.unused.iter();
-            if unused.any(|b| (b.set, b.binding) == (set, binding)) {
-                continue;
-            }
-            let text = format!(
-                "the shader has no such binding; it has: {}",
-                list(&interface.bindings)
-            );
-            return error(set, binding, None, text);
+    for bound in given {
+        let Some(declared) = declared(interface, bound)? else {
+            continue;
         };
-        let name = declared.name.as_ref();
-        let same = |other: &Bound| (other.set, other.binding, other.index) == (set, binding, index);
-        if given[..number].iter().any(same) {
-            return error(
-                set,
-                binding,
-                name,
-                format!("element {index} is bound twice"),
-            );
-        }
-        if declared.count != 0 && index >= declared.count {
-            return error(
-                set,
-                binding,
-                name,
-                format!("it has {} elements, not {}", declared.count, index + 1),
-            );
-        }
-        if let BindingKind::Opaque(_) = declared.kind {
-            return error(
-                set,
-                binding,
-                name,
-                "it is an image or a sampler, which is not supported".to_owned(),
-            );
-        }
-        if !alive(buffer, buffers) {
-            return error(set, binding, name, "its buffer was destroyed".to_owned());
+        if let Some(problem) = bound_problem(declared, bound, buffers) {
+            return Err(unfit(declared, problem));
         }
     }
-    for Binding {
-        set,
-        binding,
-        name,
-        count,
-        ..
-    } in &interface.bindings
-    {
-        let is_bound = |i| {
-            given
-                .iter()
-                .any(|b| (b.set, b.binding, b.index) == (*set, *binding, i))
-        };
-        // An array without a size is as long as what is bound.
-        if let Some(missing) = (0..*count.max(&1)).find(|i| !is_bound(*i)) {
-            let text = match count {
-                1 => "no buffer is bound".to_owned(),
-                _ => format!("no buffer is bound for element {missing}"),
-            };
-            return error(*set, *binding, name.as_ref(), text);
+    let mut places: Vec<_> = given.iter().map(|b| (b.set, b.binding, b.index)).collect();
+    places.sort_unstable();
+    for declared in &interface.bindings {
+        if let Some(problem) = elements_problem(declared, &places) {
+            return Err(unfit(declared, problem));
         }
     }
-    let wanted = interface.push_constant_bytes;
-    let given = push.len() as u64;
+    let (wanted, given) = (interface.push_constant_bytes, push.len() as u64);
     if given != u64::from(wanted) {
-        let text = format!(
-            "{} takes {wanted} bytes of push constants, {given} are given",
-            interface.name
-        );
+        let name = &interface.name;
+        let text = format!("{name} takes {wanted} bytes of push constants, {given} are given");
         return Err(Error::Launch(text));
     }
     Ok(())
+}
+
+/// What a shader declares where something is bound; `None` where another entry point does, since what is bound
+/// for that harms nobody.
+fn declared<'i>(interface: &'i Interface, bound: &Bound) -> Result<Option<&'i Binding>, Error> {
+    let (set, binding) = (bound.set, bound.binding);
+    let is_it = |b: &&Binding| (b.set, b.binding) == (set, binding);
+    let found = interface.bindings.iter().find(is_it);
+    if found.is_some() || interface.unused.iter().any(|b| is_it(&b)) {
+        return Ok(found);
+    }
+    let problem = format!(
+        "the shader has no such binding; it has: {}",
+        list(&interface.bindings)
+    );
+    Err(Error::Binding {
+        set,
+        binding,
+        name: None,
+        problem,
+    })
+}
+
+fn unfit(declared: &Binding, problem: String) -> Error {
+    Error::Binding {
+        set: declared.set,
+        binding: declared.binding,
+        name: declared.name.clone(),
+        problem,
+    }
+}
+
+fn bound_problem(declared: &Binding, bound: &Bound, buffers: &[Option<u64>]) -> Option<String> {
+    let (index, count) = (u64::from(bound.index), u64::from(declared.count));
+    if count != 0 && index >= count {
+        return Some(format!("it has {count} elements, not {}", index + 1));
+    }
+    if let BindingKind::Opaque(_) = declared.kind {
+        return Some("it is an image or a sampler, which is not supported".to_owned());
+    }
+    (!alive(bound.buffer, buffers)).then(|| "its buffer was destroyed".to_owned())
+}
+
+/// Whether each element of a binding has one buffer. `places` are sorted: set, binding and element of each buffer.
+fn elements_problem(declared: &Binding, places: &[(u32, u32, u32)]) -> Option<String> {
+    let place = (declared.set, declared.binding);
+    let start = places.partition_point(|p| (p.0, p.1) < place);
+    let end = places.partition_point(|p| (p.0, p.1) <= place);
+    let elements = &places[start..end];
+    if let Some(twice) = elements.windows(2).find(|w| w[0] == w[1]) {
+        return Some(format!("element {} is bound twice", twice[0].2));
+    }
+    // An array without a size is as long as what is bound.
+    let count = declared.count.max(1);
+    let in_order = (0..count).zip(elements).take_while(|(n, p)| *n == p.2);
+    match (in_order.count() as u32, count) {
+        (bound, _) if bound == count => None,
+        (_, 1) => Some("no buffer is bound".to_owned()),
+        (bound, _) => Some(format!("no buffer is bound for element {bound}")),
+    }
 }
 
 fn list(bindings: &[Binding]) -> String {
