@@ -219,6 +219,16 @@ impl Live {
         unsafe { (*self.checker).report(fault, make) };
     }
 
+    /// Tells of a read of what nothing was written to.
+    fn tell_uninitialised(&mut self, context: &Context, linear: u32, access: Touch) {
+        let by = (invocation(context, linear), access.site);
+        self.tell(Kind::Uninitialised, by, None, |live| {
+            let object = live.object(access.site);
+            let bytes = access.bytes;
+            format!("reads {bytes} bytes of {object} that nothing was written to")
+        });
+    }
+
     /// Tells of invocations that do not all arrive.
     pub fn tell_divergence(&mut self, context: &Context, linear: u32, site: u16, message: String) {
         let by = invocation(context, linear);
@@ -254,14 +264,7 @@ impl Live {
             }
         }
         if empty {
-            let by = (invocation(context, linear), access.site);
-            self.tell(Kind::Uninitialised, by, None, |live| {
-                let object = live.object(access.site);
-                format!(
-                    "reads {} bytes of {object} that nothing was written to",
-                    access.bytes
-                )
-            });
+            self.tell_uninitialised(context, linear, access);
         }
         self.settle(context, linear, access, made, found);
     }
@@ -421,14 +424,7 @@ impl Live {
             defined.fill(0xff);
         }
         if empty {
-            let by = (invocation(context, linear), access.site);
-            self.tell(Kind::Uninitialised, by, None, |live| {
-                let object = live.object(access.site);
-                format!(
-                    "reads {} bytes of {object} that nothing was written to",
-                    access.bytes
-                )
-            });
+            self.tell_uninitialised(context, linear, access);
         }
         true
     }

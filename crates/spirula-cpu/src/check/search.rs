@@ -2,11 +2,13 @@
 //!
 //! Such a load is at an address that depends on what was loaded before, and what it gives is compared
 //! with something. Whether it sees a value or the one that takes its place makes no difference to an
-//! algorithm that goes on until nothing changes.
+//! algorithm that goes on until nothing changes. In workgroup memory a barrier would have been cheap.
 
 use crate::program::Program;
 use crate::promote::operand_ids;
+use crate::types::Kind;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
@@ -26,7 +28,8 @@ pub(crate) fn searches(program: &Program<'_>) -> IdMap<bool> {
     let mut found = IdMap::new(bound, false);
     each(program, |inst| {
         if let (Op::Load, Some(id)) = (inst.op(), inst.result()) {
-            found.set(id, loaded[inst.id(0)] && compared[id]);
+            let group = class_of(program, inst.id(0)) == Some(StorageClass::Workgroup);
+            found.set(id, loaded[inst.id(0)] && compared[id] && !group);
         }
     });
     found
@@ -47,8 +50,7 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
         changed |= !std::mem::replace(map.get_mut(id), true);
     };
     each(program, |inst| {
-        if inst.op() == Op::Store && loaded[inst.id(1)] && is_function_variable(program, inst.id(0))
-        {
+        if inst.op() == Op::Store && loaded[inst.id(1)] && is_private(program, inst.id(0)) {
             mark(loaded, inst.id(0));
         }
         if inst.op() == Op::FunctionCall
@@ -58,6 +60,10 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
             for (param, argument) in params.iter().zip(inst.ids(1)) {
                 if loaded[argument] {
                     mark(loaded, *param);
+                }
+                // What a function leaves in a variable of its caller.
+                if loaded[*param] && is_private(program, argument) {
+                    mark(loaded, argument);
                 }
             }
         }
@@ -80,7 +86,7 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
             }
         }
         // What is loaded from a variable is what was stored there.
-        if inst.op() == Op::Load && compared[id] && is_function_variable(program, inst.id(0)) {
+        if inst.op() == Op::Load && compared[id] && is_private(program, inst.id(0)) {
             mark(compared, inst.id(0));
         }
     });
@@ -92,26 +98,29 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
     changed
 }
 
-fn is_function_variable(program: &Program<'_>, id: Id) -> bool {
-    let definition = program.definitions.get(program.module, id);
-    definition.is_some_and(|d| d.op() == Op::Variable) && program.functions.local(id).is_some()
+/// Whether an id is a pointer to a variable of a function, or to one of its caller.
+fn is_private(program: &Program<'_>, id: Id) -> bool {
+    class_of(program, id) == Some(StorageClass::Function)
+}
+
+fn class_of(program: &Program<'_>, id: Id) -> Option<StorageClass> {
+    match program.types.kind(program.type_of(id)?) {
+        Kind::Pointer { class, .. } => Some(class),
+        _ => None,
+    }
 }
 
 /// Whether a load is of data: not of a built-in value, and not of a variable of the function.
 fn loads_data(program: &Program<'_>, inst: InstRef<'_>) -> bool {
-    use crate::types::Kind;
-    use spirula_spirv::grammar::enumerants::StorageClass;
-    let class = program.type_of(inst.id(0)).map(|ty| program.types.kind(ty));
     !matches!(
-        class,
-        Some(Kind::Pointer {
-            class: StorageClass::Input
+        class_of(program, inst.id(0)),
+        Some(
+            StorageClass::Input
                 | StorageClass::Function
                 | StorageClass::PushConstant
                 | StorageClass::UniformConstant
-                | StorageClass::Uniform,
-            ..
-        })
+                | StorageClass::Uniform
+        )
     )
 }
 

@@ -11,6 +11,7 @@ mod private;
 
 use super::scope::{Held, Lower, fixed};
 use super::values::Pointer;
+use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
 use crate::check::{Sites, searches};
@@ -71,6 +72,16 @@ pub(crate) enum Use {
     Volatile {
         writes: bool,
     },
+}
+
+/// An access to so many bytes.
+#[derive(Clone, Copy)]
+struct Extent {
+    address: Value,
+    bytes: u64,
+    how: Use,
+    /// What is written, where that is one scalar.
+    value: Option<Value>,
 }
 
 impl Use {
@@ -209,43 +220,35 @@ impl Lower<'_, '_, '_> {
         how: Use,
         values: &[Value],
     ) -> Result<Value, Diagnostic> {
-        if !self.is_checking() {
-            return Ok(address);
-        }
         let end = |leaf: &Leaf| leaf.offset + u64::from(leaf.scalar.bytes());
-        let extent = leaves.iter().map(end).max().unwrap_or(1);
-        let site = u64::from(self.site());
-        let what = site | how.bits() | extent << info::BYTES_SHIFT;
+        let bytes = leaves.iter().map(end).max().unwrap_or(1);
         let value = match values {
             [value] => Some(*value),
             _ => None,
         };
-        if let Some(checking) = &mut self.shared.checking {
-            checking.largest = checking.largest.max(extent);
-        }
-        let Some(place) = self.place(id)? else {
-            return Ok(self.call_touch(address, what, value));
+        let access = Extent {
+            address,
+            bytes,
+            how,
+            value,
         };
-        let done = self.builder.create_block();
-        self.builder.append_block_param(done, types::I64);
-        let offset = self.check_bounds(&place, address, extent, what, done);
-        match place.space {
+        self.guarded(id, access, |lower, place, offset, what| match place.space {
             Space::Nothing => {}
-            Space::Private(delta) => self.check_defined(address, delta, leaves, how, site),
+            Space::Private(delta) => {
+                let site = what & SITE;
+                lower.check_defined(address, delta, leaves, how, site);
+            }
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
                 let cleared = matches!(place.space, Space::Group { cleared: true, .. });
                 let what = what | if cleared { info::CLEARED } else { 0 };
-                self.call_touch(address, what | self.granule_bits(&place), value);
+                lower.call_touch(address, what | lower.granule_bits(place), value);
             }
             Space::Global { .. } | Space::Group { .. } => {
                 for (n, leaf) in leaves.iter().enumerate() {
-                    self.check_cell(&place, address, offset, leaf, how, values.get(n).copied());
+                    lower.check_cell(place, address, offset, leaf, how, values.get(n).copied());
                 }
             }
-        }
-        self.builder.ins().jump(done, &[BlockArg::Value(address)]);
-        self.builder.switch_to_block(done);
-        Ok(self.builder.block_params(done)[0])
+        })
     }
 
     /// Checks an access to a value that is kept in memory.
@@ -256,30 +259,51 @@ impl Lower<'_, '_, '_> {
         bytes: u64,
         how: Use,
     ) -> Result<Value, Diagnostic> {
-        if !self.is_checking() || bytes == 0 {
+        if bytes == 0 {
             return Ok(address);
         }
-        let what = u64::from(self.site()) | how.bits() | bytes << info::BYTES_SHIFT;
+        let access = Extent {
+            address,
+            bytes,
+            how,
+            value: None,
+        };
+        self.guarded(id, access, |lower, place, _, what| match place.space {
+            Space::Nothing => {}
+            Space::Private(delta) if how.writes() => {
+                let at = lower.builder.ins().iadd_imm_s(address, delta as i64);
+                lower.set_defined(at, bytes, true);
+            }
+            Space::Private(_) => {}
+            Space::Global { .. } | Space::Group { .. } => {
+                lower.call_touch(address, what | lower.granule_bits(place), None);
+            }
+        })
+    }
+
+    /// The address to use for an access: its own where it is inside of what the pointer comes from,
+    /// after `inside` has checked the rest, by the place, the offset there and what the access is.
+    fn guarded(
+        &mut self,
+        id: Id,
+        access: Extent,
+        inside: impl FnOnce(&mut Self, &Place, Value, u64),
+    ) -> Result<Value, Diagnostic> {
+        let (address, bytes) = (access.address, access.bytes);
+        if !self.is_checking() {
+            return Ok(address);
+        }
+        let what = u64::from(self.site()) | access.how.bits() | bytes << info::BYTES_SHIFT;
         if let Some(checking) = &mut self.shared.checking {
             checking.largest = checking.largest.max(bytes);
         }
         let Some(place) = self.place(id)? else {
-            return Ok(self.call_touch(address, what, None));
+            return Ok(self.call_touch(address, what, access.value));
         };
         let done = self.builder.create_block();
         self.builder.append_block_param(done, types::I64);
-        self.check_bounds(&place, address, bytes, what, done);
-        match place.space {
-            Space::Nothing => {}
-            Space::Private(delta) if how.writes() => {
-                let at = self.builder.ins().iadd_imm_s(address, delta as i64);
-                self.set_defined(at, bytes, true);
-            }
-            Space::Private(_) => {}
-            Space::Global { .. } | Space::Group { .. } => {
-                self.call_touch(address, what | self.granule_bits(&place), None);
-            }
-        }
+        let offset = self.check_bounds(&place, address, bytes, what, done);
+        inside(self, &place, offset, what);
         self.builder.ins().jump(done, &[BlockArg::Value(address)]);
         self.builder.switch_to_block(done);
         Ok(self.builder.block_params(done)[0])
