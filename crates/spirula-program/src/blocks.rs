@@ -1,11 +1,13 @@
 //! The blocks of a running program, counted by their references.
 
 use crate::copy;
-use crate::{Machine, RunError};
+use crate::pool::Pool;
+use crate::{Machine, Part, RunError};
 
 /// A block: on the device, or bytes of the host.
 struct Block<B> {
-    device: Option<B>,
+    /// The device's block, and its size.
+    device: Option<(B, u64)>,
     bytes: Vec<u8>,
     size: u64,
     references: u32,
@@ -16,6 +18,9 @@ pub(crate) struct Blocks<M: Machine> {
     pub machine: M,
     blocks: Vec<Block<M::Block>>,
     unused: Vec<usize>,
+    pool: Pool<M::Block>,
+    /// Bytes of the device's blocks that are referred to.
+    in_use: u64,
 }
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
@@ -32,6 +37,8 @@ impl<M: Machine> Blocks<M> {
             machine,
             blocks: Vec::new(),
             unused: Vec::new(),
+            pool: Pool::new(),
+            in_use: 0,
         }
     }
 
@@ -48,17 +55,36 @@ impl<M: Machine> Blocks<M> {
         }
     }
 
-    /// Makes a block of the device with one reference.
+    /// A block of the device with one reference, with any contents.
     pub fn allocate(&mut self, bytes: u64) -> Run<usize, M> {
         let size = bytes.max(1).checked_next_multiple_of(GRAIN);
         let size = size.ok_or_else(|| RunError::Invalid(format!("no memory of {bytes} bytes")))?;
-        let device = self.machine.allocate(size).map_err(RunError::Machine)?;
+        let device = match self.pool.take(size) {
+            Some(kept) => kept,
+            None => (self.made(size)?, size),
+        };
+        self.in_use += device.1;
         Ok(self.add(Block {
             device: Some(device),
             bytes: Vec::new(),
             size,
             references: 1,
         }))
+    }
+
+    /// Has the machine make a block, for which it may need the memory of those that are kept.
+    fn made(&mut self, size: u64) -> Run<M::Block, M> {
+        let made = self.machine.allocate(size);
+        let kept = match made {
+            Err(_) => self.pool.drain(),
+            Ok(_) => Vec::new(),
+        };
+        if kept.is_empty() {
+            return made.map_err(RunError::Machine);
+        }
+        kept.into_iter().for_each(|block| self.machine.free(block));
+        self.machine.wait().map_err(RunError::Machine)?;
+        self.machine.allocate(size).map_err(RunError::Machine)
     }
 
     /// Makes a block of the host with one reference.
@@ -80,8 +106,13 @@ impl<M: Machine> Blocks<M> {
         block.references -= 1;
         if block.references == 0 {
             block.bytes = Vec::new();
-            if let Some(device) = block.device.take() {
-                self.machine.free(device);
+            if let Some((device, size)) = block.device.take() {
+                self.in_use -= size;
+                let excess = match self.machine.reuses_blocks() {
+                    true => self.pool.put(device, size, self.in_use),
+                    false => vec![device],
+                };
+                excess.into_iter().for_each(|b| self.machine.free(b));
             }
             self.unused.push(at);
         }
@@ -89,7 +120,7 @@ impl<M: Machine> Blocks<M> {
 
     /// The machine's block.
     pub fn device(&self, block: usize) -> Run<M::Block, M> {
-        let device = self.blocks[block].device;
+        let device = self.blocks[block].device.map(|(device, _)| device);
         device.ok_or_else(|| RunError::Invalid("host memory handed to a kernel".to_owned()))
     }
 
@@ -105,17 +136,39 @@ impl<M: Machine> Blocks<M> {
     }
 
     pub fn read(&mut self, block: usize, at: u64, length: u64) -> Run<Vec<u8>, M> {
-        self.range(block, at, length)?;
-        let data = &self.blocks[block];
-        let Some(device) = data.device else {
-            return Ok(data.bytes[at as usize..(at + length) as usize].to_vec());
-        };
-        let mut out = vec![0; length as usize];
-        if !out.is_empty() {
-            let read = self.machine.read(device, at, &mut out);
-            read.map_err(RunError::Machine)?;
+        let all = self.read_all(&[(block, at, length)])?;
+        Ok(all.concat())
+    }
+
+    /// Parts of blocks, each given by its first byte and its length, waiting for the device once.
+    pub fn read_all(&mut self, parts: &[(usize, u64, u64)]) -> Run<Vec<Vec<u8>>, M> {
+        for (block, at, length) in parts {
+            self.range(*block, *at, *length)?;
         }
-        Ok(out)
+        let (machine, blocks) = (&mut self.machine, &self.blocks);
+        let held = parts.iter().map(|(block, at, length)| {
+            let data = &blocks[*block];
+            match data.device {
+                Some(_) => vec![0; *length as usize],
+                None => data.bytes[*at as usize..(at + length) as usize].to_vec(),
+            }
+        });
+        let mut all: Vec<Vec<u8>> = held.collect();
+        let there = parts.iter().zip(&mut all);
+        let there = there.filter(|(_, out)| !out.is_empty());
+        let there = there.filter_map(|((block, at, _), out)| {
+            let (block, _) = blocks[*block].device?;
+            Some(Part {
+                block,
+                at: *at,
+                out,
+            })
+        });
+        let mut there: Vec<_> = there.collect();
+        if !there.is_empty() {
+            machine.read_all(&mut there).map_err(RunError::Machine)?;
+        }
+        Ok(all)
     }
 
     pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> Run<(), M> {
@@ -123,7 +176,7 @@ impl<M: Machine> Blocks<M> {
         let data = &mut self.blocks[block];
         match data.device {
             _ if bytes.is_empty() => Ok(()),
-            Some(device) => {
+            Some((device, _)) => {
                 let written = self.machine.write(device, at, bytes);
                 written.map_err(RunError::Machine)
             }

@@ -16,13 +16,14 @@ mod eval;
 mod machine;
 mod operator;
 mod parameter;
+mod pool;
 pub mod program;
 mod scalar;
 mod session;
 mod value;
 
 pub use check::ProgramFault;
-pub use machine::{Machine, Request, RunError};
+pub use machine::{Machine, Part, Request, RunError};
 pub use operator::{Class, Op, Operator, ROWS, Row, Shape};
 pub use parameter::{Parameter, SizeClass};
 pub use program::Program;

@@ -10,7 +10,7 @@ pub trait Machine {
     /// What can go wrong.
     type Error: fmt::Display;
 
-    /// Makes a block of at least so many bytes.
+    /// Makes a block of at least so many bytes, with any contents.
     ///
     /// # Errors
     /// When there is no memory for it.
@@ -31,6 +31,15 @@ pub trait Machine {
     /// When the machine fails.
     fn read(&mut self, block: Self::Block, at: u64, out: &mut [u8]) -> Result<(), Self::Error>;
 
+    /// Copies out of several blocks at once, as [`Machine::read`] does out of one.
+    ///
+    /// # Errors
+    /// When the machine fails.
+    fn read_all(&mut self, parts: &mut [Part<'_, Self::Block>]) -> Result<(), Self::Error> {
+        let mut parts = parts.iter_mut();
+        parts.try_for_each(|part| self.read(part.block, part.at, part.out))
+    }
+
     /// Launches a kernel, after all launches and copies so far.
     ///
     /// # Errors
@@ -46,11 +55,27 @@ pub trait Machine {
     /// Whether blocks are in the host's own memory, so that to read one is no more than a copy.
     fn is_host(&self) -> bool;
 
+    /// Whether blocks that are not used any more may be handed out again, contents and all.
+    fn reuses_blocks(&self) -> bool {
+        true
+    }
+
     /// The value of a tuning parameter.
     fn parameter(&self, parameter: &Parameter) -> u64;
 
     /// A limit.
     fn limit(&self, class: &SizeClass) -> u64;
+}
+
+/// A part of a block to be copied out.
+#[derive(Debug)]
+pub struct Part<'a, B> {
+    /// The block.
+    pub block: B,
+    /// The first byte.
+    pub at: u64,
+    /// What gets the bytes.
+    pub out: &'a mut [u8],
 }
 
 /// A launch with everything that it needs.

@@ -385,10 +385,9 @@ impl<'p, M: Machine> Session<'p, M> {
             }
             Step::Forget(mem) => self.refer(frame, *mem, None),
             Step::Read(to, mem, ty, index) => {
-                self.check_failures()?;
                 let block = self.memory(frame, *mem)?;
                 let at = self.offset(frame, *ty, *index)?;
-                let bytes = self.blocks.read(block, at, ty.size())?;
+                let bytes = self.read_checked((block, at, ty.size()))?;
                 let mut word = [0; 8];
                 word[..bytes.len()].copy_from_slice(&bytes);
                 self.set(frame, *to, u64::from_le_bytes(word));
@@ -557,15 +556,38 @@ impl<'p, M: Machine> Session<'p, M> {
         Ok(block)
     }
 
-    /// Fails if a kernel did since the last look; the next call begins anew.
+    /// Reads a part of a block, and fails if a kernel did since the last look.
+    fn read_checked(&mut self, part: (usize, u64, u64)) -> Run<Vec<u8>, M> {
+        match self.failures.filter(|_| self.may_have_failed) {
+            Some(block) => {
+                let mut both = self.blocks.read_all(&[(block, 0, 4), part])?;
+                let bytes = both.pop().unwrap_or_default();
+                self.see_failure(&both.concat())?;
+                Ok(bytes)
+            }
+            None => {
+                let (block, at, length) = part;
+                self.blocks.read(block, at, length)
+            }
+        }
+    }
+
+    /// Fails if a kernel did since the last look.
     fn check_failures(&mut self) -> Run<(), M> {
-        let Some(block) = self.failures.filter(|_| self.may_have_failed) else {
-            return Ok(());
-        };
+        match self.failures.filter(|_| self.may_have_failed) {
+            Some(block) => {
+                let code = self.blocks.read(block, 0, 4)?;
+                self.see_failure(&code)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if the first word of the block for failures says so; the next call begins anew.
+    fn see_failure(&mut self, code: &[u8]) -> Run<(), M> {
         self.may_have_failed = false;
-        let code = self.blocks.read(block, 0, 4)?;
         let code = code.try_into().map_or(0, u32::from_le_bytes);
-        let Some(message) = code.checked_sub(1) else {
+        let Some((message, block)) = code.checked_sub(1).zip(self.failures) else {
             return Ok(());
         };
         self.blocks.write(block, 0, &[0; 4])?;

@@ -237,6 +237,18 @@ impl Device {
         timed(&mut self.profile.copy, || driver.read(buffer, offset, out))
     }
 
+    /// Copies out of several buffers, from an offset each, waiting once.
+    ///
+    /// # Errors
+    /// When a range is not within its buffer, or the device fails.
+    pub fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+        for (buffer, offset, out) in &*parts {
+            check::range(*offset, out.len(), self.size(*buffer)?)?;
+        }
+        let driver = &mut self.driver;
+        timed(&mut self.profile.copy, || driver.read_all(parts))
+    }
+
     /// All of a buffer's bytes.
     ///
     /// # Errors

@@ -122,6 +122,15 @@ pub trait Driver: Send {
     /// When the device fails.
     fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error>;
 
+    /// Copies out of several buffers, from an offset each, after all launches that may write them.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+        let mut parts = parts.iter_mut();
+        parts.try_for_each(|(buffer, offset, out)| self.read(*buffer, *offset, out))
+    }
+
     /// The address by which kernels reach a buffer, which any launch from then on may do.
     ///
     /// # Errors

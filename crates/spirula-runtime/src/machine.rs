@@ -1,7 +1,7 @@
 //! Devices as machines for whole programs.
 
 use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
-use spirula_program::{Machine, Parameter, Request, SizeClass};
+use spirula_program::{Machine, Parameter, Part, Request, SizeClass};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::spec_constants;
@@ -9,6 +9,9 @@ use std::collections::HashMap;
 
 /// Bytes of workgroup memory that kernels keep for themselves.
 const RESERVED: u64 = 16;
+
+/// The device that checks what kernels do.
+const CHECKING: &str = "cpu+san";
 
 /// A device that runs programs, with the kernels compiled so far.
 ///
@@ -58,9 +61,9 @@ impl<'d> DeviceMachine<'d> {
             SizeClass::ThreadBlockSize if is_cpu => 64,
             SizeClass::ThreadBlockSize => 256,
             SizeClass::GridSize if is_cpu => 16,
-            SizeClass::GridSize => 512,
+            SizeClass::GridSize => 1024,
             SizeClass::TileSize if is_cpu => 4,
-            SizeClass::TileSize => 16,
+            SizeClass::TileSize => 32,
             SizeClass::RegTileSize if is_cpu => 1,
             SizeClass::RegTileSize => 2,
             SizeClass::Threshold(default, _) => default.map_or(32_768, |d| d.max(0) as u64),
@@ -91,6 +94,12 @@ impl Machine for DeviceMachine<'_> {
         self.device.read(block, at, out)
     }
 
+    fn read_all(&mut self, parts: &mut [Part<'_, Buffer>]) -> Result<(), Error> {
+        let parts = parts.iter_mut();
+        let mut parts: Vec<_> = parts.map(|p| (p.block, p.at, &mut *p.out)).collect();
+        self.device.read_all(&mut parts)
+    }
+
     fn launch(&mut self, request: &Request<'_, Buffer>) -> Result<(), Error> {
         let kernel = self.kernel(request)?;
         // What a kernel does not use of them may have been optimised away.
@@ -119,6 +128,11 @@ impl Machine for DeviceMachine<'_> {
 
     fn is_host(&self) -> bool {
         self.device.info().kind == DeviceKind::Cpu
+    }
+
+    /// What checks kernels has to see where each block ends, and what was never written.
+    fn reuses_blocks(&self) -> bool {
+        self.device.info().id != CHECKING
     }
 
     fn parameter(&self, parameter: &Parameter) -> u64 {

@@ -142,6 +142,17 @@ impl Driver for VulkanDriver {
         self.validated(read)
     }
 
+    fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
+        let buffers = parts.iter().map(|(buffer, ..)| self.buffer(*buffer));
+        let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
+        let parts = parts.iter_mut().zip(&buffers);
+        let mut parts: Vec<_> = parts
+            .map(|((_, at, out), buffer)| (buffer, *at, &mut **out))
+            .collect();
+        let read = self.transfer.read_all(&mut self.queue, &mut parts);
+        self.validated(read)
+    }
+
     fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
         self.buffer(buffer)?.mark_known();
         self.argument_address(buffer)

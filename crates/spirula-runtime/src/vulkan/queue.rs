@@ -1,6 +1,7 @@
 //! Recording work, submitting it, waiting for it.
 //!
-//! Commands are recorded into a batch, which is submitted when it is long or waited for. The
+//! Commands are recorded into a batch, which is submitted when it is long, waited for, or the device has
+//! nothing else to do. The
 //! timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
@@ -17,6 +18,10 @@ use std::time::Duration;
 
 /// Commands of a batch after which it is submitted.
 pub const LONGEST: usize = 128;
+
+/// Commands after which a batch is submitted to a device that has nothing else to do, so that it works
+/// while more is recorded.
+const SHORT: usize = 16;
 
 /// How a queue is driven.
 #[derive(Clone, Copy, Default)]
@@ -101,10 +106,30 @@ impl Queue {
         self.barrier(&batch, vk::PipelineStageFlags::ALL_COMMANDS);
         let done = command(&self.device, &mut batch);
         batch.recorded += 1;
-        let is_full = batch.recorded >= LONGEST;
+        let recorded = batch.recorded;
         self.open = Some(batch);
         done?;
-        if is_full { self.submit() } else { Ok(()) }
+        let is_due = recorded >= LONGEST || recorded % SHORT == 0 && self.is_idle()?;
+        if is_due { self.submit() } else { Ok(()) }
+    }
+
+    /// Whether everything submitted is done.
+    fn is_idle(&self) -> Result<bool, Error> {
+        // SAFETY: the timeline is alive.
+        let done = unsafe {
+            self.device
+                .raw()
+                .get_semaphore_counter_value(*self.objects.timeline)
+        };
+        Ok(done.of("vkGetSemaphoreCounterValue")? >= self.submitted)
+    }
+
+    /// Whether a value of the timeline is known to be reached; `None` stands for all that is recorded.
+    pub fn is_done(&self, value: Option<u64>) -> bool {
+        match value {
+            Some(value) => value <= self.done,
+            None => self.open.is_none() && self.submitted <= self.done,
+        }
     }
 
     /// Keeps a buffer until everything recorded so far is done.

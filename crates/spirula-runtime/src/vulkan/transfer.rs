@@ -1,8 +1,11 @@
 //! Copies between the host and buffers.
 //!
 //! Memory that the host sees is copied in place, once the device is done with that buffer. Other memory goes
-//! through buffers that both see, in pieces.
+//! through buffers that both see: little that is written goes with the work that is recorded, without
+//! waiting; what is more goes in pieces.
 
+use super::batch::Batch;
+use super::device::Device;
 use super::memory::{Buffer, Memory, padded};
 use super::queue::Queue;
 use crate::Error;
@@ -12,6 +15,9 @@ use std::sync::Arc;
 
 /// Bytes that are copied at a time.
 const PIECE: usize = 16 << 20;
+
+/// Bytes that are written without waiting for the device.
+const LITTLE: usize = 16 << 10;
 
 /// The buffers that copies go through, made when they are first needed.
 pub struct Transfer {
@@ -55,7 +61,14 @@ impl Transfer {
         offset: u64,
         data: &[u8],
     ) -> Result<(), Error> {
-        if self.memory.direct && buffer.is_writable() {
+        let is_seen = self.memory.direct && buffer.is_writable();
+        if is_seen && queue.is_done(buffer.writable_at()) {
+            return buffer.write(offset, data);
+        }
+        if data.len() <= LITTLE {
+            return self.send(queue, buffer, offset, data);
+        }
+        if is_seen {
             wait(queue, buffer.writable_at())?;
             return buffer.write(offset, data);
         }
@@ -66,6 +79,53 @@ impl Transfer {
             let length = data.len() as u64;
             copy(queue, (&up, 0), (buffer, at), length)?;
             at += length;
+        }
+        Ok(())
+    }
+
+    /// Has the device copy from memory of the batch, in its turn.
+    fn send(
+        &self,
+        queue: &mut Queue,
+        buffer: &Arc<Buffer>,
+        offset: u64,
+        data: &[u8],
+    ) -> Result<(), Error> {
+        queue.record(|device, batch| {
+            let (from, at) = batch.scratch(device, &self.memory, data)?;
+            record_copy(device, batch, (&from, at), (buffer, offset), data.len() as u64);
+            Ok(())
+        })
+    }
+
+    /// Copies out of several buffers, from an offset each, waiting once where all that is copied is
+    /// little.
+    pub fn read_all(
+        &mut self,
+        queue: &mut Queue,
+        parts: &mut [(&Arc<Buffer>, u64, &mut [u8])],
+    ) -> Result<(), Error> {
+        let total: usize = parts.iter().map(|(_, _, out)| out.len()).sum();
+        let is_seen = |b: &Buffer| self.memory.direct && b.is_readable();
+        if total > PIECE || parts.iter().any(|(b, ..)| is_seen(b)) {
+            let mut parts = parts.iter_mut();
+            return parts.try_for_each(|(buffer, at, out)| self.read(queue, buffer, *at, out));
+        }
+        let down = piece(&self.memory, &mut self.down, MemoryLocation::GpuToCpu)?;
+        let mut at = 0;
+        for (buffer, offset, out) in &*parts {
+            let length = out.len() as u64;
+            queue.record(|device, batch| {
+                record_copy(device, batch, (buffer, *offset), (&down, at), length);
+                Ok(())
+            })?;
+            at += length;
+        }
+        queue.finish()?;
+        let mut at = 0;
+        for (_, _, out) in parts {
+            down.read(at, out)?;
+            at += out.len() as u64;
         }
         Ok(())
     }
@@ -121,20 +181,31 @@ fn copy(
     length: u64,
 ) -> Result<(), Error> {
     queue.record(|device, batch| {
-        batch.reads(from.0);
-        batch.writes(to.0);
-        let region = vk::BufferCopy::default()
-            .src_offset(from.1)
-            .dst_offset(to.1)
-            .size(length);
-        // SAFETY: the commands are being recorded; both ranges are within their buffers, which are
-        // different and kept.
-        unsafe {
-            let (from, to) = (from.0.raw(), to.0.raw());
-            let device = device.raw();
-            device.cmd_copy_buffer(batch.commands, from, to, &[region]);
-        }
+        record_copy(device, batch, from, to, length);
         Ok(())
     })?;
     queue.finish()
+}
+
+/// Records a copy within buffers that are different.
+fn record_copy(
+    device: &Device,
+    batch: &mut Batch,
+    from: (&Arc<Buffer>, u64),
+    to: (&Arc<Buffer>, u64),
+    length: u64,
+) {
+    batch.reads(from.0);
+    batch.writes(to.0);
+    let region = vk::BufferCopy::default()
+        .src_offset(from.1)
+        .dst_offset(to.1)
+        .size(length);
+    // SAFETY: the commands are being recorded; both ranges are within their buffers, which are
+    // different and kept.
+    unsafe {
+        let (from, to) = (from.0.raw(), to.0.raw());
+        let device = device.raw();
+        device.cmd_copy_buffer(batch.commands, from, to, &[region]);
+    }
 }
