@@ -21,7 +21,7 @@ const TYPE: &str = "application/x-spirula-program";
 const TYPE_AT: usize = 30;
 
 /// The form of the archive that is written; others are refused.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Why an archive could not be read.
 #[derive(Debug)]

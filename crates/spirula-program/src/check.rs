@@ -87,12 +87,13 @@ impl Program {
     fn check_entry(&self, entry: &Entry) -> Check {
         within(entry.function, self.functions.len(), "function")?;
         let scope = Scope::new(self, &self.functions[entry.function]);
-        let parameters = entry.parameters.iter().map(|p| &p.value);
-        let results = entry.results.iter().map(|r| &r.value);
-        parameters
-            .chain(results)
-            .flatten()
-            .try_for_each(|value| scope.value(value))
+        let parameters = entry.parameters.iter().map(|p| (&p.value, &p.opaque));
+        let results = entry.results.iter().map(|r| (&r.value, &r.opaque));
+        let all = parameters.chain(results).flat_map(|(value, opaque)| {
+            let parts = opaque.iter().flat_map(|opaque| &opaque.parts);
+            value.iter().chain(parts)
+        });
+        all.into_iter().try_for_each(|value| scope.value(value))
     }
 }
 

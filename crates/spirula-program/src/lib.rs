@@ -28,5 +28,5 @@ pub use operator::{Class, Op, Operator, ROWS, Row, Shape};
 pub use parameter::{Parameter, SizeClass};
 pub use program::Program;
 pub use scalar::{Literal, Scalar};
-pub use session::{Ended, Prepared, Session};
+pub use session::{Ended, Item, Prepared, Session};
 pub use value::{Value, ValueError};

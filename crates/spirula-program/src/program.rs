@@ -239,6 +239,8 @@ pub struct EntryParameter {
     pub name: String,
     /// What it is; `None` for a value without an external form.
     pub value: Option<EntryValue>,
+    /// What it is, for a value without an external form.
+    pub opaque: Option<EntryOpaque>,
     /// Its type in the source language, where that says more.
     pub tensor: Option<TensorType>,
 }
@@ -248,8 +250,19 @@ pub struct EntryParameter {
 pub struct EntryResult {
     /// What it is; `None` for a value without an external form.
     pub value: Option<EntryValue>,
+    /// What it is, for a value without an external form.
+    pub opaque: Option<EntryOpaque>,
     /// Its type in the source language, where that says more.
     pub tensor: Option<TensorType>,
+}
+
+/// A value without an external form: only entry points of the same program make and take it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EntryOpaque {
+    /// The name of its type.
+    pub name: String,
+    /// What it consists of.
+    pub parts: Vec<EntryValue>,
 }
 
 /// A scalar or an array.

@@ -2,8 +2,8 @@
 
 use spirula_program::archive::{is_archive, read, write};
 use spirula_program::program::{
-    Copy, Entry, EntryParameter, EntryResult, EntrySize, EntryValue, Function, GLOBAL, Kernel,
-    Launch, Mem, Message, MessagePart, Reg, Slot, Step, TensorType,
+    Copy, Entry, EntryOpaque, EntryParameter, EntryResult, EntrySize, EntryValue, Function, GLOBAL,
+    Kernel, Launch, Mem, Message, MessagePart, Reg, Slot, Step, TensorType,
 };
 use spirula_program::{Op, Operator, Parameter, Program, Scalar, SizeClass};
 
@@ -79,13 +79,18 @@ fn program() -> Program {
         parameters: vec![EntryParameter {
             name: "x".to_owned(),
             value: Some(array.clone()),
+            opaque: None,
             tensor: Some(TensorType {
                 element: "bf16".to_owned(),
                 shape: vec![None, Some(3)],
             }),
         }],
         results: vec![EntryResult {
-            value: Some(array),
+            value: None,
+            opaque: Some(EntryOpaque {
+                name: "pair".to_owned(),
+                parts: vec![array],
+            }),
             tensor: None,
         }],
     };

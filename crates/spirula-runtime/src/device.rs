@@ -57,7 +57,7 @@ pub struct Profile {
 /// What a kernel cost since the device was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelTime {
-    /// Name of its entry point.
+    /// Name of its entry point, or its number in its program.
     pub name: String,
     /// Wall time of compiling it.
     pub compile: Duration,
@@ -336,15 +336,20 @@ impl Device {
     }
 
     /// As [`Device::create_kernel`], of a module that was lowered for this run, which can do without
-    /// what it only wishes for.
+    /// what it only wishes for; `name` is what times call it.
     pub(crate) fn create_own_kernel(
         &mut self,
         mut module: Module,
         entry: &str,
         spec: &[(u32, u64)],
+        name: String,
     ) -> Result<Kernel, Error> {
         wishes::drop_lacking(&mut module, self.info().special_values);
-        self.create_kernel(&module, entry, spec)
+        let kernel = self.create_kernel(&module, entry, spec)?;
+        if let Some(compiled) = self.compiled.last_mut() {
+            compiled.name = name;
+        }
+        Ok(kernel)
     }
 
     /// Has the driver compile an entry point.

@@ -49,7 +49,8 @@ impl<'d> DeviceMachine<'d> {
         // Constants that a kernel does not use may have been optimised away.
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
-        let kernel = self.device.create_own_kernel(module, "main", &spec)?;
+        let name = request.kernel.to_string();
+        let kernel = self.device.create_own_kernel(module, "main", &spec, name)?;
         self.kernels.insert(key, kernel);
         Ok(kernel)
     }
@@ -62,9 +63,9 @@ impl<'d> DeviceMachine<'d> {
             SizeClass::ThreadBlockSize => 256,
             SizeClass::GridSize if is_cpu => 16,
             SizeClass::GridSize => 1024,
-            SizeClass::TileSize if is_cpu => 4,
+            SizeClass::TileSize if is_cpu => 16,
             SizeClass::TileSize => 32,
-            SizeClass::RegTileSize if is_cpu => 1,
+            SizeClass::RegTileSize if is_cpu => 4,
             SizeClass::RegTileSize => 2,
             SizeClass::Threshold(default, _) => default.map_or(32_768, |d| d.max(0) as u64),
             SizeClass::Bespoke(_, default) => (*default).max(0) as u64,

@@ -13,8 +13,9 @@ use spirula_spirv::grammar::enumerants::{
 };
 use spirula_spirv::ir::{Block, Module, Section};
 
-/// Bytes of push constants that every Vulkan device has.
-const PUSH_CONSTANTS: u32 = 128;
+/// Bytes of push constants that graphics cards have; of devices with fewer, which may have no more than
+/// 128, the runtime takes care.
+const PUSH_CONSTANTS: u32 = 256;
 
 /// Where scalars lie.
 pub(super) struct Scalars {

@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | blocks of device memory | descriptor set 0, bindings from 0 in the order of the uses |
 //! | the block for failures | the binding after them |
-//! | number of workgroups in the first dimension (`u32`), then scalar uses | push constants; above 128 bytes the binding after that |
+//! | number of workgroups in the first dimension (`u32`), then scalar uses | push constants; above 256 bytes the binding after that |
 //! | workgroup size, constants, sizes of private arrays and shared memory | specialisation constants, numbered from 0 in the order of [`Lowered::constants`] |
 //!
 //! Scalars lie at multiples of their size; those of fewer than 32 bits take 32. Workgroups beyond

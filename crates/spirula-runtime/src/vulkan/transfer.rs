@@ -93,7 +93,13 @@ impl Transfer {
     ) -> Result<(), Error> {
         queue.record(|device, batch| {
             let (from, at) = batch.scratch(device, &self.memory, data)?;
-            record_copy(device, batch, (&from, at), (buffer, offset), data.len() as u64);
+            record_copy(
+                device,
+                batch,
+                (&from, at),
+                (buffer, offset),
+                data.len() as u64,
+            );
             Ok(())
         })
     }

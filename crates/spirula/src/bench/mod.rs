@@ -12,7 +12,7 @@ pub use record::Record;
 pub use statistics::{Summary, microseconds};
 
 use crate::test::{Outcome, session};
-use spirula_program::{Machine, Program, RunError, Session, Value};
+use spirula_program::{Item, Machine, Program, RunError, Session};
 use spirula_runtime::{DeviceMachine, Error};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ pub struct Workload {
     /// The entry point.
     pub entry: String,
     /// The arguments.
-    pub values: Vec<Value>,
+    pub items: Vec<Item>,
 }
 
 /// How long is measured.
@@ -55,7 +55,7 @@ pub fn measure(
     let machine = DeviceMachine::new(&mut device);
     let mut session = Session::new(&workload.compiled, machine)?;
     let mut run = || -> Result<Duration, RunError<Error>> {
-        let prepared = session.prepare(&workload.entry, &workload.values)?;
+        let prepared = session.prepare_items(&workload.entry, &workload.items)?;
         session.machine().wait().map_err(RunError::Machine)?;
         let start = Instant::now();
         let ended = session.execute(prepared)?;

@@ -4,6 +4,7 @@ pub mod allow;
 pub mod args;
 pub mod cache;
 pub mod checking;
+pub mod dump;
 pub mod failure;
 pub mod files;
 pub mod llvm;

@@ -4,7 +4,7 @@ use crate::bench::{Effort, Record, Summary, Workload, measure, microseconds, plo
 use crate::cli::args::Bench;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, files, schedule};
-use crate::test::{Case, Outcome as Ended, Suites, discover, session, spread};
+use crate::test::{Outcome as Ended, Suites, find, session};
 use spirula_opt::Pipeline;
 use spirula_runtime::{Device, DeviceOptions};
 use std::path::Path;
@@ -29,7 +29,8 @@ pub fn run(args: &Bench) -> Outcome {
         (None, Some(path)) => Some(Other::Record(read(path)?)),
         (None, None) => None,
     };
-    let cases = find(args)?;
+    let cases = find(&args.paths, args.filter.as_deref(), args.limit);
+    let cases = cases.map_err(Failure::message)?;
     let effort = Effort {
         runs: args.runs.into(),
         time: Duration::from_millis(500),
@@ -76,6 +77,7 @@ fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
         target: None,
         passes: Pipeline::default(),
         profile: schedule::profile(args.schedule, device),
+        programs: args.programs.clone(),
     })
 }
 
@@ -83,23 +85,6 @@ fn read(path: &Path) -> Result<Record, Failure> {
     let input = files::read(path)?;
     let record = Record::parse(&input.bytes);
     record.map_err(|e| Failure::message(format!("{} has no measurements: {e}", input.name)))
-}
-
-fn find(args: &Bench) -> Result<Vec<Case>, Failure> {
-    let mut cases = Vec::new();
-    for path in &args.paths {
-        cases.extend(discover(path).map_err(Failure::message)?);
-    }
-    if let Some(part) = &args.filter {
-        cases.retain(|case| case.id.contains(part.as_str()));
-    }
-    match cases.is_empty() {
-        true => Err(Failure::message("nothing is left to measure")),
-        false => Ok(match args.limit {
-            Some(most) => spread(&cases, most),
-            None => cases,
-        }),
-    }
 }
 
 /// What was measured; each line of it is printed at once.

@@ -3,7 +3,7 @@
 use crate::cli::args::{Test, TestWorker};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files, schedule};
-use crate::test::{AllowList, Case, Options, Report, discover, run_all, session, spread, worker};
+use crate::test::{AllowList, Options, Report, find, run_all, session, worker};
 use clap::ValueEnum;
 use spirula_runtime::{Device, DeviceOptions};
 use std::path::Path;
@@ -21,7 +21,8 @@ pub fn run(args: &Test) -> Outcome {
     // A device that is not there is told once, and not by every test.
     Device::open(&args.device, &DeviceOptions::default())
         .map_err(|e| Failure::message(e.to_string()))?;
-    let cases = find(args)?;
+    let cases = find(&args.paths, args.filter.as_deref(), args.limit);
+    let cases = cases.map_err(Failure::message)?;
     let progress = Progress::bar("testing", cases.len() as u64);
     let outcomes = run_all(&cases, &options(args), &|| progress.step());
     drop(progress);
@@ -59,25 +60,6 @@ fn read_list(path: &Path) -> Result<AllowList, Failure> {
     list.map_err(|e| Failure::message(format!("{}: {e}", input.name)))
 }
 
-fn find(args: &Test) -> Result<Vec<Case>, Failure> {
-    let mut cases = Vec::new();
-    for path in &args.paths {
-        cases.extend(discover(path).map_err(Failure::message)?);
-    }
-    if let Some(part) = &args.filter {
-        cases.retain(|case| case.id.contains(part.as_str()));
-        if cases.is_empty() {
-            return Err(Failure::message(format!(
-                "no test has {part:?} in its name"
-            )));
-        }
-    }
-    Ok(match args.limit {
-        Some(most) => spread(&cases, most),
-        None => cases,
-    })
-}
-
 fn options(args: &Test) -> Options {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut worker = vec![
@@ -95,6 +77,15 @@ fn options(args: &Test) -> Options {
     }
     if let Some(target) = args.target_env {
         worker.extend(["--target-env".to_owned(), target.to_string()]);
+    }
+    let programs = [
+        ("--futhark", &args.programs.futhark),
+        ("--dump-spirv", &args.programs.dump_spirv),
+    ];
+    for (name, path) in programs {
+        if let Some(path) = path {
+            worker.extend([name.to_owned(), path.display().to_string()]);
+        }
     }
     Options {
         jobs: args.jobs.map_or(processors, usize::from),
@@ -115,6 +106,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
         target: args.target_env,
         passes: args.passes.clone(),
         profile: schedule::profile(args.schedule, &args.device),
+        programs: args.programs.clone(),
     };
     Ok(worker::serve(&options)?)
 }

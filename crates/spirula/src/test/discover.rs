@@ -16,19 +16,19 @@ pub struct Case {
     pub name: String,
 }
 
-/// Loads a folder as the first kind that takes it; `None` when none does.
-pub fn load(folder: &Path) -> Option<Loaded> {
+/// Loads a folder as the first kind that takes it, and whether that has the folders below, too;
+/// `None` when none does.
+fn load(folder: &Path) -> Option<(Loaded, bool)> {
     let loaded = KINDS.iter().find_map(|kind| {
         let loaded = (kind.load)(folder)?;
-        Some(loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name)))
+        let loaded = loaded.map_err(|e| format!("{}: {}: {e}", folder.display(), kind.name));
+        Some((loaded, kind.claims_below))
     });
     loaded.or_else(|| {
         let claims = folder.join(MANIFEST).is_file();
         claims.then(|| {
-            Err(format!(
-                "{}: its {MANIFEST} is of no known kind",
-                folder.display()
-            ))
+            let text = format!("{}: its {MANIFEST} is of no known kind", folder.display());
+            (Err(text), true)
         })
     })
 }
@@ -38,7 +38,7 @@ pub fn load(folder: &Path) -> Option<Loaded> {
 ///
 /// # Errors
 /// When the path cannot be read, a manifest is malformed or of no known kind, or there is no test.
-pub fn discover(path: &Path) -> Result<Vec<Case>, String> {
+fn discover(path: &Path) -> Result<Vec<Case>, String> {
     let folder = match path.file_name() {
         Some(name) if name == MANIFEST => path.parent().unwrap_or(path),
         _ => path,
@@ -51,8 +51,33 @@ pub fn discover(path: &Path) -> Result<Vec<Case>, String> {
     Ok(cases)
 }
 
+/// The tests of several paths, those with a text in their names, at most so many and evenly spread.
+///
+/// # Errors
+/// As [`discover`], and when nothing is left.
+pub fn find(
+    paths: &[PathBuf],
+    filter: Option<&str>,
+    limit: Option<usize>,
+) -> Result<Vec<Case>, String> {
+    let mut cases = Vec::new();
+    for path in paths {
+        cases.extend(discover(path)?);
+    }
+    if let Some(part) = filter {
+        cases.retain(|case| case.id.contains(part));
+        if cases.is_empty() {
+            return Err(format!("no test has {part:?} in its name"));
+        }
+    }
+    Ok(match limit {
+        Some(most) => spread(&cases, most),
+        None => cases,
+    })
+}
+
 fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
-    if let Some(suite) = load(folder) {
+    if let Some((suite, claims_below)) = load(folder) {
         let whole = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
         let title = whole
             .file_name()
@@ -62,7 +87,9 @@ fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
             folder: folder.to_owned(),
             name,
         }));
-        return Ok(());
+        if claims_below || !folder.is_dir() {
+            return Ok(());
+        }
     }
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let entries = fs::read_dir(folder).map_err(unreadable)?;
@@ -92,6 +119,7 @@ impl Suites {
     pub fn of(&mut self, folder: &Path) -> Result<&dyn Suite, Outcome> {
         if !self.loaded.contains_key(folder) {
             let suite = load(folder).ok_or_else(|| Outcome::failed("no folder of tests"))?;
+            let (suite, _) = suite;
             let suite = suite.map_err(Outcome::failed)?;
             self.loaded.insert(folder.to_owned(), suite);
         }

@@ -15,7 +15,7 @@ mod stablehlo;
 pub mod worker;
 mod workers;
 
-pub use discover::{Case, Suites, discover, spread};
+pub use discover::{Case, Suites, find};
 pub use outcome::Outcome;
 pub use report::{AllowList, Report};
 pub use workers::{Options, run_all};
@@ -56,6 +56,8 @@ pub struct Kind {
     pub name: &'static str,
     /// Loads a folder, `None` when it is not of this kind.
     pub load: fn(&Path) -> Option<Loaded>,
+    /// Whether folders below one of this kind are a part of it.
+    pub claims_below: bool,
 }
 
 /// All kinds. The first that takes a folder has it.
@@ -63,18 +65,27 @@ pub const KINDS: &[Kind] = &[
     Kind {
         name: "kernel manifest",
         load: kernel_manifest::load,
+        claims_below: true,
     },
     Kind {
         name: "compute manifest",
         load: compute_manifest::load,
+        claims_below: true,
     },
     Kind {
         name: "list of Futhark programs",
         load: futhark::load,
+        claims_below: true,
+    },
+    Kind {
+        name: "sources of Futhark with test blocks",
+        load: futhark::load_sources,
+        claims_below: false,
     },
     Kind {
         name: "StableHLO modules",
         load: stablehlo::load,
+        claims_below: true,
     },
 ];
 

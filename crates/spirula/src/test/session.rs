@@ -1,6 +1,7 @@
 //! What the kinds share: a device for a test, values out of JSON, and comparison.
 
 use super::Outcome;
+use crate::cli::args::Programs;
 use crate::values::compare::{Tolerance, compare};
 use serde_json::{Map, Value};
 use spirula::{CompileOptions, Profile};
@@ -31,6 +32,8 @@ pub struct Options {
     pub passes: Pipeline,
     /// What tensor programs are scheduled for.
     pub profile: Profile,
+    /// How programs come about, and what is left of them.
+    pub programs: Programs,
 }
 
 impl Options {
@@ -48,6 +51,7 @@ impl Options {
             target: self.target,
             passes: self.passes.clone(),
             profile: self.profile,
+            programs: self.programs.clone(),
         }
     }
 

@@ -69,13 +69,78 @@ fn expected_errors_are_compared_by_their_text() {
 #[test]
 fn generated_inputs_and_trusted_results() {
     gives(
-        "-- ==\n-- entry: double\n-- random input { [1000]f32 } auto output\n\
-         -- script input { f 1 }\n",
+        "-- ==\n-- entry: double\n-- random input { [1000]f32 } auto output\n",
+        &["1 passed, 0 failed, 0 unsupported"],
+    );
+}
+
+#[test]
+fn inputs_made_by_scripts() {
+    gives(
+        "-- ==\n-- entry: double\n-- script input { double [1f32] } output { [4f32] }\n\
+         -- script input { let xs = $loaddata \"data/two.in\" in double (double xs) }\n\
+         -- output { [8f32, 16f32] }\n-- script input @ data/two.in\n-- output { [2f32, 4f32] }\n\
+         -- script input { treble 1 }\n-- script input { $loadimg \"x\" }\n\
+         -- script input { $loaddata \"none\" }\n",
         &[
-            "UNSUPPORTED 1: inputs made by scripts: imp/tests/double.fut:double:1",
-            "1 passed, 0 failed, 1 unsupported",
+            "FAILED imp/tests/double.fut:double:2: script: expected the end at \", 2f32]\"",
+            "FAILED imp/tests/double.fut:double:3: script: the program has no entry point treble",
+            "UNSUPPORTED 1: the function $loadimg of scripts: imp/tests/double.fut:double:4",
+            "2 passed, 2 failed, 1 unsupported",
         ],
     );
+}
+
+const SOURCE: &str = "-- ==\n-- entry: double\n-- input { [1f32] } output { [2f32] }\n";
+
+#[test]
+fn sources_with_printed_forms_beside_them() {
+    let scratch = Scratch::new();
+    let program = std::fs::read(own("double.imp")).unwrap();
+    scratch.file("src/a/double.fut", SOURCE);
+    scratch.file("src/a/double.fut.imp", program);
+    scratch.file("src/b/double.fut", SOURCE);
+    scratch.file("src/library.fut", "def f = 1\n");
+    let text = spirula(&["test", &scratch.text("src")]).text();
+    let missing = "a source without its printed form beside it, and no --futhark to print it";
+    let lines = [
+        &format!("UNSUPPORTED 1: {missing}: b/double.fut:double:0"),
+        "1 passed, 0 failed, 1 unsupported",
+    ];
+    assert_eq!(text.lines().collect::<Vec<_>>(), lines);
+    let dumped = scratch.text("dumped");
+    let one = scratch.text("src/a/double.fut");
+    spirula(&["test", &one, "--dump-spirv", &dumped]).ok();
+    spirula(&["val", &format!("{dumped}/double.fut.0.spv")]).ok();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_compiler_prints_what_has_no_printed_form() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    scratch.file("src/double.fut", SOURCE);
+    let printer = |name: &str, script: String| {
+        scratch.file(name, format!("#!/bin/sh\n{script}\n"));
+        let path = scratch.path(name);
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        scratch.text(name)
+    };
+    let source = scratch.text("src");
+    let form = own("double.imp");
+    let good = printer("good", format!("test -f \"$5\" && cat {form}"));
+    spirula(&["test", &source, "--futhark", &good]).ok();
+    let bench = spirula(&["bench", &source, "--futhark", &good, "--runs", "1"]).ok();
+    assert!(
+        bench.text().contains("1 measured, 0 failed"),
+        "{}",
+        bench.text()
+    );
+    let bad = printer("bad", "echo Error at a.fut:1:2 >&2; exit 2".to_owned());
+    let told = spirula(&["test", &source, "--futhark", &bad]).text();
+    assert!(told.contains("futhark: Error at a.fut:1:2"), "{told}");
+    let told = spirula(&["test", &source, "--futhark", "/none/futhark"]).text();
+    assert!(told.contains("cannot run /none/futhark"), "{told}");
 }
 
 #[test]

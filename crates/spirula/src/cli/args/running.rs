@@ -69,6 +69,9 @@ pub struct Run {
     /// (thread_block_size=64)
     #[arg(long, value_name = "NAME=VALUE")]
     pub param: Vec<TuningParameter>,
+    /// Folder for the modules of a program's kernels, as they go to the device
+    #[arg(long, value_name = "FOLDER")]
+    pub dump_spirv: Option<PathBuf>,
     /// Print the results of a program in Futhark's binary form
     #[arg(long)]
     pub binary: bool,

@@ -6,11 +6,22 @@ use spirula_opt::Pipeline;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
 
+/// How programs come about, and what is left of them.
+#[derive(ClapArgs, Clone, Debug)]
+pub struct Programs {
+    /// Futhark's own compiler, which prints the imperative form of sources that have none beside them
+    #[arg(long, value_name = "PATH")]
+    pub futhark: Option<PathBuf>,
+    /// Folder for the modules of the programs' kernels, as they go to the device
+    #[arg(long, value_name = "FOLDER")]
+    pub dump_spirv: Option<PathBuf>,
+}
+
 /// Arguments of `test`.
 #[derive(ClapArgs)]
 pub struct Test {
     /// Folders of tests, searched with all folders below them; a folder with a manifest is claimed
-    /// by it
+    /// by it. Or sources of Futhark with test blocks
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,
     /// Device to run on (see spirula devices)
@@ -52,6 +63,8 @@ pub struct Test {
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
+    #[command(flatten)]
+    pub programs: Programs,
 }
 
 /// Arguments of `bench`.
@@ -93,6 +106,8 @@ pub struct Bench {
     /// Kind of device that tensor programs are scheduled for; by default that of the device
     #[arg(long, value_name = "KIND")]
     pub schedule: Option<Schedule>,
+    #[command(flatten)]
+    pub programs: Programs,
 }
 
 /// Arguments of `test-worker`.
@@ -116,4 +131,6 @@ pub struct TestWorker {
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
     pub target_env: Option<Target>,
+    #[command(flatten)]
+    pub programs: Programs,
 }

@@ -37,9 +37,10 @@ pub fn run(args: &Run) -> Outcome {
     };
     failure::tell(&input.name, &input.bytes, &compiled.diagnostics);
     match compiled.output {
-        Output::Module(_) if !args.param.is_empty() || args.binary => Err(Failure::Usage(
-            "--param and --binary are for programs, the input is a module".to_owned(),
-        )),
+        Output::Module(_) if !args.param.is_empty() || args.binary || args.dump_spirv.is_some() => {
+            let text = "--param, --binary and --dump-spirv are for programs, the input is a module";
+            Err(Failure::Usage(text.to_owned()))
+        }
         Output::Module(module) => kernel::run(args, input, &module, stages),
         Output::Program(program) => program::run(args, &program, compiled.tensors.as_ref(), stages),
     }

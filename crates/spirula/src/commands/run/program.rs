@@ -6,7 +6,7 @@ use super::results::{self, Computed};
 use super::stages::Stages;
 use crate::cli::args::Run;
 use crate::cli::progress::Progress;
-use crate::cli::{Failure, Outcome, files};
+use crate::cli::{Failure, Outcome, dump, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
 use crate::values::tensor;
@@ -35,6 +35,11 @@ pub fn run(
     let entry = find_entry(program, args.entry.as_deref())?;
     check_parameters(args, program)?;
     let wanted = results::Wanted::parse(args)?;
+    if let Some(folder) = &args.dump_spirv {
+        let name = args.from.path.file_stem().unwrap_or_default();
+        let name = name.to_string_lossy();
+        dump::kernels(program, folder, &name).map_err(Failure::message)?;
+    }
     let mut device = super::open(args)?;
     let limit = device.info().limits.buffer_size / COPIES;
     let values = stages.time("make arguments", || match args.arg.is_empty() {

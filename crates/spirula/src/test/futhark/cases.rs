@@ -13,6 +13,8 @@
 pub struct Case {
     /// Entry point.
     pub entry: String,
+    /// What it is called, where it has a name.
+    pub name: Option<String>,
     /// Words before the input that say for whom the case is.
     pub tags: Vec<String>,
     /// What it is called with.
@@ -80,6 +82,7 @@ fn is_start(line: &str) -> bool {
 struct Block<'a> {
     rest: &'a str,
     entries: Vec<&'a str>,
+    name: Option<String>,
     tags: Vec<String>,
 }
 
@@ -88,6 +91,7 @@ impl<'a> Block<'a> {
         Block {
             rest: text,
             entries: vec!["main"],
+            name: None,
             tags: Vec::new(),
         }
     }
@@ -96,8 +100,9 @@ impl<'a> Block<'a> {
         loop {
             self.rest = self.rest.trim_start();
             if let Some(quoted) = self.rest.strip_prefix('"') {
-                let end = quoted.find('"').map_or(quoted.len(), |at| at + 1);
-                self.rest = &quoted[end..];
+                let (name, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+                self.name = Some(name.to_owned());
+                self.rest = rest;
                 continue;
             }
             match self.word() {
@@ -113,6 +118,7 @@ impl<'a> Block<'a> {
                         }));
                     }
                     self.tags.clear();
+                    self.name = None;
                 }
                 word if word.ends_with(':') => {
                     self.line();
@@ -138,6 +144,7 @@ impl<'a> Block<'a> {
         }
         Some(Case {
             entry: String::new(),
+            name: self.name.take(),
             tags,
             input,
             expect: self.expect(),
@@ -253,6 +260,8 @@ entry f = 1
         assert_eq!(found[2].input, Input::Random(" [10]i32 ".to_owned()));
         assert_eq!(found[2].expect, Expect::Trusted);
         assert_eq!(found[2].tags, ["compiled"]);
+        assert_eq!(found[2].name.as_deref(), Some("named case"));
+        assert_eq!((&found[0].name, &found[4].name), (&None, &None));
         assert_eq!(found[4].tags, ["only_c", "no_x"]);
         let file = |name: &str| Source::File(name.to_owned());
         assert_eq!(found[4].input, Input::Values(file("data/x.in.gz")));

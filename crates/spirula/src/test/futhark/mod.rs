@@ -2,24 +2,30 @@
 //! sources.
 //!
 //! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and the sources that
-//! they were made from (`source`, named from the folder above). A case that asks for what a trusted
-//! run gives is compared with a second run: of the CPU device, or on that device with other tuning
-//! parameters, which must not change results; what takes long is only run. Cases whose files of values are not there are left
+//! they were made from (`source`, named from the folder above). Without a list, sources with test blocks
+//! are taken, each with its printed form beside it, `prog.fut.imp`, or as Futhark's compiler prints it. A case that asks for what a trusted
+//! run gives is compared with a second run: of the CPU device, or where there is much to do on the same
+//! device with other tuning parameters, which must not change results; what takes long is only run. Cases whose files of values are not there are left
 //! out, as are those that their tags close to this compiler.
 
 mod cases;
+mod printed;
 mod random;
+mod script;
 
 use super::session::{self, expect_array, read};
 use super::{Loaded, Outcome, Suite};
 use crate::bench::Workload;
+use crate::cli::dump;
 use crate::cli::files::decompressed;
 use crate::values::compare::Tolerance;
 use crate::values::program::to_array;
 use cases::{Case, Expect, Input, Source, cases};
+use printed::Printed;
 use regex_lite::RegexBuilder;
 use spirula::{CompileOptions, Output};
-use spirula_program::{Program, RunError, Session, Value};
+use spirula_program::program::Entry;
+use spirula_program::{Item, Program, RunError, Session, Value};
 use spirula_runtime::{Device, DeviceMachine, Error};
 use std::cell::RefCell;
 use std::fs;
@@ -46,8 +52,14 @@ const OTHERWISE: &[(&str, u64)] = &[
 /// A trusted run is made of what takes no longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What scripts call to read files of values.
-const LOAD: &str = "$loaddata";
+/// Bytes of arguments above which a trusted run is made on the device itself.
+const MUCH: usize = 16 << 20;
+
+/// With what the functions begin by which scripts read files.
+const LOAD: &str = "$load";
+
+/// The end of the names of sources.
+const SOURCE: &str = "fut";
 
 /// The tag of cases that are not measured.
 const NOT_MEASURED: &str = "nobench";
@@ -61,7 +73,7 @@ const BACKEND: &str = "vulkan";
 struct Folder {
     tests: Vec<Test>,
     /// The program that was compiled last, and from where.
-    compiled: RefCell<Option<(PathBuf, Rc<Program>)>>,
+    compiled: RefCell<Option<(Printed, Rc<Program>)>>,
 }
 
 struct Test {
@@ -70,7 +82,7 @@ struct Test {
     source: String,
     /// What it is called with, as measurements name it.
     dataset: String,
-    dump: PathBuf,
+    printed: Printed,
     /// The folder of the source.
     beside: PathBuf,
     case: Case,
@@ -84,23 +96,56 @@ pub fn load(path: &Path) -> Option<Loaded> {
         let tests: Result<Vec<_>, String> = rows.map(|row| tests(path, row)).collect();
         tests.map(|tests| tests.into_iter().flatten().collect())
     };
-    let folder = |tests| Folder {
-        tests,
-        compiled: RefCell::new(None),
-    };
     let is_list = index.starts_with(COLUMNS);
-    is_list.then(|| tests().map(|tests| Box::new(folder(tests)) as Box<dyn Suite>))
+    is_list.then(|| tests().map(suite))
 }
 
-/// The tests of a row of the list. Cases of an entry point are counted from 0.
+fn suite(tests: Vec<Test>) -> Box<dyn Suite> {
+    Box::new(Folder {
+        tests,
+        compiled: RefCell::new(None),
+    })
+}
+
+/// Loads the sources with test blocks that lie in a folder, or a single one.
+pub fn load_sources(path: &Path) -> Option<Loaded> {
+    let is_source = |p: &Path| p.is_file() && p.extension().is_some_and(|e| e == SOURCE);
+    let mut sources: Vec<PathBuf> = match is_source(path) {
+        true => vec![path.to_owned()],
+        false => {
+            let entries = fs::read_dir(path).ok()?;
+            let all = entries.filter_map(|entry| Some(entry.ok()?.path()));
+            all.filter(|path| is_source(path)).collect()
+        }
+    };
+    sources.sort();
+    let tests: Result<Vec<_>, String> = sources.iter().map(|s| tests_of_source(s)).collect();
+    match tests {
+        Ok(tests) if tests.iter().all(Vec::is_empty) => None,
+        tests => Some(tests.map(|tests| suite(tests.into_iter().flatten().collect()))),
+    }
+}
+
+fn tests_of_source(source: &Path) -> Result<Vec<Test>, String> {
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let printed = Printed::Source(source.to_owned());
+    tests_in(source, &name, &printed)
+}
+
+/// The tests of a row of the list.
 fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
     let mut columns = row.split('\t');
     let (Some(dump), Some(name)) = (columns.next(), columns.next()) else {
         return Err(format!("{INDEX} has a row without a source: {row:?}"));
     };
     let source = folder.join("..").join(name);
-    let text = fs::read(&source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
-    let beside = source.parent().unwrap_or(folder);
+    tests_in(&source, name, &Printed::File(folder.join(dump)))
+}
+
+/// The tests of a source. Cases of an entry point are counted from 0.
+fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, String> {
+    let text = fs::read(source).map_err(|e| format!("cannot read {}: {e}", source.display()))?;
+    let beside = source.parent().unwrap_or(source);
     let mut tests: Vec<Test> = Vec::new();
     for case in cases(&String::from_utf8_lossy(&text)) {
         if !is_meant(&case.tags) || !has_files(&case, beside) {
@@ -111,8 +156,8 @@ fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
         tests.push(Test {
             name: format!("{name}:{}:{number}", case.entry),
             source: name.to_owned(),
-            dataset: dataset(number, &case.input),
-            dump: folder.join(dump),
+            dataset: dataset(number, &case),
+            printed: printed.clone(),
             beside: beside.to_owned(),
             case,
         });
@@ -120,10 +165,13 @@ fn tests(folder: &Path, row: &str) -> Result<Vec<Test>, String> {
     Ok(tests)
 }
 
-/// A data set's name: the file that has it, or its number and the beginning of its text.
-fn dataset(number: usize, input: &Input) -> String {
+/// A data set's name: its own, the file that has it, or its number and the beginning of its text.
+fn dataset(number: usize, case: &Case) -> String {
     const MOST: usize = 50;
-    let text = match input {
+    if let Some(name) = &case.name {
+        return name.clone();
+    }
+    let text = match &case.input {
         Input::Values(Source::File(file)) | Input::Script(Source::File(file)) => {
             return file.clone();
         }
@@ -173,11 +221,11 @@ impl Suite for Folder {
     fn run(&self, name: &str, session: &session::Options) -> Result<(), Outcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
-        let program = self.program(&test.dump)?;
-        let values = test.values()?;
+        let program = self.program(test, session)?;
+        let items = test.items(&program, session)?;
         let entry = &test.case.entry;
         let call = |device: &mut Device, sizes: &[(&str, u64)]| {
-            called(device, &program, entry, &values, sizes)
+            called(device, &program, entry, &items, sizes)
         };
         let start = Instant::now();
         let found = call(&mut session.open()?, &[]);
@@ -188,89 +236,161 @@ impl Suite for Folder {
             Expect::Anything => return found.map(|_| ()).map_err(Outcome::from),
             Expect::Values(source) => test.read(source)?,
             Expect::Trusted => {
-                let is_cpu = session.device == session::CPU;
-                let sizes = if is_cpu { OTHERWISE } else { &[] };
-                let second = call(&mut session.on(session::CPU).open()?, sizes);
+                let is_same = session.device == session::CPU || is_much(&items);
+                let second = match is_same {
+                    true => call(&mut session.open()?, OTHERWISE),
+                    false => call(&mut session.on(session::CPU).open()?, &[]),
+                };
                 second?
             }
         };
         agree(&found?, &wanted)
     }
 
-    fn workload(&self, name: &str, _: &session::Options) -> Result<Option<Workload>, Outcome> {
+    fn workload(
+        &self,
+        name: &str,
+        session: &session::Options,
+    ) -> Result<Option<Workload>, Outcome> {
         let test = self.tests.iter().find(|t| t.name == name);
         let test = test.ok_or_else(|| Outcome::failed("no such test"))?;
         let is_left_out = test.case.tags.iter().any(|tag| tag == NOT_MEASURED);
         if is_left_out || matches!(test.case.expect, Expect::Error(_)) {
             return Ok(None);
         }
+        let compiled = self.program(test, session)?;
         Ok(Some(Workload {
             program: match test.case.entry.as_str() {
                 MAIN => test.source.clone(),
                 entry => format!("{}:{entry}", test.source),
             },
             dataset: test.dataset.clone(),
-            compiled: self.program(&test.dump)?,
             entry: test.case.entry.clone(),
-            values: test.values()?,
+            items: test.items(&compiled, session)?,
+            compiled,
         }))
     }
 }
 
+/// Whether arguments are so many that the CPU device takes too long.
+fn is_much(items: &[Item]) -> bool {
+    let sizes = items.iter().flat_map(|item| match item {
+        Item::Plain(value) => std::slice::from_ref(value),
+        Item::Opaque(_, parts) => parts.as_slice(),
+    });
+    sizes.map(|value| value.bytes.len()).sum::<usize>() > MUCH
+}
+
 impl Folder {
-    /// The program of a printed form; that of the last call is kept.
-    fn program(&self, dump: &Path) -> Result<Rc<Program>, Outcome> {
-        if let Some((path, program)) = &*self.compiled.borrow()
-            && path == dump
+    /// The program of a test; that of the last call is kept.
+    fn program(&self, test: &Test, session: &session::Options) -> Result<Rc<Program>, Outcome> {
+        if let Some((printed, program)) = &*self.compiled.borrow()
+            && *printed == test.printed
         {
             return Ok(Rc::clone(program));
         }
-        let bytes = decompressed(read(dump)?).map_err(Outcome::failed)?;
+        let programs = &session.programs;
+        let bytes = test.printed.read(programs.futhark.as_deref())?;
         let compiled = spirula::compile(&bytes, &CompileOptions::default())?;
         let Output::Program(program) = compiled.output else {
             return Err(Outcome::failed("it is a module, not a program"));
         };
         let program = Rc::new(*program);
-        *self.compiled.borrow_mut() = Some((dump.to_owned(), Rc::clone(&program)));
+        if let Some(folder) = &programs.dump_spirv {
+            let name = test.source.replace('/', "__");
+            dump::kernels(&program, folder, &name).map_err(Outcome::failed)?;
+        }
+        *self.compiled.borrow_mut() = Some((test.printed.clone(), Rc::clone(&program)));
         Ok(program)
     }
 }
 
 impl Test {
-    fn values(&self) -> Result<Vec<Value>, Outcome> {
-        match &self.case.input {
-            Input::Values(source) => self.read(source),
-            Input::Random(types) => random::values(types).map_err(Outcome::failed),
-            Input::Script(_) => Err(Outcome::unsupported("inputs made by scripts")),
-        }
+    fn items(&self, program: &Program, session: &session::Options) -> Result<Vec<Item>, Outcome> {
+        let values = match &self.case.input {
+            Input::Values(source) => self.read(source)?,
+            Input::Random(types) => random::values(types).map_err(Outcome::failed)?,
+            Input::Script(source) => return self.scripted(source, program, session),
+        };
+        Ok(values.into_iter().map(Item::Plain).collect())
+    }
+
+    /// What a script makes, with the program on the device that is tested.
+    fn scripted(
+        &self,
+        source: &Source,
+        program: &Program,
+        session: &session::Options,
+    ) -> Result<Vec<Item>, Outcome> {
+        let text = self.bytes(source)?;
+        let mut device = session.open()?;
+        let mut host = ScriptHost {
+            test: self,
+            program,
+            session: Session::new(program, DeviceMachine::new(&mut device))?,
+        };
+        let name = &self.case.entry;
+        let entry = script::Host::entry(&host, name);
+        let entry = entry.ok_or_else(|| Outcome::failed(format!("no entry point {name}")))?;
+        script::arguments(&String::from_utf8_lossy(&text), &entry, &mut host)
     }
 
     fn read(&self, source: &Source) -> Result<Vec<Value>, Outcome> {
-        let bytes = match source {
-            Source::Text(text) => text.clone().into_bytes(),
-            Source::File(name) => {
-                decompressed(read(&self.beside.join(name))?).map_err(Outcome::failed)?
-            }
-        };
-        Value::read_all(&bytes).map_err(Outcome::failed)
+        Value::read_all(&self.bytes(source)?).map_err(Outcome::failed)
+    }
+
+    fn bytes(&self, source: &Source) -> Result<Vec<u8>, Outcome> {
+        match source {
+            Source::Text(text) => Ok(text.clone().into_bytes()),
+            Source::File(name) => self.file(name),
+        }
+    }
+
+    fn file(&self, name: &str) -> Result<Vec<u8>, Outcome> {
+        decompressed(read(&self.beside.join(name))?).map_err(Outcome::failed)
     }
 }
 
-/// What an entry point gives on a device.
+/// What scripts see of a test: its program on a device, and the files beside its source.
+struct ScriptHost<'a> {
+    test: &'a Test,
+    program: &'a Program,
+    session: Session<'a, DeviceMachine<'a>>,
+}
+
+impl script::Host for ScriptHost<'_> {
+    fn entry(&self, name: &str) -> Option<Entry> {
+        let mut entries = self.program.entries.iter();
+        entries.find(|entry| entry.name == name).cloned()
+    }
+
+    fn call(&mut self, name: &str, items: &[Item]) -> Result<Vec<Item>, Outcome> {
+        Ok(self.session.call_items(name, items)?)
+    }
+
+    fn file(&self, name: &str) -> Result<Vec<u8>, Outcome> {
+        self.test.file(name)
+    }
+}
+
+/// What an entry point gives on a device; of results without an external form their parts.
 fn called(
     device: &mut Device,
     program: &Program,
     entry: &str,
-    values: &[Value],
+    items: &[Item],
     sizes: &[(&str, u64)],
 ) -> Result<Vec<Value>, RunError<Error>> {
     let mut machine = DeviceMachine::new(device);
     for (class, size) in sizes {
         machine.set_parameter(class, *size);
     }
-    let given = Session::new(program, machine)?.call(entry, values)?;
-    let without = || RunError::Unsupported("results without an external form".to_owned());
-    given.into_iter().map(|v| v.ok_or_else(without)).collect()
+    let given = Session::new(program, machine)?.call_items(entry, items)?;
+    let parts = given.into_iter().flat_map(|item| match item {
+        Item::Plain(value) => vec![value],
+        Item::Opaque(_, parts) => parts,
+    });
+    Ok(parts.collect())
 }
 
 /// Compares an error with the pattern that is expected of it, as standard error would have it.

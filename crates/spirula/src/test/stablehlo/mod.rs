@@ -17,7 +17,7 @@ use crate::bench::Workload;
 use compare::{Rule, compare};
 use manifest::Manifest;
 use spirula::{CompileOptions, Output, Tensors};
-use spirula_program::{Program, Session, Value};
+use spirula_program::{Item, Program, Session, Value};
 use spirula_runtime::DeviceMachine;
 use spirula_stablehlo::translate::{Check, Likeness};
 use std::fs;
@@ -184,7 +184,7 @@ impl Suite for Folder {
             dataset: "#0".to_owned(),
             entry: entry.name.clone(),
             compiled: Rc::new(program),
-            values,
+            items: values.into_iter().map(Item::Plain).collect(),
         }))
     }
 }

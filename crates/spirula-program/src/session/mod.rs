@@ -1,19 +1,15 @@
 //! Running the steps of the host on a machine.
 
+mod call;
+
+pub use call::{Ended, Item, Prepared};
+
 use crate::blocks::Blocks;
 use crate::copy;
-use crate::program::{
-    Copy, Entry, EntrySize, EntryValue, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step,
-};
-use crate::value::type_name;
-use crate::{Machine, Request, RunError, Scalar, Value};
+use crate::program::{Copy, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
+use crate::{Machine, Request, RunError, Scalar};
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
-
-/// A type as messages show it, `[][]u8`.
-fn value_type(element: Scalar, unsigned: bool, rank: usize) -> String {
-    "[]".repeat(rank) + &type_name(element, unsigned)
-}
 
 /// Deepest nesting of calls.
 const DEPTH: usize = 1000;
@@ -39,18 +35,6 @@ struct Frame {
     memories: Vec<Option<usize>>,
     /// Where the caller wants the outputs.
     outputs: Vec<Slot>,
-}
-
-/// A call whose arguments are on the machine.
-pub struct Prepared<'p> {
-    entry: &'p Entry,
-    frame: Frame,
-}
-
-/// A call that has ended.
-pub struct Ended<'p> {
-    entry: &'p Entry,
-    frame: Frame,
 }
 
 impl Frame {
@@ -93,148 +77,6 @@ impl<'p, M: Machine> Session<'p, M> {
     /// What the program traced since this was asked last.
     pub fn take_traced(&mut self) -> Vec<String> {
         std::mem::take(&mut self.traced)
-    }
-
-    /// Calls an entry point; results without an external form are `None`.
-    ///
-    /// # Errors
-    /// When there is no such entry point, the values do not fit it, or it fails.
-    pub fn call(&mut self, entry: &str, values: &[Value]) -> Run<Vec<Option<Value>>, M> {
-        let prepared = self.prepare(entry, values)?;
-        let ended = self.execute(prepared)?;
-        self.results(ended)
-    }
-
-    /// Brings the arguments of a call to the machine: the first part of [`Session::call`].
-    ///
-    /// # Errors
-    /// When there is no such entry point, or the values do not fit it.
-    pub fn prepare(&mut self, entry: &str, values: &[Value]) -> Run<Prepared<'p>, M> {
-        let program = self.program;
-        let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
-            let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
-            let message = format!("no entry point {entry}; there are: {}", names.join(", "));
-            return Err(RunError::Invalid(message));
-        };
-        let function = &program.functions[entry.function];
-        let mut frame = Frame::new(entry.function, function, Vec::new());
-        self.bind(entry, values, &mut frame)?;
-        Ok(Prepared { entry, frame })
-    }
-
-    /// Runs a call until the machine has done all of it: the second part of [`Session::call`].
-    ///
-    /// # Errors
-    /// When it fails.
-    pub fn execute(&mut self, prepared: Prepared<'p>) -> Run<Ended<'p>, M> {
-        let Prepared { entry, frame } = prepared;
-        let frame = self.run(frame)?;
-        let frame = frame.ok_or_else(|| RunError::Invalid("the call did not end".to_owned()))?;
-        self.check_failures()?;
-        self.blocks.machine.wait().map_err(RunError::Machine)?;
-        Ok(Ended { entry, frame })
-    }
-
-    /// Fetches the results of a call: the last part of [`Session::call`].
-    ///
-    /// # Errors
-    /// When the machine fails, or the program promised what it does not have.
-    pub fn results(&mut self, ended: Ended<'p>) -> Run<Vec<Option<Value>>, M> {
-        let Ended { entry, frame } = ended;
-        let mut results = Vec::new();
-        for result in &entry.results {
-            results.push(match &result.value {
-                Some(value) => Some(self.result(value, &frame)?),
-                None => None,
-            });
-        }
-        self.drop_frame(&frame);
-        Ok(results)
-    }
-
-    /// Puts values into the parameters of an entry point.
-    fn bind(&mut self, entry: &Entry, values: &[Value], frame: &mut Frame) -> Run<(), M> {
-        if entry.parameters.len() != values.len() {
-            let (wanted, given) = (entry.parameters.len(), values.len());
-            let message = format!("{} takes {wanted} values, not {given}", entry.name);
-            return Err(RunError::Invalid(message));
-        }
-        let mut known: Vec<Reg> = Vec::new();
-        for (parameter, given) in entry.parameters.iter().zip(values) {
-            let name = &parameter.name;
-            let Some(value) = &parameter.value else {
-                let message = format!("{name} has no external form");
-                return Err(RunError::Unsupported(message));
-            };
-            let rank = value.shape.as_ref().map_or(0, Vec::len);
-            let fits = value.element == given.element && value.unsigned == given.unsigned;
-            if !fits || rank != given.shape.len() {
-                let wanted = value_type(value.element, value.unsigned, rank);
-                let found = value_type(given.element, given.unsigned, given.shape.len());
-                let message = format!("{name} takes {wanted}, not {found}");
-                return Err(RunError::Invalid(message));
-            }
-            for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
-                let wanted = match *size {
-                    EntrySize::Known(size) => Some(size),
-                    EntrySize::Scalar(reg) if known.contains(&reg) => Some(self.get(frame, reg)),
-                    EntrySize::Scalar(reg) => {
-                        self.set(frame, reg, *found);
-                        known.push(reg);
-                        None
-                    }
-                };
-                if let Some(wanted) = wanted.filter(|wanted| wanted != found) {
-                    let message = format!("a dimension of {name} is {found}, expected {wanted}");
-                    return Err(RunError::Invalid(message));
-                }
-            }
-            match value.slot {
-                Slot::Scalar(reg) => {
-                    let bits = given.elements().next().unwrap_or(0);
-                    self.set(frame, reg, bits);
-                    known.push(reg);
-                }
-                Slot::Memory(mem) => {
-                    let block = self.blocks.allocate(given.bytes.len() as u64)?;
-                    self.blocks.write(block, 0, &given.bytes)?;
-                    self.refer(frame, mem, Some(block));
-                    self.blocks.release(block);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn result(&mut self, value: &EntryValue, frame: &Frame) -> Run<Value, M> {
-        let mut shape = Vec::new();
-        for size in value.shape.iter().flatten() {
-            shape.push(match *size {
-                EntrySize::Known(size) => size,
-                EntrySize::Scalar(reg) => self.get(frame, reg),
-            });
-        }
-        let size = value.element.size();
-        let bytes = match value.slot {
-            Slot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
-            Slot::Memory(mem) => {
-                let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
-                let length = length.unwrap_or(u64::MAX);
-                match length {
-                    0 => Vec::new(),
-                    _ => {
-                        let block = self.memory(frame, mem)?;
-                        self.blocks.read(block, 0, length)?
-                    }
-                }
-            }
-        };
-        Ok(Value {
-            element: value.element,
-            unsigned: value.unsigned,
-            shape,
-            bytes,
-        })
     }
 
     fn get(&self, frame: &Frame, reg: Reg) -> u64 {
@@ -384,6 +226,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.refer(frame, *to, block);
             }
             Step::Forget(mem) => self.refer(frame, *mem, None),
+            Step::Read(to, _, Scalar::Unit, _) => self.set(frame, *to, 0),
             Step::Read(to, mem, ty, index) => {
                 let block = self.memory(frame, *mem)?;
                 let at = self.offset(frame, *ty, *index)?;

@@ -1,10 +1,13 @@
 //! Whole programs: functions of the host as steps, kernels as modules.
 
+mod entry;
+mod sequential;
+
 use crate::calls;
 use crate::copier;
 use crate::ir::{
-    Argument, Block, Call, Copy, Dimension, EntryKind, EntryValue, Expr, ExprData, Func, Kernel,
-    Message, Part, PlainValue, Program, Side, StaticData, StmtKind, Type, Use, Var,
+    Argument, Block, Call, Copy, Expr, ExprData, Func, Kernel, Message, Part, Program, Side,
+    StaticData, StmtKind, Type, Use, Var,
 };
 use crate::lower::{Lowered, SpecValue, lower, refusal};
 use rustc_hash::FxHashMap;
@@ -32,6 +35,7 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         function: out::Function::default(),
         data: Vec::new(),
         place: Place::Unknown,
+        invocation: None,
     };
     let (mut scalars, mut memories) = (0, 0);
     for var in &program.globals {
@@ -159,6 +163,8 @@ struct Host<'a> {
     function: out::Function,
     data: Vec<Arc<[u8]>>,
     place: Place,
+    /// The invocation whose statements these are, of a kernel that the host runs.
+    invocation: Option<sequential::Invocation>,
 }
 
 type Done = Result<(), Diagnostic>;
@@ -331,7 +337,17 @@ impl Host<'_> {
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
                 self.control(stmt)?;
             }
-            StmtKind::Where { .. } | StmtKind::Sync { .. } | StmtKind::Atomic(_) => {
+            StmtKind::Where {
+                to,
+                what,
+                dimension,
+            } => {
+                let value = self.place_of(*what, *dimension)?;
+                let to = self.reg(*to)?;
+                self.push(Step::Move(to, value));
+            }
+            StmtKind::Sync { .. } if self.invocation.is_some() => {}
+            StmtKind::Sync { .. } | StmtKind::Atomic(_) => {
                 return Err(self.refusal("a statement of kernels on the host"));
             }
         }
@@ -359,23 +375,9 @@ impl Host<'_> {
                 body,
             } => {
                 let ty = self.program.scalar(counter).unwrap_or(Scalar::I64);
-                let value = self.expr(bound)?;
-                let bound = self.temporary();
-                self.push(Step::Move(bound, value));
+                let bound = self.expr(bound)?;
                 let counter = self.reg(counter)?;
-                self.push(Step::Set(counter, 0));
-                let one = self.literal(Literal::new(ty, 1));
-                let start = self.function.steps.len();
-                let more = self.apply(Operator::of(Op::SLt, ty), [counter, bound, bound]);
-                let leave = self.here(Step::Unless(more, 0));
-                self.block(body)?;
-                self.push(Step::Apply(
-                    Operator::of(Op::Add, ty),
-                    counter,
-                    [counter, one, one],
-                ));
-                self.push(Step::Jump(start));
-                self.aim(leave);
+                self.repeat(ty, counter, bound, |host| host.block(body))?;
             }
             StmtKind::While { condition, body } => {
                 let start = self.function.steps.len();
@@ -387,6 +389,29 @@ impl Host<'_> {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Steps for each value of a counter from 0 up to a bound, whose value is that of the beginning.
+    fn repeat(
+        &mut self,
+        ty: Scalar,
+        counter: Reg,
+        bound: Reg,
+        body: impl FnOnce(&mut Self) -> Done,
+    ) -> Done {
+        let most = self.temporary();
+        self.push(Step::Move(most, bound));
+        self.push(Step::Set(counter, 0));
+        let one = self.literal(Literal::new(ty, 1));
+        let start = self.function.steps.len();
+        let more = self.apply(Operator::of(Op::SLt, ty), [counter, most, most]);
+        let leave = self.here(Step::Unless(more, 0));
+        body(self)?;
+        let next = Operator::of(Op::Add, ty);
+        self.push(Step::Apply(next, counter, [counter, one, one]));
+        self.push(Step::Jump(start));
+        self.aim(leave);
         Ok(())
     }
 
@@ -450,6 +475,9 @@ impl Host<'_> {
 
     fn launch(&mut self, kernel: Kernel) -> Done {
         let program = self.program;
+        if self.lowered[kernel.index()].is_err() && sequential::is_for_host(program, kernel) {
+            return self.sequential(kernel);
+        }
         let data = program.kernel(kernel);
         let groups = self.exprs(&data.blocks)?;
         let (mut scalars, mut memories, mut seen) = (Vec::new(), Vec::new(), Vec::new());
@@ -525,55 +553,6 @@ impl Host<'_> {
         match is_known {
             true => self.expr(expr),
             false => Err(self.refusal("memory of a size that is not known at the launch")),
-        }
-    }
-
-    /// An entry point of the function that was compiled last.
-    fn entry(&mut self, entry: &crate::ir::Entry) -> out::Entry {
-        let parameters = entry
-            .parameters
-            .iter()
-            .map(|parameter| out::EntryParameter {
-                name: parameter.name.clone(),
-                value: self.entry_value(&parameter.value),
-                tensor: None,
-            });
-        let parameters = parameters.collect();
-        let results = entry.results.iter().map(|result| out::EntryResult {
-            value: self.entry_value(result),
-            tensor: None,
-        });
-        out::Entry {
-            name: entry.name.clone(),
-            function: entry.function.index(),
-            results: results.collect(),
-            parameters,
-        }
-    }
-
-    fn entry_value(&mut self, value: &EntryValue) -> Option<out::EntryValue> {
-        match &value.kind {
-            EntryKind::Plain(plain) => Some(self.plain_value(plain)),
-            EntryKind::Opaque(..) => None,
-        }
-    }
-
-    fn plain_value(&mut self, value: &PlainValue) -> out::EntryValue {
-        let shape = value.shape.as_ref().map(|shape| {
-            let sizes = shape.iter().map(|size| match *size {
-                Dimension::Literal(size) => out::EntrySize::Known(size as u64),
-                Dimension::Var(var) => match self.slot(var) {
-                    Slot::Scalar(reg) => out::EntrySize::Scalar(reg),
-                    Slot::Memory(_) => out::EntrySize::Known(0),
-                },
-            });
-            sizes.collect()
-        });
-        out::EntryValue {
-            element: value.element,
-            unsigned: value.unsigned,
-            slot: self.slot(value.var),
-            shape,
         }
     }
 }

@@ -1,0 +1,101 @@
+//! Kernels that no device runs, run by the host.
+//!
+//! A kernel may call a function that allocates memory or launches kernels itself, which no kernel can
+//! do. Where its invocations do not work together, the host runs them one after the other: two loops
+//! around the body, whose statements are then those of the host. Slow, and right.
+
+use super::{Done, Host};
+use crate::calls;
+use crate::ir::{BlockSize, Index, Kernel, Program, Space, StmtKind, Sync, Type, Use};
+use spirula_program::program::{Reg, Step};
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// The invocation that the host runs: numbers of 32 bits.
+#[derive(Clone, Copy)]
+pub(super) struct Invocation {
+    group: Reg,
+    local: Reg,
+    size: Reg,
+}
+
+/// Whether the host can run a kernel: it calls what only the host does, in one dimension, and nothing
+/// in it is shared by invocations.
+pub(super) fn is_for_host(program: &Program, kernel: Kernel) -> bool {
+    let data = program.kernel(kernel);
+    let (called, _) = calls::found(program, data.body);
+    let mut called = called.into_iter();
+    if data.blocks.len() != 1 || !called.any(|f| calls::is_host_only(program, f)) {
+        return false;
+    }
+    let mut open = vec![data.body];
+    while let Some(block) = open.pop() {
+        for stmt in program.block(block) {
+            let is_shared = match &stmt.kind {
+                StmtKind::Declare(var) => {
+                    let ty = program.var(*var).ty;
+                    matches!(ty, Type::Memory(Space::Shared) | Type::Array(_))
+                }
+                StmtKind::Sync { kind, .. } => *kind == Sync::Barrier,
+                StmtKind::Atomic(_) => true,
+                _ => false,
+            };
+            if is_shared {
+                return false;
+            }
+            open.extend(stmt.kind.blocks());
+        }
+    }
+    true
+}
+
+impl Host<'_> {
+    /// Runs a kernel's invocations.
+    pub(super) fn sequential(&mut self, kernel: Kernel) -> Done {
+        let data = self.program.kernel(kernel);
+        for used in &data.uses {
+            if let Use::Constant(var, value) = *used {
+                let value = self.expr(value)?;
+                let to = self.reg(var)?;
+                self.push(Step::Move(to, value));
+            }
+        }
+        let [groups] = data.blocks[..] else {
+            return Err(self.refusal("several dimensions on the host"));
+        };
+        let groups = self.expr(groups)?;
+        let size = match data.block_size.first() {
+            Some(BlockSize::Dynamic(size) | BlockSize::Constant(size)) => self.expr(*size)?,
+            None => self.literal(Literal::i64(1)),
+        };
+        let narrow = Operator::convert(Op::SExt, Scalar::I64, Scalar::I32);
+        let before = self.invocation;
+        let (group, local) = (self.temporary(), self.temporary());
+        self.repeat(Scalar::I64, group, groups, |host| {
+            host.repeat(Scalar::I64, local, size, |host| {
+                let [group, local, size] = [group, local, size].map(|n| host.apply(narrow, [n; 3]));
+                host.invocation = Some(Invocation { group, local, size });
+                host.block(data.body)
+            })
+        })?;
+        self.invocation = before;
+        Ok(())
+    }
+
+    /// Where the invocation is.
+    pub(super) fn place_of(
+        &mut self,
+        what: Index,
+        dimension: u8,
+    ) -> Result<Reg, super::Diagnostic> {
+        let Some(invocation) = self.invocation else {
+            return Err(self.refusal("a statement of kernels on the host"));
+        };
+        Ok(match (what, dimension) {
+            (Index::Group, 0) => invocation.group,
+            (Index::Local, 0) => invocation.local,
+            (Index::LocalSize, 0) => invocation.size,
+            (Index::Group | Index::Local, _) => self.literal(Literal::new(Scalar::I32, 0)),
+            _ => self.literal(Literal::new(Scalar::I32, 1)),
+        })
+    }
+}

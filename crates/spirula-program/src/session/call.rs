@@ -1,0 +1,250 @@
+//! Calls of entry points: arguments in, results out.
+
+use super::{Frame, Run, Session};
+use crate::program::{Entry, EntrySize, EntryValue, Reg, Slot};
+use crate::value::type_name;
+use crate::{Machine, RunError, Scalar, Value};
+
+/// A type as messages show it, `[][]u8`.
+fn value_type(element: Scalar, unsigned: bool, rank: usize) -> String {
+    "[]".repeat(rank) + &type_name(element, unsigned)
+}
+
+/// A value as calls take and give it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Item {
+    /// One with an external form.
+    Plain(Value),
+    /// One that only entry points of the same program make and take: the name of its type, and what
+    /// it consists of.
+    Opaque(String, Vec<Value>),
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    Plain(&'a Value),
+    Opaque(&'a str, &'a [Value]),
+}
+
+/// A call whose arguments are on the machine.
+pub struct Prepared<'p> {
+    entry: &'p Entry,
+    frame: Frame,
+}
+
+/// A call that has ended.
+pub struct Ended<'p> {
+    entry: &'p Entry,
+    frame: Frame,
+}
+
+impl<'p, M: Machine> Session<'p, M> {
+    /// Calls an entry point; results without an external form are `None`.
+    ///
+    /// # Errors
+    /// When there is no such entry point, the values do not fit it, or it fails.
+    pub fn call(&mut self, entry: &str, values: &[Value]) -> Run<Vec<Option<Value>>, M> {
+        let prepared = self.prepare(entry, values)?;
+        let ended = self.execute(prepared)?;
+        self.results(ended)
+    }
+
+    /// As [`Session::call`], with values that have no external form among arguments and results.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn call_items(&mut self, entry: &str, items: &[Item]) -> Run<Vec<Item>, M> {
+        let prepared = self.prepare_items(entry, items)?;
+        let ended = self.execute(prepared)?;
+        let Ended { entry, frame } = ended;
+        let mut results = Vec::new();
+        for result in &entry.results {
+            results.push(match (&result.value, &result.opaque) {
+                (Some(value), _) => Item::Plain(self.result(value, &frame)?),
+                (None, Some(opaque)) => {
+                    let parts = opaque.parts.iter().map(|part| self.result(part, &frame));
+                    Item::Opaque(opaque.name.clone(), parts.collect::<Run<_, M>>()?)
+                }
+                (None, None) => Item::Opaque(String::new(), Vec::new()),
+            });
+        }
+        self.drop_frame(&frame);
+        Ok(results)
+    }
+
+    /// Brings the arguments of a call to the machine: the first part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When there is no such entry point, or the values do not fit it.
+    pub fn prepare(&mut self, entry: &str, values: &[Value]) -> Run<Prepared<'p>, M> {
+        self.prepared(entry, values.iter().map(Given::Plain).collect())
+    }
+
+    /// As [`Session::prepare`], for [`Session::call_items`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn prepare_items(&mut self, entry: &str, items: &[Item]) -> Run<Prepared<'p>, M> {
+        let given = items.iter().map(|item| match item {
+            Item::Plain(value) => Given::Plain(value),
+            Item::Opaque(name, parts) => Given::Opaque(name, parts),
+        });
+        self.prepared(entry, given.collect())
+    }
+
+    fn prepared(&mut self, entry: &str, given: Vec<Given<'_>>) -> Run<Prepared<'p>, M> {
+        let program = self.program;
+        let Some(entry) = program.entries.iter().find(|e| e.name == entry) else {
+            let names: Vec<&str> = program.entries.iter().map(|e| e.name.as_str()).collect();
+            let message = format!("no entry point {entry}; there are: {}", names.join(", "));
+            return Err(RunError::Invalid(message));
+        };
+        let function = &program.functions[entry.function];
+        let mut frame = Frame::new(entry.function, function, Vec::new());
+        self.bind(entry, &given, &mut frame)?;
+        Ok(Prepared { entry, frame })
+    }
+
+    /// Runs a call until the machine has done all of it: the second part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn execute(&mut self, prepared: Prepared<'p>) -> Run<Ended<'p>, M> {
+        let Prepared { entry, frame } = prepared;
+        let frame = self.run(frame)?;
+        let frame = frame.ok_or_else(|| RunError::Invalid("the call did not end".to_owned()))?;
+        self.check_failures()?;
+        self.blocks.machine.wait().map_err(RunError::Machine)?;
+        Ok(Ended { entry, frame })
+    }
+
+    /// Fetches the results of a call: the last part of [`Session::call`].
+    ///
+    /// # Errors
+    /// When the machine fails, or the program promised what it does not have.
+    pub fn results(&mut self, ended: Ended<'p>) -> Run<Vec<Option<Value>>, M> {
+        let Ended { entry, frame } = ended;
+        let mut results = Vec::new();
+        for result in &entry.results {
+            results.push(match &result.value {
+                Some(value) => Some(self.result(value, &frame)?),
+                None => None,
+            });
+        }
+        self.drop_frame(&frame);
+        Ok(results)
+    }
+
+    /// Puts values into the parameters of an entry point.
+    fn bind(&mut self, entry: &Entry, given: &[Given<'_>], frame: &mut Frame) -> Run<(), M> {
+        if entry.parameters.len() != given.len() {
+            let (wanted, given) = (entry.parameters.len(), given.len());
+            let message = format!("{} takes {wanted} values, not {given}", entry.name);
+            return Err(RunError::Invalid(message));
+        }
+        let mut known: Vec<Reg> = Vec::new();
+        for (parameter, given) in entry.parameters.iter().zip(given) {
+            let name = &parameter.name;
+            match (&parameter.value, &parameter.opaque, *given) {
+                (Some(value), _, Given::Plain(given)) => {
+                    self.bind_value(name, (value, given), frame, &mut known)?;
+                }
+                (_, Some(opaque), Given::Opaque(ty, parts))
+                    if opaque.name == ty && opaque.parts.len() == parts.len() =>
+                {
+                    for both in opaque.parts.iter().zip(parts) {
+                        self.bind_value(name, both, frame, &mut known)?;
+                    }
+                }
+                (None, _, Given::Plain(_)) => {
+                    let message = format!("{name} has no external form");
+                    return Err(RunError::Unsupported(message));
+                }
+                (.., Given::Opaque(ty, _)) => {
+                    let message = format!("{name} is of another type than {ty}");
+                    return Err(RunError::Invalid(message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a value where it is wanted; `known` are the scalars that have their values already.
+    fn bind_value(
+        &mut self,
+        name: &str,
+        (value, given): (&EntryValue, &Value),
+        frame: &mut Frame,
+        known: &mut Vec<Reg>,
+    ) -> Run<(), M> {
+        let rank = value.shape.as_ref().map_or(0, Vec::len);
+        let fits = value.element == given.element && value.unsigned == given.unsigned;
+        if !fits || rank != given.shape.len() {
+            let wanted = value_type(value.element, value.unsigned, rank);
+            let found = value_type(given.element, given.unsigned, given.shape.len());
+            let message = format!("{name} takes {wanted}, not {found}");
+            return Err(RunError::Invalid(message));
+        }
+        for (size, found) in value.shape.iter().flatten().zip(&given.shape) {
+            let wanted = match *size {
+                EntrySize::Known(size) => Some(size),
+                EntrySize::Scalar(reg) if known.contains(&reg) => Some(self.get(frame, reg)),
+                EntrySize::Scalar(reg) => {
+                    self.set(frame, reg, *found);
+                    known.push(reg);
+                    None
+                }
+            };
+            if let Some(wanted) = wanted.filter(|wanted| wanted != found) {
+                let message = format!("a dimension of {name} is {found}, expected {wanted}");
+                return Err(RunError::Invalid(message));
+            }
+        }
+        match value.slot {
+            Slot::Scalar(reg) => {
+                let bits = given.elements().next().unwrap_or(0);
+                self.set(frame, reg, bits);
+                known.push(reg);
+            }
+            Slot::Memory(mem) => {
+                let block = self.blocks.allocate(given.bytes.len() as u64)?;
+                self.blocks.write(block, 0, &given.bytes)?;
+                self.refer(frame, mem, Some(block));
+                self.blocks.release(block);
+            }
+        }
+        Ok(())
+    }
+
+    fn result(&mut self, value: &EntryValue, frame: &Frame) -> Run<Value, M> {
+        let mut shape = Vec::new();
+        for size in value.shape.iter().flatten() {
+            shape.push(match *size {
+                EntrySize::Known(size) => size,
+                EntrySize::Scalar(reg) => self.get(frame, reg),
+            });
+        }
+        let size = value.element.size();
+        let bytes = match value.slot {
+            Slot::Scalar(reg) => self.get(frame, reg).to_le_bytes()[..size as usize].to_vec(),
+            Slot::Memory(mem) => {
+                let length = shape.iter().try_fold(size, |n, s| n.checked_mul(*s));
+                let length = length.unwrap_or(u64::MAX);
+                match length {
+                    0 => Vec::new(),
+                    _ => {
+                        let block = self.memory(frame, mem)?;
+                        self.blocks.read(block, 0, length)?
+                    }
+                }
+            }
+        };
+        Ok(Value {
+            element: value.element,
+            unsigned: value.unsigned,
+            shape,
+            bytes,
+        })
+    }
+}

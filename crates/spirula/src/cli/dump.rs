@@ -1,0 +1,24 @@
+//! Writing the modules of a program's kernels for `--dump-spirv`.
+
+use spirula_program::Program;
+use std::fs;
+use std::path::Path;
+
+/// Writes each kernel to a file of the folder, `NAME.3.spv`, numbered as `compile --kernel` counts.
+///
+/// # Errors
+/// When the folder or a file cannot be written; a message.
+pub fn kernels(program: &Program, folder: &Path, name: &str) -> Result<(), String> {
+    let failed = |path: &Path| {
+        let path = path.display().to_string();
+        move |e: std::io::Error| format!("cannot write {path}: {e}")
+    };
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let kernels = program.kernels.iter().enumerate();
+    for (number, kernel) in kernels.filter(|(_, kernel)| kernel.refusal.is_none()) {
+        let path = folder.join(format!("{name}.{number}.spv"));
+        let bytes = spirula_spirv::binary::to_bytes(&kernel.words);
+        fs::write(&path, bytes).map_err(failed(&path))?;
+    }
+    Ok(())
+}
