@@ -1,6 +1,6 @@
 //! From a module to a kernel that runs.
 
-use crate::bundle::{self, LANES};
+use crate::bundle;
 use crate::check::Checks;
 use crate::count::Counters;
 use crate::groups::FrameLayout;
@@ -54,6 +54,8 @@ pub struct Kernel {
     pub(crate) points: Vec<Point>,
     /// Of invocations that run one by one.
     pub(crate) frame: FrameLayout,
+    /// Invocations of a bundle.
+    pub(crate) bundle_width: usize,
     /// Of bundles.
     pub(crate) bundle_frame: FrameLayout,
     pub(crate) slots: Vec<Slot>,
@@ -206,6 +208,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         subgroup_size,
         points,
         frame: FrameLayout::new(frame.below, frame.above),
+        bundle_width: bundle::width(program.entry.local_size.map(|size| size[0])).unwrap_or(1),
         bundle_frame: FrameLayout::new(bundle.below, bundle.above),
         slots,
         bindings: globals.bindings.clone(),
@@ -228,10 +231,11 @@ fn next_number() -> u64 {
 fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     let program = shared.program;
     let size = program.entry.local_size;
-    if program.functions.exchanges || size.is_some_and(|s| s[0] % LANES as u32 != 0) {
+    if program.functions.exchanges {
         return None;
     }
-    shared.bundle = Some(Entered::default());
+    let width = bundle::width(size.map(|size| size[0]))?;
+    shared.bundle = Some(Entered::new(width));
     let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
     made.unwrap_or(None)
 }
@@ -252,8 +256,8 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
         opcode: Opcode::Iconst,
         imm: i64::from(stride).into(),
     };
-    frame.below = frame.below.checked_mul(LANES as u32)?;
-    frame.above = stride.checked_mul(LANES as u32)?;
+    frame.below = frame.below.checked_mul(roots.width as u32)?;
+    frame.above = stride.checked_mul(roots.width as u32)?;
     let target = shared.code.bundle_target();
     let mut builders = FunctionBuilderContext::new();
     let func = bundle::rewrite(&func, roots, target, &mut builders).ok()?;

@@ -1,6 +1,5 @@
 //! Launching kernels.
 
-use crate::bundle::LANES;
 use crate::check::Checker;
 use crate::compile::Kernel;
 use crate::groups::FrameLayout;
@@ -143,7 +142,7 @@ impl Kernel {
             return self.frame.stride.max(self.bundle_frame.stride);
         }
         let count = local.iter().product::<u64>() as usize;
-        let bundles = self.bundle_frame.stride * count.div_ceil(LANES);
+        let bundles = self.bundle_frame.stride * count.div_ceil(self.bundle_width);
         (self.frame.stride * count).max(bundles)
     }
 
@@ -163,9 +162,10 @@ impl Kernel {
                 "a workgroup has more than {MAX_INVOCATIONS} invocations"
             ));
         }
-        if !self.code.has(false) && !grid.offset[0].is_multiple_of(LANES as u64) {
+        let width = self.bundle_width as u64;
+        if !self.code.has(false) && !grid.offset[0].is_multiple_of(width) {
             return bad(format!(
-                "an offset of {} is no multiple of {LANES}",
+                "an offset of {} is no multiple of {width}",
                 grid.offset[0]
             ));
         }

@@ -4,7 +4,6 @@
 //! Within a subgroup the lanes at the earliest point go first, as code is lowered with the bodies of
 //! loops before what follows them: lanes that went different ways meet again where the ways meet.
 
-use crate::bundle::LANES;
 use crate::check::Live;
 use crate::compile::Kernel;
 use crate::context::{Context, DONE, START};
@@ -274,7 +273,11 @@ impl Workgroup<'_> {
 
     /// The point at which all invocations are that have not ended.
     fn common_state(&mut self) -> Result<u32, RunError> {
-        let each = if self.bundles { LANES } else { 1 };
+        let each = if self.bundles {
+            self.kernel.bundle_width
+        } else {
+            1
+        };
         let count = self.count as usize / each;
         let frames = self.frames();
         let mut common = DONE;

@@ -1,7 +1,6 @@
 //! One thread of a launch: its workgroup's memory and its invocations' frames.
 
 use crate::arguments::Shared;
-use crate::bundle::LANES;
 use crate::check::{Checker, Live, Row};
 use crate::compile::Kernel;
 use crate::context::Context;
@@ -108,7 +107,7 @@ impl<'a> Worker<'a> {
             context.local[n] = grid.local[n].min(grid.global[n] - first);
             count *= context.local[n];
         }
-        let whole = |n: u64| n.is_multiple_of(LANES as u64);
+        let whole = |n: u64| n.is_multiple_of(self.kernel.bundle_width as u64);
         let bundles =
             self.kernel.code.has(true) && whole(context.local[0]) && whole(context.base[0]);
         let layout = self.kernel.layout(bundles);

@@ -179,6 +179,99 @@ OpStore %to %all");
     check([4, 2, 1], "", &body);
 }
 
+/// Loops that do nothing but compute go on under a mask until all have left, by one of two ways out; what each
+/// left with, numbers of 32 and 64 bits and booleans, is used behind them.
+#[test]
+fn loops_that_only_compute() {
+    let globals = "%long = OpTypeInt 64 0
+%l0 = OpConstant %long 0
+%l3 = OpConstant %long 3
+%false = OpConstantFalse %bool";
+    let body = own("%start = OpBitwiseAnd %uint %own %n64
+%first = OpIAdd %uint %start %local
+%wide = OpUConvert %long %own
+OpBranch %head
+%head = OpLabel
+%n = OpPhi %uint %first %entry %smaller %continue
+%rounds = OpPhi %uint %n0 %entry %more %continue
+%sum = OpPhi %uint %own %entry %added %continue
+%total = OpPhi %long %l0 %entry %grown %continue
+%odd = OpPhi %bool %false %entry %turned %continue
+OpLoopMerge %after %continue None
+OpBranch %test
+%test = OpLabel
+%goes = OpUGreaterThan %bool %n %n2
+OpBranchConditional %goes %work %after
+%work = OpLabel
+%divided = OpUDiv %uint %sum %n
+%added = OpIAdd %uint %divided %n64
+%scaled = OpIMul %long %total %l3
+%grown = OpIAdd %long %scaled %wide
+%turned = OpLogicalNot %bool %odd
+%many = OpUGreaterThan %bool %rounds %start
+OpBranchConditional %many %after %continue
+%continue = OpLabel
+%smaller = OpShiftRightLogical %uint %n %n1
+%more = OpIAdd %uint %rounds %n1
+OpBranch %head
+%after = OpLabel
+%last = OpPhi %uint %n1 %test %divided %work
+%narrow = OpUConvert %uint %total
+%flag = OpSelect %uint %odd %n3 %n64
+%mixed = OpBitwiseXor %uint %sum %rounds
+%both = OpIAdd %uint %mixed %narrow
+%three = OpIAdd %uint %both %flag
+%four = OpIMul %uint %three %n
+%all = OpIAdd %uint %four %last
+OpStore %to %all");
+    for size in [[64, 1, 1], [4, 2, 1], [12, 1, 1], [8, 3, 1]] {
+        check(size, globals, &body);
+    }
+}
+
+/// Of two ways that do nothing but compute both are gone, with a loop of as many rounds for all in one.
+#[test]
+fn ways_that_only_compute() {
+    let globals = "%double = OpTypeFloat 64
+%two = OpConstant %double 2.5";
+    let body = own("%bit = OpBitwiseAnd %uint %own %n1
+%odd = OpINotEqual %bool %bit %n0
+OpSelectionMerge %after None
+OpBranchConditional %odd %yes %no
+%yes = OpLabel
+%number = OpConvertUToF %double %own
+%half = OpFMul %double %number %two
+%nothing = OpULessThan %bool %own %n64
+OpBranch %after
+%no = OpLabel
+%asked = OpULessThan %bool %own %n2
+OpBranch %head
+%head = OpLabel
+%n = OpPhi %uint %n0 %no %next %body
+%sum = OpPhi %uint %own %no %added %body
+OpLoopMerge %done %body None
+OpBranch %body
+%body = OpLabel
+%rest = OpUMod %uint %sum %n64
+%twice = OpIMul %uint %rest %n3
+%added = OpIAdd %uint %twice %local
+%next = OpIAdd %uint %n %n1
+%again = OpULessThan %bool %next %n3
+OpBranchConditional %again %head %done
+%done = OpLabel
+%other = OpConvertUToF %double %added
+OpBranch %after
+%after = OpLabel
+%value = OpPhi %double %half %yes %other %done
+%flag = OpPhi %bool %nothing %yes %asked %done
+%whole = OpConvertFToU %uint %value
+%all = OpSelect %uint %flag %own %whole
+OpStore %to %all");
+    for size in [[64, 1, 1], [4, 2, 1], [8, 2, 1]] {
+        check(size, globals, &body);
+    }
+}
+
 #[test]
 fn switches() {
     let body = own("%case = OpBitwiseAnd %uint %own %n3

@@ -1,10 +1,11 @@
 //! Loads and stores of bundles.
 
-use super::LANES;
+use super::WIDEST;
 use super::forms::{Form, Held, vector_of};
 use super::shape::{Shape, Slot};
 use super::widen::Widen;
 use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Type, types};
+use smallvec::SmallVec;
 
 impl Widen<'_> {
     /// Flags of a vector access that stands for one of scalars.
@@ -36,7 +37,7 @@ impl Widen<'_> {
             && stride == i64::from(ty.bytes())
         {
             let flags = self.vector_flags(inst);
-            let parts: Held = (0..form.layout().0)
+            let parts: Held = (0..self.layout(form).0)
                 .map(|n| {
                     let at = offset.wrapping_add(16 * n as i32);
                     self.builder.ins().load(vector, flags, base, at)
@@ -47,7 +48,7 @@ impl Widen<'_> {
         }
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
         let flags = flags.unwrap_or(MemFlagsData::new());
-        let Some(offsets) = lane_offsets(offset, stride) else {
+        let Some(offsets) = lane_offsets(self.width(), offset, stride) else {
             return false;
         };
         let lanes: Held = offsets
@@ -81,7 +82,7 @@ impl Widen<'_> {
             }
             return true;
         }
-        let Some(offsets) = lane_offsets(offset, stride) else {
+        let Some(offsets) = lane_offsets(self.width(), offset, stride) else {
             return false;
         };
         let flags = self.old.dfg.insts[inst].memflags_data(&self.old.dfg);
@@ -106,8 +107,9 @@ impl Widen<'_> {
         let frame = self.get(*args.last().unwrap_or(&value))[0];
         let form = slot_form(slot, ty);
         let flags = self.vector_flags(inst);
-        let (count, each) = form.layout();
-        let at = |n: usize| slot.offset * LANES as i32 + (n as u32 * each.bytes()) as i32;
+        let (count, each) = self.layout(form);
+        let first = slot.offset * self.width() as i32;
+        let at = |n: usize| first + (n as u32 * each.bytes()) as i32;
         if is_load {
             let held: Held = (0..count)
                 .map(|n| self.builder.ins().load(each, flags, frame, at(n)))
@@ -138,11 +140,10 @@ pub(super) fn slot_form(slot: Slot, ty: Type) -> Form {
     }
 }
 
-/// Offsets of the lanes' accesses; none where they do not fit.
-fn lane_offsets(offset: i32, stride: i64) -> Option<[i32; LANES]> {
-    let last = i64::from(offset).checked_add(stride.checked_mul(LANES as i64)?)?;
+/// Offsets of so many lanes' accesses; none where they do not fit.
+fn lane_offsets(width: usize, offset: i32, stride: i64) -> Option<SmallVec<[i32; WIDEST]>> {
+    let last = i64::from(offset).checked_add(stride.checked_mul(width as i64)?)?;
     i32::try_from(last).ok()?;
-    Some(std::array::from_fn(|n| {
-        offset.wrapping_add((n as i64 * stride) as i32)
-    }))
+    let offsets = (0..width as i64).map(|n| offset.wrapping_add((n * stride) as i32));
+    Some(offsets.collect())
 }

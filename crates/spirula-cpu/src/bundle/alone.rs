@@ -4,12 +4,12 @@
 //! them, runs a copy of the region's original code, and writes what the region gives to rooms, from
 //! where the bundle takes it again.
 
+use super::Refused;
 use super::access::slot_form;
 use super::forms::{Form, Held};
 use super::graph::Region;
 use super::shape::{arguments, branches};
 use super::widen::Widen;
-use super::{LANES, Refused};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     Block, BlockArg, BlockCall, Inst, InstBuilder, MemFlagsData, Opcode, StackSlotData,
@@ -30,12 +30,11 @@ struct Copied<'r> {
 
 impl Widen<'_> {
     /// A branch that invocations take differently: where they happen to agree, all take it;
-    /// otherwise each goes alone until their ways meet.
+    /// otherwise they go under a mask or each alone until their ways meet.
     pub fn part(&mut self, at: u32, inst: Inst) -> Result<(), Refused> {
         let region = self.graph.region(at).ok_or(Refused)?;
         let selector = self.old.dfg.inst_args(inst)[0];
         let apart = self.builder.create_block();
-        self.builder.set_cold_block(apart);
         let mut bits = None;
         if self.opcode(inst) == Opcode::Brif {
             bits = Some(self.agree(inst, selector, apart));
@@ -43,6 +42,10 @@ impl Widen<'_> {
             self.agree_on_case(inst, selector, apart);
         }
         self.builder.switch_to_block(apart);
+        if self.go_masked(at, inst, &region)? {
+            return Ok(());
+        }
+        self.builder.set_cold_block(apart);
         self.go_alone(at, inst, &region, bits)
     }
 
@@ -60,7 +63,7 @@ impl Widen<'_> {
         let taken = self.edge(calls[0], &mut edges);
         let other = self.edge(calls[1], &mut edges);
         let some = self.builder.create_block();
-        let all = (1i64 << LANES) - 1;
+        let all = (1i64 << self.width()) - 1;
         let is_all = self.builder.ins().icmp_imm_u(IntCC::Equal, bits, all);
         self.builder.ins().brif(is_all, taken, &[], some, &[]);
         self.builder.switch_to_block(some);
@@ -137,7 +140,7 @@ impl Widen<'_> {
         }
         let next = self.builder.ins().iadd_imm_s(lane, 1);
         let after = self.builder.create_block();
-        let last = LANES as i64;
+        let last = self.width() as i64;
         let more = self.builder.ins().icmp_imm_u(IntCC::NotEqual, next, last);
         let again = [BlockArg::Value(next)];
         self.builder.ins().brif(more, head, &again, after, &[]);
@@ -151,7 +154,7 @@ impl Widen<'_> {
     }
 
     /// Goes on where the ways meet. Parameters that get the same from all ways are set here.
-    fn meet(&mut self, at: u32, region: &Region) {
+    pub fn meet(&mut self, at: u32, region: &Region) {
         let join = self.graph.blocks[region.join as usize];
         for (n, param) in self.old.dfg.block_params(join).iter().enumerate() {
             if !matches!(self.form(*param), Form::Base(_)) {
@@ -174,7 +177,7 @@ impl Widen<'_> {
 
     /// What a region gives: the parameters of the block where its ways meet, and what is defined
     /// within and used behind.
-    fn outs(&self, at: u32, region: &Region) -> Vec<Value> {
+    pub fn outs(&self, at: u32, region: &Region) -> Vec<Value> {
         let join = self.graph.blocks[region.join as usize];
         let varies = |v: &&Value| !matches!(self.form(**v), Form::Base(_));
         let params = self.old.dfg.block_params(join).iter().filter(varies);
@@ -307,7 +310,7 @@ impl Widen<'_> {
         let offset = self.builder.ins().imul_imm_s(copied.lane, bytes);
         let address = self.builder.ins().iadd(frame, offset);
         let flags = MemFlagsData::new().with_notrap();
-        let at = slot.offset * LANES as i32;
+        let at = slot.offset * self.width() as i32;
         if is_load {
             let stored = if form == Form::Mask { types::I32 } else { ty };
             let mut scalar = self.builder.ins().load(stored, flags, address, at);
@@ -383,7 +386,7 @@ impl Widen<'_> {
     /// Room number `n`, for the lanes of one value.
     fn room(&mut self, n: usize) -> Value {
         while self.rooms.len() <= n {
-            let bytes = 8 * LANES as u32;
+            let bytes = 8 * self.width() as u32;
             let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4);
             let slot = self.builder.create_sized_stack_slot(data);
             self.rooms.push(slot);
@@ -397,7 +400,7 @@ impl Widen<'_> {
         if let Form::Base(_) = form {
             return;
         }
-        let (_, ty) = form.layout();
+        let (_, ty) = self.layout(form);
         let room = self.room(n);
         for (part, held) in self.get(value).into_iter().enumerate() {
             let at = part as i32 * ty.bytes() as i32;
@@ -407,7 +410,7 @@ impl Widen<'_> {
     }
 
     fn read_lanes(&mut self, n: usize, value: Value) -> Held {
-        let (count, ty) = self.form(value).layout();
+        let (count, ty) = self.layout(self.form(value));
         let room = self.room(n);
         (0..count as i32)
             .map(|part| {

@@ -1,6 +1,6 @@
 //! How the rewritten code holds a value, and conversions between the forms.
 
-use super::LANES;
+use super::WIDEST;
 use super::shape::Shape;
 use super::widen::Widen;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -9,7 +9,7 @@ use cranelift_frontend::Variable;
 use smallvec::SmallVec;
 
 /// The values that hold one of the original code.
-pub(super) type Held = SmallVec<[Value; LANES]>;
+pub(super) type Held = SmallVec<[Value; WIDEST]>;
 
 /// How a value is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,18 +24,6 @@ pub(super) enum Form {
     Lanes(Type),
 }
 
-impl Form {
-    /// How many values there are, and of which type.
-    pub fn layout(self) -> (usize, Type) {
-        match self {
-            Form::Base(ty) => (1, ty),
-            Form::Parts(ty) => (LANES / ty.lane_count() as usize, ty),
-            Form::Mask => (LANES / 4, types::I32X4),
-            Form::Lanes(ty) => (LANES, ty),
-        }
-    }
-}
-
 /// The vector type of scalars that are held in vectors.
 pub(super) fn vector_of(ty: Type) -> Option<Type> {
     match ty {
@@ -47,6 +35,21 @@ pub(super) fn vector_of(ty: Type) -> Option<Type> {
 }
 
 impl Widen<'_> {
+    /// Invocations of a bundle.
+    pub fn width(&self) -> usize {
+        self.shapes.roots.width
+    }
+
+    /// How many values a form has, and of which type.
+    pub fn layout(&self, form: Form) -> (usize, Type) {
+        match form {
+            Form::Base(ty) => (1, ty),
+            Form::Parts(ty) => (self.width() / ty.lane_count() as usize, ty),
+            Form::Mask => (self.width() / 4, types::I32X4),
+            Form::Lanes(ty) => (self.width(), ty),
+        }
+    }
+
     /// How a value of the original code is held.
     pub fn form(&self, value: Value) -> Form {
         let ty = self.old.dfg.value_type(value);
@@ -70,7 +73,7 @@ impl Widen<'_> {
 
     fn variable(&mut self, value: Value) -> (u32, usize) {
         let value = self.old.dfg.resolve_aliases(value);
-        let (count, ty) = self.form(value).layout();
+        let (count, ty) = self.layout(self.form(value));
         let at = value.as_u32() as usize;
         if let Some(first) = self.variables[at] {
             return (first, count);
@@ -115,21 +118,21 @@ impl Widen<'_> {
             Form::Base(ty) => {
                 let stride = self.stride(value);
                 let step = |n: usize| (n as i64).wrapping_mul(stride);
-                (0..LANES)
+                (0..self.width())
                     .map(|n| self.plus(held[0], ty, step(n)))
                     .collect()
             }
             Form::Lanes(_) => held,
             Form::Parts(ty) => {
                 let each = ty.lane_count() as usize;
-                (0..LANES)
+                (0..self.width())
                     .map(|n| {
                         let lane = (n % each) as u8;
                         self.builder.ins().extractlane(held[n / each], lane)
                     })
                     .collect()
             }
-            Form::Mask => (0..LANES)
+            Form::Mask => (0..self.width())
                 .map(|n| {
                     let bits = self.builder.ins().extractlane(held[n / 4], (n % 4) as u8);
                     self.bool_of(bits)
@@ -154,7 +157,7 @@ impl Widen<'_> {
 
     /// The vectors of a value.
     pub fn parts(&mut self, value: Value, ty: Type) -> Held {
-        let count = Form::Parts(ty).layout().0;
+        let count = self.layout(Form::Parts(ty)).0;
         let held = self.get(value);
         match self.form(value) {
             Form::Base(_) => {
@@ -210,7 +213,7 @@ impl Widen<'_> {
             Form::Base(_) if self.stride(value) == 0 => {
                 let bits = self.all_bits(held[0]);
                 let all = self.builder.ins().splat(types::I32X4, bits);
-                std::iter::repeat_n(all, LANES / 4).collect()
+                std::iter::repeat_n(all, self.width() / 4).collect()
             }
             Form::Parts(types::I32X4) => {
                 let zero = self.builder.ins().iconst(types::I32, 0);

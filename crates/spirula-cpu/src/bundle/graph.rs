@@ -90,23 +90,34 @@ impl Graph {
         if join as usize >= self.blocks.len() {
             return None;
         }
-        let mut seen = vec![false; self.blocks.len()];
-        let mut work = vec![from];
         let mut blocks = Vec::new();
-        while let Some(at) = work.pop() {
-            for next in &self.successors[at as usize] {
-                if *next != join && !std::mem::replace(&mut seen[*next as usize], true) {
-                    blocks.push(*next);
-                    work.push(*next);
-                }
-            }
+        for next in &self.successors[from as usize] {
+            blocks.extend(self.reach(*next, join));
         }
         blocks.sort_unstable();
+        blocks.dedup();
+        let is_loop = blocks.binary_search(&from).is_ok();
         Some(Region {
             join,
             blocks,
-            is_loop: seen[from as usize],
+            is_loop,
         })
+    }
+
+    /// The blocks that can be reached from one, itself included, without going through another, in order.
+    pub fn reach(&self, from: u32, without: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.blocks.len()];
+        seen[without as usize] = true;
+        let mut work = vec![from];
+        let mut blocks = Vec::new();
+        while let Some(at) = work.pop() {
+            if !std::mem::replace(&mut seen[at as usize], true) {
+                blocks.push(at);
+                work.extend(&self.successors[at as usize]);
+            }
+        }
+        blocks.sort_unstable();
+        blocks
     }
 
     /// The instructions of a block.

@@ -1,15 +1,15 @@
 //! Code for bundles: neighbouring invocations at once, in vectors.
 //!
 //! The code that runs the invocations of a workgroup one after the other, as Cranelift's IR, is
-//! rewritten such that each round of its loop runs [`LANES`] invocations that are neighbours in x:
+//! rewritten such that each round of its loop runs four or eight invocations that are neighbours in x:
 //! - what is the same for all of them stays scalar, and so does what is a first value and a multiple
 //!   of the lane's number ([`shape`]): addresses of neighbouring elements need one addition;
 //! - accesses to neighbouring elements become vector accesses, and most arithmetic on 32 bits and on
 //!   `f64` becomes vector arithmetic with the same roundings;
 //! - any other instruction is done lane by lane ([`widen`]);
-//! - where a branch differs between the invocations, the region up to where its ways meet is run by
-//!   one invocation after the other ([`alone`]); where they agree, which is tested, it stays a
-//!   branch.
+//! - where a branch differs between the invocations, the region up to where its ways meet is run under a
+//!   mask ([`masked`]) or, if it does more than compute, by one invocation after the other ([`alone`]);
+//!   where they agree, which is tested, it stays a branch.
 //!
 //! So every kernel can be rewritten, but for those whose invocations wait for each other within
 //! such a region; those stay scalar.
@@ -22,6 +22,7 @@ mod alone;
 mod copy;
 mod forms;
 mod graph;
+mod masked;
 mod shape;
 mod widen;
 
@@ -29,8 +30,15 @@ use cranelift_codegen::ir::{Block, Function, Value};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilderContext;
 
-/// Invocations of a bundle.
-pub(crate) const LANES: usize = 4;
+/// Most invocations of a bundle.
+pub(crate) const WIDEST: usize = 8;
+
+/// Invocations of a bundle for workgroups of this size in x, or of one that is not known; none where bundles do not fill
+/// workgroups.
+pub(crate) fn width(size: Option<u32>) -> Option<usize> {
+    let mut widths = [WIDEST, 4].into_iter();
+    widths.find(|width| size.is_none_or(|size| size.is_multiple_of(*width as u32)))
+}
 
 /// The code cannot be rewritten: the ways out of a branch need not meet, invocations would be
 /// suspended at different points, may wait for each other in a loop, or the code would grow too much.
@@ -40,15 +48,17 @@ pub(crate) struct Refused;
 /// Where invocations enter the code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Roots {
+    /// Invocations of a bundle, at most [`WIDEST`].
+    pub width: usize,
     /// The launch context.
     pub context: Value,
     /// The context's field that holds the global id of the workgroup's first invocation in x, a
-    /// multiple of [`LANES`].
+    /// multiple of the bundle's width.
     pub base_offset: i32,
     /// A block whose parameters are numbers of the bundle's first invocation; the other invocations
     /// have the ones that follow.
     pub lanes: Block,
-    /// The frame of the bundle. What is kept over barriers lies before it, [`LANES`] times as far.
+    /// The frame of the bundle. What is kept over barriers lies before it, as many times as far.
     pub frame: Option<Value>,
 }
 

@@ -6,7 +6,7 @@
 //! varies, and so does what a loop that is left at different times leaves behind.
 
 use super::graph::{Graph, Region, uses};
-use super::{LANES, Refused, Roots};
+use super::{Refused, Roots};
 use cranelift_codegen::ir::{
     BlockCall, Function, Inst, InstructionData, Opcode, StackSlot, Type, Value, ValueDef, types,
 };
@@ -354,7 +354,7 @@ impl<'a> Shapes<'a> {
 
     /// Whether a uniform result is a multiple of the number of lanes.
     fn is_whole(&self, inst: Inst, opcode: Opcode, args: &[Value], result: Value) -> bool {
-        let lanes = LANES as i64;
+        let lanes = self.roots.width as i64;
         let whole = |n: usize| matches!(self.of(args[n]), Shape::Affine { whole: true, .. });
         match opcode {
             Opcode::Iconst => self.constant(result).is_some_and(|c| c % lanes == 0),
@@ -397,7 +397,7 @@ impl<'a> Shapes<'a> {
         let fit = |stride: i64| stride << unused >> unused;
         let carries = !(a == 1 && a_whole);
         let known = args.get(1).and_then(|arg| self.constant(*arg));
-        let lanes = LANES as i64;
+        let lanes = self.roots.width as i64;
         match (opcode, known) {
             (Opcode::Iadd, _) => Shape::affine(fit(a.wrapping_add(b)), a_whole && b_whole),
             (Opcode::Isub, _) => Shape::affine(fit(a.wrapping_sub(b)), a_whole && b_whole),

@@ -3,7 +3,7 @@
 use super::forms::{Form, Held, vector_of};
 use super::graph::Graph;
 use super::shape::{Shape, Shapes, arguments, branches};
-use super::{LANES, Refused, Target};
+use super::{Refused, Target};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
     Block, BlockCall, Function, Inst, InstBuilder, JumpTableData, Opcode, StackSlot, Type, Value,
@@ -56,7 +56,7 @@ pub(super) fn rewrite(
     new.dfg.immediates = old.dfg.immediates.clone();
     new.sized_stack_slots = old.sized_stack_slots.clone();
     for (slot, data) in new.sized_stack_slots.iter_mut() {
-        let size = shapes.slot_stride(slot) as usize * LANES;
+        let size = shapes.slot_stride(slot) as usize * shapes.roots.width;
         data.size = u32::try_from(size).map_err(|_| Refused)?;
         data.align_shift = 4;
     }
@@ -115,7 +115,8 @@ impl Widen<'_> {
         self.old.dfg.insts[inst].opcode()
     }
 
-    fn inst(&mut self, inst: Inst) {
+    /// An instruction that is no branch.
+    pub fn inst(&mut self, inst: Inst) {
         let dfg = &self.old.dfg;
         let opcode = self.opcode(inst);
         let is_base = |v: &Value| matches!(self.shapes.of(*v), Shape::Affine { .. });
@@ -168,7 +169,7 @@ impl Widen<'_> {
             return;
         }
         let ty = self.old.dfg.value_type(result);
-        let lanes: Held = (0..LANES)
+        let lanes: Held = (0..self.width())
             .map(|n| self.plus(first, ty, (n as i64).wrapping_mul(stride)))
             .collect();
         let held = self.gathered(result, &lanes);
@@ -178,8 +179,8 @@ impl Widen<'_> {
     fn lane_by_lane(&mut self, inst: Inst) {
         let args = self.old.dfg.inst_args(inst);
         let columns: Vec<Held> = args.iter().map(|arg| self.lanes(*arg)).collect();
-        let mut made: Vec<Held> = Vec::with_capacity(LANES);
-        for lane in 0..LANES {
+        let mut made: Vec<Held> = Vec::with_capacity(self.width());
+        for lane in 0..self.width() {
             let operands: Held = columns.iter().map(|column| column[lane]).collect();
             made.push(self.copy(inst, &operands));
         }
@@ -337,7 +338,7 @@ impl Widen<'_> {
             return self.bitcast(result, args[0], operand, ty);
         }
         let columns: Vec<Held> = args.iter().map(|arg| self.parts(*arg, operand)).collect();
-        let held: Held = (0..self.form(result).layout().0)
+        let held: Held = (0..self.layout(self.form(result)).0)
             .map(|n| {
                 let args: Held = columns.iter().map(|column| column[n]).collect();
                 self.build(data, &args, ty)[0]
@@ -439,6 +440,13 @@ impl Widen<'_> {
 
     /// Sets the parameters of a block and goes there.
     pub fn jump(&mut self, call: BlockCall) {
+        self.pass(call);
+        let block = self.block_of(call);
+        self.builder.ins().jump(block, &[]);
+    }
+
+    /// Sets the parameters of a block.
+    pub fn pass(&mut self, call: BlockCall) {
         let target = call.block(&self.old.dfg.value_lists);
         let params = self.old.dfg.block_params(target);
         // All arguments are read before the first parameter changes.
@@ -452,7 +460,5 @@ impl Widen<'_> {
         for (param, held) in params.iter().zip(held) {
             self.set(*param, &held);
         }
-        let block = self.block_of(call);
-        self.builder.ins().jump(block, &[]);
     }
 }

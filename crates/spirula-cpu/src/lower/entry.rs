@@ -8,7 +8,7 @@ use super::call::lower_function;
 use super::scope::{Entered, Held, Item, Lower, Pointed, Scope, clif_type, fixed};
 use super::values::Pointer;
 use super::{Done, Global, Shared};
-use crate::bundle::{LANES, Roots};
+use crate::bundle::Roots;
 use crate::context::{EXCHANGE, EXCHANGE_SLOTS, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -192,14 +192,14 @@ impl Lower<'_, '_, '_> {
             let stride = self.context(types::I64, at::FRAME_STRIDE);
             let index = self.builder.ins().uextend(types::I64, at[0]);
             let index = match self.shared.bundle {
-                Some(_) => self.builder.ins().udiv_imm_u(index, LANES as i64),
+                Some(entered) => self.builder.ins().udiv_imm_u(index, entered.width as i64),
                 None => index,
             };
             let offset = self.builder.ins().imul(index, stride);
             self.item.frame = Some(self.builder.ins().iadd(frames, offset));
         }
-        if self.shared.bundle.is_some() {
-            self.enter_bundle(suspends);
+        if let Some(entered) = self.shared.bundle {
+            self.enter_bundle(entered.width, suspends);
         }
         self.place_private()?;
         self.reset_budget();
@@ -216,7 +216,7 @@ impl Lower<'_, '_, '_> {
 
     /// Marks the numbers that differ between the invocations of a bundle, which has one frame with
     /// the rooms of all of them.
-    fn enter_bundle(&mut self, suspends: bool) {
+    fn enter_bundle(&mut self, width: usize, suspends: bool) {
         let lanes = self.builder.create_block();
         let linear = self.builder.append_block_param(lanes, types::I32);
         let x = self.builder.append_block_param(lanes, types::I32);
@@ -226,18 +226,20 @@ impl Lower<'_, '_, '_> {
         self.item.linear = linear;
         self.item.local[0] = x;
         let roots = Roots {
+            width,
             context: self.item.context,
             base_offset: at::BASE,
             lanes,
             frame: self.item.frame.filter(|_| suspends),
         };
-        let lane = self.builder.ins().band_imm_u(linear, LANES as i64 - 1);
+        let lane = self.builder.ins().band_imm_u(linear, width as i64 - 1);
         let lane = self.builder.ins().uextend(types::I64, lane);
         let stride = self.iconst(types::I64, 0);
         let offset = self.builder.ins().imul(lane, stride);
         let frame = self.item.frame.unwrap_or(offset);
         self.item.rooms = Some(self.builder.ins().iadd(frame, offset));
         self.shared.bundle = Some(Entered {
+            width,
             roots: Some(roots),
             room_stride: self.builder.func.dfg.value_def(stride).inst(),
         });
@@ -372,7 +374,7 @@ impl Lower<'_, '_, '_> {
             greatest = self.builder.ins().umax(greatest, wide);
         }
         let step = match self.shared.bundle {
-            Some(_) => LANES as i64,
+            Some(entered) => entered.width as i64,
             None => 1,
         };
         let linear = self.builder.ins().iadd_imm_s(header[0], step);

@@ -47,13 +47,26 @@ pub(crate) struct Shared<'a, 'm> {
 }
 
 /// Whether the loop over the invocations steps by bundles, and where those enter.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(crate) struct Entered {
+    /// Invocations of a bundle.
+    pub width: usize,
     /// Filled in once the loop is made.
     pub roots: Option<Roots>,
     /// The instruction that gives the bytes from an invocation's rooms to the next's, which are
     /// known when everything is lowered.
     pub room_stride: Option<cranelift_codegen::ir::Inst>,
+}
+
+impl Entered {
+    /// Bundles of so many invocations.
+    pub fn new(width: usize) -> Entered {
+        Entered {
+            width,
+            roots: None,
+            room_stride: None,
+        }
+    }
 }
 
 /// What generated code knows about the invocation that it runs.

@@ -1,0 +1,321 @@
+//! Regions that all invocations go through together although a branch differs between them: where
+//! nothing is done that an invocation must not do.
+//!
+//! A loop goes on as long as an invocation has not left it; those that have are carried along, and what
+//! each left with is kept. Of two ways, all invocations go the one and then the other, and what the
+//! region gives is chosen by the condition. So Allen and others: Conversion of Control Dependence to Data
+//! Dependence, in the form of Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming.
+
+use super::Refused;
+use super::forms::{Form, Held};
+use super::graph::Region;
+use super::shape::{arguments, branches};
+use super::widen::Widen;
+use cranelift_codegen::ir::immediates::Ieee16;
+use cranelift_codegen::ir::{Block, BlockCall, Inst, InstBuilder, Opcode, Type, Value, types};
+use cranelift_frontend::Variable;
+
+/// A region that is being copied.
+struct Masked<'r> {
+    region: &'r Region,
+    /// The copies of the region's blocks, in its order.
+    copies: Vec<Block>,
+    /// The invocations that are in it, as a mask.
+    active: Vec<Variable>,
+    /// What the region gives, and what the invocations that left it left with.
+    outs: Vec<(Value, Vec<Variable>)>,
+    /// Where it goes on when none is left in it.
+    after: Block,
+}
+
+/// How a region is gone through.
+enum Way {
+    /// Round by round.
+    Loop,
+    /// One way of the branch after the other: the blocks of each.
+    Both([Vec<u32>; 2]),
+}
+
+impl Widen<'_> {
+    /// Goes through the region of a branch with all invocations at once; false where that cannot be.
+    pub fn go_masked(&mut self, at: u32, inst: Inst, region: &Region) -> Result<bool, Refused> {
+        let Some(way) = self.way(at, inst, region) else {
+            return Ok(false);
+        };
+        let insts = |block: &u32| self.graph.insts(self.old, *block).count();
+        let count: usize = region.blocks.iter().map(insts).sum();
+        self.budget = self.budget.checked_sub(count).ok_or(Refused)?;
+        let end = self.builder.create_block();
+        let mut masked = self.masked(at, region, end);
+        let condition = self.old.dfg.inst_args(inst)[0];
+        let taken = self.mask(condition);
+        match way {
+            Way::Loop => {
+                let all = self.builder.ins().iconst(types::I32, -1);
+                let all = self.builder.ins().splat(types::I32X4, all);
+                self.activate(&masked, &vec![all; taken.len()]);
+                self.leave(&masked, inst);
+                self.copy_blocks(&masked, &region.blocks);
+            }
+            Way::Both([first, second]) => {
+                let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
+                let then = self.builder.create_block();
+                masked.after = then;
+                self.activate(&masked, &taken);
+                self.go(&masked, calls[0]);
+                self.copy_blocks(&masked, &first);
+                self.builder.switch_to_block(then);
+                masked.after = end;
+                let other: Held = taken.iter().map(|m| self.builder.ins().bnot(*m)).collect();
+                self.activate(&masked, &other);
+                self.go(&masked, calls[1]);
+                self.copy_blocks(&masked, &second);
+            }
+        }
+        self.builder.switch_to_block(end);
+        for (value, kept) in &masked.outs {
+            let held: Held = kept.iter().map(|v| self.builder.use_var(*v)).collect();
+            self.set(*value, &held);
+        }
+        self.meet(at, region);
+        Ok(true)
+    }
+
+    /// How a region can be gone through by all at once, if it can.
+    fn way(&self, at: u32, inst: Inst, region: &Region) -> Option<Way> {
+        let harmless = |block: &u32| {
+            let mut insts = self.graph.insts(self.old, *block);
+            insts.all(|inst| self.is_harmless(inst))
+        };
+        if self.opcode(inst) != Opcode::Brif || !region.blocks.iter().all(harmless) {
+            return None;
+        }
+        let mut parting = region
+            .blocks
+            .iter()
+            .filter_map(|block| self.shapes.divergence(self.graph, *block));
+        if region.is_loop {
+            let leaves =
+                |inst| self.opcode(inst) == Opcode::Brif && self.exit(region, inst).is_some();
+            return (leaves(inst) && parting.all(leaves)).then_some(Way::Loop);
+        }
+        let [first, second] = [0, 1].map(|n| {
+            let target = self.target(branches(self.old, inst)[n]);
+            self.graph.reach(target, region.join)
+        });
+        let apart = first
+            .iter()
+            .all(|block| second.binary_search(block).is_err());
+        debug_assert!(region.is_loop || !region.contains(at));
+        (apart && parting.next().is_none()).then_some(Way::Both([first, second]))
+    }
+
+    /// Whether an instruction does nothing but give a value, whatever its operands are. Divisions are: the
+    /// code of an invocation sees to their divisors.
+    fn is_harmless(&self, inst: Inst) -> bool {
+        let opcode = self.opcode(inst);
+        let uniform = |n: usize| self.shapes.of(self.old.dfg.inst_args(inst)[n]).is_uniform();
+        match opcode {
+            Opcode::Jump | Opcode::Brif | Opcode::BrTable => true,
+            Opcode::Sdiv | Opcode::Udiv | Opcode::Srem | Opcode::Urem => true,
+            // Some invocation is there that would load it.
+            Opcode::Load => self.shapes.slot(inst).is_some() || uniform(0),
+            _ => {
+                !(opcode.is_terminator()
+                    || opcode.is_call()
+                    || opcode.can_load()
+                    || opcode.can_store()
+                    || opcode.can_trap()
+                    || opcode.other_side_effects())
+            }
+        }
+    }
+
+    /// Which way out of a conditional branch leaves a region, if one does.
+    fn exit(&self, region: &Region, inst: Inst) -> Option<usize> {
+        let [taken, other] = [0, 1].map(|n| self.target(branches(self.old, inst)[n]));
+        match (taken == region.join, other == region.join) {
+            (true, false) => Some(0),
+            (false, true) => Some(1),
+            _ => None,
+        }
+    }
+
+    fn target(&self, call: BlockCall) -> u32 {
+        let block = call.block(&self.old.dfg.value_lists);
+        self.graph.position(block).unwrap_or(0)
+    }
+
+    fn masked<'r>(&mut self, at: u32, region: &'r Region, after: Block) -> Masked<'r> {
+        let copies = region.blocks.iter().map(|_| self.builder.create_block());
+        let copies = copies.collect();
+        let masks = self.layout(Form::Mask).0;
+        let active = (0..masks).map(|_| self.builder.declare_var(types::I32X4));
+        let active = active.collect();
+        let outs = self.outs(at, region).into_iter().map(|value| {
+            let (count, ty) = self.layout(self.form(value));
+            let kept: Vec<Variable> = (0..count).map(|_| self.builder.declare_var(ty)).collect();
+            for variable in &kept {
+                let zero = self.zero(ty);
+                self.builder.def_var(*variable, zero);
+            }
+            (value, kept)
+        });
+        Masked {
+            region,
+            copies,
+            active,
+            outs: outs.collect(),
+            after,
+        }
+    }
+
+    fn zero(&mut self, ty: Type) -> Value {
+        match ty {
+            types::F16 => self.builder.ins().f16const(Ieee16::with_bits(0)),
+            types::F32 => self.builder.ins().f32const(0.0),
+            types::F64 => self.builder.ins().f64const(0.0),
+            _ if ty.is_vector() => {
+                let bytes = vec![0; ty.bytes() as usize];
+                let constant = self.builder.func.dfg.constants.insert(bytes.into());
+                self.builder.ins().vconst(ty, constant)
+            }
+            _ => self.builder.ins().iconst(ty, 0),
+        }
+    }
+
+    fn activate(&mut self, masked: &Masked<'_>, mask: &[Value]) {
+        for (variable, part) in masked.active.iter().zip(mask) {
+            self.builder.def_var(*variable, *part);
+        }
+    }
+
+    fn active(&mut self, masked: &Masked<'_>) -> Held {
+        let active = masked.active.iter();
+        active.map(|v| self.builder.use_var(*v)).collect()
+    }
+
+    fn copy_blocks(&mut self, masked: &Masked<'_>, blocks: &[u32]) {
+        for at in blocks {
+            let Ok(n) = masked.region.blocks.binary_search(at) else {
+                continue;
+            };
+            self.builder.switch_to_block(masked.copies[n]);
+            for inst in self.graph.insts(self.old, *at) {
+                if !self.opcode(inst).is_terminator() {
+                    self.inst(inst);
+                } else if self.shapes.divergence(self.graph, *at).is_some() {
+                    self.leave(masked, inst);
+                } else {
+                    self.go_on(masked, inst);
+                }
+            }
+        }
+    }
+
+    /// A branch that all take alike.
+    fn go_on(&mut self, masked: &Masked<'_>, inst: Inst) {
+        let calls = branches(self.old, inst).to_vec();
+        if self.opcode(inst) == Opcode::Jump {
+            return self.go(masked, calls[0]);
+        }
+        let selector = self.get(self.old.dfg.inst_args(inst)[0])[0];
+        let edges: Vec<Block> = calls.iter().map(|_| self.builder.create_block()).collect();
+        self.branch_to(inst, selector, &edges);
+        for (block, call) in edges.into_iter().zip(calls) {
+            self.builder.switch_to_block(block);
+            self.go(masked, call);
+        }
+    }
+
+    /// All that are in the region go along an edge.
+    fn go(&mut self, masked: &Masked<'_>, call: BlockCall) {
+        let to = self.target(call);
+        match masked.region.blocks.binary_search(&to) {
+            Ok(n) => {
+                self.pass(call);
+                self.builder.ins().jump(masked.copies[n], &[]);
+            }
+            Err(_) => {
+                let active = self.active(masked);
+                self.keep(masked, call, &active);
+                self.builder.ins().jump(masked.after, &[]);
+            }
+        }
+    }
+
+    /// A branch by which some may leave a loop.
+    fn leave(&mut self, masked: &Masked<'_>, inst: Inst) {
+        let calls = [0, 1].map(|n| branches(self.old, inst)[n]);
+        let exit = self.exit(masked.region, inst).unwrap_or(0);
+        let taken = self.mask(self.old.dfg.inst_args(inst)[0]);
+        let active = self.active(masked);
+        let [mut leaving, mut staying] = [Held::new(), Held::new()];
+        for (active, taken) in active.iter().zip(&taken) {
+            leaving.push(self.builder.ins().band(*active, *taken));
+            staying.push(self.builder.ins().band_not(*active, *taken));
+        }
+        if exit == 1 {
+            std::mem::swap(&mut leaving, &mut staying);
+        }
+        self.activate(masked, &staying);
+        let [out, on] = [(); 2].map(|()| self.builder.create_block());
+        let some = self.any(&leaving);
+        self.builder.ins().brif(some, out, &[], on, &[]);
+        self.builder.switch_to_block(out);
+        self.keep(masked, calls[exit], &leaving);
+        let more = self.any(&staying);
+        self.builder.ins().brif(more, on, &[], masked.after, &[]);
+        self.builder.switch_to_block(on);
+        self.go(masked, calls[1 - exit]);
+    }
+
+    /// Not zero where a lane of a mask is set.
+    fn any(&mut self, mask: &[Value]) -> Value {
+        let mut all = mask[0];
+        for part in &mask[1..] {
+            all = self.builder.ins().bor(all, *part);
+        }
+        self.builder.ins().vhigh_bits(types::I32, all)
+    }
+
+    /// Keeps what the lanes of a mask leave a region with, along an edge to where its ways meet.
+    fn keep(&mut self, masked: &Masked<'_>, call: BlockCall, lanes: &[Value]) {
+        let join = call.block(&self.old.dfg.value_lists);
+        let params = self.old.dfg.block_params(join);
+        for (value, kept) in &masked.outs {
+            let param = params.iter().position(|param| param == value);
+            let given = param.and_then(|n| arguments(self.old, call).nth(n));
+            let form = self.form(*value);
+            let new = self.in_form(given.unwrap_or(*value), form);
+            let old: Held = kept.iter().map(|v| self.builder.use_var(*v)).collect();
+            let held = self.blend(form, lanes, &new, &old);
+            for (variable, part) in kept.iter().zip(held) {
+                self.builder.def_var(*variable, part);
+            }
+        }
+    }
+
+    /// The new value in the lanes of a mask, the old one in the others.
+    fn blend(&mut self, form: Form, lanes: &[Value], new: &[Value], old: &[Value]) -> Held {
+        let choices: Held = match form {
+            Form::Parts(ty) => self.mask_for(lanes, ty),
+            Form::Mask => lanes.into(),
+            Form::Base(_) | Form::Lanes(_) => {
+                let bits = (0..new.len()).map(|n| {
+                    let bits = self.builder.ins().extractlane(lanes[n / 4], (n % 4) as u8);
+                    self.bool_of(bits)
+                });
+                let bits: Held = bits.collect();
+                let pairs = bits.iter().zip(new.iter().zip(old));
+                return pairs
+                    .map(|(bit, (new, old))| self.builder.ins().select(*bit, *new, *old))
+                    .collect();
+            }
+        };
+        let pairs = choices.iter().zip(new.iter().zip(old));
+        pairs
+            .map(|(choice, (new, old))| self.builder.ins().bitselect(*choice, *new, *old))
+            .collect()
+    }
+}
