@@ -35,7 +35,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "spirula-vulkan",
-        &["spirula-source", "spirula-spirv", "spirula-opt"],
+        &[
+            "spirula-scalar",
+            "spirula-source",
+            "spirula-spirv",
+            "spirula-opt",
+        ],
     ),
     (
         "spirula-cpu",

@@ -18,6 +18,10 @@ pub struct Shader {
     pub interface: Interface,
     spec: Vec<(u32, u64)>,
     pub made: Vec<(Vec<(u32, u64)>, Kernel)>,
+    /// Buffers that are passed besides the arguments, and where their addresses belong.
+    pub hidden: Vec<(Buffer, u32)>,
+    /// The one that it prints to.
+    pub printed: Option<Buffer>,
 }
 
 /// What a launch becomes.
@@ -46,6 +50,8 @@ impl Shader {
             interface,
             spec: spec.to_vec(),
             made: Vec::new(),
+            hidden: Vec::new(),
+            printed: None,
         }
     }
 
@@ -86,6 +92,12 @@ impl Shader {
         if let Some(at) = passing.global_offset {
             for (n, value) in offset.iter().enumerate() {
                 plan.write(at + 4 * n as u32, &(*value as u32).to_le_bytes());
+            }
+        }
+        for (buffer, offset) in &self.hidden {
+            // What the shader does not read has no room.
+            if *offset as usize + 8 <= plan.push.len() {
+                plan.addresses.push((*buffer, *offset as usize));
             }
         }
         for (passed, argument) in passing.arguments.iter().zip(given) {

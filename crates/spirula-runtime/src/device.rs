@@ -6,8 +6,9 @@ use crate::compare::{Comparing, Tolerance};
 use crate::cpu::CpuDriver;
 use crate::data::Element;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
+use crate::program::{self, Programs};
 use crate::types::TypeNames;
-use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, wishes};
+use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, printed, wishes};
 use bytemuck::NoUninit;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
@@ -25,6 +26,9 @@ pub struct Device {
     /// The kernels that the driver has.
     compiled: Vec<KernelTime>,
     profile: Profile,
+    programs: Programs,
+    /// What shaders printed.
+    printed: Vec<u8>,
 }
 
 /// A kernel as callers see it, and what runs it.
@@ -138,6 +142,8 @@ impl Device {
             kernels: Vec::new(),
             compiled: Vec::new(),
             profile: Profile::default(),
+            programs: Programs::default(),
+            printed: Vec::new(),
         }
     }
 
@@ -316,7 +322,11 @@ impl Device {
             false => None,
         };
         let how = match as_shader {
-            Some((module, shader)) => How::Shader(Box::new(Shader::new(module, shader, spec))),
+            Some((made, shader)) => {
+                let mut shader = Shader::new(made, shader, spec);
+                self.provide(module, &mut shader)?;
+                How::Shader(Box::new(shader))
+            }
             None => How::Driver(self.compile(module, &interface, spec)?),
         };
         let types = TypeNames::compute(module);
@@ -333,6 +343,35 @@ impl Device {
             how,
         });
         Ok(Kernel(self.kernels.len() as u32 - 1))
+    }
+
+    /// Makes the buffers that a shader is passed besides its arguments. `module` is the one that its
+    /// kernel is of.
+    fn provide(&mut self, module: &Module, shader: &mut Shader) -> Result<(), Error> {
+        let Some(passing) = &shader.interface.passing else {
+            return Ok(());
+        };
+        if let Some(memory) = &passing.program {
+            let key = program::key(module);
+            let buffer = match self.programs.get(key) {
+                Some(known) => known,
+                None => {
+                    let made = self.create_buffer(memory.bytes.len().max(1) as u64)?;
+                    let address = self.driver.address(made)?;
+                    let contents = program::contents(memory, address);
+                    self.driver.write(made, 0, &contents)?;
+                    self.programs.add(key, made);
+                    made
+                }
+            };
+            shader.hidden.push((buffer, memory.offset));
+        }
+        if let Some(printf) = &passing.printf {
+            let buffer = self.create_buffer(u64::from(printf.size).max(4))?;
+            shader.hidden.push((buffer, printf.offset));
+            shader.printed = Some(buffer);
+        }
+        Ok(())
     }
 
     /// As [`Device::create_kernel`], of a module that was lowered for this run, which can do without
@@ -420,9 +459,40 @@ impl Device {
         if launch.size.is_empty() {
             return Ok(());
         }
+        let number = launch.kernel;
         let (launch, reached) = self.for_driver(launch)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || driver.launch(&launch, &reached))
+        timed(&mut self.profile.run, || driver.launch(&launch, &reached))?;
+        self.collect(number)
+    }
+
+    /// Takes what a launch of a shader has printed, after waiting for it.
+    fn collect(&mut self, kernel: Kernel) -> Result<(), Error> {
+        let How::Shader(shader) = &self.kernels[kernel.index()].how else {
+            return Ok(());
+        };
+        let printf = shader.interface.passing.as_ref();
+        let printf = printf.and_then(|p| p.printf.as_ref());
+        let (Some(buffer), Some(printf)) = (shader.printed, printf) else {
+            return Ok(());
+        };
+        let driver = &mut self.driver;
+        let mut count = [0; 4];
+        timed(&mut self.profile.run, || driver.read(buffer, 0, &mut count))?;
+        let words = u64::from(u32::from_le_bytes(count));
+        let size = (4 + 4 * words).min(u64::from(printf.size));
+        let mut records = vec![0; size as usize];
+        driver.read(buffer, 0, &mut records)?;
+        driver.write(buffer, 0, &[0; 4])?;
+        printed::print(printf, &records, &mut self.printed);
+        Ok(())
+    }
+
+    /// What kernels have printed since this was last asked, by all launches that were waited for.
+    pub fn take_printed(&mut self) -> Vec<u8> {
+        let mut printed = std::mem::take(&mut self.printed);
+        printed.extend(self.driver.take_printed());
+        printed
     }
 
     /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one; and

@@ -185,6 +185,12 @@ pub trait Driver: Send {
         Vec::new()
     }
 
+    /// What kernels printed, since this was last asked; a driver that runs shaders has none, as
+    /// [`crate::Device`] reads what shaders print.
+    fn take_printed(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+
     /// Device time of launches that have ended since this was last asked, where it is measured.
     fn take_times(&mut self) -> Vec<(Kernel, Duration)> {
         Vec::new()

@@ -32,7 +32,9 @@ mod name;
 #[cfg(feature = "opencl")]
 #[allow(unsafe_code, reason = "OpenCL is a C interface")]
 mod opencl;
+mod printed;
 pub mod probe;
+mod program;
 #[cfg(feature = "vulkan")]
 mod rewrite;
 mod specialised;

@@ -52,6 +52,8 @@ struct Conversion {
     has_zeros: bool,
     width: usize,
     precision: Option<usize>,
+    /// Components of the vector that it is for.
+    components: Option<usize>,
     /// Bits that the length says.
     bits: Option<u32>,
     letter: u8,
@@ -88,18 +90,12 @@ impl Template {
         Template { text, pieces }
     }
 
-    /// The numbers of the arguments that are strings.
-    pub fn texts(&self) -> impl Iterator<Item = usize> {
-        let conversions = self.conversions();
-        conversions
-            .enumerate()
-            .filter(|(_, c)| c.letter == b's')
-            .map(|(n, _)| n)
-    }
-
-    /// Number of arguments that are printed.
-    pub fn arguments(&self) -> usize {
-        self.conversions().count()
+    /// What each argument that is printed is taken for, in order.
+    pub fn arguments(&self) -> impl Iterator<Item = Wanted> {
+        self.conversions().map(|conversion| Wanted {
+            letter: conversion.letter,
+            components: conversion.components.unwrap_or(1).clamp(1, 16),
+        })
     }
 
     fn conversions(&self) -> impl Iterator<Item = &Conversion> {
@@ -120,6 +116,46 @@ impl Template {
                     None => out.extend(&self.text[range.clone()]),
                 },
             }
+        }
+    }
+}
+
+/// What an argument is taken for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    letter: u8,
+    components: usize,
+}
+
+impl Wanted {
+    /// Whether it is a string.
+    pub fn is_text(self) -> bool {
+        self.letter == b's'
+    }
+
+    /// An argument that is no string, from its bytes: its components one behind the other, the first
+    /// byte the lowest.
+    pub fn decode(self, bytes: &[u8]) -> Argument {
+        let size = (bytes.len() / self.components).clamp(1, 8);
+        let values = bytes.chunks_exact(size).map(|chunk| {
+            let mut word = [0; 8];
+            word[..size].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        });
+        match (b"fFeEgGaA".contains(&self.letter), size) {
+            (true, 8) => Argument::Floats(values.map(f64::from_bits).collect()),
+            (true, 4) => {
+                let single = |bits| f32::from_bits(bits as u32).into();
+                Argument::Floats(values.map(single).collect())
+            }
+            (true, 2) => {
+                let half = |bits| crate::convert::f16_to_f32(bits as u16).into();
+                Argument::Floats(values.map(half).collect())
+            }
+            _ => Argument::Ints {
+                bits: 8 * size as u32,
+                values: values.collect(),
+            },
         }
     }
 }
@@ -172,8 +208,7 @@ impl Reader<'_> {
             made.precision = Some(self.number());
         }
         if self.eat(b'v') {
-            // How many components there are the argument tells.
-            self.number();
+            made.components = Some(self.number());
         }
         made.bits = match (self.eat(b'h'), self.peek()) {
             (true, b'h') => Some((1, 8)),

@@ -92,7 +92,7 @@ fn floats() {
         ("%a", 0.0, "0x0p+0"),
     ];
     for (format, value, expected) in rows {
-        let arguments = vec![float(value); Template::new(format.as_bytes()).arguments()];
+        let arguments = vec![float(value); Template::new(format.as_bytes()).arguments().count()];
         assert_eq!(printed(format, &arguments), expected, "{format}");
     }
 }
@@ -118,8 +118,29 @@ fn vectors_and_texts() {
         "[ab|   ab|ab   |a]"
     );
     let template = Template::new(b"%d %s %% %f %s");
-    assert_eq!(template.texts().collect::<Vec<_>>(), [1, 3]);
-    assert_eq!(template.arguments(), 4);
+    let texts: Vec<bool> = template.arguments().map(|w| w.is_text()).collect();
+    assert_eq!(texts, [false, true, false, true]);
+}
+
+#[test]
+fn arguments_from_bytes() {
+    let decoded = |format: &[u8], bytes: &[u8]| {
+        let template = Template::new(format);
+        let arguments: Vec<_> = template.arguments().map(|w| w.decode(bytes)).collect();
+        let mut out = Vec::new();
+        template.print(&arguments, &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    assert_eq!(decoded(b"%d", &(-3_i32).to_le_bytes()), "-3");
+    assert_eq!(
+        decoded(b"%lu", &u64::MAX.to_le_bytes()),
+        "18446744073709551615"
+    );
+    assert_eq!(decoded(b"%.1f", &1.5_f32.to_le_bytes()), "1.5");
+    assert_eq!(decoded(b"%.1f", &1.5_f64.to_le_bytes()), "1.5");
+    assert_eq!(decoded(b"%v2hhd", &[255, 2]), "-1,2");
+    assert_eq!(decoded(b"%.1v2hf", &[0, 0x3c, 0, 0xc0]), "1.0,-2.0");
+    assert_eq!(decoded(b"%v16d", &[]), "");
 }
 
 #[test]

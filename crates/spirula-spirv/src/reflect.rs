@@ -2,7 +2,7 @@
 
 mod passing;
 
-pub use passing::{Passed, Passing};
+pub use passing::{Passed, Passing, Printf, ProgramMemory};
 
 use crate::Id;
 use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};

@@ -2,6 +2,7 @@
 
 use crate::classes::Classes;
 use crate::facts::Facts;
+use crate::program::Program;
 use crate::{lower, prepare, structurise};
 use spirula_opt::Pipeline;
 use spirula_source::{Diagnostic, Place};
@@ -68,7 +69,12 @@ pub fn compile(module: &Module, options: &Options) -> Result<Module, Vec<Diagnos
     let prepared = prepare::prepare(module, options).map_err(one)?;
     let facts = Facts::new(&prepared).map_err(one)?;
     let classes = Classes::compute(&facts).map_err(one)?;
-    let mut lowered = lower::lower(&facts, &classes, options)?;
+    let program = match classes.program().is_empty() {
+        true => Program::default(),
+        // Of the module as it is given, so that every kernel of it finds the same.
+        false => Program::new(module).map_err(one)?,
+    };
+    let mut lowered = lower::lower(&facts, &classes, &program, options)?;
     structurise(&mut lowered).map_err(one)?;
     run(&mut lowered, AFTER).map_err(one)?;
     Ok(lowered)

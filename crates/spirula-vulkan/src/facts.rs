@@ -228,10 +228,7 @@ impl<'a> Facts<'a> {
     pub fn refuse(&self, at: Id, what: &str) -> Diagnostic {
         match self.definitions.get(self.module, at) {
             Some(inst) => refuse(inst, what),
-            None => Diagnostic::error(
-                spirula_source::Place::Unknown,
-                format!("{what} is not supported for Vulkan"),
-            ),
+            None => refusal(what),
         }
     }
 }
@@ -239,4 +236,10 @@ impl<'a> Facts<'a> {
 /// The refusal of something at an instruction.
 pub fn refuse(inst: InstRef<'_>, what: &str) -> Diagnostic {
     Diagnostic::error(inst.place(), format!("{what} is not supported for Vulkan"))
+}
+
+/// The refusal of something whose place is not known here.
+pub fn refusal(what: &str) -> Diagnostic {
+    let text = format!("{what} is not supported for Vulkan");
+    Diagnostic::error(spirula_source::Place::Unknown, text)
 }

@@ -6,9 +6,12 @@
 mod classes;
 mod compile;
 mod facts;
+mod initial;
 mod library;
 mod lower;
 mod prepare;
+mod program;
+mod steps;
 mod structurise;
 
 pub use compile::{Options, compile, has_kernels};

@@ -20,6 +20,34 @@ pub struct Passing {
     pub dimensions: Option<u32>,
     /// Byte of the push constants where three words with the global offset begin.
     pub global_offset: Option<u32>,
+    /// Variables at program scope.
+    pub program: Option<ProgramMemory>,
+    /// What is printed.
+    pub printf: Option<Printf>,
+}
+
+/// A buffer with the variables at program scope of a module, which all its kernels share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProgramMemory {
+    /// First of eight bytes of the push constants that are its address.
+    pub offset: u32,
+    /// What it has at first.
+    pub bytes: Vec<u8>,
+    /// Addresses in it of places in it: the byte that is meant, and the first of the address' eight.
+    pub pointers: Vec<(u32, u32)>,
+}
+
+/// A buffer that kernels print to: the number of words that follow, or would if it were larger, and
+/// records of a text's number and its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printf {
+    /// First of eight bytes of the push constants that are its address.
+    pub offset: u32,
+    /// Bytes that it has.
+    pub size: u32,
+    /// Texts, each with its number and the bytes of each argument in a record. Strings among the
+    /// arguments are texts by number.
+    pub texts: Vec<(u32, Vec<u8>, Vec<u32>)>,
 }
 
 /// How an argument is passed.
@@ -81,6 +109,13 @@ impl Passing {
                 reflection::PUSH_CONSTANT_GLOBAL_OFFSET => {
                     passing.global_offset = reader.number(inst, 2);
                 }
+                reflection::PROGRAM_SCOPE_VARIABLE_POINTER_PUSH_CONSTANT
+                | reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION => {
+                    reader.program(inst, passing.program.get_or_insert_default());
+                }
+                reflection::PRINTF_INFO | reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT => {
+                    reader.printf(inst, passing.printf.get_or_insert_default());
+                }
                 _ if is_own => {
                     if let Some((ordinal, passed, param)) = reader.argument(inst) {
                         passing.arguments.push(passed);
@@ -111,6 +146,43 @@ impl Reader<'_> {
     fn three(&self, inst: InstRef<'_>, n: usize) -> Option<[u32; 3]> {
         let at = |k| self.number(inst, n + k);
         Some([at(0)?, at(1)?, at(2)?])
+    }
+
+    /// A string's bytes.
+    fn text(&self, id: Option<Id>) -> Option<String> {
+        let text = self.definitions.get(self.module, id?)?;
+        (text.op() == Op::String).then(|| text.string(0))
+    }
+
+    fn program(&self, inst: InstRef<'_>, program: &mut ProgramMemory) {
+        let (a, b) = (self.number(inst, 2), self.number(inst, 3));
+        if inst.word(1) == reflection::PROGRAM_SCOPE_VARIABLE_POINTER_RELOCATION {
+            program.pointers.extend(a.zip(b));
+            return;
+        }
+        let (Some(offset), Some(data)) = (a, self.text(inst.get_id(4))) else {
+            return;
+        };
+        program.offset = offset;
+        let digit = |byte: u8| (byte as char).to_digit(16).unwrap_or(0) as u8;
+        let pairs = data.as_bytes().chunks_exact(2);
+        let bytes = pairs.map(|pair| digit(pair[0]) << 4 | digit(pair[1]));
+        program.bytes.extend(bytes);
+    }
+
+    fn printf(&self, inst: InstRef<'_>, printf: &mut Printf) {
+        let Some(first) = self.number(inst, 2) else {
+            return;
+        };
+        if inst.word(1) == reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT {
+            printf.offset = first;
+            printf.size = self.number(inst, 4).unwrap_or(0);
+            return;
+        }
+        let text = self.text(inst.get_id(3)).unwrap_or_default();
+        let sizes = (4..inst.operands().len()).filter_map(|n| self.number(inst, n));
+        let text = (first, text.into_bytes(), sizes.collect());
+        printf.texts.push(text);
     }
 
     /// The name in the `ArgumentInfo` that is the last operand.

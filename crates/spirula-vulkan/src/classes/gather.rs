@@ -128,9 +128,6 @@ fn variable(
         StorageClass::CrossWorkgroup if is_constant => StorageClass::UniformConstant,
         class => class,
     };
-    if class == StorageClass::CrossWorkgroup {
-        return Err(facts.refuse(id, "a variable in global memory at program scope"));
-    }
     let size = Some(facts.layouts.get(pointee).size);
     own(
         classes,
@@ -142,6 +139,9 @@ fn variable(
             size,
         },
     );
+    if class == StorageClass::CrossWorkgroup {
+        classes.memories[node as usize].is_physical = true;
+    }
     if let Some(initializer) = inst.get_id(1)
         && let Some(value) = node_of(classes, facts, initializer)
     {

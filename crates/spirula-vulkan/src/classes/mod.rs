@@ -10,6 +10,9 @@
 //! Null and undefined pointers belong to every class. A class that has no object is of addresses. One
 //! whose pointers may be to several regions, buffers, memory of a workgroup, memory of an invocation,
 //! is *generic*: its pointers have 64 bits of which the highest two say which.
+//!
+//! Variables at program scope in global memory are in a buffer of the program's ([`crate::program`]), and so
+//! are constants that pointers to buffers meet, or that initial values in that buffer point to.
 
 mod access;
 mod gather;
@@ -93,6 +96,8 @@ pub struct Classes {
     /// Node of the pointers that the memory of a class keeps.
     contents: Vec<u32>,
     memories: Vec<Memory>,
+    /// Variables that are in the program's buffer.
+    program: Vec<Id>,
 }
 
 /// Objects begin at multiples of this many bytes.
@@ -110,8 +115,10 @@ impl Classes {
             sizes: Vec::new(),
             contents: Vec::new(),
             memories: Vec::new(),
+            program: Vec::new(),
         };
         gather::gather(&mut classes, facts)?;
+        classes.move_to_buffer();
         access::gather(&mut classes, facts)?;
         classes.place(facts)?;
         Ok(classes)
@@ -187,6 +194,55 @@ impl Classes {
         }
     }
 
+    /// Variables at program scope that are in the program's buffer.
+    pub fn program(&self) -> &[Id] {
+        &self.program
+    }
+
+    /// Finds what is in the program's buffer: such objects are addresses like those of any buffer.
+    fn move_to_buffer(&mut self) {
+        let roots = (0..self.memories.len() as u32).filter(|at| self.find(*at) == *at);
+        let roots: Vec<u32> = roots.collect();
+        let kept = |class: u32| match self.contents[class as usize] {
+            NONE => NONE,
+            content => self.find(content),
+        };
+        // Each class' content, and by content the classes that it is of.
+        let contents: Vec<(u32, u32)> = roots.iter().map(|class| (*class, kept(*class))).collect();
+        let mut owners: Vec<(u32, u32)> = contents.iter().map(|(a, b)| (*b, *a)).collect();
+        owners.sort_unstable();
+        let of = |pairs: &[(u32, u32)], class: u32| -> Vec<u32> {
+            let begin = pairs.partition_point(|(first, _)| *first < class);
+            let found = pairs[begin..].iter().take_while(|(c, _)| *c == class);
+            found
+                .map(|(_, other)| *other)
+                .filter(|c| *c != NONE)
+                .collect()
+        };
+        let mut work = roots;
+        work.retain(|class| self.memories[*class as usize].is_physical);
+        while let Some(class) = work.pop() {
+            let memory = &mut self.memories[class as usize];
+            let count = self.program.len();
+            let moved = memory.objects.iter().filter(|o| o.is_of_program());
+            self.program.extend(moved.map(|o| o.id));
+            memory.objects.retain(|object| !object.is_of_program());
+            if self.program.len() == count {
+                continue;
+            }
+            // What their initial values point to is found by address, and a constant that has their
+            // addresses is none before there is a buffer.
+            for other in [of(&contents, class), of(&owners, class)].concat() {
+                let memory = &mut self.memories[other as usize];
+                if memory.objects.iter().any(Object::is_of_program) {
+                    memory.is_physical = true;
+                    work.push(other);
+                }
+            }
+        }
+        self.program.sort_unstable();
+    }
+
     /// Gives objects their places and finds what cannot be.
     fn place(&mut self, facts: &Facts<'_>) -> Result<(), Diagnostic> {
         for at in 0..self.memories.len() {
@@ -221,6 +277,14 @@ impl Classes {
 }
 
 impl Object {
+    /// Whether it is one that every launch finds as the last one left it, or a constant.
+    fn is_of_program(&self) -> bool {
+        matches!(
+            self.class,
+            StorageClass::CrossWorkgroup | StorageClass::UniformConstant
+        )
+    }
+
     /// Where it is.
     pub fn region(&self) -> Region {
         match self.class {

@@ -47,6 +47,10 @@ pub fn load(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     }
     let ty = l.facts.type_of(result(inst));
     let ty = ty.ok_or_else(|| l.facts.refuse(pointer, "this load"))?;
+    if l.is_nowhere(pointer) {
+        let ty = l.result_type(result(inst))?;
+        return Ok(l.b.constant_null(ty));
+    }
     let natural = l.facts.layouts.get(ty).align;
     let place = l.place(inst, pointer, 1, natural)?;
     let value = l.load(place, ty)?;
@@ -58,6 +62,9 @@ pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     let (pointer, object) = (inst.id(0), inst.id(1));
     let ty = l.facts.type_of(object);
     let ty = ty.ok_or_else(|| l.facts.refuse(pointer, "this store"))?;
+    if l.is_nowhere(pointer) {
+        return Ok(());
+    }
     let natural = l.facts.layouts.get(ty).align;
     let place = l.place(inst, pointer, 2, natural)?;
     let value = l.kept_value(object)?;
@@ -67,6 +74,9 @@ pub fn store(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 /// `OpCopyMemory` and `OpCopyMemorySized`.
 pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
     let (to, from) = (inst.id(0), inst.id(1));
+    if l.is_nowhere(to) || l.is_nowhere(from) {
+        return Ok(());
+    }
     let is_sized = inst.op() == Op::CopyMemorySized;
     let pointee = l.facts.pointee(to).or_else(|_| l.facts.pointee(from));
     let natural = match pointee {
@@ -109,6 +119,21 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Done {
 }
 
 impl Lower<'_> {
+    /// Whether a pointer is null and nothing else. Who comes to an access by it has undefined behaviour,
+    /// so that the access is left out, and what it reads is zero.
+    pub fn is_nowhere(&self, pointer: Id) -> bool {
+        self.facts.is_nothing(pointer) && self.classes.of(pointer).is_none()
+    }
+
+    /// Zero.
+    pub fn nothing(&mut self, scalar: Scalar) -> Id {
+        match scalar {
+            Scalar::Int(width) => self.number(width, 0),
+            Scalar::Float(width) => self.real(width, 0.0),
+            Scalar::Bool => self.b.constant_bool(false),
+        }
+    }
+
     /// A place some bytes further on, a number of 32 bits.
     pub fn moved(&mut self, place: Place, offset: Id) -> Place {
         let ty = self.pointer_type(place.class);

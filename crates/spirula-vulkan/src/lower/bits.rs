@@ -13,7 +13,7 @@ type Lowered = Result<Id, Diagnostic>;
 
 impl Lower<'_> {
     /// A scalar of as many bits as another.
-    fn cast(&mut self, value: Id, from: Scalar, to: Scalar) -> Id {
+    pub fn cast(&mut self, value: Id, from: Scalar, to: Scalar) -> Id {
         if from == to {
             return value;
         }

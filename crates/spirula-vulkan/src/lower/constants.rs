@@ -3,6 +3,7 @@
 use super::Lower;
 use crate::classes::{Class, Object};
 use crate::facts::Scalar;
+use crate::steps;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -53,10 +54,15 @@ impl Lower<'_> {
             Op::Variable | Op::FunctionParameter => self.address(source)?,
             Op::SpecConstantOp if self.facts.is_pointer(source) => {
                 let class = self.class(source)?;
-                let (object, offset) = self.constant_pointer(source)?;
-                let base = self.address(object)?;
+                let (object, offset) = steps::origin(self.facts, source)?;
+                let base = self.value(object)?;
                 let width = self.classes.memory(class).pointer_width();
-                self.plus(width, base, offset)
+                let made = self.plus(width, base, offset);
+                if !self.numbers.contains_key(&made) && offset != 0 {
+                    // It is computed here, and not there everywhere.
+                    return Ok(made);
+                }
+                made
             }
             _ => self.constant(source)?,
         };
@@ -145,30 +151,11 @@ impl Lower<'_> {
             let nowhere = class.is_some_and(|c| self.classes.memory(c).pointer_width() < 64);
             return Ok(if nowhere { NOWHERE } else { 0 });
         }
-        let (object, offset) = self.constant_pointer(source)?;
+        let (object, offset) = steps::origin(self.facts, source)?;
         let is_generic = self.classes.memory(self.class(object)?).is_generic();
         let object = self.object(object)?;
         let tag = if is_generic { object.region().tag() } else { 0 };
         Ok(tag | (object.offset as i64 + offset) as u64 & NOWHERE)
-    }
-
-    /// The object that a constant pointer is to, and the offset from its beginning.
-    fn constant_pointer(&mut self, source: Id) -> Result<(Id, i64), Diagnostic> {
-        let (mut at, mut offset) = (source, 0);
-        for _ in 0..64 {
-            let def = self.facts.def(at)?;
-            match def.op() {
-                Op::Variable => return Ok((at, offset)),
-                Op::SpecConstantOp => {
-                    let op = Op(def.word(0) as u16);
-                    let indices: Vec<Id> = def.ids(2).collect();
-                    offset += self.constant_offset(op, at, def.id(1), &indices)?;
-                    at = def.id(1);
-                }
-                op => return Err(self.facts.refuse(source, &format!("a pointer by {op}"))),
-            }
-        }
-        Err(self.facts.refuse(source, "so deep a constant expression"))
     }
 
     /// An operation on constants that are no pointers.

@@ -2,10 +2,10 @@
 
 use super::Lower;
 use crate::classes::{Class, Object, Region};
-use crate::facts::{MOST_PARTS, Scalar};
+use crate::facts::Scalar;
+use crate::initial;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
 
 /// Most bytes of a module's constants that may meet in one pointer.
 const MOST_BYTES: u64 = 1 << 20;
@@ -67,37 +67,14 @@ impl Lower<'_> {
     /// Writes a constant of a type into bytes.
     fn bytes(&mut self, constant: Id, ty: Id, at: usize, out: &mut [u8]) -> Result<(), Diagnostic> {
         let facts = self.facts;
-        let mut work = vec![(constant, ty, at)];
-        let mut left = MOST_PARTS * 64;
-        while let Some((constant, ty, at)) = work.pop() {
-            left = left
-                .checked_sub(1)
-                .ok_or_else(|| facts.refuse(constant, "so large a constant"))?;
-            let def = facts.def(constant)?;
-            if let Some(scalar) = facts.scalar(ty) {
-                let value = match facts.is_pointer(constant) {
-                    true => self.pointer_bits(constant)?,
-                    false => self.scalar_bits(constant, scalar)?,
-                };
-                let size = scalar.size() as usize;
-                let room = out.get_mut(at..at + size);
-                let room = room.ok_or_else(|| facts.refuse(constant, "this constant"))?;
-                room.copy_from_slice(&value.to_le_bytes()[..size]);
-                continue;
-            }
-            match def.op() {
-                Op::ConstantNull | Op::Undef => {}
-                Op::ConstantComposite | Op::SpecConstantComposite => {
-                    let parts = facts.parts(ty)?;
-                    let ids: Vec<Id> = def.ids(0).collect();
-                    for ((part, offset), id) in parts.into_iter().zip(ids) {
-                        work.push((id, part, at + offset as usize));
-                    }
-                }
-                op => return Err(facts.refuse(constant, &format!("{op} as an initial value"))),
-            }
-        }
-        Ok(())
+        initial::scalars(facts, constant, ty, &mut |constant, scalar, offset| {
+            let bits = match facts.is_pointer(constant) {
+                true => self.pointer_bits(constant)?,
+                false => self.scalar_bits(constant, scalar)?,
+            };
+            let at = at as u64 + offset;
+            initial::write(facts, constant, (bits, scalar), at, out)
+        })
     }
 
     fn scalar_bits(&mut self, constant: Id, scalar: Scalar) -> Result<u64, Diagnostic> {

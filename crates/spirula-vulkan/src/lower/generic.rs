@@ -59,7 +59,7 @@ impl Lower<'_> {
     }
 
     /// A branch to what is done in each region; they meet in the block that is open afterwards.
-    fn by_region(
+    pub fn by_region(
         &mut self,
         place: Place,
         mut make: impl FnMut(&mut Self, Place) -> Result<(), Diagnostic>,

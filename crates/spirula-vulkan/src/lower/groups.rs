@@ -368,3 +368,33 @@ pub fn shuffle(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let (data, lane) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
     Ok(l.op(op, ty, &[scope, data, lane]))
 }
+
+/// Intel's shuffles up and down, through two values side by side: from the lane so far below or above, of
+/// the other value where that is beyond the subgroup.
+pub fn shifted(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
+    l.b.capability(Capability::GroupNonUniform);
+    l.b.capability(Capability::GroupNonUniformShuffle);
+    let (word, truth) = (l.int(32), l.b.bool());
+    let size = l.input(BuiltIn::SubgroupSize, 1);
+    let lane = l.input(BuiltIn::SubgroupLocalInvocationId, 1);
+    let (first, second) = (l.value(inst.id(0))?, l.value(inst.id(1))?);
+    let delta = l.value(inst.id(2))?;
+    let (from, is_first) = match inst.op() {
+        Op::SubgroupShuffleDownINTEL => {
+            let from = l.op(Op::IAdd, word, &[lane, delta]);
+            (from, l.op(Op::ULessThan, truth, &[from, size]))
+        }
+        _ => {
+            let from = l.op(Op::ISub, word, &[lane, delta]);
+            (from, l.op(Op::ULessThan, truth, &[lane, delta]))
+        }
+    };
+    // The size is a power of two, and so the lane of the other value is the same modulo it.
+    let one = l.number(32, 1);
+    let mask = l.op(Op::ISub, word, &[size, one]);
+    let from = l.op(Op::BitwiseAnd, word, &[from, mask]);
+    let scope = l.number(32, Scope::Subgroup.0.into());
+    let ty = l.result_type(result(inst))?;
+    let [a, b] = [first, second].map(|v| l.op(Op::GroupNonUniformShuffle, ty, &[scope, v, from]));
+    Ok(l.op(Op::Select, ty, &[is_first, a, b]))
+}

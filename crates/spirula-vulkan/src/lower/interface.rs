@@ -1,7 +1,8 @@
 //! What kernels take and how it is passed, written down as `NonSemantic.ClspvReflection`.
 //!
 //! Push constants begin with the global offset, three words and one that is not used; behind them are
-//! the arguments in order, each at its alignment: values, and addresses of buffers. Workgroup memory is
+//! the addresses of buffers that the source does not name ([`Hidden`]), and the arguments in order, each at
+//! its alignment: values, and addresses of buffers. Workgroup memory is
 //! sized by specialisation constants, as is the workgroup where a kernel does not demand a size.
 
 use super::Lower;
@@ -10,8 +11,6 @@ use crate::facts::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::Version;
-use spirula_spirv::grammar::clspv_reflection as reflection;
 use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode, ExecutionModel, StorageClass};
 use spirula_spirv::ir::{Func, Section};
 
@@ -58,8 +57,23 @@ pub enum Passed {
     Workgroup { spec_id: u32 },
 }
 
+/// Buffers whose addresses are passed besides the arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Hidden {
+    /// That of the program's variables.
+    pub program: bool,
+    /// The one that is printed to.
+    pub printf: bool,
+}
+
 /// How everything is passed.
 pub struct Plan {
+    /// Where the address of the program's variables is.
+    pub program: Option<u32>,
+    /// Where that of the buffer that is printed to is.
+    pub printf: Option<u32>,
+    /// Where arguments begin.
+    first: u32,
     /// The kernels in order.
     pub kernels: Vec<Kernel>,
     /// Words of push constants.
@@ -78,10 +92,19 @@ impl Plan {
     ///
     /// # Errors
     /// When one is no kernel, or takes what cannot be passed.
-    pub fn new(facts: &Facts<'_>) -> Result<Plan, Diagnostic> {
+    pub fn new(facts: &Facts<'_>, hidden: Hidden) -> Result<Plan, Diagnostic> {
+        let mut first = HEADER;
+        let mut place = |is_there: bool| {
+            let at = first;
+            first += if is_there { 8 } else { 0 };
+            is_there.then_some(at)
+        };
         let mut plan = Plan {
+            program: place(hidden.program),
+            printf: place(hidden.printf),
+            first,
             kernels: Vec::new(),
-            push_words: HEADER / 4,
+            push_words: first / 4,
             fixed_size: None,
             first_spec: 0,
             next_spec: 0,
@@ -115,7 +138,7 @@ impl Plan {
         let func = functions.find(|f| module.function_id(*f) == id);
         let func = func.ok_or_else(|| facts.refuse(id, "an entry point without a function"))?;
         let mut arguments = Vec::new();
-        let mut at = HEADER;
+        let mut at = self.first;
         let params = module.insts(module.function(func).params);
         for param in params.filter(|p| p.op() == Op::FunctionParameter) {
             let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
@@ -125,7 +148,7 @@ impl Plan {
             arguments.push(Argument { id, way });
         }
         if at > MOST_PUSHED {
-            let text = format!("a kernel with {} bytes of arguments", at - HEADER);
+            let text = format!("a kernel with {} bytes of arguments", at - self.first);
             return Err(facts.refuse(id, &text));
         }
         self.push_words = self.push_words.max(at.div_ceil(4));
@@ -192,108 +215,6 @@ impl Plan {
 }
 
 impl Lower<'_> {
-    /// Writes the reflection of a kernel whose function is made.
-    pub fn reflect(&mut self, number: usize, function: Id) -> Result<(), Diagnostic> {
-        if self.b.module().version < Version::new(1, 6) {
-            self.b.extension("SPV_KHR_non_semantic_info");
-        }
-        let set = self.b.import("NonSemantic.ClspvReflection.5");
-        let kernel = &self.plan.kernels[number];
-        let (name, size) = (kernel.name.clone(), kernel.size);
-        let arguments = kernel.arguments.clone();
-        let name = self.string(&name);
-        let count = self.b.constant_u32(arguments.len() as u32);
-        let kernel = self.say(set, reflection::KERNEL, &[function, name, count]);
-        for (ordinal, argument) in arguments.iter().enumerate() {
-            let named = self.facts.names.get(self.facts.module, argument.id);
-            let named = named.unwrap_or_default();
-            let text = self.string(&named);
-            let info = self.say(set, reflection::ARGUMENT_INFO, &[text]);
-            let ordinal = ordinal as u32;
-            match argument.way {
-                Passed::Value { ty, at } | Passed::Copy { ty, at } => {
-                    let size = self.facts.layouts.get(ty).size as u32;
-                    let numbers = [ordinal, at, size].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_POD_PUSH_CONSTANT;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
-                }
-                Passed::Address { at } => {
-                    let numbers = [ordinal, at, 8].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_POINTER_PUSH_CONSTANT;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
-                }
-                Passed::Workgroup { spec_id } => {
-                    let class = self.classes.of(argument.id);
-                    let element = class.map_or(1, |c| self.classes.memory(c).element().size());
-                    let numbers = [ordinal, spec_id, element].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_WORKGROUP;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
-                }
-            }
-        }
-        if let Some(size) = size {
-            let size = size.map(|n| self.b.constant_u32(n));
-            let what = reflection::PROPERTY_REQUIRED_WORKGROUP_SIZE;
-            self.say(set, what, &[kernel, size[0], size[1], size[2]]);
-        }
-        Ok(())
-    }
-
-    /// Writes the reflection of what all kernels share.
-    pub fn reflect_shared(&mut self) {
-        let set = self.b.import("NonSemantic.ClspvReflection.5");
-        if self.plan.fixed_size.is_none() {
-            let first = self.plan.first_spec;
-            let ids = [0, 1, 2].map(|n| self.b.constant_u32(first + n));
-            self.say(set, reflection::SPEC_CONSTANT_WORKGROUP_SIZE, &ids);
-        }
-        if self.shared.has_dimensions {
-            let id = self.b.constant_u32(self.plan.first_spec + 3);
-            self.say(set, reflection::SPEC_CONSTANT_WORK_DIM, &[id]);
-        }
-        if self.shared.push.is_some() {
-            let numbers = [0, 12].map(|n| self.b.constant_u32(n));
-            self.say(set, reflection::PUSH_CONSTANT_GLOBAL_OFFSET, &numbers);
-        }
-    }
-
-    fn string(&mut self, text: &str) -> Id {
-        let bytes = text.as_bytes().split(|b| *b == 0).next().unwrap_or(&[]);
-        let mut words = Vec::new();
-        for chunk in bytes
-            .chunks(4)
-            .chain((bytes.len() % 4 == 0).then_some(&[][..]))
-        {
-            let mut word = [0; 4];
-            word[..chunk.len()].copy_from_slice(chunk);
-            words.push(u32::from_le_bytes(word));
-        }
-        let id = self.b.fresh_id();
-        words.insert(0, id.word());
-        self.b.push(Section::Sources, Op::String, &words);
-        id
-    }
-
-    fn say(&mut self, set: Id, what: u32, operands: &[Id]) -> Id {
-        let (ty, id) = (self.b.void(), self.b.fresh_id());
-        let mut words = vec![ty.word(), id.word(), set.word(), what];
-        words.extend(operands.iter().map(|o| o.word()));
-        self.b.push(Section::Trailer, Op::ExtInst, &words);
-        id
-    }
-
     /// Declares the entry point of a kernel whose function is made.
     pub fn declare(&mut self, number: usize, function: Id) {
         let name = self.plan.kernels[number].name.clone();

@@ -5,6 +5,7 @@ use super::memory::Place;
 use super::table::Row;
 use super::{Current, Lower};
 use crate::classes::{Class, Region};
+use crate::facts::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Cfg;
@@ -33,6 +34,7 @@ impl Lower<'_> {
         }
         let entry = self.b.fresh_id();
         self.b.begin_block(entry);
+        self.hidden()?;
         for argument in arguments {
             match argument.way {
                 Passed::Value { ty, at } => {
@@ -40,7 +42,7 @@ impl Lower<'_> {
                     self.values.set(argument.id, Some(value));
                 }
                 Passed::Address { at } => {
-                    let value = self.pushed(crate::facts::Scalar::Int(64), at);
+                    let value = self.pushed(Scalar::Int(64), at);
                     self.values.set(argument.id, Some(value));
                 }
                 Passed::Copy { ty, at } => self.copied(argument.id, ty, at)?,
@@ -60,6 +62,23 @@ impl Lower<'_> {
         self.declare(number, function);
         self.float_modes(function);
         self.reflect(number, function)
+    }
+
+    /// Reads the addresses that are passed besides the arguments.
+    fn hidden(&mut self) -> Result<(), Diagnostic> {
+        if let Some(at) = self.plan.program {
+            let base = self.pushed(Scalar::Int(64), at);
+            for variable in self.classes.program() {
+                let offset = self.program.offset(*variable);
+                let offset = offset
+                    .ok_or_else(|| self.facts.refuse(*variable, "a pointer to this variable"))?;
+                let address = self.plus(64, base, offset as i64);
+                self.values.set(*variable, Some(address));
+            }
+        }
+        let printf = self.plan.printf;
+        self.kernel.printf = printf.map(|at| self.pushed(Scalar::Int(64), at));
+        Ok(())
     }
 
     /// Forgets what belongs to the function that has ended.

@@ -221,7 +221,7 @@ impl Lower<'_> {
             .value(Op::Load, stored, &[pointer.word(), flags, align])
     }
 
-    fn store_physical(&mut self, place: Place, stored: Id, size: u32, align: u32, value: Id) {
+    pub fn store_physical(&mut self, place: Place, stored: Id, size: u32, align: u32, value: Id) {
         let pointer = self.physical(place, stored, size);
         let flags = self.flags(place) | MemoryAccess::Aligned.0;
         let words = [pointer.word(), value.word(), flags, align];

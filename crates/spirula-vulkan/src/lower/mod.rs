@@ -24,7 +24,9 @@ mod interface;
 mod kernel;
 mod memory;
 mod pointers;
+mod printf;
 mod push;
+mod reflection;
 mod rounding;
 mod table;
 mod types;
@@ -34,7 +36,8 @@ pub use extended::has_instruction;
 use crate::Options;
 use crate::classes::{Class, Classes, Region};
 use crate::facts::Facts;
-use interface::Plan;
+use crate::program::Program;
+use interface::{Hidden, Plan};
 use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
 use spirula_spirv::build::Builder;
@@ -50,10 +53,15 @@ use spirula_spirv::{Id, IdMap};
 pub fn lower(
     facts: &Facts<'_>,
     classes: &Classes,
+    program: &Program,
     options: &Options,
 ) -> Result<Module, Vec<Diagnostic>> {
-    let plan = Plan::new(facts).map_err(|d| vec![d])?;
-    let mut lower = Lower::new(facts, classes, plan, options);
+    let hidden = Hidden {
+        program: !classes.program().is_empty(),
+        printf: printf::is_used(facts),
+    };
+    let plan = Plan::new(facts, hidden).map_err(|d| vec![d])?;
+    let mut lower = Lower::new(facts, (classes, program), plan, options);
     let mut faults = Vec::new();
     for number in 0..lower.plan.kernels.len() {
         faults.extend(lower.kernel(number).err());
@@ -67,6 +75,7 @@ pub fn lower(
 struct Lower<'a> {
     facts: &'a Facts<'a>,
     classes: &'a Classes,
+    program: &'a Program,
     plan: Plan,
     b: Builder,
     types: IdMap<Option<Id>>,
@@ -96,6 +105,8 @@ struct Shared {
     specialised: FxHashMap<u32, Id>,
     /// Whether a kernel asks for the number of dimensions.
     has_dimensions: bool,
+    /// Texts that are printed.
+    texts: Vec<printf::Text>,
 }
 
 /// The kernel that is lowered.
@@ -112,6 +123,8 @@ struct Current {
     is_exact: bool,
     /// Widths of floats that are computed with.
     floats: u32,
+    /// The address of the buffer that is printed to.
+    printf: Option<Id>,
     /// Label of the open block.
     open: Id,
 }
@@ -125,13 +138,19 @@ impl Current {
             exits: FxHashMap::default(),
             is_exact,
             floats: 0,
+            printf: None,
             open: Id::MAX,
         }
     }
 }
 
 impl<'a> Lower<'a> {
-    fn new(facts: &'a Facts<'a>, classes: &'a Classes, plan: Plan, options: &Options) -> Self {
+    fn new(
+        facts: &'a Facts<'a>,
+        (classes, program): (&'a Classes, &'a Program),
+        plan: Plan,
+        options: &Options,
+    ) -> Self {
         let mut b = Builder::new(options.target.version);
         b.capability(Capability::Shader);
         b.capability(Capability::VulkanMemoryModel);
@@ -143,6 +162,7 @@ impl<'a> Lower<'a> {
         Lower {
             facts,
             classes,
+            program,
             plan,
             b,
             types: IdMap::new(facts.module.bound(), None),

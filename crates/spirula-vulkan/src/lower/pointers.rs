@@ -4,7 +4,7 @@ use super::Lower;
 use super::composites::result;
 use super::constants::NOWHERE;
 use crate::classes::{Class, Region};
-use crate::facts::Scalar;
+use crate::steps::Steps;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -12,12 +12,6 @@ use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 type Lowered = Result<Id, Diagnostic>;
-
-/// The way from a pointer to another one: bytes, and indices with their strides.
-struct Steps {
-    bytes: i64,
-    indices: Vec<(Id, u64)>,
-}
 
 impl Lower<'_> {
     /// Bits of a class' pointers.
@@ -36,85 +30,6 @@ impl Lower<'_> {
         let (ty, bytes) = (self.int(width), self.number(width, bytes as u64));
         self.op(Op::IAdd, ty, &[pointer, bytes])
     }
-
-    /// The steps of an access chain.
-    fn steps(&self, op: Op, base: Id, indices: &[Id]) -> Result<Steps, Diagnostic> {
-        let mut steps = Steps {
-            bytes: 0,
-            indices: Vec::new(),
-        };
-        let facts = self.facts;
-        let mut indices = indices.iter().copied();
-        let mut ty = facts.pointee(base)?;
-        if matches!(op, Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
-            let layout = facts.layouts.get(ty);
-            let stride = layout.size.next_multiple_of(layout.align.into());
-            if let Some(index) = indices.next() {
-                self.step(&mut steps, index, stride);
-            }
-        }
-        for index in indices {
-            let def = facts.def(ty)?;
-            match def.op() {
-                Op::TypeStruct => {
-                    let n = facts.constant(index).unwrap_or(u64::MAX);
-                    let member = def.get_id(usize::try_from(n).unwrap_or(usize::MAX));
-                    ty = member.ok_or_else(|| facts.refuse(index, "this index of a structure"))?;
-                    let structure = def.result().unwrap_or(ty);
-                    let offset = facts.layouts.member(structure, n as u32).offset;
-                    steps.bytes = steps.bytes.wrapping_add(offset as i64);
-                }
-                Op::TypeArray | Op::TypeRuntimeArray | Op::TypeVector => {
-                    let outer = def.result().unwrap_or(ty);
-                    self.step(&mut steps, index, facts.layouts.get(outer).stride);
-                    ty = def.id(0);
-                }
-                op => return Err(facts.refuse(ty, &format!("a pointer into {op}"))),
-            }
-        }
-        Ok(steps)
-    }
-
-    fn step(&self, steps: &mut Steps, index: Id, stride: u64) {
-        let ty = self
-            .facts
-            .type_of(index)
-            .and_then(|ty| self.facts.scalar(ty));
-        match (self.facts.constant(index), ty) {
-            (Some(value), Some(Scalar::Int(width))) => {
-                let unused = 64 - width;
-                let signed = (value << unused) as i64 >> unused;
-                steps.bytes = steps.bytes.wrapping_add(signed.wrapping_mul(stride as i64));
-            }
-            _ => steps.indices.push((index, stride)),
-        }
-    }
-
-    /// The bytes of an access chain whose indices are constants.
-    pub fn constant_offset(
-        &mut self,
-        op: Op,
-        source: Id,
-        base: Id,
-        indices: &[Id],
-    ) -> Result<i64, Diagnostic> {
-        match op {
-            Op::Bitcast | Op::PtrCastToGeneric | Op::GenericCastToPtr | Op::CopyObject => Ok(0),
-            Op::AccessChain
-            | Op::InBoundsAccessChain
-            | Op::PtrAccessChain
-            | Op::InBoundsPtrAccessChain => {
-                let steps = self.steps(op, base, indices)?;
-                match steps.indices.is_empty() {
-                    true => Ok(steps.bytes),
-                    false => Err(self.facts.refuse(source, "this constant pointer")),
-                }
-            }
-            op => Err(self
-                .facts
-                .refuse(source, &format!("a constant pointer by {op}"))),
-        }
-    }
 }
 
 /// Access chains of all kinds.
@@ -122,7 +37,7 @@ pub fn chain(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let base = inst.id(0);
     let indices: Vec<Id> = inst.ids(1).collect();
     let class = l.class(result(inst))?;
-    let steps = l.steps(inst.op(), base, &indices)?;
+    let steps = Steps::new(l.facts, inst.op(), base, &indices)?;
     let mut pointer = l.pointer(base, class)?;
     let width = l.pointer_width(class);
     let ty = l.int(width);

@@ -142,6 +142,7 @@ const TABLE: &[(&[u32], Way)] = &[
     (&[cl::VSTOREN, cl::VSTORE_HALF, cl::VSTORE_HALF_R, cl::VSTORE_HALFN, cl::VSTORE_HALFN_R, cl::VSTOREA_HALFN,
         cl::VSTOREA_HALFN_R], Way::Whole(memory::vector_store)),
     (&[cl::PREFETCH], Way::Whole(|l, _| Ok(l.number(32, 0)))),
+    (&[cl::PRINTF], Way::Whole(super::printf::print)),
 ];
 
 /// Functions by others of GLSL.std.450 that it has for at most 32 bits.

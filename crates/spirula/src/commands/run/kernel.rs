@@ -13,6 +13,7 @@ use spirula_runtime::types::TypeNames;
 use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Launch};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Interface, entry_points};
+use std::io::Write;
 
 /// Copies of a buffer that there are at a time: before the run, on the device, and after it.
 const COPIES: u64 = 3;
@@ -70,9 +71,11 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         .launch(&launch)
         .and_then(|()| device.wait())
         .map_err(|e| super::ended(e, args))?;
+    let printed = device.take_printed();
     args.checking.write(&[])?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
+    std::io::stdout().write_all(&printed)?;
     super::closing(&mut device, &mut stages);
     results::show(&results, args)?;
     let outcome = results::deal(&results, &wanted, args, &mut stages);

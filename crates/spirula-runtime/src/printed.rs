@@ -1,0 +1,82 @@
+//! What shaders print: records in a buffer, by the texts that their modules bring along.
+//!
+//! The buffer begins with the number of words that were asked for; what did not fit is not there, and its
+//! call has failed.
+
+use spirula_scalar::printf::{Argument, Template};
+use spirula_spirv::reflect::Printf;
+
+/// Appends what the records of a buffer print. What is no record ends them.
+pub fn print(printf: &Printf, buffer: &[u8], out: &mut Vec<u8>) {
+    let words = buffer.chunks_exact(4);
+    let mut words = words.map(|w| u32::from_le_bytes([w[0], w[1], w[2], w[3]]));
+    let Some(asked) = words.next() else { return };
+    let words: Vec<u32> = words.take(asked as usize).collect();
+    let templates: Vec<Template> = printf.texts.iter().map(|t| Template::new(&t.1)).collect();
+    let find = |number: u32| printf.texts.iter().position(|(n, ..)| *n == number);
+    let mut at = 0;
+    while let Some(found) = words.get(at).and_then(|number| find(*number)) {
+        at += 1;
+        let mut wanted = templates[found].arguments();
+        let mut arguments = Vec::new();
+        for size in &printf.texts[found].2 {
+            let count = size.div_ceil(4) as usize;
+            // A record that did not fit was not written.
+            let Some(given) = words.get(at..at.saturating_add(count)) else {
+                return;
+            };
+            at += count;
+            arguments.extend(match wanted.next() {
+                Some(wanted) if wanted.is_text() => {
+                    let text = given.first().and_then(|number| find(*number));
+                    let text = text.map(|n| printf.texts[n].1.clone());
+                    Some(Argument::Text(text.unwrap_or_default()))
+                }
+                Some(wanted) => {
+                    let bytes: Vec<u8> = given.iter().flat_map(|w| w.to_le_bytes()).collect();
+                    Some(wanted.decode(&bytes))
+                }
+                None => None,
+            });
+        }
+        templates[found].print(&arguments, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::print;
+    use spirula_spirv::reflect::Printf;
+
+    fn printed(words: &[u32]) -> String {
+        let texts = [
+            (0, "%d and %s\n", vec![4, 4]),
+            (1, "text", vec![]),
+            (2, "%v2hlf;", vec![8]),
+        ];
+        let texts = texts.map(|(n, text, sizes)| (n, text.as_bytes().to_vec(), sizes));
+        let printf = Printf {
+            texts: texts.to_vec(),
+            ..Printf::default()
+        };
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut out = Vec::new();
+        print(&printf, &bytes, &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn records() {
+        let floats = [1.5_f32.to_bits(), (-2.0_f32).to_bits()];
+        let words = [6, 0, 7, 1, 2, floats[0], floats[1]];
+        assert_eq!(printed(&words), "7 and text\n1.500000,-2.000000;");
+    }
+
+    #[test]
+    fn what_is_no_record_ends_them() {
+        assert_eq!(printed(&[]), "");
+        assert_eq!(printed(&[0, 1, 1]), "");
+        assert_eq!(printed(&[u32::MAX, 1, 1, 9, 1]), "texttext");
+        assert_eq!(printed(&[2, 0, 7, 1]), "");
+    }
+}

@@ -1,0 +1,47 @@
+//! Buffers with the variables at program scope of modules whose kernels became shaders.
+//!
+//! One for each module of a device, as all its kernels share the variables; what a launch leaves in them
+//! the next one finds.
+
+use crate::Buffer;
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::ProgramMemory;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Modules are told apart by their words.
+#[derive(Default)]
+pub struct Programs {
+    made: Vec<(u64, Buffer)>,
+}
+
+/// What a module is known by.
+pub fn key(module: &Module) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    module.to_bytes().hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Programs {
+    /// The buffer of a module, if it has one already.
+    pub fn get(&self, key: u64) -> Option<Buffer> {
+        let found = self.made.iter().find(|(known, _)| *known == key);
+        found.map(|(_, buffer)| *buffer)
+    }
+
+    /// Notes the buffer of a module.
+    pub fn add(&mut self, key: u64, buffer: Buffer) {
+        self.made.push((key, buffer));
+    }
+}
+
+/// What the buffer has at first, where it is at an address.
+pub fn contents(memory: &ProgramMemory, address: u64) -> Vec<u8> {
+    let mut bytes = memory.bytes.clone();
+    for (to, at) in &memory.pointers {
+        let at = *at as usize;
+        if let Some(room) = bytes.get_mut(at..at.saturating_add(8)) {
+            room.copy_from_slice(&(address + u64::from(*to)).to_le_bytes());
+        }
+    }
+    bytes
+}
