@@ -21,6 +21,9 @@ impl Analyses {
     pub const DEFINITIONS: Analyses = Analyses(2);
     /// The call graph.
     pub const CALLS: Analyses = Analyses(4);
+    /// What is known of values: definitions, types, constants and decorations. A pass keeps it that
+    /// deletes no globals and takes back no decorations of what stays.
+    pub const FACTS: Analyses = Analyses(8);
 
     /// Both sets.
     pub const fn and(self, other: Analyses) -> Analyses {
@@ -45,6 +48,7 @@ pub struct Flow {
 /// Analyses of a module that are right for it as it is.
 #[derive(Debug, Default)]
 pub struct Cache {
+    ids: Option<Rc<IdWords>>,
     definitions: Option<Rc<Definitions>>,
     calls: Option<Rc<CallGraph>>,
     flows: Vec<Option<Rc<Flow>>>,
@@ -75,11 +79,15 @@ impl Cache {
         self.calls.get_or_insert_with(made).clone()
     }
 
-    /// What is known of values, to be given back by [`Cache::put_facts`]: it serves the next pass where
-    /// this one changes nothing.
+    /// What is known of values, to be given back by [`Cache::put_facts`].
     pub(crate) fn take_facts(&mut self, module: &Module) -> Box<Facts> {
-        let known = self.facts.take();
-        known.unwrap_or_else(|| Box::new(Facts::new(module)))
+        match self.facts.take() {
+            Some(mut known) => {
+                known.catch_up(module);
+                known
+            }
+            None => Box::new(Facts::new(module)),
+        }
     }
 
     /// Takes back what [`Cache::take_facts`] gave.
@@ -106,8 +114,22 @@ impl Cache {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
-        let definitions = self.definitions(module);
-        let cfg = Cfg::compute(module, &definitions, func)?;
+        let made = || Rc::new(IdWords::new(module));
+        let ids = self.ids.get_or_insert_with(made).clone();
+        self.flow_by(module, &ids, func)
+    }
+
+    /// The same for who knows which words are ids.
+    pub(crate) fn flow_by(
+        &mut self,
+        module: &Module,
+        ids: &IdWords,
+        func: Func,
+    ) -> Result<Rc<Flow>, Diagnostic> {
+        if let Some(Some(flow)) = self.flows.get(func.index()) {
+            return Ok(flow.clone());
+        }
+        let cfg = Cfg::with_ids(module, ids, func)?;
         let dominators = Dominators::compute(&cfg);
         let flow = Rc::new(Flow { cfg, dominators });
         if self.flows.len() <= func.index() {
@@ -126,8 +148,11 @@ impl Cache {
 
     /// Drops all but the analyses that are kept.
     pub fn keep(&mut self, kept: Analyses) {
-        self.facts = None;
+        self.ids = None;
         self.memory = None;
+        if !kept.contains(Analyses::FACTS) {
+            self.facts = None;
+        }
         if !kept.contains(Analyses::DEFINITIONS) {
             self.definitions = None;
         }
@@ -143,7 +168,13 @@ impl Cache {
     ///
     /// # Errors
     /// The name of the first analysis that is not.
-    pub fn verify(&self, module: &Module) -> Result<(), &'static str> {
+    pub fn verify(&mut self, module: &Module) -> Result<(), &'static str> {
+        if let Some(facts) = &mut self.facts {
+            facts.catch_up(module);
+            if facts.differing(module).is_some() {
+                return Err("values");
+            }
+        }
         let definitions = Definitions::compute(module);
         if self
             .definitions

@@ -22,6 +22,7 @@ mod pipeline;
 mod pool;
 mod rules;
 mod sroa;
+mod strip;
 mod structure;
 mod users;
 mod values;

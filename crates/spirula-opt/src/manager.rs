@@ -138,7 +138,7 @@ pub fn optimise(
             observer.after(pass, module, &outcome);
         }
         if options.verify_each {
-            verify(pass, module, &cache)?;
+            verify(pass, module, &mut cache)?;
         }
         report.runs.push(PassRun {
             name: pass.name,
@@ -154,7 +154,7 @@ pub fn optimise(
     Ok(report)
 }
 
-fn verify(pass: &Pass, module: &Module, cache: &Cache) -> Result<(), Error> {
+fn verify(pass: &Pass, module: &Module, cache: &mut Cache) -> Result<(), Error> {
     let fault = |fault| Error::Pass {
         pass: pass.name,
         fault,

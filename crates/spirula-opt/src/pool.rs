@@ -35,24 +35,35 @@ impl Pool {
             made: Vec::new(),
         };
         for inst in module.section(Section::Globals) {
-            let Some(id) = inst.result().filter(|id| !decorated[*id]) else {
-                continue;
-            };
-            let class = inst.op().info().map(|i| i.class);
-            let constant = class == Some(Class::ConstantCreation)
-                && !matches!(
-                    inst.op(),
-                    Op::SpecConstant
-                        | Op::SpecConstantTrue
-                        | Op::SpecConstantFalse
-                        | Op::SpecConstantComposite
-                        | Op::SpecConstantOp
-                );
-            if constant || class == Some(Class::TypeDeclaration) || inst.op() == Op::Undef {
-                pool.known.entry(key(inst)).or_insert(id);
+            if inst.result().is_some_and(|id| !decorated[id]) {
+                pool.learn(inst);
             }
         }
         pool
+    }
+
+    /// Takes note of an instruction of the globals that is not decorated.
+    pub fn learn(&mut self, inst: InstRef<'_>) {
+        let class = inst.op().info().map(|i| i.class);
+        let constant = class == Some(Class::ConstantCreation)
+            && !matches!(
+                inst.op(),
+                Op::SpecConstant
+                    | Op::SpecConstantTrue
+                    | Op::SpecConstantFalse
+                    | Op::SpecConstantComposite
+                    | Op::SpecConstantOp
+            );
+        if (constant || class == Some(Class::TypeDeclaration) || inst.op() == Op::Undef)
+            && let Some(id) = inst.result()
+        {
+            self.known.entry(key(inst)).or_insert(id);
+        }
+    }
+
+    /// One of the known of which this holds.
+    pub fn missing(&self, is_gone: impl Fn(Id) -> bool) -> Option<Id> {
+        self.known.values().copied().filter(|id| is_gone(*id)).min()
     }
 
     /// A type by its opcode and operands.

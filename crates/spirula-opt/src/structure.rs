@@ -1,15 +1,51 @@
-//! What passes ask of a module's kind and of structured control flow.
+//! What passes ask of a module's kind and parts, and of structured control flow.
 
+use spirula_spirv::Id;
 use spirula_spirv::analysis::{Cfg, Dominators};
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::AddressingModel;
-use spirula_spirv::ir::{Module, Section};
+use spirula_spirv::grammar::{Op, literal_string_words};
+use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 
 /// Whether addresses are numbers, to be chosen and computed with.
 pub fn is_physical(module: &Module) -> bool {
     let models = [AddressingModel::Physical32.0, AddressingModel::Physical64.0];
     let mut declared = module.section(Section::MemoryModel);
     declared.any(|m| m.op() == Op::MemoryModel && models.contains(&m.word(0)))
+}
+
+/// Whether a function has variables of its own.
+pub fn has_variables(module: &Module, func: Func) -> bool {
+    let entry = module.function(func).blocks.first();
+    let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
+    insts.any(|i| i.op() == Op::Variable)
+}
+
+/// Has `becomes` say what stands in the place of each variable in the interfaces of entry points;
+/// returns how many variables fewer there are.
+pub fn change_interfaces(
+    module: &mut Module,
+    becomes: impl Fn(&Module, Id, &mut Vec<u32>),
+) -> usize {
+    let entries: Vec<Inst> = module
+        .section(Section::EntryPoints)
+        .filter(|e| e.op() == Op::EntryPoint)
+        .map(InstRef::handle)
+        .collect();
+    let mut fewer = 0;
+    for entry in entries {
+        let words = module.inst(entry).words();
+        let name = literal_string_words(words.get(2..).unwrap_or(&[]));
+        let (head, variables) = words.split_at((2 + name).min(words.len()));
+        let mut new = head.to_vec();
+        for id in variables.iter().filter_map(|v| Id::new(*v)) {
+            becomes(module, id, &mut new);
+        }
+        if new != words {
+            fewer += words.len().saturating_sub(new.len());
+            module.replace_words(entry, &new);
+        }
+    }
+    fewer
 }
 
 /// Whether each block is in the continue construct of a loop, by position. A loop of one block has

@@ -3,8 +3,9 @@
 use super::control::Control;
 use super::marks::{LiveFunction, Marks};
 use crate::pass::Outcome;
+use crate::structure::change_interfaces;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Op, literal_string_words};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, Erased, Inst, InstRef, Module, Section};
 
 /// Deletes everything that is not marked.
@@ -126,26 +127,11 @@ fn interfaces(module: &mut Module, marks: &Marks) -> usize {
         let definition = marks.definitions.handle(id);
         definition.is_some_and(|d| marks.live[d.index()])
     };
-    let entries: Vec<Inst> = module
-        .section(Section::EntryPoints)
-        .filter(|e| e.op() == Op::EntryPoint)
-        .map(InstRef::handle)
-        .collect();
-    let mut deleted = 0;
-    for entry in entries {
-        let words = module.inst(entry).words();
-        let name = literal_string_words(words.get(2..).unwrap_or(&[]));
-        let (head, variables) = words.split_at((2 + name).min(words.len()));
-        let kept = variables
-            .iter()
-            .filter(|v| Id::new(**v).is_some_and(is_live));
-        let new: Vec<u32> = head.iter().chain(kept).copied().collect();
-        if new.len() < words.len() {
-            deleted += words.len() - new.len();
-            module.replace_words(entry, &new);
+    change_interfaces(module, |_, id, new| {
+        if is_live(id) {
+            new.push(id.word());
         }
-    }
-    deleted
+    })
 }
 
 /// Deletes types, constants, variables, imports and strings.

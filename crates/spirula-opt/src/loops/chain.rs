@@ -12,6 +12,15 @@ pub struct Copier {
     told: Told,
     /// What each id is in the copy made last.
     new: IdMap<Option<Id>>,
+    /// The ids that are another there.
+    named: Vec<Id>,
+}
+
+/// What becomes of an instruction in a copy of its block.
+enum Becomes {
+    Copy,
+    Nothing,
+    BranchTo(Id),
 }
 
 /// Rounds that follow each other.
@@ -31,6 +40,7 @@ impl Copier {
             ids: IdWords::new(module),
             told: Told::new(module),
             new: IdMap::new(module.bound(), None),
+            named: Vec::new(),
         }
     }
 
@@ -48,6 +58,7 @@ impl Copier {
         count: usize,
         values: Option<Vec<Id>>,
     ) -> Chain {
+        self.forget();
         let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
         let from = |module: &Module, label: Id| -> Vec<Id> {
             let value = |p: &Inst| module.phi_value(*p, label).unwrap_or(Id::MAX);
@@ -59,8 +70,7 @@ impl Copier {
         for _ in 0..count {
             for (phi, value) in phis.iter().zip(&values) {
                 let own = module.inst(*phi).result();
-                own.into_iter()
-                    .for_each(|id| self.new.set(id, Some(*value)));
+                own.into_iter().for_each(|id| self.set(id, *value));
             }
             let copies = self.round(module, shape);
             values = next.iter().map(|v| self.resolve(*v)).collect();
@@ -83,36 +93,42 @@ impl Copier {
     /// One round: its blocks, of which the last leads nowhere.
     fn round(&mut self, module: &mut Module, shape: &Shape) -> Vec<Block> {
         self.name(module, &shape.blocks, Some(shape.header));
-        let func = module.block(shape.header).func;
-        let mut copies = Vec::with_capacity(shape.blocks.len());
-        for block in &shape.blocks {
-            let label = self.resolve(module.label(*block));
-            let copy = module.create_block(func, label);
-            copies.push(copy);
-            let list = module.block(copy).body;
-            let mut next = module.body(*block).next().map(InstRef::handle);
-            while let Some(inst) = next {
-                next = module.next(inst);
-                let op = module.inst(inst).op();
-                let of_header = *block == shape.header && (op == Op::LoopMerge || op == Op::Phi);
-                if of_header || op.is_terminator() && *block == shape.latch {
-                    continue;
-                }
-                let new = if op.is_terminator() && *block == shape.exit {
-                    let stays = self.resolve(shape.stays);
-                    module.create(Op::Branch, &[stays.word()])
-                } else {
-                    self.copied(module, inst)
-                };
-                module.append(list, new);
+        let stays = self.resolve(shape.stays);
+        self.fill(module, &shape.blocks, |block, op| {
+            let of_header = block == shape.header && (op == Op::LoopMerge || op == Op::Phi);
+            if of_header || op.is_terminator() && block == shape.latch {
+                Becomes::Nothing
+            } else if op.is_terminator() && block == shape.exit {
+                Becomes::BranchTo(stays)
+            } else {
+                Becomes::Copy
             }
-        }
-        copies
+        })
     }
 
-    /// Copies blocks as they are; ids that are defined in them have copies too, labels included.
-    pub fn blocks(&mut self, module: &mut Module, blocks: &[Block]) -> Vec<Block> {
+    /// Copies blocks as they are; ids that are defined in them have copies too, labels included. Others
+    /// stand for what `outside` says, in pairs.
+    pub fn blocks(
+        &mut self,
+        module: &mut Module,
+        blocks: &[Block],
+        outside: &[(Id, Id)],
+    ) -> Vec<Block> {
+        self.forget();
+        for (old, new) in outside {
+            self.set(*old, *new);
+        }
         self.name(module, blocks, None);
+        self.fill(module, blocks, |_, _| Becomes::Copy)
+    }
+
+    /// Makes blocks of what becomes of the instructions of others.
+    fn fill(
+        &mut self,
+        module: &mut Module,
+        blocks: &[Block],
+        becomes: impl Fn(Block, Op) -> Becomes,
+    ) -> Vec<Block> {
         let mut copies = Vec::with_capacity(blocks.len());
         for block in blocks {
             let func = module.block(*block).func;
@@ -123,23 +139,35 @@ impl Copier {
             let mut next = module.body(*block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
-                let new = self.copied(module, inst);
+                let new = match becomes(*block, module.inst(inst).op()) {
+                    Becomes::Nothing => continue,
+                    Becomes::Copy => self.copied(module, inst),
+                    Becomes::BranchTo(label) => module.create(Op::Branch, &[label.word()]),
+                };
                 module.append(list, new);
             }
         }
         copies
     }
 
-    /// Has ids that are made outside of what is copied stand for others in the copy.
-    pub fn set(&mut self, id: Id, new: Option<Id>) {
-        self.new.set(id, new);
+    /// Has an id stand for another in the copy made next.
+    fn set(&mut self, id: Id, new: Id) {
+        self.new.set(id, Some(new));
+        self.named.push(id);
+    }
+
+    /// Has all ids stand for themselves: what was copied before is used where it is not copied.
+    fn forget(&mut self) {
+        for id in self.named.drain(..) {
+            self.new.set(id, None);
+        }
     }
 
     /// Gives new ids to everything that blocks define, but for the phis of one of them.
     fn name(&mut self, module: &mut Module, blocks: &[Block], header: Option<Block>) {
         for block in blocks {
             let label = module.fresh_id();
-            self.new.set(module.label(*block), Some(label));
+            self.set(module.label(*block), label);
             let mut next = module.body(*block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = module.next(inst);
@@ -149,7 +177,7 @@ impl Copier {
                 }
                 if let Some(old) = InstRefId::of(i) {
                     let id = module.fresh_id();
-                    self.new.set(old.id, Some(id));
+                    self.set(old.id, id);
                     self.told.copy(module, old, id);
                 }
             }

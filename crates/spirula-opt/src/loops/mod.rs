@@ -1,9 +1,11 @@
-//! Loops: their shape, how often they run, copies of their rounds.
+//! Loops: going over them, their shape, how often they run, copies of their rounds.
 
 mod chain;
 mod shape;
 mod trips;
+mod walk;
 
 pub use chain::Copier;
 pub use shape::{Shape, merges_inside, prepare, shapes};
 pub use trips::{Trips, words};
+pub use walk::{LoopPass, Tools, count, walk};

@@ -23,6 +23,7 @@ use crate::analyses::{Cache, Flow};
 use crate::gvn::{Kind, Memory, is_chain, is_plain};
 use crate::pass::Outcome;
 use crate::sroa::{Accesses, Variable};
+use crate::structure::has_variables;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -33,12 +34,7 @@ use spirula_spirv::ir::{Erased, Func, Inst, InstRef, Module};
 const MOST_PARTS: usize = 256;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let variables = |f: &Func| {
-        let entry = module.function(*f).blocks.first();
-        let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
-        insts.any(|i| i.op() == Op::Variable)
-    };
-    if !module.functions().iter().any(variables) {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }
     let mut facts = cache.take_facts(module);

@@ -16,6 +16,7 @@
 use crate::analyses::{Cache, Flow};
 use crate::gvn::{Kind, Memory, is_plain};
 use crate::pass::Outcome;
+use crate::structure::has_variables;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
@@ -26,12 +27,7 @@ use spirula_spirv::{Id, IdMap};
 const MOST: usize = 64;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let variables = |f: &Func| {
-        let entry = module.function(*f).blocks.first();
-        let mut insts = entry.into_iter().flat_map(|b| module.body(*b));
-        insts.any(|i| i.op() == Op::Variable)
-    };
-    if !module.functions().iter().any(variables) {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }
     let facts = cache.take_facts(module);

@@ -10,84 +10,81 @@
 
 use crate::analyses::{Cache, Flow};
 use crate::gvn::{Event, Memory, Place};
-use crate::loops::{Shape, Trips, prepare, shapes};
+use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk};
 use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
 
 /// Rounds that are computed.
 const MOST_ROUNDS: u32 = 1 << 12;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let ids = cache.ids(module);
-    let structured = module.is_structured();
-    let (mut fused, mut made) = (0, 0);
-    let mut erased = Erased::new();
-    for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        if shapes(module, &flow, structured).len() < 2 {
-            continue;
-        }
-        made += prepare(module, cache, &ids, func)?;
-        // A loop that took one in may take in the next.
-        while let Some((first, second)) = pair(module, cache, func, structured)? {
-            fuse(module, &ids, &first, &second);
-            module.remove_unreachable(&ids, func, &mut erased);
-            module.order_blocks(&ids, func);
-            cache.drop_flow(func);
-            cache.keep(crate::Analyses::FLOW);
-            fused += 1;
-        }
+    walk(module, cache, &mut Fuse, "loops fused")
+}
+
+struct Fuse;
+
+impl LoopPass for Fuse {
+    type Found = Pair;
+
+    /// A loop that took one in may take in the next.
+    const LEVELS: usize = usize::MAX;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        shapes(module, flow, tools.structured).len() > 1
     }
-    module.sweep(&erased);
-    Ok(Outcome {
-        statistics: vec![("loops fused", fused), ("pre-headers made", made)],
-    })
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Pair> {
+        pair(tools, module, flow).into_iter().collect()
+    }
+
+    fn blocks<'a>(&self, pair: &'a Pair) -> &'a [Block] {
+        &pair.first.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, pair: &Pair) -> bool {
+        fuse(module, &tools.facts.ids, &pair.first, &pair.second);
+        true
+    }
+}
+
+/// Two loops, the second behind the first.
+struct Pair {
+    first: Shape,
+    second: Shape,
 }
 
 /// Two loops of a function that can be fused.
-fn pair(
-    module: &Module,
-    cache: &mut Cache,
-    func: Func,
-    structured: bool,
-) -> Result<Option<(Shape, Shape)>, Diagnostic> {
-    let flow = cache.flow(module, func)?;
-    let all = shapes(module, &flow, structured);
+fn pair(tools: &mut Tools, module: &Module, flow: &Flow) -> Option<Pair> {
+    let all = shapes(module, flow, tools.structured);
     let follows = |a: &Shape, b: &Shape| module.label(b.entry) == a.leaves;
     let at_header = |s: &Shape| s.exit == s.header && s.latch != s.header;
-    let mut known = None;
     for first in all.iter().filter(|s| at_header(s)) {
         let Some(second) = all.iter().find(|s| follows(first, s) && at_header(s)) else {
             continue;
         };
-        let (facts, memory) = known.get_or_insert_with(|| {
-            let facts = Facts::new(module);
-            let memory = Memory::new(module, &facts);
-            (facts, memory)
-        });
-        let mut trips = Trips::new(module);
-        let count = trips.count(facts, module, first, MOST_ROUNDS);
-        let same = count.is_some() && count == trips.count(facts, module, second, MOST_ROUNDS);
-        if same && may_fuse(module, facts, memory, &flow, func, first, second) {
-            return Ok(Some((first.clone(), second.clone())));
+        let rounds = count(tools, module, first, MOST_ROUNDS);
+        let same = rounds.is_some() && rounds == count(tools, module, second, MOST_ROUNDS);
+        if same && may_fuse(module, tools, flow, first, second) {
+            let (first, second) = (first.clone(), second.clone());
+            return Some(Pair { first, second });
         }
     }
-    Ok(None)
+    None
 }
 
 fn may_fuse(
     module: &Module,
-    facts: &Facts,
-    memory: &Memory,
+    tools: &mut Tools,
     flow: &Flow,
-    func: Func,
     first: &Shape,
     second: &Shape,
 ) -> bool {
+    let (memory, facts) = tools.memory(module);
+    let func = module.block(first.header).func;
     let between = second.entry;
     let joins = flow.cfg.position(module.label(between));
     let alone = joins.is_some_and(|at| flow.cfg.predecessors(at).len() == 1);

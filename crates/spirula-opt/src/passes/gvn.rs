@@ -38,6 +38,7 @@ pub fn run_hoist(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diag
 
 fn with(module: &mut Module, cache: &mut Cache, hoist: bool) -> Result<Outcome, Diagnostic> {
     let mut facts = cache.take_facts(module);
+    facts.count_uses(module);
     let mut memory = cache.take_memory(module, &facts);
     let mut walker = Walker::new(module, &mut facts, Some(&mut memory));
     if hoist {

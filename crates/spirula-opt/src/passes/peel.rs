@@ -10,14 +10,14 @@
 //! ```
 //! After: a copy of the round with `%first`, and a loop with `%other` in the place of `%x`.
 
-use crate::analyses::Cache;
-use crate::loops::{Copier, Shape, Trips, prepare, shapes, words};
+use crate::analyses::{Cache, Flow};
+use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk, words};
 use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{InstRef, Module};
+use spirula_spirv::ir::{Block, InstRef, Module};
 
 /// Words that a round may have.
 const MOST_WORDS: usize = 256;
@@ -25,49 +25,38 @@ const MOST_WORDS: usize = 256;
 const MOST_ROUNDS: u32 = 1 << 12;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let ids = cache.ids(module);
-    let structured = module.is_structured();
-    let (mut peeled, mut made) = (0, 0);
-    for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        if shapes(module, &flow, structured).is_empty() {
-            continue;
-        }
-        made += prepare(module, cache, &ids, func)?;
-        let flow = cache.flow(module, func)?;
-        let facts = Facts::new(module);
-        let mut trips = Trips::new(module);
-        let mut touched = vec![false; module.block_count()];
-        let mut copier = None;
-        for shape in shapes(module, &flow, structured) {
-            let inner = !shape.blocks.iter().any(|b| touched[b.index()]);
-            if !inner || words(module, &shape) > MOST_WORDS || !is_worth(&facts, module, &shape) {
-                continue;
-            }
-            let count = trips.count(&facts, module, &shape, MOST_ROUNDS);
-            if count.is_none_or(|c| c < 2) {
-                continue;
-            }
-            let copier = copier.get_or_insert_with(|| Copier::new(module));
-            let chain = copier.rounds(module, &shape, 1, None);
-            chain.put_before(module, &shape);
-            for block in shape.blocks.iter().chain([&shape.entry]) {
-                touched[block.index()] = true;
-            }
-            peeled += 1;
-        }
-        if copier.is_some() {
-            module.order_blocks(&ids, func);
-            cache.drop_flow(func);
-            cache.keep(crate::Analyses::FLOW);
-        }
-    }
-    Ok(Outcome {
-        statistics: vec![("loops peeled", peeled), ("pre-headers made", made)],
-    })
+    walk(module, cache, &mut Peel, "loops peeled")
 }
 
-fn is_worth(facts: &Facts, module: &Module, shape: &Shape) -> bool {
+struct Peel;
+
+impl LoopPass for Peel {
+    type Found = Shape;
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        if words(module, shape) > MOST_WORDS || !becomes_simpler(&tools.facts, module, shape) {
+            return false;
+        }
+        let rounds = count(tools, module, shape, MOST_ROUNDS);
+        if rounds.is_none_or(|c| c < 2) {
+            return false;
+        }
+        let chain = tools.copier(module).rounds(module, shape, 1, None);
+        chain.put_before(module, shape);
+        tools.touch(shape.entry);
+        true
+    }
+}
+
+fn becomes_simpler(facts: &Facts, module: &Module, shape: &Shape) -> bool {
     let (entry, latch) = (module.label(shape.entry), module.label(shape.latch));
     let is_inside = |id: Id| {
         let mut insts = shape.blocks.iter().flat_map(|b| module.body(*b));

@@ -16,11 +16,12 @@
 use crate::analyses::Cache;
 use crate::gvn::is_chain;
 use crate::pass::Outcome;
+use crate::structure::change_interfaces;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::CallGraph;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
-use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
@@ -189,23 +190,13 @@ fn local(module: &mut Module, facts: &mut Facts, ty: Id) -> Option<Id> {
 
 /// Takes the variables of functions out of the interfaces of entry points.
 fn leave_interfaces(module: &mut Module, facts: &Facts) {
-    let entries: Vec<Inst> = module
-        .section(Section::EntryPoints)
-        .filter(|e| e.op() == Op::EntryPoint)
-        .map(InstRef::handle)
-        .collect();
-    for entry in entries {
-        let words = module.inst(entry).words();
-        let name = literal_string(words.get(2..).unwrap_or(&[])).len() / 4 + 1;
-        let (head, variables) = words.split_at((2 + name).min(words.len()));
-        let is_local = |word: &u32| {
-            let variable = Id::new(*word).and_then(|id| facts.def_of(module, id, Op::Variable));
-            variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
-        };
-        let kept = variables.iter().filter(|v| !is_local(v));
-        let new: Vec<u32> = head.iter().chain(kept).copied().collect();
-        if new.len() < words.len() {
-            module.replace_words(entry, &new);
+    let is_local = |module: &Module, id: Id| {
+        let variable = facts.def_of(module, id, Op::Variable);
+        variable.is_some_and(|v| v.word(0) == StorageClass::Function.0)
+    };
+    change_interfaces(module, |module, id, new| {
+        if !is_local(module, id) {
+            new.push(id.word());
         }
-    }
+    });
 }

@@ -19,6 +19,7 @@ use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let mut facts = cache.take_facts(module);
+    facts.count_uses(module);
     let mut walker = Walker::new(module, &mut facts, None);
     let mut erased = Erased::new();
     for func in module.functions().to_vec() {

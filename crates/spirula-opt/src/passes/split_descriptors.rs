@@ -16,10 +16,11 @@
 use crate::analyses::Cache;
 use crate::gvn::is_chain;
 use crate::pass::Outcome;
+use crate::structure::change_interfaces;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, StorageClass};
-use spirula_spirv::grammar::{Op, literal_string};
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
@@ -195,23 +196,8 @@ fn describe(module: &mut Module, array: Id, part: Id, at: u32) {
 
 /// Puts the elements in the places of arrays in the interfaces of entry points.
 fn interfaces(module: &mut Module, parts: &IdMap<Vec<Id>>) {
-    let entries: Vec<Inst> = module
-        .section(Section::EntryPoints)
-        .filter(|e| e.op() == Op::EntryPoint)
-        .map(InstRef::handle)
-        .collect();
-    for entry in entries {
-        let words = module.inst(entry).words();
-        let name = literal_string(words.get(2..).unwrap_or(&[])).len() / 4 + 1;
-        let (head, variables) = words.split_at((2 + name).min(words.len()));
-        let mut new = head.to_vec();
-        for variable in variables {
-            let made = Id::new(*variable).map_or(&[][..], |id| &parts[id]);
-            if made.is_empty() {
-                new.push(*variable);
-            }
-            new.extend(made.iter().map(|id| id.word()));
-        }
-        module.replace_words(entry, &new);
-    }
+    change_interfaces(module, |_, id, new| match &parts[id][..] {
+        [] => new.push(id.word()),
+        made => new.extend(made.iter().map(|id| id.word())),
+    });
 }

@@ -14,10 +14,10 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
+use crate::strip::{erase_unused, erase_where};
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Erased, IdWords, Inst, InstRef, Module, Section};
-use spirula_spirv::{Id, IdMap};
+use spirula_spirv::ir::{Erased, InstRef, Module, Section};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let ids = cache.ids(module);
@@ -36,46 +36,14 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
                 .set(inst)
                 .is_some_and(|s| inst.op() == Op::ExtInst && s.is_debug_info())
     };
-    let found: Vec<Inst> = module
-        .all_insts()
-        .filter(|i| is_debug(*i))
-        .map(InstRef::handle)
-        .collect();
     let mut erased = Erased::new();
-    let mut deleted = found.len();
-    for inst in found {
-        module.erase(inst, &mut erased);
-    }
-    for section in [Section::Sources, Section::Imports] {
-        deleted += unused(module, &ids, section, &mut erased);
-    }
+    let mut deleted = erase_where(module, &mut erased, is_debug);
+    let is_string = |i: InstRef<'_>| i.op() == Op::String;
+    let is_set = |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).contains("DebugInfo");
+    deleted += erase_unused(module, &ids, Section::Sources, &mut erased, is_string);
+    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
     module.sweep(&erased);
     Ok(Outcome {
         statistics: vec![("instructions deleted", deleted)],
     })
-}
-
-/// Deletes the strings, or the imports of debug information, that nothing uses any more.
-fn unused(module: &mut Module, ids: &IdWords, section: Section, erased: &mut Erased) -> usize {
-    let mut used: IdMap<bool> = IdMap::new(module.bound(), false);
-    for inst in module.all_insts() {
-        ids.visit(inst, |_, id: Id| used.set(id, true));
-    }
-    let is_free = |i: &InstRef<'_>| {
-        let removable = match i.op() {
-            Op::String => true,
-            Op::ExtInstImport => i.string(0).contains("DebugInfo"),
-            _ => false,
-        };
-        removable && i.result().is_some_and(|id| !used[id])
-    };
-    let free: Vec<Inst> = module
-        .section(section)
-        .filter(is_free)
-        .map(InstRef::handle)
-        .collect();
-    for inst in &free {
-        module.erase(*inst, erased);
-    }
-    free.len()
 }

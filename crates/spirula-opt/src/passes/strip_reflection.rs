@@ -6,11 +6,12 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
+use crate::strip::{erase_unused, erase_where};
 use spirula_source::Diagnostic;
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::ir::{Erased, IdWords, Inst, InstRef, Module, Section};
-use spirula_spirv::{Id, IdMap};
+use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
 
 /// Decorations that mean nothing to a device.
 const MEANINGS: [Decoration; 3] = [
@@ -34,17 +35,11 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         .filter(|i| i.op() == Op::ExtInstImport && is_reflection_set(&i.string(0)))
         .filter_map(InstRef::result)
         .collect();
-    let found: Vec<Inst> = module
-        .all_insts()
-        .filter(|i| is_reflection(&sets, *i))
-        .map(InstRef::handle)
-        .collect();
     let mut erased = Erased::new();
-    let mut deleted = found.len();
-    for inst in found {
-        module.erase(inst, &mut erased);
-    }
-    deleted += imports(module, &ids, &mut erased);
+    let mut deleted = erase_where(module, &mut erased, |i| is_reflection(&sets, i));
+    let is_set =
+        |i: InstRef<'_>| i.op() == Op::ExtInstImport && i.string(0).starts_with("NonSemantic.");
+    deleted += erase_unused(module, &ids, Section::Imports, &mut erased, is_set);
     deleted += extensions(module);
     module.sweep(&erased);
     Ok(Outcome {
@@ -70,24 +65,6 @@ fn is_reflection(sets: &[Id], inst: InstRef<'_>) -> bool {
         }
         _ => false,
     }
-}
-
-/// Deletes the imports of non-semantic sets that nothing uses.
-fn imports(module: &mut Module, ids: &IdWords, erased: &mut Erased) -> usize {
-    let mut used: IdMap<bool> = IdMap::new(module.bound(), false);
-    for inst in module.all_insts() {
-        ids.visit(inst, |_, id: Id| used.set(id, true));
-    }
-    let idle: Vec<Inst> = module
-        .section(Section::Imports)
-        .filter(|i| i.op() == Op::ExtInstImport && i.string(0).starts_with("NonSemantic."))
-        .filter(|i| i.result().is_some_and(|id| !used[id]))
-        .map(InstRef::handle)
-        .collect();
-    for import in &idle {
-        module.erase(*import, erased);
-    }
-    idle.len()
 }
 
 /// Deletes the extensions that are not needed any more.

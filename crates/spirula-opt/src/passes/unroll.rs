@@ -25,14 +25,13 @@
 //!      OpStore %x %j1
 //! ```
 
-use crate::analyses::Cache;
-use crate::loops::{Copier, Shape, Trips, prepare, shapes, words};
+use crate::analyses::{Cache, Flow};
+use crate::loops::{Copier, LoopPass, Shape, Tools, count, shapes, walk, words};
 use crate::pass::Outcome;
-use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
-use spirula_spirv::ir::{Erased, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
 /// Rounds that a loop may have which asks to be unrolled.
 const MOST_ROUNDS: u32 = 1024;
@@ -42,8 +41,6 @@ const MOST_WORDS: usize = 1 << 14;
 const SMALL: usize = 192;
 /// Rounds that a loop may have of which some are made one.
 const MOST_COUNTED: u32 = 1 << 12;
-/// Levels of loops within each other that are unrolled.
-const LEVELS: usize = 6;
 
 /// Those that ask for it.
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
@@ -68,70 +65,62 @@ fn control(module: &Module, shape: &Shape) -> LoopControl {
 }
 
 fn fully(module: &mut Module, cache: &mut Cache, small: usize) -> Result<Outcome, Diagnostic> {
-    let ids = cache.ids(module);
-    let structured = module.is_structured();
-    let (mut unrolled, mut rounds, mut made) = (0, 0, 0);
-    let mut erased = Erased::new();
-    let wanted = |module: &Module, shape: &Shape, count: u32| {
+    let mut pass = Fully { small, rounds: 0 };
+    let mut outcome = walk(module, cache, &mut pass, "loops unrolled")?;
+    outcome.statistics.push(("rounds copied", pass.rounds));
+    Ok(outcome)
+}
+
+/// All rounds.
+struct Fully {
+    /// Words that all rounds of a loop may have which does not ask.
+    small: usize,
+    rounds: usize,
+}
+
+impl LoopPass for Fully {
+    type Found = Shape;
+
+    /// Levels of loops within each other that are unrolled.
+    const LEVELS: usize = 6;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        let asks = |s: &Shape| self.small > 0 || control(module, s).contains(LoopControl::Unroll);
+        shapes(module, flow, tools.structured).iter().any(asks)
+    }
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        let Some(rounds) = count(tools, module, shape, MOST_ROUNDS) else {
+            return false;
+        };
         let control = control(module, shape);
-        let size = words(module, shape) * count as usize;
         let most = match control.contains(LoopControl::Unroll) {
             true => MOST_WORDS,
-            false => small,
+            false => self.small,
         };
-        !control.contains(LoopControl::DontUnroll) && size <= most
-    };
-    for func in module.functions().to_vec() {
-        for _ in 0..LEVELS {
-            let flow = cache.flow(module, func)?;
-            let asks = |s: &Shape| small > 0 || control(module, s).contains(LoopControl::Unroll);
-            if !shapes(module, &flow, structured).iter().any(asks) {
-                break;
-            }
-            made += prepare(module, cache, &ids, func)?;
-            let flow = cache.flow(module, func)?;
-            let facts = Facts::new(module);
-            let mut trips = Trips::new(module);
-            let mut touched = vec![false; module.block_count()];
-            let mut copier = None;
-            for shape in shapes(module, &flow, structured) {
-                if shape.blocks.iter().any(|b| touched[b.index()]) {
-                    continue;
-                }
-                let count = trips.count(&facts, module, &shape, MOST_ROUNDS);
-                let Some(count) = count.filter(|c| wanted(module, &shape, *c)) else {
-                    continue;
-                };
-                let copier = copier.get_or_insert_with(|| Copier::new(module));
-                all(module, copier, &shape, count);
-                for block in shape.blocks.iter().chain([&shape.entry]) {
-                    touched[block.index()] = true;
-                }
-                unrolled += 1;
-                rounds += count as usize;
-            }
-            if copier.is_none() {
-                break;
-            }
-            module.remove_unreachable(&ids, func, &mut erased);
-            module.order_blocks(&ids, func);
-            cache.drop_flow(func);
-            cache.keep(crate::Analyses::FLOW);
+        let size = words(module, shape) * rounds as usize;
+        if control.contains(LoopControl::DontUnroll) || size > most {
+            return false;
         }
+        all(module, tools, shape, rounds);
+        tools.touch(shape.entry);
+        self.rounds += rounds as usize;
+        true
     }
-    module.sweep(&erased);
-    Ok(Outcome {
-        statistics: vec![
-            ("loops unrolled", unrolled),
-            ("rounds copied", rounds),
-            ("pre-headers made", made),
-        ],
-    })
 }
 
 /// Puts all rounds before the loop, and has what is left of the loop leave it.
-fn all(module: &mut Module, copier: &mut Copier, shape: &Shape, count: u32) {
+fn all(module: &mut Module, tools: &mut Tools, shape: &Shape, count: u32) {
     if count > 0 {
+        let copier = tools.copier(module);
         let chain = copier.rounds(module, shape, count as usize, None);
         chain.put_before(module, shape);
     }
@@ -153,50 +142,41 @@ fn leave(module: &mut Module, shape: &Shape) {
 
 /// Some rounds become one.
 pub fn run_by(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
-    let factor: u32 = factor.parse().unwrap_or(2);
-    let ids = cache.ids(module);
-    let structured = module.is_structured();
-    let (mut unrolled, mut made) = (0, 0);
-    for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        if shapes(module, &flow, structured).is_empty() {
-            continue;
-        }
-        made += prepare(module, cache, &ids, func)?;
-        let flow = cache.flow(module, func)?;
-        let facts = Facts::new(module);
-        let mut trips = Trips::new(module);
-        let mut touched = vec![false; module.block_count()];
-        let mut copier = None;
-        for shape in shapes(module, &flow, structured) {
-            let divided = |count: &u32| *count > 0 && count.is_multiple_of(factor);
-            let count = trips.count(&facts, module, &shape, MOST_COUNTED);
-            let control = control(module, &shape);
-            let kept = control.contains(LoopControl::DontUnroll);
-            let size = words(module, &shape) * factor as usize;
-            let inner = !shape.blocks.iter().any(|b| touched[b.index()]);
-            if kept || !inner || size > MOST_WORDS || !count.is_some_and(|c| divided(&c)) {
-                continue;
-            }
-            let copier = copier.get_or_insert_with(|| Copier::new(module));
-            by(module, copier, &ids, &shape, factor);
-            for block in &shape.blocks {
-                touched[block.index()] = true;
-            }
-            unrolled += 1;
-        }
-        if copier.is_some() {
-            module.order_blocks(&ids, func);
-            cache.drop_flow(func);
-            cache.keep(crate::Analyses::FLOW);
-        }
-    }
-    Ok(Outcome {
-        statistics: vec![("loops unrolled", unrolled), ("pre-headers made", made)],
-    })
+    let factor = factor.parse().unwrap_or(2);
+    walk(module, cache, &mut By { factor }, "loops unrolled")
 }
 
-fn by(module: &mut Module, copier: &mut Copier, ids: &IdWords, shape: &Shape, factor: u32) {
+/// So many rounds become one.
+struct By {
+    factor: u32,
+}
+
+impl LoopPass for By {
+    type Found = Shape;
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Shape> {
+        shapes(module, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, shape: &'a Shape) -> &'a [Block] {
+        &shape.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
+        let kept = control(module, shape).contains(LoopControl::DontUnroll);
+        if kept || words(module, shape) * self.factor as usize > MOST_WORDS {
+            return false;
+        }
+        let rounds = count(tools, module, shape, MOST_COUNTED);
+        if !rounds.is_some_and(|c| c > 0 && c.is_multiple_of(self.factor)) {
+            return false;
+        }
+        by(module, tools.copier(module), shape, self.factor);
+        true
+    }
+}
+
+fn by(module: &mut Module, copier: &mut Copier, shape: &Shape, factor: u32) {
     let latch = module.label(shape.latch);
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let values = phis.iter().filter_map(|p| module.phi_value(*p, latch));
@@ -213,5 +193,4 @@ fn by(module: &mut Module, copier: &mut Copier, ids: &IdWords, shape: &Shape, fa
         let words = [words[0], words[1], LoopControl::DontUnroll.0];
         module.replace_words(merge, &words);
     }
-    debug_assert!(!module.targets(ids, chain.last).is_empty());
 }

@@ -14,62 +14,46 @@
 //! ```
 
 use crate::analyses::{Cache, Flow};
-use crate::loops::{Copier, merges_inside, prepare};
+use crate::loops::{Copier, LoopPass, Tools, merges_inside, walk};
 use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Loops;
 use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module};
+use spirula_spirv::ir::{Block, Func, IdWords, Inst, InstRef, Module};
 
 /// Words that a loop may have to be copied.
 const MOST_WORDS: usize = 256;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let ids = cache.ids(module);
-    let structured = module.is_structured();
-    let (mut unswitched, mut made) = (0, 0);
-    let mut erased = Erased::new();
-    for func in module.functions().to_vec() {
-        let flow = cache.flow(module, func)?;
-        let facts = Facts::new(module);
-        if candidates(module, &facts, &flow, structured).is_empty() {
-            continue;
-        }
-        made += prepare(module, cache, &ids, func)?;
-        let flow = cache.flow(module, func)?;
-        let facts = Facts::new(module);
-        // One loop of a nest at a time.
-        let mut touched = vec![false; module.block_count()];
-        let mut copier = None;
-        for candidate in candidates(module, &facts, &flow, structured) {
-            if candidate.blocks.iter().any(|b| touched[b.index()]) {
-                continue;
-            }
-            let copier = copier.get_or_insert_with(|| Copier::new(module));
-            split(module, &ids, copier, func, &candidate);
-            touched.resize(module.block_count(), true);
-            for block in candidate
-                .blocks
-                .iter()
-                .chain([&candidate.entry, &candidate.left])
-            {
-                touched[block.index()] = true;
-            }
-            unswitched += 1;
-        }
-        if copier.is_some() {
-            module.remove_unreachable(&ids, func, &mut erased);
-            module.order_blocks(&ids, func);
-            cache.drop_flow(func);
-            cache.keep(crate::Analyses::FLOW);
-        }
+    walk(module, cache, &mut Unswitch, "loops unswitched")
+}
+
+struct Unswitch;
+
+impl LoopPass for Unswitch {
+    type Found = Candidate;
+
+    fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        !self.find(tools, module, flow).is_empty()
     }
-    module.sweep(&erased);
-    Ok(Outcome {
-        statistics: vec![("loops unswitched", unswitched), ("pre-headers made", made)],
-    })
+
+    fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Candidate> {
+        candidates(module, &tools.facts, flow, tools.structured)
+    }
+
+    fn blocks<'a>(&self, candidate: &'a Candidate) -> &'a [Block] {
+        &candidate.blocks
+    }
+
+    fn change(&mut self, tools: &mut Tools, module: &mut Module, candidate: &Candidate) -> bool {
+        split(module, tools, candidate);
+        // One loop of a nest at a time.
+        tools.touch(candidate.entry);
+        tools.touch(candidate.left);
+        true
+    }
 }
 
 /// A loop with a branch that always goes the same way.
@@ -203,33 +187,29 @@ fn is_copyable(module: &Module, facts: &Facts, flow: &Flow, blocks: &[u32]) -> b
     true
 }
 
-fn split(
-    module: &mut Module,
-    ids: &IdWords,
-    copier: &mut Copier,
-    func: Func,
-    candidate: &Candidate,
-) {
-    close(module, ids, func, candidate);
+fn split(module: &mut Module, tools: &mut Tools, candidate: &Candidate) {
+    let func = module.block(candidate.header).func;
+    close(module, &tools.facts.ids, func, candidate);
     // Each copy is left to a block of its own.
     let old = module.label(candidate.left);
     let ends = [(); 2].map(|()| {
         let label = module.fresh_id();
         module.create_block(func, label)
     });
-    copier.set(old, Some(module.label(ends[1])));
-    let copies = copier.blocks(module, &candidate.blocks);
+    let outside = [(old, module.label(ends[1]))];
+    let copier = tools.copier(module);
+    let copies = copier.blocks(module, &candidate.blocks, &outside);
+    leave(module, candidate, copier, ends);
     let own = module.label(ends[0]);
     for block in &candidate.blocks {
         let merge = module.merge(*block).map(InstRef::handle);
         let end = module.terminator(*block).handle();
         for inst in merge.into_iter().chain([end]) {
+            let ids = &tools.facts.ids;
             ids.rewrite(module, inst, |id| if id == old { own } else { id });
         }
     }
-    leave(module, candidate, copier, ends);
-    copier.set(old, None);
-    let facts = &mut Facts::new(module);
+    let facts = &mut tools.facts;
     let condition = module.terminator(candidate.branch).id(0);
     for (block, value) in [(candidate.branch, 1), (copy_of(candidate, &copies), 0)] {
         let ty = facts.type_of(module, condition);

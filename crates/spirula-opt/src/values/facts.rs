@@ -1,4 +1,5 @@
-//! Definitions, types and constants, kept up while instructions change.
+//! Definitions, types and constants, kept up while instructions change: passes that make instructions
+//! through [`Facts`] have them noted at once, all others are noted by [`Facts::catch_up`].
 
 use crate::pool::Pool;
 use spirula_scalar::Format;
@@ -25,9 +26,13 @@ pub struct Facts {
     /// Types and constants.
     pub pool: Pool,
     defs: IdMap<Option<Inst>>,
-    /// Uses of each id when the facts were made, names and decorations left out.
+    /// Uses of each id when they were counted, names and decorations left out.
     uses: IdMap<u32>,
     marks: IdMap<u8>,
+    /// Instructions that were there when the facts were made or caught up.
+    seen: usize,
+    /// Whether decorations are said of groups, which gain members without new instructions.
+    groups: bool,
     /// Whether results of float operations may be computed here.
     pub floats: bool,
 }
@@ -42,53 +47,98 @@ const NO_UNSIGNED_WRAP: u8 = 16;
 const OTHER: u8 = 128;
 
 impl Facts {
-    /// Two passes over the module.
+    /// One pass over the module.
     pub fn new(module: &Module) -> Self {
-        let ids = IdWords::new(module);
         let mut defs = IdMap::new(module.bound(), None);
-        let mut uses = IdMap::new(module.bound(), 0);
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
                 defs.set(id, Some(inst.handle()));
             }
-            if !inst.op().is_about_ids() {
-                ids.visit(inst, |_, id| *uses.get_mut(id) += 1);
-            }
         }
         let mut facts = Facts {
-            ids,
+            ids: IdWords::new(module),
             pool: Pool::new(module),
             defs,
-            uses,
+            uses: IdMap::new(0, 0),
             marks: IdMap::new(0, 0),
+            seen: module.inst_count(),
+            groups: false,
             floats: floats_are_plain(module),
         };
-        facts.decorations(module);
+        for d in module.section(Section::Annotations) {
+            facts.decoration(d);
+        }
         facts
     }
 
-    fn decorations(&mut self, module: &Module) {
-        for d in module.section(Section::Annotations) {
-            let bit = match d.op() {
-                Op::Decorate => match Decoration(d.word(1)) {
-                    Decoration::NoContraction => NO_CONTRACTION,
-                    Decoration::RelaxedPrecision => RELAXED,
-                    Decoration::NonUniform => NON_UNIFORM,
-                    Decoration::NoSignedWrap => NO_SIGNED_WRAP,
-                    Decoration::NoUnsignedWrap => NO_UNSIGNED_WRAP,
-                    _ => OTHER,
-                },
-                Op::DecorateId | Op::DecorateString => OTHER,
-                Op::GroupDecorate => {
-                    for id in d.ids(1) {
-                        *self.marks.get_mut(id) |= OTHER;
-                    }
-                    continue;
-                }
-                _ => continue,
-            };
-            *self.marks.get_mut(d.id(0)) |= bit;
+    /// Takes note of what was put into the module otherwise than by these facts since they were made.
+    /// What was deleted is still known of, as nothing names it.
+    pub fn catch_up(&mut self, module: &Module) {
+        let fresh = module.insts_since(self.seen);
+        for d in fresh.filter(|d| module.list_of(d.handle()) == Some(Section::Annotations.list())) {
+            self.decoration(d);
         }
+        for inst in module.insts_since(self.seen) {
+            let list = module.list_of(inst.handle());
+            if let Some(id) = inst.result()
+                && (list.is_some() || inst.op() == Op::Label)
+            {
+                self.defs.set(id, Some(inst.handle()));
+                self.ids.learn(inst);
+                if list == Some(Section::Globals.list()) && self.marks[id] == 0 {
+                    self.pool.learn(inst);
+                }
+            }
+        }
+        self.seen = module.inst_count();
+        if self.groups {
+            self.marks = IdMap::new(0, 0);
+            for d in module.section(Section::Annotations) {
+                self.decoration(d);
+            }
+        }
+    }
+
+    /// Counts what [`Facts::uses`] gives.
+    pub fn count_uses(&mut self, module: &Module) {
+        let mut uses = IdMap::new(module.bound(), 0);
+        for inst in module.all_insts() {
+            if !inst.op().is_about_ids() {
+                self.ids.visit(inst, |_, id| *uses.get_mut(id) += 1);
+            }
+        }
+        self.uses = uses;
+    }
+
+    /// The first id of which something else is known than would be if the facts were made now.
+    pub fn differing(&self, module: &Module) -> Option<Id> {
+        let now = Facts::new(module);
+        let mut all = module.all_insts().filter_map(InstRef::result);
+        all.find(|id| now.defs[*id] != self.defs[*id] || now.marks[*id] != self.marks[*id])
+            .or_else(|| self.pool.missing(|id| now.defs[id].is_none()))
+    }
+
+    fn decoration(&mut self, d: InstRef<'_>) {
+        let bit = match d.op() {
+            Op::Decorate => match Decoration(d.word(1)) {
+                Decoration::NoContraction => NO_CONTRACTION,
+                Decoration::RelaxedPrecision => RELAXED,
+                Decoration::NonUniform => NON_UNIFORM,
+                Decoration::NoSignedWrap => NO_SIGNED_WRAP,
+                Decoration::NoUnsignedWrap => NO_UNSIGNED_WRAP,
+                _ => OTHER,
+            },
+            Op::DecorateId | Op::DecorateString => OTHER,
+            Op::GroupDecorate => {
+                self.groups = true;
+                for id in d.ids(1) {
+                    *self.marks.get_mut(id) |= OTHER;
+                }
+                return;
+            }
+            _ => return,
+        };
+        *self.marks.get_mut(d.id(0)) |= bit;
     }
 
     /// The decorations of a value that matter, `None` where it must be left alone.
@@ -101,7 +151,7 @@ impl Facts {
         self.marks[id] & NON_UNIFORM != 0
     }
 
-    /// The uses that an id had when the facts were made.
+    /// The uses that an id had when they were counted.
     pub fn uses(&self, id: Id) -> u32 {
         self.uses[id]
     }

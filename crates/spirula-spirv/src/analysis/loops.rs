@@ -66,6 +66,15 @@ impl Loops {
         nest
     }
 
+    /// Whether a function has any natural loop, for less than computing them.
+    pub fn are_in(cfg: &Cfg, dominators: &Dominators) -> bool {
+        let goes_back = |at: &u32| {
+            let next = cfg.successors(*at).iter();
+            next.into_iter().any(|to| dominators.dominates(*to, *at))
+        };
+        cfg.reverse_postorder().iter().any(goes_back)
+    }
+
     fn discover(&mut self, cfg: &Cfg, dominators: &Dominators, header: u32, latches: Vec<u32>) {
         let own = self.loops.len() as u32;
         let mut work = latches.clone();

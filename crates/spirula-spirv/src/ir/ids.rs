@@ -23,7 +23,7 @@ pub struct IdWords {
 }
 
 impl IdWords {
-    /// Reads the module's imports, and its values where it has integers of 64 bits.
+    /// Reads the module's imports, and its values where it has integers of 64 bits and switches.
     pub fn new(module: &Module) -> Self {
         let imports = module.section(Section::Imports);
         let imports = imports.filter(|i| i.op() == Op::ExtInstImport);
@@ -43,7 +43,7 @@ impl IdWords {
             .filter(is_wide)
             .filter_map(|i| i.words().first().copied())
             .collect();
-        if !types.is_empty() {
+        if !types.is_empty() && module.has_switches() {
             found.wide = vec![0; module.bound() as usize / 64 + 1];
             found.wide_types = types;
             for inst in module.all_insts() {
@@ -159,7 +159,32 @@ impl IdWords {
     }
 
     /// Gives each id that an instruction uses the name that `map` has for it.
+    #[inline]
     pub fn rewrite(&self, module: &mut Module, inst: super::Inst, map: impl Fn(Id) -> Id) {
+        let old = module.inst(inst);
+        let shape = old.op().shape();
+        let Some(spots) = shape.spots(old.words()) else {
+            return self.rewrite_split(module, inst, &map);
+        };
+        let mut bits = spots.bits & !shape.result_bit();
+        let words = module.words_mut(inst);
+        let change = |word: &mut u32| {
+            if let Some(id) = Id::new(*word) {
+                *word = map(id).word();
+            }
+        };
+        while bits != 0 {
+            if let Some(word) = words.get_mut(bits.trailing_zeros() as usize) {
+                change(word);
+            }
+            bits &= bits - 1;
+        }
+        words.iter_mut().skip(spots.from).for_each(change);
+    }
+
+    /// The same for what the shape alone does not tell.
+    #[inline(never)]
+    fn rewrite_split(&self, module: &mut Module, inst: super::Inst, map: &dyn Fn(Id) -> Id) {
         let mut changes: Vec<(usize, u32)> = Vec::new();
         self.visit(module.inst(inst), |at, id| {
             let new = map(id);

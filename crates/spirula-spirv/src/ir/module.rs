@@ -236,6 +236,11 @@ impl Module {
         self.nodes.len()
     }
 
+    /// Every instruction that was made when there were `count` already, removed ones too.
+    pub fn insts_since(&self, count: usize) -> impl Iterator<Item = InstRef<'_>> {
+        (count..self.nodes.len()).map(|at| self.inst(Inst::at(at)))
+    }
+
     /// Number of blocks ever made: the size of tables keyed by [`Block`].
     pub fn block_count(&self) -> usize {
         self.blocks.len()
@@ -305,6 +310,13 @@ impl Module {
             Some(inst) => self.inst(inst),
             None => panic!("a block under construction has no terminator"),
         }
+    }
+
+    /// Whether any block ends with `OpSwitch`.
+    pub(super) fn has_switches(&self) -> bool {
+        let mut blocks = self.order.iter().flat_map(|f| &self.function(*f).blocks);
+        let ends = |b: &Block| self.ends(self.block(*b).body).tail;
+        blocks.any(|b| ends(b).is_some_and(|i| self.inst(i).op == Op::Switch))
     }
 
     /// The merge instruction of a block, before its terminator.

@@ -1,0 +1,45 @@
+//! Deleting every instruction of a kind.
+
+use spirula_spirv::IdMap;
+use spirula_spirv::ir::{Erased, IdWords, Inst, InstRef, Module, Section};
+
+/// Deletes what this holds of; returns how many that were.
+pub fn erase_where(
+    module: &mut Module,
+    erased: &mut Erased,
+    is_dead: impl Fn(InstRef<'_>) -> bool,
+) -> usize {
+    let found: Vec<Inst> = module
+        .all_insts()
+        .filter(|i| is_dead(*i))
+        .map(InstRef::handle)
+        .collect();
+    for inst in &found {
+        module.erase(*inst, erased);
+    }
+    found.len()
+}
+
+/// Deletes the instructions of a section that this holds of and whose results nothing uses.
+pub fn erase_unused(
+    module: &mut Module,
+    ids: &IdWords,
+    section: Section,
+    erased: &mut Erased,
+    is_removable: impl Fn(InstRef<'_>) -> bool,
+) -> usize {
+    let mut used = IdMap::new(module.bound(), false);
+    for inst in module.all_insts() {
+        ids.visit(inst, |_, id| used.set(id, true));
+    }
+    let is_free = |i: &InstRef<'_>| is_removable(*i) && i.result().is_some_and(|id| !used[id]);
+    let free: Vec<Inst> = module
+        .section(section)
+        .filter(is_free)
+        .map(InstRef::handle)
+        .collect();
+    for inst in &free {
+        module.erase(*inst, erased);
+    }
+    free.len()
+}
