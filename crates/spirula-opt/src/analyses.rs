@@ -5,7 +5,7 @@ use crate::gvn::Memory;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{CallGraph, Cfg, Definitions, Dominators};
-use spirula_spirv::ir::{Func, IdWords, Module};
+use spirula_spirv::ir::{Func, IdWords, InstRef, Module};
 use std::rc::Rc;
 
 /// A set of analyses.
@@ -17,7 +17,7 @@ impl Analyses {
     pub const NONE: Analyses = Analyses(0);
     /// Control-flow graph and dominators of each function.
     pub const FLOW: Analyses = Analyses(1);
-    /// Defining instructions.
+    /// Defining instructions. A pass keeps them that gives no instruction another result.
     pub const DEFINITIONS: Analyses = Analyses(2);
     /// The call graph.
     pub const CALLS: Analyses = Analyses(4);
@@ -45,11 +45,25 @@ pub struct Flow {
     pub dominators: Dominators,
 }
 
+/// Defining instructions of those that there were at a time.
+#[derive(Debug)]
+struct Known {
+    definitions: Rc<Definitions>,
+    count: usize,
+}
+
+impl Flow {
+    /// Whether every block can be reached.
+    pub fn is_all_reachable(&self) -> bool {
+        self.cfg.reverse_postorder().len() == self.cfg.len()
+    }
+}
+
 /// Analyses of a module that are right for it as it is.
 #[derive(Debug, Default)]
 pub struct Cache {
     ids: Option<Rc<IdWords>>,
-    definitions: Option<Rc<Definitions>>,
+    definitions: Option<Known>,
     calls: Option<Rc<CallGraph>>,
     flows: Vec<Option<Rc<Flow>>>,
     facts: Option<Box<Facts>>,
@@ -62,15 +76,24 @@ impl Cache {
         Self::default()
     }
 
-    /// Which words of instructions are ids. Cheap, hence made each time.
-    pub fn ids(&self, module: &Module) -> IdWords {
-        IdWords::new(module)
+    /// Which words of instructions are ids.
+    pub fn ids(&mut self, module: &Module) -> Rc<IdWords> {
+        let made = || Rc::new(IdWords::new(module));
+        self.ids.get_or_insert_with(made).clone()
     }
 
     /// Defining instructions.
     pub fn definitions(&mut self, module: &Module) -> Rc<Definitions> {
-        let made = || Rc::new(Definitions::compute(module));
-        self.definitions.get_or_insert_with(made).clone()
+        let count = module.inst_count();
+        let known = self.definitions.get_or_insert_with(|| Known {
+            definitions: Rc::new(Definitions::compute(module)),
+            count,
+        });
+        if known.count < count {
+            Rc::make_mut(&mut known.definitions).learn(module, known.count);
+            known.count = count;
+        }
+        known.definitions.clone()
     }
 
     /// The call graph.
@@ -114,8 +137,7 @@ impl Cache {
         if let Some(Some(flow)) = self.flows.get(func.index()) {
             return Ok(flow.clone());
         }
-        let made = || Rc::new(IdWords::new(module));
-        let ids = self.ids.get_or_insert_with(made).clone();
+        let ids = self.ids(module);
         self.flow_by(module, &ids, func)
     }
 
@@ -176,12 +198,12 @@ impl Cache {
             }
         }
         let definitions = Definitions::compute(module);
-        if self
-            .definitions
-            .as_ref()
-            .is_some_and(|d| **d != definitions)
-        {
-            return Err("definitions");
+        if self.definitions.is_some() {
+            let known = self.definitions(module);
+            let mut all = module.all_insts().filter_map(InstRef::result);
+            if all.any(|id| known.handle(id) != definitions.handle(id)) {
+                return Err("definitions");
+            }
         }
         if self
             .calls

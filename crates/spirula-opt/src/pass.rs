@@ -2,7 +2,7 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup,
+    adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, fission,
     flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
     private_to_local, relaxed, sccp, simplify, simplify_cfg, sink, specialise, split_descriptors,
     split_loads, sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unswitch,
@@ -71,7 +71,7 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::FLOW
             .and(Analyses::DEFINITIONS)
             .and(Analyses::CALLS),
-        keeps: Analyses::NONE,
+        keeps: Analyses::DEFINITIONS,
         run: Run::Plain(adce::run),
     },
     Pass {
@@ -80,7 +80,7 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::FLOW
             .and(Analyses::DEFINITIONS)
             .and(Analyses::CALLS),
-        keeps: Analyses::NONE,
+        keeps: Analyses::DEFINITIONS,
         run: Run::Plain(adce::run_bindings),
     },
     Pass {
@@ -94,36 +94,55 @@ pub const PASSES: &[Pass] = &[
         name: "copy-arrays",
         help: "read copies of arrays and structures at their source",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(copy_arrays::run),
     },
     Pass {
         name: "dead-components",
         help: "leave undefined what nothing needs of vectors",
         needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(dead_components::run),
     },
     Pass {
         name: "dead-members",
         help: "delete members of buffers that nothing reaches; the others keep their places",
         needs: Analyses::DEFINITIONS,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::DEFINITIONS),
         run: Run::Plain(dead_members::run),
     },
     Pass {
         name: "dead-stores",
         help: "delete stores to variables of functions that nothing reads",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(dead_stores::run),
     },
     Pass {
         name: "dedup",
         help: "make equal types and constants one",
         needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::DEFINITIONS),
         run: Run::Plain(dedup::run),
+    },
+    Pass {
+        name: "fission",
+        help: "make loops of what a loop does that has nothing to do with each other",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW
+            .and(Analyses::FACTS)
+            .and(Analyses::DEFINITIONS),
+        run: Run::Plain(fission::run),
     },
     Pass {
         name: "flatten-decorations",
@@ -143,84 +162,92 @@ pub const PASSES: &[Pass] = &[
         name: "fuse",
         help: "make loops one that follow each other and run equally often",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(fuse::run),
     },
     Pass {
         name: "gvn",
         help: "take from there what was computed, loaded or stored before",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(gvn::run),
     },
     Pass {
         name: "gvn-hoist",
         help: "the same, and compute once what two blocks compute",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(gvn::run_hoist),
     },
     Pass {
         name: "if-convert",
         help: "choose values instead of branching over little",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::CALLS.and(Analyses::FACTS),
+        keeps: Analyses::FLOW.and(Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS))),
         run: Run::Plain(if_convert::run),
     },
     Pass {
         name: "inline",
         help: "put functions that are small, or called once, in the place of calls",
         needs: Analyses::CALLS,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
         run: Run::Plain(inline::run),
     },
     Pass {
         name: "inline-all",
         help: "put every function that is not recursive in the place of its calls",
         needs: Analyses::CALLS,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
         run: Run::Plain(inline::run_all),
     },
     Pass {
         name: "inline-small",
         help: "put functions in the place of calls where the module becomes no longer",
         needs: Analyses::CALLS,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
         run: Run::Plain(inline::run_small),
     },
     Pass {
         name: "licm",
         help: "move what is the same in every round of a loop before the loop",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::CALLS.and(Analyses::FACTS),
+        keeps: Analyses::FLOW.and(Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS))),
         run: Run::Plain(licm::run),
     },
     Pass {
         name: "mem2reg",
         help: "turn variables of functions into values and phis",
-        needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        needs: Analyses::DEFINITIONS,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(mem2reg::run),
     },
     Pass {
         name: "merge-return",
         help: "have functions with structured control flow return at one place",
         needs: Analyses::NONE,
-        keeps: Analyses::CALLS.and(Analyses::FACTS),
+        keeps: Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(merge_return::run),
     },
     Pass {
         name: "peel",
         help: "put the first round of a loop before it where the others become simpler",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(peel::run),
     },
     Pass {
         name: "private-to-local",
         help: "make private variables that one entry point uses its own",
         needs: Analyses::CALLS,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(private_to_local::run),
     },
     Pass {
@@ -241,7 +268,9 @@ pub const PASSES: &[Pass] = &[
         name: "sccp",
         help: "find values that are constant on every way that can be taken",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(sccp::run),
     },
     Pass {
@@ -262,21 +291,25 @@ pub const PASSES: &[Pass] = &[
         name: "simplify",
         help: "fold constants, combine instructions, use cheaper ones",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(simplify::run),
     },
     Pass {
         name: "simplify-cfg",
         help: "decide constant branches, join blocks, drop phis of one value",
         needs: Analyses::FLOW.and(Analyses::DEFINITIONS),
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(simplify_cfg::run),
     },
     Pass {
         name: "sink",
         help: "compute behind a branch what only one side of it uses",
         needs: Analyses::FLOW,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(sink::run),
     },
     Pass {
@@ -290,14 +323,18 @@ pub const PASSES: &[Pass] = &[
         name: "split-loads",
         help: "load the parts of composites that are used",
         needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(split_loads::run),
     },
     Pass {
         name: "sroa",
         help: "split variables of functions into their parts",
         needs: Analyses::NONE,
-        keeps: Analyses::FLOW.and(Analyses::CALLS).and(Analyses::FACTS),
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(sroa::run),
     },
     Pass {
@@ -327,14 +364,14 @@ pub const PASSES: &[Pass] = &[
         name: "unroll",
         help: "put the rounds of loops that ask for it one behind the other",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(unroll::run),
     },
     Pass {
         name: "unroll-by",
         help: "make so many rounds of a loop one, where that divides their number",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::With(
             Argument {
                 form: "NUMBER",
@@ -348,14 +385,14 @@ pub const PASSES: &[Pass] = &[
         name: "unroll-small",
         help: "put the rounds of loops one behind the other where they are few and short",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(unroll::run_small),
     },
     Pass {
         name: "unswitch",
         help: "take branches that go the same way in every round before the loop",
         needs: Analyses::FLOW,
-        keeps: Analyses::FACTS,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(unswitch::run),
     },
     Pass {

@@ -1,15 +1,27 @@
 //! Types and constants of a module, to be found or made.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::grammar::{Class, Op};
 use spirula_spirv::ir::{Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
+use std::hash::Hasher;
+
+/// A key's words, and whose they are.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    begin: u32,
+    end: u32,
+    id: Id,
+}
 
 /// Types and constants by what they are. What is decorated is equal to nothing.
 #[derive(Debug)]
 pub struct Pool {
-    known: FxHashMap<Box<[u32]>, Id>,
+    /// By hash; what has the hash of another has the next one that is free.
+    known: FxHashMap<u64, Entry>,
+    /// The words of all keys.
+    words: Vec<u32>,
     /// What was made, for who keeps definitions.
     pub made: Vec<Inst>,
 }
@@ -32,6 +44,7 @@ impl Pool {
         }
         let mut pool = Pool {
             known: FxHashMap::default(),
+            words: Vec::new(),
             made: Vec::new(),
         };
         for inst in module.section(Section::Globals) {
@@ -57,59 +70,73 @@ impl Pool {
         if (constant || class == Some(Class::TypeDeclaration) || inst.op() == Op::Undef)
             && let Some(id) = inst.result()
         {
-            self.known.entry(key(inst)).or_insert(id);
+            let ty = inst.result_type().map_or(0, Id::word);
+            if let Err(free) = self.lookup(inst.op(), ty, inst.operands()) {
+                self.remember(free, inst.op(), ty, inst.operands(), id);
+            }
         }
     }
 
     /// One of the known of which this holds.
     pub fn missing(&self, is_gone: impl Fn(Id) -> bool) -> Option<Id> {
-        self.known.values().copied().filter(|id| is_gone(*id)).min()
+        let all = self.known.values().map(|e| e.id);
+        all.filter(|id| is_gone(*id)).min()
+    }
+
+    /// What has a key, or the hash under which it would be.
+    fn lookup(&self, op: Op, ty: u32, operands: &[u32]) -> Result<Id, u64> {
+        let mut hasher = FxHasher::default();
+        hasher.write_u32(u32::from(op.0));
+        hasher.write_u32(ty);
+        operands.iter().for_each(|w| hasher.write_u32(*w));
+        let mut hash = hasher.finish();
+        while let Some(entry) = self.known.get(&hash) {
+            let words = &self.words[entry.begin as usize..entry.end as usize];
+            if words[..2] == [u32::from(op.0), ty] && words[2..] == *operands {
+                return Ok(entry.id);
+            }
+            hash = hash.wrapping_add(1);
+        }
+        Err(hash)
+    }
+
+    fn remember(&mut self, free: u64, op: Op, ty: u32, operands: &[u32], id: Id) {
+        let begin = self.words.len() as u32;
+        self.words.extend([u32::from(op.0), ty]);
+        self.words.extend_from_slice(operands);
+        let end = self.words.len() as u32;
+        self.known.insert(free, Entry { begin, end, id });
     }
 
     /// A type by its opcode and operands.
     pub fn ty(&mut self, module: &mut Module, op: Op, operands: &[u32]) -> Id {
-        let mut key = vec![u32::from(op.0), 0];
-        key.extend_from_slice(operands);
-        self.find(module, key, |id| {
-            let mut words = vec![id.word()];
-            words.extend_from_slice(operands);
-            (op, words)
-        })
+        self.find(module, op, None, operands)
     }
 
     /// A constant, or an undefined value, by its opcode, type and operands.
     pub fn constant(&mut self, module: &mut Module, op: Op, ty: Id, operands: &[u32]) -> Id {
-        let mut key = vec![u32::from(op.0), ty.word()];
-        key.extend_from_slice(operands);
-        self.find(module, key, |id| {
-            let mut words = vec![ty.word(), id.word()];
-            words.extend_from_slice(operands);
-            (op, words)
-        })
+        self.find(module, op, Some(ty), operands)
     }
 
     /// A type or constant that the module has already.
     pub fn known(&self, op: Op, ty: Option<Id>, operands: &[u32]) -> Option<Id> {
-        let mut key = vec![u32::from(op.0), ty.map_or(0, Id::word)];
-        key.extend_from_slice(operands);
-        self.known.get(&key[..]).copied()
+        self.lookup(op, ty.map_or(0, Id::word), operands).ok()
     }
 
-    fn find(
-        &mut self,
-        module: &mut Module,
-        key: Vec<u32>,
-        make: impl FnOnce(Id) -> (Op, Vec<u32>),
-    ) -> Id {
-        if let Some(id) = self.known.get(&key[..]) {
-            return *id;
-        }
+    fn find(&mut self, module: &mut Module, op: Op, ty: Option<Id>, operands: &[u32]) -> Id {
+        let type_word = ty.map_or(0, Id::word);
+        let free = match self.lookup(op, type_word, operands) {
+            Ok(id) => return id,
+            Err(free) => free,
+        };
         let id = module.fresh_id();
-        let (op, words) = make(id);
+        let mut words: Vec<u32> = ty.into_iter().map(Id::word).collect();
+        words.push(id.word());
+        words.extend_from_slice(operands);
         let inst = module.create(op, &words);
         module.append(Section::Globals.list(), inst);
         self.made.push(inst);
-        self.known.insert(key.into(), id);
+        self.remember(free, op, type_word, operands, id);
         id
     }
 
@@ -148,11 +175,4 @@ impl Pool {
     pub fn undef(&mut self, module: &mut Module, ty: Id) -> Id {
         self.constant(module, Op::Undef, ty, &[])
     }
-}
-
-fn key(inst: InstRef<'_>) -> Box<[u32]> {
-    let ty = inst.result_type().map_or(0, Id::word);
-    let head = [u32::from(inst.op().0), ty];
-    let words = head.into_iter().chain(inst.operands().iter().copied());
-    words.collect()
 }

@@ -9,10 +9,15 @@ use spirula_testing::{Validator, corpus, files};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// A number that the environment may say.
+fn setting(name: &str, otherwise: usize) -> usize {
+    let said = std::env::var(name).ok();
+    said.and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+}
+
 /// One module in so many is tested; `SPIRULA_EVERY` names another number.
 fn step() -> usize {
-    let every = std::env::var("SPIRULA_EVERY").ok();
-    every.and_then(|e| e.parse().ok()).unwrap_or(7)
+    setting("SPIRULA_EVERY", 7)
 }
 
 /// Environment of each file by its path below the corpus.
@@ -130,13 +135,15 @@ impl Random {
     }
 }
 
-/// Passes in any order leave what our verifier accepts as it accepts it.
+/// Passes in any order leave what our verifier accepts as it accepts it. `SPIRULA_ROUNDS` asks for so many
+/// pipelines for each module, `SPIRULA_SEED` for other ones.
 #[test]
 fn random_pipelines_keep_modules_valid() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let mut random = Random(7);
+    let mut random = Random(setting("SPIRULA_SEED", 7) as u64);
+    let rounds = setting("SPIRULA_ROUNDS", 1);
     let (mut faults, mut tested) = (Vec::new(), 0);
     let mut all = files(&folder, ".spv");
     all.extend(files(&folder, ".spvasm"));
@@ -147,22 +154,17 @@ fn random_pipelines_keep_modules_valid() {
         let Some(bytes) = module(file, environments.get(&name)) else {
             continue;
         };
-        let pipeline = random.pipeline();
-        let verified = |module: &Module| verify::module(module, &verify::Options::default());
-        let mut module = Module::from_bytes(&bytes).expect("the corpus is well-formed");
-        if bytes.len() > 100_000 || verified(&module).is_err() {
+        if bytes.len() > 100_000 {
             continue;
         }
-        tested += 1;
-        let passes: Pipeline = pipeline.parse().expect("passes exist");
-        let mut options = Options {
-            verify_each: true,
-            observer: None,
-        };
-        let done = optimise(&mut module, &passes, &mut options).map_err(|e| e.to_string());
-        let valid = verified(&module).map_err(|all| all[0].message.clone());
-        if let Err(fault) = done.map(|_| ()).and(valid) {
-            faults.push(format!("{name}: {pipeline}: {fault}"));
+        for _ in 0..rounds {
+            let pipeline = random.pipeline();
+            match random_pipeline(&bytes, &pipeline) {
+                None => break,
+                Some(Ok(())) => {}
+                Some(Err(fault)) => faults.push(format!("{name}: {pipeline}: {fault}")),
+            }
+            tested += 1;
         }
     }
     assert!(tested > 50, "only {tested} runs");
@@ -172,6 +174,21 @@ fn random_pipelines_keep_modules_valid() {
         faults.len(),
         faults.join("\n")
     );
+}
+
+/// Runs a pipeline over a module; `None` where the module is not valid to begin with.
+fn random_pipeline(bytes: &[u8], pipeline: &str) -> Option<Result<(), String>> {
+    let verified = |module: &Module| verify::module(module, &verify::Options::default());
+    let mut module = Module::from_bytes(bytes).expect("the corpus is well-formed");
+    verified(&module).ok()?;
+    let passes: Pipeline = pipeline.parse().expect("passes exist");
+    let mut options = Options {
+        verify_each: true,
+        observer: None,
+    };
+    let done = optimise(&mut module, &passes, &mut options).map_err(|e| e.to_string());
+    let valid = verified(&module).map_err(|all| all[0].message.clone());
+    Some(done.map(|_| ()).and(valid))
 }
 
 /// Modules with a word changed: whatever they mean, passes end and do not panic.

@@ -49,7 +49,12 @@ fn interface(module: &Module, name_words: usize) -> Vec<u32> {
 fn interfaces_are_found_behind_any_name() {
     let options = text::ParseOptions::default();
     // Bytes that are no UTF-8 stand for one character of three bytes each where names are printed.
-    for (name, broken) in [("m", false), ("main", false), ("größe", false), ("mainmain", true)] {
+    for (name, broken) in [
+        ("m", false),
+        ("main", false),
+        ("größe", false),
+        ("mainmain", true),
+    ] {
         let mut words = text::parse(&SOURCE.replace("NAME", name), &options).expect("it parses");
         let name_words = name.len() / 4 + 1;
         if broken {
@@ -63,7 +68,10 @@ fn interfaces_are_found_behind_any_name() {
         let run = |module: &mut Module, passes: &str| {
             let pipeline = passes.parse().expect("passes exist");
             let report = optimise(module, &pipeline, &mut Options::default());
-            assert!(report.expect("it is well-formed").changed(), "{name}: {passes}");
+            assert!(
+                report.expect("it is well-formed").changed(),
+                "{name}: {passes}"
+            );
         };
         let before = interface(&module, name_words);
         run(&mut module, "private-to-local");

@@ -28,7 +28,7 @@ pub struct Marks {
     pub live: Vec<bool>,
     /// Live functions by [`Func::index`].
     pub functions: Vec<Option<LiveFunction>>,
-    pub ids: IdWords,
+    pub ids: Rc<IdWords>,
     pub definitions: Rc<Definitions>,
     /// Debug instructions, which stay where what they are about stays.
     pub debug: Vec<Inst>,
@@ -112,11 +112,19 @@ impl Marker<'_> {
     }
 
     fn mark_operands(&mut self, inst: InstRef<'_>) {
-        let mut used = Vec::new();
-        self.marks.ids.visit(inst, |_, id| used.push(id));
-        for id in used {
-            self.mark_id(id);
-        }
+        let Marks {
+            ids,
+            definitions,
+            live,
+            ..
+        } = &mut self.marks;
+        ids.visit(inst, |_, id| {
+            if let Some(definition) = definitions.handle(id)
+                && !std::mem::replace(&mut live[definition.index()], true)
+            {
+                self.work.push(definition);
+            }
+        });
     }
 
     /// What matters outside of functions.

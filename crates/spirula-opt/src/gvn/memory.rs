@@ -87,6 +87,7 @@ impl Memory {
                 _ => {}
             }
         }
+        let mut own = false;
         for inst in module.all_insts() {
             let Some(id) = inst.result() else { continue };
             match inst.op() {
@@ -103,6 +104,7 @@ impl Memory {
                     if volatile[id] || buffer && volatile_members {
                         kind = Kind::Volatile;
                     }
+                    own |= matches!(kind, Kind::Local | Kind::Private);
                     memory.kinds.set(id, Some(kind));
                     memory.base.set(id, Some(id));
                 }
@@ -113,7 +115,9 @@ impl Memory {
                 _ => {}
             }
         }
-        memory.escapes(module, facts);
+        if own {
+            memory.escapes(module, facts);
+        }
         memory
     }
 

@@ -50,8 +50,10 @@ pub struct Walker<'a> {
     replaced: IdMap<Option<Id>>,
     known: FxHashMap<u64, Known>,
     held: FxHashMap<Id, Held>,
-    /// Events of each block of the function at hand.
-    events: Vec<Vec<Event>>,
+    /// Events of the function at hand, block by block.
+    events: Vec<Event>,
+    /// Where those of each block begin, and end those of the one before.
+    first_event: Vec<u32>,
     /// Whether the function has an event at all.
     eventful: bool,
     seen: Vec<u32>,
@@ -74,6 +76,7 @@ impl<'a> Walker<'a> {
             known: FxHashMap::default(),
             held: FxHashMap::default(),
             events: Vec::new(),
+            first_event: Vec::new(),
             eventful: false,
             seen: Vec::new(),
             stamp: 0,
@@ -109,15 +112,23 @@ impl<'a> Walker<'a> {
         self.eventful = false;
         let Some(memory) = &self.memory else { return };
         self.events.clear();
+        self.first_event.clear();
+        self.first_event.push(0);
         self.seen.clear();
         self.seen.resize(flow.cfg.len(), 0);
         self.stamp = 0;
         for at in 0..flow.cfg.len() as u32 {
             let body = module.body(flow.cfg.block(at));
             let events = body.filter_map(|i| memory.event(self.facts, module, i));
-            self.events.push(events.collect());
-            self.eventful |= self.events.last().is_some_and(|e| !e.is_empty());
+            self.events.extend(events);
+            self.first_event.push(self.events.len() as u32);
         }
+        self.eventful = !self.events.is_empty();
+    }
+
+    fn events_of(&self, block: u32) -> &[Event] {
+        let [begin, end] = [block, block + 1].map(|b| self.first_event[b as usize] as usize);
+        &self.events[begin..end]
     }
 
     fn resolve(&self, mut id: Id) -> Id {
@@ -415,13 +426,13 @@ impl<'a> Walker<'a> {
                 .iter()
                 .any(|e| memory.clobbers(facts, module, e, place))
         };
-        let here = &self.events[state.block as usize];
+        let here = self.events_of(state.block);
         let passed = (state.events as usize).min(here.len());
         if held.block == state.block {
             let from = (held.events as usize).min(passed);
             return !changes(&here[from..passed]);
         }
-        let there = &self.events[held.block as usize];
+        let there = self.events_of(held.block);
         let from = (held.events as usize).min(there.len());
         if changes(&here[..passed]) || changes(&there[from..]) {
             return false;
@@ -436,7 +447,7 @@ impl<'a> Walker<'a> {
             }
             self.seen[at as usize] = self.stamp;
             visited += 1;
-            if visited > MOST_BLOCKS || changes(&self.events[at as usize]) {
+            if visited > MOST_BLOCKS || changes(self.events_of(at)) {
                 return false;
             }
             work.extend(flow.cfg.predecessors(at));

@@ -100,6 +100,11 @@ impl Callees {
         found
     }
 
+    /// Whether others may call a function, or it is an entry point.
+    pub fn is_seen_outside(&self, func: Func) -> bool {
+        self.seen_outside[func.index()]
+    }
+
     /// What the module says of its functions outside of them.
     fn outside(&mut self, module: &Module) {
         for entry in module.section(Section::EntryPoints) {

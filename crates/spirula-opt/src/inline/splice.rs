@@ -33,6 +33,8 @@ pub struct Splicer {
     pub merger: Merger,
     /// Calls that are no more.
     pub inlined: usize,
+    /// Functions that took the place of a call.
+    copied: Vec<Func>,
 }
 
 /// A call with what was told before it.
@@ -62,6 +64,7 @@ impl Splicer {
             words: Vec::new(),
             merger: Merger::new(module),
             inlined: 0,
+            copied: Vec::new(),
         }
     }
 
@@ -106,6 +109,32 @@ impl Splicer {
             self.rename(module, func);
         }
         Ok(())
+    }
+
+    /// Deletes the functions that took the place of all of their calls, and are named by nothing else but
+    /// what is said of them; returns their number.
+    pub fn drop_uncalled(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+        self.copied.sort_unstable();
+        self.copied.dedup();
+        self.copied.retain(|f| !self.callees.is_seen_outside(*f));
+        if self.copied.is_empty() {
+            return 0;
+        }
+        let mut dead: IdMap<bool> = IdMap::new(module.bound(), false);
+        for func in &self.copied {
+            dead.set(module.function_id(*func), true);
+        }
+        for inst in module.all_insts().filter(|i| !i.op().is_about_ids()) {
+            self.ids.visit(inst, |_, id| {
+                if dead[id] {
+                    dead.set(id, false);
+                }
+            });
+        }
+        self.copied.retain(|f| dead[module.function_id(*f)]);
+        let gone = &self.copied;
+        module.erase_functions(|f| gone.binary_search(&f).is_ok(), erased);
+        gone.len()
     }
 
     fn calls(&mut self, module: &mut Module, block: Block, erased: &mut Erased) -> Vec<Call> {
@@ -210,6 +239,7 @@ impl Splicer {
             return None;
         }
         self.inlined += 1;
+        self.copied.push(call.callee);
         let mut place = Place::new(self, module, func, call);
         if single {
             let value = place.body(module, self, blocks[0], At::Before(call.inst));

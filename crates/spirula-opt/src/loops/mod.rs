@@ -1,10 +1,12 @@
 //! Loops: going over them, their shape, how often they run, copies of their rounds.
 
+mod access;
 mod chain;
 mod shape;
 mod trips;
 mod walk;
 
+pub use access::{Access, accesses, are_apart};
 pub use chain::Copier;
 pub use shape::{Shape, merges_inside, prepare, shapes};
 pub use trips::{Trips, words};

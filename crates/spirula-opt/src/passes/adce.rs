@@ -58,7 +58,9 @@ fn with(module: &mut Module, cache: &mut Cache, bindings: bool) -> Result<Outcom
     let mut erased = Erased::new();
     let mut unreachable = 0;
     for func in module.functions().to_vec() {
-        if module.remove_unreachable(&ids, func, &mut erased) {
+        if !cache.flow(module, func)?.is_all_reachable()
+            && module.remove_unreachable(&ids, func, &mut erased)
+        {
             unreachable += 1;
             cache.drop_flow(func);
         }

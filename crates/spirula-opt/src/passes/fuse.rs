@@ -9,13 +9,13 @@
 //! Before: `for (i) a[i] = x[i]; for (j) b[j] = y[j];`. After: `for (i, j) { a[i] = x[i]; b[j] = y[j]; }`.
 
 use crate::analyses::{Cache, Flow};
-use crate::gvn::{Event, Memory, Place};
-use crate::loops::{LoopPass, Shape, Tools, count, shapes, walk};
+use crate::gvn::Memory;
+use crate::loops::{Access, LoopPass, Shape, Tools, accesses, are_apart, count, shapes, walk};
 use crate::pass::Outcome;
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Block, IdWords, Inst, InstRef, Module};
 
 /// Rounds that are computed.
@@ -127,56 +127,25 @@ fn may_fuse(
             op == Op::Phi || op == Op::LoopMerge || op.is_terminator() || op.effects().is_pure()
         })
         && !behind().any(uses)
-        && are_apart(module, facts, memory, &first.blocks, &second.blocks)
+        && touch_nothing_common(module, facts, memory, &first.blocks, &second.blocks)
 }
 
-/// What blocks read and write; `None` where more happens.
-fn accesses(
+fn touch_nothing_common(
     module: &Module,
     facts: &Facts,
     memory: &Memory,
-    blocks: &[Block],
-) -> Option<(Vec<Place>, Vec<Place>)> {
-    let (mut reads, mut writes) = (Vec::new(), Vec::new());
-    for inst in blocks.iter().flat_map(|b| module.body(*b)) {
-        let op = inst.op();
-        match memory.event(facts, module, inst) {
-            Some(Event::Write(place)) if op == Op::Store => {
-                writes.push(place);
-                continue;
-            }
-            Some(_) => return None,
-            None => {}
-        }
-        if op == Op::Load {
-            reads.push(memory.place(facts, module, inst.id(0)));
-            continue;
-        }
-        let plain = match op {
-            Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
-            Op::BranchConditional | Op::Switch => true,
-            Op::ExtInst => {
-                let set = facts.ids.set(inst);
-                set.is_some_and(|s| s.is_debug_info() || s.effects(inst.word(1)).is_pure())
-            }
-            op => op.is_line() || op.effects().is_pure() || op.effects() == Effects::TRAPS,
-        };
-        if !plain {
-            return None;
-        }
-    }
-    Some((reads, writes))
-}
-
-fn are_apart(module: &Module, facts: &Facts, memory: &Memory, a: &[Block], b: &[Block]) -> bool {
+    a: &[Block],
+    b: &[Block],
+) -> bool {
     let found = accesses(module, facts, memory, a).zip(accesses(module, facts, memory, b));
-    let Some(((reads, writes), (other_reads, other_writes))) = found else {
+    let Some((a, b)) = found else {
         return false;
     };
-    // Within one variable, what differs in one round may be the same in another.
-    let apart = |x: &Place, y: &Place| x.base != y.base && !memory.may_be_same(facts, module, x, y);
-    let all = |xs: &[Place], ys: &[Place]| xs.iter().all(|x| ys.iter().all(|y| apart(x, y)));
-    all(&writes, &other_writes) && all(&writes, &other_reads) && all(&reads, &other_writes)
+    let all = |xs: &[Access], ys: &[Access]| {
+        let apart = |x: &Access, y: &Access| are_apart(module, facts, memory, x, y);
+        xs.iter().all(|x| ys.iter().all(|y| apart(x, y)))
+    };
+    all(&a.writes, &b.writes) && all(&a.writes, &b.reads) && all(&a.reads, &b.writes)
 }
 
 fn fuse(module: &mut Module, ids: &IdWords, first: &Shape, second: &Shape) {

@@ -32,6 +32,7 @@ use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::enumerants::SelectionControl;
 use spirula_spirv::grammar::{Class, Op, Version};
 use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module};
+use std::rc::Rc;
 
 /// What the instructions of both sides may cost.
 const MOST_COST: usize = 6;
@@ -91,7 +92,7 @@ struct Branch {
 }
 
 struct Conversion {
-    ids: IdWords,
+    ids: Rc<IdWords>,
     pool: Option<Pool>,
     structured: bool,
     physical: bool,

@@ -4,8 +4,9 @@
 //!
 //! `inline` takes functions that are called once or hardly longer than their call, `inline-small` those
 //! whose copies are not expected to make the module longer, `inline-all` every function that can be: all but recursive ones, imported ones, and kernels' that take arguments by
-//! value. Functions of structured modules get one return first, as by `merge-return`. Functions stay
-//! behind for `adce`, variables for `sroa` and `mem2reg`.
+//! value. Functions of structured modules get one return first, as by `merge-return`. Functions that
+//! nothing calls any more go at once, so that what follows has each body once; variables stay behind for
+//! `sroa` and `mem2reg`.
 //!
 //! Before:
 //! ```text
@@ -55,10 +56,12 @@ fn with(module: &mut Module, cache: &mut Cache, policy: Policy) -> Result<Outcom
     for func in calls.bottom_up() {
         splicer.function(module, *func, &mut erased)?;
     }
+    let dropped = splicer.drop_uncalled(module, &mut erased);
     module.sweep(&erased);
     Ok(Outcome {
         statistics: vec![
             ("calls replaced", splicer.inlined),
+            ("functions deleted", dropped),
             ("functions given one return", splicer.merger.merged),
             (
                 "functions freed of unreachable blocks",

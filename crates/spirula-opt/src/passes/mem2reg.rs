@@ -15,12 +15,17 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
+use crate::structure::has_variables;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::ssa;
 
-pub fn run(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let promoted = ssa::construct(module)?;
+pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
+    let definitions = (*cache.definitions(module)).clone();
+    let promoted = ssa::construct_with(module, definitions)?;
     Ok(Outcome {
         statistics: vec![
             ("variables promoted", promoted.variables),

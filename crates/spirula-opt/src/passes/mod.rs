@@ -7,6 +7,7 @@ pub mod dead_components;
 pub mod dead_members;
 pub mod dead_stores;
 pub mod dedup;
+pub mod fission;
 pub mod flatten_decorations;
 pub mod fuse;
 pub mod gvn;

@@ -53,6 +53,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             edges: Vec::new(),
             values: Vec::new(),
             computed: Vec::new(),
+            any: false,
+            using: Vec::new(),
         };
         solver.note_uses(module);
         solver.solve(module);
@@ -123,6 +125,10 @@ struct Solver<'a> {
     values: Vec<Id>,
     /// Types and components of constants that were computed.
     computed: Vec<(Id, Vec<u64>)>,
+    /// Whether any value was taken for a constant.
+    any: bool,
+    /// Users of the value at hand.
+    using: Vec<Inst>,
 }
 
 impl Solver<'_> {
@@ -131,6 +137,14 @@ impl Solver<'_> {
         for at in 0..self.flow.cfg.len() as u32 {
             for inst in module.body(self.flow.cfg.block(at)) {
                 self.home[inst.handle().index()] = at;
+                // Others vary, whatever they use.
+                let op = inst.op();
+                if !(matches!(op, Op::Phi | Op::Select)
+                    || op.is_terminator()
+                    || self.facts.is_foldable(inst))
+                {
+                    continue;
+                }
                 let (users, lattice) = (&mut *self.users, &*self.lattice);
                 self.facts.ids.visit(inst, |_, id| {
                     if lattice[id] == State::Unseen {
@@ -150,13 +164,16 @@ impl Solver<'_> {
             if let Some((from, to)) = self.edges.pop() {
                 self.edge(module, from, to);
             } else if let Some(value) = self.values.pop() {
-                let users: Vec<Inst> = self.users.of(value).collect();
-                for user in users {
+                let mut users = std::mem::take(&mut self.using);
+                users.clear();
+                users.extend(self.users.of(value));
+                for user in &users {
                     let at = self.home[user.index()];
                     if self.reached[at as usize] {
-                        self.inst(module, user, at);
+                        self.inst(module, *user, at);
                     }
                 }
+                self.using = users;
             } else {
                 return;
             }
@@ -172,20 +189,24 @@ impl Solver<'_> {
         if !self.reached[to as usize] {
             return self.block(module, to);
         }
-        let phis = module.phis(self.flow.cfg.block(to));
-        let phis: Vec<Inst> = phis.map(InstRef::handle).collect();
-        for phi in phis {
-            self.inst(module, phi, to);
+        let block = self.flow.cfg.block(to);
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
+            match module.inst(inst).op() {
+                Op::Phi => self.inst(module, inst, to),
+                op if op.is_line() => {}
+                _ => return,
+            }
         }
     }
 
     fn block(&mut self, module: &mut Module, at: u32) {
         self.reached[at as usize] = true;
-        let body: Vec<Inst> = module
-            .body(self.flow.cfg.block(at))
-            .map(InstRef::handle)
-            .collect();
-        for inst in body {
+        let block = self.flow.cfg.block(at);
+        let mut next = module.body(block).next().map(InstRef::handle);
+        while let Some(inst) = next {
+            next = module.next(inst);
             self.inst(module, inst, at);
         }
     }
@@ -210,6 +231,7 @@ impl Solver<'_> {
             (old, new) if self.are_equal(module, old, new) => return,
             _ => State::Varying,
         };
+        self.any |= lowered != State::Varying;
         self.lattice.set(id, lowered);
         self.values.push(id);
     }
@@ -349,6 +371,9 @@ impl Solver<'_> {
 
     /// Puts constants in the place of values; returns their number.
     fn replace(&mut self, module: &mut Module, erased: &mut Erased) -> usize {
+        if !self.any {
+            return 0;
+        }
         let found = self.materialise(module);
         if found == 0 {
             return 0;
@@ -383,8 +408,12 @@ impl Solver<'_> {
         let mut found = 0;
         for at in 0..self.flow.cfg.len() as u32 {
             let block = self.flow.cfg.block(at);
-            let results: Vec<Id> = module.body(block).filter_map(InstRef::result).collect();
-            for id in results {
+            let mut next = module.body(block).next().map(InstRef::handle);
+            while let Some(inst) = next {
+                next = module.next(inst);
+                let Some(id) = module.inst(inst).result() else {
+                    continue;
+                };
                 let constant = match self.lattice[id] {
                     State::Constant(constant) => Some(constant),
                     State::Computed(at) => {

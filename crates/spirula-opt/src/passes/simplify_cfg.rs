@@ -23,7 +23,7 @@ use crate::pass::Outcome;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Constructs, Definitions};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, Func, IdWords, Inst, InstRef, Module, switch_cases};
+use spirula_spirv::ir::{Block, Erased, Func, IdWords, InstRef, Module, switch_cases};
 use spirula_spirv::{Id, IdMap};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
@@ -36,7 +36,8 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         let flow = cache.flow(module, func)?;
         let here = decide(module, &ids, &definitions, &flow);
         decided += here;
-        let gone = module.remove_unreachable(&ids, func, &mut erased);
+        let gone = (here > 0 || !flow.is_all_reachable())
+            && module.remove_unreachable(&ids, func, &mut erased);
         removed += usize::from(gone);
         let single = single_valued(module, func, &mut new, &mut erased);
         let merged = module.join_blocks(
@@ -154,9 +155,16 @@ fn single_valued(
     for _ in 0..3 {
         let before = found;
         for block in &blocks {
-            let phis: Vec<Inst> = module.phis(*block).map(InstRef::handle).collect();
-            for phi in phis {
+            let mut next = module.body(*block).next().map(InstRef::handle);
+            while let Some(phi) = next {
+                next = module.next(phi);
                 let inst = module.inst(phi);
+                if inst.op() != Op::Phi {
+                    if inst.op().is_line() {
+                        continue;
+                    }
+                    break;
+                }
                 let Some(id) = inst.result() else { continue };
                 if let Some(value) = only_value(inst, id, new) {
                     new.set(id, Some(value));

@@ -19,10 +19,14 @@
 use crate::analyses::Cache;
 use crate::pass::Outcome;
 use crate::sroa::{Accesses, Splitter, widen};
+use crate::structure::has_variables;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::{Erased, Module};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    if !module.functions().iter().any(|f| has_variables(module, *f)) {
+        return Ok(Outcome::default());
+    }
     let mut facts = cache.take_facts(module);
     let mut accesses = Accesses::new(module);
     let mut erased = Erased::new();

@@ -142,6 +142,7 @@ impl Facts {
     }
 
     /// The decorations of a value that matter, `None` where it must be left alone.
+    #[inline]
     pub fn marks(&self, id: Id) -> Option<u8> {
         Some(self.marks[id]).filter(|m| m & OTHER == 0)
     }
@@ -157,21 +158,25 @@ impl Facts {
     }
 
     /// The definition of an id.
+    #[inline]
     pub fn def<'m>(&self, module: &'m Module, id: Id) -> Option<InstRef<'m>> {
         self.defs[id].map(|inst| module.inst(inst))
     }
 
     /// The opcode that defines an id; `OpNop` where nothing does.
+    #[inline]
     pub fn op(&self, module: &Module, id: Id) -> Op {
         self.def(module, id).map_or(Op::Nop, InstRef::op)
     }
 
     /// The definition of an id, where it has this opcode.
+    #[inline]
     pub fn def_of<'m>(&self, module: &'m Module, id: Id, op: Op) -> Option<InstRef<'m>> {
         self.def(module, id).filter(|i| i.op() == op)
     }
 
     /// The type of a value.
+    #[inline]
     pub fn type_of(&self, module: &Module, id: Id) -> Option<Id> {
         self.def(module, id)?.result_type()
     }

@@ -8,6 +8,7 @@ use spirula_scalar::table::{Function, Set};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, InstRef, Module};
+use std::sync::OnceLock;
 
 /// Functions whose result is rounded at most once, so that every device computes the same; those
 /// that round differently are left to the device.
@@ -113,8 +114,16 @@ impl Facts {
         if op == Op::ExtInst {
             return self.function(inst).is_some();
         }
-        let known = fold::rules().binary_search_by_key(&u32::from(op.0), |r| r.opcode);
-        known.is_ok()
+        static FOLDABLE: OnceLock<Vec<bool>> = OnceLock::new();
+        let foldable = FOLDABLE.get_or_init(|| {
+            let most = fold::rules().iter().map(|r| r.opcode).max();
+            let mut table = vec![false; most.map_or(0, |m| m as usize + 1)];
+            for rule in fold::rules() {
+                table[rule.opcode as usize] = true;
+            }
+            table
+        });
+        foldable.get(usize::from(op.0)) == Some(&true)
     }
 
     /// The components that an instruction computes of the components of its values.

@@ -103,6 +103,7 @@ impl Cfg {
     }
 
     /// Number of blocks.
+    #[inline]
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
@@ -113,21 +114,25 @@ impl Cfg {
     }
 
     /// The block at a position.
+    #[inline]
     pub fn block(&self, at: u32) -> Block {
         self.blocks[at as usize]
     }
 
     /// The position of the block with a label.
+    #[inline]
     pub fn position(&self, label: Id) -> Option<u32> {
         self.labels.position(label)
     }
 
     /// The blocks that may follow.
+    #[inline]
     pub fn successors(&self, at: u32) -> &[u32] {
         &self.targets[self.first[at as usize] as usize..self.first[at as usize + 1] as usize]
     }
 
     /// The blocks that may come before.
+    #[inline]
     pub fn predecessors(&self, at: u32) -> &[u32] {
         let from = self.first_source[at as usize] as usize;
         &self.sources[from..self.first_source[at as usize + 1] as usize]

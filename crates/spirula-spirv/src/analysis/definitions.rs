@@ -22,17 +22,32 @@ impl Definitions {
         Definitions { by_id }
     }
 
+    /// Takes note of the instructions that were made when there were `count` already. What was deleted
+    /// since is still known of.
+    pub fn learn(&mut self, module: &Module, count: usize) {
+        for inst in module.insts_since(count) {
+            let is_in = module.list_of(inst.handle()).is_some()
+                || matches!(inst.op(), Op::Label | Op::Function);
+            if let Some(id) = inst.result().filter(|_| is_in) {
+                self.by_id.set(id, Some(inst.handle()));
+            }
+        }
+    }
+
     /// The instruction that defines an id.
+    #[inline]
     pub fn get<'a>(&self, module: &'a Module, id: Id) -> Option<InstRef<'a>> {
         self.by_id[id].map(|inst| module.inst(inst))
     }
 
     /// The handle of the instruction that defines an id.
+    #[inline]
     pub fn handle(&self, id: Id) -> Option<Inst> {
         self.by_id[id]
     }
 
     /// The opcode that defines an id.
+    #[inline]
     pub fn op(&self, module: &Module, id: Id) -> Option<Op> {
         self.get(module, id).map(InstRef::op)
     }

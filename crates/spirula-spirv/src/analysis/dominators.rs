@@ -24,17 +24,20 @@ impl Dominators {
 
     /// The closest block that is on every path to this one; none for the entry and for blocks that
     /// cannot be reached.
+    #[inline]
     pub fn immediate(&self, block: u32) -> Option<u32> {
         self.tree.parent(block)
     }
 
     /// Whether `a` is on every path to `b`; a block dominates itself. Unreachable blocks are
     /// dominated by themselves only.
+    #[inline]
     pub fn dominates(&self, a: u32, b: u32) -> bool {
         self.tree.is_above(a, b)
     }
 
     /// Whether the block can be reached from the entry.
+    #[inline]
     pub fn is_reachable(&self, block: u32) -> bool {
         self.tree.is_reached(block)
     }
@@ -137,6 +140,7 @@ impl Tree {
     }
 
     /// Whether a node can be reached from the root.
+    #[inline]
     pub fn is_reached(&self, node: u32) -> bool {
         self.begin[node as usize] != u32::MAX
     }
@@ -152,12 +156,14 @@ impl Tree {
 
     /// The closest node that is on every path to this one; none for the root and for nodes that
     /// cannot be reached.
+    #[inline]
     pub fn parent(&self, node: u32) -> Option<u32> {
         let parent = self.parent[node as usize];
         (parent != u32::MAX && parent != node).then_some(parent)
     }
 
     /// Whether `a` is on every path to `b`; a node is above itself.
+    #[inline]
     pub fn is_above(&self, a: u32, b: u32) -> bool {
         let (a, b) = (a as usize, b as usize);
         a == b

@@ -170,6 +170,7 @@ const BY_NAME: &[(&str, Effects)] = &[
 impl Op {
     /// What running an instruction of this opcode does. Extended instructions: see
     /// [`ExtInstSet::effects`]; calls: what the function does.
+    #[inline]
     pub fn effects(self) -> Effects {
         static EFFECTS: OnceLock<Vec<Effects>> = OnceLock::new();
         let effects = EFFECTS.get_or_init(|| {
@@ -222,6 +223,7 @@ const EXT_BY_NAME: &[(&str, &str, Effects)] = &[
 impl ExtInstSet {
     /// What running an instruction of this set does. Sets other than those of mathematical
     /// functions are taken to have every effect.
+    #[inline]
     pub fn effects(&self, number: u32) -> Effects {
         static EFFECTS: OnceLock<Vec<(&'static str, Vec<Effects>)>> = OnceLock::new();
         let sets = EFFECTS.get_or_init(|| {

@@ -15,16 +15,19 @@ use std::sync::OnceLock;
 impl Op {
     /// Row of this opcode, `None` for a number that neither the table knows nor
     /// [`Additions`](super::Additions).
+    #[inline]
     pub fn info(self) -> Option<&'static Instruction> {
         self.in_tables().or_else(|| registry::instruction(self))
     }
 
     /// Row of this opcode in the table.
+    #[inline]
     pub(super) fn in_tables(self) -> Option<&'static Instruction> {
         INSTRUCTIONS.get(usize::from(*BY_NUMBER.get(usize::from(self.0))?))
     }
 
     /// Number of this opcode's row among [`instructions`].
+    #[inline]
     pub(crate) fn row(self) -> Option<usize> {
         let row = usize::from(*BY_NUMBER.get(usize::from(self.0))?);
         (row < INSTRUCTIONS.len()).then_some(row)
@@ -53,6 +56,7 @@ impl Op {
     }
 
     /// Whether the instruction has a result; unknown instructions are taken to have none.
+    #[inline]
     pub fn result_form(self) -> ResultForm {
         match self.shape().head() {
             0 => ResultForm::None,
@@ -62,6 +66,7 @@ impl Op {
     }
 
     /// Whether the instruction ends a basic block (specification, section 2.2.5).
+    #[inline]
     pub const fn is_terminator(self) -> bool {
         matches!(
             self,
@@ -81,11 +86,13 @@ impl Op {
     }
 
     /// Whether the instruction names or decorates ids: it goes when they go.
+    #[inline]
     pub fn is_about_ids(self) -> bool {
         matches!(self, Op::Name | Op::MemberName) || self.shape().role == Role::Annotation
     }
 
     /// Whether the instruction only says where in a source text its followers come from.
+    #[inline]
     pub fn is_line(self) -> bool {
         matches!(self, Op::Line | Op::NoLine)
     }
@@ -113,6 +120,7 @@ impl fmt::Debug for Op {
 
 impl Kind {
     /// Row of this kind.
+    #[inline]
     pub fn info(self) -> &'static KindInfo {
         &KINDS[self as usize]
     }
@@ -135,6 +143,7 @@ impl KindInfo {
         found.or_else(|| registry::value(self.kind, value))
     }
 
+    #[inline]
     pub(super) fn in_tables(&self, value: u32) -> Option<&'static Enumerant> {
         // Rows of small values stand at these values, or a little before.
         let near = self.enumerants.get(..=value as usize).unwrap_or(&[]);
@@ -212,6 +221,7 @@ impl ExtInstSet {
         ExtInstSet::in_tables(name).or_else(|| registry::set(name))
     }
 
+    #[inline]
     pub(super) fn in_tables(name: &str) -> Option<&'static ExtInstSet> {
         EXT_INST_SETS.iter().find(|set| set.name == name)
     }

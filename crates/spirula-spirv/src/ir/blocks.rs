@@ -114,6 +114,7 @@ impl Module {
     }
 
     /// The phis of a block.
+    #[inline]
     pub fn phis(&self, block: Block) -> impl Iterator<Item = InstRef<'_>> {
         self.body(block)
             .take_while(|i| i.op() == Op::Phi || i.op().is_line())

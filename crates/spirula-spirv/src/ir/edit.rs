@@ -100,6 +100,7 @@ impl Module {
     }
 
     /// The operand words of an instruction, to change in place.
+    #[inline]
     pub fn words_mut(&mut self, inst: Inst) -> &mut [u32] {
         let start = self.nodes[inst.index()].start as usize;
         let (length, _) = split(self.words[start]);

@@ -126,7 +126,8 @@ impl Module {
         let ids = super::IdWords::new(self);
         let mut new = IdMap::new(self.bound, None);
         let mut next = 1;
-        let all: Vec<Inst> = self.all_insts().map(InstRef::handle).collect();
+        let mut all: Vec<Inst> = Vec::with_capacity(self.inst_count());
+        all.extend(self.all_insts().map(InstRef::handle));
         let number = |id: Id, new: &mut IdMap<Option<Id>>, next: &mut u32| {
             if new[id].is_none() {
                 new.set(id, Id::new(*next));
@@ -138,11 +139,12 @@ impl Module {
                 number(id, &mut new, &mut next);
             }
         }
-        for inst in &all {
-            ids.visit(self.inst(*inst), |_, id| number(id, &mut new, &mut next));
-        }
         for inst in all {
-            ids.rewrite(self, inst, |id| new[id].unwrap_or(id));
+            // What nothing defines has a number, too.
+            ids.rewrite(self, inst, |id| {
+                number(id, &mut new, &mut next);
+                new[id].unwrap_or(id)
+            });
             let result = self.inst(inst).result().and_then(|id| new[id]);
             if let Some(id) = result {
                 let at = self.inst(inst).words().len() - self.inst(inst).operands().len() - 1;

@@ -160,15 +160,15 @@ impl IdWords {
 
     /// Gives each id that an instruction uses the name that `map` has for it.
     #[inline]
-    pub fn rewrite(&self, module: &mut Module, inst: super::Inst, map: impl Fn(Id) -> Id) {
+    pub fn rewrite(&self, module: &mut Module, inst: super::Inst, mut map: impl FnMut(Id) -> Id) {
         let old = module.inst(inst);
         let shape = old.op().shape();
         let Some(spots) = shape.spots(old.words()) else {
-            return self.rewrite_split(module, inst, &map);
+            return self.rewrite_split(module, inst, &mut map);
         };
         let mut bits = spots.bits & !shape.result_bit();
         let words = module.words_mut(inst);
-        let change = |word: &mut u32| {
+        let mut change = |word: &mut u32| {
             if let Some(id) = Id::new(*word) {
                 *word = map(id).word();
             }
@@ -184,7 +184,7 @@ impl IdWords {
 
     /// The same for what the shape alone does not tell.
     #[inline(never)]
-    fn rewrite_split(&self, module: &mut Module, inst: super::Inst, map: &dyn Fn(Id) -> Id) {
+    fn rewrite_split(&self, module: &mut Module, inst: super::Inst, map: &mut dyn FnMut(Id) -> Id) {
         let mut changes: Vec<(usize, u32)> = Vec::new();
         self.visit(module.inst(inst), |at, id| {
             let new = map(id);

@@ -17,16 +17,19 @@ pub struct InstRef<'a> {
 
 impl<'a> InstRef<'a> {
     /// Handle in its module.
+    #[inline]
     pub fn handle(self) -> Inst {
         self.handle
     }
 
     /// Opcode.
+    #[inline]
     pub fn op(self) -> Op {
         self.op
     }
 
     /// All words behind the first, result type and result id included.
+    #[inline]
     pub fn words(self) -> &'a [u32] {
         self.words
     }
@@ -65,6 +68,7 @@ impl<'a> InstRef<'a> {
     /// # Panics
     /// When the instruction has fewer words, which the reader excludes for operands that the
     /// grammar demands.
+    #[inline]
     pub fn word(self, n: usize) -> u32 {
         self.operands()[n]
     }
@@ -73,6 +77,7 @@ impl<'a> InstRef<'a> {
     ///
     /// # Panics
     /// As [`Self::word`], and when the word is 0.
+    #[inline]
     pub fn id(self, n: usize) -> Id {
         match Id::new(self.word(n)) {
             Some(id) => id,
@@ -81,11 +86,13 @@ impl<'a> InstRef<'a> {
     }
 
     /// Word `n` of the operands as an id, where there is one.
+    #[inline]
     pub fn get_id(self, n: usize) -> Option<Id> {
         self.operands().get(n).copied().and_then(Id::new)
     }
 
     /// The operands from word `n` on as ids; words that are 0, which no id is, are left out.
+    #[inline]
     pub fn ids(self, n: usize) -> impl DoubleEndedIterator<Item = Id> + 'a {
         let words = self.operands().get(n..).unwrap_or(&[]);
         words.iter().filter_map(|w| Id::new(*w))

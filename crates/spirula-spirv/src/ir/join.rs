@@ -22,6 +22,9 @@ impl Module {
         let blocks = self.function(func).blocks.clone();
         let labels = Labels::of(self, func);
         let joinable = self.joinable(ids, &blocks, &labels);
+        if !joinable.contains(&true) {
+            return 0;
+        }
         let mut into = vec![NONE; blocks.len()];
         let mut joined = 0;
         for at in 0..blocks.len() {
@@ -53,11 +56,11 @@ impl Module {
         let mut joinable = vec![false; blocks.len()];
         let mut named = vec![false; blocks.len()];
         for (own, block) in blocks.iter().enumerate() {
-            for (_, target) in self.targets(ids, *block) {
+            self.visit_targets(ids, self.terminator(*block), |_, target| {
                 if let Some(at) = labels.position(target) {
                     edges[at as usize] += 1;
                 }
-            }
+            });
             // Only blocks that cannot be reached stand before their only predecessor, and what they
             // define would then stand behind its uses.
             if let Some(at) = self.sole_target(*block, blocks, labels)

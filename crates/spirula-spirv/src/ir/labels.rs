@@ -18,6 +18,7 @@ impl Labels {
         Labels(labels)
     }
 
+    #[inline]
     pub fn position(&self, label: Id) -> Option<u32> {
         let at = self.0.binary_search_by_key(&label, |l| l.0).ok()?;
         Some(self.0[at].1)

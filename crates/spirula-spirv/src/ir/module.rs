@@ -209,6 +209,7 @@ impl Module {
     }
 
     /// One more than the largest id.
+    #[inline]
     pub fn bound(&self) -> u32 {
         self.bound
     }
@@ -232,6 +233,7 @@ impl Module {
     }
 
     /// Number of instructions ever made: the size of tables keyed by [`Inst`].
+    #[inline]
     pub fn inst_count(&self) -> usize {
         self.nodes.len()
     }
@@ -247,11 +249,13 @@ impl Module {
     }
 
     /// The instructions of a list in order.
+    #[inline]
     pub fn insts(&self, list: List) -> Insts<'_> {
         Insts::new(self, list)
     }
 
     /// The instructions of a section in order.
+    #[inline]
     pub fn section(&self, section: Section) -> Insts<'_> {
         self.insts(section.list())
     }
@@ -270,31 +274,37 @@ impl Module {
 
     /// The list that an instruction is in; none for labels, `OpFunction` and `OpFunctionEnd`, and
     /// for instructions that were removed.
+    #[inline]
     pub fn list_of(&self, inst: Inst) -> Option<List> {
         self.nodes[inst.index()].list
     }
 
     /// The functions in order.
+    #[inline]
     pub fn functions(&self) -> &[Func] {
         &self.order
     }
 
     /// A function.
+    #[inline]
     pub fn function(&self, func: Func) -> &Function {
         &self.functions[func.index()]
     }
 
     /// A basic block.
+    #[inline]
     pub fn block(&self, block: Block) -> &BasicBlock {
         &self.blocks[block.index()]
     }
 
     /// The instructions of a block behind its label.
+    #[inline]
     pub fn body(&self, block: Block) -> Insts<'_> {
         self.insts(self.block(block).body)
     }
 
     /// The id of a block's label.
+    #[inline]
     pub fn label(&self, block: Block) -> Id {
         self.inst(self.block(block).label)
             .result()
@@ -305,6 +315,7 @@ impl Module {
     ///
     /// # Panics
     /// When the block is being built and still empty.
+    #[inline]
     pub fn terminator(&self, block: Block) -> InstRef<'_> {
         match self.ends(self.block(block).body).tail {
             Some(inst) => self.inst(inst),
@@ -320,6 +331,7 @@ impl Module {
     }
 
     /// The merge instruction of a block, before its terminator.
+    #[inline]
     pub fn merge(&self, block: Block) -> Option<InstRef<'_>> {
         let before = self.previous(self.terminator(block).handle)?;
         let inst = self.inst(before);

@@ -65,14 +65,14 @@ impl Module {
             work.push(0);
         }
         while let Some(at) = work.pop() {
-            for (_, target) in self.targets(ids, blocks[at]) {
+            self.visit_targets(ids, self.terminator(blocks[at]), |_, target| {
                 if let Some(next) = labels.position(target).map(|p| p as usize)
                     && fates[next] == Fate::Gone
                 {
                     fates[next] = Fate::Reached;
                     work.push(next);
                 }
-            }
+            });
         }
         for at in 0..blocks.len() {
             if fates[at] != Fate::Reached {

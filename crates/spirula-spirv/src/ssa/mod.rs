@@ -58,7 +58,19 @@ const NONE: u32 = u32::MAX;
 /// # Errors
 /// When a branch goes to what is no label of its function.
 pub fn construct(module: &mut Module) -> Result<Promoted, Diagnostic> {
-    let mut promoter = Promoter::new(module);
+    let definitions = Definitions::compute(module);
+    construct_with(module, definitions)
+}
+
+/// The same for who knows what defines each id.
+///
+/// # Errors
+/// As [`construct`].
+pub fn construct_with(
+    module: &mut Module,
+    definitions: Definitions,
+) -> Result<Promoted, Diagnostic> {
+    let mut promoter = Promoter::with(module, definitions);
     let mut erased = Erased::new();
     let mut sum = Promoted::default();
     for func in module.functions().to_vec() {
@@ -73,6 +85,11 @@ pub fn construct(module: &mut Module) -> Result<Promoted, Diagnostic> {
 impl Promoter {
     /// One pass over the module.
     pub fn new(module: &Module) -> Self {
+        Self::with(module, Definitions::compute(module))
+    }
+
+    /// The same for who knows what defines each id: a pass over names and decorations.
+    pub fn with(module: &Module, definitions: Definitions) -> Self {
         let mut names = IdMap::new(module.bound(), None);
         let named = module.section(Section::Names);
         for name in named.filter(|i| i.op() == Op::Name) {
@@ -90,7 +107,7 @@ impl Promoter {
         }
         Promoter {
             ids: IdWords::new(module),
-            definitions: Definitions::compute(module),
+            definitions,
             names,
             relaxed,
             pinned,

@@ -3,8 +3,8 @@
 use super::Needs;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
-    Category, Enumerant, ExtInstSet, Kind, Op, Operands, Version, ext_inst_sets, instructions,
-    kinds,
+    Category, Enumerant, ExtInstSet, Kind, Op, Operand, Operands, Quantifier, Version,
+    ext_inst_sets, instructions, kinds,
 };
 use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use rustc_hash::FxHashSet;
@@ -52,7 +52,7 @@ pub(super) fn collect(module: &Module, needs: &mut Needs) {
             continue;
         }
         instruction(needs, &mut seen, inst);
-        if !has_enumerants(inst.op()) {
+        if inst.words().len() <= first_enumerant(inst.op()) {
             continue;
         }
         let is_ext = matches!(inst.op(), Op::ExtInst | Op::ExtInstWithForwardRefsKHR);
@@ -209,9 +209,10 @@ fn nested(needs: &mut Needs, inst: Inst, number: u32) {
     }
 }
 
-/// Whether an instruction has operands that capabilities, extensions or versions are about.
-fn has_enumerants(op: Op) -> bool {
-    static ROWS: OnceLock<Vec<bool>> = OnceLock::new();
+/// The words of an instruction before operands that capabilities, extensions or versions are about:
+/// one that has no more of them names none. 0 where words of strings come before.
+fn first_enumerant(op: Op) -> usize {
+    static ROWS: OnceLock<Vec<usize>> = OnceLock::new();
     let rows = ROWS.get_or_init(|| {
         let looked_at = |kind: Kind| {
             matches!(
@@ -223,10 +224,21 @@ fn has_enumerants(op: Op) -> bool {
             )
         };
         let rows = instructions().iter();
-        rows.map(|r| r.operands.iter().any(|o| looked_at(o.kind)))
-            .collect()
+        rows.map(
+            |r| match r.operands.iter().position(|o| looked_at(o.kind)) {
+                None => usize::MAX,
+                Some(at) => {
+                    let before = &r.operands[..at];
+                    let is_word = |o: &Operand| {
+                        o.kind.info().category == Category::Id && o.quantifier == Quantifier::One
+                    };
+                    if before.iter().all(is_word) { at } else { 0 }
+                }
+            },
+        )
+        .collect()
     });
-    op.row().is_some_and(|row| rows[row])
+    op.row().map_or(usize::MAX, |row| rows[row])
 }
 
 /// What rows of the grammar mention: capabilities of instructions and enumerants, extensions of

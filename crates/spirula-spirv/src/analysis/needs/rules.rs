@@ -22,6 +22,7 @@ pub(super) fn apply(module: &Module, needs: &mut Needs) {
         module,
         blocks: old_blocks(module),
         types: IdMap::new(module.bound(), 0),
+        any_narrow: false,
         values: IdMap::new(module.bound(), None),
         definitions,
         words: IdWords::new(module),
@@ -70,6 +71,8 @@ struct Rules<'a> {
     blocks: Vec<Id>,
     /// What numbers each type contains.
     types: IdMap<u8>,
+    /// Whether any type so far is of narrow numbers.
+    any_narrow: bool,
     /// The type of each value.
     values: IdMap<Option<Id>>,
     definitions: Definitions,
@@ -192,6 +195,7 @@ impl<'a> Rules<'a> {
             _ => 0,
         };
         if let Some(id) = inst.result() {
+            self.any_narrow |= holds & NARROW != 0;
             self.types.set(id, holds);
         }
     }
@@ -259,6 +263,9 @@ impl<'a> Rules<'a> {
 
     /// What is done with narrow numbers besides storing and converting them needs them whole.
     fn narrow(&mut self, inst: InstRef<'a>, class: Option<Class>) {
+        if !self.any_narrow {
+            return;
+        }
         let only_moves = matches!(
             inst.op(),
             Op::Load
