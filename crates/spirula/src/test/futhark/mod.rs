@@ -2,11 +2,14 @@
 //! sources.
 //!
 //! `INDEX.tsv` lists the printed programs (`dump`, may be compressed with gzip) and the sources that
-//! they were made from (`source`, named from the folder above). Without a list, sources with test blocks
-//! are taken, each with its printed form beside it, `prog.fut.imp`, or as Futhark's compiler prints it. A case that asks for what a trusted
-//! run gives is compared with a second run: of the CPU device, or where there is much to do on the same
-//! device with other tuning parameters, which must not change results; what takes long is only run. Cases whose files of values are not there are left
-//! out, as are those that their tags close to this compiler.
+//! they were made from (`source`, named from the folder above). Without a list, sources with test
+//! blocks are taken, each with its printed form beside it, `prog.fut.imp`, or as Futhark's compiler
+//! prints it.
+//!
+//! A case that asks for what a trusted run gives is compared with a second run: of the CPU device, or
+//! where there is much to do on the same device with other tuning parameters, which must not change
+//! results; what takes long is only run. Cases whose files of values are not there are left out, as are
+//! those that their tags close to this compiler.
 
 mod cases;
 mod printed;
