@@ -8,7 +8,7 @@
 //! test holds when what one of its RUN lines asks for holds, as Spirula is run with the options
 //! that it has by default, or with the extensions that the line allows. With the folder of `llvm-spirv-22` and `llc-22` these are checked
 //! beside, each with the options of the line; their modules are kept in CACHE. PART chooses files
-//! whose names hold it.
+//! whose names hold it; the text of one that is named in full is printed, too.
 //!
 //! On standard output stand the first expectation of each file that does not hold and, at the
 //! end, how many hold by folder and tool.
@@ -82,7 +82,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         if test.checks.is_empty() {
             continue;
         }
-        let hold = compare(file, &test, peers.as_ref());
+        let hold = compare(file, part, &test, peers.as_ref());
         let parts: Vec<&str> = file.split('/').collect();
         let name = parts[..parts.len().min(3) - 1].join("/");
         for name in [name, parts[0].to_owned()] {
@@ -124,10 +124,17 @@ fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 }
 
 /// Whether a test holds, by tool; says what does not hold of Spirula's translation.
-fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
+fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
     let ours = translated(test.text.as_bytes(), test.triple, Extensions::All);
     let mut hold = [[false; 3]; 3];
-    let mut said = String::new();
+    // What is told is that of the translation which holds by most measures.
+    let (mut most, mut said) = (None, String::new());
+    let mut tell = |measured: Measured, why: String| {
+        let held = measured.iter().filter(|held| **held).count();
+        if most.is_none_or(|most| most <= held) {
+            (most, said) = (Some(held), why);
+        }
+    };
     for (run, all) in &test.checks {
         let peer = |peer| peers.map(|peers| peers.run(peer, test.path, test.triple, &run.flags));
         let modules = [
@@ -135,14 +142,14 @@ fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] 
             peer(Peer::Translator),
             peer(Peer::Backend),
         ];
-        for (module, hold) in modules.into_iter().zip(&mut hold) {
+        for (tool, (module, hold)) in modules.into_iter().zip(&mut hold).enumerate() {
             let (measured, why) = match module {
                 Some(Ok(words)) => measure(&words, run, all),
                 Some(Err(why)) => ([false; 3], format!("refused\t{why}")),
                 None => continue,
             };
-            if said.is_empty() {
-                said = if why.is_empty() { "-".to_owned() } else { why };
+            if tool == 0 {
+                tell(measured, why);
             }
             for (held, now) in hold.iter_mut().zip(measured) {
                 *held |= now;
@@ -151,7 +158,8 @@ fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] 
         // Under the conditions of the test, which the peers have, too.
         let asked = translated(test.text.as_bytes(), test.triple, run.extensions());
         if let Ok(words) = asked {
-            let (measured, _) = measure(&words, run, all);
+            let (measured, why) = measure(&words, run, all);
+            tell(measured, why);
             for (held, now) in hold[0].iter_mut().zip(measured) {
                 *held |= now;
             }
@@ -159,9 +167,23 @@ fn compare(file: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] 
     }
     let peer = match peers {
         None => "",
+        Some(_) if hold[1][2] || hold[2][2] => "a peer holds exactly",
         Some(_) if hold[1][1] || hold[2][1] => "a peer holds",
         Some(_) => "no peer holds",
     };
+    if let (Some((run, _)), true) = (test.checks.first(), file == part) {
+        for words in [
+            &ours,
+            &translated(test.text.as_bytes(), test.triple, run.extensions()),
+        ] {
+            println!(
+                "{}",
+                words
+                    .as_ref()
+                    .map_or_else(String::clone, |w| listing::listing(w, run.form))
+            );
+        }
+    }
     if hold[0].contains(&false) {
         println!("{file}\t{peer}\t{}", said.replace('\n', " "));
     }

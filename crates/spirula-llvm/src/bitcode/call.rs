@@ -4,9 +4,7 @@ use super::codes::fast_math_flags;
 use super::function::Body;
 use super::ops::Ops;
 use crate::Error;
-use crate::ir::{
-    CallInfo, CallingConvention, Extra, Flags, Instruction, Opcode, Span, Type, TypeKind,
-};
+use crate::ir::{CallInfo, CallingConvention, Extra, Flags, Opcode, Span, Type, TypeKind};
 use smallvec::SmallVec;
 
 impl Body<'_> {
@@ -72,17 +70,7 @@ impl Body<'_> {
             targets,
         });
         let extra = Extra::Call(self.func.calls.len() as u32 - 1);
-        self.push_inst(
-            Instruction {
-                opcode,
-                flags,
-                ty: result,
-                operands,
-                extra,
-            },
-            ops.place(),
-        );
-        Ok(())
+        self.gathered(opcode, flags, result, operands, extra, &ops)
     }
 
     /// Puts the arguments of a call into the pool; gives the type of its result and their number.

@@ -73,6 +73,19 @@ impl Body<'_> {
         ops: &Ops<'_>,
     ) -> Result<(), Error> {
         let operands = self.operands(operands);
+        self.gathered(opcode, flags, ty, operands, extra, ops)
+    }
+
+    /// Adds an instruction whose operands are in the pool already.
+    pub(super) fn gathered(
+        &mut self,
+        opcode: Opcode,
+        flags: Flags,
+        ty: Type,
+        operands: Span,
+        extra: Extra,
+        ops: &Ops<'_>,
+    ) -> Result<(), Error> {
         self.push_inst(
             Instruction {
                 opcode,
@@ -240,17 +253,7 @@ impl Body<'_> {
         let flags = self.fast_math(ty, &mut ops);
         let operands = Span::since(start, &self.func.value_pool);
         let extra = Extra::Blocks(Span::since(block_start, &self.func.block_pool));
-        self.push_inst(
-            Instruction {
-                opcode: Opcode::Phi,
-                flags,
-                ty,
-                operands,
-                extra,
-            },
-            ops.place(),
-        );
-        Ok(())
+        self.gathered(Opcode::Phi, flags, ty, operands, extra, &ops)
     }
 
     fn select(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {

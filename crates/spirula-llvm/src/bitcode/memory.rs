@@ -2,12 +2,11 @@
 
 use super::codes::address_flags;
 use super::function::Body;
-use super::module::align;
+use super::globals::align;
 use super::ops::Ops;
 use crate::Error;
 use crate::ir::{
-    Align, Extra, Flags, Instruction, Opcode, Ordering, RmwOp, Span, Symbol, Type, TypeKind,
-    address_type,
+    Align, Extra, Flags, Opcode, Ordering, RmwOp, Span, Symbol, Type, TypeKind, address_type,
 };
 use smallvec::SmallVec;
 
@@ -148,18 +147,7 @@ impl Body<'_> {
         .or_else(|why| ops.error(why))?;
         let operands = Span::since(start, &self.func.value_pool);
         let extra = Extra::SourceType(source);
-        let opcode = Opcode::GetElementPtr;
-        self.push_inst(
-            Instruction {
-                opcode,
-                flags,
-                ty,
-                operands,
-                extra,
-            },
-            ops.place(),
-        );
-        Ok(())
+        self.gathered(Opcode::GetElementPtr, flags, ty, operands, extra, &ops)
     }
 
     pub(super) fn compare_exchange(&mut self, mut ops: Ops<'_>) -> Result<(), Error> {

@@ -1,7 +1,8 @@
 //! Reading bitcode, LLVM's binary form.
 //!
 //! - [`bitstream`]: bits, blocks and records.
-//! - [`module`]: what a module has outside of functions; the entry point.
+//! - [`container`]: the stream as a whole; the entry point.
+//! - [`module`], [`globals`]: what a module has outside of functions.
 //! - [`types`], [`attributes`], [`constants`], [`metadata`], [`symbols`]: blocks of both.
 //! - [`function`]: bodies; [`instruction`], [`memory`], [`control`], [`call`]: their records.
 //! - [`codes`]: numbers of operations and flags.
@@ -14,8 +15,10 @@ mod bitstream;
 mod call;
 mod codes;
 mod constants;
+mod container;
 mod control;
 mod function;
+mod globals;
 mod instruction;
 mod memory;
 mod metadata;
@@ -25,5 +28,5 @@ mod special;
 mod symbols;
 mod types;
 
-pub use module::{is_bitcode, read};
+pub use container::{is_bitcode, read};
 pub use special::BOOLEAN;

@@ -5,6 +5,8 @@ use super::{
     Metadata, Module, Places, Span, Symbol, Type, Value, ValueKind,
 };
 use spirula_source::Place;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A function, declared (no blocks) or defined.
 #[derive(Clone, Debug)]
@@ -224,8 +226,8 @@ impl Function {
         self.blocks_of(self.terminator(block))
     }
 
-    /// The blocks that can be reached, each before those that it dominates, in the order of the
-    /// module where that is one.
+    /// The blocks that can be reached, each before those that it dominates and a loop's header before
+    /// the rest of the loop.
     pub fn reverse_post_order(&self) -> Vec<Block> {
         let Some(entry) = self.block_ids().next() else {
             return Vec::new();
@@ -247,6 +249,28 @@ impl Function {
             }
         }
         order.reverse();
+        order
+    }
+
+    /// The blocks that can be reached, as near to their order in the module as it goes that each but
+    /// the first stands behind one that leads to it, and so behind those that dominate it.
+    pub fn layout(&self) -> Vec<Block> {
+        let mut ready: BinaryHeap<Reverse<usize>> = BinaryHeap::new();
+        let mut seen = vec![false; self.blocks.len()];
+        let mut order = Vec::with_capacity(self.blocks.len());
+        if let Some(entry) = seen.first_mut() {
+            *entry = true;
+            ready.push(Reverse(0));
+        }
+        while let Some(Reverse(index)) = ready.pop() {
+            let block = Block::new(index);
+            order.push(block);
+            for next in self.successors(block) {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    ready.push(Reverse(next.index()));
+                }
+            }
+        }
         order
     }
 

@@ -140,13 +140,8 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let (mut types, mut attributes) = (Vec::new(), Vec::new());
         self.list(b')', |parser| {
-            if parser.token.kind == Kind::Ellipsis {
-                parser.bump();
-                return if parser.at(b')') {
-                    Ok(())
-                } else {
-                    parser.expected("`)`")
-                };
+            if parser.ellipsis()? {
+                return Ok(());
             }
             let ty = parser.ty()?;
             types.push(ty);

@@ -92,14 +92,9 @@ impl Parser<'_> {
         let (mut types, mut attributes, mut names) = (Vec::new(), Vec::new(), Vec::new());
         let mut variadic = false;
         self.list(b')', |parser| {
-            if parser.token.kind == Kind::Ellipsis {
-                parser.bump();
+            if parser.ellipsis()? {
                 variadic = true;
-                return if parser.at(b')') {
-                    Ok(())
-                } else {
-                    parser.expected("`)`")
-                };
+                return Ok(());
             }
             let place = parser.token.place();
             let ty = parser.ty()?;

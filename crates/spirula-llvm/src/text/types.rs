@@ -184,14 +184,9 @@ impl Parser<'_> {
         self.expect(b'(')?;
         let (mut params, mut variadic) = (Vec::new(), false);
         self.list(b')', |parser| {
-            if parser.token.kind == Kind::Ellipsis {
-                parser.bump();
+            if parser.ellipsis()? {
                 variadic = true;
-                return if parser.at(b')') {
-                    Ok(())
-                } else {
-                    parser.expected("`)`")
-                };
+                return Ok(());
             }
             params.push(parser.ty()?);
             Ok(())
@@ -202,6 +197,18 @@ impl Parser<'_> {
             params,
             variadic,
         }))
+    }
+
+    /// The `...` that ends a list of parameters, if it comes next.
+    pub(super) fn ellipsis(&mut self) -> Result<bool, Error> {
+        if self.token.kind != Kind::Ellipsis {
+            return Ok(false);
+        }
+        self.bump();
+        match self.at(b')') {
+            true => Ok(true),
+            false => self.expected("`)`"),
+        }
     }
 
     fn named_type(&mut self, name: Symbol, place: spirula_source::Place) -> Type {

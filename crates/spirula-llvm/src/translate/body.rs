@@ -121,8 +121,8 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// Translates all blocks that can be reached.
     pub(super) fn translate(mut self) {
-        let order = self.function.reverse_post_order();
-        self.loops = loop_hints(self.t.module, self.function, &order, self.t.version);
+        let order = self.function.layout();
+        self.loops = loop_hints(self.t.module, self.function, self.t.version);
         for (index, &block) in order.iter().enumerate() {
             let label = self.label(block);
             self.begin(label);

@@ -8,6 +8,7 @@ use spirula_spirv::build::Builder;
 use spirula_spirv::grammar::enumerants::{AccessQualifier, Capability};
 use spirula_spirv::grammar::{Category, Kind, Op, Version};
 use spirula_spirv::ir::{InstRef, Module};
+use spirula_spirv::target::Environment;
 use spirula_spirv::{Id, IdMap};
 
 /// Where several capabilities would do, the first of these that is among them is declared.
@@ -22,6 +23,16 @@ const PREFERRED: &[Capability] = &[
     Capability::LongVectorEXT,
 ];
 
+/// Capabilities that OpenCL has since a version above 1.2 (OpenCL SPIR-V Environment, section 3).
+const SINCE: &[(Capability, (u8, u8))] = &[
+    (Capability::GenericPointer, (2, 0)),
+    (Capability::DeviceEnqueue, (2, 0)),
+    (Capability::Pipes, (2, 0)),
+    (Capability::ImageReadWrite, (2, 0)),
+    (Capability::SubgroupDispatch, (2, 1)),
+    (Capability::PipeStorage, (2, 2)),
+];
+
 /// What a module needs.
 struct Needs<'m> {
     builder: &'m Builder,
@@ -29,6 +40,8 @@ struct Needs<'m> {
     version: Version,
     /// Whether the version may rise.
     rises: bool,
+    /// What the module is for, where that is said.
+    environment: Option<Environment>,
     allowed: &'m Extensions,
     /// The capabilities that may be declared; any where there is none.
     ceiling: Option<&'m [Capability]>,
@@ -58,6 +71,7 @@ impl Translator<'_> {
             module,
             version: self.version,
             rises: self.options.target.is_none(),
+            environment: self.options.target.map(|target| target.environment),
             allowed: &self.options.extensions,
             ceiling: self.options.capabilities.as_deref(),
             what: "the module",
@@ -83,7 +97,9 @@ impl Translator<'_> {
         {
             needs.capability(Capability::Linkage);
         }
-        let (capabilities, extensions) = (needs.capabilities, needs.extensions);
+        let (mut capabilities, mut extensions) = (needs.capabilities, needs.extensions);
+        capabilities.sort_unstable_by_key(|capability| capability.0);
+        extensions.sort_unstable();
         let (version, missing) = (needs.version, needs.missing);
         self.version = version;
         for message in missing {
@@ -112,6 +128,17 @@ impl Needs<'_> {
             let message = format!(
                 "{} needs the capability {}, which is not allowed",
                 self.what, row.name
+            );
+            self.missing.push(message);
+        }
+        let since = SINCE.iter().find(|since| since.0 == capability);
+        if let (Some((_, since)), Some(Environment::OpenCl(major, minor))) =
+            (since, self.environment)
+            && (major, minor) < *since
+        {
+            let message = format!(
+                "{} needs the capability {}, which OpenCL has since {}.{}, and the target is {major}.{minor}",
+                self.what, row.name, since.0, since.1
             );
             self.missing.push(message);
         }

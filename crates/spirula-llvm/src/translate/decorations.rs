@@ -7,7 +7,7 @@ use super::types::push_string;
 use crate::ir::{Const, ConstKind, Flags, Func, GlobalKind, Inst, Metadata, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::Decoration;
-use spirula_spirv::grammar::{Category, Enumerant, Kind, Op};
+use spirula_spirv::grammar::{Category, Enumerant, Kind, Op, Operand, Quantifier};
 
 /// Names of decorations in annotations of Intel's compilers for FPGAs.
 const NAMED: &[(&str, Decoration)] = &[
@@ -118,9 +118,10 @@ impl Translator<'_> {
         row: &Enumerant,
         words: &[u32],
     ) -> bool {
-        let texts = row.parameters.iter().any(|p| p.kind == Kind::LiteralString);
+        let open = |p: &Operand| p.kind == Kind::LiteralString || p.quantifier == Quantifier::Many;
+        let more = row.parameters.iter().any(open);
         let (given, wanted) = (words.len(), row.parameters.len());
-        if given < wanted || (given > wanted && !texts) || UNCHECKED.contains(&decoration) {
+        if given < wanted || (given > wanted && !more) || UNCHECKED.contains(&decoration) {
             return false;
         }
         let ty = self.b.type_of(id);
@@ -137,6 +138,7 @@ impl Translator<'_> {
             self.stated_decorations(id, node);
         }
         self.vector_compute_function(func, id, params);
+        self.fpga_function(func, id, params);
         let node = self
             .module
             .function_metadata(func, "spirv.ParameterDecorations");
@@ -207,7 +209,7 @@ impl Translator<'_> {
     }
 
     /// A constant pointer without the casts around it.
-    fn stripped(&self, constant: Const) -> Option<Const> {
+    pub(super) fn stripped(&self, constant: Const) -> Option<Const> {
         let mut at = constant;
         for _ in 0..16 {
             match self.module.consts.kind(at) {
@@ -236,14 +238,23 @@ impl Translator<'_> {
     /// texts in quotes, `{NAME:OPERANDS}…` with names of [`NAMED`]; other texts are for users.
     pub(super) fn annotate(&mut self, id: Id, text: &str) {
         let parts = annotation(text);
+        if self.fpga_accesses(id, text) {
+            return;
+        }
         if parts.is_empty() {
             let mut words = Vec::new();
             push_string(&mut words, text);
             self.b.decorate(id, Decoration::UserSemantic, &words);
             return;
         }
-        for (decoration, words) in parts {
-            self.decorate_by_row(id, decoration, words);
+        // Of several of a kind the last counts.
+        for (at, (decoration, words)) in parts.iter().enumerate() {
+            if parts[at + 1..].iter().any(|later| later.0 == *decoration)
+                && !MANY.contains(decoration)
+            {
+                continue;
+            }
+            self.decorate_by_row(id, *decoration, words.clone());
         }
     }
 }
@@ -257,7 +268,7 @@ fn annotation(text: &str) -> Vec<(Decoration, Vec<u32>)> {
             return Vec::new();
         };
         rest = after;
-        let (name, operands) = part.split_once(':').unwrap_or((part, ""));
+        let (name, operands) = part.split_once([':', ',']).unwrap_or((part, ""));
         let decoration = match name.parse() {
             Ok(number) => Some(Decoration(number)),
             Err(_) => NAMED.iter().find(|row| row.0 == name).map(|row| row.1),
@@ -386,7 +397,10 @@ mod tests {
             [(Decoration(44), vec![128]), (Decoration(19), vec![])]
         );
         assert_eq!(annotation("{44:\"128\"}"), [(Decoration(44), vec![128])]);
-        assert_eq!(annotation("{44,128}{19}"), [(Decoration(19), vec![])]);
+        assert_eq!(
+            annotation("{44,128}{19}"),
+            [(Decoration(44), vec![128]), (Decoration(19), vec![])]
+        );
         assert_eq!(
             annotation("{numbanks:4}{unheard:1}"),
             [(Decoration::NumbanksINTEL, vec![4])]

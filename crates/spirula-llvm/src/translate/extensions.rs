@@ -16,7 +16,20 @@ pub enum Extensions {
     Except(Vec<String>),
 }
 
+/// Extensions for what few devices have, and what can be done without them as well.
+const OF_FEW: [&str; 3] = [
+    "SPV_ALTERA_arbitrary_precision_integers",
+    "SPV_INTEL_arbitrary_precision_integers",
+    "SPV_EXT_long_vector",
+];
+
 impl Extensions {
+    /// Those of a module that a device at hand shall run: integers and vectors of sizes that hardly
+    /// any device has are taken apart.
+    pub fn of_devices() -> Extensions {
+        Extensions::Except(OF_FEW.map(str::to_owned).to_vec())
+    }
+
     /// Whether an extension may be used.
     pub fn allows(&self, name: &str) -> bool {
         let among = |names: &[String]| names.iter().any(|n| n == name);
@@ -76,6 +89,7 @@ mod tests {
     fn lists_allow_and_forbid() {
         let parse = |text: &str| Extensions::from_str(text).unwrap_or_default();
         assert!(parse("all").allows("SPV_A"));
+        assert!(!Extensions::of_devices().allows("SPV_EXT_long_vector"));
         assert!(!parse("all").names("SPV_A"));
         assert!(parse("SPV_A").names("SPV_A"));
         assert!(!parse("none").allows("SPV_A"));

@@ -223,11 +223,13 @@ impl<'m> Translator<'m> {
         for (index, &ty) in signature.params.iter().enumerate() {
             let id = self.b.parameter(ty);
             self.name(id, self.module.str(function.name(index)));
-            let set = self.module.attributes.param(function.attributes, index);
-            self.parameter_attributes(id, set);
             params.push(id);
         }
         self.function_decorations(func, signature.id, &params);
+        for (index, &id) in params.iter().enumerate() {
+            let set = self.module.attributes.param(function.attributes, index);
+            self.parameter_attributes(id, set);
+        }
         params
     }
 
@@ -297,7 +299,7 @@ impl<'m> Translator<'m> {
         }
     }
 
-    fn entry_wrapper(&mut self, func: Func, inner: &Signature) -> Id {
+    pub(super) fn entry_wrapper(&mut self, func: Func, inner: &Signature) -> Id {
         let outer = Signature {
             id: self.b.fresh_id(),
             ty: inner.ty,
@@ -317,7 +319,7 @@ impl<'m> Translator<'m> {
 
     /// The variables that an entry point has to list: before SPIR-V 1.4 the built-in ones, from
     /// then on all that it can reach.
-    fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
+    pub(super) fn interface(&self, entry: Func, visited: &mut [u32]) -> Vec<Id> {
         let all = self.version >= spirula_spirv::grammar::Version::new(1, 4);
         let stamp = entry.index() as u32;
         let mut interface = Vec::new();

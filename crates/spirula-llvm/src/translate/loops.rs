@@ -104,12 +104,7 @@ pub(super) fn hint_names() -> Vec<String> {
 }
 
 /// The loops of a function that have hints and a block behind them.
-pub(super) fn loop_hints(
-    module: &Module,
-    function: &Function,
-    order: &[Block],
-    version: Version,
-) -> Vec<LoopHints> {
+pub(super) fn loop_hints(module: &Module, function: &Function, version: Version) -> Vec<LoopHints> {
     let mut found: Vec<LoopHints> = Vec::new();
     let Some(kind) = module.strings.find("llvm.loop") else {
         return found;
@@ -120,6 +115,7 @@ pub(super) fn loop_hints(
     if function.attachments.iter().all(|a| a.kind != kind) {
         return found;
     }
+    let order = &function.reverse_post_order();
     let mut position = vec![usize::MAX; function.blocks.len()];
     for (at, block) in order.iter().enumerate() {
         position[block.index()] = at;

@@ -20,6 +20,7 @@ const SIZES: &[(&str, ExecutionMode)] = &[
 /// Metadata whose number is an execution mode's.
 const NUMBERS: &[(&str, ExecutionMode)] = &[
     ("intel_reqd_sub_group_size", ExecutionMode::SubgroupSize),
+    ("reqd_sub_group_size", ExecutionMode::SubgroupSize),
     ("max_global_work_dim", ExecutionMode::MaxWorkDimINTEL),
     ("num_simd_work_items", ExecutionMode::NumSIMDWorkitemsINTEL),
     (
@@ -197,7 +198,7 @@ impl Translator<'_> {
     }
 
     /// The numbers of a node's operands that are integer constants.
-    fn numbers(&self, node: Metadata) -> Vec<u32> {
+    pub(super) fn numbers(&self, node: Metadata) -> Vec<u32> {
         let metadata = &self.module.metadata;
         let operands = metadata.operands(node).iter().flatten();
         let constants = operands.filter_map(|m| metadata.as_constant(*m));

@@ -15,6 +15,8 @@
 //! | `handles` | opaque types of OpenCL as today's IR has them |
 //! | `hosted` | modules for a host: kernels by name, address spaces |
 //! | `functions`, `metadata`, `decorations` | signatures, entry points, execution modes, attributes |
+//! | `fpga` | metadata of compilers for FPGAs |
+//! | `initialisers` | what runs before and after all kernels |
 //! | `offsets` | sizes and offsets written as addresses behind null |
 //! | `body` | blocks, phis and access to values within one function |
 //! | `instructions` | one file for each class of instructions |
@@ -27,10 +29,11 @@
 //! | `shader` | compute shaders |
 //! | `reference` | the page of what is translated |
 //! | `untyped` | pointers without pointee types |
+//! | `order` | the order of what stands at module level |
 //! | `capabilities`, `extensions` | what the finished module has to declare, and may |
 //!
-//! Invariants: every local is translated before its uses, as blocks are taken in reverse
-//! post-order; a pointer has the type that its class has, from its definition on; constants stand
+//! Invariants: every local is translated before its uses, as blocks are taken behind
+//! those that dominate them; a pointer has the type that its class has, from its definition on; constants stand
 //! at module level. What cannot be translated is reported with its place, and the translation
 //! goes on, so that all such places are found at once; then there is no module.
 //!
@@ -45,10 +48,12 @@ mod constants;
 mod debug;
 mod decorations;
 mod extensions;
+mod fpga;
 mod functions;
 mod globals;
 mod handles;
 mod hosted;
+mod initialisers;
 mod instructions;
 mod intrinsics;
 mod legalise;
@@ -56,6 +61,7 @@ mod loops;
 mod metadata;
 mod offsets;
 mod opaque;
+mod order;
 mod parts;
 mod reference;
 mod refusal;

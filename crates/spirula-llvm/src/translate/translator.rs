@@ -10,6 +10,7 @@ use super::functions::Signature;
 use super::globals::GlobalState;
 use super::handles::upgraded;
 use super::hosted::hosted;
+use super::order::order_globals;
 use super::shader::Shader;
 use super::types::TypeTable;
 use super::untyped::{self, Pointers, untyped};
@@ -114,6 +115,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
     if translator.diagnostics.is_empty() {
         let mut module = translator.b.finish();
         module.version = translator.version;
+        order_globals(&mut module);
         match options.pointers {
             Pointers::Typed => Ok(module),
             Pointers::Untyped => untyped(&module).map_err(|fault| vec![fault]),
@@ -204,6 +206,9 @@ impl Translator<'_> {
         }
         self.global_annotations();
         self.entry_points();
+        if !self.is_shader() {
+            self.initialisers();
+        }
         self.declare_capabilities();
     }
 

@@ -171,10 +171,16 @@ impl Translator<'_> {
         [I(source), N(line), N(column)]
     }
 
-    /// The scope of a node; the first unit where that is a file or nothing.
+    /// The scope of a node; its unit, or the first, where that is a file or nothing.
     fn debug_scope_field(&mut self, node: Metadata) -> Id {
         let scope = self.node_field(node, "scope");
-        self.debug_scope(scope)
+        match scope.filter(|scope| self.class_of(*scope) != "DIFile") {
+            None => {
+                let unit = self.node_field(node, "unit");
+                self.debug_scope(unit)
+            }
+            scope => self.debug_scope(scope),
+        }
     }
 
     /// The instruction of a scope.
@@ -484,8 +490,23 @@ impl Translator<'_> {
         self.debug_global("DebugLocalVariable", &arguments)
     }
 
-    /// The global variables that units list.
+    /// The global variables of the module, then those that units list and that have none.
     pub(super) fn debug_globals(&mut self) {
+        self.debug_defined_globals();
+        for &unit in self.module.named("llvm.dbg.cu") {
+            let Some(list) = self.node_field(unit, "globals") else {
+                continue;
+            };
+            for expression in self.module.metadata.operands(list).iter().flatten() {
+                if let Some(variable) = self.node_field(*expression, "var") {
+                    let none = self.debug_none();
+                    self.debug_variable(variable, none);
+                }
+            }
+        }
+    }
+
+    fn debug_defined_globals(&mut self) {
         for global in self.module.global_ids() {
             let data = self.module.global(global);
             let Some(kind) = self.module.strings.find("dbg") else {

@@ -150,8 +150,15 @@ impl Body<'_, '_> {
         let operand = self.widened(shape, operand);
         let ty = self.arithmetic_type(shape);
         let id = self.op(Op::FNegate, ty, [operand]);
-        self.fast_math(inst, id);
+        self.late_fast_math(inst, id);
         Ok(self.narrowed(shape, id))
+    }
+
+    /// As [`Body::fast_math`], for comparisons and negations, which have none before SPIR-V 1.6.
+    pub(super) fn late_fast_math(&mut self, inst: Inst, id: Id) {
+        if self.t.version >= Version::new(1, 6) || self.t.asked_for("SPV_KHR_float_controls2") {
+            self.fast_math(inst, id);
+        }
     }
 
     /// Decorates a result with the liberties that the instruction's flags give.

@@ -27,8 +27,8 @@ const UPDATES: &[(RmwOp, Op)] = &[
 
 /// Synchronisation scopes by name, those of OpenCL as Clang writes them.
 const SCOPES: &[(&str, Scope)] = &[
-    // Memory that other devices see needs to be asked for by name.
-    ("", Scope::Device),
+    // That of the whole system.
+    ("", Scope::CrossDevice),
     ("all_svm_devices", Scope::CrossDevice),
     ("device", Scope::Device),
     ("agent", Scope::Device),

@@ -60,7 +60,7 @@ impl Body<'_, '_> {
         }
         let shape = self.shape_of(operands[0])?;
         let id = self.compare_numbers(predicate, shape, left, right)?;
-        self.fast_math(inst, id);
+        self.late_fast_math(inst, id);
         Ok(id)
     }
 

@@ -80,9 +80,14 @@ impl Body<'_, '_> {
                 }
             }
         }
+        if made.is_empty() {
+            return;
+        }
+        let joined = self.joined();
         for (inst, id) in made {
             self.name(inst, id);
-            match self.placed(inst, id) {
+            self.instruction_decorations(inst, id);
+            match self.placed(inst, id, joined[self.local_of(inst)]) {
                 Ok(id) => self.set(inst, id),
                 Err(refusal) => {
                     self.t.report(self.func, function.place(inst), &refusal);
@@ -92,13 +97,34 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A variable as what its allocation gives: cast, where that is a generic pointer.
-    fn placed(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
+    /// By local: whether a phi has it as an operand.
+    fn joined(&self) -> Vec<bool> {
+        let function = self.function;
+        let mut joined = vec![false; function.local_count()];
+        for inst in function
+            .insts
+            .iter()
+            .filter(|inst| inst.opcode == Opcode::Phi)
+        {
+            let operands = &function.value_pool[inst.operands.range()];
+            for local in operands.iter().filter_map(|value| value.as_local()) {
+                joined[local] = true;
+            }
+        }
+        joined
+    }
+
+    /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
+    /// taken to point to it is cast where it is used, but here for phis, which have no place for it.
+    fn placed(&mut self, inst: Inst, id: Id, joined: bool) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         let space = self.t.module.types.address_space(ty).unwrap_or(0);
         let class = self.t.storage_class(space)?;
         let id = self.cast_space(id, class)?;
-        self.settle(inst, id)
+        match joined {
+            true => self.settle(inst, id),
+            false => Ok(id),
+        }
     }
 
     /// The variable of an allocation; none where its size is not known.
@@ -124,7 +150,8 @@ impl Body<'_, '_> {
         if let Some(align) = align.bytes().filter(|a| *a > natural)
             && let Ok(align) = u32::try_from(align)
         {
-            self.decorate(id, Decoration::Alignment, &[align]);
+            self.t
+                .decorate_by_row(id, Decoration::Alignment, vec![align]);
         }
         Ok(Some(id))
     }
@@ -172,7 +199,7 @@ impl Body<'_, '_> {
         if let Some(align) = align.bytes().and_then(|a| u32::try_from(a).ok()) {
             self.decorate(id, Decoration::Alignment, &[align]);
         }
-        self.placed(inst, id)
+        self.placed(inst, id, false)
     }
 
     fn access(&mut self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {

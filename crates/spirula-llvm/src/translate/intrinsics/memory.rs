@@ -80,9 +80,9 @@ pub(super) fn copy(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     if body.is_zero(bytes) {
         return Ok(None);
     }
-    let byte = body.t.byte();
-    let to = body.pointer(call.arg(0)?, byte)?;
-    let from = body.pointer(call.arg(1)?, byte)?;
+    // What the pointers point to does not matter.
+    let to = body.value(call.arg(0)?)?;
+    let from = body.value(call.arg(1)?)?;
     let bytes = body.value(bytes)?;
     let mut words = [to, from, bytes].map(Id::word).to_vec();
     words.extend(body.copy_access(call));

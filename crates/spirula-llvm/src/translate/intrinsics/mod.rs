@@ -7,6 +7,7 @@ mod float;
 mod hints;
 mod integer;
 mod masked;
+mod matrix;
 mod memory;
 mod reduce;
 mod saturate;
@@ -95,6 +96,12 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.memset", By(memory::set)),
     ("llvm.memset.inline", By(memory::set)),
     ("llvm.ptrmask", By(memory::mask_pointer)),
+    ("llvm.threadlocal.address", First),
+    // Matrices.
+    ("llvm.matrix.transpose", By(matrix::transpose)),
+    ("llvm.matrix.multiply", By(matrix::multiply)),
+    ("llvm.matrix.column.major.load", By(matrix::load)),
+    ("llvm.matrix.column.major.store", By(matrix::store)),
     // Floats.
     ("llvm.fabs", Ext(std_::FABS, 1)),
     ("llvm.sqrt", Ext(std_::SQRT, 1)),

@@ -89,12 +89,16 @@ impl Body<'_, '_> {
         let value = call.arg(vector)?;
         let element = self.t.module.types.scalar(self.type_of(value));
         let scalar = self.t.need_shape(element)?;
-        let mut lanes = Vec::new();
-        if vector > 0 {
-            lanes.push(self.value(call.arg(0)?)?);
-        }
-        lanes.extend(self.lane_values(value)?);
         let ty = self.t.shape_type(scalar);
+        if let (Join::Op(op, _), 1..) = (join, vector) {
+            let mut all = self.value(call.arg(0)?)?;
+            for lane in 0..self.lane_count(self.type_of(value)) {
+                let lane = self.lane_value(value, lane)?;
+                all = self.op(op, ty, [all, lane]);
+            }
+            return Ok(Some(all));
+        }
+        let lanes = self.lane_values(value)?;
         let mut all = lanes[0];
         if let Join::Ext(_, true) = join {
             all = self.sign_extended(scalar, all);

@@ -191,7 +191,7 @@ pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 impl Body<'_, '_> {
-    fn composed_result(&mut self, call: &Call<'_>, lanes: &[Id]) -> Made {
+    pub(super) fn composed_result(&mut self, call: &Call<'_>, lanes: &[Id]) -> Made {
         let ty = self.inst_type(call.inst);
         self.compose_lanes(ty, lanes).map(Some)
     }

@@ -1,0 +1,146 @@
+//! Metadata and annotations of Intel's compilers for FPGAs that become decorations.
+//!
+//! What no extension that may be used has is left out, as all of it are wishes.
+
+use super::translator::Translator;
+use crate::ir::{Func, Metadata};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::enumerants::Decoration;
+
+/// What the numbers of a function's metadata become.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// A decoration without operands where the number is not zero.
+    Flag,
+    /// The operands of a decoration.
+    Operands,
+    /// One operand for each parameter; none where it is negative.
+    Parameters,
+}
+
+/// A row: the metadata, the decoration, what its numbers are, the extension without what it begins
+/// with, which has two names.
+type Row = (&'static str, Decoration, Form, &'static str);
+
+const FUNCTIONS: &[Row] = &[
+    (
+        "stall_enable",
+        Decoration::StallEnableALTERA,
+        Form::Flag,
+        CLUSTERS,
+    ),
+    (
+        "stall_free",
+        Decoration::StallFreeALTERA,
+        Form::Flag,
+        CLUSTERS,
+    ),
+    (
+        "initiation_interval",
+        Decoration::InitiationIntervalALTERA,
+        Form::Operands,
+        PIPELINES,
+    ),
+    (
+        "max_concurrency",
+        Decoration::MaxConcurrencyALTERA,
+        Form::Operands,
+        PIPELINES,
+    ),
+    (
+        "pipeline_kernel",
+        Decoration::PipelineEnableALTERA,
+        Form::Operands,
+        PIPELINES,
+    ),
+    (
+        "kernel_arg_buffer_location",
+        Decoration::BufferLocationALTERA,
+        Form::Parameters,
+        "fpga_buffer_location",
+    ),
+];
+
+const CLUSTERS: &str = "fpga_cluster_attributes";
+const PIPELINES: &str = "fpga_invocation_pipelining_attributes";
+const DSPS: &str = "fpga_dsp_control";
+const ACCESSES: &str = "fpga_memory_accesses";
+
+/// Bits of `{params:BITS}` with their decorations.
+const PARAMS: &[(u32, Decoration)] = &[
+    (1, Decoration::BurstCoalesceALTERA),
+    (4, Decoration::DontStaticallyCoalesceALTERA),
+];
+
+/// The bit of `{params:BITS}` that goes with `{cache-size:BYTES}`.
+const CACHE: u32 = 2;
+
+impl Translator<'_> {
+    /// The decorations that a function's metadata asks for, of itself and of its parameters.
+    pub(super) fn fpga_function(&mut self, func: Func, id: Id, params: &[Id]) {
+        for &(name, decoration, form, extension) in FUNCTIONS {
+            let Some(node) = self.fpga_metadata(func, name, extension) else {
+                continue;
+            };
+            let numbers = self.numbers(node);
+            match form {
+                Form::Flag if numbers.first().is_some_and(|n| *n != 0) => {
+                    self.decorate_by_row(id, decoration, Vec::new());
+                }
+                Form::Flag => {}
+                Form::Operands => self.decorate_by_row(id, decoration, numbers),
+                Form::Parameters => {
+                    for (&param, &number) in params.iter().zip(&numbers) {
+                        if number as i32 >= 0 {
+                            self.decorate_by_row(param, decoration, vec![number]);
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(node) = self.fpga_metadata(func, "prefer_dsp", DSPS)
+            && let [mode, ..] = self.numbers(node)[..]
+        {
+            let passed_on = self.fpga_metadata(func, "propagate_dsp_preference", DSPS);
+            let words = vec![mode, u32::from(passed_on.is_some())];
+            self.decorate_by_row(id, Decoration::MathOpDSPModeALTERA, words);
+        }
+    }
+
+    /// The decorations of a pointer that the annotation `{params:BITS}{cache-size:BYTES}` asks for;
+    /// none where it is another one.
+    pub(super) fn fpga_accesses(&mut self, id: Id, text: &str) -> bool {
+        let number = |name: &str| -> Option<u32> {
+            let (_, rest) = text.split_once(name)?;
+            rest.split('}').next()?.parse().ok()
+        };
+        let Some(bits) = number("{params:") else {
+            return false;
+        };
+        if !self.has_fpga(ACCESSES) {
+            return true;
+        }
+        for &(bit, decoration) in PARAMS {
+            if bits & bit != 0 {
+                self.decorate_by_row(id, decoration, Vec::new());
+            }
+        }
+        if let (true, Some(bytes)) = (bits & CACHE != 0, number("{cache-size:")) {
+            self.decorate_by_row(id, Decoration::CacheSizeALTERA, vec![bytes]);
+        }
+        true
+    }
+
+    /// Metadata of a function, where the extension that it is for may be used.
+    fn fpga_metadata(&self, func: Func, name: &str, extension: &str) -> Option<Metadata> {
+        let node = self.module.function_metadata(func, name)?;
+        self.has_fpga(extension).then_some(node)
+    }
+
+    /// Whether an extension may be used by one of its names.
+    fn has_fpga(&self, extension: &str) -> bool {
+        ["SPV_ALTERA_", "SPV_INTEL_"]
+            .iter()
+            .any(|vendor| self.may_use(&format!("{vendor}{extension}")))
+    }
+}

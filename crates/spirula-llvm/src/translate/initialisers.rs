@@ -1,0 +1,59 @@
+//! What runs before and after all kernels of a module: the functions that `llvm.global_ctors` and
+//! `llvm.global_dtors` list become entry points with the modes `Initializer` and `Finalizer`.
+
+use super::translator::Translator;
+use crate::ir::{ConstKind, Func, GlobalKind};
+use spirula_spirv::grammar::enumerants::{ExecutionMode, ExecutionModel};
+
+/// The lists with what their functions are.
+const LISTS: [(&str, ExecutionMode); 2] = [
+    ("llvm.global_ctors", ExecutionMode::Initializer),
+    ("llvm.global_dtors", ExecutionMode::Finalizer),
+];
+
+impl Translator<'_> {
+    /// Declares the functions that run before and after all kernels, by their priorities.
+    pub(super) fn initialisers(&mut self) {
+        for (list, mode) in LISTS {
+            for func in self.listed(list) {
+                let Some(signature) = self.signatures[func.index()].clone() else {
+                    continue;
+                };
+                let entry = self.entry_wrapper(func, &signature);
+                let mut visited = vec![u32::MAX; self.module.functions.len()];
+                let interface = self.interface(func, &mut visited);
+                let name = self.module.function_name(func);
+                self.b
+                    .entry_point(ExecutionModel::Kernel, entry, name, &interface);
+                self.b.execution_mode(entry, mode, &[]);
+            }
+        }
+    }
+
+    /// The functions with a body that a list has, each once, in the order of their priorities.
+    fn listed(&self, list: &str) -> Vec<Func> {
+        let module = self.module;
+        let global = module.globals.iter().find(|g| module.str(g.name) == list);
+        let Some(GlobalKind::Variable(variable)) = global.map(|g| g.kind) else {
+            return Vec::new();
+        };
+        let Some(ConstKind::Aggregate(rows)) = variable.initializer.map(|c| module.consts.kind(c))
+        else {
+            return Vec::new();
+        };
+        let mut found: Vec<(u64, Func)> = Vec::new();
+        for &row in rows {
+            if let ConstKind::Aggregate(fields) = module.consts.kind(row)
+                && let [priority, function, ..] = fields[..]
+                && let Some(func) = self.stripped(function).and_then(|f| self.callee_of(f))
+                && !self.is_elsewhere(func)
+                && found.iter().all(|row| row.1 != func)
+            {
+                let priority = module.consts.as_u64(priority).unwrap_or(u64::MAX);
+                found.push((priority, func));
+            }
+        }
+        found.sort_by_key(|row| row.0);
+        found.into_iter().map(|row| row.1).collect()
+    }
+}

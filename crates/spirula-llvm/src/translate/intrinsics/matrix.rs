@@ -1,0 +1,140 @@
+//! Matrices of Clang's extension: vectors of their columns, one after the other.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.matrix.transpose(matrix, rows, columns)`
+pub(super) fn transpose(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let lanes = body.lane_values(call.arg(0)?)?;
+    let [rows, columns] = body.extents(call, [1, 2], lanes.len())?;
+    let all: Vec<Id> = (0..rows)
+        .flat_map(|row| (0..columns).map(move |column| row + column * rows))
+        .map(|at| lanes[at])
+        .collect();
+    body.composed_result(call, &all)
+}
+
+/// `llvm.matrix.multiply(left, right, rows, inner, columns)`
+pub(super) fn multiply(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let left = body.lane_values(call.arg(0)?)?;
+    let right = body.lane_values(call.arg(1)?)?;
+    let [rows, inner] = body.extents(call, [2, 3], left.len())?;
+    let [_, columns] = body.extents(call, [3, 4], right.len())?;
+    let element = body.t.module.types.scalar(body.inst_type(call.inst));
+    let shape = body.t.need_shape(element)?;
+    let (product, sum) = match shape.elem {
+        Elem::Int => (Op::IMul, Op::IAdd),
+        Elem::Float => (Op::FMul, Op::FAdd),
+        _ => return Err(refuse("a product of matrices of this type")),
+    };
+    let ty = body.t.shape_type(shape);
+    let mut all = Vec::with_capacity(rows * columns);
+    for column in 0..columns {
+        for row in 0..rows {
+            let mut total = None;
+            for at in 0..inner {
+                let factors = [left[row + at * rows], right[at + column * inner]];
+                let id = body.op(product, ty, factors);
+                total = Some(match total {
+                    Some(total) => body.op(sum, ty, [total, id]),
+                    None => id,
+                });
+            }
+            let total = total.ok_or_else(|| refuse("a product of matrices without columns"))?;
+            all.push(body.masked(shape, total));
+        }
+    }
+    body.composed_result(call, &all)
+}
+
+/// `llvm.matrix.column.major.load(pointer, stride, volatile, rows, columns)`
+pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ty = body.inst_type(call.inst);
+    let count = body.lane_count(ty) as usize;
+    let [rows, columns] = body.extents(call, [3, 4], count)?;
+    let element = body.t.module.types.scalar(ty);
+    let memory = body.t.memory_type(element)?;
+    let mut lanes = Vec::with_capacity(count);
+    for at in 0..count {
+        let pointer = body.matrix_element(call, 0, memory, [at % rows, at / rows])?;
+        let access = body.matrix_access(call, 2)?;
+        let mut words = vec![pointer.word()];
+        words.extend(access);
+        let id = body.t.b.value(Op::Load, memory, &words);
+        lanes.push(body.loaded(element, id)?);
+    }
+    debug_assert_eq!(lanes.len(), rows * columns);
+    body.composed_result(call, &lanes)
+}
+
+/// `llvm.matrix.column.major.store(matrix, pointer, stride, volatile, rows, columns)`
+pub(super) fn store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let matrix = call.arg(0)?;
+    let lanes = body.lane_values(matrix)?;
+    let [rows, _] = body.extents(call, [4, 5], lanes.len())?;
+    let element = body.t.module.types.scalar(body.type_of(matrix));
+    let memory = body.t.memory_type(element)?;
+    for (at, lane) in lanes.into_iter().enumerate() {
+        let pointer = body.matrix_element(call, 1, memory, [at % rows, at / rows])?;
+        let access = body.matrix_access(call, 3)?;
+        let mut words = vec![pointer.word(), lane.word()];
+        words.extend(access);
+        body.t.b.effect(Op::Store, &words);
+    }
+    Ok(None)
+}
+
+impl Body<'_, '_> {
+    /// Rows and columns, as two arguments say; together they have to be all lanes.
+    fn extents(&self, call: &Call<'_>, at: [usize; 2], lanes: usize) -> Lowered<[usize; 2]> {
+        let mut extents = [0; 2];
+        for (extent, at) in extents.iter_mut().zip(at) {
+            let number = self.t.module.as_u64(call.arg(at)?);
+            *extent = number.and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        }
+        match extents[0].checked_mul(extents[1]) {
+            Some(count) if count == lanes && count > 0 => Ok(extents),
+            _ => Err(refuse(
+                "a matrix of another number of elements than its vector",
+            )),
+        }
+    }
+
+    /// The address of an element by row and column; the stride between columns is the argument
+    /// behind the pointer.
+    fn matrix_element(
+        &mut self,
+        call: &Call<'_>,
+        pointer: usize,
+        memory: Id,
+        [row, column]: [usize; 2],
+    ) -> Lowered<Id> {
+        let base = self.pointer(call.arg(pointer)?, memory)?;
+        let size = Shape::int(self.t.pointer_bits, 1);
+        let ty = self.t.shape_type(size);
+        let stride = call.arg(pointer + 1)?;
+        let from = self.shape_of(stride)?;
+        let stride = self.value(stride)?;
+        let stride = self.resized(from, size, stride, false);
+        let [row, column] = [row, column].map(|n| self.t.splat(size, n as u64));
+        let before = self.op(Op::IMul, ty, [stride, column]);
+        let at = self.op(Op::IAdd, ty, [before, row]);
+        Ok(self.step(base, at))
+    }
+
+    /// The operands of an access of one element.
+    fn matrix_access(&self, call: &Call<'_>, volatile: usize) -> Lowered<Vec<u32>> {
+        let volatile = self.t.module.as_u64(call.arg(volatile)?) == Some(1);
+        Ok(match volatile {
+            true => vec![MemoryAccess::Volatile.0],
+            false => Vec::new(),
+        })
+    }
+}

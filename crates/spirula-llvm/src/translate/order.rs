@@ -1,0 +1,44 @@
+//! The order of what stands at module level: types of integers and their constants, which types
+//! need, then the other types, then all else; each as it came. It is that of Khronos' translator.
+//!
+//! Cost: linear in the types, constants and variables of the module.
+
+use spirula_spirv::IdMap;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
+
+/// Ranks, in their order; 0 is that of what does not stand at module level.
+const INTEGERS: u8 = 1;
+const NUMBERS: u8 = 2;
+const TYPES: u8 = 3;
+const REST: u8 = 4;
+
+/// Orders types, constants and variables. What needs something of a later rank has that rank.
+pub(super) fn order_globals(module: &mut Module) {
+    // What depends on imports and on widths is debug information, which is of the last rank.
+    let ids = IdWords::new(&Module::new(module.version));
+    let mut ranks = IdMap::new(module.bound(), 0);
+    let mut sorted = [const { Vec::new() }; REST as usize + 1];
+    for inst in module.section(Section::Globals) {
+        let mut rank = own_rank(inst, &ranks);
+        ids.visit(inst, |_, id| rank = rank.max(ranks[id]));
+        if let Some(id) = inst.result() {
+            ranks.set(id, rank);
+        }
+        sorted[usize::from(rank)].push(inst.handle());
+    }
+    for inst in sorted.into_iter().flatten() {
+        module.remove(inst);
+        module.append(Section::Globals.list(), inst);
+    }
+}
+
+fn own_rank(inst: InstRef<'_>, ranks: &IdMap<u8>) -> u8 {
+    let of_integer = inst.result_type().is_some_and(|ty| ranks[ty] == INTEGERS);
+    match inst.op() {
+        Op::TypeInt => INTEGERS,
+        Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef if of_integer => NUMBERS,
+        op if op.info().is_some_and(|row| row.name.starts_with("OpType")) => TYPES,
+        _ => REST,
+    }
+}
