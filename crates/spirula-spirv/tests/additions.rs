@@ -257,6 +257,20 @@ fn what_nobody_added_is_kept() {
     assert_eq!(module.to_words(), words);
     assert!(!module.is_known());
     assert_eq!(Op(30_200).effects(), Effects::ANY);
+    let extension = "OpExtension \"SPV_KHR_non_semantic_info\"\n";
+    for (set, number, known) in [
+        ("NonSemantic.NobodysTEST", 1, false),
+        ("NonSemantic.DebugPrintf", 700, false),
+        ("NonSemantic.DebugBreak", 1, true),
+    ] {
+        let import = format!("{extension}%set = OpExtInstImport \"{set}\"");
+        let words = assemble(&shader(
+            &import,
+            &format!("%x = OpExtInst %void %set {number}"),
+        ));
+        let module = Module::from_words(words).expect("it is well-formed");
+        assert_eq!(module.is_known(), known, "{set}");
+    }
     for broken in [
         "",
         "[",

@@ -271,8 +271,7 @@ pub(super) fn import(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     )?;
     let known = ExtInstSet::by_name(&name).is_some()
         || name.starts_with("NonSemantic.")
-        || name.starts_with("SPV_")
-        || !cx.is_vulkan();
+        || name.starts_with("SPV_");
     ensure(Rule::ExtendedInstructions, known, || {
         format!("no set of extended instructions is named {name}")
     })
