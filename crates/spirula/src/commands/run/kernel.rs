@@ -11,7 +11,9 @@ use crate::cli::{Failure, Outcome};
 use crate::commands::info::describe_entry;
 use spirula_runtime::types::TypeNames;
 use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Launch};
+use spirula_spirv::grammar::enumerants::ExecutionMode;
 use spirula_spirv::ir::Module;
+use spirula_spirv::ir::Section;
 use spirula_spirv::reflect::{Interface, entry_points};
 use std::io::Write;
 
@@ -85,13 +87,27 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     outcome
 }
 
+/// Whether an entry point runs before or after all others.
+fn surrounds(module: &Module, name: &str) -> bool {
+    let mut points = module.section(Section::EntryPoints);
+    let entry = points
+        .find(|point| point.string(2) == name)
+        .map(|point| point.id(1));
+    let mut modes = module.section(Section::ExecutionModes);
+    modes.any(|mode| {
+        let which = ExecutionMode(mode.word(1));
+        let around = matches!(which, ExecutionMode::Initializer | ExecutionMode::Finalizer);
+        around && Some(mode.id(0)) == entry
+    })
+}
+
 /// The entry point that is asked for, or the only one.
 fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
-    let names = entry_points(module).into_iter().map(|(name, _)| name);
-    let mut names: Vec<String> = names.collect();
     if let Some(name) = asked {
         return Ok(name.to_owned());
     }
+    let names = entry_points(module).into_iter().map(|(name, _)| name);
+    let mut names: Vec<String> = names.filter(|name| !surrounds(module, name)).collect();
     match names.len() {
         0 => Err(Failure::message("the module has no entry point")),
         1 => Ok(names.remove(0)),

@@ -15,6 +15,7 @@ use crate::cli::args::{Run, Validation};
 use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
 use crate::values::{ArgSpec, ValueSpec};
 use spirula::{CompileOptions, Output};
+use spirula_llvm::Extensions;
 use spirula_runtime::data::read_npy;
 use spirula_runtime::{Device, DeviceOptions, Error, Tolerance};
 use stages::Stages;
@@ -24,11 +25,14 @@ use std::time::Duration;
 pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
-    let options = CompileOptions {
+    let mut options = CompileOptions {
         shapes: shapes(&args.arg),
         profile: schedule::profile(args.how.schedule, first_device(args)),
         ..options(&args.how, args.entry.as_deref())
     };
+    if options.llvm.extensions == Extensions::All {
+        options.llvm.extensions = Extensions::of_devices();
+    }
     let read = stages.time("read", || spirula::read(&input.bytes));
     let compiled = read.and_then(|read| stages.time("translate", || read.compile(&options)));
     let compiled = match compiled {
