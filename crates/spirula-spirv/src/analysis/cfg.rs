@@ -1,6 +1,6 @@
 //! The control-flow graph of a function.
 
-use super::Definitions;
+use super::{Definitions, Edges};
 use crate::Id;
 use crate::grammar::Op;
 use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module, switch_cases};
@@ -13,12 +13,8 @@ use spirula_source::Diagnostic;
 pub struct Cfg {
     /// The function's blocks in their order.
     blocks: Vec<Block>,
-    /// Begin of each block's successors in `targets`.
-    first: Vec<u32>,
-    targets: Vec<u32>,
-    /// Begin of each block's predecessors in `sources`.
-    first_source: Vec<u32>,
-    sources: Vec<u32>,
+    successors: Edges,
+    predecessors: Edges,
     reverse_postorder: Vec<u32>,
     labels: Labels,
 }
@@ -73,33 +69,22 @@ impl Cfg {
     ) -> Result<Cfg, (Inst, Id)> {
         let blocks = module.function(func).blocks.clone();
         let labels = Labels::of(module, func);
-        let mut first = Vec::with_capacity(blocks.len() + 1);
-        let mut targets = Vec::new();
-        for block in &blocks {
-            first.push(targets.len() as u32);
-            let terminator = module.terminator(*block);
+        let successors = Edges::try_collect(blocks.len(), |at, list| {
+            let terminator = module.terminator(blocks[at as usize]);
             let mut wrong = None;
             targets_of(terminator, &mut |target| match labels.position(target) {
-                Some(at) => targets.push(at),
+                Some(at) => list.push(at),
                 None => wrong = Some(target),
             });
-            if let Some(target) = wrong {
-                return Err((terminator.handle(), target));
-            }
-        }
-        first.push(targets.len() as u32);
-        let (first_source, sources) = reverse(&first, &targets);
-        let mut cfg = Cfg {
+            wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
+        })?;
+        Ok(Cfg {
             blocks,
-            first,
-            targets,
-            first_source,
-            sources,
-            reverse_postorder: Vec::new(),
+            predecessors: successors.reversed(),
+            reverse_postorder: successors.reverse_postorder(0),
+            successors,
             labels,
-        };
-        cfg.reverse_postorder = cfg.depth_first();
-        Ok(cfg)
+        })
     }
 
     /// Number of blocks.
@@ -128,45 +113,18 @@ impl Cfg {
     /// The blocks that may follow.
     #[inline]
     pub fn successors(&self, at: u32) -> &[u32] {
-        &self.targets[self.first[at as usize] as usize..self.first[at as usize + 1] as usize]
+        self.successors.of(at)
     }
 
     /// The blocks that may come before.
     #[inline]
     pub fn predecessors(&self, at: u32) -> &[u32] {
-        let from = self.first_source[at as usize] as usize;
-        &self.sources[from..self.first_source[at as usize + 1] as usize]
+        self.predecessors.of(at)
     }
 
     /// The blocks that are reachable from the entry, each before its successors but for back edges.
     pub fn reverse_postorder(&self) -> &[u32] {
         &self.reverse_postorder
-    }
-
-    fn depth_first(&self) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.len());
-        if self.is_empty() {
-            return order;
-        }
-        let mut seen = vec![false; self.len()];
-        seen[0] = true;
-        let mut stack = vec![(0u32, 0usize)];
-        while let Some((at, next)) = stack.last_mut() {
-            match self.successors(*at).get(*next).copied() {
-                Some(successor) => {
-                    *next += 1;
-                    if !std::mem::replace(&mut seen[successor as usize], true) {
-                        stack.push((successor, 0));
-                    }
-                }
-                None => {
-                    order.push(*at);
-                    stack.pop();
-                }
-            }
-        }
-        order.reverse();
-        order
     }
 }
 
@@ -189,24 +147,4 @@ fn branch_targets(module: &Module, definitions: &Definitions, terminator: InstRe
         }
         _ => Vec::new(),
     }
-}
-
-fn reverse(first: &[u32], targets: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let blocks = first.len() - 1;
-    let mut begin = vec![0u32; blocks + 1];
-    for target in targets {
-        begin[*target as usize + 1] += 1;
-    }
-    for at in 0..blocks {
-        begin[at + 1] += begin[at];
-    }
-    let mut fill = begin.clone();
-    let mut sources = vec![0; targets.len()];
-    for at in 0..blocks {
-        for target in &targets[first[at] as usize..first[at + 1] as usize] {
-            sources[fill[*target as usize] as usize] = at as u32;
-            fill[*target as usize] += 1;
-        }
-    }
-    (begin, sources)
 }

@@ -6,11 +6,10 @@
 //! does not; it is left to few blocks only and entered through its header.
 
 use super::context::{Cx, Fault, fault};
-use super::edges::Edges;
 use super::flow::Flow;
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::Tree;
+use crate::analysis::{Edges, Tree};
 use crate::grammar::Op;
 use crate::ir::{Inst, switch_cases};
 use rustc_hash::{FxHashMap, FxHashSet};
