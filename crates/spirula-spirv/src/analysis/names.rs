@@ -34,23 +34,37 @@ impl Names {
 /// The decorations of every id and structure member, groups resolved.
 #[derive(Clone, Debug)]
 pub struct Decorations {
-    /// Target, member (`u32::MAX` for the id itself), instruction and number of its operands that
-    /// stand before the decoration; sorted by target.
-    rows: Vec<(Id, u32, Inst, u8)>,
+    /// Sorted.
+    rows: Vec<Row>,
+}
+
+/// A decoration of an id or member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Row {
+    target: Id,
+    /// `u32::MAX` for the id itself.
+    member: u32,
+    inst: Inst,
 }
 
 impl Decorations {
     /// One pass over the module's annotations and a sort.
     pub fn compute(module: &Module) -> Self {
-        let mut rows = Vec::new();
+        let annotations = || module.section(Section::Annotations);
+        let mut rows = Vec::with_capacity(annotations().count());
         let mut groups = Vec::new();
-        for inst in module.section(Section::Annotations) {
+        for inst in annotations() {
+            let row = |target, member| Row {
+                target,
+                member,
+                inst: inst.handle(),
+            };
             match inst.op() {
                 Op::Decorate | Op::DecorateId | Op::DecorateString => {
-                    rows.push((inst.id(0), u32::MAX, inst.handle(), 1));
+                    rows.push(row(inst.id(0), u32::MAX));
                 }
                 Op::MemberDecorate | Op::MemberDecorateString => {
-                    rows.push((inst.id(0), inst.word(1), inst.handle(), 2));
+                    rows.push(row(inst.id(0), inst.word(1)));
                 }
                 Op::GroupDecorate => {
                     groups.extend(inst.ids(1).map(|target| (inst.id(0), target, u32::MAX)));
@@ -63,20 +77,27 @@ impl Decorations {
                 _ => {}
             }
         }
-        rows.sort_by_key(|row| (row.0, row.1));
+        rows.sort_unstable();
         let of_group = |group: Id| {
-            let from = rows.partition_point(|r| r.0 < group);
+            let from = rows.partition_point(|r: &Row| r.target < group);
             rows[from..]
                 .iter()
-                .take_while(move |r| r.0 == group)
+                .take_while(move |r| r.target == group)
                 .copied()
         };
         let mut resolved = Vec::new();
         for (group, target, member) in groups {
-            resolved.extend(of_group(group).map(|row| (target, member, row.2, row.3)));
+            let row = |of_group: Row| Row {
+                target,
+                member,
+                ..of_group
+            };
+            resolved.extend(of_group(group).map(row));
         }
-        rows.extend(resolved);
-        rows.sort_by_key(|row| (row.0, row.1));
+        if !resolved.is_empty() {
+            rows.extend(resolved);
+            rows.sort_unstable();
+        }
         Decorations { rows }
     }
 
@@ -108,12 +129,16 @@ impl Decorations {
         id: Id,
         member: u32,
     ) -> impl Iterator<Item = (Decoration, &'m [u32])> + 'a {
-        let from = self.rows.partition_point(|r| (r.0, r.1) < (id, member));
+        let from = self
+            .rows
+            .partition_point(|r| (r.target, r.member) < (id, member));
         self.rows[from..]
             .iter()
-            .take_while(move |r| (r.0, r.1) == (id, member))
-            .map(|&(_, _, inst, skip)| {
-                let words = &module.inst(inst).operands()[usize::from(skip)..];
+            .take_while(move |r| (r.target, r.member) == (id, member))
+            .map(|row| {
+                let inst = module.inst(row.inst);
+                let of_member = matches!(inst.op(), Op::MemberDecorate | Op::MemberDecorateString);
+                let words = &inst.operands()[1 + usize::from(of_member)..];
                 (Decoration(words[0]), &words[1..])
             })
     }

@@ -58,8 +58,7 @@ impl Module {
         for block in blocks {
             let label = clones.resolve(self.label(*block));
             let new = self.create_block(func, label);
-            self.clone_list(ids, self.block(*block).lead, self.block(new).lead, &clones);
-            self.clone_list(ids, self.block(*block).body, self.block(new).body, &clones);
+            self.clone_insts(ids, *block, new, &clones);
             clones.blocks.push(new);
         }
         let order = &mut self.functions[func.index()].blocks;
@@ -153,15 +152,19 @@ impl Module {
         let from = self.function(func).clone();
         let def = self.clone_inst(ids, from.def, &clones);
         let new = self.create_function(def);
-        let to = self.function(new).clone();
-        self.clone_list(ids, from.lead, to.lead, &clones);
-        self.clone_list(ids, from.params, to.params, &clones);
-        self.clone_list(ids, from.tail, to.tail, &clones);
+        if !self.is_empty(from.lead) {
+            let to = self.function_lead(new);
+            self.clone_list(ids, from.lead, to, &clones);
+        }
+        self.clone_list(ids, from.params, self.function(new).params, &clones);
+        if !self.is_empty(from.tail) {
+            let to = self.function_tail(new);
+            self.clone_list(ids, from.tail, to, &clones);
+        }
         for block in from.blocks {
             let label = clones.resolve(self.label(block));
             let clone = self.create_block(new, label);
-            self.clone_list(ids, self.block(block).lead, self.block(clone).lead, &clones);
-            self.clone_list(ids, self.block(block).body, self.block(clone).body, &clones);
+            self.clone_insts(ids, block, clone, &clones);
             clones.blocks.push(clone);
         }
         self.clone_annotations(&results, &clones);
@@ -178,6 +181,16 @@ impl Module {
             new,
             blocks: Vec::new(),
         }
+    }
+
+    /// Clones what a block has but its label.
+    fn clone_insts(&mut self, ids: &IdWords, from: Block, to: Block, clones: &Clones) {
+        let lead = self.block(from).lead;
+        if !self.is_empty(lead) {
+            let to = self.block_lead(to);
+            self.clone_list(ids, lead, to, clones);
+        }
+        self.clone_list(ids, self.block(from).body, self.block(to).body, clones);
     }
 
     fn clone_list(&mut self, ids: &IdWords, from: List, to: List, clones: &Clones) {

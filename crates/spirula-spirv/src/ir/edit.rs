@@ -1,10 +1,14 @@
 //! The editing interface: the only way in which a module changes.
 
 use super::list::Ends;
-use super::module::{BasicBlock, Block, Func, Function, Inst, List, Module, Node};
+use super::module::{BasicBlock, Block, Func, Function, Inst, List, Module};
+use super::nodes::MOST_LISTS;
 use crate::Id;
 use crate::binary::{first_word, split};
 use crate::grammar::Op;
+
+/// Part of their length by which the pools grow: little, as most edits are small beside the module.
+pub(super) const GROWTH: usize = 8;
 
 impl Module {
     /// A new id.
@@ -31,14 +35,7 @@ impl Module {
     /// The instruction whose words begin at a place of the pool.
     #[inline]
     pub(super) fn create_at(&mut self, start: u32) -> Inst {
-        let inst = Inst::at(self.nodes.len());
-        self.nodes.push(Node {
-            start,
-            list: None,
-            previous: None,
-            next: None,
-        });
-        inst
+        self.nodes.push(start)
     }
 
     /// Puts an instruction's words into the pool, and says where.
@@ -46,7 +43,11 @@ impl Module {
         let length = head.len() + tail.len();
         assert!(length < 0xffff, "{op} is longer than an instruction may be");
         let start = self.words.len() as u32;
-        self.words.reserve(length + 1);
+        if self.words.capacity() - self.words.len() <= length {
+            // Doubling would take twice the file for the first edit.
+            self.words
+                .reserve_exact(self.words.len() / GROWTH + length + 64);
+        }
         self.words.push(first_word(op, length));
         self.words.extend_from_slice(head);
         self.words.extend_from_slice(tail);
@@ -64,11 +65,10 @@ impl Module {
     /// # Panics
     /// When `at` is in no list.
     pub fn insert_before(&mut self, at: Inst, inst: Inst) {
-        let node = self.nodes[at.index()];
-        let Some(list) = node.list else {
+        let Some(list) = self.list_of(at) else {
             panic!("insertion before a free instruction")
         };
-        self.link(list, node.previous, inst, Some(at));
+        self.link(list, self.previous(at), inst, Some(at));
     }
 
     /// Puts a free instruction behind another one.
@@ -76,33 +76,33 @@ impl Module {
     /// # Panics
     /// When `at` is in no list.
     pub fn insert_after(&mut self, at: Inst, inst: Inst) {
-        let node = self.nodes[at.index()];
-        let Some(list) = node.list else {
+        let Some(list) = self.list_of(at) else {
             panic!("insertion behind a free instruction")
         };
-        self.link(list, Some(at), inst, node.next);
+        self.link(list, Some(at), inst, self.next(at));
     }
 
     /// Takes an instruction out of its list; its handle stays valid.
     pub fn remove(&mut self, inst: Inst) {
-        let node = self.nodes[inst.index()];
-        let Some(list) = node.list else { return };
-        match node.previous {
-            Some(p) => self.nodes[p.index()].next = node.next,
-            None => self.lists[list.index()].head = node.next,
+        let Some(list) = self.list_of(inst) else {
+            return;
+        };
+        let (previous, next) = (self.previous(inst), self.next(inst));
+        match previous {
+            Some(previous) => self.nodes.set_next(previous, next),
+            None => self.lists[list.index()].head = next,
         }
-        match node.next {
-            Some(n) => self.nodes[n.index()].previous = node.previous,
-            None => self.lists[list.index()].tail = node.previous,
+        match next {
+            Some(next) => self.nodes.set_previous(next, previous),
+            None => self.lists[list.index()].tail = previous,
         }
-        let node = &mut self.nodes[inst.index()];
-        (node.list, node.previous, node.next) = (None, None, None);
+        self.nodes.free(inst);
     }
 
     /// The operand words of an instruction, to change in place.
     #[inline]
     pub fn words_mut(&mut self, inst: Inst) -> &mut [u32] {
-        let start = self.nodes[inst.index()].start as usize;
+        let start = self.nodes.start(inst) as usize;
         let (length, _) = split(self.words[start]);
         &mut self.words[start + 1..start + length]
     }
@@ -118,7 +118,8 @@ impl Module {
     /// The same with words in two parts.
     pub(crate) fn replace_parts(&mut self, inst: Inst, head: &[u32], tail: &[u32]) {
         let op = self.inst(inst).op();
-        self.nodes[inst.index()].start = self.put(op, head, tail);
+        let start = self.put(op, head, tail);
+        self.nodes.set_start(inst, start);
     }
 
     /// Gives an instruction another opcode and other words; it stays where it is.
@@ -126,7 +127,8 @@ impl Module {
     /// # Panics
     /// As [`Module::create`].
     pub fn replace(&mut self, inst: Inst, op: Op, words: &[u32]) {
-        self.nodes[inst.index()].start = self.put(op, words, &[]);
+        let start = self.put(op, words, &[]);
+        self.nodes.set_start(inst, start);
     }
 
     /// Makes a function without blocks and puts it behind the others. `def` is its `OpFunction`.
@@ -136,14 +138,14 @@ impl Module {
     }
 
     pub(super) fn create_function_at(&mut self, def: Inst, end: Inst) -> Func {
-        let (lead, params, tail) = (self.create_list(), self.create_list(), self.create_list());
+        let params = self.create_list();
         let func = Func::at(self.functions.len());
         self.functions.push(Function {
-            lead,
+            lead: List::none(),
             def,
             params,
             blocks: Vec::new(),
-            tail,
+            tail: List::none(),
             end,
         });
         self.order.push(func);
@@ -157,11 +159,11 @@ impl Module {
     }
 
     pub(super) fn create_block_at(&mut self, func: Func, label: Inst) -> Block {
-        let (lead, body) = (self.create_list(), self.create_list());
+        let body = self.create_list();
         let block = Block::at(self.blocks.len());
         self.blocks.push(BasicBlock {
             func,
-            lead,
+            lead: List::none(),
             label,
             body,
         });
@@ -169,25 +171,56 @@ impl Module {
         block
     }
 
+    /// The list of a block's lines before its label, to put some there.
+    pub fn block_lead(&mut self, block: Block) -> List {
+        let lead = self.own_list(self.block(block).lead);
+        self.blocks[block.index()].lead = lead;
+        lead
+    }
+
+    /// The list of a function's lines before `OpFunction`, to put some there.
+    pub fn function_lead(&mut self, func: Func) -> List {
+        let lead = self.own_list(self.function(func).lead);
+        self.functions[func.index()].lead = lead;
+        lead
+    }
+
+    /// The list of a function's lines before `OpFunctionEnd`, to put some there.
+    pub fn function_tail(&mut self, func: Func) -> List {
+        let tail = self.own_list(self.function(func).tail);
+        self.functions[func.index()].tail = tail;
+        tail
+    }
+
+    fn own_list(&mut self, list: List) -> List {
+        if list == List::none() {
+            self.create_list()
+        } else {
+            list
+        }
+    }
+
     pub(super) fn create_list(&mut self) -> List {
+        assert!(self.lists.len() < MOST_LISTS, "a module has too many lists");
         self.lists.push(Ends::default());
         List::at(self.lists.len() - 1)
     }
 
+    #[track_caller]
     fn link(&mut self, list: List, previous: Option<Inst>, inst: Inst, next: Option<Inst>) {
         assert!(
-            self.nodes[inst.index()].list.is_none(),
+            self.list_of(inst).is_none(),
             "the instruction is in a list already"
         );
+        assert!(list != List::none(), "nothing stands in this list");
         match previous {
-            Some(p) => self.nodes[p.index()].next = Some(inst),
+            Some(previous) => self.nodes.set_next(previous, Some(inst)),
             None => self.lists[list.index()].head = Some(inst),
         }
         match next {
-            Some(n) => self.nodes[n.index()].previous = Some(inst),
+            Some(next) => self.nodes.set_previous(next, Some(inst)),
             None => self.lists[list.index()].tail = Some(inst),
         }
-        let node = &mut self.nodes[inst.index()];
-        (node.list, node.previous, node.next) = (Some(list), previous, next);
+        self.nodes.put(inst, list, previous, next);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Data lies flat. All words stand in one pool; an instruction is a place in the pool, where its first
 //! word says its opcode and length; sections, parameters and block bodies are doubly linked lists of
-//! instructions. Reading a module takes its words as the pool and 16 bytes for each instruction, and
+//! instructions. Reading a module takes its words as the pool and eight bytes for each instruction, and
 //! allocates nothing per instruction; inserting, deleting and moving instructions takes constant time
 //! and leaves every handle valid. Writing copies as long runs as stand in the pool as they do in the
 //! module: one, where nothing was edited.
@@ -29,6 +29,7 @@ mod labels;
 mod list;
 mod loops;
 mod module;
+mod nodes;
 mod order;
 mod read;
 mod structured;

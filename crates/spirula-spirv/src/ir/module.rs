@@ -2,6 +2,7 @@
 
 use super::InstRef;
 use super::list::{Ends, Insts};
+use super::nodes::Nodes;
 use super::walk::Walk;
 use crate::Id;
 use crate::binary::split;
@@ -55,6 +56,12 @@ handle!(
 impl Inst {
     /// The first instruction that a module has: what tables are filled with before they are right.
     pub(crate) const FIRST: Inst = Inst(NonZeroU32::MIN);
+
+    /// The handle that was given next.
+    #[inline]
+    pub(super) fn behind(self) -> Inst {
+        Inst(self.0.saturating_add(1))
+    }
 }
 
 /// The module's sections outside of functions, in the order of the specification (section 2.4).
@@ -126,20 +133,17 @@ impl Section {
     }
 }
 
-/// An instruction in the arena: 16 bytes, as long as an instruction's words are on average.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    /// Its first word in the pool.
-    pub start: u32,
-    pub list: Option<List>,
-    pub previous: Option<Inst>,
-    pub next: Option<Inst>,
+impl List {
+    /// A list that stays empty: that of lines where there are none.
+    pub(super) fn none() -> List {
+        List::at(Section::ALL.len())
+    }
 }
 
 /// A function definition or declaration.
 #[derive(Clone, Debug)]
 pub struct Function {
-    /// `OpLine` and non-semantic instructions before `OpFunction`.
+    /// `OpLine` and non-semantic instructions before `OpFunction`; to read only.
     pub lead: List,
     /// `OpFunction`.
     pub def: Inst,
@@ -147,7 +151,7 @@ pub struct Function {
     pub params: List,
     /// Basic blocks, the entry block first; empty for a declaration.
     pub blocks: Vec<Block>,
-    /// Lines before `OpFunctionEnd`.
+    /// Lines before `OpFunctionEnd`; to read only.
     pub tail: List,
     /// `OpFunctionEnd`.
     pub end: Inst,
@@ -158,7 +162,7 @@ pub struct Function {
 pub struct BasicBlock {
     /// The function it is in.
     pub func: Func,
-    /// Lines before the label.
+    /// Lines before the label; to read only.
     pub lead: List,
     /// `OpLabel`.
     pub label: Inst,
@@ -180,7 +184,7 @@ pub struct Module {
     pub(super) original: u32,
     /// The words of every instruction, the first with length and opcode included.
     pub(super) words: Vec<u32>,
-    pub(super) nodes: Vec<Node>,
+    pub(super) nodes: Nodes,
     pub(super) lists: Vec<Ends>,
     pub(super) blocks: Vec<BasicBlock>,
     pub(super) functions: Vec<Function>,
@@ -200,8 +204,8 @@ impl Module {
             bound: 1,
             original: 0,
             words: Vec::new(),
-            nodes: Vec::new(),
-            lists: vec![Ends::default(); Section::ALL.len()],
+            nodes: Nodes::default(),
+            lists: vec![Ends::default(); Section::ALL.len() + 1],
             blocks: Vec::new(),
             functions: Vec::new(),
             order: Vec::new(),
@@ -217,7 +221,7 @@ impl Module {
     /// An instruction.
     #[inline]
     pub fn inst(&self, inst: Inst) -> InstRef<'_> {
-        let start = self.nodes[inst.index()].start;
+        let start = self.nodes.start(inst);
         let at = start as usize;
         let (length, op) = split(self.words[at]);
         InstRef {
@@ -254,6 +258,11 @@ impl Module {
         Insts::new(self, list)
     }
 
+    /// Whether a list has no instruction.
+    pub fn is_empty(&self, list: List) -> bool {
+        self.ends(list).head.is_none()
+    }
+
     /// The instructions of a section in order.
     #[inline]
     pub fn section(&self, section: Section) -> Insts<'_> {
@@ -263,20 +272,20 @@ impl Module {
     /// The instruction behind this one in its list.
     #[inline]
     pub fn next(&self, inst: Inst) -> Option<Inst> {
-        self.nodes[inst.index()].next
+        self.nodes.next(inst)
     }
 
     /// The instruction before this one in its list.
     #[inline]
     pub fn previous(&self, inst: Inst) -> Option<Inst> {
-        self.nodes[inst.index()].previous
+        self.nodes.previous(inst)
     }
 
     /// The list that an instruction is in; none for labels, `OpFunction` and `OpFunctionEnd`, and
     /// for instructions that were removed.
     #[inline]
     pub fn list_of(&self, inst: Inst) -> Option<List> {
-        self.nodes[inst.index()].list
+        self.nodes.list(inst)
     }
 
     /// The functions in order.
@@ -362,6 +371,16 @@ impl Module {
         let is_silent = |name: &str| name.starts_with("NonSemantic.") || name.contains("DebugInfo");
         let silent = imports.filter(|i| is_silent(&i.string(0)));
         silent.filter_map(InstRef::result).collect()
+    }
+
+    /// Gives back the room that was not needed for what was read.
+    pub(super) fn trim(&mut self) {
+        self.nodes.trim();
+        self.lists.shrink_to_fit();
+        self.blocks.shrink_to_fit();
+        for function in &mut self.functions {
+            function.blocks.shrink_to_fit();
+        }
     }
 
     #[inline]

@@ -1,6 +1,7 @@
 //! From words to the IR, in one pass.
 
-use super::module::{Func, Inst, List, Module, Node, Section};
+use super::module::{Func, Inst, List, Module, Section};
+use super::nodes::MOST_LISTS;
 use crate::binary::{self, Header, RawInst, Stream};
 use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
 use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
@@ -29,6 +30,10 @@ impl Module {
         if header.bound == 0 || header.bound > limit {
             let message = format!("a bound of {} ids is out of the possible", header.bound);
             return Err(Diagnostic::error(Place::Word(3), message));
+        }
+        if words.len() > MOST_LISTS {
+            let message = format!("a module of {} words is too large", words.len());
+            return Err(Diagnostic::error(Place::Unknown, message));
         }
         let mut module = Module::new(header.version);
         module.generator = header.generator;
@@ -67,9 +72,8 @@ enum State {
     Module,
     /// Behind `OpFunction`, before the first label, or between two blocks.
     Function(Func),
-    /// Behind a label, before its terminator: the function, the block's body and the body's last
-    /// instruction so far.
-    Block(Func, List, Option<Inst>),
+    /// Behind a label, before its terminator: the function, the block's body and whether it is still empty.
+    Block(Func, List, bool),
 }
 
 struct Reader {
@@ -181,7 +185,7 @@ impl Reader {
     #[inline]
     fn room(&mut self, at: usize, whole: &[u32]) {
         let nodes = &mut self.module.nodes;
-        if nodes.len() == nodes.capacity() {
+        if nodes.is_full() {
             let rest = (whole.len() - at) as u64;
             let expected = nodes.len() as u64 * rest / at as u64;
             nodes.reserve_exact(expected as usize + nodes.len() / 16 + 16);
@@ -191,7 +195,7 @@ impl Reader {
     #[inline]
     fn place(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
         match self.state {
-            State::Block(func, list, last) => self.in_block(raw, func, list, last),
+            State::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
             State::Function(func) => self.in_function(raw, func),
             State::Module => self.outside(raw),
         }
@@ -242,20 +246,21 @@ impl Reader {
 
     /// Puts an instruction at the end of a list.
     fn push(&mut self, list: List, raw: RawInst<'_>) {
-        let nodes = &mut self.module.nodes;
-        let inst = Inst::at(nodes.len());
         let ends = &mut self.module.lists[list.index()];
-        let previous = ends.tail.replace(inst);
-        match previous {
-            Some(last) => nodes[last.index()].next = Some(inst),
-            None => ends.head = Some(inst),
+        let nodes = &mut self.module.nodes;
+        let goes_on = ends
+            .tail
+            .is_some_and(|last| last.index() + 1 == nodes.len());
+        if let Some(last) = ends.tail
+            && goes_on
+        {
+            let inst = nodes.push_in(raw.at as u32, list, false, true);
+            nodes.set_next(last, Some(inst));
+            ends.tail = Some(inst);
+        } else {
+            let inst = nodes.push(raw.at as u32);
+            self.module.append(list, inst);
         }
-        nodes.push(Node {
-            start: raw.at as u32,
-            list: Some(list),
-            previous,
-            next: None,
-        });
     }
 
     #[inline(never)]
@@ -275,7 +280,7 @@ impl Reader {
                 if let Some(lines) = self.lines.take() {
                     self.module.blocks[block.index()].lead = lines;
                 }
-                self.state = State::Block(func, self.module.block(block).body, None);
+                self.state = State::Block(func, self.module.block(block).body, true);
             }
             Op::FunctionEnd => {
                 self.module.functions[func.index()].end = inst;
@@ -296,7 +301,7 @@ impl Reader {
         raw: RawInst<'_>,
         func: Func,
         list: List,
-        last: Option<Inst>,
+        is_first: bool,
     ) -> Result<(), Diagnostic> {
         let role = raw.op.shape().role;
         if matches!(
@@ -306,18 +311,11 @@ impl Reader {
             return Err(misplaced(raw, "before the end of a basic block")
                 .with_hint("a basic block ends in a branch, a return or OpUnreachable"));
         }
-        let nodes = &mut self.module.nodes;
-        let inst = Inst::at(nodes.len());
         let ends = role == Role::Terminator;
-        nodes.push(Node {
-            start: raw.at as u32,
-            list: Some(list),
-            previous: last,
-            // Before its terminator a block goes on with what is read next.
-            next: (!ends).then(|| Inst::at(nodes.len() + 1)),
-        });
+        let nodes = &mut self.module.nodes;
+        let inst = nodes.push_in(raw.at as u32, list, is_first, ends);
         let known = &mut self.module.lists[list.index()];
-        if last.is_none() {
+        if is_first {
             known.head = Some(inst);
         }
         if ends {
@@ -326,7 +324,7 @@ impl Reader {
         self.state = if ends {
             State::Function(func)
         } else {
-            State::Block(func, list, Some(inst))
+            State::Block(func, list, false)
         };
         Ok(())
     }
@@ -360,6 +358,7 @@ impl Reader {
             };
             self.adopt(list, lines);
         }
+        self.module.trim();
         Ok(self.module)
     }
 }

@@ -58,7 +58,7 @@ impl Module {
         let mut run = 0..0;
         let mut walk = Walk::of_module(self);
         while let Some(inst) = walk.handle() {
-            let start = self.nodes[inst.index()].start as usize;
+            let start = self.nodes.start(inst) as usize;
             if start != run.end {
                 put(&self.words[run]);
                 run = start..start;

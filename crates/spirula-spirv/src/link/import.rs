@@ -366,23 +366,26 @@ impl<'s> Importer<'s> {
         let f = source.function(func);
         let def = self.create(destination, source.inst(f.def));
         let new = destination.create_function(def);
-        let lists = |m: &Module| {
-            let f = m.function(new);
-            (f.lead, f.params, f.tail)
-        };
-        let (lead, params, tail) = lists(destination);
-        self.list(destination, f.lead, lead);
-        self.list(destination, f.params, params);
-        self.list(destination, f.tail, tail);
+        if !source.is_empty(f.lead) {
+            let lead = destination.function_lead(new);
+            self.list(destination, f.lead, lead);
+        }
+        self.list(destination, f.params, destination.function(new).params);
+        if !source.is_empty(f.tail) {
+            let tail = destination.function_tail(new);
+            self.list(destination, f.tail, tail);
+        }
         for block in &f.blocks {
             let from = source.block(*block);
             let label = self.named(destination, source.label(*block));
             self.fates
                 .set(source.label(*block), Fate::Copied(self.round));
             let block = destination.create_block(new, label);
-            let (lead, body) = (destination.block(block).lead, destination.block(block).body);
-            self.list(destination, from.lead, lead);
-            self.list(destination, from.body, body);
+            if !source.is_empty(from.lead) {
+                let lead = destination.block_lead(block);
+                self.list(destination, from.lead, lead);
+            }
+            self.list(destination, from.body, destination.block(block).body);
         }
     }
 

@@ -59,12 +59,12 @@ impl Candidates {
             }
         }
         for candidate in found.all.iter().filter(|c| !c.kept) {
-            promoter.slot.set(candidate.variable, NONE);
+            promoter.fates.keep(candidate.variable);
         }
         for cast in casts {
-            let slot = promoter.slot[cast];
+            let slot = promoter.fates.slot(cast);
             if found.all.get(slot as usize).is_none_or(|c| !c.kept) {
-                promoter.slot.set(cast, NONE);
+                promoter.fates.keep(cast);
             }
         }
         let all = &found.all;
@@ -104,7 +104,7 @@ impl Candidates {
         if !can_be_value(promoter, module, ty) {
             return;
         }
-        promoter.slot.set(variable, self.all.len() as u32);
+        promoter.fates.set_slot(variable, self.all.len() as u32);
         self.all.push(Candidate {
             variable,
             ty,
@@ -124,7 +124,7 @@ impl Candidates {
     ) {
         let slot = |n: usize| {
             let id = inst.get_id(n);
-            id.map_or(NONE, |id| promoter.slot[id]) as usize
+            id.map_or(NONE, |id| promoter.fates.slot(id)) as usize
         };
         match inst.op() {
             Op::Load => {
@@ -137,7 +137,7 @@ impl Candidates {
                     }
                     if c.written_in != block && c.read_in != block {
                         c.read_in = block;
-                        self.reads.push((promoter.slot[inst.id(0)], block));
+                        self.reads.push((promoter.fates.slot(inst.id(0)), block));
                     }
                 }
             }
@@ -150,23 +150,23 @@ impl Candidates {
                     c.kept &= accessed.unwrap_or(0) & !PLAIN == 0 && c.variable == inst.id(0);
                     if c.written_in != block {
                         c.written_in = block;
-                        self.writes.push((promoter.slot[inst.id(0)], block));
+                        self.writes.push((promoter.fates.slot(inst.id(0)), block));
                     }
                 }
             }
             Op::LifetimeStart | Op::LifetimeStop => {}
             // Lifetimes are told of an address that was cast.
             Op::Bitcast => {
-                let own = promoter.slot[inst.id(0)];
+                let own = promoter.fates.slot(inst.id(0));
                 if let (Some(_), Some(result)) = (self.all.get(own as usize), inst.result()) {
-                    promoter.slot.set(result, own);
+                    promoter.fates.set_slot(result, own);
                     casts.push(result);
                 }
             }
             Op::ExtInst if promoter.ids.set(inst).is_some_and(|s| s.is_debug_info()) => {
                 let all = &mut self.all;
                 promoter.ids.visit(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.slot[id] as usize) {
+                    if let Some(c) = all.get_mut(promoter.fates.slot(id) as usize) {
                         c.declarations.push(inst.handle());
                     }
                 });
@@ -174,7 +174,7 @@ impl Candidates {
             _ => {
                 let all = &mut self.all;
                 promoter.ids.visit(inst, |_, id| {
-                    if let Some(c) = all.get_mut(promoter.slot[id] as usize) {
+                    if let Some(c) = all.get_mut(promoter.fates.slot(id) as usize) {
                         c.kept = false;
                     }
                 });

@@ -13,6 +13,7 @@
 
 mod candidates;
 mod debug;
+mod fates;
 mod phis;
 mod rename;
 
@@ -22,6 +23,7 @@ use crate::grammar::enumerants::Decoration;
 use crate::ir::{Erased, Func, IdWords, Inst, Module, Section};
 use crate::{Id, IdMap};
 use candidates::Candidates;
+use fates::Fates;
 use spirula_source::Diagnostic;
 
 /// What was done to a function.
@@ -43,10 +45,7 @@ pub struct Promoter {
     relaxed: IdMap<bool>,
     /// Variables decorated `Volatile`.
     pinned: IdMap<bool>,
-    /// The candidate that a variable is, or that a cast of its address is of.
-    slot: IdMap<u32>,
-    /// What takes the place of an id.
-    replaced: IdMap<Option<Id>>,
+    fates: Fates,
     /// Undefined values by type.
     undefs: Vec<(Id, Id)>,
 }
@@ -90,7 +89,7 @@ impl Promoter {
 
     /// The same for who knows what defines each id: a pass over names and decorations.
     pub fn with(module: &Module, definitions: Definitions) -> Self {
-        let mut names = IdMap::new(module.bound(), None);
+        let mut names = IdMap::new(0, None);
         let named = module.section(Section::Names);
         for name in named.filter(|i| i.op() == Op::Name) {
             names.set(name.id(0), Some(name.handle()));
@@ -111,8 +110,7 @@ impl Promoter {
             names,
             relaxed,
             pinned,
-            slot: IdMap::new(module.bound(), NONE),
-            replaced: IdMap::new(module.bound(), None),
+            fates: Fates::new(module.bound()),
             undefs: Vec::new(),
         }
     }
@@ -152,11 +150,8 @@ impl Promoter {
         })
     }
 
-    fn resolve(&self, mut id: Id) -> Id {
-        while let Some(new) = self.replaced[id] {
-            id = new;
-        }
-        id
+    fn resolve(&self, id: Id) -> Id {
+        self.fates.resolve(id)
     }
 
     fn undef(&mut self, module: &mut Module, ty: Id) -> Id {

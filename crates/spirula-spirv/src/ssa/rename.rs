@@ -120,10 +120,15 @@ impl<'a> Renamer<'a> {
 
     fn inst(&mut self, handle: Inst, next: Option<Inst>) {
         let inst = self.module.inst(handle);
-        let slot = |n: usize| inst.get_id(n).map_or(NONE, |id| self.promoter.slot[id]);
+        let slot = |n: usize| {
+            inst.get_id(n)
+                .map_or(NONE, |id| self.promoter.fates.slot(id))
+        };
         match inst.op() {
             Op::Variable => {
-                let own = inst.result().map_or(NONE, |id| self.promoter.slot[id]);
+                let own = inst
+                    .result()
+                    .map_or(NONE, |id| self.promoter.fates.slot(id));
                 if own != NONE {
                     if let Some(value) = inst.get_id(1) {
                         self.set(own, value);
@@ -138,7 +143,7 @@ impl<'a> Renamer<'a> {
                     let value = self.promoter.resolve(value);
                     // Equal only in a module that uses a value before it is defined.
                     if value != result {
-                        self.promoter.replaced.set(result, Some(value));
+                        self.promoter.fates.replace(result, value);
                     }
                     self.module.erase(handle, self.erased);
                 }
@@ -176,8 +181,8 @@ impl<'a> Renamer<'a> {
         }
         let mut own = NONE;
         self.promoter.ids.visit(inst, |_, id| {
-            if self.promoter.slot[id] != NONE {
-                own = self.promoter.slot[id];
+            if self.promoter.fates.slot(id) != NONE {
+                own = self.promoter.fates.slot(id);
             }
         });
         if own == NONE {

@@ -134,14 +134,38 @@ const NO_SHAPE: Shape = Shape {
 pub(super) struct Def {
     pub inst: Inst,
     pub op: Op,
-    /// Result type, 0 for none.
-    pub ty: u32,
-    /// Index among shapes, for types.
-    shape: u32,
-    /// Position of the function among the module's, `u32::MAX` outside.
-    pub func: u32,
-    /// Position of the block in its function, `u32::MAX` outside of blocks.
-    pub block: u32,
+    is_type: bool,
+    /// Result type, 0 for none; for types their index among shapes.
+    ty: u32,
+    pub place: DefPlace,
+}
+
+/// What an id is defined in: outside of functions, or a number that every function has for itself and each
+/// of its blocks, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DefPlace(u32);
+
+impl DefPlace {
+    pub const OUTSIDE: DefPlace = DefPlace(u32::MAX);
+
+    /// The first function.
+    pub const FIRST: DefPlace = DefPlace(0);
+
+    /// The place this many behind: of a function the block before that number, or the next function.
+    pub fn behind(self, number: usize) -> DefPlace {
+        DefPlace(self.0 + number as u32)
+    }
+
+    /// The block of a function with so many blocks: none for the function itself.
+    ///
+    /// # Errors
+    /// When the place is in another function.
+    pub fn block(self, function: DefPlace, blocks: usize) -> Result<Option<u32>, ()> {
+        match self.0.checked_sub(function.0) {
+            Some(at) if at as usize <= blocks => Ok(at.checked_sub(1)),
+            _ => Err(()),
+        }
+    }
 }
 
 /// A module under verification.
@@ -181,7 +205,7 @@ impl<'m> Cx<'m> {
             addressing: AddressingModel(model.0),
             memory_model: MemoryModel(model.1),
             index: vec![0; module.bound() as usize],
-            defs: Vec::with_capacity(module.inst_count() / 2),
+            defs: Vec::with_capacity(module.inst_count().min(module.bound() as usize)),
             shapes: vec![NO_SHAPE],
             capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
             added: Vec::new(),
@@ -266,7 +290,7 @@ impl<'m> Cx<'m> {
     ///
     /// # Errors
     /// When the id is defined already.
-    pub fn define(&mut self, inst: InstRef<'m>, func: u32, block: u32) -> Check {
+    pub fn define(&mut self, inst: InstRef<'m>, place: DefPlace) -> Check {
         let Some(id) = inst.result() else {
             return Ok(());
         };
@@ -284,22 +308,26 @@ impl<'m> Cx<'m> {
             .op()
             .info()
             .is_some_and(|i| i.class == Class::TypeDeclaration);
-        let shape = if is_type {
+        let ty = if is_type {
             let shape = self.shape_of(inst);
             self.shapes.push(shape);
             self.shapes.len() as u32 - 1
         } else {
-            0
+            inst.result_type().map_or(0, Id::word)
         };
         self.defs.push(Def {
             inst: inst.handle(),
             op: inst.op(),
-            ty: inst.result_type().map_or(0, Id::word),
-            shape,
-            func,
-            block,
+            is_type,
+            ty,
+            place,
         });
         Ok(())
+    }
+
+    /// Gives back the room of definitions that did not come.
+    pub fn all_defined(&mut self) {
+        self.defs.shrink_to_fit();
     }
 
     fn shape_of(&self, inst: InstRef<'_>) -> Shape {
@@ -430,13 +458,16 @@ impl<'m> Cx<'m> {
 
     /// The type of a value, 0 for none.
     pub fn ty(&self, value: u32) -> u32 {
-        self.def(value).map_or(0, |d| d.ty)
+        self.def(value)
+            .map_or(0, |d| if d.is_type { 0 } else { d.ty })
     }
 
     /// What a type is; a shape of `OpNop` for what is no type.
     pub fn shape(&self, ty: u32) -> Shape {
-        self.def(ty)
-            .map_or(NO_SHAPE, |d| self.shapes[d.shape as usize])
+        match self.def(ty) {
+            Some(def) if def.is_type => self.shapes[def.ty as usize],
+            _ => NO_SHAPE,
+        }
     }
 
     /// What a value's type is.
@@ -445,7 +476,7 @@ impl<'m> Cx<'m> {
     }
 
     pub fn is_type(&self, id: u32) -> bool {
-        self.def(id).is_some_and(|d| d.shape != 0)
+        self.def(id).is_some_and(|d| d.is_type)
     }
 
     pub fn is_constant(&self, id: u32) -> bool {

@@ -1,6 +1,7 @@
 //! Rules 4 and 5: ids are defined before their uses and stand where their class may.
 
-use super::context::{Check, Cx, ensure, fault};
+use super::context::{Check, Cx, DefPlace, ensure, fault};
+use super::flow::Flow;
 use super::rules::Rule;
 use crate::Id;
 use crate::grammar::{Class, ExtInstSet, Op};
@@ -230,8 +231,8 @@ fn may_wait(cx: &Cx<'_>, inst: InstRef<'_>, at: usize, id: Id) -> bool {
 /// Definitions in blocks that do not dominate their uses.
 pub(super) fn dominance(
     cx: &Cx<'_>,
-    flow: &super::flow::Flow<'_>,
-    func: u32,
+    flow: &Flow<'_>,
+    place: DefPlace,
 ) -> Vec<(crate::ir::Inst, super::context::Fault)> {
     let mut faults = Vec::new();
     for block in 0..flow.cfg.len() as u32 {
@@ -245,14 +246,14 @@ pub(super) fn dominance(
                     let parent = Id::new(pair[1]).and_then(|l| flow.cfg.position(l));
                     if let Some(parent) = parent
                         && flow.dominators.is_reachable(parent)
-                        && !reaches(cx, flow, func, pair[0], parent)
+                        && !reaches(cx, flow, place, pair[0], parent)
                     {
                         wrong = Id::new(pair[0]);
                     }
                 }
             } else {
                 cx.ids.visit(inst, |_, id| {
-                    if !reaches(cx, flow, func, id.word(), block) {
+                    if !reaches(cx, flow, place, id.word(), block) {
                         wrong = Some(id);
                     }
                 });
@@ -267,14 +268,16 @@ pub(super) fn dominance(
 }
 
 /// Whether the definition of an id dominates a block.
-fn reaches(cx: &Cx<'_>, flow: &super::flow::Flow<'_>, func: u32, id: u32, block: u32) -> bool {
-    match cx.def(id) {
-        None => true,
-        Some(def) if def.func == u32::MAX => true,
-        // Functions are called from others.
-        Some(def) if def.op == Op::Function => true,
-        Some(def) if def.func != func => false,
-        Some(def) if def.block == u32::MAX || def.op == Op::Label => true,
-        Some(def) => flow.dominators.dominates(def.block, block),
+fn reaches(cx: &Cx<'_>, flow: &Flow<'_>, function: DefPlace, id: u32, block: u32) -> bool {
+    let Some(def) = cx.def(id) else { return true };
+    // Functions are called from others.
+    if def.place == DefPlace::OUTSIDE || def.op == Op::Function {
+        return true;
+    }
+    match def.place.block(function, flow.cfg.len()) {
+        Err(()) => false,
+        Ok(None) => true,
+        Ok(Some(_)) if def.op == Op::Label => true,
+        Ok(Some(own)) => flow.dominators.dominates(own, block),
     }
 }

@@ -25,7 +25,6 @@ mod composites;
 mod constants;
 mod context;
 mod declared;
-mod edges;
 mod entries;
 mod environment;
 mod extended;
@@ -55,7 +54,7 @@ pub use rules::Rule;
 use crate::grammar::{Class, Op, Version};
 use crate::ir::{Func, Inst, InstRef, Module};
 use crate::target::{Environment, Target};
-use context::{Check, Cx, Fault};
+use context::{Check, Cx, DefPlace, Fault};
 use spirula_source::Diagnostic;
 
 /// What a module is verified for.
@@ -115,10 +114,12 @@ pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>>
     faults.end()?;
     entries::check(&cx, &mut faults.found);
     faults.end()?;
-    for (at, func) in module.functions().iter().enumerate() {
-        if let Err((inst, fault)) = control_flow(&cx, at as u32, *func, &mut faults) {
+    let mut place = DefPlace::FIRST;
+    for func in module.functions() {
+        if let Err((inst, fault)) = control_flow(&cx, place, *func, &mut faults) {
             faults.push(inst, fault);
         }
+        place = place.behind(module.function(*func).blocks.len() + 1);
     }
     faults.end()
 }
@@ -152,46 +153,48 @@ impl Faults<'_> {
     }
 }
 
-/// Every instruction with the function and block that it is in, in order.
-fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, u32, u32)) {
+/// Every instruction in order, with the place that it is in and whether that is a block.
+fn each<'m>(module: &'m Module, mut visit: impl FnMut(InstRef<'m>, DefPlace, bool)) {
     use crate::ir::Section;
-    const OUTSIDE: u32 = u32::MAX;
     for section in Section::ALL.iter().filter(|s| **s != Section::Trailer) {
         module
             .section(*section)
-            .for_each(|i| visit(i, OUTSIDE, OUTSIDE));
+            .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
     }
-    for (at, func) in module.functions().iter().enumerate() {
-        let (at, function) = (at as u32, module.function(*func));
-        let mut outside = |i| visit(i, at, OUTSIDE);
+    let mut place = DefPlace::FIRST;
+    for func in module.functions() {
+        let function = module.function(*func);
+        let mut outside = |i| visit(i, place, false);
         module.insts(function.lead).for_each(&mut outside);
         outside(module.inst(function.def));
         module.insts(function.params).for_each(&mut outside);
         for (n, block) in function.blocks.iter().enumerate() {
             let block = module.block(*block);
-            let mut inside = |i| visit(i, at, n as u32);
+            let mut inside = |i| visit(i, place.behind(n + 1), true);
             module.insts(block.lead).for_each(&mut inside);
             inside(module.inst(block.label));
             module.insts(block.body).for_each(&mut inside);
         }
-        let mut outside = |i| visit(i, at, OUTSIDE);
+        let mut outside = |i| visit(i, place, false);
         module.insts(function.tail).for_each(&mut outside);
         outside(module.inst(function.end));
+        place = place.behind(function.blocks.len() + 1);
     }
     module
         .section(Section::Trailer)
-        .for_each(|i| visit(i, OUTSIDE, OUTSIDE));
+        .for_each(|i| visit(i, DefPlace::OUTSIDE, false));
 }
 
 /// Rule 3.
 fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
-    each(cx.module, |inst, func, block| {
+    each(cx.module, |inst, place, _| {
         if inst.op() == Op::TypeForwardPointer {
             cx.forward_pointers.insert(inst.word(0));
         }
-        let found = cx.define(inst, func, block);
+        let found = cx.define(inst, place);
         faults.add(inst, found);
     });
+    cx.all_defined();
 }
 
 /// Rules 1 and 4 to 7.
@@ -223,9 +226,8 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
         let found = Diagnostic::error(spirula_source::Place::Unknown, message);
         faults.found.push(found.with_note(fault.rule.to_string()));
     }
-    each(cx.module, |inst, func, block| {
+    each(cx.module, |inst, _, in_function| {
         let class = inst.op().info().map(|i| i.class);
-        let in_function = func != u32::MAX && block != u32::MAX;
         let check = match class {
             Some(Class::TypeDeclaration) => declared.check(cx, inst),
             Some(Class::ConstantCreation) => constants::check(cx, inst),
@@ -271,7 +273,7 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
 /// Rules 12 to 14 and dominance.
 fn control_flow(
     cx: &Cx<'_>,
-    at: u32,
+    place: DefPlace,
     func: Func,
     faults: &mut Faults<'_>,
 ) -> Result<(), (Inst, Fault)> {
@@ -291,7 +293,7 @@ fn control_flow(
     for block in 0..flow.cfg.len() as u32 {
         flow.phis(block)?;
     }
-    for (inst, fault) in ids::dominance(cx, &flow, at) {
+    for (inst, fault) in ids::dominance(cx, &flow, place) {
         faults.push(inst, fault);
     }
     if cx.is_shader {

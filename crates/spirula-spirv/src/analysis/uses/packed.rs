@@ -61,7 +61,9 @@ impl Packed {
             if *mask == SPLIT {
                 words.visit(inst, |at, id| put(id.word(), handle, at as u16));
             } else {
-                visit(inst.words(), *mask, |at, id| put(id, handle, at as u16));
+                visit(inst.words(), u32::from(*mask), |at, id| {
+                    put(id, handle, at as u16)
+                });
             }
         }
         Packed {
@@ -108,8 +110,8 @@ impl Packed {
     }
 }
 
-/// Instead of a mask: the instruction has to be split.
-const SPLIT: u32 = u32::MAX;
+/// Instead of a mask: an id stands further behind than a mask tells, and the instruction has to be split.
+const SPLIT: u16 = u16::MAX;
 
 /// Counts the uses of each id. Returns which words of each instruction are ids that it uses, bit by bit;
 /// none of those that were removed.
@@ -118,7 +120,7 @@ fn count(
     words: &IdWords,
     definitions: &mut IdMap<Option<Inst>>,
     counts: &mut [u32],
-) -> Vec<u32> {
+) -> Vec<u16> {
     let mut masks = vec![0; module.inst_count()];
     let mut add = |id: u32| {
         if let Some(count) = counts.get_mut(id as usize) {
@@ -133,13 +135,13 @@ fn count(
         let mask = match shape.uses(inst.words()) {
             Some(mask) => {
                 visit(inst.words(), mask, |_, id| add(id));
-                mask
+                u16::try_from(mask).unwrap_or(SPLIT)
             }
             None => {
                 let mut mask = 0;
                 words.visit(inst, |at, id| {
                     add(id.word());
-                    mask |= 1u32.checked_shl(at as u32).unwrap_or(SPLIT);
+                    mask |= 1u16.checked_shl(at as u32).unwrap_or(SPLIT);
                 });
                 mask
             }

@@ -1,0 +1,48 @@
+//! What becomes of ids: one word for each, as the tables of a promotion are as long as the module's bound.
+
+use super::NONE;
+use crate::{Id, IdMap};
+
+/// Set in the words of candidates.
+const SLOT: u32 = 1 << 31;
+
+/// For each id the candidate that it is, or that it is a cast of the address of, or the id that takes its
+/// place. None is both: candidates are pointers, what is replaced was loaded.
+#[derive(Clone, Debug)]
+pub(super) struct Fates(IdMap<u32>);
+
+impl Fates {
+    /// Nothing is known of ids below a bound.
+    pub fn new(bound: u32) -> Self {
+        Fates(IdMap::new(bound, 0))
+    }
+
+    /// The candidate of an id, [`NONE`] for others.
+    pub fn slot(&self, id: Id) -> u32 {
+        let word = self.0[id];
+        if word & SLOT == 0 { NONE } else { word ^ SLOT }
+    }
+
+    /// The id belongs to a candidate.
+    pub fn set_slot(&mut self, id: Id, slot: u32) {
+        self.0.set(id, slot | SLOT);
+    }
+
+    /// The id stays as it is.
+    pub fn keep(&mut self, id: Id) {
+        self.0.set(id, 0);
+    }
+
+    /// Another id takes the place of this one.
+    pub fn replace(&mut self, id: Id, new: Id) {
+        self.0.set(id, new.word());
+    }
+
+    /// What stands for an id in the end.
+    pub fn resolve(&self, mut id: Id) -> Id {
+        while let Some(new) = Id::new(self.0[id]).filter(|new| new.word() & SLOT == 0) {
+            id = new;
+        }
+        id
+    }
+}
