@@ -1,6 +1,7 @@
 //! Editing: instructions, blocks and edges.
 
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::body::{edit, status};
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guarded};
 use crate::handle::{self, Out, get_mut, slice};
 use crate::module::SpirulaModule;
 use spirula_spirv::Id;
@@ -51,7 +52,7 @@ pub unsafe extern "C" fn spirula_insert(
     instruction: *mut u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
         let op = Op(opcode);
@@ -70,9 +71,7 @@ pub unsafe extern "C" fn spirula_insert(
             out.set(new.index() as u32);
         }
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 const WHERE: [SpirulaWhere; 5] = [
@@ -153,7 +152,7 @@ pub unsafe extern "C" fn spirula_erase(
     instruction: u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get_mut(module) }?;
         let (chains, inner) = module.chains();
@@ -178,9 +177,7 @@ pub unsafe extern "C" fn spirula_erase(
         module.erase(inst, &mut erased);
         module.sweep(&erased);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Gives an instruction other words: all behind the first, result type and result id included.
@@ -192,14 +189,12 @@ pub unsafe extern "C" fn spirula_set_words(
     count: usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
         module.try_replace_words(handle::inst(module, instruction)?, words)?;
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Puts another terminator in the place of a block's. Phis of the old and the new targets are the
@@ -213,7 +208,7 @@ pub unsafe extern "C" fn spirula_set_terminator(
     count: usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
         let (block, op) = (handle::block(module, block)?, Op(opcode));
@@ -223,9 +218,7 @@ pub unsafe extern "C" fn spirula_set_terminator(
         module.check_operands(op, words)?;
         module.set_terminator(block, op, words);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Has every use of an id use another one; names and decorations stay. `count`, which may be null, is
@@ -238,7 +231,7 @@ pub unsafe extern "C" fn spirula_replace_uses(
     count: *mut usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (chains, module) = unsafe { get_mut(module) }?.chains();
         let (old, new) = (handle::id(module, old)?, handle::id(module, new)?);
@@ -250,9 +243,7 @@ pub unsafe extern "C" fn spirula_replace_uses(
             out.set(if old == new { 0 } else { uses });
         }
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Splits a block: an instruction and what follows go into a new block, to which the old one
@@ -265,7 +256,7 @@ pub unsafe extern "C" fn spirula_split_block(
     new_block: *mut u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
         let ids = IdWords::new(module);
@@ -273,9 +264,7 @@ pub unsafe extern "C" fn spirula_split_block(
         let new = module.split_block(&ids, handle::block(module, block)?, at)?;
         out.set(new.index() as u32);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Puts a block on an edge. `new_block` is the new one.
@@ -287,16 +276,14 @@ pub unsafe extern "C" fn spirula_insert_on_edge(
     new_block: *mut u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
         let ids = IdWords::new(module);
         let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
         out.set(module.insert_on_edge(&ids, from, to)?.index() as u32);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Leads an edge to another block of the function. `values` are the ids that the phis of the new
@@ -311,7 +298,7 @@ pub unsafe extern "C" fn spirula_redirect_edge(
     count: usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
         let ids = IdWords::new(module);
@@ -323,9 +310,7 @@ pub unsafe extern "C" fn spirula_redirect_edge(
         let func = module.block(from).func;
         module.order_blocks(&ids, func);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Adds an edge to a block that ends in `OpBranch`: it goes to `to` where the condition holds.
@@ -340,7 +325,7 @@ pub unsafe extern "C" fn spirula_add_edge(
     count: usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, values) = unsafe { (get_mut(module)?.edit(), slice(values, count)?) };
         let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
@@ -351,9 +336,7 @@ pub unsafe extern "C" fn spirula_add_edge(
         let (ids, func) = (IdWords::new(module), module.block(from).func);
         module.order_blocks(&ids, func);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 fn same_function(module: &Module, a: Block, b: Block) -> Result<(), Fault> {
@@ -390,18 +373,14 @@ pub unsafe extern "C" fn spirula_remove_edge(
     to: u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
-        // SAFETY: the crate's contract.
-        let module = unsafe { get_mut(module) }?.edit();
+    edit!(error, module, |module| {
         let ids = IdWords::new(module);
         let (from, to) = (handle::block(module, from)?, handle::block(module, to)?);
         module.remove_edge(&ids, from, to)?;
         let func = module.block(from).func;
         module.order_blocks(&ids, func);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Removes the blocks of a function that cannot be reached.
@@ -411,18 +390,14 @@ pub unsafe extern "C" fn spirula_remove_unreachable(
     function: u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
-        // SAFETY: the crate's contract.
-        let module = unsafe { get_mut(module) }?.edit();
+    edit!(error, module, |module| {
         let func = handle::func(module, function)?;
         let ids = IdWords::new(module);
         let mut erased = Erased::new();
         module.remove_unreachable(&ids, func, &mut erased);
         module.sweep(&erased);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Makes a block through which alone the loop of a header is entered. `new_block` is that block.
@@ -433,7 +408,7 @@ pub unsafe extern "C" fn spirula_create_pre_header(
     new_block: *mut u32,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get_mut(module)?.edit(), Out::new(new_block)?) };
         let header = handle::block(module, header)?;
@@ -456,7 +431,5 @@ pub unsafe extern "C" fn spirula_create_pre_header(
         let ids = IdWords::new(module);
         out.set(module.create_pre_header(&ids, header, &outside)?.index() as u32);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }

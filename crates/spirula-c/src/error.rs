@@ -1,6 +1,7 @@
 //! Errors as values that C can look at.
 
-use crate::handle::{Out, get};
+use crate::body::ask;
+use crate::handle::Out;
 use spirula_source::{Diagnostic, Place};
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -147,8 +148,7 @@ pub(crate) fn guarded<T>(otherwise: T, body: impl FnOnce() -> Result<T, Fault>) 
 /// The number of messages of an error; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_error_count(error: *const SpirulaError) -> usize {
-    // SAFETY: the crate's contract.
-    guarded(0, || Ok(unsafe { get(error) }?.messages.len()))
+    ask!(0, error, |error| Ok(error.messages.len()))
 }
 
 /// A message of an error, lent until the error is freed; null where there is none.
@@ -157,9 +157,7 @@ pub unsafe extern "C" fn spirula_error_message(
     error: *const SpirulaError,
     index: usize,
 ) -> *const c_char {
-    guarded(ptr::null(), || {
-        // SAFETY: the crate's contract.
-        let error = unsafe { get(error) }?;
+    ask!(ptr::null(), error, |error| {
         let message = error.messages.get(index);
         Ok(message.map_or(ptr::null(), |(text, _)| text.as_ptr()))
     })
@@ -171,9 +169,7 @@ pub unsafe extern "C" fn spirula_error_place(
     error: *const SpirulaError,
     index: usize,
 ) -> SpirulaPlace {
-    guarded(place(Place::Unknown), || {
-        // SAFETY: the crate's contract.
-        let error = unsafe { get(error) }?;
+    ask!(place(Place::Unknown), error, |error| {
         let message = error.messages.get(index);
         Ok(message.map_or(place(Place::Unknown), |(_, place)| *place))
     })

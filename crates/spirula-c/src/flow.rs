@@ -1,8 +1,9 @@
 //! The control-flow graph of a function, dominators and loops: a snapshot that knows blocks by their
 //! positions in the function.
 
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
-use crate::handle::{self, Out, SPIRULA_NONE, fill, get, number};
+use crate::body::{ask, list, status};
+use crate::error::{Fault, SpirulaError, SpirulaStatus};
+use crate::handle::{self, Out, SPIRULA_NONE, get, number};
 use crate::module::SpirulaModule;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops, PostDominators};
 
@@ -32,7 +33,7 @@ pub unsafe extern "C" fn spirula_flow_new(
     flow: *mut *mut SpirulaFlow,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (&get(module)?.module, Out::new(flow)?) };
         let func = handle::func(module, function)?;
@@ -46,9 +47,7 @@ pub unsafe extern "C" fn spirula_flow_new(
         };
         out.set(Box::into_raw(Box::new(flow)));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Frees a graph; null is allowed.
@@ -63,16 +62,13 @@ pub unsafe extern "C" fn spirula_flow_free(flow: *mut SpirulaFlow) {
 /// The number of blocks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_count(flow: *const SpirulaFlow) -> usize {
-    // SAFETY: the crate's contract.
-    guarded(0, || Ok(unsafe { get(flow) }?.cfg.len()))
+    ask!(0, flow, |flow| Ok(flow.cfg.len()))
 }
 
 /// The number in the module of the block at a position.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(SPIRULA_NONE, flow, |flow| {
         Ok(flow.cfg.block(flow.known(position)?).index() as u32)
     })
 }
@@ -80,9 +76,7 @@ pub unsafe extern "C" fn spirula_flow_block(flow: *const SpirulaFlow, position: 
 /// The position of the block with a label, `SPIRULA_NONE` where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_position(flow: *const SpirulaFlow, label: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(SPIRULA_NONE, flow, |flow| {
         let label = spirula_spirv::Id::new(label);
         let position = label.and_then(|l| flow.cfg.position(l));
         Ok(number(position.map(|p| p as usize)))
@@ -97,12 +91,9 @@ pub unsafe extern "C" fn spirula_flow_successors(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    list!(flow, buffer, capacity, |flow| {
         let successors = flow.cfg.successors(flow.known(position)?);
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, successors) })
+        Ok(successors)
     })
 }
 
@@ -114,12 +105,9 @@ pub unsafe extern "C" fn spirula_flow_predecessors(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    list!(flow, buffer, capacity, |flow| {
         let predecessors = flow.cfg.predecessors(flow.known(position)?);
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, predecessors) })
+        Ok(predecessors)
     })
 }
 
@@ -131,11 +119,8 @@ pub unsafe extern "C" fn spirula_flow_reverse_postorder(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, flow.cfg.reverse_postorder()) })
+    list!(flow, buffer, capacity, |flow| {
+        Ok(flow.cfg.reverse_postorder())
     })
 }
 
@@ -146,9 +131,7 @@ pub unsafe extern "C" fn spirula_flow_immediate_dominator(
     flow: *const SpirulaFlow,
     position: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(SPIRULA_NONE, flow, |flow| {
         let above = flow.dominators.immediate(flow.known(position)?);
         Ok(number(above.map(|b| b as usize)))
     })
@@ -161,9 +144,7 @@ pub unsafe extern "C" fn spirula_flow_dominates(
     above: u32,
     below: u32,
 ) -> bool {
-    guarded(false, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(false, flow, |flow| {
         Ok(flow
             .dominators
             .dominates(flow.known(above)?, flow.known(below)?))
@@ -176,9 +157,7 @@ pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
     flow: *const SpirulaFlow,
     position: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(SPIRULA_NONE, flow, |flow| {
         let below = flow.post_dominators.immediate(flow.known(position)?);
         Ok(number(below.map(|b| b as usize)))
     })
@@ -187,9 +166,7 @@ pub unsafe extern "C" fn spirula_flow_immediate_post_dominator(
 /// The header of the innermost loop around a block, `SPIRULA_NONE` where it is in no loop.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_flow_loop_header(flow: *const SpirulaFlow, position: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let flow = unsafe { get(flow) }?;
+    ask!(SPIRULA_NONE, flow, |flow| {
         let innermost = flow.loops.innermost(flow.known(position)?);
         let header = innermost.and_then(|at| flow.loops.loops().get(at as usize));
         Ok(number(header.map(|l| l.header as usize)))

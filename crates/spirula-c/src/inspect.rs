@@ -1,6 +1,7 @@
 //! Walking a module: sections, functions, blocks, instructions, operands; names, definitions, uses.
 
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
+use crate::body::{ask, list, status};
+use crate::error::{Fault, SpirulaError, SpirulaStatus, guarded};
 use crate::handle::{self, Out, SPIRULA_NONE, fill, get, get_mut, number};
 use crate::module::SpirulaModule;
 use crate::text::{SpirulaName, SpirulaText};
@@ -89,9 +90,7 @@ fn describe(inst: InstRef<'_>) -> SpirulaInstruction {
 /// behind the last function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, section: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let section = Section::ALL.get(section as usize);
         let first = section.and_then(|s| module.section(*s).next());
         Ok(number(first.map(|i| i.handle().index())))
@@ -101,16 +100,13 @@ pub unsafe extern "C" fn spirula_section_first(module: *const SpirulaModule, sec
 /// The number of functions of a module.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_count(module: *const SpirulaModule) -> usize {
-    // SAFETY: the crate's contract.
-    guarded(0, || Ok(unsafe { get(module) }?.module.functions().len()))
+    ask!(0, module.module, |module| Ok(module.functions().len()))
 }
 
 /// The function at a position in the module, `SPIRULA_NONE` where there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, position: usize) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let func = module.functions().get(position);
         Ok(number(func.map(|f| f.index())))
     })
@@ -119,9 +115,7 @@ pub unsafe extern "C" fn spirula_function_at(module: *const SpirulaModule, posit
 /// The id of a function; 0 where there is no such function.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_function_id(module: *const SpirulaModule, function: u32) -> u32 {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(0, module.module, |module| {
         Ok(module.function_id(handle::func(module, function)?).word())
     })
 }
@@ -132,9 +126,7 @@ pub unsafe extern "C" fn spirula_function_definition(
     module: *const SpirulaModule,
     function: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let def = module.function(handle::func(module, function)?).def;
         Ok(def.index() as u32)
     })
@@ -146,9 +138,7 @@ pub unsafe extern "C" fn spirula_function_first_parameter(
     module: *const SpirulaModule,
     function: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let params = module.function(handle::func(module, function)?).params;
         let first = module.insts(params).next();
         Ok(number(first.map(|i| i.handle().index())))
@@ -163,22 +153,17 @@ pub unsafe extern "C" fn spirula_function_blocks(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    list!(module.module, buffer, capacity, |module| {
         let blocks = &module.function(handle::func(module, function)?).blocks;
         let blocks: Vec<u32> = blocks.iter().map(|b| b.index() as u32).collect();
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, &blocks) })
+        Ok(blocks)
     })
 }
 
 /// The id of a block's label; 0 where there is no such block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block: u32) -> u32 {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(0, module.module, |module| {
         Ok(module.label(handle::block(module, block)?).word())
     })
 }
@@ -186,9 +171,7 @@ pub unsafe extern "C" fn spirula_block_label(module: *const SpirulaModule, block
 /// The first instruction behind a block's label.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let first = module.body(handle::block(module, block)?).next();
         Ok(number(first.map(|i| i.handle().index())))
     })
@@ -197,9 +180,7 @@ pub unsafe extern "C" fn spirula_block_first(module: *const SpirulaModule, block
 /// The terminator of a block, its last instruction.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, block: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let last = module.body(handle::block(module, block)?).next_back();
         Ok(number(last.map(|i| i.handle().index())))
     })
@@ -208,9 +189,7 @@ pub unsafe extern "C" fn spirula_block_terminator(module: *const SpirulaModule, 
 /// The merge instruction of a block, `SPIRULA_NONE` where it has none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_block_merge(module: *const SpirulaModule, block: u32) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let merge = module.merge(handle::block(module, block)?);
         Ok(number(merge.map(|i| i.handle().index())))
     })
@@ -222,9 +201,7 @@ pub unsafe extern "C" fn spirula_instruction_next(
     module: *const SpirulaModule,
     instruction: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let next = module.next(handle::inst(module, instruction)?);
         Ok(number(next.map(|i| i.index())))
     })
@@ -236,9 +213,7 @@ pub unsafe extern "C" fn spirula_instruction_previous(
     module: *const SpirulaModule,
     instruction: u32,
 ) -> u32 {
-    guarded(SPIRULA_NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SPIRULA_NONE, module.module, |module| {
         let previous = module.previous(handle::inst(module, instruction)?);
         Ok(number(previous.map(|i| i.index())))
     })
@@ -252,14 +227,12 @@ pub unsafe extern "C" fn spirula_instruction_get(
     description: *mut SpirulaInstruction,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (&get(module)?.module, Out::new(description)?) };
         out.set(describe(module.inst(handle::inst(module, instruction)?)));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// The operands of an instruction, split by the grammar, result type and result id included. Returns
@@ -271,14 +244,11 @@ pub unsafe extern "C" fn spirula_instruction_operands(
     buffer: *mut SpirulaOperand,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    list!(module.module, buffer, capacity, |module| {
         let inst = module.inst(handle::inst(module, instruction)?);
         let parsed = inst.parsed().map_while(Result::ok);
         let operands: Vec<SpirulaOperand> = parsed.map(operand).collect();
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, &operands) })
+        Ok(operands)
     })
 }
 
@@ -312,7 +282,7 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
     opcode: *mut u16,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (name, out) = unsafe { (handle::utf8(name, length)?, Out::new(opcode)?) };
         let op = Op::by_name(name);
@@ -321,17 +291,13 @@ pub unsafe extern "C" fn spirula_opcode_by_name(
                 .0,
         );
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// The name that `OpName` gives an id, without data where there is none. To be freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_id_name(module: *const SpirulaModule, id: u32) -> SpirulaText {
-    guarded(SpirulaText::NONE, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    ask!(SpirulaText::NONE, module.module, |module| {
         let name = Names::compute(module).get(module, handle::id(module, id)?);
         Ok(name.map_or(SpirulaText::NONE, SpirulaText::new))
     })
@@ -383,7 +349,7 @@ pub unsafe extern "C" fn spirula_id_constant(
     value: *mut u64,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get_mut(module)?, Out::new(value)?) };
         let (chains, module) = module.chains();
@@ -392,9 +358,7 @@ pub unsafe extern "C" fn spirula_id_constant(
         let missing = || Fault::Argument(format!("%{id} is no constant"));
         out.set(known.ok_or_else(missing)?);
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 fn constant(module: &Module, inst: InstRef<'_>) -> Option<u64> {

@@ -22,6 +22,7 @@
 #![allow(unsafe_code)] // Every exported function takes pointers of C.
 #![allow(clippy::missing_safety_doc)] // The contract above holds for all of them.
 
+mod body;
 mod edit;
 mod error;
 mod flow;

@@ -1,7 +1,8 @@
 //! Modules: made, read, verified, written, freed.
 
-use crate::error::{Fault, SpirulaError, SpirulaStatus, guard, guarded};
-use crate::handle::{Out, fill, get, get_mut, slice, utf8};
+use crate::body::{ask, list, status};
+use crate::error::{Fault, SpirulaError, SpirulaStatus};
+use crate::handle::{Out, get, get_mut, slice, utf8};
 use crate::text::{SpirulaText, SpirulaWords};
 use spirula_spirv::analysis::{DefUse, Needs};
 use spirula_spirv::grammar::{Additions, Op, Version};
@@ -51,14 +52,12 @@ pub unsafe extern "C" fn spirula_module_from_words(
     module: *mut *mut SpirulaModule,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (words, out) = unsafe { (slice(words, count)?, Out::new(module)?) };
         out.set(SpirulaModule::new(Module::from_words(words.to_vec())?));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Reads a module from its bytes, in either byte order.
@@ -69,14 +68,12 @@ pub unsafe extern "C" fn spirula_module_from_bytes(
     module: *mut *mut SpirulaModule,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (bytes, out) = unsafe { (slice(bytes, count)?, Out::new(module)?) };
         out.set(SpirulaModule::new(Module::from_bytes(bytes)?));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Assembles a module from text in the language of SPIRV-Tools.
@@ -87,24 +84,20 @@ pub unsafe extern "C" fn spirula_module_from_text(
     module: *mut *mut SpirulaModule,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (source, out) = unsafe { (utf8(source, length)?, Out::new(module)?) };
         let words = text::parse(source, &text::ParseOptions::default())?;
         out.set(SpirulaModule::new(Module::from_words(words)?));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// A copy of a module, in which functions, blocks and instructions have the same numbers; null for
 /// null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_copy(module: *const SpirulaModule) -> *mut SpirulaModule {
-    guarded(std::ptr::null_mut(), || {
-        // SAFETY: the crate's contract.
-        let module = unsafe { get(module) }?;
+    ask!(std::ptr::null_mut(), module, |module| {
         Ok(SpirulaModule::new(module.module.clone()))
     })
 }
@@ -125,14 +118,12 @@ pub unsafe extern "C" fn spirula_module_to_words(
     words: *mut SpirulaWords,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get(module)?, Out::new(words)?) };
         out.set(SpirulaWords::new(module.module.to_words()));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Writes a module as text; with `friendly_names`, ids are called `%main` rather than `%4`.
@@ -143,7 +134,7 @@ pub unsafe extern "C" fn spirula_module_to_text(
     text: *mut SpirulaText,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, out) = unsafe { (get(module)?, Out::new(text)?) };
         let options = text::PrintOptions {
@@ -153,9 +144,7 @@ pub unsafe extern "C" fn spirula_module_to_text(
         let printed = text::print(&module.module.to_words(), &options)?;
         out.set(SpirulaText::new(printed));
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Verifies a module for an environment such as `vulkan1.3`, `opencl2.2` or `spv1.6`; null stands for
@@ -166,7 +155,7 @@ pub unsafe extern "C" fn spirula_module_verify(
     environment: *const std::ffi::c_char,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get(module) }?;
         let mut options = verify::Options::default();
@@ -178,9 +167,7 @@ pub unsafe extern "C" fn spirula_module_verify(
         }
         verify::module(&module.module, &options)?;
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Adds what a text in the form of Khronos' grammar describes to the grammar of the process: instructions
@@ -193,7 +180,7 @@ pub unsafe extern "C" fn spirula_grammar_add(
     set_name: *const std::ffi::c_char,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let json = unsafe { utf8(json, length) }?;
         // SAFETY: not null where it is read, and then a string that ends in NUL.
@@ -202,23 +189,19 @@ pub unsafe extern "C" fn spirula_grammar_add(
         let additions = Additions::from_json(json, name.as_deref())?;
         let added = additions.register();
         added.map_err(|e| Fault::Refused(e.to_string()))
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// The version of SPIR-V as the word of the header: 0x00010300 for 1.3. 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_version(module: *const SpirulaModule) -> u32 {
-    // SAFETY: the crate's contract.
-    guarded(0, || Ok(unsafe { get(module) }?.module.version.word()))
+    ask!(0, module.module, |module| Ok(module.version.word()))
 }
 
 /// One more than the largest id; 0 for null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn spirula_module_bound(module: *const SpirulaModule) -> u32 {
-    // SAFETY: the crate's contract.
-    guarded(0, || Ok(unsafe { get(module) }?.module.bound()))
+    ask!(0, module.module, |module| Ok(module.bound()))
 }
 
 /// The capabilities that a module declares, in its order. Returns how many there are.
@@ -228,14 +211,11 @@ pub unsafe extern "C" fn spirula_module_capabilities(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    list!(module.module, buffer, capacity, |module| {
         let declared = module.section(Section::Capabilities);
         let declared = declared.filter(|i| i.op() == Op::Capability);
         let declared: Vec<u32> = declared.map(|i| i.word(0)).collect();
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, &declared) })
+        Ok(declared)
     })
 }
 
@@ -246,13 +226,10 @@ pub unsafe extern "C" fn spirula_module_needed_capabilities(
     buffer: *mut u32,
     capacity: usize,
 ) -> usize {
-    guarded(0, || {
-        // SAFETY: the crate's contract.
-        let module = &unsafe { get(module) }?.module;
+    list!(module.module, buffer, capacity, |module| {
         let needed = Needs::compute(module).capabilities();
         let needed: Vec<u32> = needed.iter().map(|c| c.0).collect();
-        // SAFETY: the crate's contract.
-        Ok(unsafe { fill(buffer, capacity, &needed) })
+        Ok(needed)
     })
 }
 
@@ -265,7 +242,7 @@ pub unsafe extern "C" fn spirula_module_construct_ssa(
     phis: *mut usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let module = unsafe { get_mut(module) }?;
         let promoted = ssa::construct(module.edit())?;
@@ -276,9 +253,7 @@ pub unsafe extern "C" fn spirula_module_construct_ssa(
             }
         }
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// Gives ids the smallest numbers, in the order of their definitions.
@@ -287,11 +262,9 @@ pub unsafe extern "C" fn spirula_module_compact_ids(
     module: *mut SpirulaModule,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         unsafe { get_mut(module) }?.edit().compact_ids();
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }

@@ -1,6 +1,7 @@
 //! Entry points and what they take.
 
-use crate::error::{SpirulaError, SpirulaStatus, guard};
+use crate::body::status;
+use crate::error::{SpirulaError, SpirulaStatus};
 use crate::handle::{Out, get, utf8};
 use crate::module::SpirulaModule;
 use crate::text::SpirulaText;
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn spirula_entry_points(
     name: *mut SpirulaText,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, count) = unsafe { (&get(module)?.module, Out::new(count)?) };
         let mut points = entry_points(module);
@@ -82,9 +83,7 @@ pub unsafe extern "C" fn spirula_entry_points(
             });
         }
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// What the entry point with a name takes.
@@ -96,7 +95,7 @@ pub unsafe extern "C" fn spirula_entry_point_get(
     entry_point: *mut SpirulaEntryPoint,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
@@ -112,9 +111,7 @@ pub unsafe extern "C" fn spirula_entry_point_get(
             binding_count: interface.bindings.len(),
         });
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 /// The resources that the entry point with a name uses. `count` is how many there are; as many as
@@ -129,7 +126,7 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
     count: *mut usize,
     error: *mut *mut SpirulaError,
 ) -> SpirulaStatus {
-    let body = || {
+    status!(error, || {
         // SAFETY: the crate's contract.
         let (module, name) = unsafe { (&get(module)?.module, utf8(name, length)?) };
         // SAFETY: the crate's contract.
@@ -139,9 +136,7 @@ pub unsafe extern "C" fn spirula_entry_point_bindings(
         // SAFETY: the crate's contract.
         count.set(unsafe { crate::handle::fill(buffer, capacity, &bindings) });
         Ok(())
-    };
-    // SAFETY: the crate's contract.
-    unsafe { guard(error, body) }
+    })
 }
 
 fn binding(found: &Binding) -> SpirulaBinding {
