@@ -218,8 +218,8 @@ pub struct Convert {
 pub struct Cfg {
     #[command(flatten)]
     pub from: From,
-    /// Where the drawing goes, in the language of Graphviz; `-` is standard output
-    #[arg(long, value_name = "FILE", default_value = "-")]
+    /// Where the drawing goes, in the language of Graphviz; `-`, or no name, is standard output
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_value = "-", default_missing_value = "-")]
     pub dot: PathBuf,
     /// Draw the dominator tree too
     #[arg(long)]
