@@ -1,0 +1,283 @@
+//! Runs targets for a long time, without a fuzzer: processes of their own change seeds at random, and what they
+//! find is kept.
+//!
+//! `hours --out FOLDER [--minutes 60] [--processes 2] [--seeds FOLDER] [--random N] [TARGET…]`
+//!
+//! Every process goes through the targets, a minute each. An input that panics, that takes too long or too
+//! much memory, or that takes the process down is put into `FOLDER/finds/TARGET`, the first for each place in the code; `FOLDER/summary.txt` says
+//! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
+
+use rand_mt::Mt64;
+use spirula_fuzz::{TARGETS, Target, mutate, run, seeds};
+use spirula_testing::Choices;
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::ffi::OsString;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+/// How long a target has its turn.
+const TURN: Duration = Duration::from_secs(60);
+
+/// How long an input may take before the process gives up; what takes over 20 seconds and ends is a find as well.
+const LONGEST: Duration = Duration::from_secs(60);
+
+type Fallible<T> = Result<T, Box<dyn Error>>;
+
+#[derive(Clone, Debug)]
+struct Options {
+    out: PathBuf,
+    minutes: u64,
+    processes: u64,
+    seeds: Option<PathBuf>,
+    random: u64,
+    targets: Vec<&'static Target>,
+    /// Set in the processes that do the work: the number of the process.
+    worker: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    let outcome = Options::read().and_then(|options| match options.worker {
+        Some(number) => work(&options, number).map(|()| true),
+        None => watch(&options),
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+impl Options {
+    fn read() -> Fallible<Options> {
+        let mut options = Options {
+            out: PathBuf::from("fuzz-out"),
+            minutes: 60,
+            processes: 2,
+            seeds: None,
+            random: 1,
+            targets: Vec::new(),
+            worker: None,
+        };
+        let mut words = env::args_os().skip(1);
+        while let Some(word) = words.next() {
+            let word = word.to_string_lossy().into_owned();
+            let mut value = || words.next().ok_or(format!("{word} needs a value"));
+            let number =
+                |value: OsString| -> Fallible<u64> { Ok(value.to_string_lossy().parse()?) };
+            match word.as_str() {
+                "--out" => options.out = value()?.into(),
+                "--minutes" => options.minutes = number(value()?)?,
+                "--processes" => options.processes = number(value()?)?,
+                "--seeds" => options.seeds = Some(value()?.into()),
+                "--random" => options.random = number(value()?)?,
+                "--worker" => options.worker = Some(number(value()?)?),
+                name => {
+                    let target = Target::by_name(name);
+                    options
+                        .targets
+                        .push(target.ok_or(format!("no target {name}"))?);
+                }
+            }
+        }
+        if options.targets.is_empty() {
+            options.targets = TARGETS.iter().collect();
+        }
+        Ok(options)
+    }
+
+    /// Where a process puts the input that it is about to try.
+    fn current(&self, worker: u64) -> PathBuf {
+        self.out.join(format!("current-{worker}"))
+    }
+
+    /// Keeps an input that fails.
+    fn keep(&self, target: &str, input: &[u8]) -> Fallible<PathBuf> {
+        let folder = self.out.join("finds").join(target);
+        fs::create_dir_all(&folder)?;
+        let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one(input);
+        let file = folder.join(format!("{hash:016x}"));
+        fs::write(&file, input)?;
+        Ok(file)
+    }
+}
+
+/// Starts the processes, and new ones for those that an input took down. Whether nothing was found.
+fn watch(options: &Options) -> Fallible<bool> {
+    fs::create_dir_all(&options.out)?;
+    let end = Instant::now() + Duration::from_secs(60 * options.minutes);
+    let clean = thread::scope(|scope| {
+        let all: Vec<_> = (0..options.processes)
+            .map(|number| {
+                scope.spawn(move || restart(options, number, end).map_err(|e| e.to_string()))
+            })
+            .collect();
+        let all = all.into_iter().map(|watcher| watcher.join());
+        all.map(|clean| clean.unwrap_or_else(|_| Err("a watcher panicked".to_owned())))
+            .collect::<Result<Vec<bool>, String>>()
+    })?;
+    let finds = options.out.join("finds");
+    Ok(clean.into_iter().all(|c| c) && !finds.is_dir())
+}
+
+/// Runs one process after the other until the time is over.
+fn restart(options: &Options, number: u64, end: Instant) -> Fallible<bool> {
+    let mut clean = true;
+    let mut start = 0;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        if left < Duration::from_secs(5) {
+            return Ok(clean);
+        }
+        let mut command = Command::new(env::current_exe()?);
+        command.arg("--worker").arg(number.to_string());
+        command.arg("--out").arg(&options.out);
+        command
+            .arg("--minutes")
+            .arg(left.as_secs().div_ceil(60).to_string());
+        // A process that begins anew must not do the same again.
+        command
+            .arg("--random")
+            .arg((options.random + 1000 * start).to_string());
+        if let Some(seeds) = &options.seeds {
+            command.arg("--seeds").arg(seeds);
+        }
+        command.args(options.targets.iter().map(|t| t.name));
+        let status = command.stdin(Stdio::null()).status()?;
+        if status.success() {
+            return Ok(clean);
+        }
+        clean = false;
+        start += 1;
+        let input = fs::read(options.current(number)).unwrap_or_default();
+        let (name, input) = split(&input);
+        let file = options.keep(name, input)?;
+        eprintln!(
+            "{name}: {} takes the process down ({status})",
+            file.display()
+        );
+    }
+}
+
+/// The target's name that stands before an input.
+fn split(kept: &[u8]) -> (&str, &[u8]) {
+    let end = kept.iter().position(|b| *b == b'\n').unwrap_or(0);
+    let name = std::str::from_utf8(&kept[..end]).unwrap_or("");
+    (name, kept.get(end + 1..).unwrap_or(&[]))
+}
+
+/// What a process does: every target has its turn until the time is over.
+fn work(options: &Options, number: u64) -> Fallible<()> {
+    let end = Instant::now() + Duration::from_secs(60 * options.minutes);
+    let mut random = Mt64::new(options.random.wrapping_mul(0x9e37_79b9) ^ number << 32);
+    let since = Arc::new(Mutex::new(Instant::now()));
+    abort_what_hangs(Arc::clone(&since));
+    let places = Arc::new(Mutex::new(String::new()));
+    note_panics(Arc::clone(&places));
+    let mut known = BTreeSet::new();
+    // Processes begin with different targets.
+    let count = options.targets.len();
+    for turn in number as usize.. {
+        let target = options.targets[turn % count];
+        let seeds = match &options.seeds {
+            Some(folder) => packed_seeds(&folder.join(target.name))?,
+            None => seeds(target),
+        };
+        let until = (Instant::now() + TURN).min(end);
+        let mut tried = 0u64;
+        while Instant::now() < until {
+            let input = change(&seeds, &mut random);
+            let mut kept = format!("{}\n", target.name).into_bytes();
+            kept.extend_from_slice(&input);
+            fs::write(options.current(number), kept)?;
+            *since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            let outcome = catch_unwind(AssertUnwindSafe(|| run(target, &input)));
+            tried += 1;
+            if outcome.is_err() {
+                let place = places
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .clone();
+                if known.insert((target.name, place.clone())) {
+                    let file = options.keep(target.name, &input)?;
+                    eprintln!("{}: {}: {place}", target.name, file.display());
+                }
+            }
+        }
+        let summary = options.out.join("summary.txt");
+        let mut summary = fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(summary)?;
+        writeln!(
+            summary,
+            "{} {tried} inputs by process {number}",
+            target.name
+        )?;
+        if Instant::now() >= end {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+/// A seed that was changed at random.
+fn change(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
+    let mut bytes = [0; 64];
+    random.fill_bytes(&mut bytes);
+    let mut choices = Choices::new(&bytes);
+    let mut input = seeds[choices.below(seeds.len())].clone();
+    let other = &seeds[choices.below(seeds.len())];
+    mutate(&mut input, other, &mut choices);
+    input
+}
+
+/// The seeds that the example `seeds` wrote.
+fn packed_seeds(folder: &Path) -> Fallible<Vec<Vec<u8>>> {
+    let mut files: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        files.push(entry?.path());
+    }
+    files.sort();
+    let seeds: Vec<Vec<u8>> = files.iter().map(fs::read).collect::<Result<_, _>>()?;
+    if seeds.is_empty() {
+        return Err(format!("{} has no seeds", folder.display()).into());
+    }
+    Ok(seeds)
+}
+
+/// Ends the process when an input takes too long.
+fn abort_what_hangs(since: Arc<Mutex<Instant>>) {
+    thread::spawn(move || {
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            if since
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .elapsed()
+                > LONGEST
+            {
+                eprintln!("an input takes over {LONGEST:?}");
+                std::process::abort();
+            }
+        }
+    });
+}
+
+/// Keeps where the last panic was, and what it said.
+fn note_panics(places: Arc<Mutex<String>>) {
+    std::panic::set_hook(Box::new(move |info| {
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        *places.lock().unwrap_or_else(PoisonError::into_inner) = place;
+        eprintln!("{info}");
+    }));
+}

@@ -1,0 +1,16 @@
+//! Every target in one program, so that one file can be taken elsewhere: `SPIRULA_FUZZ_TARGET` names it.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use spirula_fuzz::{Target, run};
+use std::sync::LazyLock;
+
+static TARGET: LazyLock<&Target> = LazyLock::new(|| {
+    let name = std::env::var("SPIRULA_FUZZ_TARGET");
+    let name = name.expect("SPIRULA_FUZZ_TARGET names a target");
+    Target::by_name(&name).expect("the table has the target")
+});
+
+fuzz_target!(|input: &[u8]| {
+    run(&TARGET, input);
+});
