@@ -27,6 +27,16 @@ pub fn read(bytes: &[u8]) {
     let again = Module::from_words(written.clone());
     let again = again.unwrap_or_else(|fault| panic!("what is written is malformed: {fault}"));
     assert_eq!(again.to_words(), written, "what is written comes back");
+    // An edited module is written instruction by instruction.
+    let mut edited = module.clone();
+    if let Some(first) = module.all_insts().next() {
+        edited.replace_words(first.handle(), first.words());
+    }
+    assert_eq!(edited.to_words(), written, "edits change nothing else");
+    assert!(
+        DefUse::compute(&edited) == DefUse::compute(&module),
+        "uses are those of the module, edited or not"
+    );
     analyse(&module);
 }
 

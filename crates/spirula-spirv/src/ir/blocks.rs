@@ -213,7 +213,7 @@ impl Module {
             order.iter().all(|b| self.block(*b).func == func),
             "a block of another function"
         );
-        self.functions[func.index()].blocks = order;
+        self.set_blocks(func, order);
     }
 
     /// The block of a function with a label.

@@ -259,10 +259,11 @@ impl Module {
     /// Puts functions without a body before those with one, as the specification demands (section
     /// 2.4), and otherwise leaves them in their order.
     pub fn place_declarations_first(&mut self) {
-        let order = std::mem::take(&mut self.order);
+        let order = self.order.clone();
         let is_declaration = |f: &Func| self.functions[f.index()].blocks.is_empty();
         let (mut first, rest): (Vec<Func>, Vec<Func>) = order.into_iter().partition(is_declaration);
         first.extend(rest);
+        self.as_read &= first == self.order;
         self.order = first;
     }
 }

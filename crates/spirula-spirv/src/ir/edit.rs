@@ -42,6 +42,7 @@ impl Module {
     fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         let length = head.len() + tail.len();
         assert!(length < 0xffff, "{op} is longer than an instruction may be");
+        self.as_read = false;
         let start = self.words.len() as u32;
         if self.words.capacity() - self.words.len() <= length {
             // Doubling would take twice the file for the first edit.
@@ -87,6 +88,7 @@ impl Module {
         let Some(list) = self.list_of(inst) else {
             return;
         };
+        self.as_read = false;
         let (previous, next) = (self.previous(inst), self.next(inst));
         match previous {
             Some(previous) => self.nodes.set_next(previous, next),
@@ -152,6 +154,13 @@ impl Module {
         func
     }
 
+    /// Gives a function other blocks, or its blocks in another order.
+    pub(super) fn set_blocks(&mut self, func: Func, blocks: Vec<Block>) {
+        let old = &mut self.functions[func.index()].blocks;
+        self.as_read &= *old == blocks;
+        *old = blocks;
+    }
+
     /// Makes an empty block with the given label and puts it behind the function's others.
     pub fn create_block(&mut self, func: Func, label: Id) -> Block {
         let label = self.create(Op::Label, &[label.word()]);
@@ -213,6 +222,7 @@ impl Module {
             "the instruction is in a list already"
         );
         assert!(list != List::none(), "nothing stands in this list");
+        self.as_read = false;
         match previous {
             Some(previous) => self.nodes.set_next(previous, Some(inst)),
             None => self.lists[list.index()].head = Some(inst),

@@ -117,6 +117,7 @@ impl Module {
                 }
             }
         }
+        self.as_read = false;
         self.order = kept;
     }
 

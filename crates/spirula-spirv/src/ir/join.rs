@@ -44,7 +44,8 @@ impl Module {
         if joined > 0 {
             self.rename_joined(&blocks, &labels, &into);
             let kept = blocks.iter().zip(&into).filter(|(_, i)| **i == NONE);
-            self.functions[func.index()].blocks = kept.map(|(b, _)| *b).collect();
+            let kept = kept.map(|(b, _)| *b).collect();
+            self.set_blocks(func, kept);
         }
         joined
     }

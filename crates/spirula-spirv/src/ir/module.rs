@@ -180,6 +180,8 @@ pub struct Module {
     /// Schema word of the header.
     pub schema: u32,
     pub(super) bound: u32,
+    /// Whether the pool is the module as it was read, word for word, with its sections in their order.
+    pub(super) as_read: bool,
     /// Words that came from the module that was read: their positions are places in it.
     pub(super) original: u32,
     /// The words of every instruction, the first with length and opcode included.
@@ -202,6 +204,7 @@ impl Module {
             generator: Self::GENERATOR,
             schema: 0,
             bound: 1,
+            as_read: false,
             original: 0,
             words: Vec::new(),
             nodes: Nodes::default(),
@@ -234,6 +237,13 @@ impl Module {
             },
             words: &self.words[at + 1..at + length],
         }
+    }
+
+    /// The instructions in the order of their handles, where all of them are in the module: as long as it was
+    /// not edited.
+    pub(crate) fn insts_as_read(&self) -> Option<impl Iterator<Item = InstRef<'_>>> {
+        let all = 0..self.nodes.len();
+        self.as_read.then(|| all.map(|at| self.inst(Inst::at(at))))
     }
 
     /// Number of instructions ever made: the size of tables keyed by [`Inst`].

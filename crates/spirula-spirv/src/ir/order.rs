@@ -53,7 +53,7 @@ impl Module {
         }
         let unreached = (0..count).filter(|at| !dominators.is_reachable(*at));
         order.extend(unreached.map(|at| cfg.block(at)));
-        self.functions[func.index()].blocks = order;
+        self.set_blocks(func, order);
         true
     }
 }

@@ -45,6 +45,8 @@ impl Module {
             module,
             state: State::Module,
             lines: None,
+            section: Section::Capabilities,
+            in_order: true,
             sets: Vec::new(),
         };
         let mut stream = Stream::new(&words);
@@ -81,6 +83,10 @@ struct Reader {
     state: State,
     /// Lines and non-semantic instructions whose owner has not come yet.
     lines: Option<List>,
+    /// Section of the last instruction outside of functions, and whether none stood before it that belongs
+    /// behind it.
+    section: Section,
+    in_order: bool,
     /// Extended instruction sets imported so far.
     sets: Vec<(u32, Option<&'static ExtInstSet>)>,
 }
@@ -206,7 +212,8 @@ impl Reader {
         let goes_on = self.lines.is_none() && self.module.order.is_empty();
         if goes_on && matches!(raw.op.shape().role, Role::Plain | Role::Annotation) {
             self.import(raw);
-            self.push(Section::of(raw.op).list(), raw);
+            let list = self.section(raw.op);
+            self.push(list, raw);
             return Ok(());
         }
         let inst = self.module.create_at(raw.at as u32);
@@ -226,7 +233,7 @@ impl Reader {
             op if op.is_line() || !self.module.order.is_empty() => self.wait(inst),
             op => {
                 self.import(raw);
-                let list = Section::of(op).list();
+                let list = self.section(op);
                 if let Some(lines) = self.lines.take() {
                     self.adopt(list, lines);
                 }
@@ -329,6 +336,14 @@ impl Reader {
         Ok(())
     }
 
+    /// The list of the section that an instruction outside of functions belongs in.
+    fn section(&mut self, op: Op) -> List {
+        let section = Section::of(op);
+        self.in_order &= section >= self.section;
+        self.section = section;
+        section.list()
+    }
+
     fn wait(&mut self, inst: Inst) {
         let list = *self.lines.get_or_insert_with(|| self.module.create_list());
         self.module.append(list, inst);
@@ -359,6 +374,7 @@ impl Reader {
             self.adopt(list, lines);
         }
         self.module.trim();
+        self.module.as_read = self.in_order;
         Ok(self.module)
     }
 }

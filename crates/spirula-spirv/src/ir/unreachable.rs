@@ -53,7 +53,8 @@ impl Module {
             }
         }
         let kept = blocks.iter().zip(&fates).filter(|(_, f)| **f != Fate::Gone);
-        self.functions[func.index()].blocks = kept.map(|(b, _)| *b).collect();
+        let kept = kept.map(|(b, _)| *b).collect();
+        self.set_blocks(func, kept);
         changed
     }
 

@@ -55,6 +55,10 @@ impl Module {
             schema: self.schema,
         };
         put(&header.words());
+        if self.as_read {
+            put(self.words.get(Header::WORDS..).unwrap_or(&[]));
+            return;
+        }
         let mut run = 0..0;
         let mut walk = Walk::of_module(self);
         while let Some(inst) = walk.handle() {

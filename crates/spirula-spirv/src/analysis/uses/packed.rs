@@ -6,7 +6,7 @@
 //! less time for the module as a whole, and as much memory again as the file.
 
 use super::Use;
-use crate::ir::{IdWords, Inst, Module};
+use crate::ir::{IdWords, Inst, InstRef, Module};
 use crate::{Id, IdMap};
 use std::ops::Range;
 
@@ -127,7 +127,7 @@ fn count(
             *count += 1;
         }
     };
-    for inst in module.all_insts() {
+    let mut one = |inst: InstRef<'_>| {
         let (handle, shape) = (inst.handle(), inst.op().shape());
         if let Some(id) = shape.result_of(inst.words()) {
             definitions.get_mut(id).get_or_insert(handle);
@@ -147,6 +147,10 @@ fn count(
             }
         };
         masks[handle.index()] = mask;
+    };
+    match module.insts_as_read() {
+        Some(insts) => insts.for_each(one),
+        None => module.all_insts().for_each(&mut one),
     }
     masks
 }
