@@ -76,13 +76,54 @@ fn check_function(cfg: &Cfg) -> Result<(), String> {
             return Err(format!("frontier of {a}: {found:?}, not {frontier:?}"));
         }
     }
+    check_siblings(
+        "dominators",
+        cfg.len(),
+        |b| tree.immediate(b),
+        |b| tree.children(b),
+        |b| tree.position(b),
+    )?;
     check_post_dominators(cfg, &reachable)?;
     check_loops(cfg, &tree, &by_definition, &reachable)
+}
+
+/// Each node of a tree stands among the children of its parent, where its position says.
+fn check_siblings<'t>(
+    what: &str,
+    nodes: usize,
+    parent: impl Fn(u32) -> Option<u32>,
+    children: impl Fn(u32) -> &'t [u32],
+    position: impl Fn(u32) -> Option<usize>,
+) -> Result<(), String> {
+    let mut below = 0;
+    for node in 0..nodes as u32 {
+        let listed = parent(node).map(|p| children(p).iter().position(|c| *c == node));
+        below += children(node).len();
+        if listed.is_some_and(|at| at.is_none() || at != position(node)) {
+            return Err(format!("{what}: position of {node}"));
+        }
+    }
+    let with_parents = (0..nodes as u32).filter(|n| parent(*n).is_some()).count();
+    if below != with_parents {
+        return Err(format!("{what}: {below} children, not {with_parents}"));
+    }
+    Ok(())
 }
 
 fn check_post_dominators(cfg: &Cfg, reachable: &[bool]) -> Result<(), String> {
     let tree = PostDominators::compute(cfg);
     let n = cfg.len() as u32;
+    check_siblings(
+        "post-dominators",
+        cfg.len(),
+        |b| tree.immediate(b),
+        |b| tree.children(b),
+        |b| tree.position(b),
+    )?;
+    let mut roots = tree.roots().iter().enumerate();
+    if !roots.all(|(at, b)| tree.immediate(*b).is_none() && tree.position(*b) == Some(at)) {
+        return Err("roots of the post-dominator tree".to_owned());
+    }
     let is_end = |b: u32| cfg.successors(b).is_empty() || tree.endless().contains(&b);
     for b in (0..n).filter(|b| reachable[*b as usize]) {
         for a in (0..n).filter(|a| reachable[*a as usize]) {
@@ -104,6 +145,13 @@ fn check_loops(
 ) -> Result<(), String> {
     let nest = Loops::compute(cfg, tree);
     let n = cfg.len() as u32;
+    check_siblings(
+        "loops",
+        nest.loops().len(),
+        |l| nest.loops()[l as usize].parent,
+        |l| nest.children(l),
+        |l| nest.position(l),
+    )?;
     let mut headers = 0;
     for header in (0..n).filter(|h| reachable[*h as usize]) {
         let latches: Vec<u32> = (0..n)

@@ -1,6 +1,6 @@
 //! The constructs of structured control flow.
 
-use super::{Cfg, Dominators};
+use super::{Cfg, Dominators, Edges};
 use crate::grammar::Op;
 use crate::ir::Module;
 use std::fmt;
@@ -29,6 +29,7 @@ pub struct Constructs {
     headed: Vec<u32>,
     /// The innermost construct around each block.
     around: Vec<u32>,
+    children: Edges,
 }
 
 impl Constructs {
@@ -55,6 +56,7 @@ impl Constructs {
             }
             found.around[block as usize] = around;
         }
+        found.children = Edges::to_children(found.parent.len(), |c| found.parent(c));
         found
     }
 
@@ -65,6 +67,7 @@ impl Constructs {
             parent: Vec::new(),
             headed: vec![u32::MAX; cfg.len()],
             around: vec![u32::MAX; cfg.len()],
+            children: Edges::default(),
         };
         let mut merged = vec![u32::MAX; cfg.len()];
         for header in 0..cfg.len() as u32 {
@@ -102,6 +105,17 @@ impl Constructs {
     /// The construct around a construct.
     pub fn parent(&self, construct: u32) -> Option<u32> {
         some(self.parent[construct as usize])
+    }
+
+    /// The constructs directly within a construct, in the order of their headers.
+    pub fn children(&self, construct: u32) -> &[u32] {
+        self.children.of(construct)
+    }
+
+    /// Which of the constructs directly within its parent a construct is, counted from 0.
+    pub fn position(&self, construct: u32) -> Option<usize> {
+        let siblings = self.children(self.parent(construct)?);
+        siblings.binary_search(&construct).ok()
     }
 
     /// Whether the construct of a header is left to its merge block only by branches that stand in no

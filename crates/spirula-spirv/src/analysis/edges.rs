@@ -1,7 +1,7 @@
 //! Edges between numbered nodes: what control-flow graphs and graphs like them are made of.
 
 /// Lists of nodes by node, one behind the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Edges {
     /// Begin of each node's list; it ends where that of the next begins.
     first: Vec<u32>,
@@ -9,6 +9,11 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
+    /// Edges to the nodes that have a node as their parent, by increasing number.
+    pub fn to_children(nodes: usize, parent: impl Fn(u32) -> Option<u32>) -> Self {
+        Edges::collect(nodes, |node, list| list.extend(parent(node))).reversed()
+    }
+
     /// The edges that `each` puts into the list for each node.
     ///
     /// # Errors
@@ -41,7 +46,7 @@ impl Edges {
 
     /// Number of nodes.
     pub fn len(&self) -> usize {
-        self.first.len() - 1
+        self.first.len().saturating_sub(1)
     }
 
     /// Where the edges of a node go.

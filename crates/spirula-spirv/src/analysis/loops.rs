@@ -1,6 +1,6 @@
 //! The loop nest of a function.
 
-use super::{Cfg, Dominators};
+use super::{Cfg, Dominators, Edges};
 use std::fmt;
 
 /// A natural loop: all paths that lead back to a header which dominates them.
@@ -27,6 +27,7 @@ pub struct Loops {
     /// Innermost loop of each block, `u32::MAX` for none.
     innermost: Vec<u32>,
     irreducible: Vec<(u32, u32)>,
+    children: Edges,
 }
 
 impl Loops {
@@ -36,7 +37,9 @@ impl Loops {
             loops: Vec::new(),
             innermost: vec![u32::MAX; cfg.len()],
             irreducible: Vec::new(),
+            children: Edges::default(),
         };
+        let mut outer = Outermost(Vec::new());
         let mut number = vec![u32::MAX; cfg.len()];
         for (at, block) in cfg.reverse_postorder().iter().enumerate() {
             number[*block as usize] = at as u32;
@@ -45,7 +48,8 @@ impl Loops {
             let mut latches = Vec::new();
             for &source in cfg.predecessors(header) {
                 if dominators.is_reachable(source) && dominators.dominates(header, source) {
-                    if !latches.contains(&source) {
+                    // A branch may name a block twice; predecessors stand in order.
+                    if latches.last() != Some(&source) {
                         latches.push(source);
                     }
                 } else if dominators.is_reachable(source)
@@ -55,7 +59,7 @@ impl Loops {
                 }
             }
             if !latches.is_empty() {
-                nest.discover(cfg, dominators, header, latches);
+                nest.discover(cfg, dominators, header, latches, &mut outer);
             }
         }
         for at in (0..nest.loops.len()).rev() {
@@ -63,6 +67,8 @@ impl Loops {
             nest.loops[at].depth = 1 + up.map_or(0, |p| nest.loops[p as usize].depth);
         }
         nest.irreducible.sort_unstable();
+        let parent = |at: u32| nest.loops[at as usize].parent;
+        nest.children = Edges::to_children(nest.loops.len(), parent);
         nest
     }
 
@@ -75,7 +81,14 @@ impl Loops {
         cfg.reverse_postorder().iter().any(goes_back)
     }
 
-    fn discover(&mut self, cfg: &Cfg, dominators: &Dominators, header: u32, latches: Vec<u32>) {
+    fn discover(
+        &mut self,
+        cfg: &Cfg,
+        dominators: &Dominators,
+        header: u32,
+        latches: Vec<u32>,
+        outermost: &mut Outermost,
+    ) {
         let own = self.loops.len() as u32;
         let mut work = latches.clone();
         self.loops.push(Loop {
@@ -84,6 +97,7 @@ impl Loops {
             depth: 0,
             latches,
         });
+        outermost.0.push(own);
         // The root of each loop met so far, so that a block is climbed out of once for each nest.
         while let Some(block) = work.pop() {
             let inner = self.innermost[block as usize];
@@ -94,9 +108,10 @@ impl Loops {
                 }
                 continue;
             }
-            let outer = self.outermost(inner);
+            let outer = outermost.of(inner);
             if outer != own {
                 self.loops[outer as usize].parent = Some(own);
+                outermost.0[outer as usize] = own;
                 let entry = self.loops[outer as usize].header;
                 if entry == header {
                     continue;
@@ -104,20 +119,13 @@ impl Loops {
                 let outside = reachable(cfg, dominators, entry);
                 work.extend(outside.filter(|b| {
                     let inner = self.innermost[*b as usize];
-                    inner == u32::MAX || self.outermost(inner) != own
+                    inner == u32::MAX || outermost.of(inner) != own
                 }));
             }
         }
         if self.innermost[header as usize] == u32::MAX {
             self.innermost[header as usize] = own;
         }
-    }
-
-    fn outermost(&self, mut at: u32) -> u32 {
-        while let Some(up) = self.loops[at as usize].parent {
-            at = up;
-        }
-        at
     }
 
     /// The loops, inner ones before those around them.
@@ -129,6 +137,17 @@ impl Loops {
     pub fn innermost(&self, block: u32) -> Option<u32> {
         let at = self.innermost[block as usize];
         (at != u32::MAX).then_some(at)
+    }
+
+    /// The loops directly within a loop.
+    pub fn children(&self, at: u32) -> &[u32] {
+        self.children.of(at)
+    }
+
+    /// Which of the loops directly within its parent a loop is, counted from 0.
+    pub fn position(&self, at: u32) -> Option<usize> {
+        let parent = self.loops[at as usize].parent?;
+        self.children(parent).binary_search(&at).ok()
     }
 
     /// Whether a block is in a loop, at any depth within it.
@@ -160,6 +179,20 @@ impl Loops {
             }
         }
         members
+    }
+}
+
+/// For each loop one further out, itself where none is known yet: a union-find with path halving.
+struct Outermost(Vec<u32>);
+
+impl Outermost {
+    fn of(&mut self, mut at: u32) -> u32 {
+        while self.0[at as usize] != at {
+            let up = self.0[at as usize];
+            self.0[at as usize] = self.0[up as usize];
+            at = up;
+        }
+        at
     }
 }
 

@@ -73,6 +73,21 @@ impl PostDominators {
         self.tree.is_above(a, b)
     }
 
+    /// The blocks whose immediate post-dominator is this one.
+    pub fn children(&self, block: u32) -> &[u32] {
+        self.tree.children(block)
+    }
+
+    /// The blocks that have none: the roots of a forest, the end left out.
+    pub fn roots(&self) -> &[u32] {
+        self.tree.children(self.leaves.len() as u32)
+    }
+
+    /// Which child of its immediate post-dominator a block is, or which of the [`Self::roots`], counted from 0.
+    pub fn position(&self, block: u32) -> Option<usize> {
+        self.tree.position(block)
+    }
+
     /// Whether a block leads to the end directly, or is taken to.
     pub fn is_leaf(&self, block: u32) -> bool {
         self.leaves[block as usize]

@@ -98,8 +98,7 @@ impl Traversal {
 
     /// Which child of its parent a block is, counted from 0.
     pub fn position(&self, block: u32) -> Option<usize> {
-        let siblings = self.children(self.parent(block)?);
-        siblings.iter().position(|b| *b == block)
+        self.tree.position(block)
     }
 
     /// Whether `a` is `b` or above it in the tree.

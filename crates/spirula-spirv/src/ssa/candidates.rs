@@ -70,8 +70,8 @@ impl Candidates {
         let all = &found.all;
         found.reads.retain(|r| all[r.0 as usize].kept);
         found.writes.retain(|w| all[w.0 as usize].kept);
-        found.reads.sort_by_key(|r| r.0);
-        found.writes.sort_by_key(|w| w.0);
+        found.reads.sort_unstable();
+        found.writes.sort_unstable();
         found
     }
 

@@ -47,7 +47,7 @@ pub struct Promoter {
     pinned: IdMap<bool>,
     fates: Fates,
     /// Undefined values by type.
-    undefs: Vec<(Id, Id)>,
+    undefs: IdMap<Option<Id>>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -111,7 +111,7 @@ impl Promoter {
             relaxed,
             pinned,
             fates: Fates::new(module.bound()),
-            undefs: Vec::new(),
+            undefs: IdMap::new(0, None),
         }
     }
 
@@ -155,11 +155,9 @@ impl Promoter {
     }
 
     fn undef(&mut self, module: &mut Module, ty: Id) -> Id {
-        if let Some((_, id)) = self.undefs.iter().find(|(t, _)| *t == ty) {
-            return *id;
-        }
-        let id = module.undef(ty);
-        self.undefs.push((ty, id));
-        id
+        *self
+            .undefs
+            .get_mut(ty)
+            .get_or_insert_with(|| module.undef(ty))
     }
 }
