@@ -1,7 +1,10 @@
-//! What an entry point takes: parameters, bindings, push constants, specialisation constants.
+//! What an entry point takes: parameters, bindings, push constants, specialisation constants; what else
+//! it declares, in [`Details`].
 
+mod details;
 mod passing;
 
+pub use details::{Details, Member, Mode, Port};
 pub use passing::{Passed, Passing, Printf, ProgramMemory};
 
 use crate::Id;
@@ -171,20 +174,7 @@ impl Interface {
             .enumerate();
         let point = points.find(|(_, p)| p.string(2) == name);
         let (number, point) = point.ok_or_else(|| no_entry_point(module, name))?;
-        let definitions = Definitions::compute(module);
-        let decorations = Decorations::compute(module);
-        // Lengths that are operations on specialisation constants shape no interface.
-        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
-            Some(definitions.default_value(module, id).unwrap_or(0))
-        })?;
-        let names = Names::compute(module);
-        let reflector = Reflector {
-            module,
-            definitions,
-            decorations,
-            layouts,
-            names,
-        };
+        let reflector = Reflector::new(module)?;
         let mut interface = Interface {
             name: name.to_owned(),
             model: ExecutionModel(point.word(0)),
@@ -232,6 +222,22 @@ struct Reflector<'a> {
 }
 
 impl<'a> Reflector<'a> {
+    fn new(module: &'a Module) -> Result<Self, Diagnostic> {
+        let definitions = Definitions::compute(module);
+        let decorations = Decorations::compute(module);
+        // Lengths that are operations on specialisation constants shape no interface.
+        let layouts = Layouts::compute(module, &definitions, &decorations, |id| {
+            Some(definitions.default_value(module, id).unwrap_or(0))
+        })?;
+        Ok(Reflector {
+            module,
+            definitions,
+            decorations,
+            layouts,
+            names: Names::compute(module),
+        })
+    }
+
     fn def(&self, id: Id) -> Option<InstRef<'a>> {
         self.definitions.get(self.module, id)
     }

@@ -2,9 +2,11 @@
 
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
+use spirula_spirv::grammar::enumerants::{BuiltIn, ExecutionMode, ExecutionModel, StorageClass};
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{BindingKind, Interface, ParamKind, entry_points, spec_constants};
+use spirula_spirv::reflect::{
+    BindingKind, Details, Interface, ParamKind, Port, entry_points, spec_constants,
+};
 use spirula_spirv::text::{ParseOptions, parse};
 
 fn module(text: &str) -> Module {
@@ -125,4 +127,38 @@ fn a_missing_entry_point_names_those_that_are_there() {
     let module = module(include_str!("reflect/kernel.spvasm"));
     let error = Interface::of(&module, "mian").expect_err("there is no such entry point");
     assert_eq!(error.hint.as_deref(), Some("it has: main"));
+}
+
+#[test]
+fn stages_of_a_pipeline() {
+    let module = module(include_str!("reflect/fragment.spvasm"));
+    let details = Details::of(&module, "main").expect("there is such an entry point");
+    let modes: Vec<_> = details.modes.iter().map(|m| m.mode).collect();
+    assert_eq!(
+        modes,
+        [
+            ExecutionMode::OriginUpperLeft,
+            ExecutionMode::DepthReplacing
+        ]
+    );
+    let place = |p: &Port| (p.name.clone().unwrap_or_default(), p.location, p.builtin);
+    let inputs: Vec<_> = details.inputs.iter().map(place).collect();
+    let at = |name: &str, location| (name.to_owned(), location, None);
+    assert_eq!(
+        inputs,
+        [
+            at("uv", Some((0, 2))),
+            at("colour", Some((1, 0))),
+            at("fog", Some((2, 0))),
+        ]
+    );
+    let outputs: Vec<_> = details.outputs.iter().map(place).collect();
+    let depth = ("depth".to_owned(), None, Some(BuiltIn::FragDepth));
+    assert_eq!(outputs, [at("target", Some((0, 0))), depth]);
+    let pushed = details.push_constants.iter();
+    let pushed: Vec<_> = pushed
+        .map(|m| (m.name.as_deref(), m.offset, m.size))
+        .collect();
+    assert_eq!(pushed, [(Some("scale"), 0, 4), (None, 16, 16)]);
+    assert!(Details::of(&module, "other").is_err());
 }

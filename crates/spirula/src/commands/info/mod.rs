@@ -11,10 +11,11 @@ use program::describe_program;
 use spirula::Output;
 use spirula_runtime::types::TypeNames;
 use spirula_source::Diagnostic;
-use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Needs};
-use spirula_spirv::ir::Module;
+use spirula_spirv::analysis::{Ceiling, Decorations, Definitions, Names, Needs};
+use spirula_spirv::grammar::enumerants::{AddressingModel, ExecutionMode, MemoryModel};
+use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::{
-    Binding, BindingKind, Interface, Param, ParamKind, entry_points, spec_constants,
+    Binding, BindingKind, Details, Interface, Mode, Param, ParamKind, entry_points, spec_constants,
 };
 use std::fmt::Write;
 use std::path::Path;
@@ -46,19 +47,70 @@ fn describe(module: &Module) -> Result<String, Diagnostic> {
     let mut out = String::new();
     for (name, _) in entry_points(module) {
         out += &describe_entry(&Interface::of(module, &name)?, &types);
+        out += &describe_details(&Details::of(module, &name)?, &types);
     }
+    let names = Names::compute(module);
     let definitions = Definitions::compute(module);
     for constant in spec_constants(module, &definitions, &Decorations::compute(module)) {
         let _ = writeln!(
             out,
-            "specialisation constant {}: {}, by default {:#x}",
+            "specialisation constant {}{}: {}, by default {:#x}",
             constant.spec_id,
+            named(names.get(module, constant.id).as_deref()),
             types.name(constant.ty),
             constant.default
         );
     }
+    for model in module.section(Section::MemoryModel) {
+        let (addressing, memory) = (AddressingModel(model.word(0)), MemoryModel(model.word(1)));
+        let _ = writeln!(out, "memory model: {memory}, addressing: {addressing}");
+    }
     out += &describe_needs(&Needs::compute(module));
     Ok(out)
+}
+
+/// Modes, members of push constants, inputs and outputs of an entry point.
+fn describe_details(details: &Details, types: &TypeNames<'_>) -> String {
+    let mut out = String::new();
+    for member in &details.push_constants {
+        let _ = writeln!(
+            out,
+            "    bytes {}..{}{}: {}",
+            member.offset,
+            member.offset.saturating_add(member.size),
+            named(member.name.as_deref()),
+            types.name(member.ty)
+        );
+    }
+    // The size of workgroups is told already.
+    let is_size = |m: &&Mode| {
+        matches!(
+            m.mode,
+            ExecutionMode::LocalSize | ExecutionMode::LocalSizeId
+        )
+    };
+    for Mode { mode, operands } in details.modes.iter().filter(|m| !is_size(m)) {
+        let operands: String = operands.iter().map(|o| format!(" {o}")).collect();
+        let _ = writeln!(out, "  execution mode {mode}{operands}");
+    }
+    for (what, ports) in [("input", &details.inputs), ("output", &details.outputs)] {
+        for port in ports {
+            let place = match (port.builtin, port.location) {
+                (Some(builtin), _) => format!(" {builtin}"),
+                (None, Some((location, 0))) => format!(" {location}"),
+                (None, Some((location, component))) => format!(" {location}.{component}"),
+                (None, None) => String::new(),
+            };
+            let name = named(port.name.as_deref());
+            let _ = writeln!(out, "  {what}{place}{name}: {}", types.name(port.ty));
+        }
+    }
+    out
+}
+
+/// A name with a space before it.
+fn named(name: Option<&str>) -> String {
+    name.map_or(String::new(), |name| format!(" {name}"))
 }
 
 /// The capabilities and extensions that a module declares, and those that it needs where they differ.
