@@ -26,7 +26,8 @@ macro_rules! ask {
 macro_rules! list {
     ($object:ident $(. $part:ident)?, $buffer:expr, $capacity:expr, |$inner:ident| $body:expr) => {
         $crate::body::ask!(0, $object $(. $part)?, |$inner| {
-            let list: Result<_, $crate::error::Fault> = (|| $body)();
+            let list = || $body;
+            let list: Result<_, $crate::error::Fault> = list();
             // SAFETY: the crate's contract.
             Ok(unsafe { $crate::handle::fill($buffer, $capacity, &list?) })
         })
