@@ -1,8 +1,9 @@
 //! Where a launch's arguments and bindings stand for generated code.
 
 use crate::compile::Kernel;
-use crate::launch::{Argument, Bound, Launch, RunError};
-use crate::lower::{Slot, SlotKind};
+use crate::image::{Image, ImageType, Texture};
+use crate::launch::{Argument, Bound, Launch, Resource, RunError};
+use crate::lower::{Slot, SlotKind, What};
 
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
@@ -15,6 +16,9 @@ pub(crate) struct Shared {
     pub bindings: Vec<[u64; 2]>,
     /// Keeps the tables of arrays of bindings alive.
     _tables: Vec<Vec<[u64; 2]>>,
+    /// What images are, at addresses that generated code is given.
+    #[expect(clippy::vec_box, reason = "addresses stay while there come more")]
+    textures: Vec<Box<Texture>>,
     pub push: Vec<u64>,
     pub workgroup_bytes: u64,
 }
@@ -30,6 +34,7 @@ impl Kernel {
             locals: Vec::new(),
             bindings: Vec::new(),
             _tables: Vec::new(),
+            textures: Vec::new(),
             push: words_of(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
         };
@@ -59,7 +64,21 @@ impl Kernel {
         let mut block = vec![0u8; (bytes as usize).next_multiple_of(16)];
         for (n, (slot, argument)) in self.slots.iter().zip(launch.arguments).enumerate() {
             let at = slot.offset as usize;
-            match argument_bytes(slot, argument) {
+            let passed = match (slot.what, argument) {
+                (What::Image(ty), Argument::Image(image)) => {
+                    let texture = shared.texture(ty, image);
+                    let texture = texture.map_err(|problem| {
+                        let name = &self.name;
+                        RunError::Launch(format!("argument {n} of {name}: {problem}"))
+                    })?;
+                    Some(Passed::Address(texture))
+                }
+                (What::Sampler, Argument::Sampler(sampler)) => {
+                    Some(Passed::Address(sampler.word()))
+                }
+                _ => argument_bytes(slot, argument),
+            };
+            match passed {
                 Some(Passed::Bytes(bytes)) => block[at..at + bytes.len()].copy_from_slice(bytes),
                 Some(Passed::Address(address)) => {
                     block[at..at + 8].copy_from_slice(&address.to_le_bytes());
@@ -85,12 +104,12 @@ impl Kernel {
                 let mut all = launch.bindings.iter();
                 all.find(|b| (b.set, b.binding, b.index) == (slot.set, slot.binding, index))
             };
-            let entry = |b: &Bound| [b.memory.address as u64, b.memory.length];
             let Some(count) = slot.count else {
                 let Some(found) = bound(0) else {
                     return Err(unbound(slot.set, slot.binding, 0));
                 };
-                shared.bindings.push(entry(found));
+                let entry = shared.entry(slot.what, found)?;
+                shared.bindings.push(entry);
                 continue;
             };
             let same = |b: &&Bound| (b.set, b.binding) == (slot.set, slot.binding);
@@ -105,11 +124,59 @@ impl Kernel {
             } else {
                 count.min(given.unwrap_or(0).max(1))
             };
-            let table: Vec<[u64; 2]> = (0..count).map(|n| bound(n).map_or([0; 2], entry)).collect();
+            let mut table = Vec::with_capacity(count as usize);
+            for n in 0..count {
+                table.push(match bound(n) {
+                    Some(found) => shared.entry(slot.what, found)?,
+                    None => [0; 2],
+                });
+            }
             shared.bindings.push([table.as_ptr() as u64, count.into()]);
             shared._tables.push(table);
         }
         Ok(())
+    }
+}
+
+impl Shared {
+    /// The entry of a binding: what is bound must be what it takes.
+    fn entry(&mut self, what: What, bound: &Bound) -> Result<[u64; 2], RunError> {
+        let bad = |problem: String| {
+            let Bound {
+                set,
+                binding,
+                index,
+                ..
+            } = bound;
+            let place = format!("set {set} binding {binding} element {index}");
+            RunError::Launch(format!("{place}: {problem}"))
+        };
+        Ok(match (what, &bound.resource) {
+            (What::Memory, Resource::Memory(memory)) => [memory.address as u64, memory.length],
+            (What::Image(ty) | What::Both(ty), Resource::Image(image)) => {
+                [self.texture(ty, image).map_err(bad)?, 0]
+            }
+            (What::Sampler, Resource::Sampler(sampler)) => [sampler.word(), 0],
+            (What::Memory, _) => return Err(bad("it takes a buffer".to_owned())),
+            (What::Sampler, _) => return Err(bad("it takes a sampler".to_owned())),
+            _ => return Err(bad("it takes an image".to_owned())),
+        })
+    }
+
+    /// The address of what an image is.
+    fn texture(&mut self, ty: ImageType, image: &Image) -> Result<u64, String> {
+        if let Some(problem) = ty.problem(&image.shape) {
+            return Err(problem);
+        }
+        let bytes = image.shape.bytes().unwrap_or(u64::MAX);
+        if bytes > image.memory.length {
+            let length = image.memory.length;
+            return Err(format!("its texels take {bytes} bytes, it has {length}"));
+        }
+        let texture = Box::new(Texture::new(image));
+        let address: *const Texture = &*texture;
+        self.textures.push(texture);
+        Ok(address as u64)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The values of a module's constants, specialisation included.
 
+use crate::image::Sampler;
 use crate::types::{Kind, Scalar, Types};
 use rustc_hash::FxHashMap;
 use spirula_scalar::{Format, fold};
@@ -133,6 +134,10 @@ impl Pass<'_> {
             | Op::SpecConstantComposite
             | Op::ConstantCompositeReplicateEXT
             | Op::SpecConstantCompositeReplicateEXT => self.composite(inst, ty),
+            Op::ConstantSampler => {
+                let sampler = Sampler::of_module(inst.word(0), inst.word(1), inst.word(2));
+                self.push(&[Bits::Plain(sampler.word())])
+            }
             Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(Row::None),
             Op::Variable | Op::UntypedVariableKHR => self.push(&[Bits::Address {
                 variable: id,

@@ -1,6 +1,7 @@
 //! What a launch is given, and why it may fail.
 
 use crate::guard::Trap;
+use crate::image::{Image, Sampler};
 use std::fmt;
 use std::time::Duration;
 
@@ -22,9 +23,35 @@ pub enum Argument<'a> {
     Bytes(&'a [u8]),
     /// Workgroup memory of so many bytes.
     Local(u64),
+    /// An image.
+    Image(Image),
+    /// A sampler.
+    Sampler(Sampler),
 }
 
-/// Memory bound to a descriptor of a `GLCompute` shader.
+/// What is bound to a descriptor.
+#[derive(Clone, Copy, Debug)]
+pub enum Resource {
+    /// A buffer.
+    Memory(Memory),
+    /// An image, with a sampler where the descriptor has both.
+    Image(Image),
+    /// A sampler.
+    Sampler(Sampler),
+}
+
+impl Resource {
+    /// Its memory; none for samplers.
+    pub fn memory(&self) -> Option<Memory> {
+        match self {
+            Resource::Memory(memory) => Some(*memory),
+            Resource::Image(image) => Some(image.memory),
+            Resource::Sampler(_) => None,
+        }
+    }
+}
+
+/// A resource bound to a descriptor of a `GLCompute` shader.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
     /// Descriptor set.
@@ -33,8 +60,8 @@ pub struct Bound {
     pub binding: u32,
     /// Element, where the binding is an array of descriptors.
     pub index: u32,
-    /// The memory.
-    pub memory: Memory,
+    /// What is bound.
+    pub resource: Resource,
 }
 
 /// How many invocations run.
@@ -62,7 +89,7 @@ pub struct Launch<'a> {
     pub size: Size,
     /// Arguments of a `Kernel`, in order.
     pub arguments: &'a [Argument<'a>],
-    /// Buffers of a shader.
+    /// Buffers, images and samplers of a shader.
     pub bindings: &'a [Bound],
     /// Push constants of a shader.
     pub push: &'a [u8],

@@ -25,6 +25,7 @@
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `check`: the checking mode, which tells what kernels do wrong.
+//! - `image`: images and samplers.
 //! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
@@ -39,6 +40,7 @@ mod count;
 mod functions;
 mod groups;
 mod guard;
+mod image;
 mod jit;
 mod launch;
 mod liveness;
@@ -55,4 +57,5 @@ mod worker;
 pub use check::{CheckOptions, Checker, Invocation, Report, ReportKind, Site};
 pub use compile::{Kernel, Options};
 pub use count::BlockCount;
-pub use launch::{Argument, Bound, Launch, Memory, RunError, Size};
+pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Image, ImageShape, Sampler};
+pub use launch::{Argument, Bound, Launch, Memory, Resource, RunError, Size};

@@ -58,8 +58,12 @@ impl Scalar {
 /// What a type is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// No type, or one that values cannot have (images and the like).
+    /// No type, or one that values cannot have (pipes and the like).
     Other,
+    /// An image, a sampler, or both: so many scalars, the address of a texture and a sampler's word.
+    Handle {
+        count: u32,
+    },
     Void,
     Scalar(Scalar),
     Vector {
@@ -195,7 +199,7 @@ impl Types {
     pub fn component(&self, ty: Id) -> Option<Scalar> {
         match self.kind(ty) {
             Kind::Scalar(scalar) => Some(scalar),
-            Kind::Pointer { .. } => Some(Scalar::Pointer),
+            Kind::Pointer { .. } | Kind::Handle { .. } => Some(Scalar::Pointer),
             Kind::Vector { component, .. } => self.component(component),
             Kind::Matrix { column, .. } => self.component(column),
             _ => None,
@@ -257,6 +261,10 @@ impl Types {
                 scalar: Scalar::Pointer,
                 offset,
             }),
+            Kind::Handle { count } => out.extend((0..count).map(|n| Leaf {
+                scalar: Scalar::Pointer,
+                offset: offset + u64::from(n) * 8,
+            })),
             Kind::Struct { first, count } => {
                 for n in 0..count {
                     let (at, inner) = self.part_offset(ty, n.into(), strides);
@@ -354,6 +362,8 @@ impl Types {
                 pointee: None,
             },
             Op::TypeEvent => Kind::Scalar(Scalar::Pointer),
+            Op::TypeImage | Op::TypeSampler => Kind::Handle { count: 1 },
+            Op::TypeSampledImage => Kind::Handle { count: 2 },
             _ => return None,
         })
     }
@@ -388,6 +398,7 @@ impl Types {
             Kind::Other | Kind::Void => (0, 0, 0),
             Kind::Scalar(s) => (1, s.bytes().into(), 0),
             Kind::Pointer { .. } => (1, 8, 0),
+            Kind::Handle { count } => (count.into(), u64::from(count) * 8, 0),
             Kind::Vector { component, count } => repeat(component, count.into()),
             Kind::Matrix { column, count } => repeat(column, count.into()),
             Kind::Array { element, count } => repeat(element, count),

@@ -7,7 +7,9 @@
 mod common;
 
 use common::module;
-use spirula_cpu::{Argument, Bound, CheckOptions, Checker, Kernel, Launch, Memory, Options, Size};
+use spirula_cpu::{
+    Argument, Bound, CheckOptions, Checker, Kernel, Launch, Memory, Options, Resource, Size,
+};
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use std::path::Path;
 
@@ -73,7 +75,7 @@ fn run(text: &str) -> String {
             set: 0,
             binding,
             index: 0,
-            memory: *memory,
+            resource: Resource::Memory(*memory),
         })
         .collect();
     let size = match kernel_model {

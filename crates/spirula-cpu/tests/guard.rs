@@ -8,7 +8,7 @@
 mod common;
 
 use common::{compile_with, module, run_shader, shader};
-use spirula_cpu::{Bound, Kernel, Launch, Memory, Options, RunError, Size};
+use spirula_cpu::{Bound, Kernel, Launch, Memory, Options, Resource, RunError, Size};
 use std::time::{Duration, Instant};
 
 fn both(text: &str) -> [Kernel; 2] {
@@ -29,10 +29,10 @@ fn run(kernel: &Kernel, groups: u32, timeout: Option<Duration>) -> Result<Vec<u3
             set: 0,
             binding,
             index: 0,
-            memory: Memory {
+            resource: Resource::Memory(Memory {
                 address: b.as_mut_ptr().cast(),
                 length: 256,
-            },
+            }),
         })
         .collect();
     let launch = Launch {

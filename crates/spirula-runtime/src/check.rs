@@ -49,12 +49,12 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error>
     Ok(())
 }
 
-/// Whether a launch fits. `buffers` has the size of each buffer of the device.
+/// Whether a launch fits. `buffers` has what the device has.
 pub fn launch(
     interface: &Interface,
     launch: &Launch,
     device: &DeviceInfo,
-    buffers: &[Option<u64>],
+    buffers: &[Option<Resource>],
 ) -> Result<(), Error> {
     size(interface, &launch.size, device)?;
     match &launch.inputs {
@@ -172,15 +172,53 @@ fn text(size: [u32; 3]) -> String {
     format!("{}x{}x{}", size[0], size[1], size[2])
 }
 
-fn alive(buffer: Buffer, buffers: &[Option<u64>]) -> bool {
-    buffers.get(buffer.index()).copied().flatten().is_some()
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Handled {
+    /// A buffer.
+    Buffer,
+    /// An image.
+    Image,
+    /// A sampler.
+    Sampler,
+}
+
+/// Something of a device that launches are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// Bytes.
+    pub size: u64,
+    /// What it is.
+    pub what: Handled,
+}
+
+/// What is wrong with a handle for what takes a buffer, or for what takes an image or a sampler.
+fn handle_problem(
+    buffer: Buffer,
+    takes_buffer: bool,
+    buffers: &[Option<Resource>],
+) -> Option<String> {
+    let Some(found) = buffers.get(buffer.index()).copied().flatten() else {
+        return Some("its buffer was destroyed".to_owned());
+    };
+    let is = match found.what {
+        Handled::Buffer => "a buffer",
+        Handled::Image => "an image",
+        Handled::Sampler => "a sampler",
+    };
+    let takes = match takes_buffer {
+        true => "a buffer",
+        false => "an image or a sampler",
+    };
+    let fits = takes_buffer == (found.what == Handled::Buffer);
+    (!fits).then(|| format!("it takes {takes}, {is} is given"))
 }
 
 fn arguments(
     interface: &Interface,
     given: &[Argument],
     device: &DeviceInfo,
-    buffers: &[Option<u64>],
+    buffers: &[Option<Resource>],
 ) -> Result<(), Error> {
     if given.len() != interface.params.len() {
         return Err(Error::ArgumentCount {
@@ -213,7 +251,11 @@ fn arguments(
     Ok(())
 }
 
-fn argument_problem(param: &Param, argument: &Argument, buffers: &[Option<u64>]) -> Option<String> {
+fn argument_problem(
+    param: &Param,
+    argument: &Argument,
+    buffers: &[Option<Resource>],
+) -> Option<String> {
     match (&param.kind, argument) {
         (ParamKind::Value { size, .. }, Argument::Bytes(bytes)) if bytes.len() as u64 == *size => {
             None
@@ -223,15 +265,15 @@ fn argument_problem(param: &Param, argument: &Argument, buffers: &[Option<u64>])
             bytes.len()
         )),
         (ParamKind::Buffer { .. }, Argument::Buffer(buffer)) => {
-            (!alive(*buffer, buffers)).then(|| "its buffer was destroyed".to_owned())
+            handle_problem(*buffer, true, buffers)
+        }
+        (ParamKind::Opaque { .. }, Argument::Buffer(buffer)) => {
+            handle_problem(*buffer, false, buffers)
         }
         (ParamKind::Workgroup { .. }, Argument::Local(0)) => {
             Some("it takes workgroup memory, of 1 byte at least".to_owned())
         }
         (ParamKind::Workgroup { .. }, Argument::Local(_)) => None,
-        (ParamKind::Opaque { .. }, _) => {
-            Some("it takes an image, sampler or another object, which is not supported".to_owned())
-        }
         (wanted, given) => Some(format!(
             "it takes {}, {} is given",
             takes(wanted),
@@ -245,7 +287,7 @@ fn takes(kind: &ParamKind) -> String {
         ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
         ParamKind::Buffer { .. } => "a buffer".to_owned(),
         ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
-        ParamKind::Opaque { .. } => "an opaque object".to_owned(),
+        ParamKind::Opaque { .. } => "an image or a sampler".to_owned(),
     }
 }
 
@@ -261,7 +303,7 @@ fn resources(
     interface: &Interface,
     given: &[Bound],
     push: &[u8],
-    buffers: &[Option<u64>],
+    buffers: &[Option<Resource>],
 ) -> Result<(), Error> {
     for bound in given {
         let Some(declared) = declared(interface, bound)? else {
@@ -317,15 +359,17 @@ fn unfit(declared: &Binding, problem: String) -> Error {
     }
 }
 
-fn bound_problem(declared: &Binding, bound: &Bound, buffers: &[Option<u64>]) -> Option<String> {
+fn bound_problem(
+    declared: &Binding,
+    bound: &Bound,
+    buffers: &[Option<Resource>],
+) -> Option<String> {
     let (index, count) = (u64::from(bound.index), u64::from(declared.count));
     if count != 0 && index >= count {
         return Some(format!("it has {count} elements, not {}", index + 1));
     }
-    if let BindingKind::Opaque(_) = declared.kind {
-        return Some("it is an image or a sampler, which is not supported".to_owned());
-    }
-    (!alive(bound.buffer, buffers)).then(|| "its buffer was destroyed".to_owned())
+    let takes_buffer = !matches!(declared.kind, BindingKind::Opaque(_));
+    handle_problem(bound.buffer, takes_buffer, buffers)
 }
 
 /// Whether each element of a binding has one buffer. `places` are sorted: set, binding and element of each buffer.
@@ -442,7 +486,11 @@ mod tests {
             size,
             inputs,
         };
-        match launch(interface, &all, &device(), &[Some(4), None]) {
+        let known = Resource {
+            size: 4,
+            what: Handled::Buffer,
+        };
+        match launch(interface, &all, &device(), &[Some(known), None]) {
             Ok(()) => "fits".to_owned(),
             Err(error) => error.to_string(),
         }

@@ -1,14 +1,16 @@
 //! Devices as callers see them: a driver behind checks, with times.
 
 use crate::arguments::{self, Shader};
-use crate::check;
+use crate::check::{self, Handled, Resource};
 use crate::compare::{Comparing, Tolerance};
 use crate::cpu::CpuDriver;
 use crate::data::Element;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::program::{self, Programs};
 use crate::types::TypeNames;
-use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, printed, wishes};
+use crate::{
+    Buffer, Call, Error, ImageShape, Inputs, Kernel, Launch, Sampler, Scalar, Size, printed, wishes,
+};
 use bytemuck::NoUninit;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
@@ -20,8 +22,8 @@ use std::time::{Duration, Instant};
 /// Calls are checked before the driver sees them, so that a driver is never asked for nonsense.
 pub struct Device {
     driver: Box<dyn Driver>,
-    /// Size of each buffer; `None` once it is destroyed.
-    buffers: Vec<Option<u64>>,
+    /// What each handle stands for; `None` once it is destroyed.
+    buffers: Vec<Option<Resource>>,
     kernels: Vec<Slot>,
     /// The kernels that the driver has.
     compiled: Vec<KernelTime>,
@@ -186,8 +188,51 @@ impl Device {
         }
         let buffer = Buffer(self.buffers.len() as u32);
         self.driver.create_buffer(buffer, size)?;
-        self.buffers.push(Some(size));
-        Ok(buffer)
+        Ok(self.keep(size, Handled::Buffer))
+    }
+
+    /// Makes an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
+    /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
+    ///
+    /// ```
+    /// use spirula_runtime::{Device, DeviceOptions, Dimensions, Format, ImageShape, Sampler};
+    ///
+    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
+    /// let rgba8 = Format::named("rgba8").unwrap();
+    /// let shape = ImageShape::new(Dimensions::D2, rgba8, [4, 2, 1]);
+    /// let image = device.create_image(&shape, &Sampler::default())?;
+    /// device.write(image, 0, &[1, 2, 3, 4])?;
+    /// assert_eq!(device.download(image)?.len(), 4 * 2 * 4);
+    /// # Ok::<(), spirula_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When its shape is none, there is no memory for it, or the device has no such images.
+    pub fn create_image(&mut self, shape: &ImageShape, sampler: &Sampler) -> Result<Buffer, Error> {
+        shape.check().map_err(Error::Image)?;
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        let limit = self.driver.info().limits.buffer_size;
+        if size > limit {
+            return Err(Error::Memory { size, limit });
+        }
+        let image = Buffer(self.buffers.len() as u32);
+        self.driver.create_image(image, shape, sampler)?;
+        Ok(self.keep(size, Handled::Image))
+    }
+
+    /// Makes a sampler, which is bound and destroyed as a buffer is.
+    ///
+    /// # Errors
+    /// When the device has no such samplers.
+    pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<Buffer, Error> {
+        let handle = Buffer(self.buffers.len() as u32);
+        self.driver.create_sampler(handle, sampler)?;
+        Ok(self.keep(0, Handled::Sampler))
+    }
+
+    fn keep(&mut self, size: u64, what: Handled) -> Buffer {
+        self.buffers.push(Some(Resource { size, what }));
+        Buffer(self.buffers.len() as u32 - 1)
     }
 
     /// Makes a buffer of these numbers, or of whatever else consists of bytes only.
@@ -218,7 +263,7 @@ impl Device {
     /// When it is no buffer of this device.
     pub fn size(&self, buffer: Buffer) -> Result<u64, Error> {
         let size = self.buffers.get(buffer.index()).copied().flatten();
-        size.ok_or(Error::Handle("a buffer"))
+        size.map(|r| r.size).ok_or(Error::Handle("a buffer"))
     }
 
     /// Copies into a buffer.

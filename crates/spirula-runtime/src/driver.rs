@@ -1,6 +1,7 @@
 //! What an implementation of devices provides.
 
-use crate::{Buffer, CheckOptions, Error, Kernel, Launch};
+use crate::{Buffer, CheckOptions, Error, ImageShape, Kernel, Launch, Sampler};
+use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
@@ -82,6 +83,15 @@ pub struct DeviceOptions {
     pub check: CheckOptions,
 }
 
+/// The error that a device has none of something.
+fn lacks<T>(device: &str, what: String) -> Result<T, Error> {
+    let text = format!("{what} are not supported by {device}");
+    Err(Error::Unsupported(vec![Diagnostic::error(
+        Place::Unknown,
+        text,
+    )]))
+}
+
 /// An implementation of a device.
 ///
 /// [`crate::Device`] calls it with what was checked: handles are alive, ranges are inside of
@@ -107,7 +117,29 @@ pub trait Driver: Send {
     /// When there is no memory for it.
     fn create_buffer(&mut self, buffer: Buffer, size: u64) -> Result<(), Error>;
 
-    /// Gives a buffer's memory back.
+    /// Makes an image of zeros. Its bytes are its texels, as [`ImageShape`] says, which are read and written
+    /// as a buffer's are; so are handles. Where a descriptor takes a sampler, too, it is this one.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or the device has no such images.
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &ImageShape,
+        _sampler: &Sampler,
+    ) -> Result<(), Error> {
+        lacks(&self.info().id, format!("images of {}", shape.format))
+    }
+
+    /// Makes a sampler, whose handle is numbered as a buffer's.
+    ///
+    /// # Errors
+    /// When the device has no such samplers.
+    fn create_sampler(&mut self, _: Buffer, _sampler: &Sampler) -> Result<(), Error> {
+        lacks(&self.info().id, "samplers".to_owned())
+    }
+
+    /// Gives the memory of a buffer, an image or a sampler back.
     fn destroy_buffer(&mut self, buffer: Buffer);
 
     /// Copies into a buffer.

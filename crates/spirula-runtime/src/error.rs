@@ -29,6 +29,9 @@ pub enum Error {
         /// Bytes that the device gives at most.
         limit: u64,
     },
+    /// There cannot be an image of this shape.
+    #[error("{0}")]
+    Image(String),
     /// A handle of something that was destroyed, or of another device.
     #[error("{0} is not of this device, or was destroyed")]
     Handle(&'static str),

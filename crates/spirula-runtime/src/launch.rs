@@ -1,6 +1,6 @@
 //! What is launched, over how many invocations, with what.
 
-/// A buffer of a device.
+/// A buffer of a device, or an image or a sampler, which kernels are given in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer(pub(crate) u32);
 
@@ -69,7 +69,7 @@ pub enum Inputs {
 /// An argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// A pointer to a buffer.
+    /// A pointer to a buffer, an image, or a sampler.
     Buffer(Buffer),
     /// A value, as its bytes.
     Bytes(Vec<u8>),
@@ -77,7 +77,7 @@ pub enum Argument {
     Local(u64),
 }
 
-/// A buffer at a descriptor.
+/// A buffer, image or sampler at a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Descriptor set.

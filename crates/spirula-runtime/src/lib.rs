@@ -51,4 +51,5 @@ pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
 pub use machine::DeviceMachine;
+pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format, ImageShape, Sampler};
 pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};

@@ -110,9 +110,10 @@ impl Checker {
     fn lend(&mut self, launch: &Launch<'_>) -> Vec<u64> {
         let arguments = launch.arguments.iter().filter_map(|a| match a {
             Argument::Memory(memory) => Some(*memory),
+            Argument::Image(image) => Some(image.memory),
             _ => None,
         });
-        let bound = launch.bindings.iter().map(|b| b.memory);
+        let bound = launch.bindings.iter().filter_map(|b| b.resource.memory());
         let mut lent = Vec::new();
         for memory in arguments.chain(bound) {
             let base = memory.address as u64;

@@ -7,7 +7,7 @@
 use super::call::lower_function;
 use super::scope::{Entered, Held, Item, Lower, Pointed, Scope, clif_type, fixed};
 use super::values::Pointer;
-use super::{Done, Global, Shared};
+use super::{Done, Global, Shared, What};
 use crate::bundle::Roots;
 use crate::context::{EXCHANGE, EXCHANGE_SLOTS, START, STATE, at};
 use crate::types::Kind;
@@ -350,7 +350,7 @@ impl Lower<'_, '_, '_> {
                         self.note_room(*param, room, slot.bytes, None);
                     }
                 }
-                SlotKind::Buffer | SlotKind::Local => {
+                SlotKind::Buffer | SlotKind::Local | SlotKind::Handle => {
                     let value = self.builder.ins().load(types::I64, fixed(), args, offset);
                     self.set(*param, &[value]);
                     self.point(*param, Pointed::default());
@@ -460,12 +460,15 @@ pub(crate) enum SlotKind {
     Buffer,
     /// An address in the workgroup's memory.
     Local,
+    /// An image's address, or a sampler's word.
+    Handle,
 }
 
 /// Where a kernel's parameter stands in the block of arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot {
     pub kind: SlotKind,
+    pub what: What,
     pub offset: u32,
     /// Bytes of the value; 8 for addresses.
     pub bytes: u64,
@@ -492,6 +495,7 @@ pub(crate) fn parameter_slots(
                     (SlotKind::Copy, size)
                 }
             },
+            Some((Kind::Handle { .. }, _)) => (SlotKind::Handle, 8),
             Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
             None => (SlotKind::ByValue, 0),
         };
@@ -505,6 +509,7 @@ pub(crate) fn parameter_slots(
         }
         slots.push(Slot {
             kind,
+            what: ty.map_or(What::Memory, |ty| What::of(program, ty)),
             offset: offset as u32,
             bytes,
         });

@@ -1,7 +1,9 @@
 //! Module-level variables: where each lives.
 
+use super::image::image_type;
 use super::scope::Shared;
 use crate::constants::Bits;
+use crate::image::ImageType;
 use crate::jit::Code;
 use crate::program::Program;
 use crate::promote::operand_ids;
@@ -34,8 +36,32 @@ pub(crate) enum Global {
     Binding { index: u32 },
     /// The same, with a table of its own behind it.
     Bindings { index: u32 },
-    /// Images and the like.
+    /// Pipes and the like.
     Unsupported,
+}
+
+/// What an argument or a binding takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Memory, or a value.
+    Memory,
+    Image(ImageType),
+    Sampler,
+    /// An image with a sampler.
+    Both(ImageType),
+}
+
+impl What {
+    /// By the type.
+    pub fn of(program: &Program<'_>, ty: Id) -> What {
+        let image = image_type(program, ty);
+        match (program.types.kind(ty), image) {
+            (Kind::Handle { count: 1 }, Some(image)) => What::Image(image),
+            (Kind::Handle { .. }, Some(image)) => What::Both(image),
+            (Kind::Handle { .. }, None) => What::Sampler,
+            _ => What::Memory,
+        }
+    }
 }
 
 /// A binding of the kernel.
@@ -43,6 +69,7 @@ pub(crate) enum Global {
 pub(crate) struct BindingSlot {
     pub set: u32,
     pub binding: u32,
+    pub what: What,
     /// Descriptors of an array of bindings; 0 for any number.
     pub count: Option<u32>,
 }
@@ -153,6 +180,14 @@ impl Globals {
             StorageClass::StorageBuffer | StorageClass::Uniform if binding.is_some() => {
                 self.binding(program, id, ty, binding.unwrap_or(0))
             }
+            StorageClass::UniformConstant
+                if ty.is_some_and(|ty| What::of(program, element(program, ty)) != What::Memory) =>
+            {
+                match binding {
+                    Some(binding) => self.binding(program, id, ty, binding),
+                    None => Global::Unsupported,
+                }
+            }
             StorageClass::PushConstant => {
                 self.push_bytes = self.push_bytes.max(size);
                 Global::Push
@@ -201,6 +236,7 @@ impl Globals {
         let slot = BindingSlot {
             set,
             binding,
+            what: ty.map_or(What::Memory, |ty| What::of(program, element(program, ty))),
             count,
         };
         let known = self.bindings.iter().position(|b| *b == slot);
@@ -213,6 +249,14 @@ impl Globals {
             Some(_) => Global::Bindings { index },
             None => Global::Binding { index },
         }
+    }
+}
+
+/// The type of the elements, where a type is an array.
+fn element(program: &Program<'_>, ty: Id) -> Id {
+    match program.types.kind(ty) {
+        Kind::Array { element, .. } | Kind::RuntimeArray { element } => element,
+        _ => ty,
     }
 }
 

@@ -5,7 +5,7 @@ use super::globals::initialiser;
 use super::scope::{Held, Lower, Symbol, clif_type, plain};
 use super::values::Pointer;
 use super::{Done, Values};
-use crate::types::{Leaf, Strides};
+use crate::types::{Kind, Leaf, Strides};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -77,6 +77,11 @@ fn variable_type(lower: &Lower, inst: InstRef, id: Id) -> Option<Id> {
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
     let pointer = lower.pointer(inst.id(0))?;
+    if let Kind::Handle { count } = lower.program.types.kind(ty) {
+        let address = lower.address_of(pointer)?;
+        let values = lower.load_handle(address, count);
+        return lower.set_result(inst.result(), &values);
+    }
     let volatile = is_volatile(inst.operands().get(1));
     if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;

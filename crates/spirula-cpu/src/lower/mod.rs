@@ -18,6 +18,7 @@ mod exchange;
 mod ext;
 mod globals;
 mod half;
+mod image;
 mod integer;
 mod lanes;
 mod matrix;
@@ -31,7 +32,7 @@ pub(crate) use call::signature;
 pub(crate) use checked::Checking;
 pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
 pub(crate) use ext::check as check_extended;
-pub(crate) use globals::{BindingSlot, Global, Globals};
+pub(crate) use globals::{BindingSlot, Global, Globals, What};
 pub(crate) use scope::{Entered, Shared};
 pub(crate) use table::is_supported;
 

@@ -4,7 +4,7 @@ use super::lanes::{self, Domain, LaneFn};
 use super::scope::Lower;
 use super::{
     Done, arithmetic, atomic, bits, call, compare, composite, control, convert, exchange, ext,
-    integer, matrix, memory, pointer,
+    image, integer, matrix, memory, pointer,
 };
 use crate::suspend;
 use spirula_spirv::grammar::Op;
@@ -228,6 +228,24 @@ const ROWS: &[(Op, Row)] = &[
     (Op::AtomicFMinEXT, With(atomic::modify_float)),
     (Op::AtomicFMaxEXT, With(atomic::modify_float)),
     (Op::MemoryBarrier, With(atomic::memory_barrier)),
+    // Images.
+    (Op::SampledImage, With(image::combine)),
+    (Op::Image, With(image::image_of)),
+    (Op::ImageSampleExplicitLod, With(image::sample)),
+    (Op::ImageSampleDrefExplicitLod, With(image::sample)),
+    (Op::ImageSampleProjExplicitLod, With(image::sample)),
+    (Op::ImageSampleProjDrefExplicitLod, With(image::sample)),
+    (Op::ImageFetch, With(image::read)),
+    (Op::ImageGather, With(image::gather)),
+    (Op::ImageDrefGather, With(image::gather)),
+    (Op::ImageRead, With(image::read)),
+    (Op::ImageWrite, With(image::write)),
+    (Op::ImageTexelPointer, With(image::texel_pointer)),
+    (Op::ImageQuerySizeLod, With(image::query)),
+    (Op::ImageQuerySize, With(image::query)),
+    (Op::ImageQueryLevels, With(image::query)),
+    (Op::ImageQueryFormat, With(image::query)),
+    (Op::ImageQueryOrder, With(image::query)),
     // Ballots that the invocation has already.
     (Op::GroupNonUniformInverseBallot, With(exchange::ballot)),
     (Op::GroupNonUniformBallotBitExtract, With(exchange::ballot)),

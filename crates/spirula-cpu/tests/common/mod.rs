@@ -1,7 +1,7 @@
 //! Compiling and running small modules written as text.
 #![allow(unsafe_code, dead_code)] // Kernels are run on buffers that the tests own.
 
-use spirula_cpu::{Argument, Bound, Kernel, Launch, Memory, Options, RunError, Size};
+use spirula_cpu::{Argument, Bound, Kernel, Launch, Memory, Options, Resource, RunError, Size};
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
@@ -92,7 +92,7 @@ pub fn run_shader(
             set: 0,
             binding: n as u32,
             index: 0,
-            memory: memory(b),
+            resource: Resource::Memory(memory(b)),
         })
         .collect();
     let launch = Launch {

@@ -13,7 +13,7 @@ mod tests;
 pub use part::Tolerance;
 
 use crate::driver::{DeviceInfo, Driver, Limits};
-use crate::{Argument, Buffer, Device, Error, Inputs, Kernel, Launch, Size};
+use crate::{Argument, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch, Sampler, Size};
 use part::{Types, Used, part};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
@@ -246,6 +246,26 @@ impl Driver for Comparing {
         let made = self.devices.iter_mut().map(|d| d.create_buffer(size));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         self.buffers.push(Some((size, made)));
+        Ok(())
+    }
+
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &ImageShape,
+        sampler: &Sampler,
+    ) -> Result<(), Error> {
+        let devices = self.devices.iter_mut();
+        let made = devices.map(|d| d.create_image(shape, sampler));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
+        Ok(())
+    }
+
+    fn create_sampler(&mut self, _: Buffer, sampler: &Sampler) -> Result<(), Error> {
+        let made = self.devices.iter_mut().map(|d| d.create_sampler(sampler));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((0, made)));
         Ok(())
     }
 

@@ -19,6 +19,34 @@ const BUFFER_SHARE: u64 = 90;
 /// Beginning of the messages with which the compiler tells faults of its own.
 const BUG: &str = "bug in";
 
+/// What a handle stands for.
+struct Held {
+    memory: Memory,
+    what: What,
+}
+
+enum What {
+    Buffer,
+    Image(cpu::ImageShape, cpu::Sampler),
+    Sampler(cpu::Sampler),
+}
+
+impl Held {
+    /// It, lent to a launch.
+    fn lend(&mut self) -> cpu::Resource {
+        let memory = lent(self.memory.bytes_mut());
+        match self.what {
+            What::Buffer => cpu::Resource::Memory(memory),
+            What::Image(shape, sampler) => cpu::Resource::Image(cpu::Image {
+                shape,
+                memory,
+                sampler,
+            }),
+            What::Sampler(sampler) => cpu::Resource::Sampler(sampler),
+        }
+    }
+}
+
 /// The driver of the CPU device.
 pub struct CpuDriver {
     info: DeviceInfo,
@@ -26,7 +54,7 @@ pub struct CpuDriver {
     threads: usize,
     timeout: Option<Duration>,
     kernels: Vec<cpu::Kernel>,
-    buffers: Vec<Option<Memory>>,
+    buffers: Vec<Option<Held>>,
     times: Option<Vec<(Kernel, Duration)>>,
     /// Where kernels are checked, what is known for that.
     checker: Option<cpu::Checker>,
@@ -100,7 +128,24 @@ impl CpuDriver {
             .buffers
             .get_mut(buffer.index())
             .and_then(Option::as_mut);
-        found.ok_or(Error::Handle("a buffer"))
+        found
+            .map(|h| &mut h.memory)
+            .ok_or(Error::Handle("a buffer"))
+    }
+
+    /// Makes memory for something.
+    fn create(&mut self, size: u64, what: What) -> Result<(), Error> {
+        // The system may promise memory that it does not have: all buffers have to fit together.
+        let held = self.buffers.iter().flatten();
+        let used: u64 = held.map(|h| h.memory.size()).sum();
+        let limit = self.info.limits.buffer_size.saturating_sub(used);
+        let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
+        let mut memory = memory.ok_or(Error::Memory { size, limit })?;
+        if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
+            checker.allocate(lent(memory.bytes_mut()));
+        }
+        self.buffers.push(Some(Held { memory, what }));
+        Ok(())
     }
 }
 
@@ -110,22 +155,27 @@ impl Driver for CpuDriver {
     }
 
     fn create_buffer(&mut self, _: Buffer, size: u64) -> Result<(), Error> {
-        // The system may promise memory that it does not have: all buffers have to fit together.
-        let used: u64 = self.buffers.iter().flatten().map(Memory::size).sum();
-        let limit = self.info.limits.buffer_size.saturating_sub(used);
-        let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
-        let mut memory = memory.ok_or(Error::Memory { size, limit })?;
-        if let Some(checker) = &mut self.checker {
-            checker.allocate(lent(memory.bytes_mut()));
-        }
-        self.buffers.push(Some(memory));
-        Ok(())
+        self.create(size, What::Buffer)
+    }
+
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &cpu::ImageShape,
+        sampler: &cpu::Sampler,
+    ) -> Result<(), Error> {
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        self.create(size, What::Image(*shape, *sampler))
+    }
+
+    fn create_sampler(&mut self, _: Buffer, sampler: &cpu::Sampler) -> Result<(), Error> {
+        self.create(0, What::Sampler(*sampler))
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
-        let memory = self.buffers[buffer.index()].take();
-        if let (Some(checker), Some(mut memory)) = (&mut self.checker, memory) {
-            checker.free(memory.bytes_mut().as_ptr());
+        let held = self.buffers[buffer.index()].take();
+        if let (Some(checker), Some(mut held)) = (&mut self.checker, held) {
+            checker.free(held.memory.bytes_mut().as_ptr());
         }
     }
 
@@ -160,9 +210,9 @@ impl Driver for CpuDriver {
 
     #[allow(unsafe_code)]
     fn launch(&mut self, launch: &Launch, _: &[Buffer]) -> Result<(), Error> {
-        let lend = |buffer: Buffer, buffers: &mut [Option<Memory>]| {
+        let lend = |buffer: Buffer, buffers: &mut [Option<Held>]| {
             let found = buffers.get_mut(buffer.index()).and_then(Option::as_mut);
-            Ok(lent(found.ok_or(Error::Handle("a buffer"))?.bytes_mut()))
+            Ok(found.ok_or(Error::Handle("a buffer"))?.lend())
         };
         let mut arguments = Vec::new();
         let mut bindings = Vec::new();
@@ -171,9 +221,11 @@ impl Driver for CpuDriver {
             Inputs::Arguments(given) => {
                 for argument in given {
                     arguments.push(match argument {
-                        Argument::Buffer(buffer) => {
-                            cpu::Argument::Memory(lend(*buffer, &mut self.buffers)?)
-                        }
+                        Argument::Buffer(buffer) => match lend(*buffer, &mut self.buffers)? {
+                            cpu::Resource::Memory(memory) => cpu::Argument::Memory(memory),
+                            cpu::Resource::Image(image) => cpu::Argument::Image(image),
+                            cpu::Resource::Sampler(sampler) => cpu::Argument::Sampler(sampler),
+                        },
                         Argument::Bytes(bytes) => cpu::Argument::Bytes(bytes),
                         Argument::Local(bytes) => cpu::Argument::Local(*bytes),
                     });
@@ -189,7 +241,7 @@ impl Driver for CpuDriver {
                         set: bound.set,
                         binding: bound.binding,
                         index: bound.index,
-                        memory: lend(bound.buffer, &mut self.buffers)?,
+                        resource: lend(bound.buffer, &mut self.buffers)?,
                     });
                 }
             }
@@ -220,6 +272,7 @@ impl Driver for CpuDriver {
         match done {
             // What was found says more, and is told when the launch is waited for.
             Err(_) if found => Ok(()),
+            Err(cpu::RunError::Launch(problem)) => Err(Error::Launch(problem)),
             done => done.map_err(|e| Error::Failed(e.to_string())),
         }
     }

@@ -4,6 +4,7 @@
 //! - [`summary`]: an array in a few lines.
 //! - [`compare`]: where and by how much two arrays differ.
 //! - [`image`]: an array as a picture.
+//! - [`texels`]: images and samplers.
 //! - [`program`], [`tensor`]: between arrays and the values of programs, of StableHLO's too.
 
 pub mod compare;
@@ -12,5 +13,6 @@ pub mod program;
 mod spec;
 pub mod summary;
 pub mod tensor;
+pub mod texels;
 
 pub use spec::{ArgSpec, Contents, Place, ValueSpec, hex};

@@ -8,11 +8,17 @@
 //!          | TYPE "=" NUMBER                a scalar
 //!          | "local=" (BYTES | SHAPE TYPE)  workgroup memory
 //!          | "hex=" DIGITS                  the bytes of a value
+//!          | IMAGE {"+" WORD} "=" SHAPE FORMAT ["=" CONTENTS]
+//!          | "sampler" {"+" WORD}
+//! IMAGE    = "image1d" | "image2d" | "image3d" | "cube" | "texels"
+//! WORD     = "array" | "nearest" | "linear" | "clamp" | "border" | "repeat" | "mirror" | "unnormalized"
 //! SHAPE    = { SIZE "x" }, one at least
 //! CONTENTS = NUMBERS | "zeros" | "fill(" V ")" | "iota" ["(" START "," STEP ")"]
 //!          | "random" ["(" [LOW "," HIGH] ["," "seed=" N] ")"] | "@" FILE
 //! ```
 
+use super::texels::{self, ImageSpec};
+use spirula_runtime::Sampler;
 use spirula_runtime::data::{Class, Element, Fill, Number, Order, extent};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -62,6 +68,10 @@ pub enum ValueSpec {
     Local(u64),
     /// The bytes of a value.
     Bytes(Vec<u8>),
+    /// An image.
+    Image(Box<ImageSpec>),
+    /// A sampler.
+    Sampler(Sampler),
 }
 
 /// What is in an array.
@@ -141,6 +151,12 @@ impl FromStr for ValueSpec {
         match (kind, contents) {
             ("local", Some(size)) => local(size).map(ValueSpec::Local),
             ("hex", Some(digits)) => hex(digits).map(ValueSpec::Bytes),
+            (kind, Some(rest)) if texels::is_image(kind) => {
+                texels::image(kind, rest).map(|image| ValueSpec::Image(Box::new(image)))
+            }
+            (words, None) if words.split('+').next() == Some("sampler") => {
+                texels::sampler(words).map(ValueSpec::Sampler)
+            }
             _ => {
                 let (shape, element) = shape(kind)?;
                 match (shape.is_empty(), contents) {
@@ -201,7 +217,8 @@ pub fn hex(digits: &str) -> Result<Vec<u8>, String> {
     }
 }
 
-fn parse_contents(element: Element, text: &str) -> Result<Contents, String> {
+/// What is in an array of elements.
+pub(super) fn parse_contents(element: Element, text: &str) -> Result<Contents, String> {
     if let Some(path) = text.strip_prefix('@') {
         return Ok(Contents::File(path.into()));
     }

@@ -150,6 +150,10 @@ Arguments:
   3xf32=1 2 3                 for a parameter that is a vector or structure: its value
   local=1024, local=256xf32   workgroup memory for each workgroup
   hex=0011                    the bytes of a value
+  image2d=48x64xrgba8=@x.npy  an image, rows first; image1d, image3d, cube and texels, too, and
+                              image2d+array=LAYERSxHEIGHTxWIDTHxFORMAT; contents as above
+  sampler+linear+repeat       a sampler: nearest, linear, clamp, border, repeat, mirror,
+                              unnormalized; behind an image for a binding that takes both
   x:1024xf32                  for the parameter named x
   0,1:1024xf32                for set 0, binding 1; 0,1[2]: for element 2 of its array
   Arguments that name no place take the next free parameter, or binding in the order of sets.

@@ -125,6 +125,12 @@ fn find_entry(module: &Module, asked: Option<&str>) -> Result<String, Failure> {
 fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, Failure> {
     let one = |value: &Made| match value {
         Made::Buffer(array) => device.upload(array.bytes()).map(Some).map_err(told),
+        Made::Image(shape, sampler, texels) => {
+            let image = device.create_image(shape, sampler).map_err(told)?;
+            device.write(image, 0, texels.bytes()).map_err(told)?;
+            Ok(Some(image))
+        }
+        Made::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
         _ => Ok(None),
     };
     values.iter().map(one).collect()
@@ -152,7 +158,10 @@ fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec
         (_, Some(buffer)) => Argument::Buffer(*buffer),
         (Made::Local(bytes), _) => Argument::Local(*bytes),
         (Made::Bytes(bytes), _) => Argument::Bytes(bytes.clone()),
-        (Made::Buffer(array), _) => Argument::Bytes(array.bytes().to_vec()),
+        (Made::Buffer(array) | Made::Image(_, _, array), _) => {
+            Argument::Bytes(array.bytes().to_vec())
+        }
+        (Made::Sampler(_), _) => Argument::Bytes(Vec::new()),
     };
     Inputs::Arguments(all.map(argument).collect())
 }

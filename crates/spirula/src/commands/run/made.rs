@@ -3,9 +3,9 @@
 use super::bind::Slot;
 use crate::cli::{Failure, files};
 use crate::values::{Contents, ValueSpec};
-use spirula_runtime::Error;
 use spirula_runtime::data::{Array, Element, Number, extent, generate, read_npy};
 use spirula_runtime::types::{TypeNames, Value};
+use spirula_runtime::{Error, ImageShape, Sampler};
 use spirula_spirv::reflect::{Interface, ParamKind};
 use std::path::Path;
 
@@ -18,15 +18,19 @@ pub enum Made {
     Bytes(Vec<u8>),
     /// Bytes of workgroup memory.
     Local(u64),
+    /// An image with the sampler that it is bound with, and its texels.
+    Image(ImageShape, Sampler, Array),
+    /// A sampler.
+    Sampler(Sampler),
 }
 
 impl Made {
     /// Bytes of memory that it takes.
     pub fn size(&self) -> u64 {
         match self {
-            Made::Buffer(array) => array.bytes().len() as u64,
+            Made::Buffer(array) | Made::Image(_, _, array) => array.bytes().len() as u64,
             Made::Bytes(bytes) => bytes.len() as u64,
-            Made::Local(_) => 0,
+            Made::Local(_) | Made::Sampler(_) => 0,
         }
     }
 }
@@ -46,6 +50,10 @@ pub fn make(
             interface.name
         ))
     };
+    let told = |f: Failure| match f {
+        Failure::Message { text, .. } => bad(text),
+        other => other,
+    };
     let seed = seed.wrapping_add(slot.label.number as u64);
     if let (Some(ParamKind::Value { ty, size, .. }), ValueSpec::Scalar(element, number)) =
         (slot.kind, &slot.value)
@@ -54,6 +62,15 @@ pub fn make(
     }
     let array = match &slot.value {
         ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
+        ValueSpec::Sampler(sampler) => return Ok(Made::Sampler(*sampler)),
+        ValueSpec::Image(image) => {
+            let texels = array(image.element, &image.sizes, &image.contents, seed, limit);
+            return Ok(Made::Image(
+                image.shape,
+                image.sampler,
+                texels.map_err(told)?,
+            ));
+        }
         ValueSpec::Bytes(bytes) if slot.label.binding.is_none() => {
             return Ok(Made::Bytes(bytes.clone()));
         }
@@ -64,10 +81,7 @@ pub fn make(
         }
         ValueSpec::Bytes(bytes) => Array::new(Element::U8, vec![bytes.len()], bytes.clone())
             .map_err(|e| bad(e.to_string()))?,
-        given => of_spec(given, seed, limit).map_err(|f| match f {
-            Failure::Message { text, .. } => bad(text),
-            other => other,
-        })?,
+        given => of_spec(given, seed, limit).map_err(told)?,
     };
     let is_binding = slot.label.binding.is_some();
     match slot.kind {
@@ -98,6 +112,9 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failur
         } => array(*element, shape, contents, seed, limit),
         ValueSpec::File(path) => from_npy(path),
         ValueSpec::Local(_) => Err(failed("workgroup memory is no value".to_owned())),
+        ValueSpec::Image(_) | ValueSpec::Sampler(_) => {
+            Err(failed("images and samplers are no values".to_owned()))
+        }
         ValueSpec::Bytes(_) => Err(failed("bytes without a type are no value".to_owned())),
     }
 }

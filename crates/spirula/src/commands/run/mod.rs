@@ -62,7 +62,9 @@ fn shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
             let array = read_npy(&std::fs::read(path).ok()?).ok()?;
             Some(sizes(array.shape()))
         }
-        ValueSpec::Local(_) | ValueSpec::Bytes(_) => None,
+        ValueSpec::Local(_) | ValueSpec::Bytes(_) | ValueSpec::Image(_) | ValueSpec::Sampler(_) => {
+            None
+        }
     });
     known.collect()
 }

@@ -82,7 +82,8 @@ pub fn collect(
 ) -> Result<Vec<Computed>, Failure> {
     let mut out = Vec::new();
     for ((slot, value), buffer) in slots.iter().zip(values).zip(buffers) {
-        let (Made::Buffer(before), Some(buffer)) = (value, buffer) else {
+        let (Made::Buffer(before) | Made::Image(_, _, before), Some(buffer)) = (value, buffer)
+        else {
             continue;
         };
         let bytes = device.download(*buffer);

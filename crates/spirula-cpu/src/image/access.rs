@@ -1,0 +1,261 @@
+//! The functions that generated code calls for images.
+//!
+//! Each gets an image and a [`Request`] on the stack, in which the result is left. What is asked for
+//! is a word of bits of [`ask`].
+
+use super::sample::{Position, Sampled, lod_of};
+use super::sampler::Sampler;
+use super::{Dimensions, Texture};
+use std::mem::offset_of;
+
+/// What generated code asks for, and what it is given.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Request {
+    /// The texel, a component in each: the bits of an `f32`, or an integer.
+    texel: [u64; 4],
+    /// Coordinates: the bits of an `f32`, or an integer.
+    coordinate: [u32; 4],
+    /// Derivatives of the coordinates along x, then along y.
+    gradients: [f32; 6],
+    offset: [i32; 3],
+    /// The level of detail: an `f32` where an image is sampled, else an integer.
+    lod: u32,
+    /// What depths are compared with.
+    reference: f32,
+    /// Keeps the size a multiple of 8.
+    _unused: u32,
+}
+
+/// Where generated code stores and loads.
+pub(crate) mod at {
+    use super::{Request, offset_of};
+
+    pub const TEXEL: i32 = offset_of!(Request, texel) as i32;
+    pub const COORDINATE: i32 = offset_of!(Request, coordinate) as i32;
+    pub const GRADIENTS: i32 = offset_of!(Request, gradients) as i32;
+    pub const OFFSET: i32 = offset_of!(Request, offset) as i32;
+    pub const LOD: i32 = offset_of!(Request, lod) as i32;
+    pub const REFERENCE: i32 = offset_of!(Request, reference) as i32;
+    pub const SIZE: u64 = size_of::<Request>() as u64;
+}
+
+/// Bits of what is asked for.
+pub(crate) mod ask {
+    /// Components are integers.
+    pub const INTEGERS: u64 = 1;
+    /// Coordinates are integers.
+    pub const INTEGER_COORDINATES: u64 = 2;
+    /// The level of detail comes from derivatives.
+    pub const GRADIENTS: u64 = 4;
+    /// Depths are compared.
+    pub const COMPARES: u64 = 8;
+    /// Components are integers of 64 bits; else of 32.
+    pub const WIDE: u64 = 16;
+    /// Where the number of a component begins.
+    pub const COMPONENT_SHIFT: u32 = 8;
+}
+
+impl Request {
+    /// The texel of integer coordinates.
+    fn place(&self, texture: &Texture) -> ([i64; 3], i64) {
+        let c = self.coordinate.map(|c| i64::from(c as i32));
+        let layer = |n: usize| if texture.shape.arrayed { c[n] } else { 0 };
+        let offset = self.offset.map(i64::from);
+        let [x, y, z] = [0, 1, 2].map(|n| c[n] + offset[n]);
+        match texture.shape.dimensions {
+            Dimensions::D1 | Dimensions::Buffer => ([x, 0, 0], layer(1)),
+            Dimensions::D2 => ([x, y, 0], layer(2)),
+            Dimensions::D3 => ([x, y, z], 0),
+            // The face is a layer.
+            Dimensions::Cube => ([x, y, 0], c[2]),
+        }
+    }
+
+    fn position(&self, texture: &Texture, asked: u64) -> Position {
+        let has = |bit: u64| asked & bit != 0;
+        let coordinate = self
+            .coordinate
+            .map(|c| match has(ask::INTEGER_COORDINATES) {
+                true => c as i32 as f32,
+                false => f32::from_bits(c),
+            });
+        let g = &self.gradients;
+        let lod = match has(ask::GRADIENTS) {
+            true => lod_of(texture, [[g[0], g[1], g[2]], [g[3], g[4], g[5]]]),
+            false => f32::from_bits(self.lod),
+        };
+        Position {
+            coordinate,
+            offset: self.offset,
+            lod,
+        }
+    }
+
+    fn give_floats(&mut self, value: [f32; 4]) {
+        self.texel = value.map(|v| v.to_bits().into());
+    }
+
+    fn give_ints(&mut self, value: [i64; 4]) {
+        self.texel = value.map(|v| v as u64);
+    }
+}
+
+/// The image and the request of a call; none where no image is bound.
+///
+/// # Safety
+/// Generated code passes what it loaded as an image, and room of its own.
+unsafe fn asked<'a>(
+    texture: *const Texture,
+    request: *mut Request,
+) -> Option<(&'a Texture, &'a mut Request)> {
+    // SAFETY: the caller's promise.
+    unsafe { Some((texture.as_ref()?, request.as_mut()?)) }
+}
+
+/// Reads a texel by its coordinates: `OpImageRead` and `OpImageFetch`.
+pub(crate) extern "C" fn read(texture: *const Texture, request: *mut Request, asks: u64) {
+    // SAFETY: generated code passes them.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return;
+    };
+    let (at, layer) = request.place(texture);
+    let format = texture.shape.format;
+    // What is outside reads as a texel of zeros.
+    let texel = texture.texel(request.lod, at, layer).unwrap_or([0; 16]);
+    match asks & ask::INTEGERS != 0 {
+        true => request.give_ints(format.ints(&texel)),
+        false => request.give_floats(format.floats(&texel)),
+    }
+}
+
+/// Writes a texel by its coordinates: `OpImageWrite`.
+pub(crate) extern "C" fn write(texture: *const Texture, request: *mut Request, asks: u64) {
+    // SAFETY: as above.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return;
+    };
+    let (at, layer) = request.place(texture);
+    let format = texture.shape.format;
+    let mut texel = [0; 16];
+    match asks & ask::INTEGERS != 0 {
+        true => {
+            // Whether the highest bit is a sign is the format's to say.
+            let whole = asks & ask::WIDE != 0 || format.is_signed();
+            let mask = if whole { u64::MAX } else { u32::MAX.into() };
+            format.put_ints(request.texel.map(|c| (c & mask) as i64), &mut texel);
+        }
+        false => {
+            let value = request.texel.map(|c| f32::from_bits(c as u32));
+            format.put_floats(value, &mut texel);
+        }
+    }
+    texture.store(request.lod, at, layer, &texel);
+}
+
+/// The address of a texel, for atomics: `OpImageTexelPointer`. Outside it is the room of the request's
+/// texel.
+pub(crate) extern "C" fn texel_address(texture: *const Texture, request: *mut Request) -> *mut u8 {
+    // SAFETY: as above.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return request.cast();
+    };
+    let (at, layer) = request.place(texture);
+    let outside = request.texel.as_mut_ptr().cast();
+    texture.address(0, at, layer).unwrap_or(outside)
+}
+
+/// Samples an image: `OpImageSampleExplicitLod` and its relatives.
+pub(crate) extern "C" fn sample(
+    texture: *const Texture,
+    sampler: u64,
+    request: *mut Request,
+    asks: u64,
+) {
+    // SAFETY: as above.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return;
+    };
+    let sampler = Sampler::of_word(sampler);
+    let sampled = Sampled { texture, sampler };
+    let position = request.position(texture, asks);
+    let compares = asks & ask::COMPARES != 0;
+    match asks & ask::INTEGERS != 0 {
+        true => request.give_ints(sampled.ints(&position)),
+        false => {
+            let reference = compares.then_some(request.reference);
+            request.give_floats(sampled.floats(&position, reference));
+        }
+    }
+}
+
+/// One component of four texels: `OpImageGather` and `OpImageDrefGather`.
+pub(crate) extern "C" fn gather(
+    texture: *const Texture,
+    sampler: u64,
+    request: *mut Request,
+    asks: u64,
+) {
+    // SAFETY: as above.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return;
+    };
+    let sampler = Sampler::of_word(sampler);
+    let sampled = Sampled { texture, sampler };
+    let position = request.position(texture, asks);
+    let component = (asks >> ask::COMPONENT_SHIFT) as usize & 3;
+    let reference = (asks & ask::COMPARES != 0).then_some(request.reference);
+    if asks & ask::INTEGERS != 0 {
+        let format = texture.shape.format;
+        let border = sampled.border().map(|n| n as i64);
+        let value = sampled.gather(&position, |at, layer| {
+            let texel = texture.texel(0, at, layer);
+            texel.map_or(border, |texel| format.ints(&texel))[component]
+        });
+        return request.give_ints(value);
+    }
+    let value = sampled.gather(&position, |at, layer| {
+        sampled.texel(0, at, layer, reference)[component]
+    });
+    request.give_floats(value);
+}
+
+/// What can be asked about an image; the numbers are those of generated code.
+#[derive(Clone, Copy, Debug)]
+#[repr(u64)]
+pub(crate) enum Query {
+    /// Width, height, depth, layers: those that there are, in a row.
+    Size,
+    Levels,
+    /// What OpenCL calls the type of its components.
+    Format,
+    /// What OpenCL calls their order.
+    Order,
+}
+
+/// Answers a query into the texel's room.
+pub(crate) extern "C" fn query(texture: *const Texture, request: *mut Request, what: u64) {
+    // SAFETY: as above.
+    let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
+        return;
+    };
+    let shape = &texture.shape;
+    if what != Query::Size as u64 {
+        let number = match what {
+            n if n == Query::Levels as u64 => shape.levels,
+            n if n == Query::Format as u64 => shape.format.channel_type(),
+            _ => shape.format.channel_order(),
+        };
+        return request.give_ints([number.into(); 4]);
+    }
+    let [width, height, depth] = shape.level_size(request.lod).map(i64::from);
+    let layers = match shape.dimensions {
+        Dimensions::Cube => i64::from(shape.layers / 6),
+        _ => i64::from(shape.layers),
+    };
+    request.give_ints(match shape.dimensions {
+        Dimensions::D1 | Dimensions::Buffer => [width, layers, 0, 0],
+        Dimensions::D2 | Dimensions::Cube => [width, height, layers, 0],
+        Dimensions::D3 => [width, height, depth, 0],
+    });
+}

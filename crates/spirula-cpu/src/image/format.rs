@@ -1,0 +1,546 @@
+//! Formats of texels, and how their components become numbers and back.
+//!
+//! Conversions are those of the OpenCL C specification, section 8.3, which Vulkan's are the same as:
+//! normalised integers are multiples of the largest one, numbers are rounded to the nearest and
+//! saturate.
+
+use spirula_scalar::convert::{f16_from_f64, f16_to_f64};
+use spirula_spirv::grammar::enumerants::{ImageChannelDataType, ImageChannelOrder, ImageFormat};
+use std::fmt;
+
+/// A format of texels, such as `rgba8`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct Format(u8);
+
+/// How a component is stored: its bits, and what they mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Component {
+    Unorm(u32),
+    Snorm(u32),
+    Uint(u32),
+    Sint(u32),
+    Float(u32),
+}
+
+/// How the components of a texel lie.
+#[derive(Clone, Copy, Debug)]
+enum Packing {
+    /// Each in bytes of its own.
+    Each(Component),
+    /// Ten bits each for red, green and blue, two for alpha, from the lowest on.
+    Ten(fn(u32) -> Component),
+    /// Floats without sign: eleven bits for red and green, ten for blue.
+    Eleven,
+}
+
+/// Which components there are.
+type Order = ImageChannelOrder;
+
+struct Row(&'static str, Order, Packing, ImageFormat);
+
+use Component::{Float, Sint, Snorm, Uint, Unorm};
+use Packing::{Each, Eleven, Ten};
+
+const R: Order = ImageChannelOrder::R;
+const RG: Order = ImageChannelOrder::RG;
+const RGBA: Order = ImageChannelOrder::RGBA;
+
+/// All formats. Those that SPIR-V has no name for are `Unknown` there.
+const ROWS: &[Row] = &[
+    Row("rgba32f", RGBA, Each(Float(32)), ImageFormat::Rgba32f),
+    Row("rgba16f", RGBA, Each(Float(16)), ImageFormat::Rgba16f),
+    Row("rg32f", RG, Each(Float(32)), ImageFormat::Rg32f),
+    Row("rg16f", RG, Each(Float(16)), ImageFormat::Rg16f),
+    Row("r11f_g11f_b10f", RGBA, Eleven, ImageFormat::R11fG11fB10f),
+    Row("r32f", R, Each(Float(32)), ImageFormat::R32f),
+    Row("r16f", R, Each(Float(16)), ImageFormat::R16f),
+    Row("rgba16", RGBA, Each(Unorm(16)), ImageFormat::Rgba16),
+    Row("rgb10_a2", RGBA, Ten(Unorm), ImageFormat::Rgb10A2),
+    Row("rgba8", RGBA, Each(Unorm(8)), ImageFormat::Rgba8),
+    Row("rg16", RG, Each(Unorm(16)), ImageFormat::Rg16),
+    Row("rg8", RG, Each(Unorm(8)), ImageFormat::Rg8),
+    Row("r16", R, Each(Unorm(16)), ImageFormat::R16),
+    Row("r8", R, Each(Unorm(8)), ImageFormat::R8),
+    Row(
+        "rgba16_snorm",
+        RGBA,
+        Each(Snorm(16)),
+        ImageFormat::Rgba16Snorm,
+    ),
+    Row("rgba8_snorm", RGBA, Each(Snorm(8)), ImageFormat::Rgba8Snorm),
+    Row("rg16_snorm", RG, Each(Snorm(16)), ImageFormat::Rg16Snorm),
+    Row("rg8_snorm", RG, Each(Snorm(8)), ImageFormat::Rg8Snorm),
+    Row("r16_snorm", R, Each(Snorm(16)), ImageFormat::R16Snorm),
+    Row("r8_snorm", R, Each(Snorm(8)), ImageFormat::R8Snorm),
+    Row("rgba32i", RGBA, Each(Sint(32)), ImageFormat::Rgba32i),
+    Row("rgba16i", RGBA, Each(Sint(16)), ImageFormat::Rgba16i),
+    Row("rgba8i", RGBA, Each(Sint(8)), ImageFormat::Rgba8i),
+    Row("rg32i", RG, Each(Sint(32)), ImageFormat::Rg32i),
+    Row("rg16i", RG, Each(Sint(16)), ImageFormat::Rg16i),
+    Row("rg8i", RG, Each(Sint(8)), ImageFormat::Rg8i),
+    Row("r64i", R, Each(Sint(64)), ImageFormat::R64i),
+    Row("r32i", R, Each(Sint(32)), ImageFormat::R32i),
+    Row("r16i", R, Each(Sint(16)), ImageFormat::R16i),
+    Row("r8i", R, Each(Sint(8)), ImageFormat::R8i),
+    Row("rgba32ui", RGBA, Each(Uint(32)), ImageFormat::Rgba32ui),
+    Row("rgba16ui", RGBA, Each(Uint(16)), ImageFormat::Rgba16ui),
+    Row("rgb10_a2ui", RGBA, Ten(Uint), ImageFormat::Rgb10a2ui),
+    Row("rgba8ui", RGBA, Each(Uint(8)), ImageFormat::Rgba8ui),
+    Row("rg32ui", RG, Each(Uint(32)), ImageFormat::Rg32ui),
+    Row("rg16ui", RG, Each(Uint(16)), ImageFormat::Rg16ui),
+    Row("rg8ui", RG, Each(Uint(8)), ImageFormat::Rg8ui),
+    Row("r64ui", R, Each(Uint(64)), ImageFormat::R64ui),
+    Row("r32ui", R, Each(Uint(32)), ImageFormat::R32ui),
+    Row("r16ui", R, Each(Uint(16)), ImageFormat::R16ui),
+    Row("r8ui", R, Each(Uint(8)), ImageFormat::R8ui),
+    Row(
+        "bgra8",
+        ImageChannelOrder::BGRA,
+        Each(Unorm(8)),
+        ImageFormat::Unknown,
+    ),
+    Row(
+        "a8",
+        ImageChannelOrder::A,
+        Each(Unorm(8)),
+        ImageFormat::Unknown,
+    ),
+    Row(
+        "intensity8",
+        ImageChannelOrder::Intensity,
+        Each(Unorm(8)),
+        ImageFormat::Unknown,
+    ),
+    Row(
+        "luminance8",
+        ImageChannelOrder::Luminance,
+        Each(Unorm(8)),
+        ImageFormat::Unknown,
+    ),
+    Row(
+        "intensity32f",
+        ImageChannelOrder::Intensity,
+        Each(Float(32)),
+        ImageFormat::Unknown,
+    ),
+    Row(
+        "luminance32f",
+        ImageChannelOrder::Luminance,
+        Each(Float(32)),
+        ImageFormat::Unknown,
+    ),
+];
+
+impl Format {
+    /// All formats.
+    pub fn all() -> impl Iterator<Item = Format> {
+        (0..ROWS.len() as u8).map(Format)
+    }
+
+    /// The format of this name: as GLSL calls those of storage images, and `bgra8`, `a8`,
+    /// `intensity8`, `luminance8`, `intensity32f`, `luminance32f`.
+    pub fn named(name: &str) -> Option<Format> {
+        Format::all().find(|f| f.name() == name)
+    }
+
+    /// The format that a type of a module names; none for `Unknown`.
+    pub fn of_module(format: ImageFormat) -> Option<Format> {
+        let named = format != ImageFormat::Unknown;
+        Format::all().find(|f| named && f.row().3 == format)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        self.row().0
+    }
+
+    /// What modules call it; `Unknown` where they have no name for it.
+    pub fn in_modules(self) -> ImageFormat {
+        self.row().3
+    }
+
+    /// Bytes of a texel.
+    pub fn bytes(self) -> u32 {
+        match self.row().2 {
+            Each(component) => self.components() * component.bytes(),
+            Ten(_) | Eleven => 4,
+        }
+    }
+
+    /// Components of a texel that are stored.
+    pub fn components(self) -> u32 {
+        match self.row().1 {
+            ImageChannelOrder::RG => 2,
+            ImageChannelOrder::RGBA | ImageChannelOrder::BGRA => match self.row().2 {
+                Eleven => 3,
+                _ => 4,
+            },
+            _ => 1,
+        }
+    }
+
+    /// A texel as an array: the name of its elements' type (`u8`, `f16`, …), and their number.
+    pub fn stored(self) -> (&'static str, u32) {
+        let name = match self.row().2 {
+            Ten(_) | Eleven => return ("u32", 1),
+            Each(Unorm(8) | Uint(8)) => "u8",
+            Each(Snorm(8) | Sint(8)) => "i8",
+            Each(Unorm(_) | Uint(16)) => "u16",
+            Each(Snorm(_) | Sint(16)) => "i16",
+            Each(Uint(32)) => "u32",
+            Each(Sint(32)) => "i32",
+            Each(Uint(_)) => "u64",
+            Each(Sint(_)) => "i64",
+            Each(Float(16)) => "f16",
+            Each(Float(_)) => "f32",
+        };
+        (name, self.components())
+    }
+
+    /// Whether components are integers that are not normalised.
+    pub fn is_integer(self) -> bool {
+        matches!(self.component(), Uint(_) | Sint(_))
+    }
+
+    /// Whether components are integers with signs.
+    pub(crate) fn is_signed(self) -> bool {
+        matches!(self.component(), Sint(_))
+    }
+
+    fn row(self) -> &'static Row {
+        &ROWS[usize::from(self.0) % ROWS.len()]
+    }
+
+    fn component(self) -> Component {
+        match self.row().2 {
+            Each(component) => component,
+            Ten(make) => make(10),
+            Eleven => Float(11),
+        }
+    }
+
+    /// What OpenCL calls the order of components, as modules number it.
+    pub(crate) fn channel_order(self) -> u32 {
+        self.row().1.0
+    }
+
+    /// What OpenCL calls the type of components, as modules number it.
+    pub(crate) fn channel_type(self) -> u32 {
+        let ty = match self.component() {
+            _ if matches!(self.row().2, Ten(_)) => ImageChannelDataType::UnormInt101010_2,
+            Unorm(8) => ImageChannelDataType::UnormInt8,
+            Unorm(_) => ImageChannelDataType::UnormInt16,
+            Snorm(8) => ImageChannelDataType::SnormInt8,
+            Snorm(_) => ImageChannelDataType::SnormInt16,
+            Uint(8) => ImageChannelDataType::UnsignedInt8,
+            Uint(16) => ImageChannelDataType::UnsignedInt16,
+            Uint(_) => ImageChannelDataType::UnsignedInt32,
+            Sint(8) => ImageChannelDataType::SignedInt8,
+            Sint(16) => ImageChannelDataType::SignedInt16,
+            Sint(_) => ImageChannelDataType::SignedInt32,
+            Float(32) => ImageChannelDataType::Float,
+            Float(_) => ImageChannelDataType::HalfFloat,
+        };
+        ty.0
+    }
+
+    /// Alpha of what is outside of an image: 1 where the format has none, else 0.
+    pub(crate) fn border_alpha(self) -> f32 {
+        let order = self.row().1;
+        let opaque = order == R || order == RG || order == ImageChannelOrder::Luminance;
+        if opaque { 1.0 } else { 0.0 }
+    }
+
+    /// The components of a texel as numbers.
+    pub(crate) fn floats(self, texel: &[u8]) -> [f32; 4] {
+        let parts = self.parts(texel).map(|(c, bits)| c.to_float(bits));
+        self.spread(parts, 0.0, 1.0)
+    }
+
+    /// The components of a texel as integers.
+    pub(crate) fn ints(self, texel: &[u8]) -> [i64; 4] {
+        let parts = self.parts(texel).map(|(c, bits)| c.to_int(bits));
+        self.spread(parts, 0, 1)
+    }
+
+    /// Stores numbers into a texel.
+    pub(crate) fn put_floats(self, value: [f32; 4], texel: &mut [u8]) {
+        self.put(self.gather(value), texel, Component::of_float);
+    }
+
+    /// Stores integers into a texel.
+    pub(crate) fn put_ints(self, value: [i64; 4], texel: &mut [u8]) {
+        self.put(self.gather(value), texel, Component::of_int);
+    }
+
+    /// The component of each part of a texel, and its bits; those that are not there are zero.
+    fn parts(self, texel: &[u8]) -> [(Component, u64); 4] {
+        let word = bits_at(texel, 0, 4);
+        match self.row().2 {
+            Each(c) => {
+                let bytes = c.bytes() as usize;
+                [0, 1, 2, 3].map(|n| (c, bits_at(texel, n * bytes, bytes)))
+            }
+            Ten(make) => [0, 10, 20, 30].map(|at| {
+                let width = if at == 30 { 2 } else { 10 };
+                (make(width), word >> at & ((1 << width) - 1))
+            }),
+            Eleven => [(0, 11), (11, 11), (22, 10), (0, 0)].map(|(at, width)| match width {
+                0 => (Float(32), u64::from(1f32.to_bits())),
+                _ => (Float(width), word >> at & ((1 << width) - 1)),
+            }),
+        }
+    }
+
+    fn put<T: Copy>(self, value: [T; 4], texel: &mut [u8], encode: fn(Component, T) -> u64) {
+        let word = match self.row().2 {
+            Each(c) => {
+                let bytes = c.bytes() as usize;
+                for (part, value) in texel.chunks_exact_mut(bytes).zip(value) {
+                    part.copy_from_slice(&encode(c, value).to_le_bytes()[..bytes]);
+                }
+                return;
+            }
+            Ten(make) => (0..4).fold(0, |word, n| {
+                let width = if n == 3 { 2 } else { 10 };
+                word | encode(make(width), value[n]) << (10 * n)
+            }),
+            Eleven => [(0, 11), (11, 11), (22, 10)]
+                .into_iter()
+                .zip(value)
+                .fold(0, |word, ((at, width), value)| {
+                    word | encode(Float(width), value) << at
+                }),
+        };
+        for (to, byte) in texel.iter_mut().zip(word.to_le_bytes()).take(4) {
+            *to = byte;
+        }
+    }
+
+    /// Red, green, blue and alpha from what is stored.
+    fn spread<T: Copy>(self, parts: [T; 4], zero: T, one: T) -> [T; 4] {
+        let [a, b, c, d] = parts;
+        match self.row().1 {
+            ImageChannelOrder::R => [a, zero, zero, one],
+            ImageChannelOrder::RG => [a, b, zero, one],
+            ImageChannelOrder::BGRA => [c, b, a, d],
+            ImageChannelOrder::A => [zero, zero, zero, a],
+            ImageChannelOrder::Intensity => [a; 4],
+            ImageChannelOrder::Luminance => [a, a, a, one],
+            _ => parts,
+        }
+    }
+
+    /// What is stored from red, green, blue and alpha.
+    fn gather<T: Copy>(self, value: [T; 4]) -> [T; 4] {
+        let [r, g, b, a] = value;
+        match self.row().1 {
+            ImageChannelOrder::BGRA => [b, g, r, a],
+            ImageChannelOrder::A => [a; 4],
+            _ => value,
+        }
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl Component {
+    fn width(self) -> u32 {
+        match self {
+            Unorm(bits) | Snorm(bits) | Uint(bits) | Sint(bits) | Float(bits) => bits,
+        }
+    }
+
+    fn bytes(self) -> u32 {
+        self.width().div_ceil(8)
+    }
+
+    /// The largest of normalised integers.
+    fn largest(self) -> f64 {
+        match self {
+            Snorm(bits) => ((1u64 << (bits - 1)) - 1) as f64,
+            _ => ((1u64 << self.width().min(63)) - 1) as f64,
+        }
+    }
+
+    fn to_float(self, bits: u64) -> f32 {
+        match self {
+            Unorm(_) => (bits as f64 / self.largest()) as f32,
+            Snorm(width) => ((signed(bits, width) as f64 / self.largest()) as f32).max(-1.0),
+            Uint(_) => bits as f32,
+            Sint(width) => signed(bits, width) as f32,
+            Float(32) => f32::from_bits(bits as u32),
+            Float(16) => f16_to_f64(bits as u16) as f32,
+            Float(width) => from_unsigned_float(bits as u32, width - 5),
+        }
+    }
+
+    fn to_int(self, bits: u64) -> i64 {
+        match self {
+            Uint(_) => bits as i64,
+            Sint(width) => signed(bits, width),
+            other => other.to_float(bits) as i64,
+        }
+    }
+
+    fn of_float(self, value: f32) -> u64 {
+        let wide = f64::from(value);
+        let scaled = |least: f64| {
+            let clamped = if wide.is_nan() {
+                0.0
+            } else {
+                wide.clamp(least, 1.0)
+            };
+            (clamped * self.largest()).round_ties_even() as i64
+        };
+        match self {
+            Unorm(_) => scaled(0.0) as u64,
+            Snorm(width) => scaled(-1.0) as u64 & mask(width),
+            Uint(_) | Sint(_) => self.of_int(value as i64),
+            Float(32) => value.to_bits().into(),
+            Float(16) => f16_from_f64(wide).into(),
+            Float(width) => to_unsigned_float(value, width - 5).into(),
+        }
+    }
+
+    fn of_int(self, value: i64) -> u64 {
+        match self {
+            Uint(64) | Sint(64) => value as u64,
+            Uint(width) => value.clamp(0, mask(width) as i64) as u64,
+            Sint(width) => {
+                let most = (mask(width) >> 1) as i64;
+                value.clamp(-most - 1, most) as u64 & mask(width)
+            }
+            other => other.of_float(value as f32),
+        }
+    }
+}
+
+fn mask(width: u32) -> u64 {
+    u64::MAX >> (64 - width.clamp(1, 64))
+}
+
+fn signed(bits: u64, width: u32) -> i64 {
+    let unused = 64 - width;
+    (bits << unused) as i64 >> unused
+}
+
+fn bits_at(texel: &[u8], at: usize, bytes: usize) -> u64 {
+    let mut word = [0; 8];
+    for (to, byte) in word.iter_mut().zip(texel.iter().skip(at)).take(bytes) {
+        *to = *byte;
+    }
+    u64::from_le_bytes(word)
+}
+
+/// A float without sign, with five bits of exponent.
+fn from_unsigned_float(bits: u32, fraction_bits: u32) -> f32 {
+    let fraction = (bits & ((1 << fraction_bits) - 1)) as f32 / (1 << fraction_bits) as f32;
+    match bits >> fraction_bits {
+        0 => fraction * f32::powi(2.0, -14),
+        31 if fraction == 0.0 => f32::INFINITY,
+        31 => f32::NAN,
+        exponent => (1.0 + fraction) * f32::powi(2.0, exponent as i32 - 15),
+    }
+}
+
+/// The same, rounded to nearest even; what is negative becomes zero.
+fn to_unsigned_float(value: f32, fraction_bits: u32) -> u32 {
+    let infinity = 31 << fraction_bits;
+    if value.is_nan() {
+        return infinity | 1;
+    }
+    if value <= 0.0 {
+        return 0;
+    }
+    let exponent = (value.to_bits() >> 23) as i32 - 127;
+    if exponent < -14 {
+        let units = f64::from(value) * f64::powi(2.0, 14 + fraction_bits as i32);
+        return units.round_ties_even() as u32;
+    }
+    if exponent > 15 {
+        return infinity;
+    }
+    let shift = 23 - fraction_bits;
+    let kept = value.to_bits() - (112 << 23);
+    let half = (1 << (shift - 1)) - 1 + (kept >> shift & 1);
+    ((kept + half) >> shift).min(infinity)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_value_of_small_components_comes_back() {
+        for format in Format::all() {
+            let bytes = format.bytes() as usize;
+            for n in 0..=255u8 {
+                let texel: Vec<u8> = (0..bytes).map(|at| n.wrapping_mul(at as u8 + 1)).collect();
+                let floats = format.floats(&texel);
+                if floats.iter().any(|f| f.is_nan()) {
+                    continue;
+                }
+                let mut back = vec![0; bytes];
+                match format.is_integer() {
+                    true => format.put_ints(format.ints(&texel), &mut back),
+                    false => format.put_floats(floats, &mut back),
+                }
+                let least = format.name().contains("snorm");
+                // The least of signed normalised integers has two codes.
+                let same = |(a, b): (&u8, &u8)| a == b || (least && a.abs_diff(*b) == 1);
+                assert!(
+                    back.iter().zip(&texel).all(same),
+                    "{format}: {texel:?} {back:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_saturate_and_round() {
+        let stored = |name: &str, value: f32| {
+            let format = Format::named(name).expect("there is such a format");
+            let mut texel = vec![0; format.bytes() as usize];
+            format.put_floats([value; 4], &mut texel);
+            bits_at(&texel, 0, format.component().bytes() as usize)
+        };
+        assert_eq!(stored("r8", 2.0), 255);
+        assert_eq!(stored("r8", f32::NAN), 0);
+        assert_eq!(stored("r8", 0.5), 128);
+        assert_eq!(stored("r8_snorm", -3.0), 0x81);
+        assert_eq!(stored("r16", 1.0 / 65535.0 * 7.0), 7);
+        assert_eq!(stored("r16f", 1e-8), 0);
+        assert_eq!(stored("r16f", 1e9), 0x7c00);
+        let eleven = |value| {
+            let mut texel = [0; 4];
+            Format::named("r11f_g11f_b10f")
+                .expect("there is such a format")
+                .put_floats([value; 4], &mut texel);
+            bits_at(&texel, 0, 4)
+        };
+        assert_eq!(eleven(1.0) & 0x7ff, 15 << 6);
+        assert_eq!(eleven(-1.0), 0);
+        assert_eq!(eleven(f32::INFINITY) >> 22, 31 << 5);
+    }
+
+    #[test]
+    fn integers_saturate() {
+        let format = Format::named("rg8i").expect("there is such a format");
+        let mut texel = [0; 2];
+        format.put_ints([-1000, 1000, 0, 0], &mut texel);
+        assert_eq!(texel, [0x80, 0x7f]);
+        assert_eq!(format.ints(&texel), [-128, 127, 0, 1]);
+    }
+}

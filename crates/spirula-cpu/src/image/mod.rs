@@ -1,0 +1,310 @@
+//! Images and samplers: what a launch is given of them, and what generated code calls.
+//!
+//! Texels lie one after the other, rows, slices, layers and then levels, without gaps. A value of an
+//! image type is the address of its [`Texture`], a sampler is a word, a sampled image both. What
+//! instructions do is done by the functions of [`access`]: reads of texels that are not there give
+//! what a border has, writes to them nothing.
+//!
+//! # Unsafe code
+//! Texels are in memory that the launch was promised, and are only touched inside of the image.
+#![allow(unsafe_code)]
+
+pub(crate) mod access;
+mod format;
+mod sample;
+mod sampler;
+
+pub use format::Format;
+pub use sampler::{Address, Border, Compare, Filter, Sampler};
+
+use crate::launch::Memory;
+use spirula_spirv::grammar::enumerants::Dim;
+use std::mem::offset_of;
+
+/// Most texels in a direction, and most layers.
+const MAX_EXTENT: u32 = 1 << 24;
+/// Most levels of detail.
+const MAX_LEVELS: u32 = 24;
+
+/// How the texels of an image lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dimensions {
+    /// In a row.
+    D1,
+    /// In rows.
+    D2,
+    /// In slices of rows.
+    D3,
+    /// On the six faces of a cube: +x, -x, +y, -y, +z, -z.
+    Cube,
+    /// In a row that is never filtered.
+    Buffer,
+}
+
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageShape {
+    /// How its texels lie.
+    pub dimensions: Dimensions,
+    /// What they are.
+    pub format: Format,
+    /// Width, height and depth; 1 where there is no such direction.
+    pub size: [u32; 3],
+    /// Whether there are layers, which a coordinate chooses.
+    pub arrayed: bool,
+    /// Layers, those of faces included; 1 where there are none.
+    pub layers: u32,
+    /// Levels of detail, each half the size of the one before; 1 at least.
+    pub levels: u32,
+}
+
+impl ImageShape {
+    /// One without layers, of one level of detail.
+    pub fn new(dimensions: Dimensions, format: Format, size: [u32; 3]) -> ImageShape {
+        ImageShape {
+            dimensions,
+            format,
+            size,
+            arrayed: false,
+            layers: if dimensions == Dimensions::Cube { 6 } else { 1 },
+            levels: 1,
+        }
+    }
+
+    /// What is wrong with it, in a sentence without a full stop.
+    ///
+    /// # Errors
+    /// When there is something.
+    pub fn check(&self) -> Result<(), String> {
+        let [width, height, depth] = self.size;
+        let used = match self.dimensions {
+            Dimensions::D1 | Dimensions::Buffer => 1,
+            Dimensions::D2 | Dimensions::Cube => 2,
+            Dimensions::D3 => 3,
+        };
+        let bad = |text: String| Err(text);
+        if self.size.iter().any(|n| *n == 0 || *n > MAX_EXTENT) {
+            return bad(format!("an image cannot be {width} by {height} by {depth}"));
+        }
+        if self.size[used..].iter().any(|n| *n != 1) {
+            return bad(format!("an image of {used} dimensions has no more sizes"));
+        }
+        let faces = if self.dimensions == Dimensions::Cube {
+            6
+        } else {
+            1
+        };
+        let fits = self.arrayed || self.layers == faces;
+        if self.layers == 0
+            || self.layers > MAX_EXTENT
+            || !fits
+            || !self.layers.is_multiple_of(faces)
+        {
+            return bad(format!("it cannot have {} layers", self.layers));
+        }
+        if faces == 6 && width != height {
+            return bad("the faces of a cube are squares".to_owned());
+        }
+        let largest = width.max(height).max(depth);
+        if self.levels == 0 || self.levels > MAX_LEVELS.min(32 - largest.leading_zeros()) {
+            return bad(format!("it cannot have {} levels", self.levels));
+        }
+        if self.bytes().is_none() {
+            return bad("it has too many texels".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The size of a level.
+    pub fn level_size(&self, level: u32) -> [u32; 3] {
+        self.size.map(|n| (n >> level.min(31)).max(1))
+    }
+
+    /// Bytes of a level, all its layers together; none where they are too many.
+    pub fn level_bytes(&self, level: u32) -> Option<u64> {
+        let [width, height, depth] = self.level_size(level).map(u64::from);
+        let texels = width.checked_mul(height)?.checked_mul(depth)?;
+        let bytes = texels.checked_mul(self.layers.into())?;
+        bytes
+            .checked_mul(self.format.bytes().into())
+            .filter(|b| *b < 1 << 48)
+    }
+
+    /// Bytes of all levels; none where they are too many.
+    pub fn bytes(&self) -> Option<u64> {
+        let mut levels = 0..self.levels.min(MAX_LEVELS);
+        levels.try_fold(0u64, |sum, level| sum.checked_add(self.level_bytes(level)?))
+    }
+}
+
+/// An image that a kernel is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Image {
+    /// What it is.
+    pub shape: ImageShape,
+    /// Its texels.
+    pub memory: Memory,
+    /// The sampler that it is bound with, where a binding takes both at once.
+    pub sampler: Sampler,
+}
+
+/// What the type of an image in a module says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ImageType {
+    pub dim: Dim,
+    pub arrayed: bool,
+    pub multisampled: bool,
+    /// None where the type does not say.
+    pub format: Option<Format>,
+}
+
+impl ImageType {
+    /// Coordinates of a texel, the layer included.
+    pub fn coordinates(&self) -> usize {
+        let own = match self.dim {
+            Dim::Dim1D | Dim::Buffer => 1,
+            Dim::Dim3D | Dim::Cube => 3,
+            _ => 2,
+        };
+        own + usize::from(self.arrayed)
+    }
+
+    /// What is wrong with an image for this type.
+    pub fn problem(&self, shape: &ImageShape) -> Option<String> {
+        if let Err(problem) = shape.check() {
+            return Some(problem);
+        }
+        let is = match shape.dimensions {
+            Dimensions::D1 => Dim::Dim1D,
+            Dimensions::D2 => Dim::Dim2D,
+            Dimensions::D3 => Dim::Dim3D,
+            Dimensions::Cube => Dim::Cube,
+            Dimensions::Buffer => Dim::Buffer,
+        };
+        let wanted = match self.dim {
+            Dim::Rect => Dim::Dim2D,
+            dim => dim,
+        };
+        if is != wanted {
+            return Some(format!("it takes an image of {wanted}, {is} is given"));
+        }
+        if self.arrayed != shape.arrayed {
+            let text = match self.arrayed {
+                true => "it takes an image with layers",
+                false => "it takes an image without layers",
+            };
+            return Some(text.to_owned());
+        }
+        let format = self.format.filter(|f| *f != shape.format)?;
+        Some(format!("it takes {format}, {} is given", shape.format))
+    }
+}
+
+/// An image as generated code and the functions that it calls see it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Texture {
+    /// The word of the sampler that it is bound with.
+    sampler: u64,
+    texels: *mut u8,
+    shape: ImageShape,
+}
+
+/// Where the sampler's word is in a [`Texture`].
+pub(crate) const SAMPLER: i32 = offset_of!(Texture, sampler) as i32;
+
+// SAFETY: a texture only says where texels are; accesses to them are the kernel's, as those to buffers.
+unsafe impl Send for Texture {}
+// SAFETY: as above.
+unsafe impl Sync for Texture {}
+
+impl Texture {
+    /// Of an image whose memory has room for its texels.
+    pub fn new(image: &Image) -> Texture {
+        Texture {
+            sampler: image.sampler.word(),
+            texels: image.memory.address,
+            shape: image.shape,
+        }
+    }
+
+    /// The address of a texel; none outside.
+    fn address(&self, level: u32, at: [i64; 3], layer: i64) -> Option<*mut u8> {
+        let shape = &self.shape;
+        if level >= shape.levels || layer < 0 || layer >= i64::from(shape.layers) {
+            return None;
+        }
+        let [width, height, depth] = shape.level_size(level).map(i64::from);
+        let [x, y, z] = at;
+        if x < 0 || x >= width || y < 0 || y >= height || z < 0 || z >= depth {
+            return None;
+        }
+        let before: u64 = (0..level).filter_map(|l| shape.level_bytes(l)).sum();
+        let texel = ((layer * depth + z) * height + y) * width + x;
+        let offset = before + texel as u64 * u64::from(shape.format.bytes());
+        Some(self.texels.wrapping_add(offset as usize))
+    }
+
+    /// The bytes of a texel; none outside.
+    fn texel(&self, level: u32, at: [i64; 3], layer: i64) -> Option<[u8; 16]> {
+        let address = self.address(level, at, layer)?;
+        let mut texel = [0; 16];
+        // SAFETY: the texel is inside of the image.
+        unsafe {
+            std::ptr::copy_nonoverlapping(
+                address,
+                texel.as_mut_ptr(),
+                self.shape.format.bytes() as usize,
+            );
+        }
+        Some(texel)
+    }
+
+    /// Stores the bytes of a texel; nothing outside.
+    fn store(&self, level: u32, at: [i64; 3], layer: i64, texel: &[u8; 16]) {
+        let Some(address) = self.address(level, at, layer) else {
+            return;
+        };
+        let bytes = self.shape.format.bytes() as usize;
+        // SAFETY: as above.
+        unsafe { std::ptr::copy_nonoverlapping(texel.as_ptr(), address, bytes) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_checked() {
+        let rgba8 = Format::named("rgba8").expect("there is such a format");
+        let shape = ImageShape::new(Dimensions::D2, rgba8, [5, 3, 1]);
+        assert_eq!((shape.check(), shape.bytes()), (Ok(()), Some(60)));
+        let mips = ImageShape { levels: 3, ..shape };
+        assert_eq!(mips.bytes(), Some(60 + 8 + 4));
+        let wrong = [
+            ImageShape { levels: 4, ..shape },
+            ImageShape { layers: 2, ..shape },
+            ImageShape {
+                size: [5, 3, 2],
+                ..shape
+            },
+            ImageShape {
+                size: [5, 0, 1],
+                ..shape
+            },
+            ImageShape {
+                dimensions: Dimensions::Cube,
+                ..shape
+            },
+            ImageShape {
+                dimensions: Dimensions::D3,
+                size: [MAX_EXTENT; 3],
+                ..shape
+            },
+        ];
+        for shape in wrong {
+            assert!(shape.check().is_err(), "{shape:?}");
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Sampling: from coordinates to texels and their weights.
+//!
+//! By section 8.2 of the OpenCL C specification; Vulkan's rules (16.5 and after) are the same where
+//! they overlap, and say what levels of detail are.
+
+use super::sampler::{Address, Border, Filter, Sampler};
+use super::{Dimensions, Texture};
+use spirula_scalar::math;
+
+/// Where an image is sampled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Position {
+    pub coordinate: [f32; 4],
+    /// Texels that are added.
+    pub offset: [i32; 3],
+    /// The level of detail.
+    pub lod: f32,
+}
+
+/// The texels of an axis on both sides of a coordinate, and the weight of the second. A texel that is
+/// outside is none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axis {
+    texels: [Option<i64>; 2],
+    weight: f32,
+}
+
+/// An image with a sampler.
+pub(super) struct Sampled<'a> {
+    pub texture: &'a Texture,
+    pub sampler: Sampler,
+}
+
+impl Axis {
+    /// `n` texels, of which one is at `coordinate`.
+    fn find(
+        coordinate: f32,
+        offset: i32,
+        n: u32,
+        sampler: &Sampler,
+        axis: usize,
+        filter: Filter,
+    ) -> Axis {
+        let (address, size) = (sampler.address[axis], n as f32);
+        let place = match address {
+            _ if !sampler.normalized => coordinate,
+            Address::Repeat => (coordinate - coordinate.floor()) * size,
+            Address::Mirror if offset == 0 => {
+                (coordinate - 2.0 * (0.5 * coordinate).round_ties_even()).abs() * size
+            }
+            _ => coordinate * size,
+        };
+        let texel = |at: i64| wrapped(at, n.into(), address);
+        let offset = i64::from(offset);
+        match filter {
+            Filter::Nearest => {
+                let at = (place.floor() as i64).saturating_add(offset);
+                Axis {
+                    texels: [texel(at); 2],
+                    weight: 0.0,
+                }
+            }
+            Filter::Linear => {
+                let low = (place - 0.5).floor();
+                let at = (low as i64).saturating_add(offset);
+                Axis {
+                    texels: [texel(at), texel(at.saturating_add(1))],
+                    weight: place - 0.5 - low,
+                }
+            }
+        }
+    }
+
+    /// No axis: the one texel that there is.
+    fn none() -> Axis {
+        Axis {
+            texels: [Some(0); 2],
+            weight: 0.0,
+        }
+    }
+}
+
+/// The texel that stands for one that may be outside.
+fn wrapped(at: i64, n: i64, address: Address) -> Option<i64> {
+    match address {
+        Address::ClampToEdge => Some(at.clamp(0, n - 1)),
+        Address::Border => (0..n).contains(&at).then_some(at),
+        Address::Repeat => Some(at.rem_euclid(n)),
+        Address::Mirror => {
+            let twice = at.rem_euclid(2 * n);
+            Some(twice.min(2 * n - 1 - twice))
+        }
+    }
+}
+
+impl Sampled<'_> {
+    /// The value at a position.
+    pub fn floats(&self, position: &Position, reference: Option<f32>) -> [f32; 4] {
+        let levels = self.levels(position.lod);
+        let filter = self.filter(position.lod);
+        let first = self.level(position, levels.0, filter, reference);
+        if levels.2 == 0.0 {
+            return first;
+        }
+        let second = self.level(position, levels.1, filter, reference);
+        std::array::from_fn(|n| first[n] * (1.0 - levels.2) + second[n] * levels.2)
+    }
+
+    /// The nearest texel's integers.
+    pub fn ints(&self, position: &Position) -> [i64; 4] {
+        let level = self.levels(position.lod).0;
+        let (axes, layer) = self.axes(position, level, Filter::Nearest);
+        let [x, y, z] = axes.map(|axis| axis.texels[0]);
+        let format = self.texture.shape.format;
+        let border = self.border().map(|n| n as i64);
+        let at = x.zip(y).zip(z).map(|((x, y), z)| [x, y, z]);
+        let texel = at.and_then(|at| self.texture.texel(level, at, layer));
+        texel.map_or(border, |texel| format.ints(&texel))
+    }
+
+    /// The four texels around a position, of which a component is taken: from the lower left one
+    /// against the clock, rows going up.
+    pub fn gather<T: Copy>(
+        &self,
+        position: &Position,
+        mut take: impl FnMut([i64; 3], i64) -> T,
+    ) -> [T; 4] {
+        let (axes, layer) = self.axes(position, 0, Filter::Linear);
+        [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(i, j)| {
+            let [x, y, z] = [axes[0].texels[i], axes[1].texels[j], axes[2].texels[0]];
+            take([x, y, z].map(|n| n.unwrap_or(-1)), layer)
+        })
+    }
+
+    /// The colour of what is outside.
+    pub fn border(&self) -> [f32; 4] {
+        match self.sampler.border {
+            Border::ByFormat => [0.0, 0.0, 0.0, self.texture.shape.format.border_alpha()],
+            Border::Transparent => [0.0; 4],
+            Border::Black => [0.0, 0.0, 0.0, 1.0],
+            Border::White => [1.0; 4],
+        }
+    }
+
+    /// A texel, or what its comparison with the reference gives.
+    pub fn texel(&self, level: u32, at: [i64; 3], layer: i64, reference: Option<f32>) -> [f32; 4] {
+        let format = self.texture.shape.format;
+        let texel = self.texture.texel(level, at, layer);
+        let value = texel.map_or_else(|| self.border(), |texel| format.floats(&texel));
+        match (reference, self.sampler.compare) {
+            (Some(reference), Some(compare)) => {
+                let held = compare.holds(reference, value[0]);
+                [f32::from(u8::from(held)); 4]
+            }
+            _ => value,
+        }
+    }
+
+    fn filter(&self, lod: f32) -> Filter {
+        match self.clamped(lod) <= 0.0 {
+            true => self.sampler.magnify,
+            false => self.sampler.minify,
+        }
+    }
+
+    fn clamped(&self, lod: f32) -> f32 {
+        let [least, most] = self.sampler.lods;
+        lod.max(least).min(most.max(least))
+    }
+
+    /// Two levels and the weight of the second.
+    fn levels(&self, lod: f32) -> (u32, u32, f32) {
+        let last = self.texture.shape.levels - 1;
+        if last == 0 || !self.sampler.normalized {
+            return (0, 0, 0.0);
+        }
+        let lod = self.clamped(lod).clamp(0.0, last as f32);
+        match self.sampler.mips {
+            Filter::Nearest => {
+                let level = ((lod + 0.5).ceil() as u32).saturating_sub(1).min(last);
+                (level, level, 0.0)
+            }
+            Filter::Linear => {
+                let low = lod.floor();
+                let level = (low as u32).min(last);
+                (level, (level + 1).min(last), lod - low)
+            }
+        }
+    }
+
+    fn level(
+        &self,
+        position: &Position,
+        level: u32,
+        filter: Filter,
+        reference: Option<f32>,
+    ) -> [f32; 4] {
+        let (axes, layer) = self.axes(position, level, filter);
+        let corners = if filter == Filter::Linear { 8 } else { 1 };
+        let mut sum = [0.0; 4];
+        for corner in 0..corners {
+            let side = [corner & 1, corner >> 1 & 1, corner >> 2 & 1];
+            let weight: f32 = (0..3)
+                .map(|n| match side[n] {
+                    0 => 1.0 - axes[n].weight,
+                    _ => axes[n].weight,
+                })
+                .product();
+            // What has no weight must not count, were it infinite.
+            if weight == 0.0 {
+                continue;
+            }
+            let at = [0, 1, 2].map(|n| axes[n].texels[side[n]].unwrap_or(-1));
+            let texel = self.texel(level, at, layer, reference);
+            if corners == 1 {
+                return texel;
+            }
+            for (to, part) in sum.iter_mut().zip(texel) {
+                *to += weight * part;
+            }
+        }
+        sum
+    }
+
+    /// The axes of a position in a level, and its layer.
+    fn axes(&self, position: &Position, level: u32, filter: Filter) -> ([Axis; 3], i64) {
+        let shape = &self.texture.shape;
+        let size = shape.level_size(level);
+        let axis = |n: usize, coordinate: f32| {
+            let sampler = &self.sampler;
+            Axis::find(coordinate, position.offset[n], size[n], sampler, n, filter)
+        };
+        let layer = |n: usize| match shape.arrayed {
+            true => {
+                let layer = position.coordinate[n].round_ties_even() as i64;
+                layer.clamp(0, i64::from(shape.layers) - 1)
+            }
+            false => 0,
+        };
+        let [x, y, z, _] = position.coordinate;
+        match shape.dimensions {
+            Dimensions::D1 | Dimensions::Buffer => {
+                ([axis(0, x), Axis::none(), Axis::none()], layer(1))
+            }
+            Dimensions::D2 => ([axis(0, x), axis(1, y), Axis::none()], layer(2)),
+            Dimensions::D3 => ([axis(0, x), axis(1, y), axis(2, z)], 0),
+            Dimensions::Cube => {
+                let (face, s, t) = face([x, y, z]);
+                // Edges are those of the face.
+                let edges = Sampler {
+                    address: [Address::ClampToEdge; 3],
+                    ..self.sampler
+                };
+                let axis = |n: usize, at: f32| Axis::find(at, 0, size[n], &edges, n, filter);
+                let cube = match shape.arrayed {
+                    true => position.coordinate[3].round_ties_even() as i64,
+                    false => 0,
+                };
+                let cube = cube.clamp(0, i64::from(shape.layers) / 6 - 1);
+                ([axis(0, s), axis(1, t), Axis::none()], cube * 6 + face)
+            }
+        }
+    }
+}
+
+/// The face of a cube that a direction goes through, and the coordinates there; by the table of
+/// Vulkan's section on cube maps.
+fn face([x, y, z]: [f32; 3]) -> (i64, f32, f32) {
+    let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
+    let (face, s, t, major) = if az >= ax && az >= ay {
+        match z < 0.0 {
+            false => (4, x, -y, az),
+            true => (5, -x, -y, az),
+        }
+    } else if ay >= ax {
+        match y < 0.0 {
+            false => (2, x, z, ay),
+            true => (3, x, -z, ay),
+        }
+    } else {
+        match x < 0.0 {
+            false => (0, -z, -y, ax),
+            true => (1, z, -y, ax),
+        }
+    };
+    let on_face = |c: f32| (c / major + 1.0) / 2.0;
+    (face, on_face(s), on_face(t))
+}
+
+/// The level of detail that derivatives along two directions ask for.
+pub(super) fn lod_of(texture: &Texture, gradients: [[f32; 3]; 2]) -> f32 {
+    let size = texture.shape.size.map(|n| n as f32);
+    let lengths = gradients.map(|gradient| {
+        let squares = gradient.iter().zip(size).map(|(g, n)| (g * n) * (g * n));
+        squares.sum::<f32>()
+    });
+    // Half the logarithm of the larger square.
+    let square = f64::from(lengths[0].max(lengths[1]));
+    (math::log2(square) / 2.0) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texels(coordinate: f32, address: Address, filter: Filter) -> [Option<i64>; 2] {
+        let sampler = Sampler::opencl(address, filter, true);
+        Axis::find(coordinate, 0, 4, &sampler, 0, filter).texels
+    }
+
+    #[test]
+    fn addresses() {
+        let nearest = |c, address| texels(c, address, Filter::Nearest)[0];
+        assert_eq!(nearest(1.1, Address::ClampToEdge), Some(3));
+        assert_eq!(nearest(-0.1, Address::ClampToEdge), Some(0));
+        assert_eq!(nearest(1.0, Address::Border), None);
+        assert_eq!(nearest(1.3, Address::Repeat), Some(1));
+        assert_eq!(nearest(-0.1, Address::Repeat), Some(3));
+        assert_eq!(nearest(1.1, Address::Mirror), Some(3));
+        assert_eq!(nearest(-0.3, Address::Mirror), Some(1));
+        assert_eq!(nearest(2.3, Address::Mirror), Some(1));
+        let linear = |c, address| texels(c, address, Filter::Linear);
+        assert_eq!(linear(0.0, Address::ClampToEdge), [Some(0), Some(0)]);
+        assert_eq!(linear(0.0, Address::Border), [None, Some(0)]);
+        assert_eq!(linear(0.0, Address::Repeat), [Some(3), Some(0)]);
+        assert_eq!(linear(1.0, Address::Mirror), [Some(3), Some(3)]);
+    }
+
+    #[test]
+    fn strange_coordinates_have_a_texel() {
+        for address in [Address::ClampToEdge, Address::Repeat, Address::Mirror] {
+            for filter in [Filter::Nearest, Filter::Linear] {
+                for c in [f32::NAN, f32::INFINITY, -f32::INFINITY, 1e30, -1e30] {
+                    for texel in texels(c, address, filter) {
+                        assert!(
+                            texel.is_some_and(|t| (0..4).contains(&t)),
+                            "{c} {address:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn faces_of_a_cube() {
+        assert_eq!(face([1.0, 0.0, 0.0]).0, 0);
+        assert_eq!(face([0.0, -2.0, 1.0]).0, 3);
+        assert_eq!(face([0.5, 0.25, 1.0]), (4, 0.75, 0.375));
+    }
+}

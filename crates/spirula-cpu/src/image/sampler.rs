@@ -1,0 +1,242 @@
+//! Samplers: how images are read between and beyond their texels.
+
+/// What stands for a coordinate outside of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Address {
+    /// The texel at the edge.
+    #[default]
+    ClampToEdge,
+    /// The border's colour.
+    Border,
+    /// The image again.
+    Repeat,
+    /// The image again, every other time mirrored.
+    Mirror,
+}
+
+/// How a value is made of the nearest ones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// The nearest one.
+    #[default]
+    Nearest,
+    /// Weighted by their distances.
+    Linear,
+}
+
+/// The colour of what is outside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Border {
+    /// Zeros; alpha is one where the format has none, as in OpenCL.
+    #[default]
+    ByFormat,
+    /// Zeros.
+    Transparent,
+    /// Zeros, alpha one.
+    Black,
+    /// Ones.
+    White,
+}
+
+/// A comparison of the reference with a texel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    /// Never true.
+    Never,
+    /// The reference is less.
+    Less,
+    /// They are equal.
+    Equal,
+    /// The reference is less or equal.
+    LessOrEqual,
+    /// The reference is greater.
+    Greater,
+    /// They differ.
+    NotEqual,
+    /// The reference is greater or equal.
+    GreaterOrEqual,
+    /// Always true.
+    Always,
+}
+
+/// How an image is sampled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sampler {
+    /// In each direction.
+    pub address: [Address; 3],
+    /// Where texels are larger than what is asked for.
+    pub magnify: Filter,
+    /// Where they are smaller.
+    pub minify: Filter,
+    /// Between levels.
+    pub mips: Filter,
+    /// Whether coordinates go from 0 to 1, not from 0 to the image's size.
+    pub normalized: bool,
+    /// The colour of what is outside.
+    pub border: Border,
+    /// Least and greatest level of detail, in steps of 1/256.
+    pub lods: [f32; 2],
+    /// For depth comparisons.
+    pub compare: Option<Compare>,
+}
+
+impl Default for Sampler {
+    /// The nearest texel by coordinates from 0 to 1, clamped to the edge.
+    fn default() -> Self {
+        Sampler {
+            address: [Address::default(); 3],
+            magnify: Filter::default(),
+            minify: Filter::default(),
+            mips: Filter::default(),
+            normalized: true,
+            border: Border::default(),
+            lods: [0.0, MAX_LOD],
+            compare: None,
+        }
+    }
+}
+
+/// More levels of detail than an image has.
+const MAX_LOD: f32 = 64.0;
+
+const ADDRESSES: [Address; 4] = [
+    Address::ClampToEdge,
+    Address::Border,
+    Address::Repeat,
+    Address::Mirror,
+];
+const FILTERS: [Filter; 2] = [Filter::Nearest, Filter::Linear];
+const BORDERS: [Border; 4] = [
+    Border::ByFormat,
+    Border::Transparent,
+    Border::Black,
+    Border::White,
+];
+const COMPARES: [Compare; 8] = [
+    Compare::Never,
+    Compare::Less,
+    Compare::Equal,
+    Compare::LessOrEqual,
+    Compare::Greater,
+    Compare::NotEqual,
+    Compare::GreaterOrEqual,
+    Compare::Always,
+];
+
+/// Fields of the word that generated code has of a sampler: where they begin.
+mod at {
+    pub const FILTERS: u32 = 6;
+    pub const NORMALIZED: u32 = 9;
+    pub const BORDER: u32 = 10;
+    pub const COMPARE: u32 = 12;
+    pub const LODS: u32 = 32;
+}
+
+impl Sampler {
+    /// One of OpenCL's: the same in all directions, the border by the image's format.
+    pub fn opencl(address: Address, filter: Filter, normalized: bool) -> Sampler {
+        Sampler {
+            address: [address; 3],
+            magnify: filter,
+            minify: filter,
+            normalized,
+            ..Sampler::default()
+        }
+    }
+
+    /// One that a module declares, by the numbers of `OpConstantSampler`.
+    pub(crate) fn of_module(address: u32, normalized: u32, filter: u32) -> Sampler {
+        let address = match address {
+            2 => Address::Border,
+            3 => Address::Repeat,
+            4 => Address::Mirror,
+            _ => Address::ClampToEdge,
+        };
+        Sampler::opencl(address, FILTERS[(filter & 1) as usize], normalized != 0)
+    }
+
+    /// All of it in a word, which generated code passes on.
+    pub(crate) fn word(&self) -> u64 {
+        let place = |n: usize, at: u32| (n as u64) << at;
+        let index = |a: Address| ADDRESSES.iter().position(|x| *x == a).unwrap_or(0);
+        let mut word = 0;
+        for (n, address) in self.address.into_iter().enumerate() {
+            word |= place(index(address), 2 * n as u32);
+        }
+        for (n, filter) in [self.magnify, self.minify, self.mips]
+            .into_iter()
+            .enumerate()
+        {
+            word |= place(
+                usize::from(filter == Filter::Linear),
+                at::FILTERS + n as u32,
+            );
+        }
+        let border = BORDERS.iter().position(|b| *b == self.border);
+        let compare = COMPARES.iter().position(|c| Some(*c) == self.compare);
+        word |= place(usize::from(self.normalized), at::NORMALIZED);
+        word |= place(border.unwrap_or(0), at::BORDER);
+        word |= place(compare.map_or(0, |c| c + 1), at::COMPARE);
+        for (n, lod) in self.lods.into_iter().enumerate() {
+            let steps = (lod.clamp(0.0, MAX_LOD) * 256.0) as usize;
+            word |= place(steps, at::LODS + 16 * n as u32);
+        }
+        word
+    }
+
+    /// The sampler of a word.
+    pub(crate) fn of_word(word: u64) -> Sampler {
+        let field = |at: u32, bits: u32| (word >> at) as usize & ((1 << bits) - 1);
+        let filter = |n| FILTERS[field(at::FILTERS + n, 1)];
+        let lod = |n: u32| field(at::LODS + 16 * n, 16) as f32 / 256.0;
+        let compare = field(at::COMPARE, 4).checked_sub(1);
+        Sampler {
+            address: [0, 2, 4].map(|at| ADDRESSES[field(at, 2)]),
+            magnify: filter(0),
+            minify: filter(1),
+            mips: filter(2),
+            normalized: field(at::NORMALIZED, 1) != 0,
+            border: BORDERS[field(at::BORDER, 2)],
+            lods: [lod(0), lod(1)],
+            compare: compare.map(|n| COMPARES[n % COMPARES.len()]),
+        }
+    }
+}
+
+impl Compare {
+    /// Whether it holds.
+    pub(crate) fn holds(self, reference: f32, texel: f32) -> bool {
+        match self {
+            Compare::Never => false,
+            Compare::Less => reference < texel,
+            Compare::Equal => reference == texel,
+            Compare::LessOrEqual => reference <= texel,
+            Compare::Greater => reference > texel,
+            Compare::NotEqual => reference != texel,
+            Compare::GreaterOrEqual => reference >= texel,
+            Compare::Always => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_have_all_of_a_sampler() {
+        let sampler = Sampler {
+            address: [Address::Mirror, Address::Repeat, Address::Border],
+            magnify: Filter::Linear,
+            minify: Filter::Nearest,
+            mips: Filter::Linear,
+            normalized: false,
+            border: Border::White,
+            lods: [0.5, 7.25],
+            compare: Some(Compare::GreaterOrEqual),
+        };
+        for sampler in [sampler, Sampler::default()] {
+            assert_eq!(Sampler::of_word(sampler.word()), sampler);
+        }
+    }
+}

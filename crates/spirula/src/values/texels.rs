@@ -1,0 +1,183 @@
+//! Images and samplers as arguments.
+
+use super::Contents;
+use super::spec::parse_contents;
+use spirula_runtime::data::Element;
+use spirula_runtime::{Address, Dimensions, Filter, Format, ImageShape, Sampler};
+
+/// An image, not yet made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImageSpec {
+    /// What it is.
+    pub shape: ImageShape,
+    /// The sampler that it has where a descriptor takes both.
+    pub sampler: Sampler,
+    /// What its components are, as an array.
+    pub element: Element,
+    /// Sizes of that array: layers, depth, height, width and components, where there are several.
+    pub sizes: Vec<usize>,
+    /// What is in it.
+    pub contents: Contents,
+}
+
+/// Kinds of images: a name, how their texels lie, and how many sizes they have.
+const KINDS: &[(&str, Dimensions, usize)] = &[
+    ("image1d", Dimensions::D1, 1),
+    ("image2d", Dimensions::D2, 2),
+    ("image3d", Dimensions::D3, 3),
+    ("cube", Dimensions::Cube, 2),
+    ("texels", Dimensions::Buffer, 1),
+];
+
+/// Whether a text begins as an image does.
+pub fn is_image(kind: &str) -> bool {
+    let name = kind.split('+').next();
+    KINDS.iter().any(|k| name == Some(k.0))
+}
+
+/// The image of `KIND{+WORD}` and what stands behind the `=`.
+pub fn image(kind: &str, rest: &str) -> Result<ImageSpec, String> {
+    let (sizes, contents) = rest.split_once('=').unwrap_or((rest, "zeros"));
+    let (sizes, format) = sizes
+        .rsplit_once('x')
+        .ok_or_else(|| format!("{rest:?} has no sizes: give some such as 64x64xrgba8"))?;
+    let format = named(format)?;
+    let mut words = kind.split('+');
+    let name = words.next().unwrap_or_default();
+    let kind = KINDS.iter().find(|k| k.0 == name);
+    let (_, dimensions, count) = *kind.ok_or_else(|| format!("{name:?} is no kind of image"))?;
+    let mut arrayed = false;
+    let mut sampler = Sampler::default();
+    for word in words {
+        match word {
+            "array" => arrayed = true,
+            word => set(&mut sampler, word)?,
+        }
+    }
+    let parse = |size: &str| {
+        let parsed = size.parse::<u32>();
+        parsed.map_err(|_| format!("{size:?} in {rest:?} is no size of a dimension"))
+    };
+    let mut sizes: Vec<u32> = sizes.split('x').map(parse).collect::<Result<_, _>>()?;
+    let has_layers = arrayed || dimensions == Dimensions::Cube;
+    let wanted = count + usize::from(has_layers);
+    if sizes.len() != wanted {
+        let given = sizes.len();
+        return Err(format!("{name} takes {wanted} sizes, {given} are given"));
+    }
+    let (element, components) = format.stored();
+    let element: Element = element.parse().map_err(|e| format!("{e}"))?;
+    let mut array: Vec<usize> = sizes.iter().map(|n| *n as usize).collect();
+    array.extend((components > 1).then_some(components as usize));
+    let layers = if has_layers { sizes.remove(0) } else { 1 };
+    sizes.reverse();
+    sizes.resize(3, 1);
+    let shape = ImageShape {
+        arrayed,
+        layers,
+        ..ImageShape::new(dimensions, format, [sizes[0], sizes[1], sizes[2]])
+    };
+    shape.check()?;
+    Ok(ImageSpec {
+        shape,
+        sampler,
+        element,
+        sizes: array,
+        contents: parse_contents(element, contents)?,
+    })
+}
+
+/// The sampler of `sampler{+WORD}`.
+pub fn sampler(words: &str) -> Result<Sampler, String> {
+    let mut sampler = Sampler::default();
+    for word in words.split('+').skip(1) {
+        set(&mut sampler, word)?;
+    }
+    Ok(sampler)
+}
+
+fn named(format: &str) -> Result<Format, String> {
+    Format::named(format).ok_or_else(|| {
+        let all: Vec<_> = Format::all().map(Format::name).collect();
+        format!(
+            "{format:?} is no format of images; there are: {}",
+            all.join(", ")
+        )
+    })
+}
+
+/// Does what a word asks of a sampler.
+fn set(sampler: &mut Sampler, word: &str) -> Result<(), String> {
+    match word {
+        "nearest" => (sampler.magnify, sampler.minify) = (Filter::Nearest, Filter::Nearest),
+        "linear" => (sampler.magnify, sampler.minify) = (Filter::Linear, Filter::Linear),
+        "clamp" => sampler.address = [Address::ClampToEdge; 3],
+        "border" => sampler.address = [Address::Border; 3],
+        "repeat" => sampler.address = [Address::Repeat; 3],
+        "mirror" => sampler.address = [Address::Mirror; 3],
+        "unnormalized" => sampler.normalized = false,
+        _ => {
+            return Err(format!(
+                "{word:?} says nothing of images; there are: array, nearest, linear, clamp, border, \
+                 repeat, mirror, unnormalized"
+            ));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::{ArgSpec, ValueSpec};
+
+    fn parsed(text: &str) -> ImageSpec {
+        match text.parse::<ArgSpec>().unwrap().value {
+            ValueSpec::Image(image) => *image,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn images() {
+        let image = parsed("0,1:image2d+linear+repeat=3x4xrgba8=iota");
+        assert_eq!(image.shape.size, [4, 3, 1]);
+        assert_eq!((image.element, image.sizes), (Element::U8, vec![3, 4, 4]));
+        assert_eq!(image.sampler.minify, Filter::Linear);
+        assert_eq!(image.sampler.address, [Address::Repeat; 3]);
+        let layers = parsed("image1d+array=5x7xr32f=@a=b.npy").shape;
+        assert_eq!((layers.layers, layers.size), (5, [7, 1, 1]));
+        assert_eq!(parsed("image3d=2x3x4xr16ui").sizes, [2, 3, 4]);
+        assert_eq!(parsed("cube=6x8x8xr8").shape.layers, 6);
+    }
+
+    #[test]
+    fn samplers() {
+        let value = "s:sampler+border+unnormalized".parse::<ArgSpec>().unwrap();
+        let ValueSpec::Sampler(sampler) = value.value else {
+            panic!("{value:?}");
+        };
+        assert_eq!(sampler.address, [Address::Border; 3]);
+        assert!(!sampler.normalized);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in [
+            "image2d",
+            "image2d=",
+            "image2d=4xrgba8",
+            "image2d=4x4xrgba9",
+            "image2d=4x0xr8",
+            "image2d+array=4x4xr8",
+            "image2d+round=4x4xr8",
+            "image2d=4x4xr8=256",
+            "cube=5x4x4xr8",
+            "sampler+",
+            "sampler=1",
+            "image2d=99999999999x1xr8",
+        ] {
+            assert!(text.parse::<ArgSpec>().is_err(), "{text}");
+        }
+    }
+}
