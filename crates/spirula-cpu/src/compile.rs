@@ -6,6 +6,7 @@ use crate::count::Counters;
 use crate::groups::FrameLayout;
 use crate::jit::Code;
 use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, Shared, Slot};
+use crate::print::Prints;
 use crate::program::Program;
 use crate::suspend::{Group, Point};
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
@@ -64,6 +65,7 @@ pub struct Kernel {
     pub(crate) zero_workgroup: bool,
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
+    pub(crate) prints: Prints,
     /// What checks know of it, if it is checked.
     pub(crate) checks: Option<Checks>,
 }
@@ -167,6 +169,8 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         bundle: None,
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| Counters::new(program)),
+        prints: Vec::new(),
+        strings: Vec::new(),
     };
     let mut builders = FunctionBuilderContext::new();
     for func in &program.functions.bottom_up {
@@ -189,6 +193,8 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     }
     let points = shared.points;
     let counters = shared.counters.unwrap_or_default();
+    let constants = globals.data.iter().copied();
+    let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
     let rows = shared.rows;
     let checks = shared.checking.map(|checking| Checks {
         number: next_number(),
@@ -216,6 +222,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
         counters,
+        prints,
         checks,
     })
 }
@@ -242,12 +249,15 @@ fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
 
 fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     let entry = shared.program.entry.func;
+    let before = shared.prints.len();
     let signature = lower::entry_signature(shared.code.host_convention());
     let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
     let mut builders = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut func, &mut builders);
     let mut frame = lower::lower_entry(shared, builder, entry).ok()?;
-    if shared.points.iter().any(|p| p.group == Group::Subgroup) {
+    // Text comes in the order of invocations.
+    let prints = shared.prints.len() > before;
+    if prints || shared.points.iter().any(|p| p.group == Group::Subgroup) {
         return None;
     }
     let entered = shared.bundle?;

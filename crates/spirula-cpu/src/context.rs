@@ -1,6 +1,7 @@
 //! What generated code is given: the layout of the launch context and of invocations' frames.
 
 use crate::check::Live;
+use crate::print::Printer;
 use std::mem::offset_of;
 
 /// Facts about the launch and the workgroup, read by generated code at fixed offsets.
@@ -41,6 +42,8 @@ pub(crate) struct Context {
     pub counters: *mut u64,
     /// What checks know; only for kernels that are checked.
     pub check: *mut Live,
+    /// What is printed.
+    pub printer: *mut Printer,
 }
 
 /// Offsets of the context's fields.

@@ -25,7 +25,7 @@
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `check`: the checking mode, which tells what kernels do wrong.
-//! - `image`: images and samplers.
+//! - `image`: images and samplers. `print`: what kernels print.
 //! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
@@ -46,6 +46,7 @@ mod launch;
 mod liveness;
 mod lower;
 mod memory;
+mod print;
 mod program;
 mod promote;
 mod run;

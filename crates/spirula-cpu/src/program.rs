@@ -20,6 +20,8 @@ pub(crate) enum ExtSet {
     Scalar(Set),
     /// One that changes no result: debug information and the like.
     NonSemantic,
+    /// The one that prints.
+    DebugPrintf,
     /// Another one, which is refused where it is used.
     Unknown,
 }
@@ -135,6 +137,7 @@ fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
         let name = import.string(0);
         let set = match Set::from_name(&name) {
             Some(set) => ExtSet::Scalar(set),
+            None if name == "NonSemantic.DebugPrintf" => ExtSet::DebugPrintf,
             None if name.starts_with("NonSemantic.") || name.contains("DebugInfo") => {
                 ExtSet::NonSemantic
             }

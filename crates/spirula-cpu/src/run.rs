@@ -55,6 +55,7 @@ impl Kernel {
         let tickets = AtomicU64::new(0);
         let stop = AtomicBool::new(false);
         let failure = Mutex::new(None);
+        let printed = Mutex::new(Vec::new());
         let watch = Watch::start(launch.timeout);
         let work = || {
             watch.join();
@@ -77,6 +78,9 @@ impl Kernel {
                 }
             }
             self.counters.add(worker.counters());
+            if let Ok(mut all) = printed.lock() {
+                all.extend(worker.take_printed());
+            }
             watch.leave();
         };
         if threads <= 1 {
@@ -88,6 +92,7 @@ impl Kernel {
                 }
             });
         }
+        self.prints.add(printed.into_inner().unwrap_or_default());
         match failure.into_inner() {
             Ok(Some(error)) => Err(error),
             _ => Ok(()),

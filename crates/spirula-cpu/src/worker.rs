@@ -5,6 +5,7 @@ use crate::check::{Checker, Live, Row};
 use crate::compile::Kernel;
 use crate::context::Context;
 use crate::launch::RunError;
+use crate::print::Printer;
 use crate::run::Grid;
 use crate::schedule;
 
@@ -19,6 +20,7 @@ pub(crate) struct Worker<'a> {
     frames: Vec<u64>,
     /// Runs of blocks, where they are counted.
     counters: Vec<u64>,
+    printer: Box<Printer>,
     /// What checks know; null where nothing is checked.
     live: *mut Live,
 }
@@ -38,6 +40,7 @@ impl<'a> Worker<'a> {
         }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
+        let mut printer = Box::new(Printer::new(kernel));
         let context = Context {
             args: args.as_ptr().cast(),
             bindings: shared.bindings.as_ptr(),
@@ -55,6 +58,7 @@ impl<'a> Worker<'a> {
             dimensions: grid.dimensions.into(),
             counters: counters.as_mut_ptr(),
             check: std::ptr::null_mut(),
+            printer: &mut *printer,
         };
         Worker {
             kernel,
@@ -64,6 +68,7 @@ impl<'a> Worker<'a> {
             workgroup,
             frames,
             counters,
+            printer,
             live: std::ptr::null_mut(),
         }
     }
@@ -71,6 +76,11 @@ impl<'a> Worker<'a> {
     /// Address of the workgroup's memory.
     pub fn workgroup_memory(&self) -> u64 {
         self.context.workgroup as u64
+    }
+
+    /// What each workgroup printed.
+    pub fn take_printed(&mut self) -> Vec<(u64, Vec<u8>)> {
+        self.printer.take()
     }
 
     /// How often each block ran.
@@ -115,6 +125,9 @@ impl<'a> Worker<'a> {
         context.frame_stride = layout.stride as u64 * 8;
         if self.kernel.zero_workgroup {
             self.workgroup.fill(0);
+        }
+        if !self.kernel.prints.sites.is_empty() {
+            self.printer.begin(ticket);
         }
         // SAFETY: it is null, or was made by `check` and is used by this thread alone.
         if let Some(live) = unsafe { self.live.as_mut() } {

@@ -18,12 +18,12 @@ fn unsupported_instructions_are_named() {
 %origin = OpConstantNull %float2
 %half = OpConstantNull %float";
     let body = "%t = OpLoad %sampled %texture
-%c = OpImageSampleExplicitLod %float4 %t %origin Lod %half
+%c = OpImageSampleImplicitLod %float4 %t %origin
 %d = OpExtInst %float %glsl InterpolateAtCentroid %half";
     assert_eq!(
         refusal(&shader([1, 1, 1], globals, body)),
         [
-            "OpImageSampleExplicitLod is not supported by the CPU device",
+            "OpImageSampleImplicitLod is not supported by the CPU device",
             "InterpolateAtCentroid of GLSL.std.450 is not supported by the CPU device",
         ]
     );

@@ -56,6 +56,7 @@ impl Kernel {
         }
         watch.leave();
         self.counters.add(worker.counters());
+        self.prints.add(worker.take_printed());
         drop(worker);
         for base in lent {
             checker.regions.remove(base);

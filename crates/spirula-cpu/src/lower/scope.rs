@@ -5,6 +5,7 @@ use super::{Done, Frame, Globals, Slot, Values};
 use crate::bundle::Roots;
 use crate::count::Counters;
 use crate::jit::Code;
+use crate::print::Printed;
 use crate::program::Program;
 use crate::suspend::Point;
 use crate::types::{Scalar, Strides};
@@ -44,6 +45,10 @@ pub(crate) struct Shared<'a, 'm> {
     pub rows: Vec<RowKind>,
     /// How parameters are passed.
     pub slots: &'a [Slot],
+    /// The arguments of each instruction that prints.
+    pub prints: Vec<Vec<Printed>>,
+    /// Addresses and lengths of formats that are no constants.
+    pub strings: Vec<(u64, u64)>,
 }
 
 /// Whether the loop over the invocations steps by bundles, and where those enter.

@@ -349,6 +349,11 @@ impl Driver for Comparing {
         self.devices.iter_mut().try_for_each(Device::wait)
     }
 
+    fn take_printed(&mut self) -> Vec<u8> {
+        let mut printed = self.devices.iter_mut().map(Device::take_printed);
+        printed.next().unwrap_or_default()
+    }
+
     fn take_warnings(&mut self) -> Vec<String> {
         self.devices
             .iter_mut()

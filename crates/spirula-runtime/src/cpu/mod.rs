@@ -56,6 +56,7 @@ pub struct CpuDriver {
     kernels: Vec<cpu::Kernel>,
     buffers: Vec<Option<Held>>,
     times: Option<Vec<(Kernel, Duration)>>,
+    printed: Vec<u8>,
     /// Where kernels are checked, what is known for that.
     checker: Option<cpu::Checker>,
 }
@@ -94,6 +95,7 @@ impl CpuDriver {
             kernels: Vec::new(),
             buffers: Vec::new(),
             times: options.times.then(Vec::new),
+            printed: Vec::new(),
             checker: None,
         }
     }
@@ -267,6 +269,7 @@ impl Driver for CpuDriver {
         if let (Some(times), Some(start)) = (&mut self.times, start) {
             times.push((launch.kernel, start.elapsed()));
         }
+        self.printed.extend(kernel.take_printed());
         let mut checker = self.checker.iter();
         let found = checker.any(|c| !c.reports().is_empty());
         match done {
@@ -291,6 +294,10 @@ impl Driver for CpuDriver {
             Some(reports) if !reports.is_empty() => Err(Error::Faults(reports)),
             _ => Ok(()),
         }
+    }
+
+    fn take_printed(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.printed)
     }
 
     fn take_times(&mut self) -> Vec<(Kernel, Duration)> {

@@ -246,3 +246,32 @@ fn what_a_run_costs_by_kernel() {
     assert!(told.contains("kernel scale: compile "), "{told}");
     assert!(told.contains(", 1 launches "), "{told}");
 }
+
+#[test]
+fn images_and_samplers() {
+    let shader = own("smooth.spvasm");
+    let smooth = |from: &str| {
+        spirula(&[
+            "run",
+            &shader,
+            "--groups",
+            "1",
+            "--arg",
+            from,
+            "--arg",
+            "to:image2d=1x4xrgba8",
+        ])
+    };
+    let texels = "image2d+linear=1x4xr8=0 100 200 50";
+    assert_eq!(
+        smooth(&format!("from:{}", texels.replace("2d", "2d+repeat")))
+            .ok()
+            .text(),
+        "set 0, binding 1 (to): 1x4x4xu8, 0 to 255\n  25 0 0 255  50 0 0 255  150 0 0 255  125 0 0 255\n"
+    );
+    let text = smooth(texels).ok().text();
+    assert!(text.contains(" 0 0 0 255  50 0 0 255"), "{text}");
+    smooth("4xf32").fails(1, "it takes an image or a sampler, a buffer is given");
+    smooth("image3d=1x1x4xr8").fails(1, "it takes an image of 2D, 3D is given");
+    smooth("image2d=4xr8").fails(2, "image2d takes 2 sizes, 1 are given");
+}

@@ -2,7 +2,7 @@
 
 use super::place::{Place, Space};
 use super::{Lower, Use};
-use crate::check::cell::{ATOMIC, KEPT, MANY, OWN_SHIFT, OWNER_SHIFT, SITE, WRITTEN};
+use crate::check::cell::{ATOMIC, KEPT, MANY, OWN_SHIFT, OWNER_SHIFT, PHASE_SHIFT, SITE, WRITTEN};
 use crate::check::runtime::{self, info};
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -155,6 +155,20 @@ impl Lower<'_, '_, '_> {
             .brif(slow, blocks.slow, &[], blocks.done, &[]);
     }
 
+    /// Leaves where many have read a cell in this phase and nobody has written, as of a tile that all
+    /// invocations use: whoever they were.
+    fn read_shared_cell(&mut self, cell: Value, blocks: &CellBlocks) {
+        let now = self.live(runtime::at::NOW);
+        let shared = self.builder.ins().bor_imm_u(now, (MANY | KEPT) as i64);
+        let change = self.builder.ins().bxor(cell, shared);
+        let told = ((1u64 << PHASE_SHIFT) - (1 << OWNER_SHIFT)) | SITE;
+        let change = self.builder.ins().band_imm_s(change, !told as i64);
+        let same = self.builder.ins().icmp_imm_u(IntCC::Equal, change, 0);
+        let other = self.builder.create_block();
+        self.builder.ins().brif(same, blocks.done, &[], other, &[]);
+        self.builder.switch_to_block(other);
+    }
+
     /// A read of workgroup memory: besides, something has to have been written there.
     fn read_group_cell(
         &mut self,
@@ -165,6 +179,7 @@ impl Lower<'_, '_, '_> {
         blocks: &CellBlocks,
     ) {
         let less = IntCC::UnsignedLessThan;
+        self.read_shared_cell(cell, blocks);
         let others = self.builder.create_block();
         let limit = 1i64 << OWN_SHIFT;
         let own = self.builder.ins().icmp_imm_u(less, change, limit);

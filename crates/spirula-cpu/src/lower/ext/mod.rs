@@ -8,6 +8,7 @@ mod glsl;
 mod host;
 mod matrix;
 mod opencl;
+mod print;
 pub(super) mod real;
 mod vectors;
 mod whole;
@@ -46,7 +47,7 @@ fn row(set: Set, number: u32) -> Option<Row> {
 pub(crate) fn check(program: &Program<'_>, inst: InstRef<'_>) -> Result<(), String> {
     let number = inst.word(1);
     let set = match program.sets[inst.id(0)] {
-        Some(ExtSet::NonSemantic) => return Ok(()),
+        Some(ExtSet::NonSemantic | ExtSet::DebugPrintf) => return Ok(()),
         Some(ExtSet::Scalar(set)) => set,
         Some(ExtSet::Unknown) | None => return Err("its extended instruction set".to_owned()),
     };
@@ -66,8 +67,10 @@ pub(crate) fn check(program: &Program<'_>, inst: InstRef<'_>) -> Result<(), Stri
 
 /// `OpExtInst`.
 pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
-    let Some(ExtSet::Scalar(set)) = lower.program.sets[inst.id(0)] else {
-        return Ok(());
+    let set = match lower.program.sets[inst.id(0)] {
+        Some(ExtSet::Scalar(set)) => set,
+        Some(ExtSet::DebugPrintf) => return print::debug(lower, inst),
+        _ => return Ok(()),
     };
     let number = inst.word(1);
     let (domain, f) = match row(set, number) {

@@ -1,7 +1,7 @@
 //! The instructions of OpenCL.std that are lowered in place, by number.
 
 use super::Row::{self, Bits, Nothing, Real, With};
-use super::{geometry, real, vectors, whole};
+use super::{geometry, print, real, vectors, whole};
 use crate::lower::{arithmetic, bits};
 
 pub(super) const ROWS: &[(u32, Row)] = &[
@@ -67,6 +67,7 @@ pub(super) const ROWS: &[(u32, Row)] = &[
     (181, With(vectors::store_half)),
     (182, With(vectors::shuffle)),
     (183, With(vectors::shuffle)),
+    (184, With(print::formatted)),
     (185, Nothing),
     (186, Bits(whole::bit_select)),
     (187, With(vectors::select)),

@@ -69,15 +69,13 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
         size,
         inputs,
     };
-    device
-        .launch(&launch)
-        .and_then(|()| device.wait())
-        .map_err(|e| super::ended(e, args))?;
+    let ended = device.launch(&launch).and_then(|()| device.wait());
     let printed = device.take_printed();
+    std::io::stdout().write_all(&printed)?;
+    ended.map_err(|e| super::ended(e, args))?;
     args.checking.write(&[])?;
     let results = results::collect(&mut device, &slots, values, &buffers)?;
     drop(progress);
-    std::io::stdout().write_all(&printed)?;
     super::closing(&mut device, &mut stages);
     results::show(&results, args)?;
     let outcome = results::deal(&results, &wanted, args, &mut stages);

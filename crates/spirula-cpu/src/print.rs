@@ -1,0 +1,171 @@
+//! What kernels print: OpenCL's `printf` and the debug printf of shaders.
+//!
+//! Generated code passes the address of the format and its arguments, a word for each component. Text
+//! is kept by workgroup, and put in their order when the launch has ended. Formats and strings are read
+//! only within constants of the module; other addresses are printed as numbers.
+//!
+//! # Unsafe code
+//! [`print`] gets the launch context that the code was called with, whose printer is used by its
+//! thread alone, and as many words as its site says.
+#![allow(unsafe_code)]
+
+use crate::compile::Kernel;
+use crate::context::Context;
+use rustc_hash::FxHashMap;
+use spirula_scalar::printf::{Argument, Template};
+use std::sync::Mutex;
+
+/// Most bytes that a thread of a launch prints; the rest is left out.
+const MOST: usize = 1 << 24;
+
+/// An argument of a site: what its components are, and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Printed {
+    pub kind: PrintedKind,
+    pub count: u32,
+}
+
+/// What a component is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PrintedKind {
+    /// The bits of an `f64`.
+    Float,
+    /// An integer of so many bits.
+    Int(u32),
+    /// An address: of a string, where the format says so.
+    Pointer,
+}
+
+/// The instructions of a kernel that print, and the memory that they may read.
+pub(crate) struct Prints {
+    /// The arguments of each.
+    pub sites: Vec<Vec<Printed>>,
+    /// Addresses and lengths of constants.
+    pub constants: Vec<(u64, u64)>,
+    /// What launches printed that is not yet taken.
+    taken: Mutex<Vec<u8>>,
+}
+
+/// What a thread prints.
+pub(crate) struct Printer {
+    kernel: *const Kernel,
+    templates: FxHashMap<u64, Template>,
+    /// Numbers of workgroups, and what each printed.
+    groups: Vec<(u64, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl Printer {
+    /// For a thread that runs workgroups of a kernel, which outlives it.
+    pub fn new(kernel: &Kernel) -> Printer {
+        Printer {
+            kernel,
+            templates: FxHashMap::default(),
+            groups: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// Begins a workgroup.
+    pub fn begin(&mut self, number: u64) {
+        self.groups.push((number, Vec::new()));
+    }
+
+    /// What each workgroup printed.
+    pub fn take(&mut self) -> Vec<(u64, Vec<u8>)> {
+        let mut groups = std::mem::take(&mut self.groups);
+        groups.retain(|g| !g.1.is_empty());
+        groups
+    }
+
+    fn print(&mut self, site: usize, format: u64, words: &[u64]) {
+        // SAFETY: the kernel outlives its launches.
+        let prints = unsafe { &(*self.kernel).prints };
+        let Some(arguments) = prints.sites.get(site) else {
+            return;
+        };
+        let Some(out) = self.groups.last_mut().map(|g| &mut g.1) else {
+            return;
+        };
+        if self.bytes >= MOST {
+            return;
+        }
+        let template = self
+            .templates
+            .entry(format)
+            .or_insert_with(|| Template::new(prints.text(format).unwrap_or_default()));
+        let texts: Vec<usize> = template.texts().collect();
+        let mut words = words.iter().copied();
+        let mut take = |(n, argument): (usize, &Printed)| {
+            let values: Vec<u64> = words.by_ref().take(argument.count as usize).collect();
+            match argument.kind {
+                PrintedKind::Float => {
+                    Argument::Floats(values.into_iter().map(f64::from_bits).collect())
+                }
+                PrintedKind::Int(bits) => Argument::Ints { bits, values },
+                PrintedKind::Pointer if texts.contains(&n) => {
+                    let text = values.first().and_then(|at| prints.text(*at));
+                    Argument::Text(text.unwrap_or(b"(null)").to_vec())
+                }
+                PrintedKind::Pointer => Argument::Ints { bits: 64, values },
+            }
+        };
+        let arguments: Vec<Argument> = arguments.iter().enumerate().map(&mut take).collect();
+        let before = out.len();
+        template.print(&arguments, out);
+        self.bytes += out.len() - before;
+    }
+}
+
+impl Prints {
+    /// Of a kernel: the arguments of each instruction, and its constants.
+    pub fn new(sites: Vec<Vec<Printed>>, constants: Vec<(u64, u64)>) -> Prints {
+        Prints {
+            sites,
+            constants,
+            taken: Mutex::default(),
+        }
+    }
+
+    /// The string at an address, up to its zero or the end of its constant; none elsewhere.
+    fn text(&self, address: u64) -> Option<&[u8]> {
+        let inside = |(base, length): &&(u64, u64)| address >= *base && address - base < *length;
+        let (base, length) = self.constants.iter().find(inside)?;
+        let rest = (length - (address - base)) as usize;
+        // SAFETY: the kernel keeps its constants, of so many bytes.
+        let bytes = unsafe { std::slice::from_raw_parts(address as *const u8, rest) };
+        let end = bytes.iter().position(|b| *b == 0);
+        Some(&bytes[..end.unwrap_or(rest)])
+    }
+
+    /// Adds what the workgroups of a launch printed, in their order.
+    pub fn add(&self, mut groups: Vec<(u64, Vec<u8>)>) {
+        groups.sort_by_key(|g| g.0);
+        if let Ok(mut taken) = self.taken.lock() {
+            groups.iter().for_each(|g| taken.extend(&g.1));
+        }
+    }
+}
+
+impl Kernel {
+    /// What the launches since the last call printed, in the order of workgroups.
+    pub fn take_printed(&self) -> Vec<u8> {
+        let taken = self.prints.taken.lock();
+        taken
+            .map(|mut t| std::mem::take(&mut *t))
+            .unwrap_or_default()
+    }
+}
+
+/// Prints, as the instruction with a number asks.
+pub(crate) extern "C" fn print(context: *const Context, site: u64, format: u64, words: *const u64) {
+    // SAFETY: generated code passes its context, and as many words as its site has components.
+    unsafe {
+        let printer = &mut *(*context).printer;
+        let sites = &(*printer.kernel).prints.sites;
+        let arguments = sites.get(site as usize).map_or(&[][..], Vec::as_slice);
+        let count: u32 = arguments.iter().map(|a| a.count).sum();
+        let words = std::slice::from_raw_parts(words, count as usize);
+        printer.print(site as usize, format, words);
+    }
+}
