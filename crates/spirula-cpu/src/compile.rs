@@ -46,6 +46,13 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// Invocations of a subgroup.
+    fn lanes(&self) -> u32 {
+        self.subgroup_size.clamp(1, 64).next_power_of_two()
+    }
+}
+
 /// An entry point, compiled for the host.
 pub struct Kernel {
     pub(crate) code: Code,
@@ -83,8 +90,8 @@ impl Kernel {
         spec: &[(u32, u64)],
         options: &Options,
     ) -> Result<Kernel, Vec<Diagnostic>> {
-        let program =
-            Program::new(module, entry_point, model, spec).map_err(|fault| vec![fault])?;
+        let program = Program::new(module, entry_point, model, spec, options.lanes())
+            .map_err(|fault| vec![fault])?;
         check(&program)?;
         // What is not valid may still confuse the code generator, whose assertions are panics.
         let built = catch_unwind(AssertUnwindSafe(|| build(&program, options)));
@@ -154,7 +161,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     let mut code = Code::new().map_err(bug)?;
     let globals = Globals::compute(program, &mut code)?;
     let slots = lower::parameter_slots(program)?;
-    let subgroup_size = options.subgroup_size.clamp(1, 64).next_power_of_two();
+    let subgroup_size = options.lanes();
     let checking = options.check.then(|| Checking::new(program, &globals));
     let rows = checking.as_ref().map(|c| c.rows(program, &globals));
     let mut shared = Shared {
@@ -183,7 +190,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     } else {
         None
     };
-    let mut frame = Frame::new(false);
+    let mut frame = Frame::new(0);
     // A shader of which every workgroup divides into bundles needs no other code.
     let alone = bundle.is_none() || program.entry.is_kernel;
     if alone {
@@ -206,7 +213,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     });
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
-    let bundle = bundle.unwrap_or(Frame::new(false));
+    let bundle = bundle.unwrap_or(Frame::new(0));
     Ok(Kernel {
         code,
         name: program.entry.name.clone(),
@@ -238,7 +245,7 @@ fn next_number() -> u64 {
 fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     let program = shared.program;
     let size = program.entry.local_size;
-    if program.functions.exchanges {
+    if program.functions.slots > 0 {
         return None;
     }
     let width = bundle::width(size.map(|size| size[0]))?;

@@ -173,10 +173,13 @@ impl Pass<'_> {
             return Row::None;
         }
         let start = self.out.pool.len();
-        let replicate = matches!(
-            inst.op(),
-            Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT
-        );
+        // All components of a cooperative matrix are the same.
+        let is_matrix = self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR);
+        let replicate = is_matrix
+            || matches!(
+                inst.op(),
+                Op::ConstantCompositeReplicateEXT | Op::SpecConstantCompositeReplicateEXT
+            );
         let times = match self.types.kind(ty) {
             Kind::Vector { count, .. } | Kind::Matrix { count, .. } if replicate => count.into(),
             Kind::Array { count, .. } if replicate => count,

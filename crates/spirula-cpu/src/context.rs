@@ -78,5 +78,5 @@ pub(crate) const STATE: i32 = 0;
 /// Offset of the first exchange slot.
 pub(crate) const EXCHANGE: i32 = 8;
 /// Slots of 8 bytes for operands and results at suspension points, where any exchanges values: two
-/// vectors of 16 and two more.
+/// vectors of 16 and two more. Products of matrices take more.
 pub(crate) const EXCHANGE_SLOTS: u32 = 34;

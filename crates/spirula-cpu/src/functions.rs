@@ -54,8 +54,8 @@ pub(crate) struct Functions {
     /// Variables that are kept as SSA values.
     promoted: Option<IdMap<bool>>,
     by_id: Option<IdMap<Option<Func>>>,
-    /// Whether any suspension point exchanges values.
-    pub exchanges: bool,
+    /// Slots for what suspension points exchange; 0 where they exchange nothing.
+    pub slots: u32,
     /// Callees before callers.
     pub bottom_up: Vec<Func>,
 }
@@ -79,7 +79,7 @@ impl Functions {
             local: Some(IdMap::new(module.bound(), u32::MAX)),
             promoted: Some(IdMap::new(module.bound(), false)),
             by_id: Some(by_id),
-            exchanges: false,
+            slots: 0,
             bottom_up: calls.bottom_up.clone(),
         };
         for func in &calls.bottom_up {
@@ -158,7 +158,7 @@ impl Functions {
                 }
                 locals += 1;
             }
-            self.exchanges |= suspend::row(inst.op()).is_some();
+            self.slots = self.slots.max(suspend::slots(program, inst));
             suspends |= suspend::is_point(program, inst)
                 || (inst.op() == Op::FunctionCall && self.call_suspends(inst.id(0)));
         }

@@ -4,6 +4,7 @@
 //! scheduler between two runs of generated code.
 
 use crate::context::{DONE, EXCHANGE, STATE};
+use crate::product::Lanes;
 use crate::suspend::{Combine, Exchange, Point};
 use crate::types::Scalar;
 use spirula_scalar::{Format, Rounding, convert};
@@ -54,7 +55,8 @@ impl Frames<'_> {
         self.words[self.at(lane, EXCHANGE) + n]
     }
 
-    fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
+    /// Sets slot `n` of an invocation.
+    pub fn set_slot(&mut self, lane: usize, n: usize, value: u64) {
         let at = self.at(lane, EXCHANGE) + n;
         self.words[at] = value;
     }
@@ -95,6 +97,16 @@ pub(crate) fn exchange(
         Exchange::Reduce(combine) => {
             for n in 0..components {
                 reduce(frames, point, combine, active, first, n);
+            }
+        }
+        Exchange::Product => {
+            let lanes = Lanes {
+                active,
+                first,
+                size,
+            };
+            if let Some(product) = point.product {
+                product.compute(frames, lanes);
             }
         }
         Exchange::ShufflePairUp | Exchange::ShufflePairDown => {
@@ -255,6 +267,16 @@ fn format(scalar: Scalar) -> Format {
         Scalar::F32 => Format::F32,
         _ => Format::F64,
     }
+}
+
+/// The number that bits of a floating-point type are.
+pub(crate) fn number(bits: u64, scalar: Scalar) -> f64 {
+    to_f64(low(bits, scalar), scalar)
+}
+
+/// The bits of a number, rounded to a floating-point type.
+pub(crate) fn of_number(value: f64, scalar: Scalar) -> u64 {
+    of_f64(value, scalar)
 }
 
 fn to_f64(bits: u64, scalar: Scalar) -> f64 {

@@ -26,7 +26,7 @@
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `check`: the checking mode, which tells what kernels do wrong.
 //! - `image`: images and samplers. `print`: what kernels print.
-//! - `suspend`, `context`, `groups`, `schedule`: suspension points, frames, exchanges, workgroups.
+//! - `suspend`, `context`, `groups`, `product`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
 
@@ -47,6 +47,7 @@ mod liveness;
 mod lower;
 mod memory;
 mod print;
+mod product;
 mod program;
 mod promote;
 mod run;

@@ -58,15 +58,20 @@ impl<'a> Program<'a> {
         name: &str,
         model: ExecutionModel,
         spec: &[(u32, u64)],
+        subgroup_size: u32,
     ) -> Result<Program<'a>, Diagnostic> {
         check_addressing(module)?;
         let definitions = Definitions::compute(module);
         let decorations = Decorations::compute(module);
         // Lengths of arrays may be operations on specialisation constants, and those are typed: the
         // first round is for the lengths alone.
-        let draft = Types::compute(module, &definitions, &decorations, |_| Some(1))?;
+        let draft = Types::compute(module, &definitions, &decorations, subgroup_size, |_| {
+            Some(1)
+        })?;
         let lengths = Constants::compute(module, &definitions, &decorations, &draft, spec)?;
-        let types = Types::compute(module, &definitions, &decorations, |id| lengths.u64(id))?;
+        let types = Types::compute(module, &definitions, &decorations, subgroup_size, |id| {
+            lengths.u64(id)
+        })?;
         let constants = Constants::compute(module, &definitions, &decorations, &types, spec)?;
         let entry = find_entry(module, &constants, name, model)?;
         let mut program = Program {
@@ -96,6 +101,11 @@ impl<'a> Program<'a> {
             Kind::Pointer { pointee, .. } => pointee,
             _ => None,
         }
+    }
+
+    /// Whether a type is one of cooperative matrices.
+    pub fn is_cooperative(&self, ty: Id) -> bool {
+        self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR)
     }
 
     /// The component type of a value.

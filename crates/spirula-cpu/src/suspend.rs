@@ -3,9 +3,12 @@
 //! An invocation that reaches one stores its operands into its frame and returns to the scheduler,
 //! which computes the result for all invocations that take part and lets them go on.
 
+use crate::context::EXCHANGE_SLOTS;
+use crate::product::Product;
 use crate::program::Program;
 use crate::types::Scalar;
 use spirula_source::Place;
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Scope;
 use spirula_spirv::ir::InstRef;
@@ -66,6 +69,8 @@ pub(crate) enum Exchange {
     ShufflePairDown,
     /// A copy that the invocations do together.
     AsyncCopy,
+    /// A product of cooperative matrices.
+    Product,
 }
 
 /// How a point's operands stand in its instruction.
@@ -352,6 +357,11 @@ const ROWS: &[Row] = &[
         Shape::Subgroup,
         Exchange::QuadAny,
     ),
+    Row(
+        Op::CooperativeMatrixMulAddKHR,
+        Shape::Subgroup,
+        Exchange::Product,
+    ),
     Row(Op::SubgroupBallotKHR, Shape::Subgroup, Exchange::Ballot),
     Row(
         Op::SubgroupFirstInvocationKHR,
@@ -439,6 +449,25 @@ pub(crate) struct Point {
     pub operation: u32,
     /// Invocations that exchange among themselves, where the instruction says.
     pub cluster: Option<u32>,
+    /// What is multiplied, where matrices are.
+    pub product: Option<Product>,
     /// Its number as a site, for checks.
     pub site: u16,
+}
+
+/// Slots that a point needs at least.
+pub(crate) fn slots(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
+    match row(inst.op()) {
+        Some((_, Exchange::Product)) => {
+            let types = [0, 1, 2].map(|n| program.type_of(inst.id(n)));
+            let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalars(ty));
+            let slots: usize = types
+                .into_iter()
+                .map(scalars)
+                .fold(0, usize::saturating_add);
+            u32::try_from(slots).unwrap_or(u32::MAX).max(EXCHANGE_SLOTS)
+        }
+        Some(_) => EXCHANGE_SLOTS,
+        None => 0,
+    }
 }

@@ -3,7 +3,7 @@
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::analysis::{Decorations, Definitions, Layouts};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{FPEncoding, StorageClass};
+use spirula_spirv::grammar::enumerants::{FPEncoding, Scope, StorageClass};
 use spirula_spirv::ir::{InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
@@ -136,6 +136,7 @@ impl Types {
         module: &Module,
         definitions: &Definitions,
         decorations: &Decorations,
+        subgroup_size: u32,
         constant: impl Fn(Id) -> Option<u64>,
     ) -> Result<Types, Diagnostic> {
         let layouts = Layouts::compute(module, definitions, decorations, &constant)?;
@@ -161,7 +162,7 @@ impl Types {
                 types.rows.set(inst.id(0), ty);
             }
             let Some(id) = inst.result() else { continue };
-            let Some(kind) = types.kind_of(inst, &constant) else {
+            let Some(kind) = types.kind_of(inst, subgroup_size, &constant) else {
                 continue;
             };
             let kind = if types.is_made_of_known(kind) {
@@ -314,6 +315,7 @@ impl Types {
     fn kind_of(
         &mut self,
         inst: InstRef<'_>,
+        subgroup_size: u32,
         constant: &impl Fn(Id) -> Option<u64>,
     ) -> Option<Kind> {
         Some(match inst.op() {
@@ -334,6 +336,19 @@ impl Types {
                 component: inst.id(0),
                 count: inst.word(1),
             },
+            // Each invocation of the subgroup has a part of it.
+            Op::TypeCooperativeMatrixKHR => {
+                let [scope, rows, columns] = [1, 2, 3].map(|n| constant(inst.id(n)));
+                let all = rows?.checked_mul(columns?)?;
+                let count = u32::try_from(all.div_ceil(subgroup_size.into())).ok()?;
+                match Scope(scope? as u32) {
+                    Scope::Subgroup => Kind::Vector {
+                        component: inst.id(0),
+                        count,
+                    },
+                    _ => Kind::Other,
+                }
+            }
             Op::TypeMatrix => Kind::Matrix {
                 column: inst.id(0),
                 count: inst.word(1),

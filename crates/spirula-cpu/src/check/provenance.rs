@@ -222,12 +222,14 @@ impl Provenance {
         let scalar = |id: Id| program.scalar_of(id).map_or(1, |s| s.bytes());
         let of = |ty: Option<Id>| ty.and_then(|ty| program.types.component(ty));
         match inst.op() {
-            Op::Load => self.note(
+            Op::Load | Op::CooperativeMatrixLoadKHR => self.note(
                 inst.id(0),
                 of(inst.result_type()).map_or(1, |s| s.bytes()),
                 false,
             ),
-            Op::Store => self.note(inst.id(0), scalar(inst.id(1)), true),
+            Op::Store | Op::CooperativeMatrixStoreKHR => {
+                self.note(inst.id(0), scalar(inst.id(1)), true);
+            }
             Op::CopyMemory | Op::CopyMemorySized => {
                 self.has_unknown = true;
                 let bytes = match inst.op() {

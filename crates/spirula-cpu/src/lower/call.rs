@@ -223,7 +223,7 @@ pub(crate) fn lower_function(
         frame: None,
         rooms: None,
     };
-    let mut lower = Lower::new(shared, builder, item, Frame::new(false));
+    let mut lower = Lower::new(shared, builder, item, Frame::new(0));
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
     let mut rest = &params[HIDDEN.len()..];

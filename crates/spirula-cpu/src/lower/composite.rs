@@ -20,7 +20,8 @@ pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
     for part in inst.ids(0) {
         values.extend(lower.values(part)?);
     }
-    if inst.op() == Op::CompositeConstructReplicateEXT {
+    let is_matrix = lower.program.is_cooperative(ty);
+    if inst.op() == Op::CompositeConstructReplicateEXT || is_matrix {
         let count = lower.program.types.scalars(ty);
         values = values.iter().copied().cycle().take(count).collect();
     }

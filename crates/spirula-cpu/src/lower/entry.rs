@@ -9,7 +9,7 @@ use super::scope::{Entered, Held, Item, Lower, Pointed, Scope, clif_type, fixed}
 use super::values::Pointer;
 use super::{Done, Global, Shared, What};
 use crate::bundle::Roots;
-use crate::context::{EXCHANGE, EXCHANGE_SLOTS, START, STATE, at};
+use crate::context::{EXCHANGE, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -36,10 +36,9 @@ pub(crate) struct Frame {
 
 impl Frame {
     /// Room for the state, and for exchanges where there are any: barriers alone need none.
-    pub fn new(exchanges: bool) -> Self {
-        let slots = if exchanges { EXCHANGE_SLOTS } else { 0 };
+    pub fn new(slots: u32) -> Self {
         Frame {
-            above: EXCHANGE as u32 + 8 * slots,
+            above: (EXCHANGE as u32).saturating_add(slots.saturating_mul(8)),
             below: 0,
         }
     }
@@ -75,7 +74,7 @@ pub(crate) fn lower_entry(
         lower_loop(shared, builder)
     } else {
         lower_function(shared, builder, func)?;
-        Ok(Frame::new(false))
+        Ok(Frame::new(0))
     }
 }
 
@@ -108,7 +107,7 @@ fn lower_loop(
         frame: None,
         rooms: None,
     };
-    let frame = Frame::new(program.functions.exchanges);
+    let frame = Frame::new(program.functions.slots);
     let mut lower = Lower::new(shared, builder, item, frame);
     let scope = Scope::new(&mut lower, func, None);
     lower.scopes.push(scope);
@@ -126,7 +125,7 @@ fn lower_loop(
         lower.dispatch(&around, dispatch, begin);
     }
     let frame = lower.frame;
-    if u64::from(frame.below) > MAX_FRAME {
+    if u64::from(frame.below.max(frame.above)) > 2 * MAX_FRAME {
         return lower.unsupported(format!("keeping {} bytes over barriers", frame.below));
     }
     let mut builder = lower.builder;

@@ -2,7 +2,7 @@
 
 use super::scope::{Held, Lower, Symbol, clif_type};
 use super::{Done, Values};
-use crate::context::{EXCHANGE, EXCHANGE_SLOTS, at};
+use crate::context::{EXCHANGE, at};
 use crate::suspend::{self, Exchange, Point, Shape};
 use crate::types::{Kind, Scalar};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
@@ -39,17 +39,19 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
             _ => 0,
         },
         cluster: None,
+        product: None,
         site: lower.site(),
     };
     let operands: Vec<Id> = match exchange {
-        Exchange::Barrier | Exchange::Elect => Vec::new(),
+        Exchange::Barrier | Exchange::Elect | Exchange::Product => Vec::new(),
         _ => inst.ids(first).collect(),
     };
     let slots = match exchange {
         Exchange::AsyncCopy => lower.copy_operands(&operands, &mut point)?,
+        Exchange::Product => lower.product_operands(inst, &mut point)?,
         _ => lower.exchange_operands(inst, &operands, &mut point)?,
     };
-    if slots.len() > EXCHANGE_SLOTS as usize {
+    if slots.len() > lower.program.functions.slots as usize {
         return lower.unsupported("an exchange of so many scalars");
     }
     lower.store_slots(&slots);

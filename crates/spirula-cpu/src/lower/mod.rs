@@ -13,6 +13,7 @@ mod compare;
 mod composite;
 mod control;
 mod convert;
+mod cooperative;
 mod entry;
 mod exchange;
 mod ext;

@@ -3,8 +3,8 @@
 use super::lanes::{self, Domain, LaneFn};
 use super::scope::Lower;
 use super::{
-    Done, arithmetic, atomic, bits, call, compare, composite, control, convert, exchange, ext,
-    image, integer, matrix, memory, pointer,
+    Done, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
+    exchange, ext, image, integer, matrix, memory, pointer,
 };
 use crate::suspend;
 use spirula_spirv::grammar::Op;
@@ -228,6 +228,10 @@ const ROWS: &[(Op, Row)] = &[
     (Op::AtomicFMinEXT, With(atomic::modify_float)),
     (Op::AtomicFMaxEXT, With(atomic::modify_float)),
     (Op::MemoryBarrier, With(atomic::memory_barrier)),
+    // Cooperative matrices; their product is a suspension point.
+    (Op::CooperativeMatrixLoadKHR, With(cooperative::load)),
+    (Op::CooperativeMatrixStoreKHR, With(cooperative::store)),
+    (Op::CooperativeMatrixLengthKHR, With(cooperative::length)),
     // Images.
     (Op::SampledImage, With(image::combine)),
     (Op::Image, With(image::image_of)),

@@ -173,6 +173,16 @@ impl Layouts {
             Op::TypePointer | Op::TypeForwardPointer | Op::TypeUntypedPointerKHR => {
                 scalar(self.pointer_size.into())
             }
+            // Room for all components, in a row, wherever they are.
+            Op::TypeCooperativeMatrixKHR => {
+                let part = self.types[inst.id(0)];
+                let [rows, columns] = [2, 3].map(|n| constant(inst.id(n)).unwrap_or(0));
+                TypeLayout {
+                    size: part.size.saturating_mul(rows).saturating_mul(columns),
+                    stride: part.size,
+                    ..part
+                }
+            }
             op if context.is_opaque_type(op) => scalar(8),
             _ => return Ok(None),
         };
