@@ -38,7 +38,7 @@ impl Shape {
 /// `OpCooperativeMatrixLoadKHR`.
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
-    let shape = lower.matrix(ty)?;
+    let shape = lower.cooperative(ty)?;
     let (pointer, layout, stride) = (inst.id(0), inst.id(1), inst.get_id(2));
     let mut values = super::Values::new();
     for n in 0..shape.parts {
@@ -58,7 +58,7 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpCooperativeMatrixStoreKHR`.
 pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.type_of(inst.id(1))?;
-    let shape = lower.matrix(ty)?;
+    let shape = lower.cooperative(ty)?;
     let (pointer, layout, stride) = (inst.id(0), inst.id(2), inst.get_id(3));
     let values = lower.values(inst.id(1))?;
     for n in 0..shape.parts {
@@ -76,13 +76,13 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpCooperativeMatrixLengthKHR`: components of an invocation.
 pub(crate) fn length(lower: &mut Lower, inst: InstRef) -> Done {
-    let shape = lower.matrix(inst.id(0))?;
+    let shape = lower.cooperative(inst.id(0))?;
     let count = lower.iconst(types::I32, shape.parts.into());
     lower.set_result(inst.result(), &[count])
 }
 
 impl Lower<'_, '_, '_> {
-    fn matrix(&self, ty: Id) -> Result<Shape, Diagnostic> {
+    fn cooperative(&self, ty: Id) -> Result<Shape, Diagnostic> {
         let program = self.program;
         let def = program.definitions.get(program.module, ty);
         let def = def.filter(|d| d.op() == Op::TypeCooperativeMatrixKHR);
@@ -194,11 +194,11 @@ impl Lower<'_, '_, '_> {
         let mut shapes = Vec::new();
         for id in ids {
             let ty = self.type_of(id)?;
-            shapes.push(self.matrix(ty)?);
+            shapes.push(self.cooperative(ty)?);
             slots.extend(self.values(id)?);
         }
         let result = self.result_type(inst)?;
-        let result = self.matrix(result)?;
+        let result = self.cooperative(result)?;
         let [a, b, c] = shapes[..] else {
             return Err(self.fault("it has too few operands"));
         };
