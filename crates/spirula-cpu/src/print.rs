@@ -94,7 +94,7 @@ impl Printer {
             .templates
             .entry(format)
             .or_insert_with(|| Template::new(prints.text(format).unwrap_or_default()));
-        let texts: Vec<usize> = template.texts().collect();
+        let texts: Vec<bool> = template.arguments().map(|a| a.is_text()).collect();
         let mut words = words.iter().copied();
         let mut take = |(n, argument): (usize, &Printed)| {
             let values: Vec<u64> = words.by_ref().take(argument.count as usize).collect();
@@ -103,7 +103,7 @@ impl Printer {
                     Argument::Floats(values.into_iter().map(f64::from_bits).collect())
                 }
                 PrintedKind::Int(bits) => Argument::Ints { bits, values },
-                PrintedKind::Pointer if texts.contains(&n) => {
+                PrintedKind::Pointer if texts.get(n) == Some(&true) => {
                     let text = values.first().and_then(|at| prints.text(*at));
                     Argument::Text(text.unwrap_or(b"(null)").to_vec())
                 }
