@@ -267,10 +267,10 @@ fn images_and_samplers() {
         smooth(&format!("from:{}", texels.replace("2d", "2d+repeat")))
             .ok()
             .text(),
-        "set 0, binding 1 (to): 1x4x4xu8, 0 to 255\n  25 0 0 255  50 0 0 255  150 0 0 255  125 0 0 255\n"
+        "set 0, binding 1 (to): 1x4x4xu8, 0 to 255\n  25 0 0 255\n  50 0 0 255\n  150 0 0 255\n  125 0 0 255\n"
     );
     let text = smooth(texels).ok().text();
-    assert!(text.contains(" 0 0 0 255  50 0 0 255"), "{text}");
+    assert!(text.contains("\n  0 0 0 255\n  50 0 0 255\n"), "{text}");
     smooth("4xf32").fails(1, "it takes an image or a sampler, a buffer is given");
     smooth("image3d=1x1x4xr8").fails(1, "it takes an image of 2D, 3D is given");
     smooth("image2d=4xr8").fails(2, "image2d takes 2 sizes, 1 are given");
