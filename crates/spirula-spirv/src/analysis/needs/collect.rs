@@ -8,7 +8,6 @@ use crate::grammar::{
 };
 use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use rustc_hash::FxHashSet;
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 /// The capabilities that allow to name a rounding mode besides those of the grammar.
@@ -244,28 +243,42 @@ fn first_enumerant(op: Op) -> usize {
 /// What rows of the grammar mention: capabilities of instructions and enumerants, extensions of
 /// capabilities too.
 struct Mentioned {
-    capabilities: BTreeSet<u32>,
-    extensions: BTreeSet<&'static str>,
+    /// By number.
+    capabilities: Vec<bool>,
+    extensions: FxHashSet<&'static str>,
+}
+
+impl Mentioned {
+    fn add(&mut self, capabilities: &[Capability], extensions: &'static [&'static str]) {
+        for capability in capabilities {
+            let at = capability.0 as usize;
+            if at >= self.capabilities.len() {
+                self.capabilities.resize(at + 1, false);
+            }
+            self.capabilities[at] = true;
+        }
+        self.extensions.extend(extensions);
+    }
+
+    fn has(&self, capability: Capability) -> bool {
+        self.capabilities.get(capability.0 as usize) == Some(&true)
+    }
 }
 
 fn mentioned() -> &'static Mentioned {
     static FOUND: OnceLock<Mentioned> = OnceLock::new();
     FOUND.get_or_init(|| {
         let mut found = Mentioned {
-            capabilities: BTreeSet::new(),
-            extensions: BTreeSet::new(),
-        };
-        let mut add = |capabilities: &[Capability], extensions: &'static [&'static str]| {
-            found.capabilities.extend(capabilities.iter().map(|c| c.0));
-            found.extensions.extend(extensions);
+            capabilities: Vec::new(),
+            extensions: FxHashSet::default(),
         };
         for row in instructions() {
-            add(row.capabilities, row.extensions);
+            found.add(row.capabilities, row.extensions);
         }
         for kind in kinds() {
             for row in kind.enumerants {
                 let is_capability = kind.kind == Kind::Capability;
-                add(
+                found.add(
                     if is_capability { &[] } else { row.capabilities },
                     row.extensions,
                 );
@@ -273,7 +286,7 @@ fn mentioned() -> &'static Mentioned {
         }
         for set in ext_inst_sets() {
             for row in set.instructions {
-                add(row.capabilities, row.extensions);
+                found.add(row.capabilities, row.extensions);
             }
         }
         found
@@ -284,8 +297,7 @@ fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
     let found = mentioned();
     for inst in module.section(Section::Capabilities) {
         let capability = Capability(inst.word(0));
-        let is_derived =
-            found.capabilities.contains(&capability.0) || super::tables::derives(capability);
+        let is_derived = found.has(capability) || super::tables::derives(capability);
         if !is_derived {
             let what = || "its declaration, which no instruction explains,".to_owned();
             needs.keep(&[capability], Some(inst.handle()), what);
