@@ -420,6 +420,7 @@ mod tests {
             newest_module: None,
             subgroup_size: 1,
             special_values: 0,
+            matrices: Vec::new(),
             limits: Limits {
                 buffer_size: 1 << 20,
                 workgroup_size: [64, 64, 4],

@@ -182,12 +182,28 @@ impl Device {
     /// # Errors
     /// When there is no memory for it.
     pub fn create_buffer(&mut self, size: u64) -> Result<Buffer, Error> {
+        self.create_by(size, |driver, buffer| driver.create_buffer(buffer, size))
+    }
+
+    /// Makes a buffer of any contents, for what writes all that it reads.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn create_scratch(&mut self, size: u64) -> Result<Buffer, Error> {
+        self.create_by(size, |driver, buffer| driver.create_scratch(buffer, size))
+    }
+
+    fn create_by(
+        &mut self,
+        size: u64,
+        create: impl FnOnce(&mut dyn Driver, Buffer) -> Result<(), Error>,
+    ) -> Result<Buffer, Error> {
         let limit = self.driver.info().limits.buffer_size;
         if size > limit {
             return Err(Error::Memory { size, limit });
         }
         let buffer = Buffer(self.buffers.len() as u32);
-        self.driver.create_buffer(buffer, size)?;
+        create(&mut *self.driver, buffer)?;
         Ok(self.keep(size, Handled::Buffer))
     }
 

@@ -37,8 +37,39 @@ pub struct DeviceInfo {
     /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
     /// kernels can rely on.
     pub special_values: u32,
+    /// Matrices that a subgroup can multiply together.
+    pub matrices: Vec<MatrixShape>,
     /// What must not be exceeded.
     pub limits: Limits,
+}
+
+/// A product of matrices that a subgroup can compute: `sum + factors[0] * factors[1]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MatrixShape {
+    /// Rows and columns of the sum, and columns of the first factor.
+    pub size: [u32; 3],
+    /// Types of the factors' elements.
+    pub factors: [MatrixElement; 2],
+    /// Type of the sum's elements.
+    pub sum: MatrixElement,
+}
+
+/// Types of the elements of matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "named as the types are")]
+pub enum MatrixElement {
+    F16,
+    Bf16,
+    F32,
+    F64,
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
 }
 
 /// What a launch or a buffer must not exceed.
@@ -137,6 +168,14 @@ pub trait Driver: Send {
     /// When the device has no such samplers.
     fn create_sampler(&mut self, _: Buffer, _sampler: &Sampler) -> Result<(), Error> {
         lacks(&self.info().id, "samplers".to_owned())
+    }
+
+    /// Makes a buffer of any contents, aligned likewise.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    fn create_scratch(&mut self, buffer: Buffer, size: u64) -> Result<(), Error> {
+        self.create_buffer(buffer, size)
     }
 
     /// Gives the memory of a buffer, an image or a sampler back.

@@ -47,7 +47,9 @@ mod wishes;
 pub use call::{Call, Extent, IntoArgument, Local, Scalar, load};
 pub use compare::{Case, CaseInput, Parted, Tolerance};
 pub use device::{Device, KernelTime, Profile, devices};
-pub use driver::{DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits};
+pub use driver::{
+    DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits, MatrixElement, MatrixShape,
+};
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
 pub use machine::DeviceMachine;

@@ -79,7 +79,7 @@ impl Machine for DeviceMachine<'_> {
     type Error = Error;
 
     fn allocate(&mut self, bytes: u64) -> Result<Buffer, Error> {
-        self.device.create_buffer(bytes)
+        self.device.create_scratch(bytes)
     }
 
     fn free(&mut self, block: Buffer) {

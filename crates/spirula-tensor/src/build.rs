@@ -131,7 +131,7 @@ impl Builder {
     pub fn structured(&mut self, op: Structured) -> Vec<Value> {
         let shape: Shape = op.parallel_shape().collect();
         let types = op.yields.iter().map(|result| match result.destination {
-            Destination::Point => TensorType {
+            Destination::Point | Destination::Each(_) => TensorType {
                 element: op.body.ty(result.value),
                 shape: shape.clone(),
             },

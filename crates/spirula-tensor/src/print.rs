@@ -197,6 +197,10 @@ pub(crate) fn lines(op: &Structured) -> Vec<String> {
         let value = names.expression(result.value);
         lines.push(match &result.destination {
             Destination::Point => format!("yield {value}"),
+            Destination::Each(indices) => {
+                let position = list(indices, |n| names.expression(*n));
+                format!("yield {value} at each [{position}]")
+            }
             Destination::Scatter {
                 base,
                 indices,

@@ -375,7 +375,9 @@ proptest! {
         let expected = evaluate(&function, arguments.clone(), 1 << 28).expect("the function has a meaning");
         let expected: Vec<Vec<u8>> = expected.into_iter().map(|c| c.bytes).collect();
         let text = spirula_tensor::print(&function);
-        for profile in [Profile::CPU, Profile::GPU] {
+        // Vectors where there is only little to do.
+        let eager = Profile { busy: 1, flat: 2, ..Profile::GPU };
+        for profile in [Profile::CPU, Profile::GPU, eager] {
             let results = run(function.clone(), profile, &arguments);
             prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);
         }
@@ -418,6 +420,48 @@ fn long_folds_are_split() {
             "nothing was split:\n{stages}"
         );
         assert_eq!(run(function.clone(), profile, &arguments), expected);
+    }
+}
+
+/// Rows that are folded twice, the second time with what the first fold gave, and written: one
+/// dispatch, whatever the order of the axes, and whether rows fill vectors or not.
+#[test]
+fn rows_are_one_dispatch() {
+    for (shape, axis) in [([5, 96], 1), ([7, 67], 1), ([96, 5], 0), ([3, 1030], 1)] {
+        let mut b = Builder::new("main");
+        let x = b.parameter("x", TensorType::new(Scalar::I32, &shape), false);
+        let least = b.splat(Literal::i32(i32::MIN), &[]);
+        let most = b.reduce(&[x], &[least], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
+        let sizes = shape.map(Dim::Static);
+        let along = |b: &mut Builder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
+        let most = along(&mut b, most);
+        // Costly, so that it is not computed again for its own sake.
+        let scaled = b.elementwise(&[x, most], |body, e| {
+            let difference = body.op(Op::Sub, &[e[1], e[0]]);
+            let first = body.op(Op::SQuotSafe, &[e[1], difference]);
+            body.op(Op::SQuotSafe, &[first, e[0]])
+        });
+        let zero = b.splat(Literal::i32(0), &[]);
+        let add = Combiner::of(Op::Add, Scalar::I32);
+        let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
+        let sum = along(&mut b, sum);
+        let result = b.elementwise(&[scaled, sum], |body, e| body.op(Op::Xor, e));
+        b.result(result, false);
+        let function = b.finish();
+        let arguments = arguments(&[shape.to_vec()]);
+        let expected = evaluate(&function, arguments.clone(), 1 << 28).expect("it has a meaning");
+        let expected: Vec<Vec<u8>> = expected.into_iter().map(|c| c.bytes).collect();
+        let mut stages = String::new();
+        let shown = &mut |name: &str, text: &dyn Fn() -> String| {
+            if name == "distribute" {
+                stages = text();
+            }
+        };
+        compile(function.clone(), Profile::GPU, shown).expect("the function compiles");
+        assert_eq!(stages.matches("dispatch @").count(), 1, "{stages}");
+        for profile in [Profile::CPU, Profile::GPU] {
+            assert_eq!(run(function.clone(), profile, &arguments), expected);
+        }
     }
 }
 

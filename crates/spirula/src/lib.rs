@@ -24,5 +24,6 @@ pub use compile::{
     stages,
 };
 pub use detect::{InputKind, detect};
-pub use spirula_tensor::schedule::Profile;
+pub use spirula_kernel::ir::Number;
+pub use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
 pub use tensors::Tensors;

@@ -284,7 +284,9 @@ impl Host<'_> {
                     self.push(Step::Forget(mem));
                 }
                 Type::Scalar(_) => {}
-                Type::Array(_) => return Err(self.refusal("a private array of the host")),
+                Type::Array(_) | Type::Fragment(_) => {
+                    return Err(self.refusal("a private array of the host"));
+                }
             },
             StmtKind::Assign { to, value } => {
                 let value = self.expr(*value)?;
@@ -347,7 +349,11 @@ impl Host<'_> {
                 self.push(Step::Move(to, value));
             }
             StmtKind::Sync { .. } if self.invocation.is_some() => {}
-            StmtKind::Sync { .. } | StmtKind::Atomic(_) => {
+            StmtKind::Sync { .. }
+            | StmtKind::Atomic(_)
+            | StmtKind::ReadVector { .. }
+            | StmtKind::WriteVector { .. }
+            | StmtKind::Fragment(_) => {
                 return Err(self.refusal("a statement of kernels on the host"));
             }
         }
@@ -514,11 +520,11 @@ impl Host<'_> {
                         let mut sum = self.literal(Literal::i64(0));
                         for bytes in bytes {
                             let bytes = self.known(*bytes, &seen)?;
-                            let (seven, mask) = (
-                                self.literal(Literal::i64(7)),
-                                self.literal(Literal::i64(-8)),
+                            let (fifteen, mask) = (
+                                self.literal(Literal::i64(15)),
+                                self.literal(Literal::i64(-16)),
                             );
-                            let above = self.op(Op::Add, bytes, seven);
+                            let above = self.op(Op::Add, bytes, fifteen);
                             let whole = self.op(Op::And, above, mask);
                             sum = self.op(Op::Add, sum, whole);
                         }

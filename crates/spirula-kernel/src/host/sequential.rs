@@ -94,7 +94,9 @@ impl Host<'_> {
             (Index::Group, 0) => invocation.group,
             (Index::Local, 0) => invocation.local,
             (Index::LocalSize, 0) => invocation.size,
-            (Index::Group | Index::Local, _) => self.literal(Literal::new(Scalar::I32, 0)),
+            (Index::Group | Index::Local | Index::Subgroup | Index::Lane, _) => {
+                self.literal(Literal::new(Scalar::I32, 0))
+            }
             _ => self.literal(Literal::new(Scalar::I32, 1)),
         })
     }

@@ -4,11 +4,13 @@
 //! list of statements, its own blocks standing before it. The body of a kernel refers to the
 //! variables of the host that its uses list.
 
+mod fragment;
 mod id;
 mod names;
 mod program;
 mod stmt;
 
+pub use fragment::{Fragment, FragmentOp, Number, Order, Patch, Role};
 pub use id::{Array, Block, Expr, Func, Kernel, Limit, Message, Name, Param, Var};
 pub use names::Names;
 pub use program::{

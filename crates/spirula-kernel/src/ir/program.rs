@@ -1,6 +1,8 @@
 //! The program: arenas and what stands in them.
 
-use super::{Array, Block, Expr, Func, Kernel, Limit, Message, Name, Names, Param, Stmt, Var};
+use super::{
+    Array, Block, Expr, Fragment, Func, Kernel, Limit, Message, Name, Names, Param, Stmt, Var,
+};
 use spirula_program::{Literal, Operator, Parameter, Scalar, SizeClass};
 use spirula_source::Place;
 use std::ops::Range;
@@ -58,6 +60,8 @@ pub enum Type {
     Memory(Space),
     /// An array of the invocation itself.
     Array(Array),
+    /// A matrix of the subgroup.
+    Fragment(Fragment),
 }
 
 /// Where blocks of memory are.

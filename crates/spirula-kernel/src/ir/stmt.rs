@@ -1,6 +1,6 @@
 //! Statements.
 
-use super::{Block, Expr, Func, Kernel, Message, Var};
+use super::{Block, Expr, FragmentOp, Func, Kernel, Message, Var};
 use spirula_program::{Literal, Scalar};
 use spirula_source::Place;
 
@@ -64,6 +64,23 @@ pub enum StmtKind {
         /// What.
         value: Expr,
     },
+    /// Reads as many adjacent elements of memory as there are variables (kernels): 4, 8 or 16 bytes, at
+    /// an index that is a multiple of their number.
+    ReadVector {
+        /// Get the elements.
+        to: Box<[Var]>,
+        /// The first.
+        from: Element,
+    },
+    /// Writes adjacent elements of memory likewise (kernels).
+    WriteVector {
+        /// The first.
+        to: Element,
+        /// What.
+        values: Box<[Expr]>,
+    },
+    /// Does something with fragments (kernels).
+    Fragment(Box<FragmentOp>),
     /// Copies a multi-dimensional array between blocks.
     Copy(Box<Copy>),
     /// Branches.
@@ -217,15 +234,21 @@ pub enum Index {
     LocalSize,
     /// Invocations that run in lockstep; 1 is always right.
     LockstepWidth,
+    /// Number of the subgroup in its workgroup, in any dimension.
+    Subgroup,
+    /// Number of the invocation in its subgroup, in any dimension.
+    Lane,
 }
 
 impl Index {
     /// All, with their names.
-    pub const NAMES: [(&'static str, Index); 4] = [
+    pub const NAMES: [(&'static str, Index); 6] = [
         ("group_id", Index::Group),
         ("local_id", Index::Local),
         ("local_size", Index::LocalSize),
         ("lockstep_width", Index::LockstepWidth),
+        ("subgroup_id", Index::Subgroup),
+        ("subgroup_lane", Index::Lane),
     ];
 }
 

@@ -1,6 +1,6 @@
 //! The interface of a module: built-in values, scalars, specialisation constants, the entry point.
 
-use super::{Lower, SpecValue};
+use super::{Lower, SpecValue, VIEWS};
 use crate::ir::{Use, Var};
 use spirula_program::Scalar;
 use spirula_source::Diagnostic;
@@ -25,9 +25,16 @@ pub(super) struct Scalars {
 }
 
 /// Begins the module and its only function; gives its id and its first block.
-pub(super) fn begin(b: &mut Builder) -> (Id, Block) {
+pub(super) fn begin(b: &mut Builder, has_fragments: bool) -> (Id, Block) {
     b.capability(Capability::Shader);
-    b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+    if has_fragments {
+        b.capability(Capability::VulkanMemoryModel);
+        b.capability(Capability::CooperativeMatrixKHR);
+        b.extension("SPV_KHR_cooperative_matrix");
+        b.memory_model(AddressingModel::Logical, MemoryModel::Vulkan);
+    } else {
+        b.memory_model(AddressingModel::Logical, MemoryModel::GLSL450);
+    }
     let void = b.void();
     let ty = b.function_type(void, &[]);
     let main = b.fresh_id();
@@ -241,6 +248,24 @@ impl Lower<'_> {
         self.load(triple, variable)
     }
 
+    /// Number of the subgroup in its workgroup, or of the invocation in its subgroup.
+    pub(super) fn subgroup(&mut self, builtin: BuiltIn) -> Id {
+        let at = usize::from(builtin == BuiltIn::SubgroupLocalInvocationId);
+        let ty = self.uint(32);
+        let variable = match self.subgroup[at] {
+            Some(variable) => variable,
+            None => {
+                self.b.capability(Capability::GroupNonUniform);
+                let pointer = self.b.pointer(StorageClass::Input, ty);
+                let variable = self.b.builtin_variable(pointer, builtin);
+                self.interface.push(variable);
+                self.subgroup[at] = Some(variable);
+                variable
+            }
+        };
+        self.load(ty, variable)
+    }
+
     /// Lets variables of blocks that may change refer to their own binding first.
     pub(super) fn begin_references(&mut self) {
         let data = self.data;
@@ -260,8 +285,8 @@ impl Lower<'_> {
 
     /// Whether a binding was accessed.
     pub(super) fn is_bound(&self, binding: u32) -> bool {
-        let from = binding as usize * 4;
-        (from..from + 4).any(|key| self.bindings.get(key).is_some_and(Option::is_some))
+        let from = binding as usize * VIEWS;
+        (from..from + VIEWS).any(|key| self.bindings.get(key).is_some_and(Option::is_some))
     }
 
     /// Ends the function and declares the entry point.

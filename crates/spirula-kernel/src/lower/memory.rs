@@ -5,7 +5,9 @@
 //! accessed, or of the width of its atomics; wider accesses take several, narrower ones change a
 //! part by atomics.
 
-use super::{Lower, SpecValue, refusal};
+use super::fragments::NON_PRIVATE;
+use super::vectors::WIDEST;
+use super::{Lower, SpecValue, VIEWS, refusal};
 use crate::ir::{Element, Expr, ExprData, Space, Type, Var};
 use spirula_program::Scalar;
 use spirula_source::Diagnostic;
@@ -48,7 +50,7 @@ impl Lower<'_> {
     }
 
     /// Bits of a value as memory holds them.
-    fn as_bits(&mut self, ty: Scalar, value: Id) -> Id {
+    pub(super) fn as_bits(&mut self, ty: Scalar, value: Id) -> Id {
         let bits = self.uint(ty.size() as u32 * 8);
         match ty {
             Scalar::Bool => {
@@ -60,7 +62,7 @@ impl Lower<'_> {
     }
 
     /// A value of the bits that memory holds.
-    fn value_of_bits(&mut self, ty: Scalar, bits: Id) -> Id {
+    pub(super) fn value_of_bits(&mut self, ty: Scalar, bits: Id) -> Id {
         match ty {
             Scalar::Bool => {
                 let zero = self.number(8, 0);
@@ -127,6 +129,39 @@ impl Lower<'_> {
                 })?;
                 Ok(())
             }
+        }
+    }
+
+    /// Reads what is shared. In Vulkan's memory model accesses are private unless they say otherwise.
+    pub(super) fn load_shared(&mut self, ty: Id, pointer: Id) -> Id {
+        match self.survey.has_fragments {
+            true => self.b.value(Op::Load, ty, &[pointer.word(), NON_PRIVATE]),
+            false => self.load(ty, pointer),
+        }
+    }
+
+    /// Writes what is shared likewise.
+    pub(super) fn store_shared(&mut self, pointer: Id, value: Id) {
+        match self.survey.has_fragments {
+            true => {
+                let words = [pointer.word(), value.word(), NON_PRIVATE];
+                self.b.effect(Op::Store, &words);
+            }
+            false => self.store(pointer, value),
+        }
+    }
+
+    fn shared_bits(&mut self, ty: Id, pointer: Id, volatile: bool) -> Id {
+        match volatile {
+            true => self.load_bits(ty, pointer, true),
+            false => self.load_shared(ty, pointer),
+        }
+    }
+
+    fn put_shared_bits(&mut self, pointer: Id, bits: Id, volatile: bool) {
+        match volatile {
+            true => self.store_bits(pointer, bits, true),
+            false => self.store_shared(pointer, bits),
         }
     }
 
@@ -224,19 +259,40 @@ impl Lower<'_> {
 
     /// The variable of a binding with elements of so many bytes.
     fn binding(&mut self, binding: u32, size: u64) -> Id {
-        let key = binding as usize * 4 + size.trailing_zeros() as usize;
+        let key = size.trailing_zeros() as usize;
+        let element = self.uint(size as u32 * 8);
+        self.binding_of(binding, key, element)
+    }
+
+    /// A pointer to a word, or a vector of words, of a binding.
+    pub(super) fn device_words(&mut self, binding: u32, words: u32, index: Id) -> Id {
+        let ty = self.word_type(words);
+        let key = match words {
+            1 => 2,
+            2 => 4,
+            _ => 5,
+        };
+        let variable = self.binding_of(binding, key, ty);
+        let pointer = self.b.pointer(StorageClass::StorageBuffer, ty);
+        let zero = self.u32(0);
+        self.value(Op::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    /// The variable of a binding with elements of a type, by the number of that view.
+    fn binding_of(&mut self, binding: u32, view: usize, element: Id) -> Id {
+        let key = binding as usize * VIEWS + view;
         if self.bindings.len() <= key {
             self.bindings.resize(key + 1, None);
         }
         if let Some(variable) = self.bindings[key] {
             return variable;
         }
-        match size {
-            1 => self.b.capability(Capability::StorageBuffer8BitAccess),
-            2 => self.b.capability(Capability::StorageBuffer16BitAccess),
+        match view {
+            0 => self.b.capability(Capability::StorageBuffer8BitAccess),
+            1 => self.b.capability(Capability::StorageBuffer16BitAccess),
             _ => {}
         }
-        let block = self.block_of(size);
+        let block = self.block_of(view, element);
         let variable = self.global(StorageClass::StorageBuffer, block);
         self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
         self.b.decorate(variable, Decoration::Binding, &[binding]);
@@ -250,22 +306,20 @@ impl Lower<'_> {
         variable
     }
 
-    /// A block of any number of elements of so many bytes.
-    fn block_of(&mut self, size: u64) -> Id {
-        let key = size.trailing_zeros() as usize;
-        if let Some(block) = self.blocks[key] {
+    /// A block of any number of elements.
+    fn block_of(&mut self, view: usize, element: Id) -> Id {
+        let size: u32 = [1, 2, 4, 8, 8, 16][view];
+        if let Some(block) = self.blocks[view] {
             return block;
         }
-        let element = self.uint(size as u32 * 8);
         let array = self
             .b
             .distinct_type(Op::TypeRuntimeArray, &[element.word()]);
-        self.b
-            .decorate(array, Decoration::ArrayStride, &[size as u32]);
+        self.b.decorate(array, Decoration::ArrayStride, &[size]);
         let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
         self.b.decorate(block, Decoration::Block, &[]);
         self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
-        self.blocks[key] = Some(block);
+        self.blocks[view] = Some(block);
         block
     }
 
@@ -277,7 +331,7 @@ impl Lower<'_> {
         let data = self.survey.classes[class].clone();
         let narrow_atomics = data.atomic_sizes & 3 != 0;
         let size = match data.atomic_sizes {
-            0 => 1 << (data.sizes | 16).trailing_zeros().min(3),
+            0 => 1 << (data.sizes | 16).trailing_zeros(),
             8 => 8,
             sizes if sizes & 8 != 0 => {
                 return Err(refusal(
@@ -289,7 +343,7 @@ impl Lower<'_> {
         };
         let size = if narrow_atomics { 4 } else { size };
         let bytes = data.allocations.iter().map(|(_, bytes)| *bytes).collect();
-        let element = self.uint(size as u32 * 8);
+        let element = self.shared_element(size);
         let length = self.spec_u32(SpecValue::Shared { bytes, size });
         let array = self.b.array(element, length);
         let variable = self.global(StorageClass::Workgroup, array);
@@ -331,9 +385,17 @@ impl Lower<'_> {
             let first = self.load(u32_ty, first);
             index = self.value(Op::IAdd, u32_ty, &[first, index]);
         }
-        let element = self.uint(shared.size as u32 * 8);
+        let element = self.shared_element(shared.size);
         let pointer = self.b.pointer(StorageClass::Workgroup, element);
         Ok(self.value(Op::AccessChain, pointer, &[shared.variable, index]))
+    }
+
+    /// The type of elements of shared memory of so many bytes.
+    fn shared_element(&mut self, size: u64) -> Id {
+        match size {
+            WIDEST => self.word_type((WIDEST / 4) as u32),
+            size => self.uint(size as u32 * 8),
+        }
     }
 
     fn read_shared(
@@ -348,18 +410,18 @@ impl Lower<'_> {
         let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
-            return Ok(self.load_bits(ty, pointer, volatile));
+            return Ok(self.shared_bits(ty, pointer, volatile));
         }
         if size < own {
             let (pointer, shift) = self.part(var, own / size, size, index)?;
-            let word = self.load_bits(own_ty, pointer, volatile);
+            let word = self.shared_bits(own_ty, pointer, volatile);
             let word = self.value(Op::ShiftRightLogical, own_ty, &[word, shift]);
             return Ok(self.value(Op::UConvert, ty, &[word]));
         }
         let mut whole = None;
         for piece in 0..size / own {
             let pointer = self.piece(var, size / own, piece, index)?;
-            let part = self.load_bits(own_ty, pointer, volatile);
+            let part = self.shared_bits(own_ty, pointer, volatile);
             let part = self.value(Op::UConvert, ty, &[part]);
             let by = self.number(size as u32 * 8, piece * own * 8);
             let part = self.value(Op::ShiftLeftLogical, ty, &[part, by]);
@@ -384,7 +446,7 @@ impl Lower<'_> {
         let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
-            self.store_bits(pointer, bits, volatile);
+            self.put_shared_bits(pointer, bits, volatile);
         } else if size < own {
             let (pointer, shift) = self.part(var, own / size, size, index)?;
             let ones = self.number(own as u32 * 8, (1 << (size * 8)) - 1);
@@ -401,7 +463,7 @@ impl Lower<'_> {
                 let by = self.number(size as u32 * 8, piece * own * 8);
                 let part = self.value(Op::ShiftRightLogical, ty, &[bits, by]);
                 let part = self.value(Op::UConvert, own_ty, &[part]);
-                self.store_bits(pointer, part, volatile);
+                self.put_shared_bits(pointer, part, volatile);
             }
         }
         Ok(())

@@ -16,6 +16,7 @@ mod atomics;
 mod emit;
 mod erf;
 mod failure;
+mod fragments;
 mod functions;
 mod interface;
 mod memory;
@@ -23,6 +24,7 @@ mod operators;
 mod statements;
 mod survey;
 mod trigonometry;
+mod vectors;
 
 use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
 use memory::Shared;
@@ -36,6 +38,8 @@ use survey::Survey;
 
 /// Most calls that are put in place within a kernel.
 const CALLS: u32 = 10_000;
+/// Types of elements that the memory of a binding is seen as.
+const VIEWS: usize = 6;
 
 /// A kernel as a module, and what its launch has to provide.
 #[derive(Debug)]
@@ -67,7 +71,7 @@ pub enum SpecValue {
     Value(Expr),
     /// The product of sizes, at least 1, 32 bits.
     Product(Vec<Expr>),
-    /// The sum of bytes, each rounded up to a multiple of 8, in elements of so many bytes, at
+    /// The sum of bytes, each rounded up to a multiple of 16, in elements of so many bytes, at
     /// least 1; 32 bits.
     Shared {
         /// Bytes.
@@ -86,7 +90,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
     let data = program.kernel(kernel);
     let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
     let mut b = Builder::new(Version::new(1, 5));
-    let (main, first) = interface::begin(&mut b);
+    let (main, first) = interface::begin(&mut b, survey.has_fragments);
     let mut lower = Lower {
         p: program,
         data,
@@ -96,7 +100,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
         values: vec![None; program.vars.len()],
         array_lengths: vec![None; program.arrays.len()],
         bindings: Vec::new(),
-        blocks: [None; 4],
+        blocks: [None; VIEWS],
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
@@ -112,6 +116,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
         local_id: Vec::new(),
         group_id: Vec::new(),
         local_size: Vec::new(),
+        subgroup: [None; 2],
     };
     let scalars = lower.begin_interface()?;
     lower.begin_failures();
@@ -145,10 +150,10 @@ struct Lower<'a> {
     /// Values of scalars that nothing changes.
     values: Vec<Option<Id>>,
     array_lengths: Vec<Option<Id>>,
-    /// Variables of bindings, four for each: elements of 1, 2, 4, 8 bytes.
+    /// Variables of bindings, [`VIEWS`] for each: elements of 1, 2, 4, 8 bytes, two and four words.
     bindings: Vec<Option<Id>>,
     /// Block types, by the size of their elements likewise.
-    blocks: [Option<Id>; 4],
+    blocks: [Option<Id>; VIEWS],
     /// Shared memory by class.
     shared: Vec<Option<Shared>>,
     survey: Survey,
@@ -167,6 +172,8 @@ struct Lower<'a> {
     local_id: Vec<Id>,
     group_id: Vec<Id>,
     local_size: Vec<Id>,
+    /// Variables of the number of the subgroup, and of the invocation in it.
+    subgroup: [Option<Id>; 2],
 }
 
 pub(crate) fn refusal(place: Place, what: &str) -> Diagnostic {

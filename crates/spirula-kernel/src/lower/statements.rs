@@ -12,6 +12,7 @@ use crate::ir::{
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::BuiltIn;
 
 type Done = Result<(), Diagnostic>;
 
@@ -19,6 +20,10 @@ type Done = Result<(), Diagnostic>;
 const SHARED_SEMANTICS: u32 = 0x108;
 /// Acquire and release, of storage buffers and workgroup memory.
 const DEVICE_SEMANTICS: u32 = 0x148;
+/// Make available and make visible, which Vulkan's memory model asks for.
+const MADE_VISIBLE: u32 = 0x6000;
+/// The widest scope that every device with Vulkan's memory model has.
+const QUEUE_FAMILY: u32 = 5;
 
 impl Lower<'_> {
     pub(super) fn block(&mut self, block: Block) -> Done {
@@ -102,6 +107,9 @@ impl Lower<'_> {
                 let value = self.expr(*value)?;
                 self.write(to, index, value)?;
             }
+            StmtKind::ReadVector { to, from } => self.read_vector(to, from)?,
+            StmtKind::WriteVector { to, values } => self.write_vector(to, values)?,
+            StmtKind::Fragment(op) => self.fragment(op)?,
             StmtKind::Copy(copy) => self.copy(copy)?,
             StmtKind::Call(call) => self.call(call)?,
             StmtKind::Assert { condition, message } => {
@@ -119,6 +127,8 @@ impl Lower<'_> {
                     Index::Local => self.local_id[usize::from(*dimension)],
                     Index::LocalSize => self.local_size[usize::from(*dimension)],
                     Index::LockstepWidth => self.u32(1),
+                    Index::Subgroup => self.subgroup(BuiltIn::SubgroupId),
+                    Index::Lane => self.subgroup(BuiltIn::SubgroupLocalInvocationId),
                 };
                 self.assign(*to, value);
             }
@@ -418,19 +428,26 @@ impl Lower<'_> {
     }
 
     pub(super) fn barrier(&mut self, scope: Scope) {
-        let (memory, semantics) = match scope {
-            Scope::Shared => (2, SHARED_SEMANTICS),
-            Scope::Device => (1, DEVICE_SEMANTICS),
-        };
+        let (memory, semantics) = self.visibility(scope);
         let operands = [self.u32(2), self.u32(memory), self.u32(semantics)];
         self.effect(Op::ControlBarrier, &operands);
     }
 
+    /// The scope to which accesses before are visible, and how.
+    fn visibility(&self, scope: Scope) -> (u32, u32) {
+        match (scope, self.survey.has_fragments) {
+            (Scope::Shared, false) => (2, SHARED_SEMANTICS),
+            (Scope::Device, false) => (1, DEVICE_SEMANTICS),
+            (Scope::Shared, true) => (2, SHARED_SEMANTICS | MADE_VISIBLE),
+            (Scope::Device, true) => (QUEUE_FAMILY, DEVICE_SEMANTICS | MADE_VISIBLE),
+        }
+    }
+
     pub(super) fn fence(&mut self, is_shared: bool) {
-        let (scope, semantics) = match is_shared {
-            true => (2, SHARED_SEMANTICS),
-            false => (1, DEVICE_SEMANTICS),
-        };
+        let (scope, semantics) = self.visibility(match is_shared {
+            true => Scope::Shared,
+            false => Scope::Device,
+        });
         let operands = [self.u32(scope), self.u32(semantics)];
         self.effect(Op::MemoryBarrier, &operands);
     }

@@ -2,7 +2,8 @@
 
 use crate::calls;
 use crate::ir::{
-    Atomic, AtomicOp, Block, Element, Expr, Kernel, Program, Space, StmtKind, Sync, Type, Use, Var,
+    Atomic, AtomicOp, Block, Element, Expr, FragmentOp, Kernel, Program, Space, StmtKind, Sync,
+    Type, Use, Var,
 };
 use rustc_hash::FxHashMap;
 use spirula_program::Scalar;
@@ -15,7 +16,7 @@ pub(super) struct Class {
     pub bindings: Vec<u32>,
     /// Places where shared memory is made: the variable that gets it and its bytes.
     pub allocations: Vec<(Var, Expr)>,
-    /// Bytes of the elements that are accessed, as a set of bits: 1, 2, 4, 8.
+    /// Bytes of what is accessed, as a set of bits: elements of 1, 2, 4, 8, vectors of 16.
     pub sizes: u32,
     /// Bytes of the elements changed atomically, likewise.
     pub atomic_sizes: u32,
@@ -35,6 +36,8 @@ pub(super) struct Survey {
     pub fails: Vec<bool>,
     /// Blocks in which the workgroup waits for itself, functions included.
     pub waits: Vec<bool>,
+    /// Whether there are fragments.
+    pub has_fragments: bool,
 }
 
 struct Surveyor<'a> {
@@ -55,6 +58,7 @@ pub(super) fn survey(program: &Program, kernel: Kernel) -> Result<Survey, Diagno
             changed: vec![false; program.vars.len()],
             fails: vec![false; program.blocks.len()],
             waits: vec![false; program.blocks.len()],
+            has_fragments: false,
         },
         parents: Vec::new(),
         place: data.place,
@@ -117,6 +121,19 @@ impl Surveyor<'_> {
         self.touch(element.memory, element.ty, element.volatile);
     }
 
+    fn vector(&mut self, first: &Element, count: usize) {
+        if matches!(self.program.var(first.memory).ty, Type::Memory(_)) {
+            let class = self.class(first.memory);
+            let bytes = first.ty.size() * count as u64;
+            let class = &mut self.survey.classes[class];
+            class.sizes |= match bytes {
+                16 => 16,
+                _ => first.ty.size() as u32,
+            };
+            class.coherent |= first.volatile;
+        }
+    }
+
     fn touch(&mut self, memory: Var, ty: Scalar, volatile: bool) {
         if matches!(self.program.var(memory).ty, Type::Memory(_)) {
             let class = self.class(memory);
@@ -162,6 +179,22 @@ impl Surveyor<'_> {
                     self.access(from);
                 }
                 StmtKind::Write { to, .. } => self.access(to),
+                StmtKind::ReadVector { to, from } => {
+                    for var in to {
+                        self.survey.changed[var.index()] = true;
+                    }
+                    self.vector(from, to.len());
+                }
+                StmtKind::WriteVector { to, values } => self.vector(to, values.len()),
+                StmtKind::Fragment(op) => {
+                    self.survey.has_fragments = true;
+                    if let FragmentOp::Load { from: patch, .. }
+                    | FragmentOp::Store { to: patch, .. } = &**op
+                    {
+                        // Any element's type will do.
+                        self.class(patch.first.memory);
+                    }
+                }
                 StmtKind::Copy(copy) => {
                     self.touch(copy.to.memory, copy.ty, false);
                     self.touch(copy.from.memory, copy.ty, false);

@@ -94,6 +94,9 @@ impl Parser {
             let shape = self.exprs()?;
             return Ok(Type::Array(self.builder.array(element, shape)));
         }
+        if self.eat_word("fragment") {
+            return self.fragment_type();
+        }
         Ok(Type::Scalar(self.scalar()?))
     }
 

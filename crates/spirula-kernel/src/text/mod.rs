@@ -17,6 +17,7 @@
 //! `'` and `#` is quoted. A name is that of one variable only within a function and the globals.
 
 mod declaration;
+mod fragment;
 mod lexer;
 mod parse;
 mod print;

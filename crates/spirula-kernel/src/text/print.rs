@@ -6,7 +6,6 @@ use crate::ir::{
     EntryValue, Expr, ExprData, Func, Index, Kernel, Message, Part, PlainValue, Program, Scope,
     Side, Space, StmtKind, Sync, Type, Use, Var,
 };
-use std::fmt::Write;
 
 /// A program as text.
 pub fn print(program: &Program) -> String {
@@ -19,22 +18,26 @@ pub fn print(program: &Program) -> String {
     printer.out
 }
 
-struct Printer<'a> {
+pub(super) struct Printer<'a> {
     program: &'a Program,
-    out: String,
+    pub(super) out: String,
     depth: usize,
 }
 
 /// The name of a row of a table of names.
-fn name_of<T: PartialEq>(rows: &[(&'static str, T)], value: T) -> &'static str {
+pub(super) fn name_of<T: PartialEq>(rows: &[(&'static str, T)], value: T) -> &'static str {
     let row = rows.iter().find(|(_, v)| *v == value);
     row.map_or("", |(name, _)| name)
 }
 
 /// Writes to the text; writing to a string does not fail.
 macro_rules! put {
-    ($printer:expr, $($format:tt)*) => { _ = write!($printer.out, $($format)*) };
+    ($printer:expr, $($format:tt)*) => {{
+        use std::fmt::Write as _;
+        _ = write!($printer.out, $($format)*)
+    }};
 }
+pub(super) use put;
 
 impl Printer<'_> {
     fn program(&mut self) {
@@ -80,7 +83,7 @@ impl Printer<'_> {
         self.list(vars, |printer, var| printer.binding(*var));
     }
 
-    fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
+    pub(super) fn list<T>(&mut self, items: &[T], mut each: impl FnMut(&mut Self, &T)) {
         for (index, item) in items.iter().enumerate() {
             if index > 0 {
                 self.out.push_str(", ");
@@ -99,6 +102,7 @@ impl Printer<'_> {
         match data.ty {
             Type::Scalar(ty) => put!(self, "{ty}"),
             Type::Memory(space) => self.out.push_str(name_of(&Space::NAMES, space)),
+            Type::Fragment(fragment) => self.fragment_type(fragment),
             Type::Array(array) => {
                 let array = self.program.array(array);
                 put!(self, "private {}[", array.element);
@@ -108,7 +112,7 @@ impl Printer<'_> {
         }
     }
 
-    fn var(&mut self, var: Var) {
+    pub(super) fn var(&mut self, var: Var) {
         let name = self.program.var_name(var);
         self.name('%', name);
     }
@@ -132,7 +136,7 @@ impl Printer<'_> {
         self.list(exprs, |printer, expr| printer.expr(*expr));
     }
 
-    fn expr(&mut self, expr: Expr) {
+    pub(super) fn expr(&mut self, expr: Expr) {
         match self.program.expr(expr) {
             ExprData::Literal(literal) => put!(self, "{literal}"),
             ExprData::Var(var) => self.var(var),
@@ -215,6 +219,9 @@ impl Printer<'_> {
                 self.out.push_str(", ");
                 self.expr(*value);
             }
+            StmtKind::ReadVector { to, from } => self.read_vector(to, from),
+            StmtKind::WriteVector { to, values } => self.write_vector(to, values),
+            StmtKind::Fragment(op) => self.fragment(op),
             StmtKind::Copy(copy) => self.copy(copy),
             StmtKind::Atomic(atomic) => self.atomic(atomic),
             StmtKind::Launch(kernel) => self.kernel(*kernel),
@@ -222,7 +229,7 @@ impl Printer<'_> {
         }
     }
 
-    fn target(&mut self, var: Var) {
+    pub(super) fn target(&mut self, var: Var) {
         self.var(var);
         self.out.push_str(" = ");
     }
@@ -311,7 +318,7 @@ impl Printer<'_> {
         self.out.push(')');
     }
 
-    fn element(&mut self, element: &Element) {
+    pub(super) fn element(&mut self, element: &Element) {
         if element.volatile {
             self.out.push_str("volatile ");
         }

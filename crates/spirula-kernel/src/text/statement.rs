@@ -41,6 +41,10 @@ impl Parser {
                 self.next();
                 let outputs = self.list(")", Self::var)?;
                 self.expect("=")?;
+                if self.eat_word("load") {
+                    self.expect_word("vector")?;
+                    return self.read_vector(outputs);
+                }
                 self.expect_word("call")?;
                 return self.call(outputs);
             }
@@ -56,7 +60,15 @@ impl Parser {
         } else if self.eat_word("free") {
             let var = self.var()?;
             self.builder.push(StmtKind::Free(var));
+        } else if self.eat_word("clear") {
+            self.clear()?;
         } else if self.eat_word("store") {
+            if self.eat_word("vector") {
+                return self.write_vector();
+            }
+            if self.eat_word("fragment") {
+                return self.store_fragment();
+            }
             let to = self.element()?;
             self.expect(",")?;
             let value = self.expr()?;
@@ -153,7 +165,12 @@ impl Parser {
             };
             let data = Box::new(StaticData { ty, values, repeat });
             StmtKind::Static { to, data }
+        } else if self.eat_word("accumulate") {
+            return self.accumulate(to);
         } else if self.eat_word("load") {
+            if self.eat_word("fragment") {
+                return self.load_fragment(to);
+            }
             StmtKind::Read {
                 to,
                 from: self.element()?,
@@ -176,7 +193,7 @@ impl Parser {
         Ok(())
     }
 
-    fn element(&mut self) -> Result<Element, Diagnostic> {
+    pub(super) fn element(&mut self) -> Result<Element, Diagnostic> {
         let volatile = self.eat_word("volatile");
         let ty = self.scalar()?;
         let memory = self.var()?;

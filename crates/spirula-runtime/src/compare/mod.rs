@@ -100,6 +100,7 @@ impl Comparing {
             info.name = format!("{}, {}", info.name, other.name);
             info.driver = format!("{}, {}", info.driver, other.driver);
             info.special_values &= other.special_values;
+            info.matrices.retain(|shape| other.matrices.contains(shape));
             info.limits = common(&info.limits, &other.limits);
         }
         Some(Comparing {

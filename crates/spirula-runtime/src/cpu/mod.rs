@@ -76,6 +76,7 @@ impl CpuDriver {
             newest_module: Some(Version::NEWEST),
             subgroup_size: compiler.subgroup_size,
             special_values: 16 | 32 | 64,
+            matrices: Vec::new(),
             limits: Limits {
                 buffer_size: memory::available() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],

@@ -115,6 +115,8 @@ const CAPABILITIES: &[Row<Capability>] = &[
     row(Capability::FloatControls2, "shaderFloatControls2", |f| any(&[f.features.float_controls_2.shader_float_controls2])),
     row(Capability::ExpectAssumeKHR, "shaderExpectAssume", |f| any(&[f.features.expect.shader_expect_assume])),
     row(Capability::ShaderClockKHR, "shaderSubgroupClock", |f| f.device.has(khr::shader_clock::NAME) && any(&[f.features.clock.shader_subgroup_clock])),
+    row(Capability::BFloat16TypeKHR, "shaderBFloat16Type", |f| any(&[f.features.bfloat.shader_b_float16_type])),
+    row(Capability::BFloat16CooperativeMatrixKHR, "shaderBFloat16CooperativeMatrix", |f| any(&[f.features.bfloat.shader_b_float16_cooperative_matrix])),
     row(Capability::CooperativeMatrixKHR, "cooperativeMatrix", |f| any(&[f.features.matrix.cooperative_matrix])),
 ];
 

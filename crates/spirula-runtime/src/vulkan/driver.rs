@@ -91,6 +91,13 @@ impl VulkanDriver {
         })
     }
 
+    fn new_buffer(&self, number: Buffer, size: u64) -> Result<Arc<memory::Buffer>, Error> {
+        let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
+        self.device
+            .name(buffer.raw(), &format!("buffer {}", number.index()));
+        Ok(buffer)
+    }
+
     fn buffer(&self, buffer: Buffer) -> Result<Arc<memory::Buffer>, Error> {
         let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
         found.cloned().ok_or(Error::Handle("a buffer"))
@@ -113,11 +120,15 @@ impl Driver for VulkanDriver {
     }
 
     fn create_buffer(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
-        let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
-        self.device
-            .name(buffer.raw(), &format!("buffer {}", number.index()));
+        let buffer = self.new_buffer(number, size)?;
         let cleared = self.transfer.clear(&mut self.queue, &buffer);
         self.validated(cleared)?;
+        self.buffers.push(Some(buffer));
+        Ok(())
+    }
+
+    fn create_scratch(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
+        let buffer = self.new_buffer(number, size)?;
         self.buffers.push(Some(buffer));
         Ok(())
     }

@@ -3,6 +3,7 @@
 //! Modules come after the device was opened, so everything is enabled that the device has; whether
 //! a module may be given to it is asked of `capabilities`.
 
+use super::bfloat;
 use super::instance::Instance;
 use super::physical::Physical;
 use ash::{ext, khr, vk};
@@ -10,6 +11,12 @@ use std::ffi::CStr;
 
 /// A version that no device has: for what is only an extension.
 const NEVER: u32 = u32::MAX;
+
+/// Structures of features: those of the bindings, and what these lack.
+mod structures {
+    pub use crate::vulkan::bfloat::PhysicalDeviceShaderBfloat16FeaturesKHR;
+    pub use ash::vk::*;
+}
 
 /// Declares [`Features`] from rows of: field, structure, version of Vulkan that includes it,
 /// extension that brings it to older ones.
@@ -22,7 +29,7 @@ macro_rules! features {
             pub core: vk::PhysicalDeviceFeatures,
             $(
                 #[doc = concat!("`Vk", stringify!($structure), "`.")]
-                pub $field: vk::$structure<'static>,
+                pub $field: structures::$structure<'static>,
             )*
         }
 
@@ -73,6 +80,7 @@ features! {
     expect: PhysicalDeviceShaderExpectAssumeFeaturesKHR, NEVER, khr::shader_expect_assume::NAME;
     clock: PhysicalDeviceShaderClockFeaturesKHR, NEVER, khr::shader_clock::NAME;
     matrix: PhysicalDeviceCooperativeMatrixFeaturesKHR, NEVER, khr::cooperative_matrix::NAME;
+    bfloat: PhysicalDeviceShaderBfloat16FeaturesKHR, NEVER, bfloat::NAME;
 }
 
 /// Extensions without features of their own.

@@ -31,7 +31,7 @@ pub struct Instance {
 }
 
 /// The loader, opened once for the process: drivers do not take it well to be unloaded.
-fn loader() -> Result<&'static Entry, Error> {
+pub fn loader() -> Result<&'static Entry, Error> {
     static LOADER: OnceLock<Result<Entry, String>> = OnceLock::new();
     let loader = LOADER.get_or_init(|| {
         // SAFETY: running the initialisers of the system's Vulkan library is what Vulkan asks of

@@ -5,6 +5,7 @@
 //! - `error`: results of Vulkan's calls as errors that name the call.
 //! - `instance`, `debug`: the loader, the instance, messages of the validation layer.
 //! - `physical`: the devices that there are, their limits, choosing one by name.
+//! - `matrices`, `bfloat`: products of matrices that they have; features that the bindings lack.
 //! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
 //! - `device`: the opened device, and handles that destroy themselves.
 //! - `memory`, `batch`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
@@ -16,6 +17,7 @@
 //! uses; between two commands stands a full memory barrier. Vulkan 1.2 is required.
 
 mod batch;
+mod bfloat;
 mod cache;
 mod capabilities;
 mod debug;
@@ -25,6 +27,7 @@ mod driver;
 mod error;
 mod features;
 mod instance;
+mod matrices;
 mod memory;
 mod physical;
 mod pipeline;

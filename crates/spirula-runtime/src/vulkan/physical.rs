@@ -2,9 +2,10 @@
 
 use super::error::Call;
 use super::instance::{Instance, NEWEST};
+use super::matrices;
 use crate::driver::{DeviceInfo, DeviceKind, Limits};
 use crate::{Error, name};
-use ash::vk;
+use ash::{khr, vk};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::grammar::enumerants::Capability;
 use std::ffi::CStr;
@@ -108,9 +109,10 @@ impl Physical {
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
             special_values: special_values(&floats),
+            matrices: Vec::new(),
             limits: limits(&base.limits, most),
         };
-        Ok(Some(Physical {
+        let mut physical = Physical {
             raw,
             info,
             version: base.api_version.min(NEWEST),
@@ -121,7 +123,11 @@ impl Physical {
             subgroup,
             floats,
             extensions,
-        }))
+        };
+        if physical.has(khr::cooperative_matrix::NAME) {
+            physical.info.matrices = matrices::shapes(instance, raw);
+        }
+        Ok(Some(physical))
     }
 
     /// How the timestamps of a family's queues count, where they have any.

@@ -1,7 +1,7 @@
 //! Deleting instructions together with what is said of them.
 
 use super::{Inst, InstRef, Module, Section};
-use crate::grammar::Op;
+use crate::grammar::{ExtInstSet, Op};
 use crate::{Id, IdMap};
 
 /// Ids whose instructions were deleted, and whose names and decorations still stand.
@@ -156,9 +156,15 @@ impl Module {
         new
     }
 
-    /// Whether the tables know every instruction and its operands. Passes leave a module alone that has others, as
-    /// its ids cannot be told from its numbers.
+    /// Whether the tables know every instruction and its operands, and every set of extended instructions but those
+    /// that mean nothing. Passes leave a module alone that has others, as its ids cannot be told from its numbers.
     pub fn is_known(&self) -> bool {
+        let mut imports = self.section(Section::Imports);
+        let means_nothing = |name: &str| name.starts_with("NonSemantic.");
+        let is_known = |name: &str| means_nothing(name) || ExtInstSet::by_name(name).is_some();
+        if !imports.all(|import| is_known(&import.string(0))) {
+            return false;
+        }
         let ids = super::IdWords::new(self);
         self.all_insts().all(|i| ids.is_certain(i))
     }

@@ -147,19 +147,11 @@ impl IdWords {
         }
     }
 
-    /// Whether it is certain which words are ids: the tables know the opcode, the extended instruction,
-    /// and the values that bring operands of their own.
+    /// Whether it is certain which words are ids: the tables know the opcode, and the values that
+    /// bring operands of their own.
     pub fn is_certain(&self, inst: InstRef<'_>) -> bool {
         let op = inst.op();
-        let by_shape = match op.shape().rest {
-            Rest::Switch => true,
-            Rest::Ext => {
-                let number = inst.operands().get(1).copied();
-                let known = self.set(inst).zip(number);
-                return known.is_some_and(|(set, number)| set.instruction(number).is_some());
-            }
-            _ => false,
-        };
+        let by_shape = matches!(op.shape().rest, Rest::Switch | Rest::Ext);
         op.info().is_some()
             && (by_shape
                 || op.shape().spots(inst.words()).is_some()

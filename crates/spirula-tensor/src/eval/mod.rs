@@ -211,6 +211,7 @@ impl Machine<'_> {
         let mut results = Vec::new();
         for result in &op.yields {
             results.push(match result.destination {
+                Destination::Each(_) => return Err(EvalError::Malformed(self.place)),
                 Destination::Point => {
                     let shape = &extents[..op.parallel_rank()];
                     blank(TensorType::new(op.body.ty(result.value), shape))

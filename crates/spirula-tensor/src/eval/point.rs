@@ -88,7 +88,7 @@ impl<'a> Point<'a> {
             .iter()
             .map(|result| match &result.destination {
                 Destination::Scatter { combiner, .. } => combiner.as_ref().map(Call::new),
-                Destination::Point => None,
+                Destination::Point | Destination::Each(_) => None,
             })
             .collect();
         let mut changed = Some(0);

@@ -15,7 +15,7 @@ pub struct Structured {
     pub axes: Vec<Axis>,
     /// What is computed at a point.
     pub body: Body,
-    /// Folds over the reduced axes.
+    /// Folds over the reduced axes. Values of one may be made of what those before it gave.
     pub reductions: Vec<Reduction>,
     /// The results, in the order of the operation's values.
     pub yields: Vec<Yield>,
@@ -118,6 +118,8 @@ pub struct Yield {
 pub enum Destination {
     /// At the point itself: the shape of the result is that of the parallel axes.
     Point,
+    /// At a position, once for each point of all axes, after the folds; no two have the same.
+    Each(Vec<Node>),
     /// Into a copy of a tensor, at a computed position; points whose position is outside write
     /// nothing.
     Scatter {
@@ -223,7 +225,9 @@ impl Structured {
         }
         for result in &self.yields {
             roots.push(result.value);
-            if let Destination::Scatter { indices, .. } = &result.destination {
+            if let Destination::Scatter { indices, .. } | Destination::Each(indices) =
+                &result.destination
+            {
                 roots.extend(indices);
             }
         }
@@ -243,7 +247,9 @@ impl Structured {
         }
         for result in &mut self.yields {
             replace(&mut result.value);
-            if let Destination::Scatter { indices, .. } = &mut result.destination {
+            if let Destination::Scatter { indices, .. } | Destination::Each(indices) =
+                &mut result.destination
+            {
                 indices.iter_mut().for_each(&mut replace);
             }
         }

@@ -212,6 +212,21 @@ impl<'a> Emitter<'a> {
         }
     }
 
+    /// Elements of memory that some roots need whatever the conditions and that were not read yet, with
+    /// their tensors and indices.
+    pub fn wanted(&mut self, roots: &[Node]) -> Vec<(Node, Value, Node)> {
+        self.grow();
+        let reads = self.reads();
+        let (always, _) = self.always(roots, &reads);
+        let nodes = self.body.ids();
+        let nodes = nodes.filter(|n| always[n.index()] && self.values[n.index()].is_none());
+        let elements = nodes.filter_map(|node| match self.body.node(node) {
+            NodeData::Element(value, position) => Some((node, *value, *position.first()?)),
+            _ => None,
+        });
+        elements.collect()
+    }
+
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
     fn always(&self, roots: &[Node], reads: &[bool]) -> (Vec<bool>, Vec<u32>) {
         let mut always = vec![false; self.body.len()];

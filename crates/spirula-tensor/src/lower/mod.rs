@@ -8,6 +8,7 @@ mod host;
 mod kernel;
 mod lifetime;
 mod placement;
+mod vectors;
 mod write;
 
 use crate::ir::{Block, Function, OpKind, Structured, Value};

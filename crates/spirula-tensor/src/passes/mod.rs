@@ -2,6 +2,7 @@
 
 mod dce;
 mod fuse;
+mod rows;
 mod sort;
 mod split;
 mod uses;
@@ -31,6 +32,11 @@ pub const PASSES: &[Pass] = &[
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
         run: |function, _| fuse::run(function),
+    },
+    Pass {
+        name: "rows",
+        about: "Joins folds of rows with what is computed of them and the same rows",
+        run: rows::run,
     },
     Pass {
         name: "split",

@@ -5,8 +5,8 @@
 //! gives stay with the second round.
 
 use crate::ir::{
-    AxisKind, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType, Value,
-    unflatten,
+    AxisKind, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
+    TensorType, Value, Yield, unflatten,
 };
 use crate::schedule::{Profile, contraction};
 use spirula_program::{Op as ScalarOp, Scalar};
@@ -54,7 +54,9 @@ struct Split {
 impl Split {
     /// None where a fold is not long, has results enough, or is no plain one.
     fn of(op: &Structured, profile: &Profile) -> Option<Split> {
-        if op.reductions.is_empty() || contraction(op).is_some() {
+        let is_row = |y: &Yield| matches!(y.destination, Destination::Each(_));
+        let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
+        if !is_plain || contraction(op).is_some() {
             return None;
         }
         let sizes = |kind: AxisKind| -> Option<Vec<u64>> {

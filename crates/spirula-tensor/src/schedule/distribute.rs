@@ -2,8 +2,10 @@
 //!
 //! - Tiles go to workgroups, their places to invocations.
 //! - A cooperative fold has a workgroup for each result.
-//! - Everything else is collapsed into one loop over all points, in workgroups of a fixed size.
+//! - Everything else is collapsed into one loop over all points, in workgroups of a fixed size, adjacent
+//!   points to one invocation where that makes vectors of accesses.
 
+use super::lanes::lanes;
 use super::{Dispatch, Run, Step, Strategy, nest};
 use crate::ir::{AxisKind, Node, NodeData, unflatten};
 use spirula_program::Op;
@@ -20,7 +22,9 @@ pub(super) fn run(dispatch: &mut Dispatch) {
                 data.run = Run::Sequential;
             }
         }
-        Strategy::Cooperative | Strategy::Tiled => distribute(dispatch),
+        Strategy::Cooperative | Strategy::Rows | Strategy::Tiled | Strategy::Matrices => {
+            distribute(dispatch)
+        }
     }
 }
 
@@ -89,16 +93,23 @@ fn collapse(dispatch: &mut Dispatch) {
         .map(|at| dispatch.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
-    let across = dispatch.profile.flat.min(total.next_power_of_two());
-    let group = dispatch.add_loop(total.div_ceil(across), Run::Workgroup(0));
+    let lanes = lanes(dispatch, AxisKind::Parallel, total);
+    let runs = total / lanes;
+    let across = dispatch.profile.flat.min(runs.next_power_of_two());
+    let group = dispatch.add_loop(runs.div_ceil(across), Run::Workgroup(0));
     let local = dispatch.add_loop(across, Run::Invocation(0));
-    let (group_counter, local_counter) = (dispatch.counter(group), dispatch.counter(local));
+    let lane = dispatch.add_loop(lanes, Run::Unrolled);
+    let [group_counter, local_counter, lane_counter] =
+        [group, local, lane].map(|number| dispatch.counter(number));
     let points = &mut dispatch.points;
     let size = points.i64(across as i64);
     let flat = points.op(Op::Mul, &[group_counter, size]);
-    let flat = points.op(Op::Add, &[flat, local_counter]);
-    let limit = points.i64(total as i64);
-    let guard = points.op(Op::SLt, &[flat, limit]);
+    let run = points.op(Op::Add, &[flat, local_counter]);
+    let limit = points.i64(runs as i64);
+    let guard = points.op(Op::SLt, &[run, limit]);
+    let lanes = points.i64(lanes as i64);
+    let flat = points.op(Op::Mul, &[run, lanes]);
+    let flat = points.op(Op::Add, &[flat, lane_counter]);
     if points.as_literal(guard).is_none() {
         dispatch.guards.push(guard);
     }

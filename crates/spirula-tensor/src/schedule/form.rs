@@ -31,6 +31,7 @@ pub fn form(
         points: Body::default(),
         indices: Vec::new(),
         tiles: Vec::new(),
+        matrix: None,
         step_loop: None,
         guards: Vec::new(),
         fold_guards: Vec::new(),
@@ -103,13 +104,23 @@ fn strategy(op: &Structured, profile: &Profile) -> Strategy {
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
         return Strategy::Serial;
     }
+    if op
+        .yields
+        .iter()
+        .any(|y| matches!(y.destination, Destination::Each(_)))
+    {
+        return Strategy::Rows;
+    }
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|a| a.kind == kind);
         axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
     };
     let length = product(AxisKind::Reduction);
     if super::tile::contraction(op).is_some() {
-        return Strategy::Tiled;
+        return match super::matrices::suits(op, profile) {
+            true => Strategy::Matrices,
+            false => Strategy::Tiled,
+        };
     }
     match length >= LONG && product(AxisKind::Parallel) <= profile.folds {
         true => Strategy::Cooperative,
@@ -121,7 +132,9 @@ fn strategy(op: &Structured, profile: &Profile) -> Strategy {
 /// values for which there are atomic operations.
 fn is_concurrent(destination: &Destination) -> bool {
     match destination {
-        Destination::Point | Destination::Scatter { combiner: None, .. } => true,
+        Destination::Point | Destination::Each(_) | Destination::Scatter { combiner: None, .. } => {
+            true
+        }
         Destination::Scatter {
             combiner: Some(combiner),
             ..

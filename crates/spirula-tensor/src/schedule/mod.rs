@@ -13,6 +13,8 @@
 
 mod distribute;
 mod form;
+mod lanes;
+mod matrices;
 mod print;
 mod profile;
 mod promote;
@@ -20,8 +22,9 @@ mod tile;
 
 pub(crate) use form::atomic;
 pub use form::form;
+pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;
-pub use profile::Profile;
+pub use profile::{Profile, Setting};
 pub(crate) use tile::contraction;
 
 use crate::ir::{Body, Node, Structured, Value};
@@ -57,6 +60,8 @@ pub struct Dispatch {
     pub guards: Vec<Node>,
     /// The same for the reduced axes.
     pub fold_guards: Vec<Node>,
+    /// How subgroups compute products, where they do.
+    pub matrix: Option<Matrix>,
     /// What is kept in the workgroup's memory.
     pub staged: Vec<Staged>,
     /// A loop that no step has: its counter is the round of [`Dispatch::step_loop`] that is fetched.
@@ -74,6 +79,11 @@ pub enum Strategy {
     Cooperative,
     /// A workgroup for each tile of a contraction.
     Tiled,
+    /// The same, whose subgroups multiply matrices.
+    Matrices,
+    /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
+    /// other, and writes at every point of all axes.
+    Rows,
     /// One invocation for everything, in order.
     Serial,
 }
@@ -102,6 +112,10 @@ pub enum Run {
     Workgroup(u8),
     /// The invocations of a workgroup in a dimension.
     Invocation(u8),
+    /// The subgroups of a workgroup.
+    Subgroup,
+    /// The invocations of a subgroup.
+    Lane,
 }
 
 /// Axes that are tiled as one: their place in row-major order is `base + local`.
@@ -163,6 +177,10 @@ pub enum Step {
     Accumulate,
     /// Folds the accumulators of the invocations of a loop into those of its first.
     Combine(u32),
+    /// From here on, initialising, accumulating and combining are about one of the reductions.
+    Only(usize),
+    /// Gives all invocations what was combined.
+    Share,
     /// Writes the results of this point.
     Store,
     /// Computes a tile into the workgroup's memory.
@@ -170,8 +188,14 @@ pub enum Step {
     /// Computes all tiles of a round of [`Dispatch::step_loop`] into registers: of the first, or of
     /// the one after this, if there is one.
     Fetch(Round),
-    /// Puts what was fetched into the workgroup's memory.
-    Commit,
+    /// Puts what was fetched for a round into the workgroup's memory.
+    Commit(Round),
+    /// Makes the sums of fragments zeros.
+    Clear,
+    /// Adds the products of the fragments of a round.
+    Multiply,
+    /// Takes a fragment's sums to the accumulators of its points, through the workgroup's memory.
+    Spill,
     /// Waits for the workgroup.
     Barrier,
 }

@@ -13,8 +13,9 @@
 //! }
 //! ```
 
-use super::{Dispatch, Round, Run, Staged, Step, Tile};
+use super::{Dispatch, Matrix, Round, Run, Staged, Step, Tile};
 use crate::print::{Names, axes, lines, list};
+use spirula_kernel::ir::Number;
 use std::fmt::Write;
 
 /// The text of a dispatch.
@@ -38,6 +39,9 @@ pub fn print(dispatch: &Dispatch) -> String {
             let _ = writeln!(text, "  {what} {}", names.expression(*guard));
         }
     }
+    if let Some(matrix) = &dispatch.matrix {
+        let _ = writeln!(text, "  {}", product(matrix));
+    }
     let body = Names::new(&dispatch.op.body, &[]);
     for (at, staged) in dispatch.staged.iter().enumerate() {
         let tiles = staged.tiles.iter().map(|at| &dispatch.tiles[*at]);
@@ -55,6 +59,31 @@ pub fn print(dispatch: &Dispatch) -> String {
     steps(dispatch, &dispatch.steps, 1, &mut text);
     text.push_str("}\n");
     text
+}
+
+/// How subgroups compute products.
+fn product(matrix: &Matrix) -> String {
+    let sizes = |sizes: &[u64]| {
+        let sizes: Vec<String> = sizes.iter().map(u64::to_string).collect();
+        sizes.join("x")
+    };
+    let shape = matrix.shape;
+    let name = |number| {
+        let mut rows = Number::NAMES.iter();
+        rows.find(|(_, n)| *n == number)
+            .map_or("", |(name, _)| name)
+    };
+    format!(
+        "subgroups {} of {}x{} fragments {} {} by {} to {}, {} buffers",
+        sizes(&matrix.grid),
+        sizes(&matrix.counts),
+        matrix.depth,
+        sizes(&shape.size.map(u64::from)),
+        name(shape.factors[0]),
+        name(shape.factors[1]),
+        name(shape.sum),
+        matrix.buffers
+    )
 }
 
 /// How a tile is kept, where that is not as it is read.
@@ -82,11 +111,18 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::Initialise => writeln!(text, "initialise"),
             Step::Accumulate => writeln!(text, "accumulate"),
             Step::Combine(number) => writeln!(text, "combine over i{number}"),
+            Step::Only(at) => writeln!(text, "reduction {at}"),
+            Step::Share => writeln!(text, "share"),
             Step::Store => writeln!(text, "store"),
             Step::Stage(at) => writeln!(text, "stage s{at}"),
             Step::Fetch(Round::First) => writeln!(text, "fetch first"),
             Step::Fetch(Round::Next) => writeln!(text, "fetch next"),
-            Step::Commit => writeln!(text, "commit"),
+            // Where tiles have one place, what was fetched goes there whatever the round.
+            Step::Commit(Round::First) => writeln!(text, "commit"),
+            Step::Commit(Round::Next) => writeln!(text, "commit next"),
+            Step::Clear => writeln!(text, "clear"),
+            Step::Multiply => writeln!(text, "multiply"),
+            Step::Spill => writeln!(text, "spill"),
             Step::Barrier => writeln!(text, "barrier"),
         };
     }
@@ -98,6 +134,8 @@ fn name(run: Run) -> String {
         Run::Sequential => "for".to_owned(),
         Run::Unrolled => "unrolled".to_owned(),
         Run::Repeated => "repeated".to_owned(),
+        Run::Subgroup => "subgroup".to_owned(),
+        Run::Lane => "lane".to_owned(),
         Run::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
         Run::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
     }

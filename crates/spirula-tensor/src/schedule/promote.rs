@@ -6,12 +6,12 @@
 //! guard.
 
 use super::tile::{Contraction, axes_of, contraction};
-use super::{Dispatch, Round, Run, Staged, Step, Strategy};
+use super::{Dispatch, Matrix, Round, Run, Staged, Step, Strategy};
 use crate::ir::{Affine, Node, NodeData};
 
 /// Promotes the factors of a tiled contraction.
 pub(super) fn run(dispatch: &mut Dispatch) {
-    if dispatch.strategy != Strategy::Tiled {
+    if !matches!(dispatch.strategy, Strategy::Tiled | Strategy::Matrices) {
         return;
     }
     let Some(contraction) = contraction(&dispatch.op) else {
@@ -20,12 +20,16 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     let Some(outer) = dispatch.step_loop else {
         return;
     };
-    for factor in contraction.factors {
+    let factors = dispatch.matrix.map_or(contraction.factors, |m| m.factors);
+    for factor in factors {
         let axes = axes_of(&dispatch.op, factor);
         let depends = |at: &usize| dispatch.tiles[*at].axes.iter().any(|axis| axes[*axis]);
         let tiles = (0..dispatch.tiles.len()).filter(depends).collect();
         let tiles = fastest_last(dispatch, factor, tiles);
-        let (layout, padding) = layout(dispatch, &contraction, &tiles);
+        let (layout, padding) = match dispatch.matrix {
+            Some(_) => (tiles.clone(), Matrix::padding(dispatch.op.body.ty(factor))),
+            None => layout(dispatch, &contraction, &tiles),
+        };
         dispatch.staged.push(Staged {
             node: factor,
             ty: dispatch.op.body.ty(factor),
@@ -36,10 +40,11 @@ pub(super) fn run(dispatch: &mut Dispatch) {
     }
     let steps = std::mem::take(&mut dispatch.steps);
     let rounds = dispatch.loops[outer as usize].extent;
+    let is_double = dispatch.matrix.is_some_and(|m| m.buffers > 1);
     dispatch.steps = match dispatch.profile.prefetch && rounds > 1 {
         true => {
             dispatch.ahead = Some(dispatch.add_loop(rounds, Run::Sequential));
-            prefetch(steps, outer)
+            prefetch(steps, outer, is_double)
         }
         false => insert(steps, outer, dispatch.staged.len()),
     };
@@ -75,19 +80,28 @@ fn insert(steps: Vec<Step>, at: u32, count: usize) -> Vec<Step> {
     each.collect()
 }
 
-/// The same with the next round's tiles on their way while this round's are used.
-fn prefetch(steps: Vec<Step>, at: u32) -> Vec<Step> {
+/// The same with the next round's tiles on their way while this round's are used; into memory of their
+/// own where there is such, so that the workgroup waits once a round.
+fn prefetch(steps: Vec<Step>, at: u32, is_double: bool) -> Vec<Step> {
     let mut all = Vec::new();
     for step in steps {
         match step {
             Step::For(number, inner) if number == at => {
                 all.push(Step::Fetch(Round::First));
-                let mut steps = vec![Step::Commit, Step::Barrier, Step::Fetch(Round::Next)];
+                let mut steps = Vec::new();
+                match is_double {
+                    true => all.extend([Step::Commit(Round::First), Step::Barrier]),
+                    false => steps.extend([Step::Commit(Round::First), Step::Barrier]),
+                }
+                steps.push(Step::Fetch(Round::Next));
                 steps.extend(inner);
+                if is_double {
+                    steps.push(Step::Commit(Round::Next));
+                }
                 steps.push(Step::Barrier);
                 all.push(Step::For(number, steps));
             }
-            Step::For(number, inner) => all.push(Step::For(number, prefetch(inner, at))),
+            Step::For(number, inner) => all.push(Step::For(number, prefetch(inner, at, is_double))),
             step => all.push(step),
         }
     }

@@ -88,7 +88,8 @@ pub(super) fn run(dispatch: &mut Dispatch) {
                 tile(dispatch, &contraction);
             }
         }
-        Strategy::Cooperative => cooperate(dispatch),
+        Strategy::Matrices => super::matrices::tile(dispatch),
+        Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }
 }
@@ -203,7 +204,11 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
 }
 
 /// One loop for all parallel axes that are not tiled.
-fn batch(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) -> Option<u32> {
+pub(super) fn batch(
+    dispatch: &mut Dispatch,
+    contraction: &Contraction,
+    extents: &[u64],
+) -> Option<u32> {
     let is_batch = |at: &usize| {
         let is_tiled = contraction.rows.contains(at) || contraction.columns.contains(at);
         dispatch.op.axes[*at].kind == AxisKind::Parallel && !is_tiled
@@ -282,7 +287,7 @@ fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32
     (outer, within)
 }
 
-fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) -> Tile {
+pub(super) fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) -> Tile {
     Tile {
         axes: axes.to_vec(),
         extents: axes.iter().map(|at| extents[*at] as i64).collect(),
@@ -293,7 +298,7 @@ fn tile_of(axes: &[usize], extents: &[u64], base: Node, local: Node, size: u64) 
 }
 
 /// Sum of counters times factors.
-fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
+pub(super) fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
     let mut sum = Affine::default();
     for (number, factor) in terms {
         let counter = dispatch.counter(*number);
@@ -303,7 +308,7 @@ fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
 }
 
 /// Notes a tile; gives a guard where the last one is not full.
-fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
+pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
     let points = &mut dispatch.points;
     let flat = points.op(Op::Add, &[tile.base, tile.local]);
     let limit = points.i64(tile.total());
@@ -331,6 +336,9 @@ fn other_folds(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u6
     numbers
 }
 
+/// Fewest invocations of a workgroup that has a row.
+const SUBGROUP: u64 = 32;
+
 /// Splits a fold across the invocations of a workgroup, all its axes as one.
 fn cooperate(dispatch: &mut Dispatch) {
     let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
@@ -342,12 +350,23 @@ fn cooperate(dispatch: &mut Dispatch) {
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
     let most = dispatch.profile.fold;
-    let invocations = if total >= 4096 { 2 * most } else { most };
-    let rounds = dispatch.add_loop(total.div_ceil(invocations), Run::Sequential);
+    let lanes = fold_lanes(dispatch, total);
+    let runs = total / lanes;
+    let invocations = match dispatch.strategy {
+        Strategy::Rows => runs.next_power_of_two().clamp(SUBGROUP, most),
+        _ if total >= 4096 => 2 * most,
+        _ => most,
+    };
+    let rounds = dispatch.add_loop(runs.div_ceil(invocations), Run::Sequential);
     let across = dispatch.add_loop(invocations, Run::Parallel);
-    let flat = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
-    let limit = dispatch.points.i64(total as i64);
-    let guard = dispatch.points.op(Op::SLt, &[flat, limit]);
+    let lane = dispatch.add_loop(lanes, Run::Unrolled);
+    let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
+    let limit = dispatch.points.i64(runs as i64);
+    let guard = dispatch.points.op(Op::SLt, &[run, limit]);
+    let flat = scaled(
+        dispatch,
+        &[(rounds, invocations * lanes), (across, lanes), (lane, 1)],
+    );
     if dispatch.points.as_literal(guard).is_none() {
         dispatch.fold_guards.push(guard);
     }
@@ -355,10 +374,40 @@ fn cooperate(dispatch: &mut Dispatch) {
     for (axis, index) in folds.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
-    let mut steps = nest(&[across], vec![Step::Initialise]);
-    steps.extend(nest(&[rounds, across], vec![Step::Accumulate]));
-    steps.push(Step::Combine(across));
-    steps.push(Step::Store);
+    let fold = || {
+        let mut steps = nest(&[across], vec![Step::Initialise]);
+        steps.extend(nest(&[rounds, across], vec![Step::Accumulate]));
+        steps.push(Step::Combine(across));
+        steps
+    };
+    let steps = match dispatch.strategy {
+        Strategy::Rows => {
+            let reductions = 0..dispatch.op.reductions.len();
+            let each = reductions.flat_map(|at| {
+                let mut steps = vec![Step::Only(at)];
+                steps.extend(fold());
+                steps.push(Step::Share);
+                steps
+            });
+            let store = nest(&[rounds, across], vec![Step::Store]);
+            each.chain(store).collect()
+        }
+        _ => fold().into_iter().chain([Step::Store]).collect(),
+    };
     let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
     dispatch.steps = nest(&parallel, steps);
+}
+
+/// Points of each round of a fold that an invocation has, with accumulators of their own: those need
+/// something to begin with.
+fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
+    let op = &dispatch.op;
+    let begins = op.reductions.iter().all(|reduction| {
+        let ty = reduction.initial.first().map(|n| op.body.ty(*n));
+        ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())
+    });
+    match begins {
+        true => super::lanes::lanes(dispatch, AxisKind::Reduction, total),
+        false => 1,
+    }
 }

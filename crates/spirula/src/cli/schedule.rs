@@ -1,34 +1,185 @@
-//! The kind of device that tensor programs are scheduled for.
+//! The kind of device that tensor programs are scheduled for, and sizes of schedules.
 
-use clap::ValueEnum;
-use spirula::Profile;
-use spirula_runtime::{Device, DeviceKind};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use spirula::{FragmentShape, Matrices, Number, Profile};
+use spirula_runtime::{Device, DeviceInfo, DeviceKind, MatrixElement, MatrixShape};
+use std::ffi::OsStr;
+use std::fmt;
+use std::str::FromStr;
 
-/// A kind of device, as it is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Schedule {
-    /// A processor with vectors and caches
+/// A kind of device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
     Cpu,
-    /// A graphics processor
     Gpu,
 }
 
-impl Schedule {
-    /// The sizes for it.
-    pub fn profile(self) -> Profile {
-        match self {
-            Schedule::Cpu => Profile::CPU,
-            Schedule::Gpu => Profile::GPU,
+/// What is asked for: `gpu`, `gpu,tile=128`, `vector=1`. Without a kind it is that of the device.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Schedule {
+    kind: Option<Kind>,
+    settings: Vec<(String, u64)>,
+}
+
+/// Reads schedules. Help names the kinds; sizes are for those who try what does well.
+#[derive(Clone)]
+pub struct ScheduleParser;
+
+impl TypedValueParser for ScheduleParser {
+    type Value = Schedule;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Schedule, clap::Error> {
+        let parser = StringValueParser::new().try_map(|text| text.parse::<Schedule>());
+        parser.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let kinds = [
+            ("cpu", "A processor with vectors and caches"),
+            ("gpu", "A graphics processor"),
+        ];
+        let values = kinds.map(|(name, help)| PossibleValue::new(name).help(help));
+        Some(Box::new(values.into_iter()))
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut schedule = Schedule::default();
+        for (at, part) in text.split(',').enumerate() {
+            match (at, part) {
+                (0, "cpu") => schedule.kind = Some(Kind::Cpu),
+                (0, "gpu") => schedule.kind = Some(Kind::Gpu),
+                _ => schedule.settings.push(setting(part)?),
+            }
         }
+        Ok(schedule)
+    }
+}
+
+fn setting(text: &str) -> Result<(String, u64), String> {
+    let names = || {
+        let names: Vec<&str> = Profile::SETTINGS.iter().map(|s| s.name).collect();
+        format!("cpu, gpu or NAME=VALUE of {}", names.join(", "))
+    };
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| format!("{text:?} is none of {}", names()))?;
+    let value = value.parse();
+    let value: u64 = value.map_err(|_| format!("the value in {text:?} is no number"))?;
+    if !Profile::SETTINGS.iter().any(|s| s.name == name) {
+        return Err(format!("{name:?} is none of {}", names()));
+    }
+    // Whether a number is possible does not depend on the profile.
+    let mut profile = Profile::GPU;
+    match profile.set(name, value) {
+        true => Ok((name.to_owned(), value)),
+        false => Err(format!("{text:?} is no power of two, or too large")),
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            Some(Kind::Cpu) => Some("cpu".to_owned()),
+            Some(Kind::Gpu) => Some("gpu".to_owned()),
+            None => None,
+        };
+        let settings = self.settings.iter();
+        let settings = settings.map(|(name, value)| format!("{name}={value}"));
+        let parts: Vec<String> = kind.into_iter().chain(settings).collect();
+        f.write_str(&parts.join(","))
+    }
+}
+
+impl Schedule {
+    /// The sizes for it, where the device is not known.
+    pub fn profile(&self) -> Profile {
+        self.of(self.kind.unwrap_or(Kind::Cpu), None)
+    }
+
+    fn of(&self, kind: Kind, device: Option<&DeviceInfo>) -> Profile {
+        let mut profile = match kind {
+            Kind::Cpu => Profile::CPU,
+            Kind::Gpu => Profile::GPU,
+        };
+        if kind == Kind::Gpu {
+            profile.matrices = device.and_then(matrices);
+        }
+        for (name, value) in &self.settings {
+            profile.set(name, *value);
+        }
+        profile
     }
 }
 
 /// What is asked for, or what suits the device of a name.
-pub fn profile(asked: Option<Schedule>, device: &str) -> Profile {
-    let kind = |device| Device::find(device).ok().map(|info| info.kind);
-    let suits = || match kind(device) {
-        Some(DeviceKind::Gpu) => Schedule::Gpu,
-        _ => Schedule::Cpu,
+pub fn profile(asked: Option<&Schedule>, device: &str) -> Profile {
+    let plain = Schedule::default();
+    let asked = asked.unwrap_or(&plain);
+    let info = Device::find(device).ok();
+    let suits = || match info.as_ref().map(|info| info.kind) {
+        Some(DeviceKind::Gpu) => Kind::Gpu,
+        _ => Kind::Cpu,
     };
-    asked.unwrap_or_else(suits).profile()
+    asked.of(asked.kind.unwrap_or_else(suits), info.as_ref())
+}
+
+/// What a device multiplies matrices with.
+fn matrices(device: &DeviceInfo) -> Option<Matrices> {
+    let shapes = device.matrices.iter().filter_map(shape);
+    let memory = device.limits.workgroup_memory;
+    Matrices::new(device.subgroup_size.into(), memory, shapes)
+}
+
+fn shape(of: &MatrixShape) -> Option<FragmentShape> {
+    let [a, b] = of.factors;
+    Some(FragmentShape {
+        size: of.size,
+        factors: [number(a)?, number(b)?],
+        sum: number(of.sum)?,
+    })
+}
+
+fn number(element: MatrixElement) -> Option<Number> {
+    match element {
+        MatrixElement::F16 => Some(Number::F16),
+        MatrixElement::Bf16 => Some(Number::Bf16),
+        MatrixElement::F32 => Some(Number::F32),
+        MatrixElement::I8 => Some(Number::I8),
+        MatrixElement::U8 => Some(Number::U8),
+        MatrixElement::I32 => Some(Number::I32),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schedules_read_back() {
+        for text in [
+            "gpu",
+            "cpu,vector=1",
+            "gpu,matrix-rows=64,matrix-fragment=160816",
+        ] {
+            let schedule: Schedule = text.parse().unwrap();
+            assert_eq!(schedule.to_string(), text);
+        }
+        let profile = "gpu,flat=64".parse::<Schedule>().unwrap().profile();
+        assert_eq!(profile.flat, 64);
+        for text in [
+            "", "tpu", "gpu,flat", "flat=3", "flat=x", "flat=0", "gpu,cpu",
+        ] {
+            assert!(text.parse::<Schedule>().is_err(), "{text}");
+        }
+    }
 }

@@ -76,7 +76,7 @@ fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
         lifted: false,
         target: None,
         passes: Pipeline::default(),
-        profile: schedule::profile(args.schedule, device),
+        profile: schedule::profile(args.schedule.as_ref(), device),
         programs: args.programs.clone(),
     })
 }

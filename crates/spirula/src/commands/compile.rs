@@ -119,7 +119,11 @@ pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
         llvm: how.llvm.options(),
         function: entry.map(str::to_owned),
         shapes: Vec::new(),
-        profile: how.schedule.map(Schedule::profile).unwrap_or_default(),
+        profile: how
+            .schedule
+            .as_ref()
+            .map(Schedule::profile)
+            .unwrap_or_default(),
     }
 }
 

@@ -4,7 +4,6 @@ use crate::cli::args::{Test, TestWorker};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files, schedule};
 use crate::test::{AllowList, Options, Report, find, run_all, session, worker};
-use clap::ValueEnum;
 use spirula_runtime::{Device, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -72,8 +71,8 @@ fn options(args: &Test) -> Options {
         args.threads.to_string(),
     ];
     worker.extend(args.lifted.then(|| "--lifted".to_owned()));
-    if let Some(name) = args.schedule.and_then(|kind| kind.to_possible_value()) {
-        worker.extend(["--schedule".to_owned(), name.get_name().to_owned()]);
+    if let Some(schedule) = &args.schedule {
+        worker.extend(["--schedule".to_owned(), schedule.to_string()]);
     }
     if let Some(target) = args.target_env {
         worker.extend(["--target-env".to_owned(), target.to_string()]);
@@ -105,7 +104,7 @@ pub fn serve(args: &TestWorker) -> Outcome {
         lifted: args.lifted,
         target: args.target_env,
         passes: args.passes.clone(),
-        profile: schedule::profile(args.schedule, &args.device),
+        profile: schedule::profile(args.schedule.as_ref(), &args.device),
         programs: args.programs.clone(),
     };
     Ok(worker::serve(&options)?)

@@ -1,12 +1,15 @@
 //! Dispatches to kernels.
 
 mod combine;
+mod copies;
+mod fragments;
 mod staging;
+mod store;
 
 use super::emit::{Emitter, Source};
-use super::write::Place;
 use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
 use crate::schedule::{Dispatch, Run, Step, Strategy};
+use fragments::Fragments;
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Use, Var};
@@ -30,6 +33,10 @@ pub(super) fn lower(
         dispatch,
         leaves: Vec::new(),
         stages: Vec::new(),
+        copies: Vec::new(),
+        fragments: Fragments::default(),
+        rounds: vec![0; dispatch.loops.len()],
+        only: None,
         local: None,
         open: 0,
     };
@@ -94,6 +101,13 @@ struct Lower<'a> {
     leaves: Vec<Leaf>,
     /// What each invocation writes of each tile.
     stages: Vec<Stage>,
+    /// The same of tiles for fragments.
+    copies: Vec<Vec<copies::Run>>,
+    fragments: Fragments,
+    /// The rounds that loops which are written out are in.
+    rounds: Vec<u64>,
+    /// The reduction that steps are about, where they are about one.
+    only: Option<usize>,
     /// The number of the invocation in its workgroup.
     local: Option<Node>,
     /// Loops whose counters have values, as bits.
@@ -103,13 +117,15 @@ struct Lower<'a> {
 /// The bit of what is known only after all folds.
 const AFTER: u64 = 1 << 63;
 
-impl Lower<'_> {
+impl<'a> Lower<'a> {
     fn begin(&mut self) {
         for (number, data) in self.dispatch.loops.iter().enumerate() {
             let counter = self.counter(number as u32);
             let (what, dimension) = match data.run {
                 Run::Workgroup(dimension) => (Index::Group, dimension),
                 Run::Invocation(dimension) => (Index::Local, dimension),
+                Run::Subgroup => (Index::Subgroup, 0),
+                Run::Lane => (Index::Lane, 0),
                 _ => continue,
             };
             self.position(counter, what, dimension);
@@ -117,13 +133,20 @@ impl Lower<'_> {
         }
         self.number_invocations();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
-            let count = self.kept_size(staged);
+            let copies = if self.is_double() == Some(true) { 2 } else { 1 };
+            let count = copies * self.kept_size(staged);
             let memory = self.shared(staged.ty, count);
             let value = self.staged_value(at);
             self.e.sources.insert(value, Source::Memory(memory));
         }
         self.make_leaves();
-        self.make_stages();
+        match &self.dispatch.matrix {
+            Some(matrix) => {
+                self.make_fragments(matrix);
+                self.make_copies();
+            }
+            None => self.make_stages(),
+        }
     }
 
     fn counter(&mut self, number: u32) -> Node {
@@ -142,6 +165,8 @@ impl Lower<'_> {
         }
         let name = match what {
             Index::Group => "group",
+            Index::Subgroup => "subgroup",
+            Index::Lane => "lane",
             _ => "local",
         };
         let to = self.e.b.declare(name, Type::Scalar(Scalar::I32), false);
@@ -233,7 +258,7 @@ impl Lower<'_> {
         let scattered = op.yields.iter().map(|result| {
             let count = match &result.destination {
                 Destination::Point => 0,
-                Destination::Scatter { indices, .. } => indices.len(),
+                Destination::Scatter { indices, .. } | Destination::Each(indices) => indices.len(),
             };
             (take(1)[0], take(count))
         });
@@ -322,6 +347,7 @@ impl Lower<'_> {
     }
 
     fn steps(&mut self, steps: &[Step]) {
+        let is_matrix = self.dispatch.matrix.is_some();
         for step in steps {
             match step {
                 Step::For(number, inner) => self.repeat(*number, inner),
@@ -329,12 +355,20 @@ impl Lower<'_> {
                 Step::Accumulate => self.accumulate(),
                 Step::Combine(number) => self.combine(*number),
                 Step::Store => self.store(),
+                Step::Stage(at) if is_matrix => self.copy(*at),
+                Step::Fetch(round) if is_matrix => self.fetch_runs(*round),
+                Step::Commit(round) if is_matrix => self.commit_runs(*round),
                 Step::Stage(at) => {
                     let places = &self.stages[*at].places;
                     places.iter().for_each(|p| p.write(&mut self.e));
                 }
                 Step::Fetch(round) => self.fetch(*round),
-                Step::Commit => self.commit(),
+                Step::Commit(_) => self.commit(),
+                Step::Only(at) => self.only = Some(*at),
+                Step::Share => self.share(),
+                Step::Clear => self.clear(),
+                Step::Multiply => self.multiply(),
+                Step::Spill => self.spill(),
                 Step::Barrier => self.barrier(),
             }
         }
@@ -385,6 +419,7 @@ impl Lower<'_> {
             let mark = self.e.mark();
             let value = self.e.b.literal(Literal::new(ty, round));
             self.e.set(node, value);
+            self.rounds[number as usize] = round;
             self.steps(inner);
             self.e.forget(mark);
         }
@@ -408,12 +443,17 @@ impl Lower<'_> {
                         roots.extend(&leaf.values);
                     }
                 }
+                Step::Stage(_) | Step::Fetch(_) | Step::Commit(_) | Step::Multiply
+                    if self.dispatch.matrix.is_some() =>
+                {
+                    roots.extend(self.copies.iter().flatten().flat_map(copies::Run::roots));
+                }
                 Step::Stage(at) => {
                     for place in &self.stages[*at].places {
                         roots.extend([place.at, place.inside, place.value]);
                     }
                 }
-                Step::Fetch(_) | Step::Commit => {
+                Step::Fetch(_) | Step::Commit(_) => {
                     for place in self.stages.iter().flat_map(|s| &s.places) {
                         roots.extend([place.at, place.inside, place.value]);
                     }
@@ -450,37 +490,48 @@ impl Lower<'_> {
     }
 
     fn initialise(&mut self) {
-        let is_shared = self.dispatch.strategy == Strategy::Cooperative;
+        let is_shared = matches!(
+            self.dispatch.strategy,
+            Strategy::Cooperative | Strategy::Rows
+        );
         for at in 0..self.leaves.len() {
             let (vars, initial) = {
                 let leaf = &self.leaves[at];
                 (leaf.accumulators.clone(), leaf.initial.clone())
             };
             let initial = match is_shared {
+                true if at > 0 => self.neutral(initial),
                 true => self.first_only(initial),
                 false => initial,
             };
-            let values = self.e.emit(&initial);
-            for (var, value) in vars.into_iter().zip(values) {
-                self.e.b.assign(var, value);
+            let range = self.range();
+            let values = self.e.emit(&initial[range.clone()]);
+            for (var, value) in vars[range].iter().zip(values) {
+                self.e.b.assign(*var, value);
             }
         }
     }
 
     fn accumulate(&mut self) {
         let guard = self.leaves[0].fold_guard;
-        let values: Vec<Node> = self.leaves.iter().flat_map(|l| l.values.clone()).collect();
-        let vars: Vec<Var> = self
+        let range = self.range();
+        let values = self.leaves.iter().flat_map(|l| &l.values[range.clone()]);
+        let values: Vec<Node> = values.copied().collect();
+        let vars = self
             .leaves
             .iter()
-            .flat_map(|l| l.accumulators.clone())
-            .collect();
-        let op = &self.dispatch.op;
+            .flat_map(|l| &l.accumulators[range.clone()]);
+        let vars: Vec<Var> = vars.copied().collect();
+        let reductions = self.reductions();
+        let is_wide = self.dispatch.profile.vector > 1;
         self.e.when(guard, |e| {
+            if is_wide {
+                e.widen(&values);
+            }
             let values = e.emit(&values);
             let mut first = 0;
             while first < vars.len() {
-                for reduction in &op.reductions {
+                for reduction in reductions {
                     let range = first..first + reduction.values.len();
                     let arguments = vars[range.clone()].iter().map(|v| e.b.value(*v));
                     let mut arguments: Vec<_> = arguments.collect();
@@ -493,75 +544,6 @@ impl Lower<'_> {
                 }
             }
         });
-    }
-
-    fn store(&mut self) {
-        let is_flat = self.dispatch.strategy == Strategy::Flat;
-        let accumulators: Vec<Var> = self
-            .leaves
-            .iter()
-            .flat_map(|l| l.accumulators.clone())
-            .collect();
-        for (number, var) in accumulators.into_iter().enumerate() {
-            let ty = match self.e.b.program().scalar(var) {
-                Some(ty) => ty,
-                None => continue,
-            };
-            let node = self.e.body.reduced(number as u32, ty);
-            let value = self.e.b.value(var);
-            self.e.set(node, value);
-        }
-        for at in 0..self.leaves.len() {
-            let mut guard = self.leaves[at].guard;
-            if is_flat {
-                guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
-            }
-            if let (Strategy::Cooperative, Some(local)) = (self.dispatch.strategy, self.local) {
-                let body = &mut self.e.body;
-                let zero = body.i64(0);
-                let is_first = body.op(Op::Eq, &[local, zero]);
-                guard = all(body, &[guard, is_first]);
-            }
-            let yields = self.leaves[at].yields.clone();
-            let places = self.places(yields);
-            self.e.when(guard, |e| {
-                let values: Vec<Node> = places.iter().map(|p| p.value).collect();
-                e.emit(&values);
-                for place in &places {
-                    place.write(e);
-                }
-            });
-        }
-    }
-
-    /// Where results are written.
-    fn places(&mut self, yields: Vec<(Node, Vec<Node>)>) -> Vec<Place> {
-        let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
-        let mut places = Vec::new();
-        for ((result, id), (value, position)) in results.zip(yields) {
-            let Some(Source::Memory(memory)) = self.e.sources.get(id).copied() else {
-                continue;
-            };
-            let shape = &self.function.ty(*id).shape;
-            let body = &mut self.e.body;
-            let (mut inside, mut by) = (Vec::new(), None);
-            if let Destination::Scatter { combiner, .. } = &result.destination {
-                by = combiner.clone();
-                for (index, dim) in position.iter().zip(shape) {
-                    let (zero, size) = (body.i64(0), body.size(*dim));
-                    inside.push(body.op(Op::SLe, &[zero, *index]));
-                    inside.push(body.op(Op::SLt, &[*index, size]));
-                }
-            }
-            places.push(Place {
-                value,
-                memory,
-                inside: all(body, &inside),
-                at: flatten(body, &position, shape),
-                combiner: by,
-            });
-        }
-        places
     }
 }
 

@@ -5,8 +5,8 @@
 
 use super::super::emit::{Emitter, Source};
 use super::super::write::Place;
-use super::{Lower, all};
-use crate::ir::{Affine, Body, Dim, Node, NodeData, Value, unflatten};
+use super::Lower;
+use crate::ir::{Affine, Body, Node, Value, unflatten};
 use crate::schedule::{Round, Staged};
 use spirula_kernel::ir::{Space, StmtKind, Type, Var};
 use spirula_program::{Literal, Op, Scalar};
@@ -49,7 +49,7 @@ impl Lower<'_> {
     }
 
     /// Where an element is kept, from its places in the tiles in the order of the layout.
-    fn kept_at(&self, body: &mut Body, staged: &Staged, locals: &[Node]) -> Node {
+    pub(super) fn kept_at(&self, body: &mut Body, staged: &Staged, locals: &[Node]) -> Node {
         let mut flat = Affine::default();
         for (at, (tile, local)) in staged.layout.iter().zip(locals).enumerate() {
             let mut next = Affine::default();
@@ -65,6 +65,12 @@ impl Lower<'_> {
         let is_last = at + 1 == staged.layout.len();
         let padding = if is_last { staged.padding as i64 } else { 0 };
         self.tile_size(tile) + padding
+    }
+
+    /// Elements from one row of the fastest tile to the next.
+    pub(super) fn pitch(&self, staged: &Staged) -> i64 {
+        let last = staged.layout.len() - 1;
+        self.row(staged, last, staged.layout[last])
     }
 
     /// Elements that what is staged takes.
@@ -127,41 +133,14 @@ impl Lower<'_> {
 
     /// The value of an element of a tile, 0 outside of the space.
     fn tile_element(&mut self, at: usize, position: &[Node]) -> Node {
-        let dispatch = self.dispatch;
-        let staged = &dispatch.staged[at];
-        let points = &dispatch.points;
-        let round = |body: &mut Body, _: Node, data: &NodeData| match (data, dispatch.ahead) {
-            (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
-                let extent = dispatch.loops[ahead as usize].extent;
-                Some(body.counter(ahead, Dim::Static(extent)))
-            }
-            _ => None,
-        };
-        let body = &mut self.e.body;
-        let mut indices = body.import(points, &dispatch.indices, round);
-        let mut inside = Vec::new();
-        for (tile, local) in staged.tiles.iter().zip(position) {
-            let tile = &dispatch.tiles[*tile];
-            let base = body.import(points, &[tile.base], round)[0];
-            let flat = body.op(Op::Add, &[base, *local]);
-            let total = body.i64(tile.total());
-            inside.push(body.op(Op::SLt, &[flat, total]));
-            let position = unflatten(body, flat, &tile.extents);
-            for (axis, index) in tile.axes.iter().zip(position) {
-                indices[*axis] = index;
-            }
-        }
-        let mut body = std::mem::take(&mut self.e.body);
-        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
-        let inside = all(&mut body, &inside);
-        let zero = body.literal(Literal::new(staged.ty, 0));
-        let value = body.op(Op::Cond, &[inside, value, zero]);
-        self.e.body = body;
-        value
+        let ty = self.dispatch.staged[at].ty;
+        let (inside, value) = self.tile_value(at, position);
+        let zero = self.e.body.literal(Literal::new(ty, 0));
+        self.e.body.op(Op::Cond, &[inside, value, zero])
     }
 
-    /// Reads the tiles of a round into registers, where there is such a round.
-    pub(super) fn fetch(&mut self, round: Round) {
+    /// Does something for a round of tiles, the first or the one after this, if there is such a round.
+    pub(super) fn at_round(&mut self, round: Round, inner: impl FnOnce(&mut Emitter<'_>)) {
         let (Some(ahead), Some(current)) = (self.dispatch.ahead, self.dispatch.step_loop) else {
             return;
         };
@@ -177,11 +156,20 @@ impl Lower<'_> {
         };
         let limit = body.i64(rounds);
         let exists = body.op(Op::SLt, &[number, limit]);
-        let stages = std::mem::take(&mut self.stages);
-        let fetch = |e: &mut Emitter<'_>| {
+        let numbered = |e: &mut Emitter<'_>| {
             let ty = e.computed_type(ahead);
             let value = e.emit_as(number, ty);
             e.set(ahead, value);
+            inner(e);
+        };
+        // What was emitted for one round is not that of another.
+        self.e.scope(|e| e.when(exists, numbered));
+    }
+
+    /// Reads the tiles of a round into registers, where there is such a round.
+    pub(super) fn fetch(&mut self, round: Round) {
+        let stages = std::mem::take(&mut self.stages);
+        self.at_round(round, |e| {
             for stage in &stages {
                 for (place, held) in stage.places.iter().zip(&stage.held) {
                     e.when(place.inside, |e| {
@@ -190,9 +178,7 @@ impl Lower<'_> {
                     });
                 }
             }
-        };
-        // What was emitted for one round is not that of another.
-        self.e.scope(|e| e.when(exists, fetch));
+        });
         self.stages = stages;
     }
 

@@ -9,7 +9,7 @@ pub use running::*;
 pub use testing::*;
 
 use crate::cli::llvm::Llvm;
-use crate::cli::schedule::Schedule;
+use crate::cli::schedule::{Schedule, ScheduleParser};
 use clap::{Args as ClapArgs, Parser, Subcommand};
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub struct How {
     pub target_env: Option<Target>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device they run
     /// on, or else a processor
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<Schedule>,
     #[command(flatten)]
     pub llvm: Llvm,

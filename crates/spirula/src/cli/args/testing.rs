@@ -1,6 +1,6 @@
 //! Arguments of the commands that test and measure folders of programs.
 
-use crate::cli::schedule::Schedule;
+use crate::cli::schedule::{Schedule, ScheduleParser};
 use clap::Args as ClapArgs;
 use spirula_opt::Pipeline;
 use spirula_spirv::target::Target;
@@ -58,7 +58,7 @@ pub struct Test {
     #[arg(long)]
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for; by default that of the device
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<Schedule>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]
@@ -104,7 +104,7 @@ pub struct Bench {
     #[arg(long, value_name = "N")]
     pub threads: Option<std::num::NonZeroUsize>,
     /// Kind of device that tensor programs are scheduled for; by default that of the device
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<Schedule>,
     #[command(flatten)]
     pub programs: Programs,
@@ -126,7 +126,7 @@ pub struct TestWorker {
     #[arg(long)]
     pub lifted: bool,
     /// Kind of device that tensor programs are scheduled for
-    #[arg(long)]
+    #[arg(long, value_parser = ScheduleParser)]
     pub schedule: Option<Schedule>,
     /// What modules are compiled for before they run
     #[arg(long, value_name = "ENV")]

@@ -27,7 +27,7 @@ pub fn run(args: &Run) -> Outcome {
     let input = stages.time("read file", || files::read(&args.from.path))?;
     let mut options = CompileOptions {
         shapes: shapes(&args.arg),
-        profile: schedule::profile(args.how.schedule, first_device(args)),
+        profile: schedule::profile(args.how.schedule.as_ref(), first_device(args)),
         ..options(&args.how, args.entry.as_deref())
     };
     if options.llvm.extensions == Extensions::All {

@@ -13,9 +13,12 @@
 //! | 9 | constants, constant block sizes and the shapes of private arrays depend on parameters, limits, literals and constants only |
 //! | 10 | calls give and take what the function takes and gives |
 //! | 11 | entry points are typed by inputs and outputs of their function |
+//! | 12 | vectors have 4, 8 or 16 bytes; fragments are the kernel's, and fit the memory and each other |
 //!
 //! A function that kernels call and that has device memory is checked as the host's; lowering
 //! refuses the kernels that call it.
+
+mod fragment;
 
 use crate::ir::{
     Argument, Atomic, AtomicOp, Block, BlockSize, Call, Copy, Dimension, Element, Entry, EntryKind,
@@ -103,7 +106,7 @@ impl Checker<'_> {
             self.bind(*var);
             let is_shared = matches!(
                 self.program.var(*var).ty,
-                Type::Memory(Space::Shared) | Type::Array(_)
+                Type::Memory(Space::Shared) | Type::Array(_) | Type::Fragment(_)
             );
             self.demand(7, !is_shared, || {
                 format!("%{} is not host's", self.name(*var))
@@ -158,6 +161,17 @@ impl Checker<'_> {
                 self.element(to)?;
                 self.typed(*value, to.ty)
             }
+            StmtKind::ReadVector { to, from } => {
+                self.vector(from, to.len())?;
+                to.iter().try_for_each(|var| self.target(*var, from.ty))
+            }
+            StmtKind::WriteVector { to, values } => {
+                self.vector(to, values.len())?;
+                values
+                    .iter()
+                    .try_for_each(|value| self.typed(*value, to.ty))
+            }
+            StmtKind::Fragment(op) => self.fragment(op),
             StmtKind::Copy(copy) => self.copy(copy),
             StmtKind::Call(call) => self.call(call),
             StmtKind::Assert { condition, message } => {
@@ -224,6 +238,7 @@ impl Checker<'_> {
             Type::Memory(Space::Host) => (!self.is_device, None),
             Type::Memory(Space::Shared) => (self.is_device, None),
             Type::Array(array) => (self.is_device, Some(array)),
+            Type::Fragment(_) => (self.is_device, None),
         };
         self.demand(7, allowed, || {
             format!("%{} is in the wrong space", self.name(var))
@@ -287,7 +302,7 @@ impl Checker<'_> {
             Type::Memory(Space::Shared) => self.is_device,
             Type::Memory(Space::Host) => !self.is_device,
             Type::Array(array) => self.program.array(array).element == ty,
-            Type::Scalar(_) => false,
+            Type::Scalar(_) | Type::Fragment(_) => false,
         };
         self.demand(7, fits, || {
             format!(

@@ -1,0 +1,54 @@
+//! Which matrices a device's subgroups multiply.
+
+use super::instance::{Instance, loader};
+use crate::{MatrixElement, MatrixShape};
+use ash::{khr, vk};
+
+/// `VK_COMPONENT_TYPE_BFLOAT16_KHR`, newer than the bindings.
+const BFLOAT16: vk::ComponentTypeKHR = vk::ComponentTypeKHR::from_raw(1_000_141_000);
+
+/// Types of elements.
+const ELEMENTS: &[(vk::ComponentTypeKHR, MatrixElement)] = &[
+    (vk::ComponentTypeKHR::FLOAT16, MatrixElement::F16),
+    (BFLOAT16, MatrixElement::Bf16),
+    (vk::ComponentTypeKHR::FLOAT32, MatrixElement::F32),
+    (vk::ComponentTypeKHR::FLOAT64, MatrixElement::F64),
+    (vk::ComponentTypeKHR::SINT8, MatrixElement::I8),
+    (vk::ComponentTypeKHR::UINT8, MatrixElement::U8),
+    (vk::ComponentTypeKHR::SINT16, MatrixElement::I16),
+    (vk::ComponentTypeKHR::UINT16, MatrixElement::U16),
+    (vk::ComponentTypeKHR::SINT32, MatrixElement::I32),
+    (vk::ComponentTypeKHR::UINT32, MatrixElement::U32),
+    (vk::ComponentTypeKHR::SINT64, MatrixElement::I64),
+    (vk::ComponentTypeKHR::UINT64, MatrixElement::U64),
+];
+
+/// The products of a device that has the extension: those of subgroups, without saturation, whose sums
+/// have one type. A device that does not tell has none.
+pub fn shapes(instance: &Instance, device: vk::PhysicalDevice) -> Vec<MatrixShape> {
+    let Ok(entry) = loader() else {
+        return Vec::new();
+    };
+    let functions = khr::cooperative_matrix::Instance::new(entry, instance.raw());
+    // SAFETY: the device is of this instance and has the extension.
+    let properties = unsafe { functions.get_physical_device_cooperative_matrix_properties(device) };
+    let properties = properties.unwrap_or_default();
+    properties.iter().filter_map(shape).collect()
+}
+
+fn shape(of: &vk::CooperativeMatrixPropertiesKHR<'_>) -> Option<MatrixShape> {
+    let is_plain = of.scope == vk::ScopeKHR::SUBGROUP
+        && of.saturating_accumulation == vk::FALSE
+        && of.c_type == of.result_type;
+    Some(MatrixShape {
+        size: [of.m_size, of.n_size, of.k_size],
+        factors: [element(of.a_type)?, element(of.b_type)?],
+        sum: element(of.c_type)?,
+    })
+    .filter(|_| is_plain)
+}
+
+fn element(ty: vk::ComponentTypeKHR) -> Option<MatrixElement> {
+    let row = ELEMENTS.iter().find(|(component, _)| *component == ty);
+    row.map(|(_, element)| *element)
+}

@@ -1,0 +1,343 @@
+//! Tiles for fragments in the workgroup's memory, which are copied 16 bytes at a time.
+//!
+//! Each invocation copies every so-many-th run of elements of a tile. Runs that lie in the device's
+//! memory as they are kept are read as words; of others the elements are computed one by one and put
+//! into words.
+
+use super::super::emit::{Emitter, Source};
+use super::{Lower, all};
+use crate::ir::{Affine, Body, Node, NodeData, unflatten};
+use crate::schedule::Round;
+use spirula_kernel::ir::{Element, Expr, StmtKind, Type, Var};
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// Words of a run.
+const WORDS: usize = 4;
+
+/// A run of elements that an invocation copies.
+pub(super) struct Run {
+    /// Whether it is within the tile.
+    inside: Node,
+    /// Where it goes, in words.
+    to: Node,
+    memory: Var,
+    from: Origin,
+    /// Registers for it.
+    held: Vec<Var>,
+}
+
+/// Where a run comes from.
+enum Origin {
+    /// Words of memory, where a condition holds; else zeros.
+    Words {
+        memory: Var,
+        at: Node,
+        condition: Node,
+    },
+    /// Elements, each computed.
+    Elements(Vec<Node>),
+}
+
+impl Run {
+    /// Everything that it needs.
+    pub(super) fn roots(&self) -> Vec<Node> {
+        let mut roots = vec![self.inside, self.to];
+        match &self.from {
+            Origin::Words { at, condition, .. } => roots.extend([*at, *condition]),
+            Origin::Elements(elements) => roots.extend(elements),
+        }
+        roots
+    }
+
+    /// Reads it into its registers.
+    fn fetch(&self, e: &mut Emitter<'_>) {
+        e.when(self.inside, |e| match &self.from {
+            Origin::Elements(elements) => {
+                let ty = e.body.ty(elements[0]);
+                let values = e.emit(elements);
+                let each = values.len() / WORDS;
+                for (held, parts) in self.held.iter().zip(values.chunks(each)) {
+                    let word = word(e, ty, parts);
+                    e.b.assign(*held, word);
+                }
+            }
+            Origin::Words {
+                memory,
+                at,
+                condition,
+            } => {
+                if e.body.as_literal(*condition).is_none() {
+                    for held in &self.held {
+                        let zero = e.b.literal(Literal::i32(0));
+                        e.b.assign(*held, zero);
+                    }
+                }
+                e.when(*condition, |e| {
+                    let from = words_at(e, *memory, *at);
+                    let to = self.held.clone().into();
+                    e.b.push(StmtKind::ReadVector { to, from });
+                });
+            }
+        });
+    }
+
+    /// Writes its registers into the workgroup's memory.
+    fn commit(&self, e: &mut Emitter<'_>) {
+        e.when(self.inside, |e| {
+            let to = words_at(e, self.memory, self.to);
+            let values = self.held.iter().map(|held| e.b.value(*held)).collect();
+            e.b.push(StmtKind::WriteVector { to, values });
+        });
+    }
+}
+
+fn words_at(e: &mut Emitter<'_>, memory: Var, at: Node) -> Element {
+    Element {
+        memory,
+        ty: Scalar::I32,
+        index: e.emit(&[at])[0],
+        volatile: false,
+    }
+}
+
+/// Elements as a word, the first lowest.
+fn word(e: &mut Emitter<'_>, ty: Scalar, parts: &[Expr]) -> Expr {
+    let bits = match ty.size() {
+        1 => Scalar::I8,
+        2 => Scalar::I16,
+        _ => Scalar::I32,
+    };
+    let mut word = None;
+    for (at, part) in parts.iter().enumerate() {
+        let mut part = *part;
+        if ty != bits {
+            part = e.b.apply(Operator::convert(Op::Bits, ty, bits), &[part]);
+        }
+        if bits != Scalar::I32 {
+            part =
+                e.b.apply(Operator::convert(Op::ZExt, bits, Scalar::I32), &[part]);
+        }
+        if at > 0 {
+            let by = e.b.literal(Literal::i32(at as i32 * bits.width() as i32));
+            part = e.b.apply(Operator::of(Op::Shl, Scalar::I32), &[part, by]);
+        }
+        word = Some(match word {
+            None => part,
+            Some(word) => e.b.apply(Operator::of(Op::Or, Scalar::I32), &[word, part]),
+        });
+    }
+    word.unwrap_or_else(|| e.b.literal(Literal::i32(0)))
+}
+
+impl Lower<'_> {
+    /// Finds out which runs each invocation copies of each tile.
+    pub(super) fn make_copies(&mut self) {
+        for at in 0..self.dispatch.staged.len() {
+            let runs = self.tile_runs(at);
+            self.copies.push(runs);
+        }
+    }
+
+    /// Every so-many-th run of a tile.
+    fn tile_runs(&mut self, at: usize) -> Vec<Run> {
+        let staged = &self.dispatch.staged[at];
+        let count = 16 / staged.ty.size() as i64;
+        let sizes: Vec<i64> = staged.tiles.iter().map(|t| self.tile_size(*t)).collect();
+        let total: i64 = sizes.iter().product::<i64>() / count;
+        let across = self.dispatch.workgroup_size().iter().product::<u64>() as i64;
+        let memory = self.e.sources.get(&self.staged_value(at)).copied();
+        let (Some(local), Some(Source::Memory(memory))) = (self.local, memory) else {
+            return Vec::new();
+        };
+        let mut runs = Vec::new();
+        for round in 0..(total + across - 1) / across {
+            let mut number = Affine::of(&self.e.body, local);
+            number.constant += round * across;
+            let run = number.clone().node(&mut self.e.body);
+            let limit = self.e.body.i64(total);
+            let inside = self.e.body.op(Op::SLt, &[run, limit]);
+            let mut elements = Vec::new();
+            let mut first = Vec::new();
+            for lane in 0..count {
+                let mut element = Affine::constant(lane);
+                element.add(&number, count);
+                let element = element.node(&mut self.e.body);
+                let position = unflatten(&mut self.e.body, element, &sizes);
+                elements.push(self.tile_value(at, &position));
+                if lane == 0 {
+                    first = position;
+                }
+            }
+            let mut body = std::mem::take(&mut self.e.body);
+            let to = self.kept_at(&mut body, staged, &first);
+            self.e.body = body;
+            let to = self.in_round(at, to);
+            let words = self.e.body.i64(count / WORDS as i64);
+            let to = self.e.body.op(Op::SDiv, &[to, words]);
+            let from = self.origin(at, &first, &elements);
+            let b = &mut self.e.b;
+            let held = (0..WORDS).map(|_| b.declare("ahead", Type::Scalar(Scalar::I32), false));
+            let held = held.collect();
+            runs.push(Run {
+                inside,
+                to,
+                memory,
+                from,
+                held,
+            });
+        }
+        runs
+    }
+
+    /// A place in the workgroup's memory, in the copy of the round that is fetched.
+    fn in_round(&mut self, at: usize, place: Node) -> Node {
+        let (Some(ahead), Some(true)) = (self.dispatch.ahead, self.is_double()) else {
+            return place;
+        };
+        let ahead = self.counter(ahead);
+        self.in_copy(at, place, ahead)
+    }
+
+    /// Whether tiles are kept twice; `None` where there are no fragments.
+    pub(super) fn is_double(&self) -> Option<bool> {
+        let matrix = self.dispatch.matrix.as_ref()?;
+        Some(matrix.buffers > 1 && self.dispatch.ahead.is_some())
+    }
+
+    /// A place in the copy of a tile that a round has.
+    pub(super) fn in_copy(&mut self, at: usize, place: Node, round: Node) -> Node {
+        let size = self.kept_size(&self.dispatch.staged[at]);
+        let body = &mut self.e.body;
+        let (two, size) = (body.i64(2), body.i64(size));
+        let copy = body.op(Op::SMod, &[round, two]);
+        let first = body.op(Op::Mul, &[copy, size]);
+        body.op(Op::Add, &[first, place])
+    }
+
+    /// Where a run comes from; `elements` are conditions and values.
+    fn origin(&mut self, at: usize, first: &[Node], elements: &[(Node, Node)]) -> Origin {
+        let count = elements.len() as i64;
+        let ty = self.dispatch.staged[at].ty;
+        if let Some((memory, index)) = self.consecutive(elements, count)
+            && self.ends_even(at, first, count)
+        {
+            let body = &mut self.e.body;
+            let words = body.i64(count / WORDS as i64);
+            return Origin::Words {
+                memory,
+                at: body.op(Op::SDiv, &[index, words]),
+                condition: elements[0].0,
+            };
+        }
+        let body = &mut self.e.body;
+        let zero = body.literal(Literal::new(ty, 0));
+        let each = elements.iter();
+        let each = each.map(|(inside, value)| body.op(Op::Cond, &[*inside, *value, zero]));
+        Origin::Elements(each.collect())
+    }
+
+    /// The memory and first index of values that lie next to each other, at a multiple of their number.
+    fn consecutive(&self, elements: &[(Node, Node)], count: i64) -> Option<(Var, Node)> {
+        let body = &self.e.body;
+        let element = |node: Node| match body.node(node) {
+            NodeData::Element(value, position) => Some((*value, *position.first()?)),
+            _ => None,
+        };
+        let (value, index) = element(elements[0].1)?;
+        let start = Affine::of(body, index);
+        if !is_multiple(&start, count) {
+            return None;
+        }
+        for (lane, (_, node)) in elements.iter().enumerate() {
+            let (other, at) = element(*node)?;
+            let mut expected = start.clone();
+            expected.constant += lane as i64;
+            if other != value || Affine::of(body, at) != expected {
+                return None;
+            }
+        }
+        match self.e.sources.get(&value) {
+            Some(Source::Memory(memory)) => Some((*memory, index)),
+            _ => None,
+        }
+    }
+
+    /// Whether the space does not end within a run.
+    fn ends_even(&self, at: usize, first: &[Node], count: i64) -> bool {
+        let staged = &self.dispatch.staged[at];
+        let (Some(tile), Some(first)) = (staged.tiles.last(), first.last()) else {
+            return false;
+        };
+        let tile = &self.dispatch.tiles[*tile];
+        let is_aligned = is_multiple(&Affine::of(&self.e.body, *first), count);
+        is_aligned && tile.total() % count == 0 && tile.size as i64 % count == 0
+    }
+
+    /// Copies a tile at once.
+    pub(super) fn copy(&mut self, at: usize) {
+        let copies = std::mem::take(&mut self.copies);
+        for run in &copies[at] {
+            run.fetch(&mut self.e);
+            run.commit(&mut self.e);
+        }
+        self.copies = copies;
+    }
+
+    /// Reads the tiles of a round into registers, where there is such a round.
+    pub(super) fn fetch_runs(&mut self, round: Round) {
+        let copies = std::mem::take(&mut self.copies);
+        self.at_round(round, |e| {
+            copies.iter().flatten().for_each(|run| run.fetch(e));
+        });
+        self.copies = copies;
+    }
+
+    /// Writes what was fetched for a round into the workgroup's memory, where there is such a round.
+    pub(super) fn commit_runs(&mut self, round: Round) {
+        let copies = std::mem::take(&mut self.copies);
+        self.at_round(round, |e| {
+            copies.iter().flatten().for_each(|run| run.commit(e));
+        });
+        self.copies = copies;
+    }
+}
+
+/// Whether every term is a multiple of a number.
+pub(super) fn is_multiple(sum: &Affine, of: i64) -> bool {
+    sum.constant % of == 0 && sum.terms.iter().all(|(_, factor)| factor % of == 0)
+}
+
+impl Lower<'_> {
+    /// The value of an element of a tile, and whether it is inside of the space.
+    pub(super) fn tile_value(&mut self, at: usize, position: &[Node]) -> (Node, Node) {
+        let dispatch = self.dispatch;
+        let staged = &dispatch.staged[at];
+        let points = &dispatch.points;
+        let round = |body: &mut Body, _: Node, data: &NodeData| match (data, dispatch.ahead) {
+            (NodeData::Counter(number), Some(ahead)) if Some(*number) == dispatch.step_loop => {
+                let extent = dispatch.loops[ahead as usize].extent;
+                Some(body.counter(ahead, crate::ir::Dim::Static(extent)))
+            }
+            _ => None,
+        };
+        let body = &mut self.e.body;
+        let mut indices = body.import(points, &dispatch.indices, round);
+        let mut inside = Vec::new();
+        for (tile, local) in staged.tiles.iter().zip(position) {
+            let tile = &dispatch.tiles[*tile];
+            let base = body.import(points, &[tile.base], round)[0];
+            let flat = body.op(Op::Add, &[base, *local]);
+            let total = body.i64(tile.total());
+            inside.push(body.op(Op::SLt, &[flat, total]));
+            let position = unflatten(body, flat, &tile.extents);
+            for (axis, index) in tile.axes.iter().zip(position) {
+                indices[*axis] = index;
+            }
+        }
+        let mut body = std::mem::take(&mut self.e.body);
+        let value = self.scheduled(&mut body, &[staged.node], &indices, &[])[0];
+        let inside = all(&mut body, &inside);
+        self.e.body = body;
+        (inside, value)
+    }
+}

@@ -1,0 +1,201 @@
+//! Products of matrices by subgroups.
+
+use super::super::emit::Source;
+use super::Lower;
+use crate::ir::Node;
+use crate::schedule::Matrix;
+use spirula_kernel::ir::{
+    Element, Fragment, FragmentOp, Number, Order, Patch, Role, StmtKind, Type, Var,
+};
+use spirula_program::{Op, Scalar};
+
+/// Elements of a vector of 16 bytes, of the type of sums.
+const VECTOR: usize = 4;
+
+/// The fragments of a subgroup.
+#[derive(Default)]
+pub(super) struct Fragments {
+    /// Sums, row by row.
+    sums: Vec<Var>,
+    left: Vec<Var>,
+    right: Vec<Var>,
+    /// Where sums are spilled, a fragment for each subgroup.
+    patch: Option<Var>,
+}
+
+impl Lower<'_> {
+    /// Declares the fragments of a subgroup.
+    pub(super) fn make_fragments(&mut self, matrix: &Matrix) {
+        let [m, n, k] = matrix.shape.size;
+        let [down, across] = matrix.counts;
+        let mut declare = |name: &str, number: Number, role: Role, size: [u32; 2], count: u64| {
+            let ty = Type::Fragment(Fragment {
+                number,
+                role,
+                rows: size[0],
+                columns: size[1],
+            });
+            let each = 0..count;
+            let each = each.map(|_| self.e.b.declare(name, ty, false));
+            each.collect::<Vec<Var>>()
+        };
+        let [left, right] = matrix.shape.factors;
+        let sums = declare("sums", matrix.shape.sum, Role::Sum, [m, n], down * across);
+        let left = declare("left", left, Role::Left, [m, k], down);
+        let right = declare("right", right, Role::Right, [k, n], across);
+        let subgroups: u64 = matrix.grid.iter().product();
+        let ty = matrix.shape.sum.stored();
+        let patch = self.shared(ty, (subgroups * u64::from(m * n)) as i64);
+        self.fragments = Fragments {
+            sums,
+            left,
+            right,
+            patch: Some(patch),
+        };
+    }
+
+    fn push(&mut self, op: FragmentOp) {
+        self.e.b.push(StmtKind::Fragment(Box::new(op)));
+    }
+
+    pub(super) fn clear(&mut self) {
+        for sum in self.fragments.sums.clone() {
+            self.push(FragmentOp::Clear(sum));
+        }
+    }
+
+    /// Loads the fragments of a round's tiles and adds their products.
+    pub(super) fn multiply(&mut self) {
+        let Some(matrix) = self.dispatch.matrix else {
+            return;
+        };
+        let left = self.fragments.left.clone();
+        let right = self.fragments.right.clone();
+        let sums = self.fragments.sums.clone();
+        for step in 0..matrix.depth {
+            for (at, var) in left.iter().enumerate() {
+                self.load(&matrix, 0, *var, at as u64, step);
+            }
+            for (at, var) in right.iter().enumerate() {
+                self.load(&matrix, 1, *var, at as u64, step);
+            }
+            for (row, a) in left.iter().enumerate() {
+                for (column, b) in right.iter().enumerate() {
+                    let to = sums[row * right.len() + column];
+                    let factors = [*a, *b];
+                    self.push(FragmentOp::Accumulate { to, factors });
+                }
+            }
+        }
+    }
+
+    /// Loads a fragment of a factor: which of the subgroup's, and which along the fold.
+    fn load(&mut self, matrix: &Matrix, side: usize, to: Var, at: u64, step: u64) {
+        let staged = &self.dispatch.staged[side];
+        let memory = match self.e.sources.get(&self.staged_value(side)) {
+            Some(Source::Memory(memory)) => *memory,
+            _ => return,
+        };
+        let size = u64::from(matrix.shape.size[side]);
+        let along = step * u64::from(matrix.shape.size[2]);
+        let across = self.part(matrix, side);
+        let body = &mut self.e.body;
+        let part = body.i64((matrix.counts[side] * size) as i64);
+        let first = body.op(Op::Mul, &[across, part]);
+        let offset = body.i64((at * size) as i64);
+        let first = body.op(Op::Add, &[first, offset]);
+        let along = body.i64(along as i64);
+        let steps = matrix.tiles[2];
+        let locals = staged.tiles.iter();
+        let locals = locals.map(|tile| if *tile == steps { along } else { first });
+        let locals: Vec<Node> = locals.collect();
+        let mut body = std::mem::take(&mut self.e.body);
+        let mut place = self.kept_at(&mut body, staged, &locals);
+        self.e.body = body;
+        if let (Some(true), Some(current)) = (self.is_double(), self.dispatch.step_loop) {
+            let current = self.counter(current);
+            place = self.in_copy(side, place, current);
+        }
+        // The first factor's rows are its tile's, the second's those of the fold.
+        let is_fold_last = staged.tiles.last() == Some(&steps);
+        let order = match is_fold_last == (side == 0) {
+            true => Order::Rows,
+            false => Order::Columns,
+        };
+        let (ty, stride) = (staged.ty, self.pitch(staged));
+        let from = Patch {
+            first: Element {
+                memory,
+                ty,
+                index: self.e.emit(&[place])[0],
+                volatile: false,
+            },
+            order,
+            stride: self.e.b.i64(stride),
+        };
+        self.push(FragmentOp::Load { to, from });
+    }
+
+    /// Which part of a tile's rows, or columns, the subgroup has.
+    fn part(&mut self, matrix: &Matrix, side: usize) -> Node {
+        let subgroup = self.counter(matrix.loops[0]);
+        let body = &mut self.e.body;
+        let across = body.i64(matrix.grid[1] as i64);
+        let op = if side == 0 { Op::SDiv } else { Op::SMod };
+        body.op(op, &[subgroup, across])
+    }
+
+    /// Takes the sums of the fragment of this round to the accumulators of its points.
+    pub(super) fn spill(&mut self) {
+        let Some(matrix) = self.dispatch.matrix else {
+            return;
+        };
+        let Some(memory) = self.fragments.patch else {
+            return;
+        };
+        let [_, lane, down, across] = matrix.loops;
+        let round = |number: u32| self.rounds[number as usize] as usize;
+        let sum = self.fragments.sums[round(down) * matrix.counts[1] as usize + round(across)];
+        let [m, n, _] = matrix.shape.size.map(i64::from);
+        let (subgroup, lane) = (self.counter(matrix.loops[0]), self.counter(lane));
+        let body = &mut self.e.body;
+        let (size, points) = (body.i64(m * n), body.i64(matrix.points as i64));
+        let base = body.op(Op::Mul, &[subgroup, size]);
+        let own = body.op(Op::Mul, &[lane, points]);
+        let own = body.op(Op::Add, &[base, own]);
+        let ty = matrix.shape.sum.stored();
+        let index = self.e.emit(&[base])[0];
+        let to = Patch {
+            first: element(memory, ty, index),
+            order: Order::Rows,
+            stride: self.e.b.i64(n),
+        };
+        self.push(FragmentOp::Store { to, from: sum });
+        self.barrier();
+        let accumulators: Vec<Var> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
+        for (at, vars) in accumulators.chunks(VECTOR).enumerate() {
+            let body = &mut self.e.body;
+            let offset = body.i64((at * VECTOR) as i64);
+            let first = body.op(Op::Add, &[own, offset]);
+            let index = self.e.emit(&[first])[0];
+            let from = element(memory, ty, index);
+            match *vars {
+                [to] => self.e.b.push(StmtKind::Read { to, from }),
+                _ => {
+                    let to = vars.into();
+                    self.e.b.push(StmtKind::ReadVector { to, from });
+                }
+            }
+        }
+        self.barrier();
+    }
+}
+
+fn element(memory: Var, ty: Scalar, index: spirula_kernel::ir::Expr) -> Element {
+    Element {
+        memory,
+        ty,
+        index,
+        volatile: false,
+    }
+}

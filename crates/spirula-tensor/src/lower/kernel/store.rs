@@ -1,0 +1,117 @@
+//! Writing results.
+
+use super::super::emit::Source;
+use super::super::vectors;
+use super::super::write::Place;
+use super::{Lower, all, flatten};
+use crate::ir::{Destination, Node};
+use crate::schedule::Strategy;
+use spirula_kernel::ir::Var;
+use spirula_program::{Literal, Op, Scalar};
+
+impl Lower<'_> {
+    /// Writes the results of this point, or these points.
+    pub(super) fn store(&mut self) {
+        let is_flat = self.dispatch.strategy == Strategy::Flat;
+        if self.dispatch.strategy == Strategy::Rows {
+            let guard = self.leaves[0].fold_guard;
+            return self.store_leaves(0, self.leaves.len(), guard);
+        }
+        let accumulators: Vec<Var> = self
+            .leaves
+            .iter()
+            .flat_map(|l| l.accumulators.clone())
+            .collect();
+        for (number, var) in accumulators.into_iter().enumerate() {
+            let ty = match self.e.b.program().scalar(var) {
+                Some(ty) => ty,
+                None => continue,
+            };
+            let node = self.e.body.reduced(number as u32, ty);
+            let value = self.e.b.value(var);
+            self.e.set(node, value);
+        }
+        let leaves = match self.dispatch.strategy {
+            // They were combined into the first.
+            Strategy::Cooperative => 1,
+            _ => self.leaves.len(),
+        };
+        let mut at = 0;
+        while at < leaves {
+            let guard = self.leaves[at].guard;
+            let same = self.leaves[at..leaves].iter();
+            let same = same.take_while(|l| l.guard == guard || is_flat).count();
+            let count = if self.dispatch.profile.vector > 1 {
+                same
+            } else {
+                1
+            };
+            let guard = self.leaves[at].guard;
+            self.store_leaves(at, count, guard);
+            at += count;
+        }
+    }
+
+    /// Writes the results of leaves that have one condition.
+    fn store_leaves(&mut self, first: usize, count: usize, mut guard: Node) {
+        if self.dispatch.strategy == Strategy::Flat {
+            guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
+        }
+        if let (Strategy::Cooperative, Some(local)) = (self.dispatch.strategy, self.local) {
+            let body = &mut self.e.body;
+            let zero = body.i64(0);
+            let is_first = body.op(Op::Eq, &[local, zero]);
+            guard = all(body, &[guard, is_first]);
+        }
+        let mut rows: Vec<Vec<Place>> = Vec::new();
+        for at in first..first + count {
+            let yields = self.leaves[at].yields.clone();
+            rows.push(self.places(yields));
+        }
+        // All places of one result, then all of the next.
+        let results = rows.first().map_or(0, Vec::len);
+        let mut rows: Vec<_> = rows.into_iter().map(Vec::into_iter).collect();
+        let mut places = Vec::new();
+        for _ in 0..results {
+            places.extend(rows.iter_mut().filter_map(Iterator::next));
+        }
+        self.e.when(guard, |e| {
+            let values: Vec<Node> = places.iter().map(|p| p.value).collect();
+            if count > 1 {
+                e.widen(&values);
+            }
+            e.emit(&values);
+            vectors::write(e, &places);
+        });
+    }
+
+    /// Where results are written.
+    fn places(&mut self, yields: Vec<(Node, Vec<Node>)>) -> Vec<Place> {
+        let results = self.dispatch.op.yields.iter().zip(&self.dispatch.results);
+        let mut places = Vec::new();
+        for ((result, id), (value, position)) in results.zip(yields) {
+            let Some(Source::Memory(memory)) = self.e.sources.get(id).copied() else {
+                continue;
+            };
+            let shape = &self.function.ty(*id).shape;
+            let body = &mut self.e.body;
+            let (mut inside, mut by) = (Vec::new(), None);
+            if let Destination::Scatter { combiner, .. } = &result.destination {
+                by = combiner.clone();
+                for (index, dim) in position.iter().zip(shape) {
+                    let (zero, size) = (body.i64(0), body.size(*dim));
+                    inside.push(body.op(Op::SLe, &[zero, *index]));
+                    inside.push(body.op(Op::SLt, &[*index, size]));
+                }
+            }
+            places.push(Place {
+                value,
+                memory,
+                inside: all(body, &inside),
+                at: flatten(body, &position, shape),
+                combiner: by,
+            });
+        }
+        places
+    }
+}

@@ -1,0 +1,128 @@
+//! Adjacent elements as vectors.
+//!
+//! Points that lie next to each other read and write elements that often do, too. Those that begin at a
+//! multiple of 16 bytes are accessed as one vector.
+
+use super::emit::{Emitter, Source};
+use super::write::Place;
+use crate::ir::{Affine, Node, NodeData, Value};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+use spirula_kernel::ir::{Element, StmtKind, Type, Var};
+
+/// Bytes of a vector.
+const BYTES: u64 = 16;
+
+/// Elements at places that differ by a constant.
+type Family = (Value, SmallVec<[(Node, i64); 4]>);
+
+impl Emitter<'_> {
+    /// Reads elements that some roots need whatever the conditions, as vectors where they lie so. The
+    /// others are left to [`Emitter::emit`].
+    pub fn widen(&mut self, roots: &[Node]) {
+        for (memory, index, nodes) in self.runs(roots) {
+            let ty = self.body.ty(nodes[0]);
+            let vars: Vec<Var> = nodes
+                .iter()
+                .map(|_| self.b.declare("x", Type::Scalar(ty), false))
+                .collect();
+            let from = Element {
+                memory,
+                ty,
+                index: self.emit(&[index])[0],
+                volatile: false,
+            };
+            let to = vars.clone().into();
+            self.b.push(StmtKind::ReadVector { to, from });
+            for (node, var) in nodes.into_iter().zip(vars) {
+                let value = self.b.value(var);
+                self.set(node, value);
+            }
+        }
+    }
+
+    /// Runs of elements that can be vectors: their memory, the index of the first, and all of them.
+    fn runs(&mut self, roots: &[Node]) -> Vec<(Var, Node, Vec<Node>)> {
+        let mut families: FxHashMap<Family, usize> = FxHashMap::default();
+        let mut members: Vec<Vec<(i64, Node, Node)>> = Vec::new();
+        for (node, value, index) in self.wanted(roots) {
+            let sum = Affine::of(&self.body, index);
+            let next = members.len();
+            let family = *families.entry((value, sum.terms)).or_insert(next);
+            if family == next {
+                members.push(Vec::new());
+            }
+            members[family].push((sum.constant, node, index));
+        }
+        let mut runs = Vec::new();
+        for mut elements in members {
+            elements.sort_unstable_by_key(|(constant, ..)| *constant);
+            let (_, first, index) = elements[0];
+            let NodeData::Element(value, _) = self.body.node(first) else {
+                continue;
+            };
+            let Some(Source::Memory(memory)) = self.sources.get(value).copied() else {
+                continue;
+            };
+            let count = (BYTES / self.body.ty(first).size().max(1)) as i64;
+            let terms = Affine::of(&self.body, index).terms;
+            if count < 2 || terms.iter().any(|(_, factor)| factor % count != 0) {
+                continue;
+            }
+            for run in elements.windows(count as usize) {
+                let (start, _, index) = run[0];
+                let mut places = run.iter().zip(start..);
+                if start % count == 0 && places.all(|((at, ..), place)| *at == place) {
+                    let nodes = run.iter().map(|(_, node, _)| *node).collect();
+                    runs.push((memory, index, nodes));
+                }
+            }
+        }
+        runs
+    }
+}
+
+/// Writes results at several points, as vectors where they lie so. The conditions of all hold; their
+/// values are known already.
+pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
+    let mut at = 0;
+    while at < places.len() {
+        let size = e.body.ty(places[at].value).size().max(1);
+        let count = (BYTES / size) as usize;
+        match places.get(at..at + count) {
+            Some(run) if count > 1 && is_run(e, run) => {
+                let nodes: Vec<Node> = run.iter().map(|p| p.value).collect();
+                let values = e.emit(&nodes).into();
+                let to = Element {
+                    memory: run[0].memory,
+                    ty: e.body.ty(run[0].value),
+                    index: e.emit(&[run[0].at])[0],
+                    volatile: false,
+                };
+                e.b.push(StmtKind::WriteVector { to, values });
+                at += count;
+            }
+            _ => {
+                places[at].write(e);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Whether places lie next to each other, at a multiple of their number.
+fn is_run(e: &Emitter<'_>, places: &[Place]) -> bool {
+    let first = Affine::of(&e.body, places[0].at);
+    let count = places.len() as i64;
+    let is_even = first.constant % count == 0 && first.terms.iter().all(|(_, f)| f % count == 0);
+    is_even
+        && places.iter().zip(0..).all(|(place, offset)| {
+            let mut expected = first.clone();
+            expected.constant += offset;
+            let is_plain = e.body.as_literal(place.inside).is_some_and(|l| l.bits != 0);
+            place.memory == places[0].memory
+                && place.combiner.is_none()
+                && is_plain
+                && Affine::of(&e.body, place.at) == expected
+        })
+}

@@ -1,0 +1,288 @@
+//! Folds of rows and what is computed of their results and the same rows, as one operation.
+//!
+//! A normalisation folds rows, computes with what that gave and the rows again, perhaps folds that, and
+//! writes elements of the rows. Where all these run over the same rows, one workgroup does all of it for
+//! a row, which is read from the device's memory once and from caches afterwards; what folds give never
+//! reaches memory. Maps between are computed again where they are read.
+
+use super::uses::{At, Uses};
+use crate::ir::{
+    AxisKind, Body, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
+};
+use crate::schedule::{Profile, contraction};
+use std::collections::BTreeSet;
+
+/// Most nodes of the joined body.
+const NODES: usize = 4096;
+/// Fewest points of a row that are worth a workgroup.
+const SHORTEST: u64 = 64;
+/// Most operations that are joined.
+const MEMBERS: usize = 16;
+
+/// Joins folds of rows with the maps that end in them.
+pub(super) fn run(function: &mut Function, profile: &Profile) {
+    if !profile.rows {
+        return;
+    }
+    // What was fused is still there, and uses what it did.
+    super::dce::run(function);
+    let mut uses = Uses::of(function);
+    for block in function.block_ids() {
+        for at in (0..function.block(block).ops.len()).rev() {
+            if let Some(joined) = joined(function, &uses, (block, at)) {
+                uses.replace(function, (block, at), OpKind::Structured(Box::new(joined)));
+            }
+        }
+    }
+}
+
+/// A map with the folds that it reads the results of, if they are over the same rows.
+fn joined(function: &Function, uses: &Uses, at: At) -> Option<Structured> {
+    let map = structured(function, at)?;
+    if !map.is_map() || map.axes.len() < 2 {
+        return None;
+    }
+    let rows = map.operands().into_iter().find_map(|value| {
+        let (maker, _) = uses.maker(value)?;
+        let fold = structured(function, maker).filter(|f| maker.0 == at.0 && is_fold(f))?;
+        Rows::of(map, fold, value)
+    })?;
+    let mut group = Group {
+        function,
+        uses,
+        rows,
+        members: BTreeSet::from([at.1]),
+        at,
+    };
+    group.gather();
+    group.join(map)
+}
+
+fn structured(function: &Function, (block, at): At) -> Option<&Structured> {
+    match &function.block(block).ops.get(at)?.kind {
+        OpKind::Structured(op) => Some(op),
+        _ => None,
+    }
+}
+
+fn is_fold(op: &Structured) -> bool {
+    let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+    !op.reductions.is_empty() && op.yields.iter().all(at_point) && contraction(op).is_none()
+}
+
+/// Which axes of a map are the rows' and which are along a row.
+struct Rows {
+    across: Vec<usize>,
+    along: Vec<usize>,
+    extents: Vec<Dim>,
+}
+
+impl Rows {
+    /// By where a map reads the results of a fold.
+    fn of(map: &Structured, fold: &Structured, value: Value) -> Option<Rows> {
+        let position = map.body.ids().find_map(|node| match map.body.node(node) {
+            NodeData::Element(read, position) if *read == value => Some(position),
+            _ => None,
+        })?;
+        let axes = position.iter().map(|node| map.body.as_index(*node));
+        let across: Vec<usize> = axes.map(|a| a.map(|a| a as usize)).collect::<Option<_>>()?;
+        let along = (0..map.axes.len()).filter(|axis| !across.contains(axis));
+        let rows = Rows {
+            along: along.collect(),
+            extents: map.axes.iter().map(|axis| axis.extent).collect(),
+            across,
+        };
+        let length = rows.along.iter().try_fold(1u64, |n, axis| {
+            n.checked_mul(map.axes[*axis].extent.known()?)
+        })?;
+        let is_known = rows
+            .extents
+            .iter()
+            .all(|e| e.known().is_some_and(|n| n > 0));
+        (is_known && length >= SHORTEST && rows.fit(fold)).then_some(rows)
+    }
+
+    /// Whether a fold is over the same rows.
+    fn fit(&self, fold: &Structured) -> bool {
+        let of = |kind: AxisKind| {
+            let axes = fold.axes.iter().filter(move |axis| axis.kind == kind);
+            axes.map(|axis| axis.extent)
+        };
+        let own = |axes: &[usize]| -> Vec<Dim> { axes.iter().map(|a| self.extents[*a]).collect() };
+        of(AxisKind::Parallel).eq(own(&self.across)) && of(AxisKind::Reduction).eq(own(&self.along))
+    }
+}
+
+/// Operations that are joined.
+struct Group<'a> {
+    function: &'a Function,
+    uses: &'a Uses,
+    rows: Rows,
+    /// Their places in the block.
+    members: BTreeSet<usize>,
+    at: At,
+}
+
+impl Group<'_> {
+    /// Adds producers that only members use, from the last on, so that all users of one are known when
+    /// it is looked at.
+    fn gather(&mut self) {
+        let mut open: BTreeSet<usize> = self.makers(self.at.1);
+        while let Some(at) = open.pop_last() {
+            if self.members.len() >= MEMBERS {
+                return;
+            }
+            let op = structured(self.function, (self.at.0, at));
+            let is_member = |op: &Structured| (is_fold(op) && self.rows.fit(op)) || op.is_map();
+            if op.is_some_and(is_member) && self.is_own(at) {
+                self.members.insert(at);
+                open.extend(self.makers(at));
+            }
+        }
+    }
+
+    /// Places of the operations of the block that make what one reads.
+    fn makers(&self, at: usize) -> BTreeSet<usize> {
+        let op = structured(self.function, (self.at.0, at));
+        let operands = op.map(Structured::operands).unwrap_or_default();
+        let makers = operands.into_iter().filter_map(|value| {
+            let ((block, at), _) = self.uses.maker(value)?;
+            (block == self.at.0).then_some(at)
+        });
+        makers.collect()
+    }
+
+    /// Whether only members use what an operation gives.
+    fn is_own(&self, at: usize) -> bool {
+        let results = &self.function.block(self.at.0).ops[at].results;
+        results.iter().all(|value| {
+            let users = self.members.iter().filter(|member| {
+                let op = structured(self.function, (self.at.0, **member));
+                op.is_some_and(|op| op.operands().contains(value))
+            });
+            users.count() as u32 == self.uses.count(*value)
+        })
+    }
+
+    /// The operation that members are together.
+    fn join(&self, map: &Structured) -> Option<Structured> {
+        let mut joined = Structured::default();
+        let mut indices = vec![None; map.axes.len()];
+        let kinds = [
+            (&self.rows.across, AxisKind::Parallel),
+            (&self.rows.along, AxisKind::Reduction),
+        ];
+        for (axes, kind) in kinds {
+            for axis in axes {
+                indices[*axis] = Some(joined.axis(self.rows.extents[*axis], kind));
+            }
+        }
+        let indices: Vec<Node> = indices.into_iter().collect::<Option<_>>()?;
+        let own = |axes: &[usize]| -> Vec<Node> { axes.iter().map(|a| indices[*a]).collect() };
+        let row = own(&self.rows.across);
+        let all = [&row[..], &own(&self.rows.along)].concat();
+        let mut copier = Copier {
+            group: self,
+            row,
+            known: Vec::new(),
+            fits: true,
+        };
+        let mut folds = 0;
+        for at in &self.members {
+            let op = structured(self.function, (self.at.0, *at))?;
+            if is_fold(op) {
+                copier.fold(&mut joined, op, *at, &all);
+                folds += 1;
+            }
+        }
+        let roots: Vec<Node> = map.yields.iter().map(|y| y.value).collect();
+        let values = copier.copy(&mut joined.body, map, &roots, &indices);
+        for value in values {
+            joined.yields.push(Yield {
+                value,
+                destination: Destination::Each(indices.clone()),
+            });
+        }
+        let is_small = joined.body.len() <= NODES;
+        (folds > 0 && copier.fits && is_small).then_some(joined)
+    }
+}
+
+/// Copies nodes of members into the joined body.
+struct Copier<'a> {
+    group: &'a Group<'a>,
+    /// The indices of a row.
+    row: Vec<Node>,
+    /// What folds give.
+    known: Vec<(Value, Node)>,
+    /// Whether all are read at their own rows.
+    fits: bool,
+}
+
+impl Copier<'_> {
+    /// Adds the folds of a member; `indices` are those of its axes.
+    fn fold(&mut self, joined: &mut Structured, op: &Structured, at: usize, indices: &[Node]) {
+        let first: usize = joined.reductions.iter().map(|r| r.values.len()).sum();
+        for reduction in &op.reductions {
+            let roots = [&reduction.initial[..], &reduction.values].concat();
+            let copies = self.copy(&mut joined.body, op, &roots, indices);
+            let (initial, values) = copies.split_at(reduction.initial.len());
+            joined.fold(crate::ir::Reduction {
+                initial: initial.to_vec(),
+                values: values.to_vec(),
+                combiner: reduction.combiner.clone(),
+            });
+        }
+        let roots: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+        let body = &mut joined.body;
+        let copies = self.import(body, op, &roots, indices, first as u32);
+        let results = &self.group.function.block(self.group.at.0).ops[at].results;
+        self.known.extend(results.iter().copied().zip(copies));
+    }
+
+    fn copy(
+        &mut self,
+        body: &mut Body,
+        op: &Structured,
+        roots: &[Node],
+        indices: &[Node],
+    ) -> Vec<Node> {
+        self.import(body, op, roots, indices, 0)
+    }
+
+    /// Nodes of an operation at some indices, whose accumulators are numbered from `first` on.
+    fn import(
+        &mut self,
+        body: &mut Body,
+        op: &Structured,
+        roots: &[Node],
+        indices: &[Node],
+        first: u32,
+    ) -> Vec<Node> {
+        body.import(&op.body, roots, |body, node, data| match data {
+            NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+            NodeData::Reduced(number) => Some(body.reduced(first + number, op.body.ty(node))),
+            NodeData::Element(value, position) => self.element(body, *value, position),
+            _ => None,
+        })
+    }
+
+    /// What a member made, instead of the element that holds it.
+    fn element(&mut self, body: &mut Body, value: Value, position: &[Node]) -> Option<Node> {
+        if let Some((_, node)) = self.known.iter().find(|(known, _)| *known == value) {
+            self.fits &= position == self.row;
+            return Some(*node);
+        }
+        let ((block, at), number) = self.group.uses.maker(value)?;
+        let is_member = block == self.group.at.0 && self.group.members.contains(&at);
+        let op = structured(self.group.function, (block, at)).filter(|_| is_member)?;
+        if !op.is_map() || body.len() > NODES {
+            // A fold that has not been added, or too much.
+            self.fits = false;
+            return None;
+        }
+        let root = op.yields[number].value;
+        let copy = self.copy(body, op, &[root], position);
+        copy.first().copied()
+    }
+}

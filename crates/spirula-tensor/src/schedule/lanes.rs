@@ -1,0 +1,76 @@
+//! Points that lie next to each other, for one invocation.
+//!
+//! Where elements that adjacent points read and write lie next to each other, too, an invocation has as
+//! many points as a vector has elements.
+
+use super::Dispatch;
+use crate::ir::{Affine, AxisKind, Body, Destination, Node, NodeData};
+
+/// Points of an invocation along the axes of a kind, which are run as one of so many points: a number
+/// that divides the last axis.
+pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
+    let op = &dispatch.op;
+    let of_kind = (0..op.axes.len()).filter(|at| op.axes[*at].kind == kind);
+    let mut wide = of_kind.filter(|at| dispatch.loops[*at].extent > 1);
+    let Some(last) = wide.next_back() else {
+        return 1;
+    };
+    let positions = op.yields.iter().map(|y| match &y.destination {
+        Destination::Point => Some(&[][..]),
+        Destination::Each(indices) => Some(&indices[..]),
+        Destination::Scatter { .. } => None,
+    });
+    let positions: Option<Vec<&[Node]>> = positions.collect();
+    if !positions.is_some_and(|written| accesses_fit(&op.body, last as u32, &written)) {
+        return 1;
+    }
+    let results = op.yields.iter().map(|y| y.value);
+    let elements = op.body.ids().filter(|n| is_element(&op.body, *n));
+    let widest = results.chain(elements).map(|n| op.body.ty(n).size()).max();
+    let lanes = dispatch.profile.vector / widest.unwrap_or(1).max(1);
+    let extent = dispatch.loops[last].extent;
+    // Fewer invocations with several points each would leave the device idle.
+    let enough = dispatch.profile.busy * dispatch.profile.flat;
+    let is_enough = kind == AxisKind::Reduction || total / lanes.max(1) >= enough;
+    match lanes > 1 && extent.is_multiple_of(lanes) && is_enough {
+        true => lanes,
+        false => 1,
+    }
+}
+
+fn is_element(body: &Body, node: Node) -> bool {
+    matches!(body.node(node), NodeData::Element(..))
+}
+
+/// Whether all that is read, or written at some positions, is the same along an axis, or lies next to
+/// each other.
+fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+    let mut depends = vec![false; body.len()];
+    for node in body.ids() {
+        depends[node.index()] = match body.node(node) {
+            NodeData::Index(at) => *at == axis,
+            _ => body.operands(node).iter().any(|n| depends[n.index()]),
+        };
+    }
+    let fits = |position: &[Node]| {
+        let Some((last, others)) = position.split_last() else {
+            return true;
+        };
+        let is_fixed = others.iter().all(|n| !depends[n.index()]);
+        is_fixed && (!depends[last.index()] || is_unit(body, *last, axis, &depends))
+    };
+    let reads = body.ids().all(|node| match body.node(node) {
+        NodeData::Element(_, position) => fits(position),
+        _ => true,
+    });
+    reads && written.iter().all(|position| fits(position))
+}
+
+/// Whether an index grows with that of an axis.
+fn is_unit(body: &Body, index: Node, axis: u32, depends: &[bool]) -> bool {
+    let sum = Affine::of(body, index);
+    sum.terms.iter().all(|(node, factor)| {
+        let is_index = body.as_index(*node) == Some(axis);
+        !depends[node.index()] || (is_index && *factor == 1)
+    })
+}

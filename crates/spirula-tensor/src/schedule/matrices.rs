@@ -1,0 +1,339 @@
+//! Products of matrices by subgroups: which fragments a device multiplies, and tiles of them.
+//!
+//! A contraction whose factors are narrow numbers is computed in tiles as others are, but a subgroup
+//! has a part of the tile together, as fragments (`spirula_kernel::ir::Fragment`): it loads those of the
+//! factors from the workgroup's memory and adds their products to sums that it keeps. When all are
+//! added, each sum goes through a patch of the workgroup's memory, from where each invocation takes the
+//! points that it finishes as in any other schedule.
+
+use super::tile::{batch, contraction, place, scaled, tile_of};
+use super::{Dispatch, Profile, Run, Step, nest};
+use crate::ir::{Body, Node, Structured, unflatten};
+use spirula_kernel::ir::Number;
+use spirula_program::{Literal, Op, Scalar};
+
+/// Fragments that a device multiplies: sizes and types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FragmentShape {
+    /// Rows, columns, and points of the fold.
+    pub size: [u32; 3],
+    /// Types of the factors.
+    pub factors: [Number; 2],
+    /// Type of the sums.
+    pub sum: Number,
+}
+
+/// What a device has for products of matrices, and how it is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Matrices {
+    /// Invocations of a subgroup.
+    pub subgroup: u64,
+    /// Bytes of the workgroup's memory.
+    pub memory: u64,
+    /// Rows, columns and points of the fold of a tile.
+    pub tile: [u64; 3],
+    /// Subgroups down and across a tile.
+    pub grid: [u64; 2],
+    /// Copies of tiles in the workgroup's memory: with two, one is filled while the other is used.
+    pub buffers: u64,
+    /// The size of fragments that is taken where there are several; the largest by default.
+    pub preferred: Option<[u32; 3]>,
+    shapes: [Option<FragmentShape>; Matrices::SHAPES],
+}
+
+impl Matrices {
+    /// Most shapes that are known of a device.
+    pub const SHAPES: usize = 24;
+
+    /// For a device with subgroups of so many invocations and so much of the workgroup's memory; `None`
+    /// where it has no fragments. Shapes beyond [`Matrices::SHAPES`] are left out.
+    pub fn new(
+        subgroup: u64,
+        memory: u64,
+        shapes: impl IntoIterator<Item = FragmentShape>,
+    ) -> Option<Matrices> {
+        let mut matrices = Matrices {
+            subgroup,
+            memory,
+            tile: [128, 128, 32],
+            grid: [2, 4],
+            buffers: 2,
+            preferred: None,
+            shapes: [None; Matrices::SHAPES],
+        };
+        for (to, shape) in matrices.shapes.iter_mut().zip(shapes) {
+            *to = Some(shape);
+        }
+        let is_usable = subgroup.is_power_of_two() && matrices.shapes[0].is_some();
+        is_usable.then_some(matrices)
+    }
+
+    /// The fragments for factors and sums of some types.
+    fn shape(&self, factors: [Number; 2], sum: Number) -> Option<FragmentShape> {
+        let fits = |shape: &FragmentShape| {
+            let points = u64::from(shape.size[0] * shape.size[1]);
+            // Rows and columns begin at multiples of 16 bytes, whichever lie next to each other.
+            let narrowest = factors.iter().map(|n| n.stored().size()).min();
+            let least = 16 / narrowest.unwrap_or(1);
+            shape.factors == factors
+                && shape.sum == sum
+                && shape.size.iter().all(|n| u64::from(*n) >= least)
+                && shape.size.iter().all(|n| n.is_power_of_two())
+                && points.is_multiple_of(self.subgroup)
+        };
+        let all = || self.shapes.iter().flatten().filter(|s| fits(s));
+        let preferred = all().find(|s| Some(s.size) == self.preferred);
+        let largest = || all().max_by_key(|s| s.size.iter().product::<u32>());
+        preferred.or_else(largest).copied()
+    }
+}
+
+/// A product of matrices by subgroups.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix {
+    /// The fragments.
+    pub shape: FragmentShape,
+    /// The factors as they are kept in fragments; nodes of the operation's body.
+    pub factors: [Node; 2],
+    /// Tiles of the rows, the columns and the folded axes, by their numbers.
+    pub tiles: [usize; 3],
+    /// Subgroups down and across a tile.
+    pub grid: [u64; 2],
+    /// Fragments of a subgroup down and across.
+    pub counts: [u64; 2],
+    /// Fragments along the fold of a tile.
+    pub depth: u64,
+    /// Copies of tiles.
+    pub buffers: u64,
+    /// The loops over the subgroups, over the invocations of one, and over the fragments of one down
+    /// and across.
+    pub loops: [u32; 4],
+    /// Points of a fragment that each invocation finishes.
+    pub points: u64,
+}
+
+impl Matrix {
+    /// Elements between rows of a tile in memory that nothing uses, so that rows meet different banks.
+    pub fn padding(ty: Scalar) -> u64 {
+        16 / ty.size()
+    }
+}
+
+/// Whether an operation is a product that a device's subgroups compute.
+pub(super) fn suits(op: &Structured, profile: &Profile) -> bool {
+    plan(&mut op.clone(), profile).is_some()
+}
+
+/// Sizes of a product by subgroups.
+struct Plan {
+    shape: FragmentShape,
+    factors: [Node; 2],
+    /// Sizes of rows, columns and folded axes, all of each together.
+    extents: [u64; 3],
+    tile: [u64; 3],
+    grid: [u64; 2],
+    buffers: u64,
+}
+
+fn plan(op: &mut Structured, profile: &Profile) -> Option<Plan> {
+    let matrices = profile.matrices?;
+    let contraction = contraction(op)?;
+    let initial = op.body.as_literal(op.reductions[0].initial[0])?;
+    let is_zero = initial.bits == 0;
+    let folds = op.axes.len() - op.parallel_rank();
+    if !is_zero || contraction.steps.len() != folds {
+        return None;
+    }
+    let sum = match initial.ty {
+        Scalar::F32 => Number::F32,
+        Scalar::I32 => Number::I32,
+        _ => return None,
+    };
+    let [a, b] = contraction.factors;
+    let (a, b) = (narrow(&mut op.body, a)?, narrow(&mut op.body, b)?);
+    let shape = matrices.shape([a.1, b.1], sum)?;
+    let total = |axes: &[usize]| -> Option<u64> {
+        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+    };
+    let extents = [
+        total(&contraction.rows)?,
+        total(&contraction.columns)?,
+        total(&contraction.steps)?,
+    ];
+    let all = total(&(0..op.axes.len()).collect::<Vec<_>>())?;
+    let batches = all.checked_div(extents.iter().product())?;
+    let least = shape.size.map(u64::from);
+    if extents
+        .iter()
+        .zip(least)
+        .any(|(extent, least)| *extent < least)
+    {
+        return None;
+    }
+    let mut plan = Plan {
+        shape,
+        factors: [a.0, b.0],
+        extents,
+        tile: matrices.tile,
+        grid: matrices.grid,
+        buffers: matrices.buffers,
+    };
+    plan.fit(&matrices, batches, profile.busy);
+    Some(plan)
+}
+
+impl Plan {
+    /// Makes tiles smaller until there are enough, and they fit the memory.
+    fn fit(&mut self, matrices: &Matrices, batches: u64, busy: u64) {
+        let least = self.shape.size.map(u64::from);
+        for (at, least) in least.iter().enumerate() {
+            let whole = self.extents[at].next_multiple_of(*least);
+            self.tile[at] = self.tile[at].clamp(*least, whole.next_power_of_two());
+        }
+        self.tile[2] = self.tile[2].next_multiple_of(least[2]);
+        loop {
+            for (grid, (tile, least)) in self.grid.iter_mut().zip(self.tile.iter().zip(least)) {
+                *grid = (*grid).min(tile / least).max(1);
+            }
+            let tiles = batches
+                * self.extents[0].div_ceil(self.tile[0])
+                * self.extents[1].div_ceil(self.tile[1]);
+            let is_large = self.memory() > matrices.memory;
+            if !is_large && tiles >= busy {
+                return;
+            }
+            let larger = usize::from(self.tile[1] >= self.tile[0]);
+            let sides = [larger, 1 - larger];
+            let side = sides.into_iter().find(|at| self.tile[*at] > least[*at]);
+            match side {
+                _ if is_large && self.buffers > 1 => self.buffers = 1,
+                Some(at) if self.tile[at] > 2 * least[at] || is_large => self.tile[at] /= 2,
+                _ => return,
+            }
+        }
+    }
+
+    /// Bytes of the workgroup's memory that tiles and patches take.
+    fn memory(&self) -> u64 {
+        let sizes = self.shape.factors.map(|n| n.stored().size());
+        let [rows, columns, depth] = self.tile;
+        // A tile may lie either way.
+        let kept = |side: u64, size: u64| (side * depth * size) + side.max(depth) * 16;
+        let tiles = kept(rows, sizes[0]) + kept(columns, sizes[1]);
+        let [m, n, _] = self.shape.size.map(u64::from);
+        self.buffers * tiles + self.grid[0] * self.grid[1] * m * n * 4
+    }
+}
+
+/// A factor as a narrow number that widening gives the factor of.
+fn narrow(body: &mut Body, node: Node) -> Option<(Node, Number)> {
+    let (operator, operands) = body.applied(node)?;
+    let operands = operands.to_vec();
+    let types = (operator.op, operator.from, operator.to);
+    match types {
+        (Op::FConv, Scalar::F16, Scalar::F32) => Some((operands[0], Number::F16)),
+        (Op::SExt, Scalar::I8, Scalar::I32) => Some((operands[0], Number::I8)),
+        (Op::ZExt, Scalar::I8, Scalar::I32) => Some((operands[0], Number::U8)),
+        (Op::Bits, Scalar::I32, Scalar::F32) => brain(body, operands[0]),
+        (Op::Cond, ..) => {
+            let zero = |body: &Body, node| body.as_literal(node).is_some_and(|l| l.bits == 0);
+            let (value, number) = narrow(body, operands[1])?;
+            if !zero(body, operands[2]) {
+                return None;
+            }
+            let zero = body.literal(Literal::new(number.stored(), 0));
+            Some((body.op(Op::Cond, &[operands[0], value, zero]), number))
+        }
+        _ => None,
+    }
+}
+
+/// The 16 bits whose place in a binary32 is the upper half.
+fn brain(body: &Body, node: Node) -> Option<(Node, Number)> {
+    let (shift, operands) = body.applied(node)?;
+    let [wide, by] = *operands else { return None };
+    let is_shift = shift.op == Op::Shl && body.as_literal(by)?.bits == 16;
+    let (widen, operands) = body.applied(wide)?;
+    let is_widening = (widen.op, widen.from) == (Op::ZExt, Scalar::I16);
+    (is_shift && is_widening).then_some((operands[0], Number::Bf16))
+}
+
+/// Tiles a product for subgroups.
+pub(super) fn tile(dispatch: &mut Dispatch) {
+    let profile = dispatch.profile;
+    let Some(plan) = plan(&mut dispatch.op, &profile) else {
+        return;
+    };
+    let (Some(contraction), Some(matrices)) = (contraction(&dispatch.op), profile.matrices) else {
+        return;
+    };
+    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
+    let [m, n, k] = plan.shape.size.map(u64::from);
+    let counts = [
+        plan.tile[0] / (plan.grid[0] * m),
+        plan.tile[1] / (plan.grid[1] * n),
+    ];
+    let points = m * n / matrices.subgroup;
+    dispatch.loops.clear();
+    dispatch.points = Body::default();
+    let batch = batch(dispatch, &contraction, &extents);
+    let tiles = [0, 1].map(|at| {
+        let count = plan.extents[at].div_ceil(plan.tile[at]);
+        dispatch.add_loop(count, Run::Parallel)
+    });
+    let subgroups = plan.grid[0] * plan.grid[1];
+    let subgroup = dispatch.add_loop(subgroups, Run::Subgroup);
+    let lane = dispatch.add_loop(matrices.subgroup, Run::Lane);
+    let down = dispatch.add_loop(counts[0], Run::Repeated);
+    let across = dispatch.add_loop(counts[1], Run::Repeated);
+    let point = dispatch.add_loop(points, Run::Unrolled);
+    dispatch.add_loop(subgroups * matrices.subgroup, Run::Invocation(0));
+    let outer = dispatch.add_loop(plan.extents[2].div_ceil(plan.tile[2]), Run::Sequential);
+
+    let within = scaled(dispatch, &[(lane, points), (point, 1)]);
+    let within = unflatten(&mut dispatch.points, within, &[m as i64, n as i64]);
+    let number = dispatch.counter(subgroup);
+    let grid = plan.grid.map(|n| n as i64);
+    let of_grid = unflatten(&mut dispatch.points, number, &grid);
+    let axes = [&contraction.rows, &contraction.columns];
+    let mut numbers = [0; 3];
+    for at in 0..2 {
+        let base = scaled(dispatch, &[(tiles[at], plan.tile[at])]);
+        let size = [m, n][at];
+        let fragment = scaled(dispatch, &[([down, across][at], size)]);
+        let points = &mut dispatch.points;
+        let part = points.i64((counts[at] * size) as i64);
+        let part = points.op(Op::Mul, &[of_grid[at], part]);
+        let local = points.op(Op::Add, &[part, fragment]);
+        let local = points.op(Op::Add, &[local, within[at]]);
+        numbers[at] = dispatch.tiles.len();
+        let tile = tile_of(axes[at], &extents, base, local, plan.tile[at]);
+        let guard = place(dispatch, tile);
+        dispatch.guards.extend(guard);
+    }
+    let base = scaled(dispatch, &[(outer, plan.tile[2])]);
+    let local = dispatch.points.i64(0);
+    numbers[2] = dispatch.tiles.len();
+    let tile = tile_of(&contraction.steps, &extents, base, local, plan.tile[2]);
+    place(dispatch, tile);
+
+    dispatch.step_loop = Some(outer);
+    dispatch.matrix = Some(Matrix {
+        shape: plan.shape,
+        factors: plan.factors,
+        tiles: numbers,
+        grid: plan.grid,
+        counts,
+        depth: plan.tile[2] / k,
+        buffers: plan.buffers,
+        loops: [subgroup, lane, down, across],
+        points,
+    });
+    let mut steps = vec![Step::Clear];
+    steps.extend(nest(&[outer], vec![Step::Multiply]));
+    steps.extend(nest(&[down, across], vec![Step::Spill, Step::Store]));
+    let mut outermost: Vec<u32> = batch.into_iter().collect();
+    outermost.extend(tiles);
+    dispatch.steps = nest(&outermost, steps);
+}

@@ -1,0 +1,306 @@
+//! Products by fragments: how they are scheduled, and that what becomes of them is valid.
+
+use spirula_kernel::ir::Number;
+use spirula_program::{Literal, Op, Scalar, Session, Value as Data};
+use spirula_runtime::{Device, DeviceInfo, DeviceMachine, DeviceOptions, MatrixElement};
+use spirula_tensor::ir::{
+    AxisKind, Body, Combiner, Constant, Dim, Function, Node, Reduction, Structured, TensorType,
+};
+use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
+use spirula_tensor::{Builder, compile, evaluate};
+use spirula_testing::Validator;
+
+/// Sizes as GPUs have them.
+fn profile() -> Profile {
+    let shape = |size, a, sum| FragmentShape {
+        size,
+        factors: [a, a],
+        sum,
+    };
+    let shapes = [
+        shape([16, 16, 16], Number::F16, Number::F32),
+        shape([16, 8, 16], Number::F16, Number::F32),
+        shape([16, 16, 16], Number::Bf16, Number::F32),
+        shape([16, 16, 32], Number::I8, Number::I32),
+        shape([16, 16, 32], Number::U8, Number::I32),
+    ];
+    Profile {
+        matrices: Matrices::new(32, 48 << 10, shapes),
+        busy: 1,
+        ..Profile::GPU
+    }
+}
+
+/// A type of factors, and how they are widened.
+#[derive(Clone, Copy)]
+struct Narrow {
+    stored: Scalar,
+    sum: Scalar,
+    widen: fn(&mut Body, Node) -> Node,
+}
+
+const HALF: Narrow = Narrow {
+    stored: Scalar::F16,
+    sum: Scalar::F32,
+    widen: |body, x| body.convert(Op::FConv, Scalar::F32, x),
+};
+
+const BRAIN: Narrow = Narrow {
+    stored: Scalar::I16,
+    sum: Scalar::F32,
+    widen: |body, x| {
+        let wide = body.convert(Op::ZExt, Scalar::I32, x);
+        let by = body.literal(Literal::i32(16));
+        let bits = body.op(Op::Shl, &[wide, by]);
+        body.convert(Op::Bits, Scalar::F32, bits)
+    },
+};
+
+const BYTE: Narrow = Narrow {
+    stored: Scalar::I8,
+    sum: Scalar::I32,
+    widen: |body, x| body.convert(Op::SExt, Scalar::I32, x),
+};
+
+/// A product of matrices of some sizes, the first, the second or neither turned, plus a row.
+fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
+    let mut b = Builder::new("main");
+    let sizes = [[m, k], [k, n]];
+    let [left, right] = [0, 1].map(|at| {
+        let [rows, columns] = sizes[at];
+        let shape = if turned[at] {
+            [columns, rows]
+        } else {
+            [rows, columns]
+        };
+        b.parameter("x", TensorType::new(of.stored, &shape), false)
+    });
+    let row = b.parameter("row", TensorType::new(of.sum, &[n]), false);
+    let mut op = Structured::parallel(&[Dim::Static(m), Dim::Static(n)]);
+    let (i, j) = (op.point()[0], op.point()[1]);
+    let l = op.axis(Dim::Static(k), AxisKind::Reduction);
+    let mut factor = |value, mut at: [Node; 2], is_turned: bool| {
+        if is_turned {
+            at.reverse();
+        }
+        let element = op.body.element(value, of.stored, &at);
+        (of.widen)(&mut op.body, element)
+    };
+    let left = factor(left, [i, l], turned[0]);
+    let right = factor(right, [l, j], turned[1]);
+    let (multiply, add) = match of.sum {
+        Scalar::F32 => (Op::FMul, Op::FAdd),
+        _ => (Op::Mul, Op::Add),
+    };
+    let value = op.body.op(multiply, &[left, right]);
+    let zero = op.body.literal(Literal::new(of.sum, 0));
+    let sum = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(add, of.sum),
+    });
+    let element = op.body.element(row, of.sum, &[j]);
+    let result = op.body.op(add, &[sum[0], element]);
+    op.give(result);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    b.finish()
+}
+
+/// The last stage of a function's only dispatch; its kernel is valid and survives the text form.
+fn scheduled(function: Function, profile: Profile) -> String {
+    let mut stage = String::new();
+    let program = compile(function, profile, &mut |_, text| stage = text());
+    let program = program.expect("the function compiles");
+    spirula_kernel::check(&program).expect("the program is well formed");
+    let text = spirula_kernel::print(&program);
+    let again = spirula_kernel::parse(&text).expect("the text is read");
+    assert_eq!(spirula_kernel::print(&again), text);
+    let compiled = spirula_kernel::compile(&program).expect("the program compiles");
+    if let Some(validator) = Validator::find() {
+        for kernel in &compiled.kernels {
+            assert_eq!(kernel.refusal, None);
+            let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let valid = validator.check(&bytes, "vulkan1.3");
+            valid.unwrap_or_else(|said| panic!("{said}\n{stage}"));
+        }
+    }
+    stage
+}
+
+#[test]
+fn narrow_products_are_multiplied_by_subgroups() {
+    for of in [HALF, BRAIN, BYTE] {
+        for size in [[256, 256, 256], [67, 83, 51], [64, 40, 72], [16, 16, 32]] {
+            for turned in [[false, false], [true, false], [false, true]] {
+                let stage = scheduled(product(size, turned, of), profile());
+                assert!(stage.contains("multiply"), "{size:?}\n{stage}");
+            }
+        }
+    }
+}
+
+/// Tiles that are filled while others are used wait once a round, and what is read is 16 bytes at a
+/// time.
+#[test]
+fn tiles_are_copied_ahead() {
+    let function = product([256, 256, 256], [false, false], HALF);
+    let stage = scheduled(function.clone(), profile());
+    assert!(stage.contains("fetch next"), "{stage}");
+    assert!(stage.contains("commit next"), "{stage}");
+    let program = compile(function, profile(), &mut |_, _| {}).expect("it compiles");
+    let text = spirula_kernel::print(&program);
+    assert!(text.contains("load vector i32"), "{text}");
+    assert!(!text.contains("load f16"), "{text}");
+    assert!(text.contains("store vector f32"), "{text}");
+}
+
+/// Sizes of tiles are a profile's, as far as the memory goes.
+#[test]
+fn tiles_can_be_set() {
+    let function = product([1024, 1024, 1024], [false, false], HALF);
+    let mut small = profile();
+    assert!(small.set("matrix-rows", 64) && small.set("matrix-depth", 16));
+    assert!(small.set("matrix-fragment", 160_816));
+    assert!(!small.set("matrix-rows", 3) && !small.set("rows of tiles", 64));
+    let stage = scheduled(function.clone(), small);
+    assert!(stage.contains("fragments 16x8x16"), "{stage}");
+    let mut large = profile();
+    assert!(large.set("matrix-rows", 1024) && large.set("matrix-columns", 1024));
+    scheduled(function, large);
+}
+
+/// Products of what has no narrow form, or is too small, are computed otherwise.
+#[test]
+fn other_products_stay() {
+    let tiny = scheduled(product([8, 64, 64], [false, false], HALF), profile());
+    assert!(!tiny.contains("multiply"), "{tiny}");
+    let mut without = profile();
+    assert!(without.set("matrices", 1));
+    let stage = scheduled(product([64, 64, 64], [false, false], HALF), without);
+    assert!(!stage.contains("multiply"), "{stage}");
+}
+
+/// What a device multiplies, as schedules have it.
+fn of_device(info: &DeviceInfo) -> Option<Profile> {
+    let number = |element| match element {
+        MatrixElement::F16 => Some(Number::F16),
+        MatrixElement::Bf16 => Some(Number::Bf16),
+        MatrixElement::F32 => Some(Number::F32),
+        MatrixElement::I8 => Some(Number::I8),
+        MatrixElement::I32 => Some(Number::I32),
+        _ => None,
+    };
+    let shapes = info.matrices.iter().filter_map(|shape| {
+        Some(FragmentShape {
+            size: shape.size,
+            factors: [number(shape.factors[0])?, number(shape.factors[1])?],
+            sum: number(shape.sum)?,
+        })
+    });
+    let memory = info.limits.workgroup_memory;
+    let matrices = Matrices::new(info.subgroup_size.into(), memory, shapes)?;
+    Some(Profile {
+        matrices: Some(matrices),
+        ..profile()
+    })
+}
+
+/// Small whole numbers in a type, of which sums are exact.
+fn constant(of: Scalar, is_brain: bool, shape: &[u64], seed: u32) -> Constant {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 24) as i32 % 5 - 2
+    };
+    let bits = |value: i32| {
+        let float = (value as f32).to_bits();
+        match of {
+            Scalar::F32 => u64::from(float),
+            Scalar::I16 if is_brain => u64::from(float >> 16),
+            Scalar::F16 => [0xc000, 0xbc00, 0, 0x3c00, 0x4000][(value + 2) as usize],
+            _ => value as u64,
+        }
+    };
+    let count = shape.iter().product();
+    let elements = (0..count).flat_map(|_| {
+        let bytes = bits(next()).to_le_bytes();
+        bytes[..of.size() as usize].to_vec()
+    });
+    Constant {
+        ty: TensorType::new(of, shape),
+        bytes: elements.collect(),
+    }
+}
+
+/// On devices that have fragments, products are those of the function's meaning.
+#[test]
+fn products_are_right_where_there_are_fragments() {
+    let devices = spirula_runtime::devices();
+    let able = devices
+        .iter()
+        .filter_map(|info| Some((info, of_device(info)?)));
+    let mut tried = 0;
+    for (info, profile) in able {
+        let mut device = Device::open(&info.id, &DeviceOptions::default()).expect("it opens");
+        for of in [HALF, BRAIN, BYTE] {
+            let cases = [
+                ([32, 64, 96], [false, false]),
+                ([35, 43, 51], [true, false]),
+                ([40, 24, 72], [false, true]),
+            ];
+            for (size, turned) in cases {
+                tried += u32::from(is_right(&mut device, profile, size, turned, of));
+            }
+        }
+    }
+    eprintln!("{tried} products by fragments");
+}
+
+/// Whether a product was computed by fragments; fails if it was and is wrong.
+fn is_right(
+    device: &mut Device,
+    profile: Profile,
+    size: [u64; 3],
+    turned: [bool; 2],
+    of: Narrow,
+) -> bool {
+    let function = product(size, turned, of);
+    let mut stage = String::new();
+    let program = compile(function.clone(), profile, &mut |_, text| stage = text());
+    let program = program.expect("the function compiles");
+    if !stage.contains("multiply") {
+        return false;
+    }
+    let parameters = &function.block(function.body()).parameters;
+    let arguments = parameters.iter().zip(1u32..).map(|(value, seed)| {
+        let ty = function.ty(*value);
+        let shape: Vec<u64> = ty.shape.iter().filter_map(|d| d.known()).collect();
+        constant(ty.element, of.stored == Scalar::I16, &shape, seed)
+    });
+    let arguments: Vec<Constant> = arguments.collect();
+    let expected = evaluate(&function, arguments.clone(), 1 << 30).expect("it has a meaning");
+    let inputs = arguments.into_iter().map(|constant| Data {
+        element: constant.ty.element,
+        unsigned: false,
+        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        bytes: constant.bytes,
+    });
+    let inputs: Vec<Data> = inputs.collect();
+    let program = spirula_kernel::compile(&program).expect("the program compiles");
+    let mut session = Session::new(&program, DeviceMachine::new(device)).expect("it begins");
+    let results = session
+        .call("main", &inputs)
+        .unwrap_or_else(|e| panic!("{e}\n{stage}"));
+    let found = &results[0].as_ref().expect("a result").bytes;
+    let different = found
+        .iter()
+        .zip(&expected[0].bytes)
+        .position(|(a, b)| a != b);
+    if let Some(at) = different {
+        let at = at / 4;
+        let (row, column) = (at as u64 / size[1], at as u64 % size[1]);
+        panic!("{size:?} {turned:?}: element {row}, {column}\n{stage}");
+    }
+    true
+}
