@@ -145,10 +145,16 @@ fn narrow_products_are_multiplied_by_subgroups() {
 #[test]
 fn tiles_are_copied_ahead() {
     let function = product([256, 256, 256], [false, false], HALF);
-    let stage = scheduled(function.clone(), profile());
+    let mut profile = profile();
+    let stage = scheduled(function.clone(), profile);
+    assert!(!stage.contains("commit next"), "{stage}");
+    if let Some(matrices) = &mut profile.matrices {
+        matrices.buffers = 2;
+    }
+    let stage = scheduled(function.clone(), profile);
     assert!(stage.contains("fetch next"), "{stage}");
     assert!(stage.contains("commit next"), "{stage}");
-    let program = compile(function, profile(), &mut |_, _| {}).expect("it compiles");
+    let program = compile(function, profile, &mut |_, _| {}).expect("it compiles");
     let text = spirula_kernel::print(&program);
     assert!(text.contains("load vector i32"), "{text}");
     assert!(!text.contains("load f16"), "{text}");

@@ -6,6 +6,7 @@ use crate::{Error, name};
 use cl3::device::{self as cl, CL_DEVICE_TYPE_ALL};
 use cl3::types::{cl_device_id, cl_device_info, cl_platform_id};
 use spirula_spirv::grammar::Version;
+use std::sync::{Mutex, PoisonError};
 
 /// Sizes of subgroups, of `cl_intel_required_subgroup_size`.
 const SUB_GROUP_SIZES_INTEL: cl_device_info = 0x4108;
@@ -25,8 +26,11 @@ pub struct Found {
 }
 
 impl Found {
-    /// All devices of all platforms, numbered over all.
+    /// All devices of all platforms, numbered over all. Threads ask one after the other, since drivers that make
+    /// themselves ready when they are first asked, such as PoCL 3.1, crash when two do so at once.
     pub fn all() -> Result<Vec<Found>, Error> {
+        static ASKING: Mutex<()> = Mutex::new(());
+        let _asking = ASKING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(e) = cl3::load_library() {
             return Err(Error::Failed(format!(
                 "OpenCL is not installed: its loader cannot be opened: {e}"

@@ -56,8 +56,8 @@ impl Matrices {
             subgroup,
             memory,
             tile: [128, 128, 32],
-            grid: [2, 4],
-            buffers: 2,
+            grid: [2, 2],
+            buffers: 1,
             preferred: None,
             shapes: [None; Matrices::SHAPES],
         };

@@ -231,6 +231,12 @@ pub const PASSES: &[Pass] = &[
 ];
 
 impl Dispatch {
+    /// Whether elements that lie next to each other are accessed as vectors. Tiles of contractions are not: an
+    /// H200 is a fifth slower with them.
+    pub(crate) fn has_vectors(&self) -> bool {
+        self.profile.vector > 1 && self.strategy != Strategy::Tiled
+    }
+
     /// Adds a loop and gives its number.
     pub(crate) fn add_loop(&mut self, extent: u64, run: Run) -> u32 {
         self.loops.push(Loop { extent, run });

@@ -63,9 +63,9 @@ impl Profile {
     /// Many processors that hide latencies by switching between subgroups.
     pub const GPU: Profile = Profile {
         flat: 256,
-        fold: 256,
+        fold: 512,
         folds: u64::MAX,
-        chunks: 1024,
+        chunks: 2048,
         tile: [16, 256],
         points: 8,
         adjacent: 4,

@@ -523,7 +523,7 @@ impl<'a> Lower<'a> {
             .flat_map(|l| &l.accumulators[range.clone()]);
         let vars: Vec<Var> = vars.copied().collect();
         let reductions = self.reductions();
-        let is_wide = self.dispatch.profile.vector > 1;
+        let is_wide = self.dispatch.has_vectors();
         self.e.when(guard, |e| {
             if is_wide {
                 e.widen(&values);

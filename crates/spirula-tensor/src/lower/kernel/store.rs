@@ -41,10 +41,9 @@ impl Lower<'_> {
             let guard = self.leaves[at].guard;
             let same = self.leaves[at..leaves].iter();
             let same = same.take_while(|l| l.guard == guard || is_flat).count();
-            let count = if self.dispatch.profile.vector > 1 {
-                same
-            } else {
-                1
+            let count = match self.dispatch.has_vectors() {
+                true => same,
+                false => 1,
             };
             let guard = self.leaves[at].guard;
             self.store_leaves(at, count, guard);

@@ -509,7 +509,7 @@ mod tests {
             made("let (a, b) = pair one 0.5 in (a, b)", swapped).unwrap(),
             "0.5f32; 1i64"
         );
-        assert_eq!(made("$loaddata \"5i64 6i64\"", two).unwrap(), "5i64; 6i64");
+        assert_eq!(made("$loaddata \"5i64 6i64\"", two).unwrap(), "5i32; 6i32");
         assert_eq!(
             made("$loadbytes \"ab\"", &[Scalar::I8]).unwrap(),
             "[97u8, 98u8]"
