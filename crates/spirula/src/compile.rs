@@ -34,7 +34,7 @@ pub struct CompileOptions {
 #[derive(Debug)]
 pub enum Input {
     /// It is SPIR-V already.
-    Spirv(InputKind, Module),
+    Spirv(InputKind, Box<Module>),
     /// It is LLVM IR.
     Llvm(InputKind, Box<spirula_llvm::ir::Module>),
     /// It is a module of StableHLO.
@@ -58,7 +58,7 @@ pub struct Kernels {
 #[derive(Debug)]
 pub enum Output {
     /// A module whose entry points are launched one by one.
-    Module(Module),
+    Module(Box<Module>),
     /// A program: kernels, and the host's part that launches them.
     Program(Box<Program>),
 }
@@ -145,13 +145,13 @@ pub fn read(bytes: &[u8]) -> Result<Input, CompileError> {
     match kind {
         InputKind::SpirvBinary => {
             let module = Module::from_bytes(bytes).map_err(CompileError::read)?;
-            Ok(Input::Spirv(kind, module))
+            Ok(Input::Spirv(kind, Box::new(module)))
         }
         InputKind::SpirvText => {
             let words = text::parse(utf8(bytes)?, &text::ParseOptions::default());
             let words = words.map_err(|all| CompileError::all(Stage::Read, all))?;
             let module = Module::from_words(words).map_err(CompileError::read)?;
-            Ok(Input::Spirv(kind, module))
+            Ok(Input::Spirv(kind, Box::new(module)))
         }
         InputKind::LlvmBitcode | InputKind::LlvmText => {
             let module = spirula_llvm::read(bytes).map_err(CompileError::read)?;
@@ -276,7 +276,7 @@ impl Input {
         let mut tensors = None;
         let output = match self {
             Input::Spirv(_, module) => match for_vulkan(&module, options.target) {
-                Some(vulkan) => Output::Module(vulkan?),
+                Some(vulkan) => Output::Module(Box::new(vulkan?)),
                 None => {
                     if let Some(target) = options.target {
                         check_version(&module, target)?;
@@ -292,8 +292,8 @@ impl Input {
                 let module = spirula_llvm::translate(&module, &translation);
                 let module = module.map_err(|all| CompileError::all(Stage::Translate, all))?;
                 match for_vulkan(&module, options.target) {
-                    Some(vulkan) => Output::Module(vulkan?),
-                    None => Output::Module(module),
+                    Some(vulkan) => Output::Module(Box::new(vulkan?)),
+                    None => Output::Module(Box::new(module)),
                 }
             }
             input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
@@ -363,7 +363,7 @@ impl Compiled {
     /// When it is a program.
     pub fn into_module(self) -> Result<Module, CompileError> {
         match self.output {
-            Output::Module(module) => Ok(module),
+            Output::Module(module) => Ok(*module),
             Output::Program(_) => {
                 let message = format!("the input is {}, a whole program", self.input.name());
                 let error = Diagnostic::error(Place::Unknown, message);
