@@ -8,8 +8,7 @@
 //! how many inputs there were. `--seeds` is what the example `seeds` wrote, for where the repository is not.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{TARGETS, Target, mutate, run, seeds};
-use spirula_testing::Choices;
+use spirula_fuzz::{TARGETS, Target, mutant, run, seeds};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::ffi::OsString;
@@ -195,7 +194,7 @@ fn work(options: &Options, number: u64) -> Fallible<()> {
         let until = (Instant::now() + TURN).min(end);
         let mut tried = 0u64;
         while Instant::now() < until {
-            let input = change(&seeds, &mut random);
+            let input = mutant(&seeds, &mut random);
             let mut kept = format!("{}\n", target.name).into_bytes();
             kept.extend_from_slice(&input);
             fs::write(options.current(number), kept)?;
@@ -228,17 +227,6 @@ fn work(options: &Options, number: u64) -> Fallible<()> {
         }
     }
     Ok(())
-}
-
-/// A seed that was changed at random.
-fn change(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
-    let mut bytes = [0; 64];
-    random.fill_bytes(&mut bytes);
-    let mut choices = Choices::new(&bytes);
-    let mut input = seeds[choices.below(seeds.len())].clone();
-    let other = &seeds[choices.below(seeds.len())];
-    mutate(&mut input, other, &mut choices);
-    input
 }
 
 /// The seeds that the example `seeds` wrote.

@@ -2,7 +2,7 @@
 //!
 //! - [`TARGETS`]: every reader and interface that takes what others made, one row each.
 //! - [`run`]: a check within its budget of time and memory.
-//! - [`seeds`], [`mutate`]: inputs to begin with, and how tests change them.
+//! - [`seeds`], [`mutant`]: inputs to begin with, and how tests change them.
 //!
 //! The programs of `fuzz/` are one line each around [`run`]. A check panics when something is
 //! wrong; what it says of memory counts everything that the process allocates, so that one check runs
@@ -18,6 +18,6 @@ mod spirv;
 mod target;
 
 pub use budget::run;
-pub use mutate::mutate;
+pub use mutate::mutant;
 pub use seeds::seeds;
 pub use target::{TARGETS, Target};

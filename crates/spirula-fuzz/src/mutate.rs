@@ -1,13 +1,25 @@
 //! Changes of inputs at random.
 
+use rand_mt::Mt64;
 use spirula_testing::Choices;
 
 /// Values that readers trip over.
 const WORDS: [u32; 8] = [0, 1, 2, 0x7f, 0xffff, 0x7fff_ffff, 0x8000_0000, u32::MAX];
 
+/// One of several seeds, changed at random.
+pub fn mutant(seeds: &[Vec<u8>], random: &mut Mt64) -> Vec<u8> {
+    let mut bytes = [0; 64];
+    random.fill_bytes(&mut bytes);
+    let mut choices = Choices::new(&bytes);
+    let mut input = seeds[choices.below(seeds.len())].clone();
+    let other = &seeds[choices.below(seeds.len())];
+    mutate(&mut input, other, &mut choices);
+    input
+}
+
 /// Changes an input in a few places: bits, words, and pieces that are cut, copied or taken from
 /// another input.
-pub fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut Choices<'_>) {
+fn mutate(input: &mut Vec<u8>, other: &[u8], choices: &mut Choices<'_>) {
     for _ in 0..=choices.below(4) {
         if input.is_empty() {
             input.extend_from_slice(other);

@@ -5,8 +5,8 @@
 //! long each target's mutants may take, 2 where it is not set; `SPIRULA_FUZZ_TARGET` chooses one.
 
 use rand_mt::Mt64;
-use spirula_fuzz::{TARGETS, mutate, run, seeds};
-use spirula_testing::{Choices, files};
+use spirula_fuzz::{TARGETS, mutant, run, seeds};
+use spirula_testing::files;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -57,12 +57,7 @@ fn every_target_holds_for_a_moment() {
             if started.elapsed() > Duration::from_secs(seconds) {
                 break;
             }
-            let mut bytes = [0; 64];
-            random.fill_bytes(&mut bytes);
-            let mut choices = Choices::new(&bytes);
-            let mut input = seeds[choices.below(seeds.len())].clone();
-            let other = &seeds[choices.below(seeds.len())];
-            mutate(&mut input, other, &mut choices);
+            let input = mutant(&seeds, &mut random);
             if !tried(&input) {
                 let file = std::env::temp_dir().join(format!("{}-{number}", target.name));
                 std::fs::write(&file, &input).expect("the input can be kept");

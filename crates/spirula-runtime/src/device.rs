@@ -7,6 +7,7 @@ use crate::cpu::CpuDriver;
 use crate::data::Element;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::program::{self, Programs};
+use crate::times::{KernelTime, Profile, timed};
 use crate::types::TypeNames;
 use crate::{
     Buffer, Call, Error, ImageShape, Inputs, Kernel, Launch, Sampler, Scalar, Size, printed, wishes,
@@ -15,7 +16,7 @@ use bytemuck::NoUninit;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Interface, Param, ParamKind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A device with its buffers and kernels.
 ///
@@ -47,32 +48,6 @@ enum How {
     Driver(Kernel),
     /// A shader that was made of it.
     Shader(Box<Shader>),
-}
-
-/// Wall time spent in each stage since the device was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Profile {
-    /// Compiling kernels.
-    pub compile: Duration,
-    /// Copying into and out of buffers.
-    pub copy: Duration,
-    /// Launching kernels and waiting for them.
-    pub run: Duration,
-}
-
-/// What a kernel cost since the device was opened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KernelTime {
-    /// Name of its entry point, or its number in its program.
-    pub name: String,
-    /// Wall time of compiling it.
-    pub compile: Duration,
-    /// Whether an earlier run had compiled it already; `None` where the driver does not tell.
-    pub was_cached: Option<bool>,
-    /// Launches that have ended, where [`DeviceOptions::times`] asks for them to be measured.
-    pub launches: u64,
-    /// Time that those took on the device.
-    pub run: Duration,
 }
 
 /// All devices, the default first.
@@ -609,11 +584,4 @@ impl Device {
         let driver = &mut self.driver;
         timed(&mut self.profile.run, || driver.wait())
     }
-}
-
-fn timed<T>(total: &mut Duration, work: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let done = work();
-    *total += start.elapsed();
-    done
 }

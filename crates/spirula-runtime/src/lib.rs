@@ -38,6 +38,7 @@ mod program;
 #[cfg(feature = "vulkan")]
 mod rewrite;
 mod specialised;
+mod times;
 pub mod types;
 #[cfg(feature = "vulkan")]
 #[allow(unsafe_code, reason = "Vulkan is a C interface")]
@@ -46,7 +47,7 @@ mod wishes;
 
 pub use call::{Call, Extent, IntoArgument, Local, Scalar, load};
 pub use compare::{Case, CaseInput, Parted, Tolerance};
-pub use device::{Device, KernelTime, Profile, devices};
+pub use device::{Device, devices};
 pub use driver::{
     DeviceInfo, DeviceKind, DeviceOptions, Driver, Limits, MatrixElement, MatrixShape,
 };
@@ -55,3 +56,4 @@ pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
 pub use machine::DeviceMachine;
 pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format, ImageShape, Sampler};
 pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};
+pub use times::{KernelTime, Profile};

@@ -168,12 +168,7 @@ impl Interface {
     /// # Errors
     /// When there is no such entry point, or what it declares cannot be understood.
     pub fn of(module: &Module, name: &str) -> Result<Interface, Diagnostic> {
-        let mut points = module
-            .section(Section::EntryPoints)
-            .filter(|p| p.op() == Op::EntryPoint)
-            .enumerate();
-        let point = points.find(|(_, p)| p.string(2) == name);
-        let (number, point) = point.ok_or_else(|| no_entry_point(module, name))?;
+        let (number, point) = entry_point(module, name)?;
         let reflector = Reflector::new(module)?;
         let mut interface = Interface {
             name: name.to_owned(),
@@ -197,6 +192,14 @@ impl Interface {
         reflector.resources(&mut interface, reach.variables(number));
         Ok(interface)
     }
+}
+
+/// The entry point of a name, with its number.
+fn entry_point<'m>(module: &'m Module, name: &str) -> Result<(usize, InstRef<'m>), Diagnostic> {
+    let points = module.section(Section::EntryPoints);
+    let mut points = points.filter(|p| p.op() == Op::EntryPoint).enumerate();
+    let point = points.find(|(_, p)| p.string(2) == name);
+    point.ok_or_else(|| no_entry_point(module, name))
 }
 
 fn no_entry_point(module: &Module, name: &str) -> Diagnostic {

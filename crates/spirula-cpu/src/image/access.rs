@@ -92,6 +92,20 @@ impl Request {
         }
     }
 
+    /// What is sampled, where, and the reference to compare with, if any.
+    fn sampling<'t>(
+        &self,
+        texture: &'t Texture,
+        sampler: u64,
+        asked: u64,
+    ) -> (Sampled<'t>, Position, Option<f32>) {
+        let sampler = Sampler::of_word(sampler);
+        let compares = asked & ask::COMPARES != 0;
+        let reference = compares.then_some(self.reference);
+        let sampled = Sampled { texture, sampler };
+        (sampled, self.position(texture, asked), reference)
+    }
+
     fn give_floats(&mut self, value: [f32; 4]) {
         self.texel = value.map(|v| v.to_bits().into());
     }
@@ -176,16 +190,10 @@ pub(crate) extern "C" fn sample(
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return;
     };
-    let sampler = Sampler::of_word(sampler);
-    let sampled = Sampled { texture, sampler };
-    let position = request.position(texture, asks);
-    let compares = asks & ask::COMPARES != 0;
+    let (sampled, position, reference) = request.sampling(texture, sampler, asks);
     match asks & ask::INTEGERS != 0 {
         true => request.give_ints(sampled.ints(&position)),
-        false => {
-            let reference = compares.then_some(request.reference);
-            request.give_floats(sampled.floats(&position, reference));
-        }
+        false => request.give_floats(sampled.floats(&position, reference)),
     }
 }
 
@@ -200,11 +208,8 @@ pub(crate) extern "C" fn gather(
     let Some((texture, request)) = (unsafe { asked(texture, request) }) else {
         return;
     };
-    let sampler = Sampler::of_word(sampler);
-    let sampled = Sampled { texture, sampler };
-    let position = request.position(texture, asks);
+    let (sampled, position, reference) = request.sampling(texture, sampler, asks);
     let component = (asks >> ask::COMPONENT_SHIFT) as usize & 3;
-    let reference = (asks & ask::COMPARES != 0).then_some(request.reference);
     if asks & ask::INTEGERS != 0 {
         let format = texture.shape.format;
         let border = sampled.border().map(|n| n as i64);

@@ -47,6 +47,7 @@ const RG: Order = ImageChannelOrder::RG;
 const RGBA: Order = ImageChannelOrder::RGBA;
 
 /// All formats. Those that SPIR-V has no name for are `Unknown` there.
+#[rustfmt::skip]
 const ROWS: &[Row] = &[
     Row("rgba32f", RGBA, Each(Float(32)), ImageFormat::Rgba32f),
     Row("rgba16f", RGBA, Each(Float(16)), ImageFormat::Rgba16f),
@@ -62,12 +63,7 @@ const ROWS: &[Row] = &[
     Row("rg8", RG, Each(Unorm(8)), ImageFormat::Rg8),
     Row("r16", R, Each(Unorm(16)), ImageFormat::R16),
     Row("r8", R, Each(Unorm(8)), ImageFormat::R8),
-    Row(
-        "rgba16_snorm",
-        RGBA,
-        Each(Snorm(16)),
-        ImageFormat::Rgba16Snorm,
-    ),
+    Row("rgba16_snorm", RGBA, Each(Snorm(16)), ImageFormat::Rgba16Snorm),
     Row("rgba8_snorm", RGBA, Each(Snorm(8)), ImageFormat::Rgba8Snorm),
     Row("rg16_snorm", RG, Each(Snorm(16)), ImageFormat::Rg16Snorm),
     Row("rg8_snorm", RG, Each(Snorm(8)), ImageFormat::Rg8Snorm),
@@ -94,42 +90,12 @@ const ROWS: &[Row] = &[
     Row("r32ui", R, Each(Uint(32)), ImageFormat::R32ui),
     Row("r16ui", R, Each(Uint(16)), ImageFormat::R16ui),
     Row("r8ui", R, Each(Uint(8)), ImageFormat::R8ui),
-    Row(
-        "bgra8",
-        ImageChannelOrder::BGRA,
-        Each(Unorm(8)),
-        ImageFormat::Unknown,
-    ),
-    Row(
-        "a8",
-        ImageChannelOrder::A,
-        Each(Unorm(8)),
-        ImageFormat::Unknown,
-    ),
-    Row(
-        "intensity8",
-        ImageChannelOrder::Intensity,
-        Each(Unorm(8)),
-        ImageFormat::Unknown,
-    ),
-    Row(
-        "luminance8",
-        ImageChannelOrder::Luminance,
-        Each(Unorm(8)),
-        ImageFormat::Unknown,
-    ),
-    Row(
-        "intensity32f",
-        ImageChannelOrder::Intensity,
-        Each(Float(32)),
-        ImageFormat::Unknown,
-    ),
-    Row(
-        "luminance32f",
-        ImageChannelOrder::Luminance,
-        Each(Float(32)),
-        ImageFormat::Unknown,
-    ),
+    Row("bgra8", Order::BGRA, Each(Unorm(8)), ImageFormat::Unknown),
+    Row("a8", Order::A, Each(Unorm(8)), ImageFormat::Unknown),
+    Row("intensity8", Order::Intensity, Each(Unorm(8)), ImageFormat::Unknown),
+    Row("luminance8", Order::Luminance, Each(Unorm(8)), ImageFormat::Unknown),
+    Row("intensity32f", Order::Intensity, Each(Float(32)), ImageFormat::Unknown),
+    Row("luminance32f", Order::Luminance, Each(Float(32)), ImageFormat::Unknown),
 ];
 
 impl Format {

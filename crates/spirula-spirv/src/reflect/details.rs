@@ -1,7 +1,7 @@
 //! What an entry point declares besides what is bound: execution modes, inputs and outputs, members of
 //! blocks.
 
-use super::{Reflector, no_entry_point};
+use super::{Reflector, entry_point};
 use crate::Id;
 use crate::analysis::Reach;
 use crate::grammar::Op;
@@ -66,12 +66,7 @@ impl Details {
     /// # Errors
     /// When there is no such entry point, or the layout of types cannot be told.
     pub fn of(module: &Module, name: &str) -> Result<Details, Diagnostic> {
-        let mut points = module
-            .section(Section::EntryPoints)
-            .filter(|p| p.op() == Op::EntryPoint)
-            .enumerate();
-        let point = points.find(|(_, p)| p.string(2) == name);
-        let (number, point) = point.ok_or_else(|| no_entry_point(module, name))?;
+        let (number, point) = entry_point(module, name)?;
         let reflector = Reflector::new(module)?;
         let mut details = Details {
             modes: reflector.modes(point.id(1)),

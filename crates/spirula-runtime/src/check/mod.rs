@@ -1,5 +1,7 @@
 //! Whether a launch fits its kernel and its device, before a driver sees it.
 
+mod size;
+
 use crate::types::{TypeNames, Value};
 use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Inputs, Launch, Size};
 use spirula_spirv::analysis::{Decorations, Definitions};
@@ -56,7 +58,7 @@ pub fn launch(
     device: &DeviceInfo,
     buffers: &[Option<Resource>],
 ) -> Result<(), Error> {
-    size(interface, &launch.size, device)?;
+    size::check(interface, &launch.size, device)?;
     match &launch.inputs {
         Inputs::Arguments(_) if interface.params.is_empty() && !interface.bindings.is_empty() => {
             let text = format!(
@@ -75,101 +77,6 @@ pub fn launch(
         }
         Inputs::Resources { bindings, push } => resources(interface, bindings, push, buffers),
     }
-}
-
-fn size(interface: &Interface, size: &Size, device: &DeviceInfo) -> Result<(), Error> {
-    let limits = &device.limits;
-    let bad = |text: String| Err(Error::Launch(text));
-    match *size {
-        Size::Groups(groups) => {
-            for (axis, (n, most)) in groups.iter().zip(&limits.groups).enumerate() {
-                if n > most && !limits.folds {
-                    return bad(format!(
-                        "{n} workgroups in dimension {axis}: {} takes {most}",
-                        device.id
-                    ));
-                }
-            }
-            group_size(interface.workgroup_size.unwrap_or([1; 3]), device)
-        }
-        Size::Items {
-            dimensions,
-            global,
-            local,
-            offset,
-        } => {
-            let unused = |axis: usize| axis >= dimensions as usize;
-            let is_one = |axis| global[axis] == 1 && local.is_none_or(|l| l[axis] == 1);
-            let is_flat = (0..3).all(|axis| !unused(axis) || (is_one(axis) && offset[axis] == 0));
-            if !(1..=3).contains(&dimensions) || !is_flat {
-                return bad(format!(
-                    "sizes of a launch of {dimensions} dimensions reach beyond them"
-                ));
-            }
-            if let Some(wanted) = interface
-                .workgroup_size
-                .filter(|w| local.is_some_and(|l| l != *w))
-            {
-                let (given, wanted) = (text(local.unwrap_or([0; 3])), text(wanted));
-                let name = &interface.name;
-                return bad(format!(
-                    "{name} demands workgroups of {wanted}, not {given}"
-                ));
-            }
-            let Some(local) = local.or(interface.workgroup_size) else {
-                return Ok(());
-            };
-            group_size(local, device)?;
-            for (axis, (n, l)) in global.iter().zip(local).enumerate() {
-                if n % u64::from(l) != 0 && !limits.partial_groups {
-                    return bad(format!(
-                        "the global size {n} in dimension {axis} is no multiple of the workgroup's {l}"
-                    ));
-                }
-                let most = match limits.folds {
-                    true => u32::MAX,
-                    false => limits.groups[axis],
-                };
-                if n.div_ceil(u64::from(l)) > u64::from(most) {
-                    return bad(format!(
-                        "{} workgroups in dimension {axis}: {} takes {most}",
-                        n.div_ceil(u64::from(l)),
-                        device.id
-                    ));
-                }
-            }
-            Ok(())
-        }
-    }
-}
-
-fn group_size(local: [u32; 3], device: &DeviceInfo) -> Result<(), Error> {
-    let limits = &device.limits;
-    let count = local.iter().map(|n| u128::from(*n)).product::<u128>();
-    let fits = local
-        .iter()
-        .zip(&limits.workgroup_size)
-        .all(|(n, most)| n <= most);
-    if count == 0 {
-        return Err(Error::Launch(format!(
-            "a workgroup of {} is empty",
-            text(local)
-        )));
-    }
-    if !fits || count > u128::from(limits.workgroup_invocations) {
-        let most = limits.workgroup_invocations;
-        let local = text(local);
-        let each = text(limits.workgroup_size);
-        return Err(Error::Launch(format!(
-            "a workgroup of {local} is too large: {} takes {most} invocations, at most {each}",
-            device.id
-        )));
-    }
-    Ok(())
-}
-
-fn text(size: [u32; 3]) -> String {
-    format!("{}x{}x{}", size[0], size[1], size[2])
 }
 
 /// What a handle stands for.
