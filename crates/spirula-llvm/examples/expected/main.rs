@@ -6,7 +6,7 @@
 //! instruction whose name an expected line has; *found*, every expected line stands somewhere in
 //! the text, whatever its ids and its place; *exact*, as LLVM's FileCheck has it. A
 //! test holds when what one of its RUN lines asks for holds, as Spirula is run with the options
-//! that it has by default, or with the extensions that the line allows. With the folder of `llvm-spirv-22` and `llc-22` these are checked
+//! that it has by default, or with those of the line. With the folder of `llvm-spirv-22` and `llc-22` these are checked
 //! beside, each with the options of the line; their modules are kept in CACHE. PART chooses files
 //! whose names hold it; the text of one that is named in full is printed, too.
 //!
@@ -22,7 +22,7 @@ mod runs;
 use patterns::{Expectation, expectations};
 use peers::{Peer, Peers};
 use runs::Run;
-use spirula_llvm::{Extensions, Options, read, translate};
+use spirula_llvm::{Options, read, translate};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs;
@@ -125,7 +125,7 @@ fn checks(text: &str) -> Vec<(Run, Vec<Expectation>)> {
 
 /// Whether a test holds, by tool; says what does not hold of Spirula's translation.
 fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [Measured; 3] {
-    let ours = translated(test.text.as_bytes(), test.triple, Extensions::All);
+    let ours = translated(test.text.as_bytes(), test.triple, Options::default());
     let mut hold = [[false; 3]; 3];
     // What is told is that of the translation which holds by most measures.
     let (mut most, mut said) = (None, String::new());
@@ -156,7 +156,7 @@ fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [M
             }
         }
         // Under the conditions of the test, which the peers have, too.
-        let asked = translated(test.text.as_bytes(), test.triple, run.extensions());
+        let asked = translated(test.text.as_bytes(), test.triple, run.options());
         if let Ok(words) = asked {
             let (measured, why) = measure(&words, run, all);
             tell(measured, why);
@@ -174,7 +174,7 @@ fn compare(file: &str, part: &str, test: &Test<'_>, peers: Option<&Peers>) -> [M
     if let (Some((run, _)), true) = (test.checks.first(), file == part) {
         for words in [
             &ours,
-            &translated(test.text.as_bytes(), test.triple, run.extensions()),
+            &translated(test.text.as_bytes(), test.triple, run.options()),
         ] {
             println!(
                 "{}",
@@ -207,15 +207,11 @@ fn measure(words: &[u32], run: &Run, all: &[Expectation]) -> (Measured, String) 
     (measured, why.unwrap_or_default())
 }
 
-/// Spirula's translation where it may use some extensions, with the options that it has by default.
-fn translated(bytes: &[u8], triple: &str, extensions: Extensions) -> Result<Vec<u32>, String> {
+/// Spirula's translation with some options.
+fn translated(bytes: &[u8], triple: &str, options: Options) -> Result<Vec<u32>, String> {
     let module = read(bytes).map_err(|fault| fault.message)?;
     let triple = (!triple.is_empty()).then(|| triple.to_owned());
-    let options = Options {
-        triple,
-        extensions,
-        ..Options::default()
-    };
+    let options = Options { triple, ..options };
     let module = translate(&module, &options).map_err(|all| {
         let reasons: Vec<String> = all.into_iter().map(|d| d.message).collect();
         reasons.join("; ")

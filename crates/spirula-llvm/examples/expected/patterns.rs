@@ -242,8 +242,15 @@ impl Expectation {
 
     /// The names of instructions in it, with `Op`.
     pub fn instructions(&self, form: Form) -> impl Iterator<Item = &'static str> {
-        let literals = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Literal(text) => Some(text.split('"').step_by(2)),
+        let following = self.pieces.iter().skip(1).map(Some).chain([None]);
+        let literals = self.pieces.iter().zip(following);
+        let literals = literals.filter_map(|(piece, next)| match (piece, next) {
+            // A word that an expression goes on with is only the beginning of a name.
+            (Piece::Literal(text), Some(Piece::Regex(_))) => {
+                let word = |c: char| c.is_ascii_alphanumeric();
+                Some(text.trim_end_matches(word).split('"').step_by(2))
+            }
+            (Piece::Literal(text), _) => Some(text.split('"').step_by(2)),
             _ => None,
         });
         let words = literals.flatten().flat_map(|text| {
@@ -255,7 +262,8 @@ impl Expectation {
             let op = match form {
                 Form::Internal if rest => Op::by_name(&format!("Op{word}")),
                 Form::Internal => None,
-                Form::Raw | Form::Friendly => Op::by_name(word),
+                Form::Raw | Form::Friendly if word.starts_with("Op") => Op::by_name(word),
+                Form::Raw | Form::Friendly => None,
             };
             rest &= op.is_none();
             op.and_then(Op::info).map(|row| row.name)

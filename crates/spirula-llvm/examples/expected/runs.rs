@@ -1,6 +1,7 @@
 //! What the RUN lines of a test do: which text of a translation is checked, and for what.
 
-use spirula_llvm::Extensions;
+use spirula_llvm::{DebugInfo, Extensions, Options, Pointers};
+use spirula_spirv::target::Target;
 use std::collections::HashMap;
 
 /// How the text of a module is written.
@@ -26,20 +27,62 @@ pub struct Run {
 }
 
 impl Run {
-    /// The extensions that the line allows: none where it names none, as with both tools.
-    pub fn extensions(&self) -> Extensions {
-        let list = self
-            .flags
-            .iter()
-            .find_map(|f| f.trim_start_matches('-').strip_prefix("spirv-ext="));
-        let Some(list) = list else {
-            return Extensions::Only(Vec::new());
+    /// The options of the line, as far as Spirula has them: extensions (none where the line names
+    /// none, as with both tools), the form of debug information, pointers without types where
+    /// their extension is named, the version, and what is left to others to define.
+    pub fn options(&self) -> Options {
+        let mut options = Options {
+            extensions: Extensions::Only(Vec::new()),
+            ..Options::default()
         };
-        match list.trim_matches('"').parse() {
-            Ok(extensions) => extensions,
-            Err(never) => match never {},
+        for flag in &self.flags {
+            let flag = flag.trim_start_matches('-');
+            let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
+            let value = value.trim_matches('"');
+            match name {
+                "spirv-ext" => {
+                    let Ok(extensions) = value.parse::<Extensions>();
+                    if extensions.names("SPV_KHR_untyped_pointers") {
+                        options.pointers = Pointers::Untyped;
+                    }
+                    options.extensions = extensions;
+                }
+                "spirv-debug-info-version" if value.starts_with("nonsemantic") => {
+                    options.debug = DebugInfo::NonSemantic;
+                }
+                "spv-emit-nonsemantic-debug-info" => options.debug = DebugInfo::NonSemantic,
+                "spirv-max-version" => options.target = version(value),
+                "mtriple" => options.target = value.split_once('v').and_then(of_triple),
+                "spirv-allow-unknown-intrinsics" | "spv-allow-unknown-intrinsics" => {
+                    let prefixes = match value {
+                        "" => "llvm.",
+                        named => named,
+                    };
+                    options.imported = prefixes.split(',').map(str::to_owned).collect();
+                }
+                _ => {}
+            }
         }
+        // Who asks for the form asks for its extension.
+        if let (DebugInfo::NonSemantic, Extensions::Only(names)) =
+            (options.debug, &mut options.extensions)
+        {
+            names.push("SPV_KHR_non_semantic_info".to_owned());
+        }
+        options
     }
+}
+
+/// The target of a version such as `1.4`.
+fn version(text: &str) -> Option<Target> {
+    format!("spv{text}").parse().ok()
+}
+
+/// The target that stands behind the family in a triple, as in `spirv64v1.4-unknown-unknown`.
+fn of_triple((_, rest): (&str, &str)) -> Option<Target> {
+    // The first `v` is that of the family's name.
+    let (_, rest) = rest.split_once('v')?;
+    version(rest.split('-').next()?)
 }
 
 /// What a file or a pipe holds.

@@ -60,6 +60,12 @@ pub(super) struct Body<'t, 'm> {
     pub(super) at_lane: Option<u32>,
     /// The first debug record that was not looked at so far.
     pub(super) next_record: usize,
+    /// Casts of variables as soon as they are made, with the variables: ascending.
+    pub(super) generic: Vec<(Id, Id)>,
+    /// By local, as soon as any has one: the flag that is kept beside it.
+    pub(super) flags: Vec<Option<Id>>,
+    /// By local, as soon as it is asked for: whether it is used other than to take a member of it.
+    pub(super) taken_whole: Vec<bool>,
 }
 
 /// Kinds of metadata that instructions of a function carry.
@@ -115,6 +121,9 @@ impl<'t, 'm> Body<'t, 'm> {
             located: Located::default(),
             at_lane: None,
             next_record: 0,
+            generic: Vec::new(),
+            flags: Vec::new(),
+            taken_whole: Vec::new(),
             t,
         }
     }
@@ -122,7 +131,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// Translates all blocks that can be reached.
     pub(super) fn translate(mut self) {
         let order = self.function.layout();
-        self.loops = loop_hints(self.t.module, self.function, self.t.version);
+        self.loops = loop_hints(self.t, self.function);
         for (index, &block) in order.iter().enumerate() {
             let label = self.label(block);
             self.begin(label);

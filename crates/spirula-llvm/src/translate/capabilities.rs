@@ -2,6 +2,7 @@
 
 use super::extensions::Extensions;
 use super::translator::Translator;
+use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
@@ -32,6 +33,9 @@ const SINCE: &[(Capability, (u8, u8))] = &[
     (Capability::SubgroupDispatch, (2, 1)),
     (Capability::PipeStorage, (2, 2)),
 ];
+
+/// The extension with formats of images that a query may give.
+const RAW_FORMATS: &str = "SPV_EXT_image_raw10_raw12";
 
 /// What a module needs.
 struct Needs<'m> {
@@ -185,7 +189,9 @@ impl Needs<'_> {
         if extensions.iter().any(|e| self.extensions.contains(e)) {
             return;
         }
-        match extensions.iter().find(|e| self.allowed.allows(e)) {
+        // Of an extension's two names consumers have known Intel's for longer.
+        let allowed = extensions.iter().filter(|e| self.allowed.allows(e));
+        match allowed.min_by_key(|e| e.starts_with("SPV_ALTERA_")) {
             Some(extension) => self.extensions.push(extension),
             None => self.missing.push(format!(
                 "{name} needs the extension {}, which is not allowed",
@@ -228,7 +234,7 @@ impl Needs<'_> {
                     16 => self.capability(Capability::Int16),
                     64 => self.capability(Capability::Int64),
                     32 => {}
-                    4 if self.allowed.allows("SPV_INTEL_int4") => {
+                    4 if self.allowed.allows(FOUR_BITS) => {
                         self.capability(Capability::Int4TypeINTEL);
                     }
                     _ => self.capability(Capability::ArbitraryPrecisionIntegersALTERA),
@@ -336,9 +342,10 @@ impl Needs<'_> {
         }
         let Some(row) = op.info() else { return };
         self.what = row.name;
+        // What the type says goes first: the row has the capabilities of all types.
+        self.by_type(inst);
         self.any(row.capabilities);
         self.since(row.name, row.version, row.extensions);
-        self.by_type(inst);
         let plain = |kind: Kind| {
             let category = kind.info().category;
             matches!(category, Category::Id | Category::Literal)
@@ -433,6 +440,9 @@ impl Needs<'_> {
         ) {
             self.dot_product(inst);
         }
+        if op == Op::ImageQueryFormat && self.allowed.names(RAW_FORMATS) {
+            self.extensions.push(RAW_FORMATS);
+        }
         // The item may be one found out since SPIR-V 1.5.
         if op == Op::GroupNonUniformBroadcast && !self.is_constant(inst.id(2)) {
             self.at_least(row.name, Version::new(1, 5));
@@ -454,6 +464,9 @@ impl Needs<'_> {
             (Op::AtomicFAddEXT, _) => self.capability(Capability::AtomicFloat32AddEXT),
             (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 64) => {
                 self.capability(Capability::AtomicFloat64MinMaxEXT);
+            }
+            (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, 16) => {
+                self.capability(Capability::AtomicFloat16MinMaxEXT);
             }
             (Op::AtomicFMinEXT | Op::AtomicFMaxEXT, _) => {
                 self.capability(Capability::AtomicFloat32MinMaxEXT);

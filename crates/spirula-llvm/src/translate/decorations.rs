@@ -139,6 +139,7 @@ impl Translator<'_> {
         }
         self.vector_compute_function(func, id, params);
         self.fpga_function(func, id, params);
+        self.volatile_parameters(func, params);
         let node = self
             .module
             .function_metadata(func, "spirv.ParameterDecorations");
@@ -150,15 +151,18 @@ impl Translator<'_> {
                 }
             }
         }
+    }
+
+    /// Parameters that the source has as volatile.
+    fn volatile_parameters(&mut self, func: Func, params: &[Id]) {
         let node = self.module.function_metadata(func, "kernel_arg_type_qual");
-        if let Some(node) = node {
-            let texts = self.module.metadata.operands(node).to_vec();
-            for (text, &param) in texts.into_iter().zip(params) {
-                let text = text.and_then(|text| self.module.metadata.as_string(text));
-                let text = text.map_or("", |text| self.module.str(text));
-                if text.split(' ').any(|word| word == "volatile") {
-                    self.b.decorate(param, Decoration::Volatile, &[]);
-                }
+        let Some(node) = node else { return };
+        let texts = self.module.metadata.operands(node).to_vec();
+        for (text, &param) in texts.into_iter().zip(params) {
+            let text = text.and_then(|text| self.module.metadata.as_string(text));
+            let text = text.map_or("", |text| self.module.str(text));
+            if text.split(' ').any(|word| word == "volatile") {
+                self.b.decorate(param, Decoration::Volatile, &[]);
             }
         }
     }

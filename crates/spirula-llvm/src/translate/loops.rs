@@ -5,7 +5,8 @@
 //! where there are none.
 
 use super::body::Body;
-use crate::ir::{Block, Function, Inst, Metadata, Module, Opcode, Predecessors};
+use super::translator::Translator;
+use crate::ir::{Block, Function, Inst, Metadata, Opcode, Predecessors};
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::grammar::{Kind, Op, Version};
 
@@ -104,7 +105,8 @@ pub(super) fn hint_names() -> Vec<String> {
 }
 
 /// The loops of a function that have hints and a block behind them.
-pub(super) fn loop_hints(module: &Module, function: &Function, version: Version) -> Vec<LoopHints> {
+pub(super) fn loop_hints(t: &Translator<'_>, function: &Function) -> Vec<LoopHints> {
+    let module = t.module;
     let mut found: Vec<LoopHints> = Vec::new();
     let Some(kind) = module.strings.find("llvm.loop") else {
         return found;
@@ -129,7 +131,7 @@ pub(super) fn loop_hints(module: &Module, function: &Function, version: Version)
         let Some(&header) = function.successors(latch).iter().find(back) else {
             continue;
         };
-        let control = control(module, node, version);
+        let control = control(t, node);
         if control.is_empty() || found.iter().any(|hints| hints.header == header) {
             continue;
         }
@@ -174,7 +176,8 @@ fn behind(
 
 /// The loop control that a node asks for: its mask, then the operands; empty where it asks for
 /// nothing that a version of SPIR-V knows.
-fn control(module: &Module, node: Metadata, version: Version) -> Vec<u32> {
+fn control(t: &Translator<'_>, node: Metadata) -> Vec<u32> {
+    let module = t.module;
     let metadata = &module.metadata;
     let mut hints: Vec<(&str, Option<u32>)> = Vec::new();
     for hint in metadata.operands(node).iter().flatten() {
@@ -194,7 +197,7 @@ fn control(module: &Module, node: Metadata, version: Version) -> Vec<u32> {
         let Some((_, number)) = hints.iter().find(|hint| hint.0 == *name) else {
             continue;
         };
-        if mask.0 & bit.0 != 0 || !is_known(*bit, version) {
+        if mask.0 & bit.0 != 0 || !is_known(t, *bit) {
             continue;
         }
         match (operand, number) {
@@ -212,10 +215,21 @@ fn control(module: &Module, node: Metadata, version: Version) -> Vec<u32> {
     }
 }
 
-/// Whether a version has a control, be it by an extension.
-fn is_known(control: LoopControl, version: Version) -> bool {
-    let row = Kind::LoopControl.info().enumerant(control.0);
-    row.is_some_and(|row| row.version <= version || row.version == Version::NEVER)
+/// Whether the version or an extension that may be used has a control: as a hint it may be left
+/// out.
+fn is_known(t: &Translator<'_>, control: LoopControl) -> bool {
+    let Some(row) = Kind::LoopControl.info().enumerant(control.0) else {
+        return false;
+    };
+    if row.version != Version::NEVER {
+        return row.version <= t.version;
+    }
+    let capabilities = row.capabilities.iter();
+    let mut extensions = capabilities
+        .filter_map(|c| Kind::Capability.info().enumerant(c.0))
+        .flat_map(|capability| capability.extensions)
+        .peekable();
+    extensions.peek().is_none() || extensions.any(|name| t.may_use(name))
 }
 
 impl Body<'_, '_> {

@@ -142,6 +142,7 @@ impl Translator<'_> {
             mode == Some(u64::from(ExecutionMode::FPFastMathDefault.0))
                 && constant(0).and_then(|c| self.callee_of(c)) == Some(func)
         });
+        let (mut floats, mut defaulted) = (Vec::new(), Vec::new());
         for &node in stated {
             let operands = metadata.operands(node).iter().flatten();
             let constants: Vec<Const> = operands.filter_map(|m| metadata.as_constant(*m)).collect();
@@ -156,6 +157,12 @@ impl Translator<'_> {
                 continue;
             };
             let said = defaults && SAID_BY_DEFAULTS.contains(&ExecutionMode(number));
+            if let (true, ExecutionMode::SignedZeroInfNanPreserve, [width, ..]) =
+                (said, ExecutionMode(number), operands)
+            {
+                let width = module.consts.as_u64(*width).map(|n| n as u32);
+                floats.extend(width.filter(|width| matches!(width, 16 | 32 | 64)));
+            }
             if row.parameters.len() > operands.len() || said {
                 continue;
             }
@@ -172,6 +179,9 @@ impl Translator<'_> {
             };
             let Some(words) = words else { continue };
             if ids {
+                if let [ty, _] = words[..] {
+                    defaulted.push(ty);
+                }
                 let mut all = vec![entry.word(), number];
                 all.extend(words);
                 self.b
@@ -180,7 +190,23 @@ impl Translator<'_> {
                 self.b.execution_mode(entry, ExecutionMode(number), &words);
             }
         }
+        for width in floats {
+            let ty = self.b.float(width).word();
+            if !defaulted.contains(&ty) {
+                defaulted.push(ty);
+                self.preserving(entry, ty);
+            }
+        }
         defaults
+    }
+
+    /// Signed zeros, infinities and NaNs of a type of floats count by default: nothing else may be
+    /// assumed of them either.
+    fn preserving(&mut self, entry: Id, ty: u32) {
+        let none = self.u32(0).word();
+        let words = [entry.word(), ExecutionMode::FPFastMathDefault.0, ty, none];
+        self.b
+            .push(Section::ExecutionModes, Op::ExecutionModeId, &words);
     }
 
     /// An operand of an execution mode that is an id: a constant, or the type of one that is not

@@ -145,6 +145,9 @@ pub(super) fn padded_lanes(lanes: u32) -> Option<u32> {
     }
 }
 
+/// The extension that has integers of four bits.
+pub(super) const FOUR_BITS: &str = "SPV_INTEL_int4";
+
 /// What the types of a module became.
 pub(super) struct TypeTable {
     register: Vec<Option<Id>>,
@@ -212,7 +215,7 @@ impl Translator<'_> {
         };
         let (elem, bits, width) = match *self.module.types.kind(element) {
             TypeKind::Int(1) => (Elem::Bool, 1, 0),
-            TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, bits.next_power_of_two().max(8)),
+            TypeKind::Int(bits) if bits <= 64 => (Elem::Int, bits, self.integer_width(bits)),
             TypeKind::Int(bits) if bits <= MAX_BITS && self.may_be_of_any_width() => {
                 (Elem::Int, bits, bits)
             }
@@ -229,6 +232,16 @@ impl Translator<'_> {
             lanes,
             padded: padded_lanes(lanes).filter(|lanes| self.may_have_lanes(*lanes))?,
         })
+    }
+
+    /// The width of the integers that hold those of so many bits: the next that every device has,
+    /// or their own where the extension with these was asked for by its name.
+    fn integer_width(&self, bits: u32) -> u32 {
+        let common = bits.next_power_of_two().max(8);
+        let own = bits != common
+            && (ANY_WIDTH.iter().any(|name| self.asked_for(name))
+                || (bits == 4 && self.asked_for(FOUR_BITS)));
+        if own { bits } else { common }
     }
 
     fn may_be_of_any_width(&self) -> bool {

@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_arbitrary_precision_integers
 target triple = "spir64-unknown-unknown"
 
 define spir_func i128 @used(i128 %a, i128 %b) {

@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_blocking_pipes
 target triple = "spir64-unknown-unknown"
 
 define spir_func void @used(target("spirv.Pipe", 0) %a0, ptr addrspace(4) %a1) {

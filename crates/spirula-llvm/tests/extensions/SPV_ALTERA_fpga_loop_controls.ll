@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_fpga_loop_controls
 target triple = "spir64-unknown-unknown"
 
 define spir_func i32 @used(i32 %n) {

@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_fpga_memory_attributes
 target triple = "spir64-unknown-unknown"
 
 @text = private constant [13 x i8] c"{numbanks:4}\00", section "llvm.metadata"

@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_task_sequence
 target triple = "spir64-unknown-unknown"
 
 define spir_func target("spirv.TaskSequenceINTEL") @used(target("spirv.TaskSequenceINTEL") %t) {

@@ -1,3 +1,4 @@
+; options: extensions=-SPV_INTEL_usm_storage_classes
 target triple = "spir64-unknown-unknown"
 
 define spir_func i32 @used(ptr addrspace(5) %p) {

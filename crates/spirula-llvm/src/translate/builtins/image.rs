@@ -10,6 +10,25 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::grammar::{Op, Version};
 
+/// Accesses to images: which of their operands says how, and which has the texel, where it is not
+/// the result.
+const TEXELS: &[(Op, usize, Option<usize>)] = &[
+    (Op::ImageRead, 2, None),
+    (Op::ImageFetch, 2, None),
+    (Op::ImageSampleExplicitLod, 2, None),
+    (Op::ImageSampleImplicitLod, 2, None),
+    (Op::ImageWrite, 3, Some(2)),
+];
+
+/// Whether a type of OpenCL C is one of signed integers; nothing where it is of others.
+fn sign(name: &str) -> Option<bool> {
+    match name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "char" | "short" | "int" | "long" => Some(true),
+        "uchar" | "ushort" | "uint" | "ulong" => Some(false),
+        _ => None,
+    }
+}
+
 /// What the type of an image says.
 #[derive(Clone, Copy)]
 struct Image {
@@ -249,6 +268,30 @@ impl Body<'_, '_> {
             Some("i") => ImageOperands::SignExtend,
             Some("ui") => ImageOperands::ZeroExtend,
             _ => ImageOperands::default(),
+        }
+    }
+
+    /// Has an access to an image, named after its instruction, say how integers become wider.
+    pub(super) fn state_texels(&self, op: Op, call: &Call<'_>, words: &mut Vec<u32>) {
+        let Some((_, at, texel)) = TEXELS.iter().find(|row| row.0 == op) else {
+            return;
+        };
+        let signed = match texel {
+            Some(texel) => call.param(*texel).and_then(super::Param::sign),
+            None => call.result.as_ref().and_then(super::Param::sign),
+        };
+        let named = || call.name.split_once("_R").and_then(|(_, name)| sign(name));
+        let bit = match signed.or_else(named) {
+            Some(true) => ImageOperands::SignExtend,
+            Some(false) => ImageOperands::ZeroExtend,
+            None => return,
+        };
+        let either = ImageOperands::SignExtend.0 | ImageOperands::ZeroExtend.0;
+        let new = self.t.version >= Version::new(1, 4) && !self.t.is_shader();
+        match words.get_mut(*at) {
+            Some(mask) if new && *mask & either == 0 => *mask |= bit.0,
+            None if new => words.push(bit.0),
+            _ => {}
         }
     }
 

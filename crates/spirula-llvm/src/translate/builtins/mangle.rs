@@ -2,8 +2,8 @@
 //!
 //! The subset of the Itanium C++ ABI (section 5.1) in which Clang writes the names of OpenCL and
 //! SPIR-V builtins: an unqualified name and parameter types that are builtin, vector, pointer,
-//! qualified, atomic or named types, with substitutions. What is outside of it (namespaces,
-//! templates) is no builtin and gives `None`.
+//! qualified, atomic or named types, with substitutions; of functions of SPIR-V also instances of
+//! templates. What is outside of it (namespaces, other templates) is no builtin and gives `None`.
 
 /// Nesting of types beyond which a name is not taken apart.
 const MAX_DEPTH: u32 = 32;
@@ -44,6 +44,14 @@ impl Param<'_> {
         matches!(self.base, Base::Int(_, true))
     }
 
+    /// Whether the type is a signed integer or a vector of such; nothing where it is of others.
+    pub(crate) fn sign(&self) -> Option<bool> {
+        match self.base {
+            Base::Int(_, signed) if !self.pointer => Some(signed),
+            _ => None,
+        }
+    }
+
     /// Whether the type is a float, or a vector of or a pointer to such.
     pub(crate) fn is_float(&self) -> bool {
         matches!(self.base, Base::Float(_) | Base::Brain)
@@ -55,6 +63,19 @@ impl Param<'_> {
 pub(crate) struct Demangled<'a> {
     pub(crate) name: &'a str,
     pub(crate) params: Vec<Param<'a>>,
+    /// The type of the result, which instances of templates state.
+    pub(crate) result: Option<Param<'a>>,
+}
+
+impl<'a> Demangled<'a> {
+    /// A function without parameters in its name.
+    pub(crate) fn plain(name: &'a str) -> Self {
+        Demangled {
+            name,
+            params: Vec::new(),
+            result: None,
+        }
+    }
 }
 
 /// Takes a mangled name apart; `None` where it is none or beyond the subset.
@@ -62,16 +83,24 @@ pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
     let mut parser = Parser {
         rest: mangled.strip_prefix("_Z")?,
         substitutions: Vec::new(),
+        arguments: Vec::new(),
     };
     let name = parser.source_name()?;
-    match parser.params() {
-        Some(params) => Some(Demangled { name, params }),
-        // What such a function does its name says; types that are beyond the subset (those of
-        // templates among them) may be taken from the call.
-        None if name.starts_with("__spirv_") => Some(Demangled {
+    // Templates of the names of OpenCL's functions are somebody else's.
+    let friendly = name.starts_with("__spirv_");
+    let result = match friendly {
+        true => parser.template(),
+        false => Some(None),
+    };
+    match result.and_then(|result| Some((result, parser.params()?))) {
+        Some((result, params)) => Some(Demangled {
             name,
-            params: Vec::new(),
+            params,
+            result,
         }),
+        // What such a function does its name says; types that are beyond the subset may be taken
+        // from the call.
+        None if friendly => Some(Demangled::plain(name)),
         None => None,
     }
 }
@@ -79,6 +108,8 @@ pub(crate) fn demangle(mangled: &str) -> Option<Demangled<'_>> {
 struct Parser<'a> {
     rest: &'a str,
     substitutions: Vec<Param<'a>>,
+    /// Of an instance of a template.
+    arguments: Vec<Param<'a>>,
 }
 
 impl<'a> Parser<'a> {
@@ -95,6 +126,21 @@ impl<'a> Parser<'a> {
             }
         }
         Some(params)
+    }
+
+    /// The arguments of an instance of a template, which are types, and its result, which stands
+    /// in front of the parameters; no result where it is none.
+    fn template(&mut self) -> Option<Option<Param<'a>>> {
+        if !self.eat("I") {
+            return Some(None);
+        }
+        // The name of the template may be referred to.
+        self.remember(scalar(Base::Other));
+        while !self.eat("E") {
+            let argument = self.ty(0)?;
+            self.arguments.push(argument);
+        }
+        self.ty(0).map(Some)
     }
 
     fn eat(&mut self, prefix: &str) -> bool {
@@ -128,6 +174,11 @@ impl<'a> Parser<'a> {
         }
         if self.eat("S") {
             return self.substitution();
+        }
+        if self.eat("T") {
+            let index = self.index(10)?;
+            let argument = *self.arguments.get(index)?;
+            return Some(self.remember(argument));
         }
         if self.qualifiers()? {
             let inner = self.ty(depth + 1)?;
@@ -197,15 +248,20 @@ impl<'a> Parser<'a> {
     }
 
     fn substitution(&mut self) -> Option<Param<'a>> {
+        let index = self.index(36)?;
+        self.substitutions.get(index).copied()
+    }
+
+    /// `_`, `0_`, `1_` and so on: 0, 1, 2.
+    fn index(&mut self, radix: u32) -> Option<usize> {
         let (digits, rest) = self.rest.split_once('_')?;
         self.rest = rest;
-        let index = match digits {
-            "" => 0,
-            _ => usize::from_str_radix(&digits.to_ascii_lowercase(), 36)
+        match digits {
+            "" => Some(0),
+            _ => usize::from_str_radix(&digits.to_ascii_lowercase(), radix)
                 .ok()?
-                .checked_add(1)?,
-        };
-        self.substitutions.get(index).copied()
+                .checked_add(1),
+        }
     }
 
     fn builtin(&mut self) -> Option<Base<'a>> {
@@ -284,6 +340,27 @@ mod tests {
     }
 
     #[test]
+    fn instances_of_templates() {
+        let of = |mangled| {
+            let result = demangle(mangled).and_then(|d| d.result);
+            let result = result.map_or("none".to_owned(), |p| format!("{:?}x{}", p.base, p.lanes));
+            format!("{} -> {result}", show(mangled))
+        };
+        assert_eq!(
+            of("_Z17__spirv_ImageReadIDv2_j14ocl_image2d_roDv2_iET_T0_T1_"),
+            "__spirv_ImageRead(Named(\"ocl_image2d_ro\")x1, Int(32, true)x2) -> Int(32, false)x2"
+        );
+        assert_eq!(
+            of("_Z18__spirv_ImageWriteI14ocl_image2d_woDv2_iS1_EvT_T0_T1_"),
+            "__spirv_ImageWrite(Named(\"ocl_image2d_wo\")x1, Int(32, true)x2, Int(32, true)x2) \
+             -> Voidx1"
+        );
+        // What is beyond the subset leaves the name.
+        assert_eq!(of("_Z12__spirv_LoadILb1EEvT_"), "__spirv_Load() -> none");
+        assert_eq!(of("_Z12__spirv_LoadIT3_EvT_"), "__spirv_Load() -> none");
+    }
+
+    #[test]
     fn pointers_with_address_spaces_and_substitutions() {
         assert_eq!(
             show("_Z21async_work_group_copyPU3AS3Dv4_fPU3AS1KS_m9ocl_event"),
@@ -308,7 +385,7 @@ mod tests {
     fn templates_of_spirv_functions_keep_their_name() {
         assert_eq!(
             show("_Z16__spirv_IsFiniteIDv4_aDv4_fET_T0_"),
-            "__spirv_IsFinite()"
+            "__spirv_IsFinite(Float(32)x4)"
         );
         assert_eq!(
             show("_Z26__spirv_CompositeConstructFloat"),

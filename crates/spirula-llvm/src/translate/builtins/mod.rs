@@ -59,6 +59,8 @@ pub(super) struct Call<'a> {
     pub(super) args: &'a [Value],
     /// Types of the parameters as the name says them.
     pub(super) params: &'a [Param<'a>],
+    /// The type of the result, where the name says it.
+    pub(super) result: Option<Param<'a>>,
 }
 
 impl Call<'_> {
@@ -87,14 +89,6 @@ impl Call<'_> {
 
 /// The module of Rust's `core` whose functions panic, in mangled names.
 const PANICKING: &str = "4core9panicking";
-
-/// A function without parameters in its name.
-fn plain(name: &str) -> Demangled<'_> {
-    Demangled {
-        name,
-        params: Vec::new(),
-    }
-}
 
 impl<'m> Translator<'m> {
     /// What calls of a function lead to.
@@ -138,7 +132,7 @@ fn classify(module: &Module, func: Func) -> Callee<'_> {
     if name.contains(PANICKING) {
         return Callee::Intrinsic(Some(Intrinsic::Ignored), name);
     }
-    let demangled = demangle(name).unwrap_or_else(|| plain(name));
+    let demangled = demangle(name).unwrap_or_else(|| Demangled::plain(name));
     if spirv::is_friendly(demangled.name) {
         return Callee::Spirv(demangled);
     }

@@ -95,7 +95,8 @@ impl Body<'_, '_> {
         };
         // The result of such a function goes to where its first argument points to.
         let stored = row.result == ResultForm::Typed && self.stores_result(call);
-        let words = self.spirv_operands(op, row, skip, usize::from(stored), call)?;
+        let mut words = self.spirv_operands(op, row, skip, usize::from(stored), call)?;
+        self.state_texels(op, call, &mut words);
         if stored {
             return self.spirv_stored(op, &words, call).map(|()| None);
         }

@@ -1,6 +1,6 @@
 //! Members of aggregates, which are in memory form.
 
-use crate::ir::{Inst, Type};
+use crate::ir::{Inst, Opcode, Type, Value};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use spirula_spirv::Id;
@@ -10,6 +10,12 @@ impl Body<'_, '_> {
     pub(super) fn extract_value(&mut self, inst: Inst) -> Lowered<Id> {
         let aggregate = self.function.operands(inst)[0];
         let path = self.function.numbers_of(inst);
+        if let Some(flag) = self.kept_flag(aggregate) {
+            return match path {
+                [0] => self.value(aggregate),
+                _ => Ok(flag),
+            };
+        }
         let member = self.member(self.type_of(aggregate), path)?;
         let ty = self.t.memory_type(member)?;
         let aggregate = self.value(aggregate)?;
@@ -33,6 +39,41 @@ impl Body<'_, '_> {
         let mut words = vec![element.word(), aggregate.word()];
         words.extend_from_slice(path);
         Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
+    }
+
+    /// Keeps the flag of a pair of a value and a flag beside the value, which stands for the pair
+    /// then, where all that is done with the pair is to take its members.
+    pub(in crate::translate) fn keep_apart(&mut self, inst: Inst, flag: Id) -> bool {
+        let local = self.local_of(inst);
+        if self.at_lane.is_some() || self.taken_whole()[local] {
+            return false;
+        }
+        self.flags.resize(self.function.local_count(), None);
+        self.flags[local] = Some(flag);
+        true
+    }
+
+    /// The flag that was kept beside a value.
+    fn kept_flag(&self, pair: Value) -> Option<Id> {
+        *self.flags.get(pair.as_local()?)?
+    }
+
+    /// By local: whether it is used other than to take a member of it.
+    fn taken_whole(&mut self) -> &[bool] {
+        if self.taken_whole.is_empty() {
+            let mut taken = vec![false; self.function.local_count()];
+            for block in self.function.block_ids() {
+                for inst in self.function.block_insts(block) {
+                    let extracts = self.function.inst(inst).opcode == Opcode::ExtractValue;
+                    let operands = self.function.operands(inst).iter();
+                    for local in operands.filter_map(|v| v.as_local()) {
+                        taken[local] |= !extracts;
+                    }
+                }
+            }
+            self.taken_whole = taken;
+        }
+        &self.taken_whole
     }
 
     fn member(&self, aggregate: Type, path: &[u32]) -> Lowered<Type> {

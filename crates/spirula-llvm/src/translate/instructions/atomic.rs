@@ -272,6 +272,9 @@ impl Body<'_, '_> {
         let old = self.op(Op::AtomicCompareExchange, ty, operands);
         let bool = self.t.b.bool();
         let same = self.op(Op::IEqual, bool, [old, expected]);
+        if self.keep_apart(inst, same) {
+            return Ok(old);
+        }
         let flag = self.truth_as(same, Shape::int(8, 1), false);
         let result = self.result_type(inst)?;
         Ok(self.op(Op::CompositeConstruct, result, [old, flag]))

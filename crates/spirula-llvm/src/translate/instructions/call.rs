@@ -21,7 +21,7 @@ impl Body<'_, '_> {
             };
         };
         let target = self.t.callee(func);
-        let (name, params) = match &*target {
+        let (name, params, result) = match &*target {
             Callee::Function => {
                 let called = self.function.call(inst).map(|info| info.function_type);
                 if called != Some(self.t.module.function(func).ty) {
@@ -29,9 +29,9 @@ impl Body<'_, '_> {
                 }
                 return self.call_function(inst, func);
             }
-            Callee::Intrinsic(_, name) => (*name, &[][..]),
+            Callee::Intrinsic(_, name) => (*name, &[][..], None),
             Callee::Builtin(_, demangled) | Callee::Spirv(demangled) => {
-                (demangled.name, &demangled.params[..])
+                (demangled.name, &demangled.params[..], demangled.result)
             }
         };
         let call = Call {
@@ -39,6 +39,7 @@ impl Body<'_, '_> {
             name,
             args: self.function.arguments(inst),
             params,
+            result,
         };
         match &*target {
             Callee::Intrinsic(intrinsic, _) => self.intrinsic(*intrinsic, &call),

@@ -88,7 +88,12 @@ impl Body<'_, '_> {
             self.name(inst, id);
             self.instruction_decorations(inst, id);
             match self.placed(inst, id, joined[self.local_of(inst)]) {
-                Ok(id) => self.set(inst, id),
+                Ok(placed) => {
+                    if placed != id {
+                        self.generic.push((placed, id));
+                    }
+                    self.set(inst, placed);
+                }
                 Err(refusal) => {
                     self.t.report(self.func, function.place(inst), &refusal);
                     self.stand_in(inst, Opcode::Alloca);

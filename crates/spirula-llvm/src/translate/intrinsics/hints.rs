@@ -90,12 +90,18 @@ impl Body<'_, '_> {
             let ty = self.t.b.type_of(id)?;
             Some(self.t.pointee_of(ty)?.0)
         };
-        let variable = self.variable_of(pointer);
+        let variable = self.variable_of(pointer).map(|id| self.uncast(id));
         if let Some(id) = variable.filter(|id| class(*id) == Some(StorageClass::Function)) {
             let size = u32::from(self.is_byte(id));
             self.t.b.effect(op, &[id.word(), size]);
         }
         Ok(None)
+    }
+
+    /// The variable that a generic pointer is to, where it was made such at once.
+    fn uncast(&self, pointer: Id) -> Id {
+        let at = self.generic.binary_search_by_key(&pointer, |cast| cast.0);
+        at.map_or(pointer, |at| self.generic[at].1)
     }
 
     /// Whether a pointer is to a byte: only there the size of a lifetime may be said.

@@ -170,6 +170,9 @@ impl Body<'_, '_> {
 
     /// A result with a flag beside it.
     fn flagged(&mut self, call: &Call<'_>, shape: Shape, result: Id, overflow: Id) -> Lowered<Id> {
+        if self.keep_apart(call.inst, overflow) {
+            return Ok(result);
+        }
         let flag = match shape.as_bool().packed() {
             Some(packed) => self.bitcast(shape.as_bool(), packed, overflow)?,
             None => self.truth_as(overflow, Shape::int(8, 1), false),
