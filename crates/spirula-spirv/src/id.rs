@@ -116,3 +116,47 @@ impl<T> std::ops::Index<Id> for IdMap<T> {
         self.rows.get(id.index()).unwrap_or(&self.default)
     }
 }
+
+/// A set of result ids, one bit each, that grows with the ids put into it.
+#[derive(Clone, Debug, Default)]
+pub struct IdSet {
+    bits: Vec<u64>,
+}
+
+impl IdSet {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty set with room for ids below `bound`.
+    pub fn with_bound(bound: u32) -> Self {
+        IdSet {
+            bits: vec![0; bound as usize / 64 + 1],
+        }
+    }
+
+    /// Puts an id into the set; whether it was not there.
+    #[inline]
+    pub fn insert(&mut self, id: Id) -> bool {
+        let (at, bit) = (id.index() / 64, 1 << (id.index() % 64));
+        if at >= self.bits.len() {
+            self.bits.resize(at + 1, 0);
+        }
+        let is_new = self.bits[at] & bit == 0;
+        self.bits[at] |= bit;
+        is_new
+    }
+
+    /// Whether an id is in the set.
+    #[inline]
+    pub fn contains(&self, id: Id) -> bool {
+        let bits = self.bits.get(id.index() / 64).copied().unwrap_or(0);
+        bits >> (id.index() % 64) & 1 == 1
+    }
+
+    /// Whether no id is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.bits.iter().all(|bits| *bits == 0)
+    }
+}

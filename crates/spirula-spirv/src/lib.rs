@@ -39,4 +39,4 @@ pub mod target;
 pub mod text;
 pub mod verify;
 
-pub use id::{Id, IdMap};
+pub use id::{Id, IdMap, IdSet};

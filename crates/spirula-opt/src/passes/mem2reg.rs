@@ -20,12 +20,11 @@ use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 use spirula_spirv::ssa;
 
-pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+pub fn run(module: &mut Module, _: &mut Cache) -> Result<Outcome, Diagnostic> {
     if !module.functions().iter().any(|f| has_variables(module, *f)) {
         return Ok(Outcome::default());
     }
-    let definitions = (*cache.definitions(module)).clone();
-    let promoted = ssa::construct_with(module, definitions)?;
+    let promoted = ssa::construct(module)?;
     Ok(Outcome {
         statistics: vec![
             ("variables promoted", promoted.variables),

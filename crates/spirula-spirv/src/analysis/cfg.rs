@@ -1,5 +1,6 @@
 //! The control-flow graph of a function.
 
+use super::lengauer_tarjan::parents;
 use super::{Definitions, Edges};
 use crate::Id;
 use crate::grammar::Op;
@@ -13,10 +14,55 @@ use spirula_source::Diagnostic;
 pub struct Cfg {
     /// The function's blocks in their order.
     blocks: Vec<Block>,
-    successors: Edges,
-    predecessors: Edges,
-    reverse_postorder: Vec<u32>,
     labels: Labels,
+    graph: Graph,
+}
+
+/// The edges of a control-flow graph both ways: what is left for who needs no labels any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Graph {
+    pub successors: Edges,
+    pub predecessors: Edges,
+    /// The blocks that are reachable from the entry, each before its successors but for back edges.
+    pub reverse_postorder: Vec<u32>,
+}
+
+impl Graph {
+    /// The edges of a function where `targets` visits the labels that a terminator goes to, and `position`
+    /// knows the blocks by their labels.
+    ///
+    /// # Errors
+    /// A terminator with the id that is no label of the function.
+    pub fn of_targets(
+        module: &Module,
+        func: Func,
+        position: impl Fn(Id) -> Option<u32>,
+        targets: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
+    ) -> Result<Graph, (Inst, Id)> {
+        let blocks = &module.function(func).blocks;
+        let successors = Edges::try_collect(blocks.len(), |at, list| {
+            let terminator = module.terminator(blocks[at as usize]);
+            let mut wrong = None;
+            targets(terminator, &mut |target| match position(target) {
+                Some(at) => list.push(at),
+                None => wrong = Some(target),
+            });
+            wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
+        })?;
+        Ok(Graph {
+            predecessors: successors.reversed(),
+            reverse_postorder: successors.reverse_postorder(0),
+            successors,
+        })
+    }
+
+    /// The immediate dominator of each block: its own for the entry, `u32::MAX` where unreachable.
+    pub fn dominators(&self) -> Vec<u32> {
+        let blocks = self.successors.len();
+        parents(blocks, &self.reverse_postorder, &|block, visit| {
+            self.predecessors.of(block).iter().copied().for_each(visit);
+        })
+    }
 }
 
 impl Cfg {
@@ -67,24 +113,24 @@ impl Cfg {
         func: Func,
         targets_of: impl Fn(InstRef<'_>, &mut dyn FnMut(Id)),
     ) -> Result<Cfg, (Inst, Id)> {
-        let blocks = module.function(func).blocks.clone();
         let labels = Labels::of(module, func);
-        let successors = Edges::try_collect(blocks.len(), |at, list| {
-            let terminator = module.terminator(blocks[at as usize]);
-            let mut wrong = None;
-            targets_of(terminator, &mut |target| match labels.position(target) {
-                Some(at) => list.push(at),
-                None => wrong = Some(target),
-            });
-            wrong.map_or(Ok(()), |target| Err((terminator.handle(), target)))
-        })?;
+        let position = |label| labels.position(label);
+        let graph = Graph::of_targets(module, func, position, targets_of)?;
         Ok(Cfg {
-            blocks,
-            predecessors: successors.reversed(),
-            reverse_postorder: successors.reverse_postorder(0),
-            successors,
+            blocks: module.function(func).blocks.clone(),
             labels,
+            graph,
         })
+    }
+
+    /// The edges alone.
+    pub(crate) fn graph(&self) -> &Graph {
+        &self.graph
+    }
+
+    /// The edges alone, for who wants the rest of the memory back.
+    pub(crate) fn into_graph(self) -> Graph {
+        self.graph
     }
 
     /// Number of blocks.
@@ -113,18 +159,18 @@ impl Cfg {
     /// The blocks that may follow.
     #[inline]
     pub fn successors(&self, at: u32) -> &[u32] {
-        self.successors.of(at)
+        self.graph.successors.of(at)
     }
 
     /// The blocks that may come before.
     #[inline]
     pub fn predecessors(&self, at: u32) -> &[u32] {
-        self.predecessors.of(at)
+        self.graph.predecessors.of(at)
     }
 
     /// The blocks that are reachable from the entry, each before its successors but for back edges.
     pub fn reverse_postorder(&self) -> &[u32] {
-        &self.reverse_postorder
+        &self.graph.reverse_postorder
     }
 }
 

@@ -1,8 +1,9 @@
 //! The dominator tree of a function.
 
-use super::Cfg;
 use super::lengauer_tarjan::parents;
+use super::{Cfg, Edges};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Immediate dominators, by Lengauer and Tarjan's algorithm (the module `lengauer_tarjan` says why), with
 /// the tree numbered so that dominance is asked in constant time.
@@ -16,9 +17,7 @@ impl Dominators {
     /// Computes the tree.
     pub fn compute(cfg: &Cfg) -> Self {
         let order = cfg.reverse_postorder();
-        let tree = Tree::compute(cfg.len(), order, |b, visit| {
-            cfg.predecessors(b).iter().copied().for_each(visit);
-        });
+        let tree = Tree::numbered(cfg.graph().dominators(), order);
         Dominators { tree }
     }
 
@@ -72,19 +71,27 @@ impl fmt::Display for Dominators {
 }
 
 /// A dominator tree of any graph, numbered depth-first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Tree {
     /// Parent of each node; its own for the root, `u32::MAX` where unreachable.
     parent: Vec<u32>,
-    /// Begin of each node's children in `children`.
-    first: Vec<u32>,
-    children: Vec<u32>,
     pub(crate) preorder: Vec<u32>,
     /// Number of each node in `preorder`, `u32::MAX` where unreachable, and one more than the
     /// number of the last node below it.
     begin: Vec<u32>,
     end: Vec<u32>,
+    /// Lists of children, made when they are asked for first: most users ask for ancestors only.
+    children: OnceLock<Edges>,
 }
+
+/// Trees are equal where their parents and their order are: the rest follows.
+impl PartialEq for Tree {
+    fn eq(&self, other: &Tree) -> bool {
+        self.parent == other.parent && self.preorder == other.preorder
+    }
+}
+
+impl Eq for Tree {}
 
 impl Tree {
     /// Dominators of the nodes in `order`, a reverse post-order that begins with the root.
@@ -99,43 +106,38 @@ impl Tree {
     /// The tree of known parents; `order` has each reached node behind its parent, the root first.
     pub fn numbered(parent: Vec<u32>, order: &[u32]) -> Tree {
         let nodes = parent.len();
-        let mut first = vec![0; nodes + 1];
         let below = order.get(1..).unwrap_or(&[]);
+        // First the number of nodes in each subtree, then the number that the next child gets, which ends
+        // as the end of the subtree.
+        let mut end = vec![0u32; nodes];
+        for node in order {
+            end[*node as usize] = 1;
+        }
+        for node in below.iter().rev() {
+            end[parent[*node as usize] as usize] += end[*node as usize];
+        }
+        let mut begin = vec![u32::MAX; nodes];
+        let mut preorder = vec![0; order.len()];
+        if let Some(root) = order.first() {
+            begin[*root as usize] = 0;
+            end[*root as usize] = 1;
+            preorder[0] = *root;
+        }
         for node in below {
-            first[parent[*node as usize] as usize + 1] += 1;
+            let size = end[*node as usize];
+            let next = &mut end[parent[*node as usize] as usize];
+            let own = std::mem::replace(next, *next + size);
+            begin[*node as usize] = own;
+            end[*node as usize] = own + 1;
+            preorder[own as usize] = *node;
         }
-        for at in 0..nodes {
-            first[at + 1] += first[at];
-        }
-        let mut fill = first.clone();
-        let mut children = vec![0; below.len()];
-        for node in below {
-            let slot = &mut fill[parent[*node as usize] as usize];
-            children[*slot as usize] = *node;
-            *slot += 1;
-        }
-        let mut tree = Tree {
+        Tree {
             parent,
-            first,
-            children,
-            preorder: Vec::with_capacity(order.len()),
-            begin: vec![u32::MAX; nodes],
-            end: vec![0; nodes],
-        };
-        let mut stack: Vec<u32> = order.first().copied().into_iter().collect();
-        while let Some(node) = stack.pop() {
-            tree.begin[node as usize] = tree.preorder.len() as u32;
-            tree.preorder.push(node);
-            let range = tree.range(node);
-            stack.extend(tree.children[range].iter().rev());
+            preorder,
+            begin,
+            end,
+            children: OnceLock::new(),
         }
-        for at in (0..tree.preorder.len()).rev() {
-            let node = tree.preorder[at];
-            let own = at as u32 + 1;
-            let last = tree.children(node).last();
-            tree.end[node as usize] = last.map_or(own, |c| tree.end[*c as usize]);
-        }
-        tree
     }
 
     /// Whether a node can be reached from the root.
@@ -144,13 +146,15 @@ impl Tree {
         self.begin[node as usize] != u32::MAX
     }
 
-    fn range(&self, node: u32) -> std::ops::Range<usize> {
-        self.first[node as usize] as usize..self.first[node as usize + 1] as usize
-    }
-
     /// The nodes whose parent is this one.
     pub fn children(&self, node: u32) -> &[u32] {
-        &self.children[self.range(node)]
+        let lists = self.children.get_or_init(|| {
+            let nodes = self.preorder.iter().copied();
+            Edges::from_pairs(self.parent.len(), || {
+                nodes.clone().filter_map(|node| Some((self.parent(node)?, node)))
+            })
+        });
+        lists.of(node)
     }
 
     /// Which child of its parent a node is, counted from 0, in time logarithmic in their number.

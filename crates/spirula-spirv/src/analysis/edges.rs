@@ -56,51 +56,67 @@ impl Edges {
 
     /// The edges the other way round.
     pub fn reversed(&self) -> Edges {
-        let nodes = self.len();
-        let mut first = vec![0u32; nodes + 1];
-        for target in &self.list {
-            first[*target as usize + 1] += 1;
+        let nodes = 0..self.len() as u32;
+        Edges::from_pairs(self.len(), || {
+            let nodes = nodes.clone();
+            nodes.flat_map(|node| self.of(node).iter().map(move |target| (*target, node)))
+        })
+    }
+
+    /// Edges from the first of each pair to the second, those of a node in the order of the pairs, which are
+    /// gone through twice.
+    pub fn from_pairs<I: Iterator<Item = (u32, u32)>>(nodes: usize, pairs: impl Fn() -> I) -> Edges {
+        // Counted one row further, so that filling moves each begin to its place.
+        let mut first = vec![0u32; nodes + 2];
+        pairs().for_each(|(from, _)| first[from as usize + 2] += 1);
+        for at in 2..first.len() {
+            first[at] += first[at - 1];
         }
-        for at in 0..nodes {
-            first[at + 1] += first[at];
-        }
-        let mut fill = first.clone();
-        let mut list = vec![0; self.list.len()];
-        for node in 0..nodes as u32 {
-            for target in self.of(node) {
-                let slot = &mut fill[*target as usize];
-                list[*slot as usize] = node;
-                *slot += 1;
-            }
-        }
+        let mut list = vec![0; first[nodes + 1] as usize];
+        pairs().for_each(|(from, to)| {
+            let slot = &mut first[from as usize + 1];
+            list[*slot as usize] = to;
+            *slot += 1;
+        });
+        first.truncate(nodes + 1);
         Edges { first, list }
     }
 
     /// The nodes that a root reaches, each before those that it leads to but for back edges; none where there
     /// is no such node.
     pub fn reverse_postorder(&self, root: u32) -> Vec<u32> {
-        let mut order = Vec::with_capacity(self.len());
-        let mut seen = vec![false; self.len()];
-        let Some(begun) = seen.get_mut(root as usize) else {
-            return order;
-        };
-        *begun = true;
-        let mut stack = vec![(root, 0usize)];
-        while let Some((node, next)) = stack.last_mut() {
-            match self.of(*node).get(*next).copied() {
-                Some(target) => {
-                    *next += 1;
-                    if !std::mem::replace(&mut seen[target as usize], true) {
-                        stack.push((target, 0));
-                    }
-                }
-                None => {
-                    order.push(*node);
-                    stack.pop();
+        reverse_postorder(self.len(), root, |node, at| self.of(node).get(at).copied())
+    }
+}
+
+/// The nodes of a graph that a root reaches, each before those that it leads to but for back edges; none where
+/// there is no such node. `edge` has where a node's edges go, by their numbers.
+pub(crate) fn reverse_postorder(
+    nodes: usize,
+    root: u32,
+    edge: impl Fn(u32, usize) -> Option<u32>,
+) -> Vec<u32> {
+    let mut order = Vec::with_capacity(nodes);
+    let mut seen = vec![false; nodes];
+    let Some(begun) = seen.get_mut(root as usize) else {
+        return order;
+    };
+    *begun = true;
+    let mut stack = vec![(root, 0u32)];
+    while let Some((node, next)) = stack.last_mut() {
+        match edge(*node, *next as usize) {
+            Some(target) => {
+                *next += 1;
+                if !std::mem::replace(&mut seen[target as usize], true) {
+                    stack.push((target, 0));
                 }
             }
+            None => {
+                order.push(*node);
+                stack.pop();
+            }
         }
-        order.reverse();
-        order
     }
+    order.reverse();
+    order
 }

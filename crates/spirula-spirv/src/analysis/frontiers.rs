@@ -1,6 +1,6 @@
 //! Dominance frontiers.
 
-use super::{Cfg, Dominators, PostDominators};
+use super::{Cfg, Dominators, Graph, PostDominators};
 use std::fmt;
 
 /// Where the dominance of each block ends: the blocks that it does not strictly dominate but whose
@@ -15,20 +15,25 @@ pub struct Frontiers {
 impl Frontiers {
     /// The frontiers of a function's blocks.
     pub fn compute(cfg: &Cfg, dominators: &Dominators) -> Self {
-        Self::of(cfg.len(), |visit| {
-            for join in cfg.reverse_postorder() {
-                let sources = cfg.predecessors(*join);
+        let up = |block| dominators.immediate(block);
+        Self::of_graph(cfg.graph(), |b| dominators.is_reachable(b), up)
+    }
+
+    /// The same for who knows of each block whether it is reachable, and the block above it in the tree.
+    pub(crate) fn of_graph(
+        graph: &Graph,
+        is_reachable: impl Fn(u32) -> bool,
+        up: impl Fn(u32) -> Option<u32>,
+    ) -> Self {
+        Self::of(graph.successors.len(), |visit| {
+            for join in &graph.reverse_postorder {
+                let sources = graph.predecessors.of(*join);
                 if sources.len() < 2 {
                     continue;
                 }
-                let end = dominators.immediate(*join);
-                for source in sources.iter().filter(|s| dominators.is_reachable(**s)) {
-                    climb(
-                        *source,
-                        end,
-                        |b| dominators.immediate(b),
-                        |b| visit(b, *join),
-                    );
+                let end = up(*join);
+                for source in sources.iter().filter(|s| is_reachable(**s)) {
+                    climb(*source, end, &up, |b| visit(b, *join));
                 }
             }
         })
@@ -53,27 +58,30 @@ impl Frontiers {
         })
     }
 
+    /// Frontiers from a walk over their pairs, in which an end that stands twice for a block stands so in a
+    /// row. The walk is made twice, as the pairs would take more memory than the frontiers.
     fn of(blocks: usize, walk: impl Fn(&mut dyn FnMut(u32, u32))) -> Self {
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
         let mut last = vec![u32::MAX; blocks];
+        // Counted one row further, so that filling moves each begin to its place.
+        let mut first = vec![0u32; blocks + 2];
         walk(&mut |block, end| {
             if std::mem::replace(&mut last[block as usize], end) != end {
-                pairs.push((block, end));
+                first[block as usize + 2] += 1;
             }
         });
-        let mut first = vec![0; blocks + 1];
-        for (block, _) in &pairs {
-            first[*block as usize + 1] += 1;
+        for at in 2..first.len() {
+            first[at] += first[at - 1];
         }
-        for at in 0..blocks {
-            first[at + 1] += first[at];
-        }
-        let mut fill = first.clone();
-        let mut ends = vec![0; pairs.len()];
-        for (block, end) in pairs {
-            ends[fill[block as usize] as usize] = end;
-            fill[block as usize] += 1;
-        }
+        let mut ends = vec![0; first[blocks + 1] as usize];
+        last.fill(u32::MAX);
+        walk(&mut |block, end| {
+            if std::mem::replace(&mut last[block as usize], end) != end {
+                let slot = &mut first[block as usize + 1];
+                ends[*slot as usize] = end;
+                *slot += 1;
+            }
+        });
+        first.truncate(blocks + 1);
         Frontiers {
             first,
             blocks: ends,

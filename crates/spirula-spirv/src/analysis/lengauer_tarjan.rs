@@ -121,7 +121,7 @@ impl Forest {
 
 /// The immediate dominator of each node: its own for the root, `u32::MAX` where the root does not lead.
 ///
-/// `order` has the nodes that the root reaches, the root first.
+/// `order` has the nodes that the root reaches, the root first. Six words for each node are held at a time.
 pub(super) fn parents(
     nodes: usize,
     order: &[u32],
@@ -130,16 +130,18 @@ pub(super) fn parents(
     let walk = Walk::new(nodes, order, predecessors);
     let count = walk.nodes.len();
     let mut forest = Forest {
-        ancestor: walk.parent.clone(),
+        // The ancestor of a node that is not linked yet is its parent in the walk.
+        ancestor: walk.parent,
         label: (0..count as u32).collect(),
         semi: (0..count as u32).collect(),
         path: Vec::new(),
     };
-    let mut dominator = vec![0u32; count];
-    // Nodes that wait for their semi-dominator's children to be linked, in lists.
-    let (mut first, mut next) = (vec![NONE; count], vec![NONE; count]);
+    // A node's word is the first of those that wait for its children to be linked, until its own turn
+    // comes: by then none waits. From then on it is the next of those that wait with it, and its dominator
+    // once it waits no more.
+    let mut dominator = vec![NONE; count];
     for node in (1..count as u32).rev() {
-        let parent = walk.parent[node as usize];
+        let parent = forest.ancestor[node as usize];
         let mut semi = parent;
         predecessors(walk.nodes[node as usize], &mut |from| {
             let from = walk.number[from as usize];
@@ -149,23 +151,29 @@ pub(super) fn parents(
             }
         });
         forest.semi[node as usize] = semi;
-        next[node as usize] = std::mem::replace(&mut first[semi as usize], node);
-        let mut waiting = std::mem::replace(&mut first[parent as usize], NONE);
+        let first = std::mem::replace(&mut dominator[semi as usize], node);
+        dominator[node as usize] = first;
+        let mut waiting = std::mem::replace(&mut dominator[parent as usize], NONE);
         while waiting != NONE {
             let best = forest.best(waiting, node);
             let is_less = forest.semi[best as usize] < forest.semi[waiting as usize];
-            dominator[waiting as usize] = if is_less { best } else { parent };
-            waiting = next[waiting as usize];
+            let own = &mut dominator[waiting as usize];
+            waiting = std::mem::replace(own, if is_less { best } else { parent });
         }
+    }
+    if let Some(root) = dominator.first_mut() {
+        *root = 0;
     }
     for node in 1..count {
         if dominator[node] != forest.semi[node] {
             dominator[node] = dominator[dominator[node] as usize];
         }
     }
-    let mut parent = vec![NONE; nodes];
-    for (node, above) in walk.nodes.iter().zip(&dominator) {
-        parent[*node as usize] = walk.nodes[*above as usize];
+    let mut parent = walk.number;
+    for number in &mut parent {
+        if *number != NONE {
+            *number = walk.nodes[dominator[*number as usize] as usize];
+        }
     }
     parent
 }

@@ -20,10 +20,11 @@ mod uses;
 
 pub use calls::CallGraph;
 pub use cfg::Cfg;
+pub(crate) use cfg::Graph;
 pub use constructs::{Construct, Constructs};
 pub use definitions::Definitions;
 pub use dominators::{Dominators, Tree};
-pub(crate) use edges::Edges;
+pub(crate) use edges::{Edges, reverse_postorder};
 pub use frontiers::Frontiers;
 pub use layout::{Layouts, MemberLayout, TypeLayout};
 pub use loops::{Loop, Loops};

@@ -90,15 +90,13 @@ impl Module {
         };
         self.as_read = false;
         let (previous, next) = (self.previous(inst), self.next(inst));
-        match previous {
-            Some(previous) => self.nodes.set_next(previous, next),
-            None => self.lists[list.index()].head = next,
+        if previous.is_none() {
+            self.lists[list.index()].head = next;
         }
-        match next {
-            Some(next) => self.nodes.set_previous(next, previous),
-            None => self.lists[list.index()].tail = previous,
+        if next.is_none() {
+            self.lists[list.index()].tail = previous;
         }
-        self.nodes.free(inst);
+        self.nodes.free(inst, previous, next);
     }
 
     /// The operand words of an instruction, to change in place.
@@ -223,13 +221,11 @@ impl Module {
         );
         assert!(list != List::none(), "nothing stands in this list");
         self.as_read = false;
-        match previous {
-            Some(previous) => self.nodes.set_next(previous, Some(inst)),
-            None => self.lists[list.index()].head = Some(inst),
+        if previous.is_none() {
+            self.lists[list.index()].head = Some(inst);
         }
-        match next {
-            Some(next) => self.nodes.set_previous(next, Some(inst)),
-            None => self.lists[list.index()].tail = Some(inst),
+        if next.is_none() {
+            self.lists[list.index()].tail = Some(inst);
         }
         self.nodes.put(inst, list, previous, next);
     }

@@ -2,43 +2,34 @@
 
 use super::{Inst, InstRef, Module, Section};
 use crate::grammar::{ExtInstSet, Op};
-use crate::{Id, IdMap};
+use crate::{Id, IdMap, IdSet};
 
 /// Ids whose instructions were deleted, and whose names and decorations still stand.
 ///
 /// Names and decorations are found by going through all of them; collecting the ids makes that one
 /// pass for any number of deletions. Hand it to [`Module::sweep`] before the module is used.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[must_use = "names and decorations of deleted ids make a module invalid; Module::sweep them"]
 pub struct Erased {
-    ids: IdMap<bool>,
+    ids: IdSet,
     any: bool,
-}
-
-impl Default for Erased {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Erased {
     /// Nothing deleted yet.
     pub fn new() -> Self {
-        Erased {
-            ids: IdMap::new(0, false),
-            any: false,
-        }
+        Self::default()
     }
 
     /// Takes note of an id that is defined no more.
     pub fn insert(&mut self, id: Id) {
-        self.ids.set(id, true);
+        self.ids.insert(id);
         self.any = true;
     }
 
     /// Whether an id was deleted.
     pub fn contains(&self, id: Id) -> bool {
-        self.ids[id]
+        self.ids.contains(id)
     }
 
     /// Whether nothing was deleted.

@@ -5,7 +5,7 @@
 //! with literals, is split operand by operand.
 
 use super::{InstRef, Module, Section};
-use crate::Id;
+use crate::{Id, IdSet};
 use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, ResultForm};
 
 /// Finds the ids in a module's instructions. Made anew when the module's imports or the types of
@@ -13,9 +13,8 @@ use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, Re
 #[derive(Clone, Debug)]
 pub struct IdWords {
     sets: Vec<(u32, Option<&'static ExtInstSet>)>,
-    /// One bit for each id whose type is an integer wider than 32 bits; empty where there is no
-    /// such type.
-    wide: Vec<u64>,
+    /// The ids whose type is an integer wider than 32 bits, where there are such types and switches.
+    wide: IdSet,
     /// The types of such values.
     wide_types: Vec<u32>,
     /// Words that only may be ids are none from here on.
@@ -33,7 +32,7 @@ impl IdWords {
         });
         let mut found = IdWords {
             sets: sets.collect(),
-            wide: Vec::new(),
+            wide: IdSet::new(),
             wide_types: Vec::new(),
             bound: module.bound(),
         };
@@ -44,7 +43,7 @@ impl IdWords {
             .filter_map(|i| i.words().first().copied())
             .collect();
         if !types.is_empty() && module.has_switches() {
-            found.wide = vec![0; module.bound() as usize / 64 + 1];
+            found.wide = IdSet::with_bound(module.bound());
             found.wide_types = types;
             for inst in module.all_insts() {
                 found.learn(inst);
@@ -60,12 +59,9 @@ impl IdWords {
         if words.len() > 1
             && self.wide_types.contains(&words[0])
             && inst.op().result_form() == ResultForm::Typed
+            && let Some(id) = Id::new(words[1])
         {
-            let (at, bit) = (words[1] as usize / 64, words[1] % 64);
-            if at >= self.wide.len() {
-                self.wide.resize(at + 1, 0);
-            }
-            self.wide[at] |= 1 << bit;
+            self.wide.insert(id);
         }
     }
 
@@ -78,13 +74,9 @@ impl IdWords {
 
     /// Words of an `OpSwitch`'s literals: 2 where its selector is wider than 32 bits.
     pub fn switch_literal_words(&self, switch: InstRef<'_>) -> usize {
-        let selector = switch.words().first().copied().unwrap_or(0);
-        let bits = self.wide.get(selector as usize / 64).copied().unwrap_or(0);
-        if bits >> (selector % 64) & 1 == 1 {
-            2
-        } else {
-            1
-        }
+        let selector = switch.words().first().copied().and_then(Id::new);
+        let is_wide = selector.is_some_and(|id| self.wide.contains(id));
+        1 + usize::from(is_wide)
     }
 
     /// Visits the position among [`InstRef::words`] of each id that the instruction uses: all but

@@ -386,15 +386,23 @@ impl Module {
     /// Gives back the room that was not needed for what was read.
     pub(super) fn trim(&mut self) {
         self.nodes.trim();
-        self.lists.shrink_to_fit();
-        self.blocks.shrink_to_fit();
+        trim(&mut self.lists);
+        trim(&mut self.blocks);
         for function in &mut self.functions {
-            function.blocks.shrink_to_fit();
+            trim(&mut function.blocks);
         }
     }
 
     #[inline]
     pub(super) fn ends(&self, list: List) -> Ends {
         self.lists[list.index()]
+    }
+}
+
+/// Gives back the room of a vector that was not needed, where it is more than a little: its contents may have
+/// to move.
+pub(super) fn trim<T>(rows: &mut Vec<T>) {
+    if rows.capacity() - rows.len() > rows.len() / 16 {
+        rows.shrink_to_fit();
     }
 }

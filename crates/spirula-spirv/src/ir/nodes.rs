@@ -2,19 +2,21 @@
 //!
 //! Instructions get their handles in the order in which they are read or made, so that the neighbours of
 //! most in their list have the handles before and behind. A node says by a bit each that its instruction is
-//! the first or the last of its list. Only instructions whose neighbours are others have these written
-//! down, in pages of [`PAGE`] links that are made when the first instruction of a page needs one: memory
-//! grows with edits, not with the module.
+//! the first or the last of its list. Instructions that were taken out of their list are passed over: the
+//! first and the last of a run of them say how long it is. Only instructions whose neighbours are others have
+//! these written down, in pages of [`PAGE`] links that are made when the first instruction of a page needs
+//! one: memory grows with what is put in, not with the module, nor with what is taken out.
 
 use super::edit::GROWTH;
-use super::module::{Inst, List};
+use super::module::{Inst, List, trim};
 
 /// An instruction in the arena.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     /// Its first word in the pool.
     start: u32,
-    /// Number of its list, from 1 on, and what is known of its neighbours.
+    /// Number of its list, from 1 on, and what is known of its neighbours; of one that was taken out the
+    /// length of the run that it is the first or the last of.
     list: u32,
 }
 
@@ -24,13 +26,15 @@ const FIRST: u32 = 1 << 31;
 const LAST: u32 = 1 << 30;
 /// Its neighbours are written down, and the other two bits mean nothing.
 const LINKED: u32 = 1 << 29;
+/// It was in a list and is in none.
+const GONE: u32 = 1 << 28;
 
 /// Most lists that a module may have, which limits the words of a module: no instruction makes more lists
 /// than it has words.
-pub(super) const MOST_LISTS: usize = LINKED as usize - 1;
+pub(super) const MOST_LISTS: usize = GONE as usize - 1;
 
 /// Instructions whose links are kept together.
-const PAGE: usize = 16;
+const PAGE: usize = 8;
 
 /// No page.
 const NONE: u32 = u32::MAX;
@@ -64,9 +68,17 @@ impl Nodes {
         self.rows.reserve_exact(more);
     }
 
-    /// Gives back the room that was not needed.
+    /// Gives back the room that was not needed, where it is more than a little.
     pub fn trim(&mut self) {
-        self.rows.shrink_to_fit();
+        trim(&mut self.rows);
+    }
+
+    /// The instruction made last is followed by the one that is made next.
+    #[inline]
+    pub fn go_on(&mut self) {
+        if let Some(last) = self.rows.last_mut() {
+            last.list &= !LAST;
+        }
     }
 
     /// A new instruction whose words begin at `start`, in no list.
@@ -103,27 +115,105 @@ impl Nodes {
     }
 
     pub fn list(&self, inst: Inst) -> Option<List> {
-        let number = self.rows[inst.index()].list & (LINKED - 1);
+        let known = self.rows[inst.index()].list;
+        let number = if known & GONE == 0 {
+            known & (GONE - 1)
+        } else {
+            0
+        };
         number.checked_sub(1).map(|at| List::at(at as usize))
     }
 
-    /// Puts an instruction into a list, between two of its instructions.
+    /// Puts an instruction that is in no list into one, between two of its instructions.
     pub fn put(&mut self, inst: Inst, list: List, previous: Option<Inst>, next: Option<Inst>) {
+        if self.rows[inst.index()].list & GONE != 0 {
+            self.leave_run(inst);
+        }
         self.rows[inst.index()].list = number(list) | FIRST | LAST;
+        if let Some(previous) = previous {
+            self.set_next(previous, Some(inst));
+        }
+        if let Some(next) = next {
+            self.set_previous(next, Some(inst));
+        }
         self.set_previous(inst, previous);
         self.set_next(inst, next);
     }
 
-    /// Takes an instruction out of its list; its neighbours still know it.
-    pub fn free(&mut self, inst: Inst) {
-        self.rows[inst.index()].list = FIRST | LAST;
+    /// Takes an instruction out of its list, from between its neighbours.
+    pub fn free(&mut self, inst: Inst, previous: Option<Inst>, next: Option<Inst>) {
+        let at = inst.index();
+        let before = at.checked_sub(1).map_or(0, |at| self.gone(at));
+        let behind = self.gone(at + 1);
+        self.rows[at].list = GONE;
+        self.set_run(at - before, before + 1 + behind);
+        if let Some(previous) = previous {
+            self.set_next(previous, next);
+        }
+        if let Some(next) = next {
+            self.set_previous(next, previous);
+        }
+    }
+
+    /// Length of the run of instructions taken out that a node is the first or the last of.
+    fn gone(&self, at: usize) -> usize {
+        match self.rows.get(at) {
+            Some(node) if node.list & GONE != 0 => (node.list & (GONE - 1)) as usize,
+            _ => 0,
+        }
+    }
+
+    /// The instructions from a place on that were taken out are a run of this length.
+    fn set_run(&mut self, from: usize, length: usize) {
+        if length > 0 {
+            self.rows[from].list = GONE | length as u32;
+            self.rows[from + length - 1].list = GONE | length as u32;
+        }
+    }
+
+    /// Has the two instructions around a run say who their neighbours are, and splits the run around one of its
+    /// own that comes back. Looking for the nearer end takes time in the smaller of the two parts.
+    fn leave_run(&mut self, inst: Inst) {
+        let at = inst.index();
+        let is_gone = |nodes: &Nodes, at: Option<usize>| {
+            let node = at.and_then(|at| nodes.rows.get(at));
+            node.is_some_and(|n| n.list & GONE != 0)
+        };
+        let mut far = 0;
+        let (first, length) = loop {
+            if !is_gone(self, at.checked_sub(far + 1)) {
+                let first = at - far;
+                break (first, self.gone(first));
+            }
+            if !is_gone(self, Some(at + far + 1)) {
+                let last = at + far;
+                let length = self.gone(last);
+                break (last + 1 - length, length);
+            }
+            far += 1;
+        };
+        let is_implied = |nodes: &Nodes, at: usize, end: u32| {
+            let node = nodes.rows.get(at);
+            node.is_some_and(|n| n.list & (LINKED | end) == 0)
+        };
+        if let Some(before) = first.checked_sub(1)
+            && is_implied(self, before, LAST)
+        {
+            self.write_down(Inst::at(before));
+        }
+        if is_implied(self, first + length, FIRST) {
+            self.write_down(Inst::at(first + length));
+        }
+        self.rows[at].list = FIRST | LAST;
+        self.set_run(first, at - first);
+        self.set_run(at + 1, first + length - at - 1);
     }
 
     #[inline]
     pub fn next(&self, inst: Inst) -> Option<Inst> {
         let flags = self.rows[inst.index()].list;
         if flags & (LAST | LINKED) == 0 {
-            return Some(inst.behind());
+            return Some(self.behind(inst));
         }
         if flags & LINKED != 0 {
             self.links[self.link(inst)].next
@@ -140,18 +230,36 @@ impl Nodes {
         } else if flags & FIRST != 0 {
             None
         } else {
-            inst.index().checked_sub(1).map(Inst::at)
+            self.before(inst)
         }
     }
 
-    pub fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
+    /// The instruction with the next handle, those that were taken out passed over.
+    #[inline]
+    fn behind(&self, inst: Inst) -> Inst {
+        let behind = inst.behind();
+        match self.gone(behind.index()) {
+            0 => behind,
+            length => Inst::at(behind.index() + length),
+        }
+    }
+
+    /// The instruction with the handle before, those that were taken out passed over.
+    #[inline]
+    fn before(&self, inst: Inst) -> Option<Inst> {
+        let before = inst.index().checked_sub(1)?;
+        before.checked_sub(self.gone(before)).map(Inst::at)
+    }
+
+    fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
+        let implied = self.behind(inst);
         let flags = &mut self.rows[inst.index()].list;
         if *flags & LINKED == 0 {
             if next.is_none() {
                 *flags |= LAST;
                 return;
             }
-            if next == Some(inst.behind()) {
+            if next == Some(implied) {
                 *flags &= !LAST;
                 return;
             }
@@ -161,20 +269,19 @@ impl Nodes {
         self.links[at].next = next;
     }
 
-    pub fn set_previous(&mut self, inst: Inst, previous: Option<Inst>) {
+    fn set_previous(&mut self, inst: Inst, previous: Option<Inst>) {
+        let implied = self.before(inst);
         let flags = &mut self.rows[inst.index()].list;
         if *flags & LINKED == 0 {
-            match previous {
-                None => {
-                    *flags |= FIRST;
-                    return;
-                }
-                Some(previous) if previous.behind() == inst => {
-                    *flags &= !FIRST;
-                    return;
-                }
-                Some(_) => self.write_down(inst),
+            if previous.is_none() {
+                *flags |= FIRST;
+                return;
             }
+            if previous == implied {
+                *flags &= !FIRST;
+                return;
+            }
+            self.write_down(inst);
         }
         let at = self.link(inst);
         self.links[at].previous = previous;
@@ -198,6 +305,10 @@ impl Nodes {
         }
         if self.pages[at] == NONE {
             self.pages[at] = (self.links.len() / PAGE) as u32;
+            if self.links.len() == self.links.capacity() {
+                // Doubling would take more than the module for a module that is changed everywhere.
+                self.links.reserve_exact(self.links.len() / GROWTH + PAGE);
+            }
             self.links.extend([Link::default(); PAGE]);
         }
         self.rows[inst.index()].list |= LINKED;

@@ -52,7 +52,7 @@ impl Module {
         let mut stream = Stream::new(&words);
         while let Some(inst) = stream.step() {
             reader.check(inst, &words)?;
-            reader.room(inst.at, &words);
+            reader.room(inst.at, words.len());
             reader.place(inst)?;
         }
         if let Some(fault) = stream.fault() {
@@ -62,6 +62,12 @@ impl Module {
         module.words = words;
         Ok(module)
     }
+}
+
+/// How many more of something there will be in a module of which so many words were read.
+fn expected(so_far: usize, at: usize, whole: usize) -> usize {
+    let more = so_far as u64 * (whole - at) as u64 / at as u64;
+    more as usize + so_far / 16 + 16
 }
 
 /// Words that an instruction is expected to have.
@@ -189,12 +195,22 @@ impl Reader {
     /// Room for nodes: as many more as there would be if the rest of the module were like what was
     /// read. Doubling would take twice the memory that is needed.
     #[inline]
-    fn room(&mut self, at: usize, whole: &[u32]) {
+    fn room(&mut self, at: usize, whole: usize) {
         let nodes = &mut self.module.nodes;
         if nodes.is_full() {
-            let rest = (whole.len() - at) as u64;
-            let expected = nodes.len() as u64 * rest / at as u64;
-            nodes.reserve_exact(expected as usize + nodes.len() / 16 + 16);
+            nodes.reserve_exact(expected(nodes.len(), at, whole));
+        }
+    }
+
+    /// The same for a block and its list.
+    fn room_for_block(&mut self, at: usize) {
+        let whole = self.module.original as usize;
+        let (blocks, lists) = (&mut self.module.blocks, &mut self.module.lists);
+        if blocks.len() == blocks.capacity() {
+            blocks.reserve_exact(expected(blocks.len(), at, whole));
+        }
+        if lists.len() == lists.capacity() {
+            lists.reserve_exact(expected(lists.len(), at, whole));
         }
     }
 
@@ -258,11 +274,9 @@ impl Reader {
         let goes_on = ends
             .tail
             .is_some_and(|last| last.index() + 1 == nodes.len());
-        if let Some(last) = ends.tail
-            && goes_on
-        {
+        if goes_on {
+            nodes.go_on();
             let inst = nodes.push_in(raw.at as u32, list, false, true);
-            nodes.set_next(last, Some(inst));
             ends.tail = Some(inst);
         } else {
             let inst = nodes.push(raw.at as u32);
@@ -283,6 +297,7 @@ impl Reader {
                 self.module.append(params, inst);
             }
             Op::Label => {
+                self.room_for_block(raw.at);
                 let block = self.module.create_block_at(func, inst);
                 if let Some(lines) = self.lines.take() {
                     self.module.blocks[block.index()].lead = lines;

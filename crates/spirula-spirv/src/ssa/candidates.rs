@@ -91,10 +91,10 @@ impl Candidates {
             return;
         };
         let is_local = inst.word(0) == StorageClass::Function.0;
-        if !is_local || promoter.pinned[variable] || !choose(variable) {
+        if !is_local || promoter.pinned.contains(variable) || !choose(variable) {
             return;
         }
-        let pointer = promoter.definitions.get(module, pointer);
+        let pointer = promoter.type_of(module, pointer);
         let Some(ty) = pointer
             .filter(|p| p.op() == Op::TypePointer)
             .map(|p| p.id(1))
@@ -189,7 +189,7 @@ fn can_be_value(promoter: &Promoter, module: &Module, ty: Id) -> bool {
     let mut work = vec![ty];
     let mut seen = 0;
     while let Some(ty) = work.pop() {
-        let Some(inst) = promoter.definitions.get(module, ty) else {
+        let Some(inst) = promoter.type_of(module, ty) else {
             return false;
         };
         seen += 1;

@@ -17,13 +17,15 @@ mod fates;
 mod phis;
 mod rename;
 
-use crate::analysis::{Cfg, Definitions, Dominators, Frontiers};
-use crate::grammar::Op;
+use crate::analysis::{Cfg, Edges, Frontiers, Tree};
 use crate::grammar::enumerants::Decoration;
-use crate::ir::{Erased, Func, IdWords, Inst, Module, Section};
-use crate::{Id, IdMap};
+use crate::grammar::{Class, Op};
+use crate::ir::{Erased, Func, IdWords, Inst, InstRef, Module, Section};
+use crate::{Id, IdMap, IdSet};
 use candidates::Candidates;
 use fates::Fates;
+use phis::Phis;
+use rename::Renamer;
 use spirula_source::Diagnostic;
 
 /// What was done to a function.
@@ -39,15 +41,35 @@ pub struct Promoted {
 #[derive(Debug)]
 pub struct Promoter {
     ids: IdWords,
-    definitions: Definitions,
-    names: IdMap<Option<Inst>>,
-    /// Variables decorated `RelaxedPrecision`.
-    relaxed: IdMap<bool>,
-    /// Variables decorated `Volatile`.
-    pinned: IdMap<bool>,
+    types: Rows,
+    /// Names of variables of functions.
+    names: Rows,
+    /// Ids decorated `RelaxedPrecision`.
+    relaxed: IdSet,
+    /// Ids decorated `Volatile`.
+    pinned: IdSet,
     fates: Fates,
     /// Undefined values by type.
     undefs: IdMap<Option<Id>>,
+}
+
+/// Instructions about few of a module's ids, sorted by these: a table over all ids would be larger than what
+/// it says.
+#[derive(Debug)]
+struct Rows(Vec<(Id, Inst)>);
+
+impl Rows {
+    fn new(rows: impl Iterator<Item = (Id, Inst)>) -> Rows {
+        let mut rows: Vec<_> = rows.collect();
+        rows.sort_by_key(|row| row.0);
+        Rows(rows)
+    }
+
+    /// The first instruction about an id.
+    fn get(&self, id: Id) -> Option<Inst> {
+        let at = self.0.partition_point(|row| row.0 < id);
+        self.0.get(at).filter(|row| row.0 == id).map(|row| row.1)
+    }
 }
 
 const NONE: u32 = u32::MAX;
@@ -57,19 +79,7 @@ const NONE: u32 = u32::MAX;
 /// # Errors
 /// When a branch goes to what is no label of its function.
 pub fn construct(module: &mut Module) -> Result<Promoted, Diagnostic> {
-    let definitions = Definitions::compute(module);
-    construct_with(module, definitions)
-}
-
-/// The same for who knows what defines each id.
-///
-/// # Errors
-/// As [`construct`].
-pub fn construct_with(
-    module: &mut Module,
-    definitions: Definitions,
-) -> Result<Promoted, Diagnostic> {
-    let mut promoter = Promoter::with(module, definitions);
+    let mut promoter = Promoter::new(module);
     let mut erased = Erased::new();
     let mut sum = Promoted::default();
     for func in module.functions().to_vec() {
@@ -82,32 +92,30 @@ pub fn construct_with(
 }
 
 impl Promoter {
-    /// One pass over the module.
+    /// One pass over what stands outside of functions, and over their variables.
     pub fn new(module: &Module) -> Self {
-        Self::with(module, Definitions::compute(module))
-    }
-
-    /// The same for who knows what defines each id: a pass over names and decorations.
-    pub fn with(module: &Module, definitions: Definitions) -> Self {
-        let mut names = IdMap::new(0, None);
-        let named = module.section(Section::Names);
-        for name in named.filter(|i| i.op() == Op::Name) {
-            names.set(name.id(0), Some(name.handle()));
-        }
-        let mut relaxed = IdMap::new(0, false);
-        let mut pinned = IdMap::new(0, false);
+        let globals = module.section(Section::Globals);
+        let is_type = |i: &InstRef<'_>| {
+            let info = i.op().info();
+            info.is_some_and(|i| i.class == Class::TypeDeclaration)
+        };
+        let types = globals.filter(is_type);
+        let variables = variables(module);
+        let names = module.section(Section::Names);
+        let names = names.filter(|n| n.op() == Op::Name && variables.contains(n.id(0)));
+        let (mut relaxed, mut pinned) = (IdSet::new(), IdSet::new());
         let decorations = module.section(Section::Annotations);
         for d in decorations.filter(|i| i.op() == Op::Decorate) {
             match Decoration(d.word(1)) {
-                Decoration::RelaxedPrecision => relaxed.set(d.id(0), true),
-                Decoration::Volatile => pinned.set(d.id(0), true),
-                _ => {}
-            }
+                Decoration::RelaxedPrecision => relaxed.insert(d.id(0)),
+                Decoration::Volatile => pinned.insert(d.id(0)),
+                _ => false,
+            };
         }
         Promoter {
             ids: IdWords::new(module),
-            definitions,
-            names,
+            types: Rows::new(types.filter_map(|t| Some((t.result()?, t.handle())))),
+            names: Rows::new(names.map(|n| (n.id(0), n.handle()))),
             relaxed,
             pinned,
             fates: Fates::new(module.bound()),
@@ -133,21 +141,38 @@ impl Promoter {
         choose: impl Fn(Id) -> bool,
         erased: &mut Erased,
     ) -> Result<Promoted, Diagnostic> {
-        let candidates = Candidates::gather(self, module, func, choose);
+        let mut candidates = Candidates::gather(self, module, func, choose);
         let variables = candidates.kept().count();
         if variables == 0 {
             return Ok(Promoted::default());
         }
-        let cfg = Cfg::compute(module, &self.definitions, func)?;
-        let dominators = Dominators::compute(&cfg);
-        let frontiers = Frontiers::compute(&cfg, &dominators);
-        let mut phis = phis::place(module, &candidates, &cfg, &frontiers);
+        // What is no longer needed goes before the next is made: together it is larger than the module.
+        let mut graph = Cfg::with_ids(module, &self.ids, func)?.into_graph();
+        let above = graph.dominators();
+        let frontiers = Frontiers::of_graph(
+            &graph,
+            |block| above[block as usize] != NONE,
+            |block| Some(above[block as usize]).filter(|up| *up != block && *up != NONE),
+        );
+        let mut phis = Phis::place(module, &candidates, &graph, &frontiers);
+        drop(frontiers);
+        graph.predecessors = Edges::default();
+        (candidates.reads, candidates.writes) = (Vec::new(), Vec::new());
         let count = phis.len();
-        rename::Renamer::new(self, module, &candidates, &cfg, &mut phis, erased).run(&dominators);
+        let tree = Tree::numbered(above, &graph.reverse_postorder);
+        let mut renamer = Renamer::new(self, module, func, candidates, &mut phis, erased);
+        renamer.walk(&tree, &graph.successors);
+        drop((tree, graph));
+        renamer.finish();
         Ok(Promoted {
             variables,
             phis: count,
         })
+    }
+
+    /// The instruction that declares a type.
+    fn type_of<'m>(&self, module: &'m Module, ty: Id) -> Option<InstRef<'m>> {
+        self.types.get(ty).map(|inst| module.inst(inst))
     }
 
     fn resolve(&self, id: Id) -> Id {
@@ -160,4 +185,19 @@ impl Promoter {
             .get_mut(ty)
             .get_or_insert_with(|| module.undef(ty))
     }
+}
+
+/// The variables of functions.
+fn variables(module: &Module) -> IdSet {
+    let mut found = IdSet::new();
+    for func in module.functions() {
+        let Some(entry) = module.function(*func).blocks.first() else {
+            continue;
+        };
+        let variables = module.body(*entry).filter(|i| i.op() == Op::Variable);
+        for variable in variables.filter_map(InstRef::result) {
+            found.insert(variable);
+        }
+    }
+    found
 }

@@ -1,88 +1,150 @@
 //! Where phis must stand.
 
-use super::NONE;
 use super::candidates::Candidates;
 use crate::Id;
-use crate::analysis::{Cfg, Frontiers};
+use crate::analysis::{Frontiers, Graph};
 use crate::ir::Module;
+use std::ops::Range;
 
 /// A phi without its instruction yet.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Phi {
     pub block: u32,
     pub slot: u32,
     pub id: Id,
-    /// Values and labels.
-    pub pairs: Vec<u32>,
+    /// Where its values and labels begin among those of all, and how many words of them are known.
+    first: u32,
+    words: u32,
 }
 
-/// Phis for all candidates, sorted by block.
-pub(super) fn place(
-    module: &mut Module,
-    candidates: &Candidates,
-    cfg: &Cfg,
-    frontiers: &Frontiers,
-) -> Vec<Phi> {
-    let mut marks = Marks {
-        live: vec![NONE; cfg.len()],
-        written: vec![NONE; cfg.len()],
-        placed: vec![NONE; cfg.len()],
-        work: Vec::new(),
-    };
-    let mut phis = Vec::new();
-    let (mut reads, mut writes) = (&candidates.reads[..], &candidates.writes[..]);
-    while let Some(&(slot, _)) = reads.first() {
-        let of_slot = reads.partition_point(|r| r.0 <= slot);
-        let (own, rest) = reads.split_at(of_slot);
-        reads = rest;
-        writes = &writes[writes.partition_point(|w| w.0 < slot)..];
-        let written = &writes[..writes.partition_point(|w| w.0 <= slot)];
-        if written.is_empty() {
-            continue;
-        }
-        marks.of_slot(slot, own, written, cfg, frontiers, |block| {
-            phis.push(Phi {
-                block,
-                slot,
-                id: module.fresh_id(),
-                pairs: Vec::new(),
+/// The phis of a function, sorted by block.
+#[derive(Debug)]
+pub(super) struct Phis {
+    all: Vec<Phi>,
+    /// Values and labels: room for each predecessor of each phi.
+    words: Vec<u32>,
+}
+
+impl Phis {
+    /// Phis for all candidates.
+    pub fn place(
+        module: &mut Module,
+        candidates: &Candidates,
+        graph: &Graph,
+        frontiers: &Frontiers,
+    ) -> Phis {
+        let blocks = graph.successors.len();
+        let mut marks = Marks {
+            of_block: vec![0; blocks],
+            work: Vec::new(),
+        };
+        let mut phis = Vec::new();
+        let (mut reads, mut writes) = (&candidates.reads[..], &candidates.writes[..]);
+        while let Some(&(slot, _)) = reads.first() {
+            let of_slot = reads.partition_point(|r| r.0 <= slot);
+            let (own, rest) = reads.split_at(of_slot);
+            reads = rest;
+            writes = &writes[writes.partition_point(|w| w.0 < slot)..];
+            let written = &writes[..writes.partition_point(|w| w.0 <= slot)];
+            if written.is_empty() {
+                continue;
+            }
+            marks.of_slot(slot, own, written, graph, frontiers, |block| {
+                phis.push(Phi {
+                    block,
+                    slot,
+                    id: module.fresh_id(),
+                    first: 0,
+                    words: 0,
+                });
             });
-        });
+        }
+        phis.sort_by_key(|p| p.block);
+        let mut end = 0;
+        for phi in &mut phis {
+            phi.first = end;
+            end += 2 * graph.predecessors.of(phi.block).len() as u32;
+        }
+        Phis {
+            all: phis,
+            words: vec![0; end as usize],
+        }
     }
-    phis.sort_by_key(|p| p.block);
-    phis
+
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn get(&self, at: usize) -> Phi {
+        self.all[at]
+    }
+
+    /// The phis of a block.
+    pub fn of_block(&self, block: u32) -> Range<usize> {
+        let first = self.all.partition_point(|p| p.block < block);
+        first..first + self.all[first..].partition_point(|p| p.block == block)
+    }
+
+    /// The values and labels of a phi that are known.
+    pub fn pairs(&self, at: usize) -> &[u32] {
+        let Phi { first, words, .. } = self.all[at];
+        &self.words[first as usize..][..words as usize]
+    }
+
+    pub fn add_pair(&mut self, at: usize, value: Id, label: u32) {
+        let phi = &mut self.all[at];
+        let end = (phi.first + phi.words) as usize;
+        self.words[end..end + 2].copy_from_slice(&[value.word(), label]);
+        phi.words += 2;
+    }
 }
 
-/// What is known of each block, valid where it names the candidate at hand.
+/// What is known of each block.
 struct Marks {
-    live: Vec<u32>,
-    written: Vec<u32>,
-    placed: Vec<u32>,
+    /// Candidate and what of it is true, which holds where the candidate is that at hand; candidates are
+    /// counted from 1.
+    of_block: Vec<u32>,
     work: Vec<u32>,
 }
 
+/// Its value is needed at the begin of the block.
+const LIVE: u32 = 1;
+/// The block writes it.
+const WRITTEN: u32 = 2;
+/// The block has a phi of it.
+const PLACED: u32 = 4;
+
 impl Marks {
+    /// What is known of a block and a candidate.
+    fn get(&self, block: u32, slot: u32) -> u32 {
+        let mark = self.of_block[block as usize];
+        if mark >> 3 == slot + 1 { mark & 7 } else { 0 }
+    }
+
+    fn add(&mut self, block: u32, slot: u32, what: u32) {
+        self.of_block[block as usize] = (slot + 1) << 3 | self.get(block, slot) | what;
+    }
+
     fn of_slot(
         &mut self,
         slot: u32,
         reads: &[(u32, u32)],
         writes: &[(u32, u32)],
-        cfg: &Cfg,
+        graph: &Graph,
         frontiers: &Frontiers,
         mut place: impl FnMut(u32),
     ) {
         for (_, block) in writes {
-            self.written[*block as usize] = slot;
+            self.add(*block, slot, WRITTEN);
         }
         for (_, block) in reads {
-            self.live[*block as usize] = slot;
+            self.add(*block, slot, LIVE);
             self.work.push(*block);
         }
         while let Some(block) = self.work.pop() {
-            for &before in cfg.predecessors(block) {
-                let at = before as usize;
-                if self.written[at] != slot && self.live[at] != slot {
-                    self.live[at] = slot;
+            for &before in graph.predecessors.of(block) {
+                if self.get(before, slot) & (WRITTEN | LIVE) == 0 {
+                    self.add(before, slot, LIVE);
                     self.work.push(before);
                 }
             }
@@ -90,11 +152,11 @@ impl Marks {
         self.work.extend(writes.iter().map(|w| w.1));
         while let Some(block) = self.work.pop() {
             for &join in frontiers.of_block(block) {
-                let at = join as usize;
-                if self.placed[at] != slot && self.live[at] == slot {
-                    self.placed[at] = slot;
+                let known = self.get(join, slot);
+                if known & (PLACED | LIVE) == LIVE {
+                    self.add(join, slot, PLACED);
                     place(join);
-                    if self.written[at] != slot {
+                    if known & WRITTEN == 0 {
                         self.work.push(join);
                     }
                 }

@@ -1,21 +1,21 @@
 //! Replacing loads by the values that reach them.
 
 use super::candidates::Candidates;
-use super::phis::Phi;
+use super::phis::Phis;
 use super::{NONE, Promoter, debug};
 use crate::Id;
-use crate::analysis::{Cfg, Dominators};
+use crate::analysis::{Edges, Tree};
 use crate::grammar::Op;
 use crate::grammar::enumerants::Decoration;
-use crate::ir::{Erased, Inst, InstRef, Module, Section};
+use crate::ir::{Block, Erased, Func, Inst, InstRef, Module, Section};
 
 /// A walk over the blocks with the value that each variable has.
 pub(super) struct Renamer<'a> {
     promoter: &'a mut Promoter,
     module: &'a mut Module,
-    candidates: &'a Candidates,
-    cfg: &'a Cfg,
-    phis: &'a mut [Phi],
+    func: Func,
+    candidates: Candidates,
+    phis: &'a mut Phis,
     erased: &'a mut Erased,
     /// Value of each candidate here, none before it was written.
     current: Vec<Option<Id>>,
@@ -27,45 +27,54 @@ impl<'a> Renamer<'a> {
     pub fn new(
         promoter: &'a mut Promoter,
         module: &'a mut Module,
-        candidates: &'a Candidates,
-        cfg: &'a Cfg,
-        phis: &'a mut [Phi],
+        func: Func,
+        candidates: Candidates,
+        phis: &'a mut Phis,
         erased: &'a mut Erased,
     ) -> Self {
         Renamer {
             promoter,
             module,
+            func,
+            current: vec![None; candidates.all.len()],
             candidates,
-            cfg,
             phis,
             erased,
-            current: vec![None; candidates.all.len()],
             undo: Vec::new(),
         }
     }
 
-    pub fn run(mut self, dominators: &Dominators) {
+    /// Finds what every load reads and what every phi chooses from.
+    pub fn walk(&mut self, tree: &Tree, successors: &Edges) {
         let mut stack: Vec<(u32, usize)> = Vec::new();
-        for &block in dominators.preorder() {
+        for &block in &tree.preorder {
             while let Some(&(above, log)) = stack.last() {
-                if dominators.dominates(above, block) {
+                if tree.is_above(above, block) {
                     break;
                 }
                 self.restore(log);
                 stack.pop();
             }
             stack.push((block, self.undo.len()));
-            self.block(block);
+            self.block(block, successors);
         }
         self.restore(0);
-        for block in 0..self.cfg.len() as u32 {
-            if !dominators.is_reachable(block) {
-                self.block(block);
+        for block in 0..successors.len() as u32 {
+            if !tree.is_reached(block) {
+                self.block(block, successors);
                 self.restore(0);
             }
         }
+    }
+
+    /// Puts the phis in and has every instruction use what was found.
+    pub fn finish(mut self) {
         self.insert_phis();
         self.rewrite();
+    }
+
+    fn handle(&self, block: u32) -> Block {
+        self.module.function(self.func).blocks[block as usize]
     }
 
     fn restore(&mut self, log: usize) {
@@ -89,18 +98,13 @@ impl<'a> Renamer<'a> {
         }
     }
 
-    fn phis_of(&self, block: u32) -> std::ops::Range<usize> {
-        let first = self.phis.partition_point(|p| p.block < block);
-        first..first + self.phis[first..].partition_point(|p| p.block == block)
-    }
-
-    fn block(&mut self, at: u32) {
-        let block = self.cfg.block(at);
+    fn block(&mut self, at: u32, successors: &Edges) {
+        let block = self.handle(at);
         let begin = self.module.first_after_phis(block);
-        for phi in self.phis_of(at) {
-            let (slot, id) = (self.phis[phi].slot, self.phis[phi].id);
-            self.set(slot, id);
-            self.tell(slot, id, begin);
+        for phi in self.phis.of_block(at) {
+            let phi = self.phis.get(phi);
+            self.set(phi.slot, phi.id);
+            self.tell(phi.slot, phi.id, begin);
         }
         let mut next = self.module.body(block).next().map(InstRef::handle);
         while let Some(inst) = next {
@@ -108,11 +112,11 @@ impl<'a> Renamer<'a> {
             self.inst(inst, next);
         }
         let label = self.module.label(block).word();
-        for &successor in self.cfg.successors(at) {
-            for phi in self.phis_of(successor) {
-                if self.phis[phi].pairs.last() != Some(&label) {
-                    let value = self.value(self.phis[phi].slot);
-                    self.phis[phi].pairs.extend([value.word(), label]);
+        for &successor in successors.of(at) {
+            for phi in self.phis.of_block(successor) {
+                if self.phis.pairs(phi).last() != Some(&label) {
+                    let value = self.value(self.phis.get(phi).slot);
+                    self.phis.add_pair(phi, value, label);
                 }
             }
         }
@@ -202,31 +206,30 @@ impl<'a> Renamer<'a> {
     }
 
     fn insert_phis(&mut self) {
-        for phi in 0..self.phis.len() {
-            let Phi {
-                block, slot, id, ..
-            } = self.phis[phi];
-            let candidate = &self.candidates.all[slot as usize];
-            let mut words = vec![candidate.ty.word(), id.word()];
-            words.append(&mut self.phis[phi].pairs);
-            let inst = self.module.create(Op::Phi, &words);
-            let body = self.module.body(self.cfg.block(block)).next();
+        for at in 0..self.phis.len() {
+            let phi = self.phis.get(at);
+            let candidate = &self.candidates.all[phi.slot as usize];
+            let (variable, head) = (candidate.variable, [candidate.ty.word(), phi.id.word()]);
+            let inst = self
+                .module
+                .create_parts(Op::Phi, &head, self.phis.pairs(at));
+            let body = self.module.body(self.handle(phi.block)).next();
             if let Some(first) = body.map(InstRef::handle) {
                 self.module.insert_before(first, inst);
             }
-            self.describe(candidate.variable, id);
+            self.describe(variable, phi.id);
         }
     }
 
     /// A phi has the name of its variable, and its decoration.
     fn describe(&mut self, variable: Id, phi: Id) {
-        if let Some(name) = self.promoter.names[variable] {
+        if let Some(name) = self.promoter.names.get(variable) {
             let mut words = self.module.inst(name).words().to_vec();
             words[0] = phi.word();
             let name = self.module.create(Op::Name, &words);
             self.module.append(Section::Names.list(), name);
         }
-        if self.promoter.relaxed[variable] {
+        if self.promoter.relaxed.contains(variable) {
             let words = [phi.word(), Decoration::RelaxedPrecision.0];
             let decoration = self.module.create(Op::Decorate, &words);
             self.module.append(Section::Annotations.list(), decoration);
@@ -234,8 +237,8 @@ impl<'a> Renamer<'a> {
     }
 
     fn rewrite(self) {
-        for at in 0..self.cfg.len() as u32 {
-            let block = self.cfg.block(at);
+        for at in 0..self.module.function(self.func).blocks.len() as u32 {
+            let block = self.handle(at);
             let mut next = self.module.body(block).next().map(InstRef::handle);
             while let Some(inst) = next {
                 next = self.module.next(inst);

@@ -168,6 +168,50 @@ impl DefPlace {
     }
 }
 
+/// The definitions in their order, found by number: many modules have far fewer definitions than ids.
+struct Defs {
+    /// Number of the definition of each id, and 1; 0 for none. In words of 16 bits where there are few enough.
+    narrow: Vec<u16>,
+    wide: Vec<u32>,
+    all: Vec<Def>,
+}
+
+impl Defs {
+    fn new(module: &Module) -> Defs {
+        let bound = module.bound() as usize;
+        let is_narrow = module.inst_count().min(bound) < usize::from(u16::MAX);
+        let (narrow, wide) = if is_narrow { (bound, 0) } else { (0, bound) };
+        Defs {
+            narrow: vec![0; narrow],
+            wide: vec![0; wide],
+            // Five instructions of eight have a result.
+            all: Vec::with_capacity(bound.min(module.inst_count() / 8 * 5 + 16)),
+        }
+    }
+
+    /// A definition of an id below the bound that has none.
+    fn add(&mut self, id: Id, def: Def) {
+        if self.all.len() == self.all.capacity() {
+            self.all.reserve_exact(self.all.len() / 8 + 16);
+        }
+        self.all.push(def);
+        let number = self.all.len();
+        match self.narrow.get_mut(id.index()) {
+            Some(slot) => *slot = number as u16,
+            None => self.wide[id.index()] = number as u32,
+        }
+    }
+
+    #[inline]
+    fn get(&self, id: u32) -> Option<&Def> {
+        let number = match self.narrow.get(id as usize) {
+            Some(number) => usize::from(*number),
+            None => *self.wide.get(id as usize)? as usize,
+        };
+        self.all.get(number.checked_sub(1)?)
+    }
+}
+
 /// A module under verification.
 pub(super) struct Cx<'m> {
     pub module: &'m Module,
@@ -177,9 +221,7 @@ pub(super) struct Cx<'m> {
     pub decorations: Decorations,
     pub addressing: AddressingModel,
     pub memory_model: MemoryModel,
-    /// Number of the definition of each id, and 1; 0 for none.
-    index: Vec<u32>,
-    defs: Vec<Def>,
+    defs: Defs,
     shapes: Vec<Shape>,
     /// Declared capabilities and those that they imply, one bit for each row of the grammar.
     capabilities: Vec<u64>,
@@ -204,8 +246,7 @@ impl<'m> Cx<'m> {
             decorations: Decorations::compute(module),
             addressing: AddressingModel(model.0),
             memory_model: MemoryModel(model.1),
-            index: vec![0; module.bound() as usize],
-            defs: Vec::with_capacity(module.inst_count().min(module.bound() as usize)),
+            defs: Defs::new(module),
             shapes: vec![NO_SHAPE],
             capabilities: vec![0; Kind::Capability.info().enumerants.len().div_ceil(64)],
             added: Vec::new(),
@@ -294,16 +335,9 @@ impl<'m> Cx<'m> {
         let Some(id) = inst.result() else {
             return Ok(());
         };
-        let Some(slot) = self.index.get_mut(id.index()) else {
-            return Err(fault(
-                Rule::Encoding,
-                format!("{id} is not below the bound"),
-            ));
-        };
-        ensure(Rule::DefinedOnce, *slot == 0, || {
+        ensure(Rule::DefinedOnce, self.def(id.word()).is_none(), || {
             format!("{id} is defined already")
         })?;
-        *slot = self.defs.len() as u32 + 1;
         let is_type = inst
             .op()
             .info()
@@ -315,19 +349,20 @@ impl<'m> Cx<'m> {
         } else {
             inst.result_type().map_or(0, Id::word)
         };
-        self.defs.push(Def {
+        let def = Def {
             inst: inst.handle(),
             op: inst.op(),
             is_type,
             ty,
             place,
-        });
+        };
+        self.defs.add(id, def);
         Ok(())
     }
 
-    /// Gives back the room of definitions that did not come.
-    pub fn all_defined(&mut self) {
-        self.defs.shrink_to_fit();
+    /// What tells ids from literals, without the rest.
+    pub fn into_ids(self) -> IdWords {
+        self.ids
     }
 
     fn shape_of(&self, inst: InstRef<'_>) -> Shape {
@@ -442,8 +477,7 @@ impl<'m> Cx<'m> {
 
     /// The definition of an id.
     pub fn def(&self, id: u32) -> Option<&Def> {
-        let at = self.index.get(id as usize)?.checked_sub(1)?;
-        self.defs.get(at as usize)
+        self.defs.get(id)
     }
 
     /// The opcode that defines an id; `OpNop` for none.

@@ -1,18 +1,21 @@
 //! Rule 13: blocks, branches and phis.
 
-use super::context::{Check, Cx, Fault, ensure, fault};
+use super::context::{Check, Cx, DefPlace, Fault, ensure, fault};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{Cfg, Dominators};
+use crate::analysis::{Graph, Tree};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
 use crate::ir::{Block, Func, Inst, InstRef, switch_cases};
 
 /// A function's control flow.
 pub(super) struct Flow<'m> {
-    pub cx: &'m Cx<'m>,
-    pub cfg: Cfg,
-    pub dominators: Dominators,
+    cx: &'m Cx<'m>,
+    pub blocks: &'m [Block],
+    /// Where the function is.
+    place: DefPlace,
+    graph: Graph,
+    pub dominators: Tree,
 }
 
 /// Checks the order of a block's instructions and its terminator, before there is a graph.
@@ -179,28 +182,36 @@ impl<'m> Flow<'m> {
     /// # Errors
     /// When a branch goes to a label of another function or to the first block, or a block stands
     /// before one that dominates it.
-    pub fn new(cx: &'m Cx<'m>, func: Func) -> Result<Flow<'m>, (Inst, Fault)> {
-        let blocks = cx.module.function(func).blocks.iter();
-        let cfg = Cfg::of_targets(cx.module, func, |terminator, visit| {
+    pub fn new(
+        cx: &'m Cx<'m>,
+        place: DefPlace,
+        func: Func,
+    ) -> Result<Flow<'m>, (Inst, Fault)> {
+        let blocks = &cx.module.function(func).blocks;
+        let position = |label| position(cx, place, blocks.len(), label);
+        let targets = |terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)| {
             targets(cx, terminator, visit);
-        });
-        let cfg = cfg.map_err(|(inst, id)| {
+        };
+        let graph = Graph::of_targets(cx.module, func, position, targets);
+        let graph = graph.map_err(|(inst, id)| {
             let message = format!("its target {id} is no block of this function");
             (inst, fault(Rule::Blocks, message))
         })?;
-        let dominators = Dominators::compute(&cfg);
+        let dominators = Tree::numbered(graph.dominators(), &graph.reverse_postorder);
         let flow = Flow {
             cx,
-            cfg,
+            blocks,
+            place,
+            graph,
             dominators,
         };
-        for (at, block) in blocks.enumerate() {
+        for (at, block) in blocks.iter().enumerate() {
             let last = cx.module.terminator(*block);
-            if flow.cfg.successors(at as u32).contains(&0) {
+            if flow.graph.successors.of(at as u32).contains(&0) {
                 let message = "it goes to the first block of its function";
                 return Err((last.handle(), fault(Rule::Blocks, message)));
             }
-            if let Some(above) = flow.dominators.immediate(at as u32)
+            if let Some(above) = flow.dominators.parent(at as u32)
                 && above > at as u32
             {
                 let message = "the block stands before the block that dominates it";
@@ -211,14 +222,19 @@ impl<'m> Flow<'m> {
         Ok(flow)
     }
 
+    /// The position of the block with a label.
+    pub fn position(&self, label: Id) -> Option<u32> {
+        position(self.cx, self.place, self.blocks.len(), label)
+    }
+
     /// Checks the phis of a block.
     pub fn phis(&self, block: u32) -> Result<(), (Inst, Fault)> {
         let cx = self.cx;
-        let phis = cx.module.body(self.cfg.block(block));
+        let phis = cx.module.body(self.blocks[block as usize]);
         let mut predecessors = Vec::new();
         for inst in phis.filter(|i| i.op() == Op::Phi) {
             if predecessors.is_empty() {
-                predecessors.extend_from_slice(self.cfg.predecessors(block));
+                predecessors.extend_from_slice(self.graph.predecessors.of(block));
                 predecessors.sort_unstable();
                 predecessors.dedup();
             }
@@ -271,7 +287,7 @@ impl<'m> Flow<'m> {
                     cx.describe(result)
                 )
             })?;
-            let parent = Id::new(pair[1]).and_then(|l| self.cfg.position(l));
+            let parent = Id::new(pair[1]).and_then(|l| self.position(l));
             match parent {
                 Some(p) if predecessors.binary_search(&p).is_ok() => seen.push(p),
                 _ => {
@@ -285,6 +301,12 @@ impl<'m> Flow<'m> {
             "a predecessor stands twice".to_owned()
         })
     }
+}
+
+/// The position of a block of a function, which is at a place and has so many blocks, by its label.
+fn position(cx: &Cx<'_>, function: DefPlace, blocks: usize, label: Id) -> Option<u32> {
+    let def = cx.def(label.word()).filter(|d| d.op == Op::Label)?;
+    def.place.block(function, blocks).ok().flatten()
 }
 
 /// Visits the labels that a terminator goes to.

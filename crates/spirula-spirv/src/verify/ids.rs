@@ -3,35 +3,15 @@
 use super::context::{Check, Cx, DefPlace, ensure, fault};
 use super::flow::Flow;
 use super::rules::Rule;
-use crate::Id;
+use crate::{Id, IdSet};
 use crate::grammar::{Class, ExtInstSet, Op};
 use crate::ir::InstRef;
 
 /// What the walk over the module knows of ids so far.
 pub(super) struct Seen {
-    defined: Vec<u64>,
+    pub defined: IdSet,
     /// Ids that were used before their definition, with the instruction that did.
     pub waiting: Vec<(Id, crate::ir::Inst)>,
-}
-
-impl Seen {
-    pub fn new(bound: u32) -> Self {
-        Seen {
-            defined: vec![0; bound as usize / 64 + 1],
-            waiting: Vec::new(),
-        }
-    }
-
-    pub fn add(&mut self, id: Id) {
-        if let Some(bits) = self.defined.get_mut(id.index() / 64) {
-            *bits |= 1 << (id.index() % 64);
-        }
-    }
-
-    fn has(&self, id: Id) -> bool {
-        let bits = self.defined.get(id.index() / 64).copied().unwrap_or(0);
-        bits >> (id.index() % 64) & 1 == 1
-    }
 }
 
 /// Checks the ids that an instruction uses, those before it being in `seen`.
@@ -39,7 +19,7 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, seen: &mut Seen) -> Check {
     let class = inst.op().info().map(|i| i.class);
     let ty = inst.result_type();
     if let Some(ty) = ty {
-        ensure(Rule::DefinedBefore, seen.has(ty), || {
+        ensure(Rule::DefinedBefore, seen.defined.contains(ty), || {
             format!("its type {ty} is not defined before")
         })?;
         ensure(Rule::OperandClass, cx.is_type(ty.word()), || {
@@ -66,7 +46,7 @@ fn operand(
     seen: &mut Seen,
     free: bool,
 ) -> Check {
-    if !seen.has(id) {
+    if !seen.defined.contains(id) {
         ensure(Rule::DefinedBefore, may_wait(cx, inst, at, id), || {
             format!("{id} is not defined before")
         })?;
@@ -235,17 +215,17 @@ pub(super) fn dominance(
     place: DefPlace,
 ) -> Vec<(crate::ir::Inst, super::context::Fault)> {
     let mut faults = Vec::new();
-    for block in 0..flow.cfg.len() as u32 {
-        if !flow.dominators.is_reachable(block) {
+    for block in 0..flow.blocks.len() as u32 {
+        if !flow.dominators.is_reached(block) {
             continue;
         }
-        for inst in cx.module.body(flow.cfg.block(block)) {
+        for inst in cx.module.body(flow.blocks[block as usize]) {
             let mut wrong = None;
             if inst.op() == Op::Phi {
                 for pair in inst.operands().chunks_exact(2) {
-                    let parent = Id::new(pair[1]).and_then(|l| flow.cfg.position(l));
+                    let parent = Id::new(pair[1]).and_then(|l| flow.position(l));
                     if let Some(parent) = parent
-                        && flow.dominators.is_reachable(parent)
+                        && flow.dominators.is_reached(parent)
                         && !reaches(cx, flow, place, pair[0], parent)
                     {
                         wrong = Id::new(pair[0]);
@@ -274,10 +254,10 @@ fn reaches(cx: &Cx<'_>, flow: &Flow<'_>, function: DefPlace, id: u32, block: u32
     if def.place == DefPlace::OUTSIDE || def.op == Op::Function {
         return true;
     }
-    match def.place.block(function, flow.cfg.len()) {
+    match def.place.block(function, flow.blocks.len()) {
         Err(()) => false,
         Ok(None) => true,
         Ok(Some(_)) if def.op == Op::Label => true,
-        Ok(Some(own)) => flow.dominators.dominates(own, block),
+        Ok(Some(own)) => flow.dominators.is_above(own, block),
     }
 }

@@ -51,6 +51,7 @@ mod variables;
 
 pub use rules::Rule;
 
+use crate::IdSet;
 use crate::grammar::{Class, Op, Version};
 use crate::ir::{Func, Inst, InstRef, Module};
 use crate::target::{Environment, Target};
@@ -120,6 +121,16 @@ pub fn module(module: &Module, options: &Options) -> Result<(), Vec<Diagnostic>>
             faults.push(inst, fault);
         }
         place = place.behind(module.function(*func).blocks.len() + 1);
+    }
+    faults.end()?;
+    if cx.is_shader {
+        // What is known of definitions is needed no more: with the graphs it is larger than the module.
+        let ids = cx.into_ids();
+        for func in module.functions() {
+            if let Err((inst, fault)) = structure::check(module, &ids, *func) {
+                faults.push(inst, fault);
+            }
+        }
     }
     faults.end()
 }
@@ -194,17 +205,19 @@ fn definitions<'m>(cx: &mut Cx<'m>, faults: &mut Faults<'_>) {
         let found = cx.define(inst, place);
         faults.add(inst, found);
     });
-    cx.all_defined();
 }
 
 /// Rules 1 and 4 to 7.
 fn operands(cx: &Cx<'_>, faults: &mut Faults<'_>) {
-    let mut seen = ids::Seen::new(cx.module.bound());
+    let mut seen = ids::Seen {
+        defined: IdSet::with_bound(cx.module.bound()),
+        waiting: Vec::new(),
+    };
     each(cx.module, |inst, _, _| {
         faults.add(inst, declared::check(cx, inst));
         faults.add(inst, ids::check(cx, inst, &mut seen));
         if let Some(id) = inst.result() {
-            seen.add(id);
+            seen.defined.insert(id);
         }
     });
     for (id, inst) in std::mem::take(&mut seen.waiting) {
@@ -270,7 +283,7 @@ fn instructions<'m>(cx: &Cx<'m>, faults: &mut Faults<'m>) {
     });
 }
 
-/// Rules 12 to 14 and dominance.
+/// Rules 12 and 13 and dominance.
 fn control_flow(
     cx: &Cx<'_>,
     place: DefPlace,
@@ -289,15 +302,12 @@ fn control_flow(
     for (n, block) in function.blocks.iter().enumerate() {
         flow::block(cx, func, *block, n == 0)?;
     }
-    let flow = flow::Flow::new(cx, func)?;
-    for block in 0..flow.cfg.len() as u32 {
+    let flow = flow::Flow::new(cx, place, func)?;
+    for block in 0..flow.blocks.len() as u32 {
         flow.phis(block)?;
     }
     for (inst, fault) in ids::dominance(cx, &flow, place) {
         faults.push(inst, fault);
-    }
-    if cx.is_shader {
-        structure::check(&flow)?;
     }
     Ok(())
 }

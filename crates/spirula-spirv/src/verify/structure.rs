@@ -5,13 +5,12 @@
 //! is the blocks that its header dominates and its merge block (for loops also its continue target)
 //! does not; it is left to few blocks only and entered through its header.
 
-use super::context::{Cx, Fault, fault};
-use super::flow::Flow;
+use super::context::{Fault, fault};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{Edges, Tree};
+use crate::analysis::{Edges, Tree, reverse_postorder};
 use crate::grammar::Op;
-use crate::ir::{Inst, switch_cases};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 type Found = Result<(), (Inst, Fault)>;
@@ -37,16 +36,24 @@ struct Construct {
     exit: u32,
 }
 
-struct Structure<'f, 'm> {
-    flow: &'f Flow<'m>,
-    /// Merge block and continue target of each block, `NONE` without.
-    merges: Vec<(u32, u32)>,
+/// Set in the source of an edge that is none of a branch.
+const STRUCTURAL: u32 = 1 << 31;
+
+struct Structure<'m> {
+    module: &'m Module,
+    handles: &'m [Block],
+    /// For each block its merge block and continue target, where it has them, and the targets of its
+    /// terminator: the structural graph.
+    edges: Edges,
+    /// How many of a block's edges are not those of its terminator: 1 for selections, 2 for loops.
+    merges: Vec<u8>,
+    /// The edges the other way round, those that are none of branches marked [`STRUCTURAL`].
+    sources: Edges,
     /// Header of which each block is the merge block.
     merged_by: Vec<u32>,
-    /// Blocks as successors in the structural graph.
-    edges: Edges,
     tree: Tree,
-    post: Tree,
+    /// Post-dominators, where there are loops.
+    post: Option<Tree>,
     order: Vec<u32>,
     /// Number of the walk that each block was seen in last, so that no table is cleared.
     inside: Vec<u32>,
@@ -56,12 +63,12 @@ struct Structure<'f, 'm> {
     cases: FxHashMap<u32, u32>,
 }
 
-/// Checks a function's constructs.
-pub(super) fn check(flow: &Flow<'_>) -> Found {
-    if flow.cfg.is_empty() {
+/// Checks a function's constructs. Its branches go to its blocks.
+pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> Found {
+    if module.function(func).blocks.is_empty() {
         return Ok(());
     }
-    let mut structure = Structure::new(flow)?;
+    let mut structure = Structure::new(module, ids, func)?;
     let back = structure.back_edges()?;
     for construct in structure.constructs(&back) {
         structure.construct(construct, &back)?;
@@ -69,67 +76,76 @@ pub(super) fn check(flow: &Flow<'_>) -> Found {
     structure.selections()
 }
 
-impl<'f, 'm> Structure<'f, 'm> {
-    fn new(flow: &'f Flow<'m>) -> Result<Self, (Inst, Fault)> {
-        let blocks = flow.cfg.len();
-        let module = flow.cx.module;
-        let mut merges = vec![(NONE, NONE); blocks];
-        let mut merged_by = vec![NONE; blocks];
-        for block in 0..blocks as u32 {
-            let Some(inst) = module.merge(flow.cfg.block(block)) else {
-                continue;
-            };
-            let own = |n: usize| {
-                let id = Id::new(inst.word(n)).and_then(|id| flow.cfg.position(id));
-                id.ok_or_else(|| {
-                    let message = format!("%{} is no block of this function", inst.word(n));
-                    (inst.handle(), fault(Rule::Structure, message))
-                })
-            };
-            let merge = own(0)?;
-            let continues = if inst.op() == Op::LoopMerge {
-                own(1)?
-            } else {
-                NONE
-            };
-            if std::mem::replace(&mut merged_by[merge as usize], block) != NONE {
-                let message = "its merge block is that of another header too";
-                return Err((inst.handle(), fault(Rule::Structure, message)));
-            }
-            merges[block as usize] = (merge, continues);
+/// The structural edges of a function, with how many of each block's are none of its terminator.
+fn edges(module: &Module, ids: &IdWords, func: Func) -> Result<(Edges, Vec<u8>), (Inst, Fault)> {
+    let labels = Labels::of(module, func);
+    let blocks = &module.function(func).blocks;
+    let mut merges = vec![0; blocks.len()];
+    let edges = Edges::try_collect(blocks.len(), |block, list| {
+        let terminator = module.terminator(blocks[block as usize]);
+        let mut missing = None;
+        let mut add = |inst: InstRef<'_>, label: Id| match labels.position(label) {
+            Some(at) => list.push(at),
+            None => missing = Some((inst.handle(), label)),
+        };
+        if let Some(merge) = module.merge(blocks[block as usize]) {
+            let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+            (0..count).for_each(|n| add(merge, merge.id(n)));
+            merges[block as usize] = count as u8;
         }
-        let edges = Edges::collect(blocks, |block, list| {
-            let (merge, continues) = merges[block as usize];
-            list.extend([merge, continues].iter().filter(|b| **b != NONE));
-            list.extend_from_slice(flow.cfg.successors(block));
+        let skipped = match terminator.op() {
+            Op::Branch => 0,
+            Op::BranchConditional | Op::Switch => 1,
+            _ => usize::MAX,
+        };
+        ids.visit(terminator, |at, label| {
+            if at >= skipped {
+                add(terminator, label);
+            }
         });
-        let sources = edges.reversed();
+        missing.map_or(Ok(()), |(inst, label)| {
+            let message = format!("{label} is no block of this function");
+            Err((inst, fault(Rule::Structure, message)))
+        })
+    })?;
+    Ok((edges, merges))
+}
+
+impl<'m> Structure<'m> {
+    fn new(module: &'m Module, ids: &IdWords, func: Func) -> Result<Self, (Inst, Fault)> {
+        let (edges, merges) = edges(module, ids, func)?;
+        let handles = &module.function(func).blocks;
+        let blocks = handles.len();
+        let mut merged_by = vec![NONE; blocks];
+        for header in (0..blocks as u32).filter(|b| merges[*b as usize] > 0) {
+            let merge = edges.of(header)[0];
+            if std::mem::replace(&mut merged_by[merge as usize], header) != NONE {
+                let inst = module.merge(handles[header as usize]);
+                let inst = inst.map_or(Inst::FIRST, InstRef::handle);
+                let message = "its merge block is that of another header too";
+                return Err((inst, fault(Rule::Structure, message)));
+            }
+        }
+        let sources = Edges::from_pairs(blocks, || {
+            (0..blocks as u32).flat_map(|block| {
+                let structural = usize::from(merges[block as usize]);
+                let marked = move |at| if at < structural { block | STRUCTURAL } else { block };
+                let targets = edges.of(block).iter().enumerate();
+                targets.map(move |(at, target)| (*target, marked(at)))
+            })
+        });
         let order = edges.reverse_postorder(0);
         let tree = Tree::compute(blocks, &order, |block, visit| {
-            sources.of(block).iter().copied().for_each(visit);
+            sources.of(block).iter().for_each(|s| visit(s & !STRUCTURAL));
         });
-        // Post-dominators: the reversed graph with a root of its own behind all that end.
-        let exit = blocks as u32;
-        let reversed = Edges::collect(blocks + 1, |block, list| {
-            if block == exit {
-                list.extend((0..exit).filter(|b| edges.of(*b).is_empty()));
-            } else {
-                list.extend_from_slice(sources.of(block));
-            }
-        });
-        let post_order = reversed.reverse_postorder(exit);
-        let post = Tree::compute(blocks + 1, &post_order, |block, visit| {
-            let targets = edges.of(block);
-            if targets.is_empty() {
-                visit(exit);
-            }
-            targets.iter().copied().for_each(visit);
-        });
+        let post = merges.contains(&2).then(|| post_dominators(&edges, &sources));
         Ok(Structure {
-            flow,
-            merges,
-            merged_by,
+            module,
+            handles,
             edges,
+            merges,
+            sources,
+            merged_by,
             tree,
             post,
             order,
@@ -140,18 +156,37 @@ impl<'f, 'm> Structure<'f, 'm> {
         })
     }
 
-    fn cx(&self) -> &'m Cx<'m> {
-        self.flow.cx
+    /// Merge block and continue target of a block, `NONE` without.
+    fn merge(&self, block: u32) -> (u32, u32) {
+        match (self.merges[block as usize], self.edges.of(block)) {
+            (1, [merge, ..]) => (*merge, NONE),
+            (2, [merge, continues, ..]) => (*merge, *continues),
+            _ => (NONE, NONE),
+        }
+    }
+
+    /// The targets of a block's terminator.
+    fn successors(&self, block: u32) -> &[u32] {
+        &self.edges.of(block)[usize::from(self.merges[block as usize])..]
+    }
+
+    /// The blocks that branch to a block.
+    fn predecessors(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
+        let sources = self.sources.of(block).iter().copied();
+        sources.filter(|source| source & STRUCTURAL == 0)
+    }
+
+    fn terminator(&self, block: u32) -> InstRef<'m> {
+        self.module.terminator(self.handles[block as usize])
     }
 
     fn fault(&self, block: u32, message: impl Into<String>) -> (Inst, Fault) {
-        let block = self.flow.cfg.block(block);
-        let label = self.cx().module.block(block).label;
+        let label = self.module.block(self.handles[block as usize]).label;
         (label, fault(Rule::Structure, message.into()))
     }
 
     fn name(&self, block: u32) -> Id {
-        self.cx().module.label(self.flow.cfg.block(block))
+        self.module.label(self.handles[block as usize])
     }
 
     fn is_reachable(&self, block: u32) -> bool {
@@ -159,28 +194,28 @@ impl<'f, 'm> Structure<'f, 'm> {
     }
 
     fn is_loop(&self, block: u32) -> bool {
-        self.merges[block as usize].1 != NONE
+        self.merges[block as usize] == 2
     }
 
     /// The block of the back edge to each loop header. A back edge is one to a block that is on the
     /// path of the depth-first walk.
     fn back_edges(&self) -> Result<Vec<u32>, (Inst, Fault)> {
-        let blocks = self.flow.cfg.len();
+        let blocks = self.handles.len();
         let mut latch = vec![NONE; blocks];
         let mut on_path = vec![false; blocks];
         let mut seen = vec![false; blocks];
-        let mut stack = vec![(0u32, 0usize)];
+        let mut stack = vec![(0u32, 0u32)];
         seen[0] = true;
         on_path[0] = true;
         while let Some((block, next)) = stack.last_mut() {
             let block = *block;
-            let Some(target) = self.edges.of(block).get(*next).copied() else {
+            let Some(target) = self.edges.of(block).get(*next as usize).copied() else {
                 on_path[block as usize] = false;
                 stack.pop();
                 continue;
             };
             *next += 1;
-            if on_path[target as usize] && self.flow.cfg.successors(block).contains(&target) {
+            if on_path[target as usize] && self.successors(block).contains(&target) {
                 if !self.is_loop(target) {
                     let message = format!(
                         "it goes back to {}, which is no loop header",
@@ -209,8 +244,8 @@ impl<'f, 'm> Structure<'f, 'm> {
 
     fn constructs(&self, back: &[u32]) -> Vec<Construct> {
         let mut found = Vec::new();
-        for header in 0..self.flow.cfg.len() as u32 {
-            let (merge, continues) = self.merges[header as usize];
+        for header in 0..self.handles.len() as u32 {
+            let (merge, continues) = self.merge(header);
             if merge == NONE || !self.is_reachable(header) {
                 continue;
             }
@@ -240,7 +275,7 @@ impl<'f, 'm> Structure<'f, 'm> {
         let mut found = Vec::new();
         let mut stack = vec![c.header];
         let continues = match c.kind {
-            Kind::Loop => self.merges[c.header as usize].1,
+            Kind::Loop => self.merge(c.header).1,
             _ => NONE,
         };
         self.walk += 1;
@@ -251,7 +286,9 @@ impl<'f, 'm> Structure<'f, 'm> {
             }
             let include = match c.kind {
                 Kind::Continue(_) => {
-                    self.post.is_above(c.exit, block) || !self.tree.is_above(c.exit, block)
+                    let post = self.post.as_ref();
+                    post.is_some_and(|post| post.is_above(c.exit, block))
+                        || !self.tree.is_above(c.exit, block)
                 }
                 Kind::Selection => !self.tree.is_above(c.exit, block),
                 Kind::Loop => {
@@ -276,8 +313,9 @@ impl<'f, 'm> Structure<'f, 'm> {
             return Err(self.fault(c.header, format!("{what} {}", self.name(c.exit))));
         }
         if let Kind::Continue(_) = c.kind
-            && self.post.is_reached(c.header)
-            && !self.post.is_above(c.exit, c.header)
+            && let Some(post) = &self.post
+            && post.is_reached(c.header)
+            && !post.is_above(c.exit, c.header)
         {
             let message = format!(
                 "the continue target is not post-dominated by the back edge's block {}",
@@ -292,8 +330,7 @@ impl<'f, 'm> Structure<'f, 'm> {
         if c.kind == Kind::Loop {
             self.entries_of_continue(c, back)?;
         }
-        let block = self.flow.cfg.block(c.header);
-        if c.kind == Kind::Selection && self.cx().module.terminator(block).op() == Op::Switch {
+        if c.kind == Kind::Selection && self.terminator(c.header).op() == Op::Switch {
             self.switch(c)?;
         }
         Ok(())
@@ -306,7 +343,7 @@ impl<'f, 'm> Structure<'f, 'm> {
 
     fn block(&self, c: Construct, block: u32) -> Found {
         let is_inside = |b: u32| self.is_inside(b);
-        for &target in self.flow.cfg.successors(block) {
+        for &target in self.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
                 let message = format!(
                     "it leaves the construct of {} to {}, which is no structured exit",
@@ -319,7 +356,7 @@ impl<'f, 'm> Structure<'f, 'm> {
         if block == c.header {
             return Ok(());
         }
-        for &source in self.flow.cfg.predecessors(block) {
+        for source in self.predecessors(block) {
             if self.is_reachable(source) && !is_inside(source) {
                 let message = format!(
                     "it enters the construct of {} at {}, not at its header",
@@ -329,7 +366,7 @@ impl<'f, 'm> Structure<'f, 'm> {
                 return Err(self.fault(source, message));
             }
         }
-        let (merge, _) = self.merges[block as usize];
+        let (merge, _) = self.merge(block);
         if merge != NONE && self.is_reachable(merge) && !is_inside(merge) {
             let message = format!(
                 "it is in the construct of {}, but its merge block {} is not",
@@ -342,11 +379,11 @@ impl<'f, 'm> Structure<'f, 'm> {
     }
 
     fn entries_of_continue(&self, c: Construct, back: &[u32]) -> Found {
-        let continues = self.merges[c.header as usize].1;
+        let continues = self.merge(c.header).1;
         if continues == c.header {
             return Ok(());
         }
-        for &source in self.flow.cfg.predecessors(continues) {
+        for source in self.predecessors(continues) {
             if self.is_reachable(source)
                 && !self.is_inside(source)
                 && back[continues as usize] != source
@@ -365,10 +402,10 @@ impl<'f, 'm> Structure<'f, 'm> {
     fn is_exit(&self, c: Construct, target: u32) -> bool {
         match c.kind {
             Kind::Loop => {
-                let (merge, continues) = self.merges[c.header as usize];
+                let (merge, continues) = self.merge(c.header);
                 target == merge || target == continues
             }
-            Kind::Continue(header) => target == header || target == self.merges[header as usize].0,
+            Kind::Continue(header) => target == header || target == self.merge(header).0,
             Kind::Selection => target == c.exit || self.is_outer_exit(c, target),
         }
     }
@@ -376,13 +413,12 @@ impl<'f, 'm> Structure<'f, 'm> {
     /// Merge block or continue target of the innermost loop around a selection, or merge block of
     /// the innermost switch.
     fn is_outer_exit(&self, c: Construct, target: u32) -> bool {
-        let module = self.cx().module;
-        let is_switch = |b: u32| module.terminator(self.flow.cfg.block(b)).op() == Op::Switch;
+        let is_switch = |b: u32| self.terminator(b).op() == Op::Switch;
         let own_switch = is_switch(c.header);
         let mut seen_switch = false;
         let mut block = self.around(c.header);
         while let Some(b) = block {
-            let (merge, continues) = self.merges[b as usize];
+            let (merge, continues) = self.merge(b);
             let is_loop = continues != NONE;
             if merge != NONE && (is_loop || !own_switch && is_switch(b)) {
                 if self.tree.is_above(merge, c.header) {
@@ -413,12 +449,7 @@ impl<'f, 'm> Structure<'f, 'm> {
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
     fn switch(&mut self, c: Construct) -> Found {
-        let cx = self.cx();
-        let inst = cx.module.terminator(self.flow.cfg.block(c.header));
-        let words = cx.ids.switch_literal_words(inst);
-        let position = |id: Id| self.flow.cfg.position(id).unwrap_or(NONE);
-        let mut targets = vec![position(inst.id(1))];
-        targets.extend(switch_cases(inst, words).map(|(_, label)| position(label)));
+        let targets = self.successors(c.header).to_vec();
         let default_repeats = targets[1..].contains(&targets[0]);
         self.cases.clear();
         for target in targets.iter().filter(|t| **t != c.exit) {
@@ -485,7 +516,7 @@ impl<'f, 'm> Structure<'f, 'm> {
                 && self.is_reachable(block)
                 && self.tree.is_above(target, block);
             if is_own {
-                stack.extend_from_slice(self.flow.cfg.successors(block));
+                stack.extend_from_slice(self.successors(block));
                 continue;
             }
             if !self.cases.contains_key(&block) {
@@ -508,21 +539,20 @@ impl<'f, 'm> Structure<'f, 'm> {
 
     /// A branch to two blocks that are new needs a merge instruction.
     fn selections(&self) -> Found {
-        let mut seen = vec![false; self.flow.cfg.len()];
-        let module = self.cx().module;
+        let mut seen = vec![false; self.handles.len()];
         for &block in &self.order {
-            let (merge, continues) = self.merges[block as usize];
+            let (merge, continues) = self.merge(block);
             for b in [merge, continues] {
                 if b != NONE {
                     seen[b as usize] = true;
                 }
             }
-            let terminator = module.terminator(self.flow.cfg.block(block));
+            let terminator = self.terminator(block);
             if !matches!(terminator.op(), Op::BranchConditional | Op::Switch) {
                 continue;
             }
             let mut unseen = 0;
-            for target in self.flow.cfg.successors(block) {
+            for target in self.successors(block) {
                 unseen += u32::from(!std::mem::replace(&mut seen[*target as usize], true));
             }
             let (is_missing, what) = match terminator.op() {
@@ -540,4 +570,22 @@ impl<'f, 'm> Structure<'f, 'm> {
         }
         Ok(())
     }
+}
+
+/// The post-dominator tree of the structural graph: the reversed graph with a root of its own, the last node,
+/// behind all blocks that end.
+fn post_dominators(edges: &Edges, sources: &Edges) -> Tree {
+    let exit = edges.len() as u32;
+    let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
+    let order = reverse_postorder(edges.len() + 1, exit, |node, at| {
+        let before = if node == exit { &ends } else { sources.of(node) };
+        before.get(at).map(|block| block & !STRUCTURAL)
+    });
+    Tree::compute(edges.len() + 1, &order, |block, visit| {
+        let targets = edges.of(block);
+        if targets.is_empty() {
+            visit(exit);
+        }
+        targets.iter().copied().for_each(visit);
+    })
 }
