@@ -12,17 +12,23 @@ static ALLOCATOR: PeakAlloc = PeakAlloc;
 /// things beside.
 const LONGEST: Duration = Duration::from_secs(20);
 
+/// Most bytes that are held at a time while some work is done, beyond those held when it begins; those
+/// of other threads count too.
+pub fn peak(work: impl FnOnce()) -> usize {
+    let before = ALLOCATOR.current_usage();
+    ALLOCATOR.reset_peak_usage();
+    work();
+    ALLOCATOR.peak_usage().saturating_sub(before)
+}
+
 /// Runs the check of a target.
 ///
 /// # Panics
 /// When the check finds something, or the input takes more memory or time than it may.
 pub fn run(target: &Target, input: &[u8]) {
-    let before = ALLOCATOR.current_usage();
-    ALLOCATOR.reset_peak_usage();
     let started = Instant::now();
-    (target.check)(input);
+    let peak = peak(|| (target.check)(input));
     let taken = started.elapsed();
-    let peak = ALLOCATOR.peak_usage().saturating_sub(before);
     let allowed = target.floor + input.len() * target.per_byte;
     let (name, length) = (target.name, input.len());
     assert!(

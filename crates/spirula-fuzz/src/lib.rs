@@ -17,7 +17,7 @@ mod seeds;
 mod spirv;
 mod target;
 
-pub use budget::run;
+pub use budget::{peak, run};
 pub use mutate::mutant;
 pub use seeds::seeds;
 pub use target::{TARGETS, Target};

@@ -160,3 +160,100 @@ impl IdSet {
         self.bits.iter().all(|bits| *bits == 0)
     }
 }
+
+/// A number for each id, 0 for none: in 16 bits each for as long as all numbers fit in, since tables of
+/// ids are among the largest that a module needs.
+#[derive(Clone, Debug)]
+pub(crate) struct IdNumbers {
+    narrow: Vec<u16>,
+    /// Instead of the narrow ones.
+    wide: Vec<u32>,
+}
+
+impl IdNumbers {
+    /// No numbers yet, with room for ids below `bound`; numbers are expected to be up to `most`.
+    pub fn new(bound: u32, most: usize) -> Self {
+        let bound = bound.max(1) as usize;
+        let is_narrow = most <= usize::from(u16::MAX);
+        let (narrow, wide) = if is_narrow { (bound, 0) } else { (0, bound) };
+        IdNumbers {
+            narrow: vec![0; narrow],
+            wide: vec![0; wide],
+        }
+    }
+
+    /// The number of an id, or of any word.
+    #[inline]
+    pub fn get(&self, id: u32) -> u32 {
+        match self.narrow.get(id as usize) {
+            Some(number) => u32::from(*number),
+            None => self.wide.get(id as usize).copied().unwrap_or(0),
+        }
+    }
+
+    #[inline]
+    pub fn set(&mut self, id: Id, number: u32) {
+        let at = id.index();
+        match (self.narrow.get_mut(at), u16::try_from(number)) {
+            (Some(row), Ok(number)) => *row = number,
+            _ => self.set_wide(at, number),
+        }
+    }
+
+    /// The same where the narrow table does not do, or has no row yet.
+    #[inline(never)]
+    fn set_wide(&mut self, at: usize, number: u32) {
+        let is_narrow = self.wide.is_empty();
+        match u16::try_from(number) {
+            Ok(number) if is_narrow => {
+                self.narrow.resize(at + 1, 0);
+                self.narrow[at] = number;
+            }
+            _ => {
+                let narrow = std::mem::take(&mut self.narrow);
+                self.wide.extend(narrow.into_iter().map(u32::from));
+                if at >= self.wide.len() {
+                    self.wide.resize(at + 1, 0);
+                }
+                self.wide[at] = number;
+            }
+        }
+    }
+
+    /// Number of ids that have rows.
+    pub fn len(&self) -> usize {
+        self.narrow.len().max(self.wide.len())
+    }
+}
+
+/// Equal where every id has the same number, whatever room the tables have.
+impl PartialEq for IdNumbers {
+    fn eq(&self, other: &Self) -> bool {
+        let ids = 0..self.len().max(other.len()) as u32;
+        ids.into_iter().all(|id| self.get(id) == other.get(id))
+    }
+}
+
+impl Eq for IdNumbers {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_kept_when_they_outgrow_16_bits() {
+        let id = |word: u32| Id::new(word).expect("it is not 0");
+        let mut numbers = IdNumbers::new(4, 10);
+        numbers.set(id(3), 7);
+        numbers.set(id(9), 65_535);
+        let narrow = numbers.clone();
+        numbers.set(id(5), 65_536);
+        numbers.set(id(20), 2);
+        let known: Vec<u32> = [1, 3, 5, 9, 20, 99].map(|word| numbers.get(word)).to_vec();
+        assert_eq!(known, [0, 7, 65_536, 65_535, 2, 0]);
+        assert_ne!(numbers, narrow);
+        numbers.set(id(5), 0);
+        numbers.set(id(20), 0);
+        assert_eq!(numbers, narrow);
+    }
+}

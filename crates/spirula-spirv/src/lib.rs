@@ -39,4 +39,5 @@ pub mod target;
 pub mod text;
 pub mod verify;
 
+pub(crate) use id::IdNumbers;
 pub use id::{Id, IdMap, IdSet};

@@ -58,7 +58,7 @@ impl Graph {
 
     /// The immediate dominator of each block: its own for the entry, `u32::MAX` where unreachable.
     pub fn dominators(&self) -> Vec<u32> {
-        let blocks = self.successors.len();
+        let blocks = self.predecessors.len();
         parents(blocks, &self.reverse_postorder, &|block, visit| {
             self.predecessors.of(block).iter().copied().for_each(visit);
         })

@@ -2,21 +2,54 @@
 
 use crate::grammar::Op;
 use crate::ir::{Inst, InstRef, Module};
-use crate::{Id, IdMap};
+use crate::{Id, IdNumbers};
+
+/// An instruction for each id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct InstOfId(IdNumbers);
+
+impl InstOfId {
+    pub fn new(module: &Module) -> Self {
+        InstOfId(IdNumbers::new(module.bound(), module.inst_count()))
+    }
+
+    #[inline]
+    pub fn get(&self, id: Id) -> Option<Inst> {
+        let number = self.0.get(id.word()).checked_sub(1)?;
+        Some(Inst::at(number as usize))
+    }
+
+    pub fn set(&mut self, id: Id, inst: Option<Inst>) {
+        self.0.set(id, inst.map_or(0, |i| i.index() as u32 + 1));
+    }
+
+    /// Gives an id its instruction if it has none.
+    #[inline]
+    pub fn add(&mut self, id: Id, inst: Inst) {
+        if self.0.get(id.word()) == 0 {
+            self.set(id, Some(inst));
+        }
+    }
+
+    /// Number of ids that have rows.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
 
 /// The defining instruction of every id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definitions {
-    by_id: IdMap<Option<Inst>>,
+    by_id: InstOfId,
 }
 
 impl Definitions {
     /// One pass over the module. Where a module defines an id twice, the first counts.
     pub fn compute(module: &Module) -> Self {
-        let mut by_id = IdMap::new(module.bound(), None);
+        let mut by_id = InstOfId::new(module);
         for inst in module.all_insts() {
             if let Some(id) = inst.result() {
-                by_id.get_mut(id).get_or_insert(inst.handle());
+                by_id.add(id, inst.handle());
             }
         }
         Definitions { by_id }
@@ -37,13 +70,13 @@ impl Definitions {
     /// The instruction that defines an id.
     #[inline]
     pub fn get<'a>(&self, module: &'a Module, id: Id) -> Option<InstRef<'a>> {
-        self.by_id[id].map(|inst| module.inst(inst))
+        self.by_id.get(id).map(|inst| module.inst(inst))
     }
 
     /// The handle of the instruction that defines an id.
     #[inline]
     pub fn handle(&self, id: Id) -> Option<Inst> {
-        self.by_id[id]
+        self.by_id.get(id)
     }
 
     /// The opcode that defines an id.

@@ -151,7 +151,9 @@ impl Tree {
         let lists = self.children.get_or_init(|| {
             let nodes = self.preorder.iter().copied();
             Edges::from_pairs(self.parent.len(), || {
-                nodes.clone().filter_map(|node| Some((self.parent(node)?, node)))
+                nodes
+                    .clone()
+                    .filter_map(|node| Some((self.parent(node)?, node)))
             })
         });
         lists.of(node)

@@ -65,7 +65,10 @@ impl Edges {
 
     /// Edges from the first of each pair to the second, those of a node in the order of the pairs, which are
     /// gone through twice.
-    pub fn from_pairs<I: Iterator<Item = (u32, u32)>>(nodes: usize, pairs: impl Fn() -> I) -> Edges {
+    pub fn from_pairs<I: Iterator<Item = (u32, u32)>>(
+        nodes: usize,
+        pairs: impl Fn() -> I,
+    ) -> Edges {
         // Counted one row further, so that filling moves each begin to its place.
         let mut first = vec![0u32; nodes + 2];
         pairs().for_each(|(from, _)| first[from as usize + 2] += 1);

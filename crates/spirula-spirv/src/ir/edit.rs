@@ -4,7 +4,6 @@ use super::list::Ends;
 use super::module::{BasicBlock, Block, Func, Function, Inst, List, Module};
 use super::nodes::MOST_LISTS;
 use crate::Id;
-use crate::binary::{first_word, split};
 use crate::grammar::Op;
 
 /// Part of their length by which the pools grow: little, as most edits are small beside the module.
@@ -40,19 +39,8 @@ impl Module {
 
     /// Puts an instruction's words into the pool, and says where.
     fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
-        let length = head.len() + tail.len();
-        assert!(length < 0xffff, "{op} is longer than an instruction may be");
         self.as_read = false;
-        let start = self.words.len() as u32;
-        if self.words.capacity() - self.words.len() <= length {
-            // Doubling would take twice the file for the first edit.
-            self.words
-                .reserve_exact(self.words.len() / GROWTH + length + 64);
-        }
-        self.words.push(first_word(op, length));
-        self.words.extend_from_slice(head);
-        self.words.extend_from_slice(tail);
-        start
+        self.words.put(op, head, tail)
     }
 
     /// Puts a free instruction at the end of a list.
@@ -102,9 +90,7 @@ impl Module {
     /// The operand words of an instruction, to change in place.
     #[inline]
     pub fn words_mut(&mut self, inst: Inst) -> &mut [u32] {
-        let start = self.nodes.start(inst) as usize;
-        let (length, _) = split(self.words[start]);
-        &mut self.words[start + 1..start + length]
+        self.words.operands_mut(self.nodes.start(inst))
     }
 
     /// Gives an instruction other words, of any number; it stays where it is.

@@ -5,8 +5,8 @@
 //! with literals, is split operand by operand.
 
 use super::{InstRef, Module, Section};
-use crate::{Id, IdSet};
 use crate::grammar::{Category, ExtInst, ExtInstSet, Kind, Op, Operands, Rest, ResultForm};
+use crate::{Id, IdSet};
 
 /// Finds the ids in a module's instructions. Made anew when the module's imports or the types of
 /// selectors have changed.

@@ -1,6 +1,6 @@
 //! The module IR: a module's instructions in their logical order, ready to be analysed and edited.
 //!
-//! Data lies flat. All words stand in one pool; an instruction is a place in the pool, where its first
+//! Data lies flat. All words stand in a pool; an instruction is a place in the pool, where its first
 //! word says its opcode and length; sections, parameters and block bodies are doubly linked lists of
 //! instructions. Reading a module takes its words as the pool and eight bytes for each instruction, and
 //! allocates nothing per instruction; inserting, deleting and moving instructions takes constant time
@@ -31,6 +31,7 @@ mod loops;
 mod module;
 mod nodes;
 mod order;
+mod pool;
 mod read;
 mod structured;
 mod switch;

@@ -3,6 +3,7 @@
 use super::InstRef;
 use super::list::{Ends, Insts};
 use super::nodes::Nodes;
+use super::pool::Pool;
 use super::walk::Walk;
 use crate::Id;
 use crate::binary::split;
@@ -182,10 +183,8 @@ pub struct Module {
     pub(super) bound: u32,
     /// Whether the pool is the module as it was read, word for word, with its sections in their order.
     pub(super) as_read: bool,
-    /// Words that came from the module that was read: their positions are places in it.
-    pub(super) original: u32,
     /// The words of every instruction, the first with length and opcode included.
-    pub(super) words: Vec<u32>,
+    pub(super) words: Pool,
     pub(super) nodes: Nodes,
     pub(super) lists: Vec<Ends>,
     pub(super) blocks: Vec<BasicBlock>,
@@ -205,8 +204,7 @@ impl Module {
             schema: 0,
             bound: 1,
             as_read: false,
-            original: 0,
-            words: Vec::new(),
+            words: Pool::default(),
             nodes: Nodes::default(),
             lists: vec![Ends::default(); Section::ALL.len() + 1],
             blocks: Vec::new(),
@@ -225,17 +223,17 @@ impl Module {
     #[inline]
     pub fn inst(&self, inst: Inst) -> InstRef<'_> {
         let start = self.nodes.start(inst);
-        let at = start as usize;
-        let (length, op) = split(self.words[at]);
+        let words = self.words.from(start);
+        let (length, op) = split(words[0]);
         InstRef {
             handle: inst,
             op,
-            at: if start < self.original {
+            at: if self.words.is_original(start) {
                 start
             } else {
                 u32::MAX
             },
-            words: &self.words[at + 1..at + length],
+            words: &words[1..length],
         }
     }
 
@@ -399,10 +397,10 @@ impl Module {
     }
 }
 
-/// Gives back the room of a vector that was not needed, where it is more than a little: its contents may have
+/// Gives back the room of a vector that was not needed, where it is more than a little, as its contents may have
 /// to move.
 pub(super) fn trim<T>(rows: &mut Vec<T>) {
-    if rows.capacity() - rows.len() > rows.len() / 16 {
+    if rows.capacity() - rows.len() > rows.len() / 32 {
         rows.shrink_to_fit();
     }
 }

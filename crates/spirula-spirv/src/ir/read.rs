@@ -2,6 +2,7 @@
 
 use super::module::{Func, Inst, List, Module, Section};
 use super::nodes::MOST_LISTS;
+use super::pool::Pool;
 use crate::binary::{self, Header, RawInst, Stream};
 use crate::grammar::{Category, DecodeError, ExtInstSet, Kind, Op, Operand, Operands};
 use crate::grammar::{Quantifier, Rest, Role, Spots, literal_string};
@@ -39,7 +40,6 @@ impl Module {
         module.generator = header.generator;
         module.schema = header.schema;
         module.bound = header.bound;
-        module.original = words.len() as u32;
         module.nodes.reserve_exact(words.len() / WORDS_PER_NODE);
         let mut reader = Reader {
             module,
@@ -53,13 +53,13 @@ impl Module {
         while let Some(inst) = stream.step() {
             reader.check(inst, &words)?;
             reader.room(inst.at, words.len());
-            reader.place(inst)?;
+            reader.place(inst, words.len())?;
         }
         if let Some(fault) = stream.fault() {
             return Err(fault);
         }
         let mut module = reader.finish(words.len())?;
-        module.words = words;
+        module.words = Pool::of(words);
         Ok(module)
     }
 }
@@ -203,8 +203,7 @@ impl Reader {
     }
 
     /// The same for a block and its list.
-    fn room_for_block(&mut self, at: usize) {
-        let whole = self.module.original as usize;
+    fn room_for_block(&mut self, at: usize, whole: usize) {
         let (blocks, lists) = (&mut self.module.blocks, &mut self.module.lists);
         if blocks.len() == blocks.capacity() {
             blocks.reserve_exact(expected(blocks.len(), at, whole));
@@ -215,10 +214,10 @@ impl Reader {
     }
 
     #[inline]
-    fn place(&mut self, raw: RawInst<'_>) -> Result<(), Diagnostic> {
+    fn place(&mut self, raw: RawInst<'_>, whole: usize) -> Result<(), Diagnostic> {
         match self.state {
             State::Block(func, list, is_empty) => self.in_block(raw, func, list, is_empty),
-            State::Function(func) => self.in_function(raw, func),
+            State::Function(func) => self.in_function(raw, func, whole),
             State::Module => self.outside(raw),
         }
     }
@@ -285,7 +284,12 @@ impl Reader {
     }
 
     #[inline(never)]
-    fn in_function(&mut self, raw: RawInst<'_>, func: Func) -> Result<(), Diagnostic> {
+    fn in_function(
+        &mut self,
+        raw: RawInst<'_>,
+        func: Func,
+        whole: usize,
+    ) -> Result<(), Diagnostic> {
         let inst = self.module.create_at(raw.at as u32);
         let has_blocks = !self.module.function(func).blocks.is_empty();
         match raw.op {
@@ -297,7 +301,7 @@ impl Reader {
                 self.module.append(params, inst);
             }
             Op::Label => {
-                self.room_for_block(raw.at);
+                self.room_for_block(raw.at, whole);
                 let block = self.module.create_block_at(func, inst);
                 if let Some(lines) = self.lines.take() {
                     self.module.blocks[block.index()].lead = lines;

@@ -56,19 +56,19 @@ impl Module {
         };
         put(&header.words());
         if self.as_read {
-            put(self.words.get(Header::WORDS..).unwrap_or(&[]));
+            put(self.words.read().get(Header::WORDS..).unwrap_or(&[]));
             return;
         }
         let mut run = 0..0;
         let mut walk = Walk::of_module(self);
         while let Some(inst) = walk.handle() {
             let start = self.nodes.start(inst) as usize;
-            if start != run.end {
-                put(&self.words[run]);
+            if start != run.end || start == self.words.read().len() {
+                put(self.words.range(run));
                 run = start..start;
             }
-            run.end += split(self.words[start]).0;
+            run.end += split(self.words.from(start as u32)[0]).0;
         }
-        put(&self.words[run]);
+        put(self.words.range(run));
     }
 }

@@ -2,7 +2,6 @@
 
 use super::Options;
 use super::rules::Rule;
-use crate::Id;
 use crate::analysis::Decorations;
 use crate::grammar::enumerants::{
     AddressingModel, Capability, Decoration, MemoryModel, StorageClass,
@@ -10,6 +9,7 @@ use crate::grammar::enumerants::{
 use crate::grammar::{Class, Kind, Op, Version, literal_string};
 use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use crate::target::Environment;
+use crate::{Id, IdNumbers};
 use rustc_hash::FxHashSet;
 use spirula_source::Diagnostic;
 
@@ -170,45 +170,33 @@ impl DefPlace {
 
 /// The definitions in their order, found by number: many modules have far fewer definitions than ids.
 struct Defs {
-    /// Number of the definition of each id, and 1; 0 for none. In words of 16 bits where there are few enough.
-    narrow: Vec<u16>,
-    wide: Vec<u32>,
+    /// Number of the definition of each id, from 1 on.
+    numbers: IdNumbers,
     all: Vec<Def>,
 }
 
 impl Defs {
     fn new(module: &Module) -> Defs {
-        let bound = module.bound() as usize;
-        let is_narrow = module.inst_count().min(bound) < usize::from(u16::MAX);
-        let (narrow, wide) = if is_narrow { (bound, 0) } else { (0, bound) };
+        let (bound, insts) = (module.bound(), module.inst_count());
         Defs {
-            narrow: vec![0; narrow],
-            wide: vec![0; wide],
+            numbers: IdNumbers::new(bound, insts.min(bound as usize)),
             // Five instructions of eight have a result.
-            all: Vec::with_capacity(bound.min(module.inst_count() / 8 * 5 + 16)),
+            all: Vec::with_capacity(insts.min(bound as usize).min(insts / 8 * 5 + 16)),
         }
     }
 
-    /// A definition of an id below the bound that has none.
+    /// A definition of an id that has none.
     fn add(&mut self, id: Id, def: Def) {
         if self.all.len() == self.all.capacity() {
             self.all.reserve_exact(self.all.len() / 8 + 16);
         }
         self.all.push(def);
-        let number = self.all.len();
-        match self.narrow.get_mut(id.index()) {
-            Some(slot) => *slot = number as u16,
-            None => self.wide[id.index()] = number as u32,
-        }
+        self.numbers.set(id, self.all.len() as u32);
     }
 
     #[inline]
     fn get(&self, id: u32) -> Option<&Def> {
-        let number = match self.narrow.get(id as usize) {
-            Some(number) => usize::from(*number),
-            None => *self.wide.get(id as usize)? as usize,
-        };
-        self.all.get(number.checked_sub(1)?)
+        self.all.get(self.numbers.get(id).wrapping_sub(1) as usize)
     }
 }
 

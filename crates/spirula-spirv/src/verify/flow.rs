@@ -3,7 +3,7 @@
 use super::context::{Check, Cx, DefPlace, Fault, ensure, fault};
 use super::rules::Rule;
 use crate::Id;
-use crate::analysis::{Graph, Tree};
+use crate::analysis::{Edges, Graph, Tree};
 use crate::grammar::Op;
 use crate::grammar::enumerants::{Capability, StorageClass};
 use crate::ir::{Block, Func, Inst, InstRef, switch_cases};
@@ -182,21 +182,26 @@ impl<'m> Flow<'m> {
     /// # Errors
     /// When a branch goes to a label of another function or to the first block, or a block stands
     /// before one that dominates it.
-    pub fn new(
-        cx: &'m Cx<'m>,
-        place: DefPlace,
-        func: Func,
-    ) -> Result<Flow<'m>, (Inst, Fault)> {
+    pub fn new(cx: &'m Cx<'m>, place: DefPlace, func: Func) -> Result<Flow<'m>, (Inst, Fault)> {
         let blocks = &cx.module.function(func).blocks;
         let position = |label| position(cx, place, blocks.len(), label);
         let targets = |terminator: InstRef<'_>, visit: &mut dyn FnMut(Id)| {
             targets(cx, terminator, visit);
         };
         let graph = Graph::of_targets(cx.module, func, position, targets);
-        let graph = graph.map_err(|(inst, id)| {
+        let mut graph = graph.map_err(|(inst, id)| {
             let message = format!("its target {id} is no block of this function");
             (inst, fault(Rule::Blocks, message))
         })?;
+        // They are needed no more, and together with what finds dominators they are large.
+        graph.successors = Edges::default();
+        if !blocks.is_empty()
+            && let Some(first) = graph.predecessors.of(0).first()
+        {
+            let last = cx.module.terminator(blocks[*first as usize]);
+            let message = "it goes to the first block of its function";
+            return Err((last.handle(), fault(Rule::Blocks, message)));
+        }
         let dominators = Tree::numbered(graph.dominators(), &graph.reverse_postorder);
         let flow = Flow {
             cx,
@@ -206,11 +211,6 @@ impl<'m> Flow<'m> {
             dominators,
         };
         for (at, block) in blocks.iter().enumerate() {
-            let last = cx.module.terminator(*block);
-            if flow.graph.successors.of(at as u32).contains(&0) {
-                let message = "it goes to the first block of its function";
-                return Err((last.handle(), fault(Rule::Blocks, message)));
-            }
             if let Some(above) = flow.dominators.parent(at as u32)
                 && above > at as u32
             {

@@ -3,9 +3,9 @@
 use super::context::{Check, Cx, DefPlace, ensure, fault};
 use super::flow::Flow;
 use super::rules::Rule;
-use crate::{Id, IdSet};
 use crate::grammar::{Class, ExtInstSet, Op};
 use crate::ir::InstRef;
+use crate::{Id, IdSet};
 
 /// What the walk over the module knows of ids so far.
 pub(super) struct Seen {

@@ -129,16 +129,27 @@ impl<'m> Structure<'m> {
         let sources = Edges::from_pairs(blocks, || {
             (0..blocks as u32).flat_map(|block| {
                 let structural = usize::from(merges[block as usize]);
-                let marked = move |at| if at < structural { block | STRUCTURAL } else { block };
+                let marked = move |at| {
+                    if at < structural {
+                        block | STRUCTURAL
+                    } else {
+                        block
+                    }
+                };
                 let targets = edges.of(block).iter().enumerate();
                 targets.map(move |(at, target)| (*target, marked(at)))
             })
         });
         let order = edges.reverse_postorder(0);
         let tree = Tree::compute(blocks, &order, |block, visit| {
-            sources.of(block).iter().for_each(|s| visit(s & !STRUCTURAL));
+            sources
+                .of(block)
+                .iter()
+                .for_each(|s| visit(s & !STRUCTURAL));
         });
-        let post = merges.contains(&2).then(|| post_dominators(&edges, &sources));
+        let post = merges
+            .contains(&2)
+            .then(|| post_dominators(&edges, &sources));
         Ok(Structure {
             module,
             handles,
@@ -578,7 +589,11 @@ fn post_dominators(edges: &Edges, sources: &Edges) -> Tree {
     let exit = edges.len() as u32;
     let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
     let order = reverse_postorder(edges.len() + 1, exit, |node, at| {
-        let before = if node == exit { &ends } else { sources.of(node) };
+        let before = if node == exit {
+            &ends
+        } else {
+            sources.of(node)
+        };
         before.get(at).map(|block| block & !STRUCTURAL)
     });
     Tree::compute(edges.len() + 1, &order, |block, visit| {

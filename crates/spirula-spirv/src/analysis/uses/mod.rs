@@ -2,6 +2,7 @@
 
 mod packed;
 
+use super::definitions::InstOfId;
 use crate::ir::{IdWords, Inst, InstRef, Module};
 use crate::{Id, IdMap};
 use packed::Packed;
@@ -25,7 +26,7 @@ pub struct Use {
 #[derive(Clone, Debug)]
 pub struct DefUse {
     words: IdWords,
-    definitions: IdMap<Option<Inst>>,
+    definitions: InstOfId,
     packed: Packed,
     edits: Option<Box<Edits>>,
 }
@@ -75,7 +76,7 @@ impl DefUse {
     /// Two passes over the module.
     pub fn compute(module: &Module) -> Self {
         let words = IdWords::new(module);
-        let mut definitions = IdMap::new(module.bound(), None);
+        let mut definitions = InstOfId::new(module);
         let packed = Packed::compute(module, &words, &mut definitions);
         DefUse {
             words,
@@ -89,7 +90,7 @@ impl DefUse {
     pub fn add(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         if let Some(id) = inst.result() {
-            self.definitions.get_mut(id).get_or_insert(handle);
+            self.definitions.add(id, handle);
         }
         let (packed, edits) = (&self.packed, edits(&mut self.edits, &self.packed));
         let first = edits.added.len() as u32;
@@ -117,7 +118,7 @@ impl DefUse {
     pub fn remove(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
         if let Some(id) = inst.result()
-            && self.definitions[id] == Some(handle)
+            && self.definitions.get(id) == Some(handle)
         {
             self.definitions.set(id, None);
         }
@@ -141,7 +142,7 @@ impl DefUse {
 
     /// The instruction that defines an id.
     pub fn definition(&self, id: Id) -> Option<Inst> {
-        self.definitions[id]
+        self.definitions.get(id)
     }
 
     /// The uses of an id, the newest first.

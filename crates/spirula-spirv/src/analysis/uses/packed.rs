@@ -5,9 +5,10 @@
 //! then put where the count says by that note alone. Writing the uses down on the way would take a tenth
 //! less time for the module as a whole, and as much memory again as the file.
 
+use super::super::definitions::InstOfId;
 use super::Use;
+use crate::Id;
 use crate::ir::{IdWords, Inst, InstRef, Module};
-use crate::{Id, IdMap};
 use std::ops::Range;
 
 /// The uses when the chains were computed.
@@ -30,11 +31,7 @@ struct Place {
 
 impl Packed {
     /// The uses of every id; definitions are found on the way.
-    pub fn compute(
-        module: &Module,
-        words: &IdWords,
-        definitions: &mut IdMap<Option<Inst>>,
-    ) -> Packed {
+    pub fn compute(module: &Module, words: &IdWords, definitions: &mut InstOfId) -> Packed {
         // The row behind the ids' ends the uses of the last one.
         let mut first = vec![0u32; module.bound() as usize + 1];
         let masks = count(module, words, definitions, &mut first);
@@ -118,7 +115,7 @@ const SPLIT: u16 = u16::MAX;
 fn count(
     module: &Module,
     words: &IdWords,
-    definitions: &mut IdMap<Option<Inst>>,
+    definitions: &mut InstOfId,
     counts: &mut [u32],
 ) -> Vec<u16> {
     let mut masks = vec![0; module.inst_count()];
@@ -130,7 +127,7 @@ fn count(
     let mut one = |inst: InstRef<'_>| {
         let (handle, shape) = (inst.handle(), inst.op().shape());
         if let Some(id) = shape.result_of(inst.words()) {
-            definitions.get_mut(id).get_or_insert(handle);
+            definitions.add(id, handle);
         }
         let mask = match shape.uses(inst.words()) {
             Some(mask) => {

@@ -1,0 +1,78 @@
+//! What the SPIR-V library holds at a time is at most four times the file, for every module of the corpus
+//! but small ones, of which the rest of a table is a large part.
+//!
+//! One test, as memory is the process'.
+
+use spirula_fuzz::peak;
+use spirula_spirv::analysis::DefUse;
+use spirula_spirv::ir::Module;
+use spirula_spirv::{binary, ssa, verify};
+use spirula_testing::corpus;
+use std::hint::black_box;
+
+/// Bytes above which modules are looked at.
+const SMALL: usize = 10_000;
+
+/// Most memory for a byte of the file.
+const MOST: usize = 4;
+
+type Work = fn(Vec<u32>, &verify::Options);
+
+const WORKS: &[(&str, Work)] = &[
+    ("build with def-use chains and write", |words, _| {
+        let module = Module::from_words(words).expect("the corpus is read");
+        black_box(DefUse::compute(&module));
+        black_box(module.to_words());
+    }),
+    ("validate", |words, options| {
+        let _ = black_box(verify::words(words, options));
+    }),
+    ("SSA construction", |words, _| {
+        let mut module = Module::from_words(words).expect("the corpus is read");
+        ssa::construct(&mut module).expect("the corpus is valid");
+        black_box(module.to_words());
+    }),
+];
+
+#[test]
+fn modules_take_four_times_their_size_at_most() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let manifest = std::fs::read_to_string(folder.join("MANIFEST.tsv")).expect("it has a manifest");
+    let rows = manifest
+        .lines()
+        .skip(1)
+        .map(|l| l.split('\t').collect::<Vec<_>>());
+    let mut count = 0;
+    let mut above = Vec::new();
+    for row in rows.filter(|row| row[0].ends_with(".spv")) {
+        let bytes = std::fs::read(folder.join(row[0])).expect("the module can be read");
+        if bytes.len() < SMALL {
+            continue;
+        }
+        let words = binary::words(&bytes).expect("it has whole words");
+        let target = row[5].trim_end_matches("+scalar");
+        let options = verify::Options {
+            target: target.parse().expect("an environment"),
+            scalar_block_layout: row[5].ends_with("+scalar"),
+        };
+        for (name, work) in WORKS {
+            // Tables that are made once are no module's.
+            if count == 0 {
+                work(words.clone(), &options);
+            }
+            let peak = peak(|| work(words.clone(), &options));
+            if peak > MOST * bytes.len() {
+                let ratio = peak as f64 / bytes.len() as f64;
+                above.push(format!(
+                    "{}: {name} takes {ratio:.2} times the file",
+                    row[0]
+                ));
+            }
+        }
+        count += 1;
+    }
+    assert!(count > 150, "only {count} modules");
+    assert!(above.is_empty(), "{above:#?}");
+}
