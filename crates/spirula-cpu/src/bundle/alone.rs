@@ -237,7 +237,6 @@ impl Widen<'_> {
     }
 
     fn alone_variable(&mut self, value: Value) -> Variable {
-        let value = self.old.dfg.resolve_aliases(value);
         let at = value.as_u32() as usize;
         if self.alone[at].0 != self.regions {
             let ty = self.old.dfg.value_type(value);
@@ -247,11 +246,20 @@ impl Widen<'_> {
     }
 
     fn set_alone(&mut self, value: Value, scalar: Value) {
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            self.alone[value.as_u32() as usize] = (self.regions, scalar.as_u32());
+            return;
+        }
         let variable = self.alone_variable(value);
         self.builder.def_var(variable, scalar);
     }
 
     fn get_alone(&mut self, value: Value) -> Value {
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            return Value::from_u32(self.alone[value.as_u32() as usize].1);
+        }
         let variable = self.alone_variable(value);
         self.builder.use_var(variable)
     }

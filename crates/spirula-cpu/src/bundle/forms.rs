@@ -71,8 +71,8 @@ impl Widen<'_> {
         }
     }
 
-    fn variable(&mut self, value: Value) -> (u32, usize) {
-        let value = self.old.dfg.resolve_aliases(value);
+    /// The first of the variables that hold a value, and their number.
+    fn variables(&mut self, value: Value) -> (u32, usize) {
         let (count, ty) = self.layout(self.form(value));
         let at = value.as_u32() as usize;
         if let Some(first) = self.variables[at] {
@@ -86,7 +86,11 @@ impl Widen<'_> {
 
     /// What holds a value.
     pub fn get(&mut self, value: Value) -> Held {
-        let (first, count) = self.variable(value);
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            return self.held[value.as_u32() as usize].clone();
+        }
+        let (first, count) = self.variables(value);
         (first..first + count as u32)
             .map(|n| self.builder.use_var(Variable::from_u32(n)))
             .collect()
@@ -94,7 +98,12 @@ impl Widen<'_> {
 
     /// Sets what holds a value.
     pub fn set(&mut self, value: Value, held: &[Value]) {
-        let (first, count) = self.variable(value);
+        let value = self.old.dfg.resolve_aliases(value);
+        if self.locals[value.as_u32() as usize] {
+            self.held[value.as_u32() as usize] = held.into();
+            return;
+        }
+        let (first, count) = self.variables(value);
         debug_assert_eq!(count, held.len());
         for (n, part) in (first..).zip(held) {
             self.builder.def_var(Variable::from_u32(n), *part);

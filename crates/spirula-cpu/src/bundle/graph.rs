@@ -142,6 +142,28 @@ pub(super) fn uses(func: &Function, graph: &Graph) -> Vec<Vec<u32>> {
     uses
 }
 
+/// By value: whether an instruction defines it and only instructions of the same block use it, its
+/// terminator not among them.
+pub(super) fn locals(func: &Function, graph: &Graph) -> Vec<bool> {
+    let mut locals = vec![false; func.dfg.num_values()];
+    let mut defined = vec![NONE; func.dfg.num_values()];
+    // In this order definitions come before uses.
+    for at in 0..graph.blocks.len() as u32 {
+        for inst in graph.insts(func, at) {
+            let leaves = func.dfg.insts[inst].opcode().is_terminator();
+            for value in func.dfg.inst_values(inst) {
+                let value = func.dfg.resolve_aliases(value).as_u32() as usize;
+                locals[value] &= !leaves && defined[value] == at;
+            }
+            for result in func.dfg.inst_results(inst) {
+                let result = result.as_u32() as usize;
+                (locals[result], defined[result]) = (true, at);
+            }
+        }
+    }
+    locals
+}
+
 /// Cooper, Harvey and Kennedy: A Simple, Fast Dominance Algorithm, on the reverse graph with an exit
 /// that all blocks without successors lead to. Blocks that cannot reach the exit have none.
 fn post_dominators(successors: &[Vec<u32>], predecessors: &[Vec<u32>]) -> Vec<u32> {

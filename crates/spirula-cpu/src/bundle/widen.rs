@@ -14,6 +14,9 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 /// Most instructions that are added for invocations that go alone, as a multiple of the code's.
 const MAX_GROWTH: usize = 6;
 
+/// Most pairs of a block and a variable: the construction of SSA form takes memory for all of them.
+const MAX_PAIRS: usize = 1 << 23;
+
 /// The rewriting of a function.
 pub(super) struct Widen<'a> {
     pub old: &'a Function,
@@ -23,9 +26,15 @@ pub(super) struct Widen<'a> {
     pub target: Target,
     /// By position: the block of the new code.
     pub blocks: Vec<Block>,
-    /// By value of the original code: the first variable that holds it.
+    /// By value of the original code: whether it lives within its block. A variable costs memory for
+    /// each block before its last definition, which such values need not have.
+    pub locals: Vec<bool>,
+    /// By value that lives within its block: what holds it.
+    pub held: Vec<Held>,
+    /// By other value: the first variable that holds it.
     pub variables: Vec<Option<u32>>,
-    /// By value: the variable that holds it for an invocation that goes alone, and in which region.
+    /// By value: the variable, or for one that lives within its block the value, that holds it for an
+    /// invocation that goes alone, and in which region.
     pub alone: Vec<(u32, u32)>,
     /// Regions so far.
     pub regions: u32,
@@ -73,6 +82,8 @@ pub(super) fn rewrite(
         builder,
         target,
         blocks,
+        locals: super::graph::locals(old, graph),
+        held: vec![Held::new(); old.dfg.num_values()],
         variables: vec![None; old.dfg.num_values()],
         alone: vec![(0, 0); old.dfg.num_values()],
         regions: 0,
@@ -80,6 +91,9 @@ pub(super) fn rewrite(
         uses: super::graph::uses(old, graph),
         budget: MAX_GROWTH * old.dfg.num_insts() + 1000,
     };
+    if widen.variables_of_all() * graph.blocks.len() > MAX_PAIRS {
+        return Err(Refused);
+    }
     widen.function()?;
     let mut builder = widen.builder;
     builder.seal_all_blocks();
@@ -88,6 +102,18 @@ pub(super) fn rewrite(
 }
 
 impl Widen<'_> {
+    /// How many variables there will be, but for those of invocations that go alone.
+    fn variables_of_all(&self) -> usize {
+        let dfg = &self.old.dfg;
+        let defined = (0..self.graph.blocks.len() as u32).flat_map(|at| {
+            let params = dfg.block_params(self.graph.blocks[at as usize]).iter();
+            let insts = self.graph.insts(self.old, at);
+            params.chain(insts.flat_map(|inst| dfg.inst_results(inst)))
+        });
+        let crossing = defined.filter(|value| !self.locals[value.as_u32() as usize]);
+        crossing.map(|value| self.layout(self.form(*value)).0).sum()
+    }
+
     fn function(&mut self) -> Result<(), Refused> {
         let entry = self.blocks[0];
         self.builder.append_block_params_for_function_params(entry);
