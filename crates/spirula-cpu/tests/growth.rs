@@ -43,7 +43,7 @@ fn conditions(count: u32) -> String {
              %v{next} = OpPhi %uint %c{n} %b{n} %g{n} %t{n}\n"
         );
     }
-    _ = write!(body, "OpStore %to %v{count}\n");
+    _ = writeln!(body, "OpStore %to %v{count}");
     body
 }
 

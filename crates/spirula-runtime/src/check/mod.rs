@@ -3,7 +3,7 @@
 mod size;
 
 use crate::types::{TypeNames, Value};
-use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Inputs, Launch, Size};
+use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Inputs, Launch};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
@@ -312,7 +312,7 @@ fn list(bindings: &[Binding]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Buffer, DeviceKind, Kernel, Limits};
+    use crate::{Buffer, DeviceKind, Kernel, Limits, Size};
     use spirula_spirv::Id;
     use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
 

@@ -1,0 +1,131 @@
+//! Inputs for entry points of which nothing is known but what they take.
+
+use spirula_runtime::{Argument, Bound, Buffer, Device, Error, Inputs, Kernel, Launch, Size};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::reflect::{BindingKind, Interface, ParamKind};
+
+/// Bytes of each buffer: more than blocks of a fixed size mostly have.
+const BUFFER_BYTES: usize = 1 << 16;
+/// Bytes of workgroup memory where the launch says how much.
+const LOCAL_BYTES: u64 = 1 << 12;
+/// Descriptors of an array of them.
+const MOST_DESCRIPTORS: u32 = 8;
+
+/// What memory is filled with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Small whole numbers, which serve as sizes and indices.
+    Integers,
+    /// Numbers between one and two.
+    Reals,
+    /// Zeros.
+    Zeros,
+}
+
+impl Fill {
+    pub const ALL: [Fill; 3] = [Fill::Integers, Fill::Reals, Fill::Zeros];
+
+    /// Bytes that differ from those of other seeds.
+    fn bytes(self, size: usize, seed: u32) -> Vec<u8> {
+        let word = |at: u32| match self {
+            Fill::Integers => (at.wrapping_mul(7).wrapping_add(seed)) % 5,
+            Fill::Reals => {
+                (1.0 + (at.wrapping_mul(5).wrapping_add(seed) % 13) as f32 / 16.0).to_bits()
+            }
+            Fill::Zeros => 0,
+        };
+        let words = (0..size.div_ceil(4) as u32).flat_map(|at| word(at).to_le_bytes());
+        words.take(size).collect()
+    }
+}
+
+/// Whether an entry point takes only what can be made up: memory and numbers.
+pub fn can_be_given(interface: &Interface) -> bool {
+    let launched = matches!(
+        interface.model,
+        ExecutionModel::GLCompute | ExecutionModel::Kernel
+    );
+    let opaque = interface
+        .bindings
+        .iter()
+        .any(|b| matches!(b.kind, BindingKind::Opaque(_)));
+    let params = interface.params.iter();
+    launched
+        && !opaque
+        && !params
+            .into_iter()
+            .any(|p| matches!(p.kind, ParamKind::Opaque { .. }))
+}
+
+/// Launches a kernel with made up inputs; what all buffers hold afterwards.
+pub fn run(
+    device: &mut Device,
+    kernel: Kernel,
+    interface: &Interface,
+    fill: Fill,
+) -> Result<Vec<Vec<u8>>, Error> {
+    let mut buffers = Vec::new();
+    let inputs = give(device, interface, fill, &mut buffers)?;
+    let size = match interface.model {
+        ExecutionModel::Kernel => Size::Items {
+            dimensions: 1,
+            global: [64, 1, 1],
+            local: interface.workgroup_size.is_none().then_some([16, 1, 1]),
+            offset: [0; 3],
+        },
+        _ => Size::Groups([2, 1, 1]),
+    };
+    let launch = Launch {
+        kernel,
+        size,
+        inputs,
+    };
+    let ran = device.launch(&launch).and_then(|()| device.wait());
+    let found = ran.and_then(|()| buffers.iter().map(|b| device.download(*b)).collect());
+    for buffer in buffers {
+        // A device that failed has lost them.
+        _ = device.destroy_buffer(buffer);
+    }
+    found
+}
+
+fn give(
+    device: &mut Device,
+    interface: &Interface,
+    fill: Fill,
+    buffers: &mut Vec<Buffer>,
+) -> Result<Inputs, Error> {
+    let mut upload = |buffers: &mut Vec<Buffer>| {
+        let seed = buffers.len() as u32;
+        let buffer = device.upload(&fill.bytes(BUFFER_BYTES, seed))?;
+        buffers.push(buffer);
+        Ok::<Buffer, Error>(buffer)
+    };
+    if interface.model == ExecutionModel::Kernel {
+        let mut arguments = Vec::new();
+        for (at, param) in interface.params.iter().enumerate() {
+            arguments.push(match param.kind {
+                ParamKind::Value { size, .. } => {
+                    Argument::Bytes(fill.bytes(size as usize, at as u32))
+                }
+                ParamKind::Buffer { .. } => Argument::Buffer(upload(buffers)?),
+                _ => Argument::Local(LOCAL_BYTES),
+            });
+        }
+        return Ok(Inputs::Arguments(arguments));
+    }
+    let mut bindings = Vec::new();
+    for binding in &interface.bindings {
+        let count = if binding.count == 0 { 1 } else { binding.count };
+        for index in 0..count.min(MOST_DESCRIPTORS) {
+            bindings.push(Bound {
+                set: binding.set,
+                binding: binding.binding,
+                index,
+                buffer: upload(buffers)?,
+            });
+        }
+    }
+    let push = fill.bytes(interface.push_constant_bytes as usize, 1);
+    Ok(Inputs::Resources { bindings, push })
+}

@@ -1,0 +1,237 @@
+//! Every module of the corpus that can be run gives the same results before and after optimising, on
+//! the CPU device and on a Vulkan device where there is one. Inputs are made up; those for which the
+//! device `cpu+san` finds fault with the module count for nothing.
+//!
+//! One module in so many is run; `SPIRULA_EVERY=1` runs them all, `SPIRULA_FILTER` those with this in
+//! their name, `SPIRULA_DEVICES` names other devices than `cpu,vulkan`.
+
+mod inputs;
+
+use inputs::Fill;
+use spirula_opt::{Options, PASSES, Pipeline, optimise};
+use spirula_runtime::{CheckOptions, Device, DeviceOptions};
+use spirula_spirv::ir::Module;
+use spirula_spirv::reflect::{self, Interface};
+use spirula_spirv::text;
+use spirula_testing::{corpus, files};
+use std::time::Duration;
+
+/// Pipelines whose results are compared with those of the input, besides one made at random.
+const PRESETS: [&str; 4] = ["O2", "O3", "Os", "legalize"];
+/// Rounds of loops after which an invocation is taken never to end.
+const LOOPS: u64 = 1 << 14;
+
+fn setting(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|v| !v.is_empty())
+}
+
+/// What buffers hold after a launch; nothing where the device refuses or fails.
+type Found = Option<Vec<Vec<u8>>>;
+
+/// What was found of all modules.
+#[derive(Default)]
+struct Sums {
+    modules: usize,
+    /// Inputs that were run on each device.
+    compared: Vec<(String, usize)>,
+    not_clean: usize,
+    refused: usize,
+    differing: Vec<String>,
+}
+
+#[test]
+fn optimised_modules_compute_the_same() {
+    let Some(folder) = corpus("spirv") else {
+        return;
+    };
+    let every = setting("SPIRULA_EVERY").and_then(|e| e.parse().ok());
+    let filter = setting("SPIRULA_FILTER").unwrap_or_default();
+    let devices = setting("SPIRULA_DEVICES").unwrap_or_else(|| "cpu,vulkan".to_owned());
+    let devices: Vec<&str> = devices
+        .split(',')
+        .filter(|name| Device::open(name, &options(None)).is_ok())
+        .collect();
+    let mut sums = Sums {
+        compared: devices.iter().map(|d| ((*d).to_owned(), 0)).collect(),
+        ..Sums::default()
+    };
+    let mut all = files(&folder, ".spv");
+    all.extend(files(&folder, ".spvasm"));
+    all.extend(files(&folder, ".comp"));
+    all.retain(|f| f.display().to_string().contains(&filter));
+    for (number, file) in all.iter().enumerate().step_by(every.unwrap_or(61)) {
+        let name = file.strip_prefix(&folder).unwrap_or(file);
+        let Some(module) = read(file) else {
+            continue;
+        };
+        one(&name.display().to_string(), &module, number, &mut sums);
+    }
+    println!(
+        "{} modules; inputs compared on {:?}, {} not clean, {} refused",
+        sums.modules, sums.compared, sums.not_clean, sums.refused
+    );
+    assert!(
+        sums.modules > 10 || !filter.is_empty(),
+        "the corpus has modules"
+    );
+    assert!(
+        sums.differing.is_empty(),
+        "{} differ:\n{}",
+        sums.differing.len(),
+        sums.differing.join("\n")
+    );
+}
+
+fn options(seed: Option<u64>) -> DeviceOptions {
+    DeviceOptions {
+        threads: Some(1),
+        timeout: Some(Duration::from_secs(60)),
+        check: CheckOptions {
+            seed,
+            loops: LOOPS,
+            ..CheckOptions::default()
+        },
+        ..DeviceOptions::default()
+    }
+}
+
+fn read(file: &std::path::Path) -> Option<Module> {
+    let bytes = std::fs::read(file).ok()?;
+    if file.extension().is_some_and(|e| e == "spv") {
+        return Module::from_bytes(&bytes).ok();
+    }
+    let source = std::str::from_utf8(&bytes).ok()?;
+    let words = text::parse(source, &text::ParseOptions::default()).ok()?;
+    Module::from_words(words).ok()
+}
+
+fn one(name: &str, module: &Module, number: usize, sums: &mut Sums) {
+    let points = reflect::entry_points(module);
+    let found = points.iter().find_map(|(point, _)| {
+        let interface = Interface::of(module, point).ok()?;
+        inputs::can_be_given(&interface).then_some(interface)
+    });
+    let Some(interface) = found else { return };
+    // What depends on the order of invocations, as the results of atomics may, is left out as well.
+    let [ordered, shuffled] =
+        [None, Some(1)].map(|seed| run(module, &interface, "cpu+san", seed, &Fill::ALL));
+    let same = |(_, (a, b)): &(Fill, (Found, Found))| a.is_some() && a == b;
+    let all = Fill::ALL.into_iter().zip(ordered.into_iter().zip(shuffled));
+    let clean: Vec<Fill> = all.filter(same).map(|(fill, _)| fill).collect();
+    sums.modules += 1;
+    sums.not_clean += Fill::ALL.len() - clean.len();
+    if clean.is_empty() {
+        return;
+    }
+    let presets = PRESETS.iter().map(|p| (*p).to_owned());
+    let optimised: Vec<(String, Option<Module>)> = presets
+        .chain([at_random(number)])
+        .map(|pipeline| {
+            let module = optimised(module, &pipeline);
+            (pipeline, module)
+        })
+        .collect();
+    for at in 0..sums.compared.len() {
+        let device = sums.compared[at].0.clone();
+        let before = run(module, &interface, &device, None, &clean);
+        sums.compared[at].1 += before.iter().flatten().count();
+        sums.refused += before.iter().filter(|found| found.is_none()).count();
+        for (pipeline, optimised) in &optimised {
+            let after = match optimised {
+                Some(optimised) => run(optimised, &interface, &device, None, &clean),
+                None => vec![None; clean.len()],
+            };
+            for ((fill, before), after) in clean.iter().zip(&before).zip(&after) {
+                let Some(before) = before else { continue };
+                if !after.as_ref().is_some_and(|after| are_equal(before, after)) {
+                    let what = match after {
+                        Some(_) => "differs",
+                        None => "fails",
+                    };
+                    let difference = format!("{name}: {pipeline}: {fill:?} {what} on {device}");
+                    println!("{difference}");
+                    sums.differing.push(difference);
+                }
+            }
+        }
+    }
+}
+
+fn optimised(module: &Module, pipeline: &str) -> Option<Module> {
+    let mut module = module.clone();
+    let pipeline: Pipeline = pipeline.parse().expect("passes exist");
+    optimise(&mut module, &pipeline, &mut Options::default()).ok()?;
+    Some(module)
+}
+
+/// Passes in an order that depends on a number. Those that change on purpose what is computed, or what
+/// is to be bound, are left out.
+fn at_random(number: usize) -> String {
+    let others = [
+        "adce-bindings",
+        "relax-floats",
+        "relaxed-to-half",
+        "set-spec-const",
+        "split-descriptors",
+        "workgroup-size",
+    ];
+    let passes: Vec<_> = PASSES
+        .iter()
+        .filter(|p| !others.contains(&p.name))
+        .collect();
+    let mut state = number as u64;
+    let mut next = |end: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % end
+    };
+    let names: Vec<String> = (0..3 + next(8))
+        .map(|_| passes[next(passes.len())].example())
+        .collect();
+    names.join(",")
+}
+
+/// Launches a kernel with each of several inputs.
+fn run(
+    module: &Module,
+    interface: &Interface,
+    device: &str,
+    seed: Option<u64>,
+    fills: &[Fill],
+) -> Vec<Found> {
+    let open = || {
+        let mut device = Device::open(device, &options(seed)).ok()?;
+        let kernel = device.create_kernel(module, &interface.name, &[]).ok()?;
+        Some((device, kernel))
+    };
+    let mut opened = open();
+    let launches = fills.iter().map(|fill| {
+        let (device, kernel) = opened.as_mut()?;
+        let found = inputs::run(device, *kernel, interface, *fill).ok();
+        if found.is_none() {
+            // A device that failed is good for nothing more.
+            opened = open();
+        }
+        found
+    });
+    launches.collect()
+}
+
+/// Whether buffers hold the same, where what is no number is like any other that is none.
+fn are_equal(a: &[Vec<u8>], b: &[Vec<u8>]) -> bool {
+    let words = |bytes: &[u8]| -> Vec<u32> {
+        let chunks = bytes.chunks_exact(4);
+        chunks
+            .map(|c| u32::from_le_bytes([c[0], c[1], c[2], c[3]]))
+            .collect()
+    };
+    let same = |(x, y): (u32, u32)| {
+        let both = [x, y].map(f32::from_bits);
+        x == y || both.iter().all(|v| v.is_nan())
+    };
+    let equal = |(a, b): (&Vec<u8>, &Vec<u8>)| {
+        a == b || a.len() == b.len() && words(a).into_iter().zip(words(b)).all(same)
+    };
+    a.len() == b.len() && a.iter().zip(b).all(equal)
+}
