@@ -7,7 +7,7 @@ use crate::module::SpirulaModule;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Cfg, Definitions, Dominators, Loops};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module, Where};
 
 /// Where an instruction goes.
 #[repr(C)]
@@ -56,16 +56,11 @@ pub unsafe extern "C" fn spirula_insert(
         // SAFETY: the crate's contract.
         let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
         let op = Op(opcode);
-        if shapes_functions(op) {
-            return Err(Fault::Refused(format!("{op} cannot be inserted by itself")));
-        }
-        let before = place_of(module, place, at)?;
-        let new = module.try_create(op, words)?;
-        match before {
-            Place::Before(inst) => module.insert_before(inst, new),
-            Place::After(inst) => module.insert_after(inst, new),
-            Place::Section => module.append(Section::of(op).list(), new),
-        }
+        let at = place_of(module, place, at)?;
+        module
+            .check_place(at, op)
+            .map_err(|why| Fault::Refused(why.message))?;
+        let new = module.try_insert(at, op, words)?;
         // SAFETY: the crate's contract.
         if let Ok(out) = unsafe { Out::new(instruction) } {
             out.set(new.index() as u32);
@@ -82,13 +77,7 @@ const WHERE: [SpirulaWhere; 5] = [
     SpirulaWhere::Section,
 ];
 
-enum Place {
-    Before(Inst),
-    After(Inst),
-    Section,
-}
-
-fn place_of(module: &Module, place: u32, at: u32) -> Result<Place, Fault> {
+fn place_of(module: &Module, place: u32, at: u32) -> Result<Where, Fault> {
     let linked = |inst: Inst| match module.list_of(inst) {
         Some(_) => Ok(inst),
         None => Err(Fault::Argument(format!(
@@ -97,51 +86,12 @@ fn place_of(module: &Module, place: u32, at: u32) -> Result<Place, Fault> {
     };
     match WHERE.iter().find(|w| **w as u32 == place) {
         None => Err(Fault::Argument(format!("{place} is no place"))),
-        Some(SpirulaWhere::Section) => Ok(Place::Section),
-        Some(SpirulaWhere::EndOfBlock) => {
-            let block = handle::block(module, at)?;
-            Ok(Place::Before(module.before_end(block)))
-        }
-        Some(SpirulaWhere::BeginOfBlock) => {
-            let block = handle::block(module, at)?;
-            let fixed = |i: &InstRef<'_>| {
-                matches!(
-                    i.op(),
-                    Op::Phi | Op::Variable | Op::UntypedVariableKHR | Op::Line
-                )
-            };
-            let first = module.body(block).find(|i| !fixed(i));
-            Ok(Place::Before(
-                first.map_or(module.before_end(block), InstRef::handle),
-            ))
-        }
-        Some(SpirulaWhere::Before) => {
-            let inst = linked(handle::inst(module, at)?)?;
-            let previous = module.previous(inst).map(|i| module.inst(i).op());
-            if matches!(previous, Some(Op::SelectionMerge | Op::LoopMerge)) {
-                let what = "nothing can stand between a merge instruction and its branch";
-                return Err(Fault::Refused(what.to_owned()));
-            }
-            Ok(Place::Before(inst))
-        }
-        Some(SpirulaWhere::After) => {
-            let inst = linked(handle::inst(module, at)?)?;
-            let op = module.inst(inst).op();
-            if op.is_terminator() || matches!(op, Op::SelectionMerge | Op::LoopMerge) {
-                return Err(Fault::Refused(format!("nothing can stand behind {op}")));
-            }
-            Ok(Place::After(inst))
-        }
+        Some(SpirulaWhere::Section) => Ok(Where::Section),
+        Some(SpirulaWhere::EndOfBlock) => Ok(Where::End(handle::block(module, at)?)),
+        Some(SpirulaWhere::BeginOfBlock) => Ok(Where::Begin(handle::block(module, at)?)),
+        Some(SpirulaWhere::Before) => Ok(Where::Before(linked(handle::inst(module, at)?)?)),
+        Some(SpirulaWhere::After) => Ok(Where::Behind(linked(handle::inst(module, at)?)?)),
     }
-}
-
-/// Whether functions and blocks are made of an instruction.
-fn shapes_functions(op: Op) -> bool {
-    let shapes = matches!(
-        op,
-        Op::Function | Op::FunctionParameter | Op::FunctionEnd | Op::Label
-    );
-    shapes || op.is_terminator()
 }
 
 /// Takes an instruction out of a module, with what names and decorates its result. Its result must not
@@ -156,26 +106,12 @@ pub unsafe extern "C" fn spirula_erase(
         // SAFETY: the crate's contract.
         let module = unsafe { get_mut(module) }?;
         let (chains, inner) = module.chains();
-        let inst = inner.inst(handle::inst(inner, instruction)?);
-        if shapes_functions(inst.op()) || inner.list_of(inst.handle()).is_none() {
-            return Err(Fault::Refused(format!(
-                "{} cannot be erased by itself",
-                inst.op()
-            )));
-        }
-        let is_used = |id: Id| {
-            chains
-                .uses(id)
-                .any(|u| !inner.inst(u.inst).op().is_about_ids())
-        };
-        if let Some(id) = inst.result().filter(|id| is_used(*id)) {
-            return Err(Fault::Refused(format!("{id} is used")));
-        }
-        let inst = inst.handle();
-        let module = module.edit();
+        let inst = handle::inst(inner, instruction)?;
         let mut erased = Erased::new();
-        module.erase(inst, &mut erased);
-        module.sweep(&erased);
+        inner
+            .try_erase(chains, inst, &mut erased)
+            .map_err(|why| Fault::Refused(why.message))?;
+        module.edit().sweep(&erased);
         Ok(())
     })
 }
@@ -212,11 +148,13 @@ pub unsafe extern "C" fn spirula_set_terminator(
         // SAFETY: the crate's contract.
         let (module, words) = unsafe { (get_mut(module)?.edit(), slice(words, count)?) };
         let (block, op) = (handle::block(module, block)?, Op(opcode));
-        if !op.is_terminator() {
-            return Err(Fault::Refused(format!("{op} ends no block")));
+        if op.is_terminator() {
+            module.check_operands(op, words)?;
         }
-        module.check_operands(op, words)?;
-        module.set_terminator(block, op, words);
+        let ids = IdWords::new(module);
+        module
+            .try_set_terminator(&ids, block, op, words)
+            .map_err(|why| Fault::Refused(why.message))?;
         Ok(())
     })
 }

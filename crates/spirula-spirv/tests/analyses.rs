@@ -393,3 +393,35 @@ proptest! {
         prop_assert_eq!(check_function(&cfg), Ok(()));
     }
 }
+
+/// Of a set that nobody knows every word may be an id, those that were made after the chains too.
+#[test]
+fn chains_know_of_new_ids_in_unknown_sets() {
+    use spirula_spirv::grammar::Op;
+    use spirula_spirv::ir::{Module, Section};
+
+    let source = "OpCapability Kernel\nOpCapability Addresses\nOpCapability Linkage\n\
+        OpExtension \"SPV_KHR_non_semantic_info\"\n\
+        %1 = OpExtInstImport \"NonSemantic.Nobodys\"\nOpMemoryModel Physical64 OpenCL\n\
+        %2 = OpTypeVoid\n%3 = OpTypeInt 32 0\n";
+    let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
+    let mut module = Module::from_words(words).expect("it is a module");
+    let mut chains = DefUse::compute(&module);
+    let [constant, told] = [module.fresh_id(), module.fresh_id()];
+    let made = module.create(Op::Constant, &[3, constant.word(), 7]);
+    module.append(Section::Globals.list(), made);
+    chains.add(module.inst(made));
+    let words = [2, told.word(), 1, 30, constant.word()];
+    let tells = module.create(Op::ExtInst, &words);
+    module.append(Section::Globals.list(), tells);
+    chains.add(module.inst(tells));
+    assert_eq!(chains.count(constant), 1);
+    assert!(chains == DefUse::compute(&module));
+    let new = module.fresh_id();
+    let other = module.create(Op::Constant, &[3, new.word(), 8]);
+    module.append(Section::Globals.list(), other);
+    chains.add(module.inst(other));
+    chains.replace_all(&mut module, constant, new);
+    assert_eq!(module.inst(tells).words()[4], new.word());
+    assert!(chains == DefUse::compute(&module));
+}

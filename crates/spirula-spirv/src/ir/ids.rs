@@ -17,7 +17,8 @@ pub struct IdWords {
     wide: IdSet,
     /// The types of such values.
     wide_types: Vec<u32>,
-    /// Words that only may be ids are none from here on.
+    /// Words that only may be ids are none from here on: those of instructions put in later can be
+    /// known only when they are told of.
     bound: u32,
 }
 
@@ -56,6 +57,9 @@ impl IdWords {
     #[inline]
     pub fn learn(&mut self, inst: InstRef<'_>) {
         let words = inst.words();
+        if let Some(id) = inst.result() {
+            self.bound = self.bound.max(id.word().saturating_add(1));
+        }
         if words.len() > 1
             && self.wide_types.contains(&words[0])
             && inst.op().result_form() == ResultForm::Typed
@@ -81,7 +85,7 @@ impl IdWords {
 
     /// Visits the position among [`InstRef::words`] of each id that the instruction uses: all but
     /// its result. Of an instruction that the tables do not know, every word that could be an id of
-    /// the module when the imports were read.
+    /// the module when the imports were read, or of an instruction put in since.
     #[inline]
     pub fn visit(&self, inst: InstRef<'_>, mut visit: impl FnMut(usize, Id)) {
         let (words, shape) = (inst.words(), inst.op().shape());

@@ -13,6 +13,10 @@
 //! - every basic block ends in a terminator, and has no other;
 //! - an instruction is in one list at most.
 //!
+//! Edits of blocks and edges hold them whatever is asked for. Edits of single instructions come in two kinds: those
+//! that do as they are told, and leave the second to the caller, and those named `try_…`, which refuse what would
+//! break them, or put an instruction into a section or a place of a block where it may not stand.
+//!
 //! That ids are defined, dominate their uses and have fitting types is not an invariant: ask the
 //! verifier.
 
@@ -31,6 +35,7 @@ mod loops;
 mod module;
 mod nodes;
 mod order;
+mod placed;
 mod pool;
 mod read;
 mod structured;
@@ -48,4 +53,5 @@ pub use inst::InstRef;
 pub(crate) use labels::Labels;
 pub use list::Insts;
 pub use module::{BasicBlock, Block, Func, Function, Inst, List, Module, Section};
+pub use placed::Where;
 pub use switch::switch_cases;

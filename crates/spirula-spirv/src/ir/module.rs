@@ -7,7 +7,7 @@ use super::pool::Pool;
 use super::walk::Walk;
 use crate::Id;
 use crate::binary::split;
-use crate::grammar::{Op, Role, Version};
+use crate::grammar::{Class, Op, Role, Version};
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -128,13 +128,48 @@ impl Section {
         }
     }
 
+    /// Whether an instruction may stand in this section: what computes stands in functions only. Opcodes that
+    /// the grammar does not know are taken for types and the like.
+    pub fn takes(self, op: Op) -> bool {
+        Section::of(op) == self && (self != Section::Globals || is_global(op))
+    }
+
     /// The list of this section's instructions.
     pub fn list(self) -> List {
         List::at(self as usize)
     }
 }
 
+/// Whether an instruction may stand among types, constants and variables.
+fn is_global(op: Op) -> bool {
+    let class = op.info().map(|i| i.class);
+    matches!(
+        class,
+        None | Some(Class::TypeDeclaration | Class::ConstantCreation | Class::Graph)
+    ) || matches!(
+        op,
+        Op::Variable
+            | Op::UntypedVariableKHR
+            | Op::Undef
+            | Op::Line
+            | Op::NoLine
+            | Op::ExtInst
+            | Op::ExtInstWithForwardRefsKHR
+            | Op::SamplerImageAddressingModeNV
+            | Op::AsmTargetINTEL
+            | Op::AsmINTEL
+            | Op::AliasDomainDeclINTEL
+            | Op::AliasScopeDeclINTEL
+            | Op::AliasScopeListDeclINTEL
+    )
+}
+
 impl List {
+    /// The section whose list this is.
+    pub(super) fn section(self) -> Option<Section> {
+        Section::ALL.get(self.index()).copied()
+    }
+
     /// A list that stays empty: that of lines where there are none.
     pub(super) fn none() -> List {
         List::at(Section::ALL.len())

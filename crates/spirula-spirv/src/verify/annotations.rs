@@ -347,7 +347,6 @@ fn may_repeat(what: Decoration) -> bool {
             | Decoration::CacheControlLoadINTEL
             | Decoration::CacheControlStoreINTEL
             | Decoration::UniformId
-            | Decoration::LinkageAttributes
             | Decoration::FPRoundingMode
             | Decoration::FunctionRoundingModeINTEL
             | Decoration::FunctionDenormModeINTEL

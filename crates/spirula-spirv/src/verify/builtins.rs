@@ -175,6 +175,13 @@ pub(super) fn types(cx: &Cx<'_>, inst: crate::ir::InstRef<'_>) -> Check {
         return Ok(());
     }
     let built_in = B(what[1]);
+    ensure(
+        Rule::BuiltIns,
+        member.is_some()
+            || !matches!(built_in, B::TessLevelOuter | B::TessLevelInner)
+            || cx.has_decoration(target, Decoration::Patch),
+        || format!("variables with the built-in {built_in} are decorated with Patch in Vulkan"),
+    )?;
     let ty = match member {
         Some(n) => cx.members(target).get(n as usize).copied().unwrap_or(0),
         None if cx.is_constant(target) => cx.ty(target),

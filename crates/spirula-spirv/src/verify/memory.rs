@@ -20,6 +20,8 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>, in_function: bool) -> Check 
         Op::ArrayLength => array_length(cx, inst),
         Op::CopyMemory | Op::CopyMemorySized => copy(cx, inst),
         Op::PtrEqual | Op::PtrNotEqual | Op::PtrDiff => compare(cx, inst),
+        // The grammar counts it among memory's.
+        Op::ImageTexelPointer => super::images::check(cx, inst),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,7 @@
 use super::context::fault;
 use super::rules::Rule;
 use crate::binary::{RawInst, Stream};
-use crate::grammar::{Class, Op};
+use crate::grammar::Op;
 use crate::ir::Section;
 use spirula_source::Diagnostic;
 
@@ -38,7 +38,7 @@ pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
             continue;
         }
         let section = Section::of(inst.op);
-        if section == Section::Globals && !is_global(inst.op) {
+        if !section.takes(inst.op) {
             return Err(misplaced(&inst, "stands outside of a function"));
         }
         if section < reached {
@@ -53,30 +53,6 @@ pub(super) fn check(words: &[u32]) -> Result<(), Diagnostic> {
             .with_note(Rule::Order.to_string()));
     }
     Ok(())
-}
-
-/// Whether an instruction may stand among types, constants and variables.
-fn is_global(op: Op) -> bool {
-    let class = op.info().map(|i| i.class);
-    matches!(
-        class,
-        None | Some(Class::TypeDeclaration | Class::ConstantCreation | Class::Graph)
-    ) || matches!(
-        op,
-        Op::Variable
-            | Op::UntypedVariableKHR
-            | Op::Undef
-            | Op::Line
-            | Op::NoLine
-            | Op::ExtInst
-            | Op::ExtInstWithForwardRefsKHR
-            | Op::SamplerImageAddressingModeNV
-            | Op::AsmTargetINTEL
-            | Op::AsmINTEL
-            | Op::AliasDomainDeclINTEL
-            | Op::AliasScopeDeclINTEL
-            | Op::AliasScopeListDeclINTEL
-    )
 }
 
 /// Where the walk is among functions.

@@ -10,6 +10,10 @@ use crate::ir::InstRef;
 
 /// Checks an instruction that computes a value from values.
 pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
+    if changes_kind(inst.op()) {
+        small_composite(cx, inst.words()[0])?;
+        small_composite(cx, cx.ty(inst.word(0)))?;
+    }
     if let Some((_, is, likes)) = signatures::row(inst.op()) {
         if cx.is_shader {
             bits_in_vulkan(cx, inst)?;
@@ -257,7 +261,16 @@ fn extended(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
     same(cx, "operand 2", cx.ty(inst.word(1)), low)
 }
 
-/// Numbers of 8 or 16 bits are no parts or constants where such numbers are only stored.
+/// Whether a conversion changes more than the width: what can only be stored can be made wider or narrower.
+fn changes_kind(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ConvertFToU | Op::ConvertFToS | Op::ConvertSToF | Op::ConvertUToF | Op::Bitcast
+    )
+}
+
+/// Numbers of 8 or 16 bits are no parts or constants, and are converted to no other kind, where such numbers are
+/// only stored.
 pub(super) fn small_composite(cx: &Cx<'_>, ty: u32) -> Check {
     ensure(
         Rule::Values,

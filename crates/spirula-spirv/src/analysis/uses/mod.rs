@@ -89,6 +89,7 @@ impl DefUse {
     /// Takes note of an instruction that was put into the module.
     pub fn add(&mut self, inst: InstRef<'_>) {
         let handle = inst.handle();
+        self.words.learn(inst);
         if let Some(id) = inst.result() {
             self.definitions.add(id, handle);
         }
