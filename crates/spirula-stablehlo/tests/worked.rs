@@ -4,7 +4,7 @@
 use spirula_program::{Scalar, Session, Value};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
 use spirula_stablehlo::{mlir, translate::translate};
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_testing::Expected;
 use std::fmt::Write;
 use std::fs;
@@ -17,9 +17,14 @@ fn stages(model: &Path) -> (String, spirula_kernel::ir::Program) {
     let function = translate(&module, "main").expect("the model is translated");
     let function = function.function;
     let mut text = format!("# translate\n{}", spirula_tensor::print(&function));
-    let program = spirula_tensor::compile(function, Profile::CPU, &mut |stage, shown| {
-        let _ = write!(text, "\n# {stage}\n{}", shown());
-    });
+    let program = spirula_tensor::compile(
+        function,
+        Profile::CPU,
+        &Tuning::default(),
+        &mut |stage, shown| {
+            let _ = write!(text, "\n# {stage}\n{}", shown());
+        },
+    );
     let program = program.expect("the model is compiled");
     let _ = write!(text, "\n# kernels\n{}", spirula_kernel::print(&program));
     (text, program)

@@ -1,6 +1,7 @@
 //! The pipeline from functions to programs.
 
 use crate::ir::Function;
+use crate::schedule::{Dispatch, PASSES, Profile, Tuning};
 use crate::{lower, passes, print, schedule};
 use spirula_kernel::ir::Program;
 use spirula_source::Diagnostic;
@@ -12,33 +13,51 @@ pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
         "dispatches",
         "Makes a dispatch of each structured operation",
     )];
-    let scheduled = schedule::PASSES.iter().map(|p| (p.name, p.about));
+    let scheduled = PASSES.iter().map(|p| (p.name, p.about));
     passes.chain(form).chain(scheduled)
 }
 
-/// Fuses a function, schedules it for a kind of device and lowers it. `shown` is given the name of each stage and a function
-/// for the text of what it left.
+/// What is told of each stage: its name, and a function for the text of what it left.
+pub type Shown<'a> = dyn FnMut(&str, &dyn Fn() -> String) + 'a;
+
+/// Fuses a function, schedules it for a kind of device and lowers it.
 ///
 /// # Errors
 /// When something has no lowering; the message names it.
 pub fn compile(
-    mut function: Function,
-    profile: schedule::Profile,
-    shown: &mut dyn FnMut(&str, &dyn Fn() -> String),
+    function: Function,
+    profile: Profile,
+    tuning: &Tuning,
+    shown: &mut Shown<'_>,
 ) -> Result<Program, Diagnostic> {
+    let (function, dispatches) = scheduled(function, profile, tuning, shown)?;
+    Ok(lower::lower(&function, dispatches))
+}
+
+/// The first part of [`compile`]: the function as it was fused, and its dispatches with their schedules in
+/// the order in which the program numbers its kernels.
+///
+/// # Errors
+/// As there.
+pub fn scheduled(
+    mut function: Function,
+    profile: Profile,
+    tuning: &Tuning,
+    shown: &mut Shown<'_>,
+) -> Result<(Function, Vec<Dispatch>), Diagnostic> {
     for pass in passes::PASSES {
         (pass.run)(&mut function, &profile);
         shown(pass.name, &|| print(&function));
     }
-    let mut dispatches = lower::dispatches(&function, profile)?;
-    let all = |dispatches: &[schedule::Dispatch]| {
+    let mut dispatches = lower::dispatches(&function, profile, tuning)?;
+    let all = |dispatches: &[Dispatch]| {
         let texts: Vec<String> = dispatches.iter().map(schedule::print).collect();
         texts.join("\n")
     };
     shown("dispatches", &|| all(&dispatches));
-    for pass in schedule::PASSES {
+    for pass in PASSES {
         dispatches.iter_mut().for_each(pass.run);
         shown(pass.name, &|| all(&dispatches));
     }
-    Ok(lower::lower(&function, dispatches))
+    Ok((function, dispatches))
 }

@@ -5,11 +5,13 @@
 //! - [`print()`]: their text.
 //! - [`passes`]: fusion and what goes with it.
 //! - [`schedule`]: dispatches, tiles, workgroup memory, workgroups and invocations.
+//! - [`draw()`]: the graph of dispatches.
 //! - [`compile()`]: all of it, to programs of `spirula-kernel`.
 //! - [`evaluate`]: running them by definition, to compare with.
 
 mod build;
 mod compile;
+mod draw;
 mod eval;
 pub mod ir;
 mod lower;
@@ -18,6 +20,7 @@ mod print;
 pub mod schedule;
 
 pub use build::Builder;
-pub use compile::{compile, stages};
+pub use compile::{Shown, compile, scheduled, stages};
+pub use draw::draw;
 pub use eval::{EvalError, evaluate};
 pub use print::print;

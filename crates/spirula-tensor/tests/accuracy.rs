@@ -3,7 +3,7 @@
 use spirula_program::{Op, Operator, Scalar, Session, Value as Data};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
 use spirula_tensor::ir::TensorType;
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile};
 
 /// Numbers tried for each function.
@@ -58,8 +58,13 @@ fn results(op: Op, ty: Scalar, arguments: &[u64]) -> Vec<u64> {
     let x = b.parameter("x", TensorType::new(ty, &shape), false);
     let y = b.elementwise(&[x], |body, e| body.op(op, e));
     b.result(y, false);
-    let program =
-        compile(b.finish(), Profile::default(), &mut |_, _| {}).expect("the function compiles");
+    let program = compile(
+        b.finish(),
+        Profile::default(),
+        &Tuning::default(),
+        &mut |_, _| {},
+    )
+    .expect("the function compiles");
     let program = spirula_kernel::compile(&program).expect("the kernel is lowered");
     let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
     let machine = DeviceMachine::new(&mut device);

@@ -8,7 +8,7 @@ use spirula_tensor::ir::{
     AxisKind, Combiner, Constant, Destination, Dim, Function, Node, Reduction, Shape, Sort,
     Structured, TensorType, Value, Yield,
 };
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile, evaluate};
 
 /// Most elements of a tensor.
@@ -332,7 +332,8 @@ fn arguments(shapes: &[Vec<u64>]) -> Vec<Constant> {
 
 fn run(function: Function, profile: Profile, arguments: &[Constant]) -> Vec<Vec<u8>> {
     let text = spirula_tensor::print(&function);
-    let program = compile(function, profile, &mut |_, _| {}).expect("the function compiles");
+    let program = compile(function, profile, &Tuning::default(), &mut |_, _| {})
+        .expect("the function compiles");
     spirula_kernel::check(&program).unwrap_or_else(|e| panic!("{e}\n{text}"));
     let program = spirula_kernel::compile(&program).expect("the program compiles");
     let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
@@ -414,7 +415,8 @@ fn long_folds_are_split() {
                 stages = text();
             }
         };
-        compile(function.clone(), profile, shown).expect("the function compiles");
+        compile(function.clone(), profile, &Tuning::default(), shown)
+            .expect("the function compiles");
         assert!(
             stages.matches("fold").count() > 6,
             "nothing was split:\n{stages}"
@@ -427,7 +429,14 @@ fn long_folds_are_split() {
 /// dispatch, whatever the order of the axes, and whether rows fill vectors or not.
 #[test]
 fn rows_are_one_dispatch() {
-    for (shape, axis) in [([5, 96], 1), ([7, 67], 1), ([96, 5], 0), ([3, 1030], 1)] {
+    let shapes = [
+        ([5, 96], 1),
+        ([7, 67], 1),
+        ([96, 5], 0),
+        ([3, 1030], 1),
+        ([3, 2048], 1),
+    ];
+    for (shape, axis) in shapes {
         let mut b = Builder::new("main");
         let x = b.parameter("x", TensorType::new(Scalar::I32, &shape), false);
         let least = b.splat(Literal::i32(i32::MIN), &[]);
@@ -457,10 +466,94 @@ fn rows_are_one_dispatch() {
                 stages = text();
             }
         };
-        compile(function.clone(), Profile::GPU, shown).expect("the function compiles");
+        compile(function.clone(), Profile::GPU, &Tuning::default(), shown)
+            .expect("the function compiles");
         assert_eq!(stages.matches("dispatch @").count(), 1, "{stages}");
         for profile in [Profile::CPU, Profile::GPU] {
             assert_eq!(run(function.clone(), profile, &arguments), expected);
+        }
+    }
+}
+
+/// What an operation's last stage is, where a function has one; results are right.
+fn only_dispatch(function: &Function, shapes: &[Vec<u64>], profile: Profile) -> String {
+    let arguments = arguments(shapes);
+    let expected = evaluate(function, arguments.clone(), 1 << 28).expect("it has a meaning");
+    let expected: Vec<Vec<u8>> = expected.into_iter().map(|c| c.bytes).collect();
+    let mut stage = String::new();
+    let shown = &mut |_: &str, text: &dyn Fn() -> String| stage = text();
+    compile(function.clone(), profile, &Tuning::default(), shown).expect("the function compiles");
+    assert_eq!(stage.matches("dispatch @").count(), 1, "{stage}");
+    let found = run(function.clone(), profile, &arguments);
+    assert!(found == expected, "other results:\n{stage}");
+    stage
+}
+
+/// Transpositions, also of a few dimensions among others and with work before and behind, go through the
+/// workgroup's memory.
+#[test]
+fn transpositions_are_tiled() {
+    let orders: [(&[u64], &[usize]); 5] = [
+        (&[64, 64], &[1, 0]),
+        (&[70, 45], &[1, 0]),
+        (&[3, 40, 33], &[0, 2, 1]),
+        (&[20, 3, 50], &[2, 1, 0]),
+        (&[2, 17, 3, 35], &[3, 2, 0, 1]),
+    ];
+    for (sizes, order) in orders {
+        let mut b = Builder::new("main");
+        let x = b.parameter("x", TensorType::new(Scalar::I32, sizes), false);
+        let shape: Vec<Dim> = order.iter().map(|at| Dim::Static(sizes[*at])).collect();
+        let turned = b.moved(x, &shape, |_, point| {
+            let mut position = point.to_vec();
+            for (to, from) in order.iter().enumerate() {
+                position[*from] = point[to];
+            }
+            position
+        });
+        let result = b.elementwise(&[turned], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+        b.result(result, false);
+        let profile = Profile {
+            busy: 1,
+            ..Profile::GPU
+        };
+        let stage = only_dispatch(&b.finish(), &[sizes.to_vec()], profile);
+        assert!(stage.contains("schedule turned"), "{stage}");
+    }
+}
+
+/// Tiles of products are taken together in groups of rows, also where these do not fill the last group.
+#[test]
+fn tiles_are_grouped() {
+    for [m, n, k] in [[160, 96, 16], [176, 70, 9], [31, 200, 12]] {
+        let mut b = Builder::new("main");
+        let x = b.parameter("x", TensorType::new(Scalar::I32, &[m, k]), false);
+        let y = b.parameter("y", TensorType::new(Scalar::I32, &[k, n]), false);
+        let mut op = Structured::parallel(&[Dim::Static(m), Dim::Static(n)]);
+        let point = op.point();
+        let at = op.axis(Dim::Static(k), AxisKind::Reduction);
+        let left = op.body.element(x, Scalar::I32, &[point[0], at]);
+        let right = op.body.element(y, Scalar::I32, &[at, point[1]]);
+        let product = op.body.op(Op::Mul, &[left, right]);
+        let zero = op.body.literal(Literal::i32(0));
+        let sum = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![product],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sum[0]);
+        let result = b.structured(op)[0];
+        b.result(result, false);
+        let function = b.finish();
+        for group in [1, 4, 8] {
+            let profile = Profile {
+                busy: 1,
+                points: 1,
+                group,
+                ..Profile::GPU
+            };
+            let stage = only_dispatch(&function, &[vec![m, k], vec![k, n]], profile);
+            assert!(stage.contains(&format!("group={group}")), "{stage}");
         }
     }
 }

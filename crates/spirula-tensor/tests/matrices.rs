@@ -6,7 +6,7 @@ use spirula_runtime::{Device, DeviceInfo, DeviceMachine, DeviceOptions, MatrixEl
 use spirula_tensor::ir::{
     AxisKind, Body, Combiner, Constant, Dim, Function, Node, Reduction, Structured, TensorType,
 };
-use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
+use spirula_tensor::schedule::{FragmentShape, Matrices, Profile, Tuning};
 use spirula_tensor::{Builder, compile, evaluate};
 use spirula_testing::Validator;
 
@@ -110,7 +110,9 @@ fn product([m, n, k]: [u64; 3], turned: [bool; 2], of: Narrow) -> Function {
 /// The last stage of a function's only dispatch; its kernel is valid and survives the text form.
 fn scheduled(function: Function, profile: Profile) -> String {
     let mut stage = String::new();
-    let program = compile(function, profile, &mut |_, text| stage = text());
+    let program = compile(function, profile, &Tuning::default(), &mut |_, text| {
+        stage = text()
+    });
     let program = program.expect("the function compiles");
     spirula_kernel::check(&program).expect("the program is well formed");
     let text = spirula_kernel::print(&program);
@@ -154,7 +156,8 @@ fn tiles_are_copied_ahead() {
     let stage = scheduled(function.clone(), profile);
     assert!(stage.contains("fetch next"), "{stage}");
     assert!(stage.contains("commit next"), "{stage}");
-    let program = compile(function, profile, &mut |_, _| {}).expect("it compiles");
+    let program =
+        compile(function, profile, &Tuning::default(), &mut |_, _| {}).expect("it compiles");
     let text = spirula_kernel::print(&program);
     assert!(text.contains("load vector i32"), "{text}");
     assert!(!text.contains("load f16"), "{text}");
@@ -273,7 +276,12 @@ fn is_right(
 ) -> bool {
     let function = product(size, turned, of);
     let mut stage = String::new();
-    let program = compile(function.clone(), profile, &mut |_, text| stage = text());
+    let program = compile(
+        function.clone(),
+        profile,
+        &Tuning::default(),
+        &mut |_, text| stage = text(),
+    );
     let program = program.expect("the function compiles");
     if !stage.contains("multiply") {
         return false;

@@ -10,8 +10,10 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
-use spirula_stablehlo::translate::{self, Translated, translate_for};
+use spirula_stablehlo::translate::{self, Known, translate_for};
+use spirula_tensor::ir::Function;
 use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Dispatch, Tuning};
 use std::fmt;
 
 /// How an input is compiled.
@@ -23,11 +25,13 @@ pub struct CompileOptions {
     pub llvm: spirula_llvm::Options,
     /// The function of a StableHLO module that becomes the entry point; by default `main`.
     pub function: Option<String>,
-    /// Shapes of the first arguments of that function, which settle dimensions that the module
+    /// What is known of the arguments of that function, which settles dimensions that the module
     /// leaves open.
-    pub shapes: Vec<Vec<u64>>,
+    pub known: Known,
     /// The kind of device that schedules of tensor programs are made for.
     pub profile: Profile,
+    /// Schedules for single dispatches of such.
+    pub tuning: Tuning,
 }
 
 /// An input that was read, before it is compiled.
@@ -52,6 +56,27 @@ pub struct Kernels {
     pub program: ir::Program,
     /// Its entry point in the types of StableHLO, where it comes from there.
     pub tensors: Option<Tensors>,
+}
+
+/// A tensor program before it becomes kernels.
+#[derive(Debug)]
+pub struct Scheduled {
+    /// The function, fused.
+    pub function: Function,
+    /// What is launched.
+    pub dispatches: Vec<Dispatch>,
+}
+
+impl Scheduled {
+    /// The graph of the dispatches in Graphviz's language.
+    pub fn draw(&self) -> String {
+        spirula_tensor::draw(&self.function, &self.dispatches)
+    }
+
+    /// What each dispatch computes, for short, as [`Tuning`] knows it.
+    pub fn signature(&self, dispatch: &Dispatch) -> String {
+        spirula_tensor::schedule::signature(&self.function, &dispatch.op)
+    }
 }
 
 /// What a compilation gives.
@@ -227,22 +252,13 @@ impl Input {
                 tensors: None,
             }),
             Input::StableHlo(_, module) => {
-                let entry = options.function.as_deref().unwrap_or(MAIN);
-                let Translated {
-                    function,
-                    parameters,
-                    results,
-                    checks,
-                } = translate_for(&module, entry, &options.shapes).map_err(untranslated)?;
+                let (function, tensors) = translated(&module, options)?;
                 watch(TRANSLATE.0, &|| spirula_tensor::print(&function));
-                let program = spirula_tensor::compile(function, options.profile, watch);
+                let (profile, tuning) = (options.profile, &options.tuning);
+                let program = spirula_tensor::compile(function, profile, tuning, watch);
                 Ok(Kernels {
                     program: program.map_err(CompileError::translate)?,
-                    tensors: Some(Tensors {
-                        parameters,
-                        results,
-                        checks,
-                    }),
+                    tensors: Some(tensors),
                 })
             }
             Input::Spirv(kind, _) | Input::Llvm(kind, _) | Input::Program(kind, _) => {
@@ -253,6 +269,28 @@ impl Input {
                 )))
             }
         }
+    }
+
+    /// The schedules of a tensor program: what is launched, in the order of the kernels' numbers.
+    ///
+    /// # Errors
+    /// When the input is none, or needs something that is missing.
+    pub fn scheduled(&self, options: &CompileOptions) -> Result<Scheduled, CompileError> {
+        let Input::StableHlo(_, module) = self else {
+            let message = format!("{} has no dispatches", self.kind().name());
+            return Err(CompileError::translate(Diagnostic::error(
+                Place::Unknown,
+                message,
+            )));
+        };
+        let (function, _) = translated(module, options)?;
+        let (profile, tuning) = (options.profile, &options.tuning);
+        let scheduled = spirula_tensor::scheduled(function, profile, tuning, &mut |_, _| {});
+        let (function, dispatches) = scheduled.map_err(CompileError::translate)?;
+        Ok(Scheduled {
+            function,
+            dispatches,
+        })
     }
 
     /// Compiles an input that was read: the second half of [`compile`].
@@ -345,6 +383,21 @@ fn for_vulkan(module: &Module, target: Option<Target>) -> Option<Result<Module, 
 /// Names of the stages that StableHLO passes through, in their order, with what they do.
 pub fn stages() -> impl Iterator<Item = (&'static str, &'static str)> {
     [TRANSLATE].into_iter().chain(spirula_tensor::stages())
+}
+
+/// The function that an entry point becomes, and what it takes and gives.
+fn translated(
+    module: &mlir::Module,
+    options: &CompileOptions,
+) -> Result<(Function, Tensors), CompileError> {
+    let entry = options.function.as_deref().unwrap_or(MAIN);
+    let translated = translate_for(module, entry, &options.known).map_err(untranslated)?;
+    let tensors = Tensors {
+        parameters: translated.parameters,
+        results: translated.results,
+        checks: translated.checks,
+    };
+    Ok((translated.function, tensors))
 }
 
 fn untranslated(error: translate::Error) -> CompileError {

@@ -20,10 +20,13 @@ mod optimise;
 mod tensors;
 
 pub use compile::{
-    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Stage, Watch, compile, read,
-    stages,
+    CompileError, CompileOptions, Compiled, Input, Kernels, Output, Scheduled, Stage, Watch,
+    compile, read, stages,
 };
 pub use detect::{InputKind, detect};
 pub use spirula_kernel::ir::Number;
-pub use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
+pub use spirula_stablehlo::translate::Known;
+pub use spirula_tensor::schedule::{
+    Dispatch, FragmentShape, Matrices, Profile, Setting, Strategy, Tuning,
+};
 pub use tensors::Tensors;

@@ -6,7 +6,7 @@
 use spirula_program::{Scalar, Session, Value};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
 use spirula_stablehlo::{mlir, translate::translate};
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -48,9 +48,12 @@ fn stages(file: &Path) {
         stage("read");
         let translated = translate(&module, "main").expect("the model is translated");
         stage("translate");
-        let program = spirula_tensor::compile(translated.function, Profile::CPU, &mut |name, _| {
-            stage(name)
-        });
+        let program = spirula_tensor::compile(
+            translated.function,
+            Profile::CPU,
+            &Tuning::default(),
+            &mut |name, _| stage(name),
+        );
         let program = program.expect("the model is compiled");
         stage("lower to kernels");
         spirula_kernel::check(&program).expect("the program is well formed");
@@ -76,7 +79,12 @@ fn launches(file: &Path) {
     let bytes = std::fs::read(file).expect("the model can be read");
     let module = mlir::parse(&bytes).expect("the model is well formed");
     let translated = translate(&module, "main").expect("the model is translated");
-    let kernels = spirula_tensor::compile(translated.function, Profile::CPU, &mut |_, _| {});
+    let kernels = spirula_tensor::compile(
+        translated.function,
+        Profile::CPU,
+        &Tuning::default(),
+        &mut |_, _| {},
+    );
     let program = spirula_kernel::compile(&kernels.expect("the model is compiled"));
     let program = program.expect("the kernels are lowered");
     let argument = Value {

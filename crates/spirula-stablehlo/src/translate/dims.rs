@@ -130,8 +130,8 @@ impl Translator<'_> {
         compute(&mut Calc::new(&mut self.dims.body))
     }
 
-    /// What an integer parameter holds, if that may be a size.
-    pub fn follow_parameter(&mut self, tensor: &mut Tensor) {
+    /// What an integer parameter holds, if that may be a size; `known` where it is known.
+    pub fn follow_parameter(&mut self, tensor: &mut Tensor, known: Option<i64>) {
         let count = self.builder.ty(tensor.part()).elements();
         let count = count.filter(|count| *count as usize <= FOLLOWED && self.is_dynamic);
         let (Element::Int { signed, .. }, Some(count)) = (tensor.element, count) else {
@@ -139,6 +139,10 @@ impl Translator<'_> {
         };
         let rank = self.builder.ty(tensor.part()).rank();
         if rank > 1 {
+            return;
+        }
+        if let (0, Some(known)) = (rank, known) {
+            tensor.followed = Some(Rc::from([self.dims.body.i64(known)]));
             return;
         }
         let nodes = (0..count).map(|at| {

@@ -36,15 +36,24 @@ pub struct Translated {
 /// # Errors
 /// Where the module is not well formed, or uses what is not known.
 pub fn translate(module: &Module, entry: &str) -> Result<Translated> {
-    translate_for(module, entry, &[])
+    translate_for(module, entry, &Known::default())
 }
 
-/// The same for arguments of these shapes: dimensions of unknown size have the sizes of the
-/// arguments, as far as shapes are given.
+/// What is known of arguments when a function is translated.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Shapes of the first arguments: dimensions of unknown size have their sizes.
+    pub shapes: Vec<Vec<u64>>,
+    /// Values of the first arguments, where they are integers without dimensions: sizes that are
+    /// computed of them are known.
+    pub numbers: Vec<Option<i64>>,
+}
+
+/// The same for arguments of which something is known.
 ///
 /// # Errors
 /// As [`translate`]; also where a shape is not one of its parameter.
-pub fn translate_for(module: &Module, entry: &str, shapes: &[Vec<u64>]) -> Result<Translated> {
+pub fn translate_for(module: &Module, entry: &str, known: &Known) -> Result<Translated> {
     let function = module.function(entry);
     let function = function
         .ok_or_else(|| Error::invalid(Place::Unknown, format!("there is no function @{entry}")))?;
@@ -52,8 +61,7 @@ pub fn translate_for(module: &Module, entry: &str, shapes: &[Vec<u64>]) -> Resul
     let body = t.region(function, 0)?;
     let mut parameters = Vec::new();
     for (at, argument) in module.arguments(body).enumerate() {
-        let shape = shapes.get(at).map(|shape| &shape[..]);
-        parameters.push(parameter(&mut t, function, (at, argument), shape)?);
+        parameters.push(parameter(&mut t, function, (at, argument), known)?);
     }
     let results = t.block(body)?;
     let mut interfaces = Vec::new();
@@ -91,9 +99,10 @@ fn parameter(
     t: &mut Translator<'_>,
     op: Op,
     (at, argument): (usize, Mlir),
-    given: Option<&[u64]>,
+    known: &Known,
 ) -> Result<Interface> {
     let (element, declared) = t.tensor_type(op, t.module.type_of(argument))?;
+    let given = known.shapes.get(at).map(Vec::as_slice);
     let shape = parameter_shape(t, &declared, given);
     let shape = shape.ok_or_else(|| t.invalid(op, format!("argument {at} has a wrong shape")))?;
     let name = format!("arg{at}");
@@ -124,7 +133,7 @@ fn parameter(
     };
     let interface = interface(t, &tensor);
     let mut tensor = tensor;
-    t.follow_parameter(&mut tensor);
+    t.follow_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
     t.bind(argument, Item::Tensor(tensor));
     Ok(interface)
 }

@@ -37,5 +37,5 @@ mod translator;
 
 pub use check::{Check, Likeness};
 pub use element::Element;
-pub use entry::{Interface, Translated, translate, translate_for};
+pub use entry::{Interface, Known, Translated, translate, translate_for};
 pub use error::{Error, Result};

@@ -200,6 +200,17 @@ impl Window {
     }
 }
 
+/// Strides of windows. JAX writes two for dynamic convolutions along one dimension, of which the first counts.
+fn strides(t: &Translator<'_>, op: Op, rank: usize) -> Result<Vec<i64>> {
+    let name = "window_strides";
+    match t.module.integers(op, name) {
+        Some(found) if found.len() > rank && t.module.name(op) == "stablehlo.dynamic_conv" => {
+            Ok(found[..rank].to_vec())
+        }
+        _ => t.integers_or(op, name, rank, 1),
+    }
+}
+
 /// Windows over all dimensions, from the attributes that pooling and convolutions share.
 pub(super) fn windows(
     t: &mut Translator<'_>,
@@ -209,7 +220,7 @@ pub(super) fn windows(
     dilations: [&str; 2],
 ) -> Result<Vec<Window>> {
     let rank = input.len();
-    let strides = t.integers_or(op, "window_strides", rank, 1)?;
+    let strides = strides(t, op, rank)?;
     let base = t.integers_or(op, dilations[0], rank, 1)?;
     let window = t.integers_or(op, dilations[1], rank, 1)?;
     let padding = t.integers_or(op, "padding", 2 * rank, 0)?;

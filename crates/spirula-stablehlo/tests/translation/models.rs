@@ -4,7 +4,7 @@
 use super::oracle::{Rule, Tally, are_alike, first_difference};
 use serde_json::Value as Json;
 use spirula_stablehlo::mlir::{Float, parse};
-use spirula_stablehlo::translate::{Element, Interface, Translated, translate_for};
+use spirula_stablehlo::translate::{Element, Interface, Known, Translated, translate_for};
 use spirula_tensor::ir::{Constant, TensorType};
 use spirula_tensor::{EvalError, evaluate};
 use spirula_testing::{corpus, files};
@@ -167,11 +167,15 @@ fn model(path: &Path, is_static: bool, tally: &mut Tally) {
     let module = parse(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
     let manifest = std::fs::read(path.with_extension("json")).expect("a manifest");
     let manifest: Json = serde_json::from_slice(&manifest).expect("a manifest");
-    let shapes: Vec<Vec<u64>> = match is_static {
+    let shapes = match is_static {
         true => described(&manifest, "args").iter().map(sizes).collect(),
         false => Vec::new(),
     };
-    let translated = match translate_for(&module, "main", &shapes) {
+    let known = Known {
+        shapes,
+        ..Known::default()
+    };
+    let translated = match translate_for(&module, "main", &known) {
         Ok(translated) => translated,
         Err(error) => return tally.failed(&name, error, &bytes),
     };

@@ -385,6 +385,9 @@ fn arithmetic(op: Op, (a, b): Range, (c, d): Range) -> Option<Range> {
             Some((*corners.iter().min()?, *corners.iter().max()?))
         }
         Op::SDiv if c == d && c > 0 => Some((a.div_euclid(c), b.div_euclid(c))),
+        // By a size that is known only when run; nobody divides by an empty one.
+        Op::SDiv if c < d && a >= 0 && c >= 0 => Some((0, b)),
+        Op::SMod if c < d && a >= 0 && c >= 0 => Some((0, b.min(d - 1))),
         Op::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),
         Op::SMod if c == d && c > 0 => Some((0, c - 1)),
         _ => None,

@@ -255,7 +255,12 @@ impl Structured {
         }
     }
 
-    /// Every tensor that is read, each once, in the order of the nodes; and those copied.
+    /// Sizes of the axes that are known only when run.
+    pub fn sizes(&self) -> impl Iterator<Item = Value> + '_ {
+        self.axes.iter().filter_map(|axis| axis.extent.value())
+    }
+
+    /// Every tensor that is read, each once, in the order of the nodes; those copied, and sizes of axes.
     pub fn operands(&self) -> Vec<Value> {
         let mut operands = Vec::new();
         let mut add = |value: Value| {
@@ -269,6 +274,7 @@ impl Structured {
                 add(base);
             }
         }
+        self.sizes().for_each(&mut add);
         operands
     }
 }

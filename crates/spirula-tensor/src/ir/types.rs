@@ -23,6 +23,14 @@ impl Dim {
             Dim::Value(_) => None,
         }
     }
+
+    /// What holds the size, if it is known only when run.
+    pub fn value(self) -> Option<Value> {
+        match self {
+            Dim::Static(_) => None,
+            Dim::Value(value) => Some(value),
+        }
+    }
 }
 
 /// The sizes of the dimensions, the slowest first; none for a scalar.
@@ -52,6 +60,11 @@ impl TensorType {
     /// Number of dimensions.
     pub fn rank(&self) -> usize {
         self.shape.len()
+    }
+
+    /// What holds the sizes that are known only when run.
+    pub fn sizes(&self) -> impl Iterator<Item = Value> + '_ {
+        self.shape.iter().filter_map(|dim| dim.value())
     }
 
     /// Number of elements, if it is known and below 2^63.

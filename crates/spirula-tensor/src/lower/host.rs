@@ -8,10 +8,10 @@ use crate::schedule::Dispatch;
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
-    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, PlainValue,
-    Program, Side, Space, StaticData, StmtKind, Type, Var,
+    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func,
+    MessageData, Part, PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
 };
-use spirula_program::{Literal, Scalar};
+use spirula_program::{Literal, Op as ScalarOp, Scalar};
 
 /// A function as a program with one entry point. Structured operations that run on the device have
 /// their dispatches, by their first results.
@@ -21,6 +21,7 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
         function,
         dispatches,
         is_host: placement(function),
+        is_size: sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
         last: crate::lower::lifetime::last_uses(function),
@@ -30,11 +31,30 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
     host.b.finish()
 }
 
+/// Whether each value is the size of a dimension.
+fn sizes(function: &Function) -> Vec<bool> {
+    let mut is_size = vec![false; function.value_count()];
+    let values = (0..function.value_count()).map(Value::new);
+    let mut mark = |size: Value| is_size[size.index()] = true;
+    for value in values {
+        function.ty(value).sizes().for_each(&mut mark);
+    }
+    for block in function.block_ids() {
+        for op in &function.block(block).ops {
+            if let OpKind::Structured(op) = &op.kind {
+                op.sizes().for_each(&mut mark);
+            }
+        }
+    }
+    is_size
+}
+
 struct Host<'a> {
     b: Builder,
     function: &'a Function,
     dispatches: &'a FxHashMap<Value, Dispatch>,
     is_host: Vec<bool>,
+    is_size: Vec<bool>,
     sources: FxHashMap<Value, Source>,
     /// Constants and the globals that hold them.
     constants: Vec<(Var, &'a Constant)>,
@@ -48,6 +68,7 @@ impl<'a> Host<'a> {
         self.b.begin_function(id);
         let body = self.function.block(self.function.body());
         let entry = &self.function.entry;
+        self.parameter_sizes(id);
         let mut parameters = Vec::new();
         for (at, value) in body.parameters.iter().enumerate() {
             let name = entry.parameters.get(at).map_or("x", String::as_str);
@@ -55,23 +76,30 @@ impl<'a> Host<'a> {
             let var = self.b.input(id, name, ty);
             self.bind(*value, var);
             let unsigned = entry.unsigned_parameters.get(at).copied();
+            let sizes = self.function.ty(*value).sizes();
+            let sizes = sizes.filter_map(|size| match self.sources.get(&size) {
+                Some(Source::Scalar(var)) => Some(*var),
+                _ => None,
+            });
+            let shape = self.entry_shape(*value, sizes);
             parameters.push(EntryParameter {
                 name: name.to_owned(),
-                value: self.entry_value(*value, var, unsigned.unwrap_or(false)),
+                value: self.entry_value(*value, var, unsigned.unwrap_or(false), shape),
             });
         }
-        let mut outputs = Vec::new();
-        for value in &body.results {
-            let ty = match self.function.ty(*value) {
-                ty if ty.rank() == 0 => Type::Scalar(ty.element),
-                _ => Type::Memory(Space::Device),
-            };
-            outputs.push(self.b.output(id, "out", ty));
-        }
+        let outputs = self.outputs(id);
         self.b.begin_block();
+        for value in &body.parameters {
+            self.read_size(*value);
+        }
         self.block(self.function.body());
         let mut results = Vec::new();
-        for (at, (value, out)) in body.results.iter().zip(&outputs).enumerate() {
+        for (at, (value, (out, sizes))) in body.results.iter().zip(&outputs).enumerate() {
+            let known = self.function.ty(*value).sizes();
+            for (size, out) in known.zip(sizes) {
+                let scalar = self.as_scalar(size);
+                self.b.assign(*out, scalar);
+            }
             match self.function.ty(*value).rank() {
                 0 => {
                     let scalar = self.as_scalar(*value);
@@ -83,7 +111,9 @@ impl<'a> Host<'a> {
                 }
             }
             let unsigned = entry.unsigned_results.get(at).copied();
-            results.push(self.entry_value(*value, *out, unsigned.unwrap_or(false)));
+            let shape = self.entry_shape(*value, sizes.iter().copied());
+            let unsigned = unsigned.unwrap_or(false);
+            results.push(self.entry_value(*value, *out, unsigned, shape));
         }
         let block = self.b.end_block();
         self.b.define(id, block);
@@ -95,13 +125,60 @@ impl<'a> Host<'a> {
         });
     }
 
-    fn entry_value(&self, value: Value, var: Var, unsigned: bool) -> EntryValue {
-        let ty = self.function.ty(value);
-        let sizes = ty.shape.iter().map(|dim| {
-            let size = dim.known().unwrap_or(0);
-            Dimension::Literal(size as i64)
+    /// Declares sizes that are known with the arguments.
+    fn parameter_sizes(&mut self, id: Func) {
+        let function = self.function;
+        for parameter in &function.block(function.body()).parameters {
+            for size in function.ty(*parameter).sizes() {
+                if !self.sources.contains_key(&size) {
+                    let var = self.b.input(id, "n", Type::Scalar(Scalar::I64));
+                    self.sources.insert(size, Source::Scalar(var));
+                }
+            }
+        }
+    }
+
+    /// Declares the results, each with its sizes that are known only when run.
+    fn outputs(&mut self, id: Func) -> Vec<(Var, Vec<Var>)> {
+        let function = self.function;
+        let mut outputs = Vec::new();
+        for value in &function.block(function.body()).results {
+            let ty = function.ty(*value);
+            let kind = match ty.rank() {
+                0 => Type::Scalar(ty.element),
+                _ => Type::Memory(Space::Device),
+            };
+            let out = self.b.output(id, "out", kind);
+            let sizes = ty.sizes();
+            let sizes = sizes.map(|_| self.b.output(id, "n", Type::Scalar(Scalar::I64)));
+            outputs.push((out, sizes.collect()));
+        }
+        outputs
+    }
+
+    /// The shape of a parameter or result, with variables for what is known only when run.
+    fn entry_shape(
+        &self,
+        value: Value,
+        sizes: impl Iterator<Item = Var>,
+    ) -> Option<Vec<Dimension>> {
+        let shape = &self.function.ty(value).shape;
+        let mut sizes = sizes;
+        let dimensions = shape.iter().map(|dim| match dim.known() {
+            Some(size) => Dimension::Literal(size as i64),
+            None => sizes.next().map_or(Dimension::Literal(0), Dimension::Var),
         });
-        let shape = (ty.rank() > 0).then(|| sizes.collect());
+        (!shape.is_empty()).then(|| dimensions.collect())
+    }
+
+    fn entry_value(
+        &self,
+        value: Value,
+        var: Var,
+        unsigned: bool,
+        shape: Option<Vec<Dimension>>,
+    ) -> EntryValue {
+        let ty = self.function.ty(value);
         EntryValue {
             unique: false,
             kind: EntryKind::Plain(PlainValue {
@@ -145,14 +222,34 @@ impl<'a> Host<'a> {
     fn allocate(&mut self, value: Value) -> Var {
         let var = self.declare(value);
         let bytes = self.bytes(value);
-        let bytes = self.b.i64(bytes);
         self.b.push(StmtKind::Alloc { to: var, bytes });
         var
     }
 
-    fn bytes(&self, value: Value) -> i64 {
+    fn bytes(&mut self, value: Value) -> Expr {
         let ty = self.function.ty(value);
-        (ty.elements().unwrap_or(0) * ty.element.size()) as i64
+        let element = ty.element.size();
+        if let Some(count) = ty.elements() {
+            return self.b.i64((count * element) as i64);
+        }
+        let count = self.elements(value);
+        let element = self.b.i64(element as i64);
+        self.b.op(ScalarOp::Mul, &[count, element])
+    }
+
+    /// Number of elements of a value.
+    fn elements(&mut self, value: Value) -> Expr {
+        let ty = self.function.ty(value);
+        if let Some(count) = ty.elements() {
+            return self.b.i64(count as i64);
+        }
+        let known = ty.shape.iter().filter_map(|dim| dim.known());
+        let mut count = self.b.i64(known.product::<u64>() as i64);
+        for size in ty.sizes() {
+            let size = self.as_scalar(size);
+            count = self.b.op(ScalarOp::Mul, &[count, size]);
+        }
+        count
     }
 
     /// A value as memory of the device; scalars are written to a block of their own.
@@ -201,11 +298,26 @@ impl<'a> Host<'a> {
         for (at, op) in function.block(block).ops.iter().enumerate() {
             self.b.at(op.place);
             self.op(&op.kind, &op.results);
+            for result in &op.results {
+                self.read_size(*result);
+            }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
                 if let Some(Source::Memory(var)) = self.sources.get(&value) {
                     self.b.push(StmtKind::Free(*var));
                 }
             }
+        }
+    }
+
+    /// Reads a size that the device has computed, so that launches need not.
+    fn read_size(&mut self, value: Value) {
+        if self.is_size[value.index()]
+            && let Some(Source::Memory(_)) = self.sources.get(&value)
+        {
+            let scalar = self.as_scalar(value);
+            let var = self.b.declare("n", Type::Scalar(Scalar::I64), false);
+            self.b.assign(var, scalar);
+            self.sources.insert(value, Source::Scalar(var));
         }
     }
 
@@ -220,7 +332,10 @@ impl<'a> Host<'a> {
                 None if op.is_empty() => self.allocate_results(op, results),
                 None => self.scalars(op, results),
             },
-            OpKind::Reshape(source) => self.alias(results[0], *source),
+            OpKind::Reshape(source) => {
+                self.same_size(results[0], *source);
+                self.alias(results[0], *source);
+            }
             OpKind::If {
                 condition,
                 then,
@@ -249,6 +364,28 @@ impl<'a> Host<'a> {
         self.constants.push((global, constant));
     }
 
+    /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
+    fn same_size(&mut self, to: Value, from: Value) {
+        let (wanted, found) = (self.function.ty(to), self.function.ty(from));
+        let is_sized = wanted.sizes().chain(found.sizes()).next().is_some();
+        if !is_sized || wanted.shape == found.shape {
+            return;
+        }
+        let (wanted, found) = (self.elements(to), self.elements(from));
+        let condition = self.b.op(ScalarOp::Eq, &[wanted, found]);
+        let parts = vec![
+            Part::Text("a tensor of ".to_owned()),
+            Part::Value(found),
+            Part::Text(" elements cannot have a shape of ".to_owned()),
+            Part::Value(wanted),
+        ];
+        let message = self.b.message(MessageData {
+            parts,
+            backtrace: String::new(),
+        });
+        self.b.push(StmtKind::Assert { condition, message });
+    }
+
     /// Fills the globals of constants.
     fn initialise(&mut self) {
         if self.constants.is_empty() {
@@ -258,6 +395,7 @@ impl<'a> Host<'a> {
         for (to, constant) in std::mem::take(&mut self.constants) {
             let ty = constant.ty.element;
             let count = constant.ty.elements().unwrap_or(0);
+            let length = self.b.i64(count as i64);
             let bytes = self.b.i64((count * ty.size()) as i64);
             self.b.push(StmtKind::Alloc { to, bytes });
             let host = self.b.declare("data", Type::Memory(Space::Host), false);
@@ -268,15 +406,15 @@ impl<'a> Host<'a> {
                 repeat: None,
             });
             self.b.push(StmtKind::Static { to: host, data });
-            self.copy(to, host, ty, count);
+            self.copy(to, host, ty, length);
         }
         let block = self.b.end_block();
         self.b.initialise(block);
     }
 
     /// Copies a block of elements.
-    fn copy(&mut self, to: Var, from: Var, ty: Scalar, count: u64) {
-        let shape = vec![self.b.i64(count as i64)];
+    fn copy(&mut self, to: Var, from: Var, ty: Scalar, count: Expr) {
+        let shape = vec![count];
         let mut side = |memory| Side {
             memory,
             offset: self.b.i64(0),
@@ -327,8 +465,9 @@ impl<'a> Host<'a> {
             let to = self.allocate(*result);
             if let Destination::Scatter { base, .. } = written.destination {
                 let from = self.as_memory(base);
-                let ty = self.function.ty(base);
-                self.copy(to, from, ty.element, ty.elements().unwrap_or(0));
+                let ty = self.function.ty(base).element;
+                let count = self.elements(base);
+                self.copy(to, from, ty, count);
             }
         }
     }

@@ -12,7 +12,7 @@ mod vectors;
 mod write;
 
 use crate::ir::{Block, Function, OpKind, Structured, Value};
-use crate::schedule::{self, Dispatch, Profile};
+use crate::schedule::{self, Dispatch, Profile, Tuning};
 use rustc_hash::FxHashMap;
 use spirula_kernel::ir::Program;
 use spirula_source::Diagnostic;
@@ -20,15 +20,19 @@ use spirula_source::Diagnostic;
 /// Forms the dispatches of a function, in the order of its operations.
 ///
 /// # Errors
-/// When a size is not known.
-pub fn dispatches(function: &Function, profile: Profile) -> Result<Vec<Dispatch>, Diagnostic> {
+/// When an operation has too many axes.
+pub fn dispatches(
+    function: &Function,
+    profile: Profile,
+    tuning: &Tuning,
+) -> Result<Vec<Dispatch>, Diagnostic> {
     let is_host = placement::placement(function);
     let mut dispatches = Vec::new();
     form(
         function,
         function.body(),
         &is_host,
-        profile,
+        (profile, tuning),
         &mut dispatches,
     )?;
     Ok(dispatches)
@@ -38,12 +42,12 @@ fn form(
     function: &Function,
     block: Block,
     is_host: &[bool],
-    profile: Profile,
+    (profile, tuning): (Profile, &Tuning),
     dispatches: &mut Vec<Dispatch>,
 ) -> Result<(), Diagnostic> {
     for op in &function.block(block).ops {
         for inner in op.kind.blocks() {
-            form(function, inner, is_host, profile, dispatches)?;
+            form(function, inner, is_host, (profile, tuning), dispatches)?;
         }
         let OpKind::Structured(structured) = &op.kind else {
             continue;
@@ -52,6 +56,7 @@ fn form(
         let on_device = op.results.iter().any(|v| !is_host[v.index()]);
         if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
+            let profile = tuning.profile(function, structured, profile);
             dispatches.push(schedule::form(&name, op, structured, profile)?);
         }
     }

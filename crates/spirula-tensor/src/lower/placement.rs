@@ -75,7 +75,7 @@ fn demote(values: &[Value], stays: impl Fn(usize) -> bool, host: &mut [bool]) ->
 /// Whether an operation is scalar arithmetic on scalars of the host.
 fn is_scalar(op: &Structured, host: &[bool]) -> bool {
     let on_host = |node| match op.body.node(node) {
-        NodeData::Element(value, _) => host[value.index()],
+        NodeData::Element(value, _) | NodeData::Size(value) => host[value.index()],
         _ => true,
     };
     op.axes.is_empty() && op.is_map() && op.body.ids().all(on_host)

@@ -18,7 +18,7 @@ pub(super) fn run(function: &mut Function) {
 /// A block's blocks are marked with the operation that has them, so that uses come before makers.
 fn mark(function: &Function, block: Block, live: &mut [bool]) {
     let mut open = vec![(block, function.block(block).ops.len())];
-    mark_values(&function.block(block).results, live);
+    mark_values(function, &function.block(block).results, live);
     while let Some((block, at)) = open.pop() {
         let Some(at) = at.checked_sub(1) else {
             continue;
@@ -27,18 +27,22 @@ fn mark(function: &Function, block: Block, live: &mut [bool]) {
         let op = &function.block(block).ops[at];
         let is_loop = matches!(op.kind, OpKind::While { .. });
         if is_loop || op.results.iter().any(|v| live[v.index()]) {
-            mark_values(&op.kind.operands(), live);
+            mark_values(function, &op.kind.operands(), live);
             for inner in op.kind.blocks() {
-                mark_values(&function.block(inner).results, live);
+                mark_values(function, &function.block(inner).results, live);
                 open.push((inner, function.block(inner).ops.len()));
             }
         }
     }
 }
 
-fn mark_values(values: &[Value], live: &mut [bool]) {
+/// Marks values and what holds their sizes.
+fn mark_values(function: &Function, values: &[Value], live: &mut [bool]) {
     for value in values {
         live[value.index()] = true;
+        for size in function.ty(*value).sizes() {
+            live[size.index()] = true;
+        }
     }
 }
 

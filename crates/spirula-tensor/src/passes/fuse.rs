@@ -64,7 +64,9 @@ fn fused(
     consumer: &Structured,
     value: Value,
 ) -> Option<Structured> {
-    if !consumer.body.reads().any(|read| read == value) {
+    let is_read =
+        |node| matches!(consumer.body.node(node), NodeData::Element(read, _) if *read == value);
+    if !consumer.body.ids().any(is_read) {
         return None;
     }
     match uses.kind(function, value)? {

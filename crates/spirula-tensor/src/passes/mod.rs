@@ -2,6 +2,7 @@
 
 mod dce;
 mod fuse;
+mod pad;
 mod rows;
 mod sort;
 mod split;
@@ -32,6 +33,11 @@ pub const PASSES: &[Pass] = &[
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
         run: |function, _| fuse::run(function),
+    },
+    Pass {
+        name: "pad",
+        about: "Copies factors of large products whose rows begin at odd places",
+        run: pad::run,
     },
     Pass {
         name: "rows",

@@ -1,6 +1,6 @@
 //! Sorts as structured operations.
 //!
-//! Short ones by counting: the place of an element is the number of elements that come before it.
+//! Short ones, and those whose length is known only when run, by counting: the place of an element is the number of elements that come before it.
 //! Longer ones by a bitonic network, a map for each step: Batcher, "Sorting networks and their
 //! applications" (1968), in the form in which every comparison puts the smaller element first, so
 //! that lengths need not be powers of two. Both are stable, the network since it carries the places
@@ -16,7 +16,7 @@ use spirula_source::Place;
 /// Longest sort by counting, whose work is quadratic.
 const COUNTED: u64 = 128;
 
-/// Replaces all sorts of known length.
+/// Replaces all sorts.
 pub(super) fn run(function: &mut Function) {
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);
@@ -33,22 +33,20 @@ pub(super) fn run(function: &mut Function) {
 
 fn expand(function: &mut Function, sort: &Sort, op: &Op, ops: &mut Vec<Op>) {
     let shape = function.ty(sort.operands[0]).shape.clone();
-    let length = shape.get(sort.dimension).and_then(|dim| dim.known());
-    let Some(length) = length.filter(|n| *n < 1 << 40) else {
-        ops.push(op.clone());
+    let Some(length) = shape.get(sort.dimension).copied() else {
         return;
     };
     let mut expansion = Expansion {
         function,
         sort,
         shape,
-        length: length as i64,
+        length,
         place: op.place,
         ops,
     };
-    match length <= COUNTED {
-        true => expansion.count(&op.results),
-        false => expansion.network(&op.results),
+    match length.known().filter(|n| *n > COUNTED) {
+        Some(length) => expansion.network(length, &op.results),
+        None => expansion.count(&op.results),
     }
 }
 
@@ -56,7 +54,7 @@ struct Expansion<'a> {
     function: &'a mut Function,
     sort: &'a Sort,
     shape: Shape,
-    length: i64,
+    length: Dim,
     place: Place,
     ops: &'a mut Vec<Op>,
 }
@@ -101,7 +99,7 @@ impl Expansion<'_> {
     fn count(&mut self, results: &[Value]) {
         let mut op = Structured::parallel(&self.shape);
         let point = op.point();
-        let other = op.axis(Dim::Static(self.length as u64), AxisKind::Reduction);
+        let other = op.axis(self.length, AxisKind::Reduction);
         let own = point[self.sort.dimension];
         let mine = self.read(&mut op.body, &self.sort.operands, &point, own);
         let theirs = self.read(&mut op.body, &self.sort.operands, &point, other);
@@ -149,10 +147,10 @@ impl Expansion<'_> {
     }
 
     /// By a network of comparisons of elements at a distance.
-    fn network(&mut self, results: &[Value]) {
+    fn network(&mut self, length: u64, results: &[Value]) {
         let mut values = self.sort.operands.clone();
         values.push(self.numbers());
-        let levels = 64 - (self.length - 1).leading_zeros();
+        let levels = 64 - (length - 1).leading_zeros();
         let merges = (1..=levels).flat_map(|level| {
             let first = (1i64 << level) - 1;
             let rest = (0..level - 1).rev().map(|step| 1i64 << step);
@@ -183,7 +181,7 @@ impl Expansion<'_> {
         let point = op.point();
         let own = point[self.sort.dimension];
         let body = &mut op.body;
-        let (mask, length) = (body.i64(mask), body.i64(self.length));
+        let (mask, length) = (body.i64(mask), body.size(self.length));
         let partner = body.op(ScalarOp::Xor, &[own, mask]);
         let is_there = body.op(ScalarOp::SLt, &[partner, length]);
         let is_first = body.op(ScalarOp::SLt, &[own, partner]);

@@ -16,15 +16,18 @@ const WORKGROUPS: u64 = 65_535;
 /// Distributes all parallel loops.
 pub(super) fn run(dispatch: &mut Dispatch) {
     match dispatch.strategy {
+        Strategy::Flat if dispatch.is_sized() => collapse_sized(dispatch),
         Strategy::Flat => collapse(dispatch),
         Strategy::Serial => {
             for data in &mut dispatch.loops {
                 data.run = Run::Sequential;
             }
         }
-        Strategy::Cooperative | Strategy::Rows | Strategy::Tiled | Strategy::Matrices => {
-            distribute(dispatch)
+        Strategy::Tiled | Strategy::Matrices => {
+            group(dispatch);
+            distribute(dispatch);
         }
+        Strategy::Cooperative | Strategy::Rows | Strategy::Turned => distribute(dispatch),
     }
 }
 
@@ -51,6 +54,61 @@ fn distribute(dispatch: &mut Dispatch) {
         }
         false => join(dispatch, &outer),
     }
+}
+
+/// Takes the tiles of a few rows together, column by column: workgroups that run side by side then read
+/// few rows and few columns, which stay in caches where whole matrices do not.
+fn group(dispatch: &mut Dispatch) {
+    let Some(grid) = dispatch.grid else { return };
+    let [down, across] = grid.map(|number| dispatch.loops[number as usize].extent);
+    let most = dispatch.profile.group.min(down);
+    // Equal groups need no bound.
+    let whole = (most / 2 + 1..=most)
+        .rev()
+        .find(|n| down.is_multiple_of(*n));
+    let height = whole.unwrap_or(most);
+    if height < 2 || across < 2 {
+        return;
+    }
+    let number = dispatch.add_loop(down * across, Run::Parallel);
+    let counter = dispatch.counter(number);
+    let points = &mut dispatch.points;
+    let size = points.i64((height * across) as i64);
+    let rows = points.i64(height as i64);
+    let within = points.op(Op::SMod, &[counter, size]);
+    let first = points.op(Op::SDiv, &[counter, size]);
+    let first = points.op(Op::Mul, &[first, rows]);
+    let (mut rows, last) = (rows, points.i64(down as i64 - 1));
+    if whole.is_none() {
+        let all = points.i64(down as i64);
+        let left = points.op(Op::Sub, &[all, first]);
+        rows = points.op(Op::SMin, &[rows, left]);
+    }
+    let row = points.op(Op::SMod, &[within, rows]);
+    let row = points.op(Op::Add, &[first, row]);
+    let row = points.op(Op::SMin, &[row, last]);
+    let column = points.op(Op::SDiv, &[within, rows]);
+    let last = points.i64(across as i64 - 1);
+    let column = points.op(Op::SMin, &[column, last]);
+    let steps = std::mem::take(&mut dispatch.steps);
+    dispatch.steps = without(steps, grid, number);
+    dispatch.substitute(&grid, &[row, column]);
+}
+
+/// Steps with one loop in the place of two around each other.
+fn without(steps: Vec<Step>, loops: [u32; 2], by: u32) -> Vec<Step> {
+    let each = steps.into_iter().map(|step| match step {
+        Step::For(number, mut inner) if number == loops[0] => {
+            let within = match inner.pop() {
+                Some(Step::For(_, within)) => within,
+                _ => Vec::new(),
+            };
+            Step::For(by, within)
+        }
+        Step::For(number, inner) => Step::For(number, without(inner, loops, by)),
+        step => step,
+    });
+    each.collect()
 }
 
 /// Loops of steps that are still open, each once.
@@ -85,9 +143,7 @@ fn join(dispatch: &mut Dispatch, outer: &[u32]) {
 
 /// One loop over all points.
 fn collapse(dispatch: &mut Dispatch) {
-    let axes: Vec<usize> = (0..dispatch.op.axes.len())
-        .filter(|at| dispatch.op.axes[*at].kind == AxisKind::Parallel)
-        .collect();
+    let axes = parallel_axes(dispatch);
     let sizes: Vec<i64> = axes
         .iter()
         .map(|at| dispatch.loops[*at].extent as i64)
@@ -114,16 +170,68 @@ fn collapse(dispatch: &mut Dispatch) {
         dispatch.guards.push(guard);
     }
     let position = unflatten(&mut dispatch.points, flat, &sizes);
+    run_by(dispatch, &axes, &position, [group, local]);
+}
+
+fn parallel_axes(dispatch: &Dispatch) -> Vec<usize> {
+    (0..dispatch.op.axes.len())
+        .filter(|at| dispatch.op.axes[*at].kind == AxisKind::Parallel)
+        .collect()
+}
+
+/// Puts loops over workgroups and invocations in the place of those of axes.
+fn run_by(dispatch: &mut Dispatch, axes: &[usize], position: &[Node], loops: [u32; 2]) {
     for (axis, index) in axes.iter().zip(position) {
-        dispatch.indices[*axis] = index;
+        dispatch.indices[*axis] = *index;
     }
     let mut steps = std::mem::take(&mut dispatch.steps);
-    for _ in &axes {
+    for _ in axes {
         if let Some(Step::For(_, inner)) = steps.pop() {
             steps = inner;
         }
     }
-    dispatch.steps = nest(&[group, local], steps);
+    dispatch.steps = nest(&loops, steps);
+}
+
+/// Workgroups that any device numbers.
+const MOST: u64 = 1 << 31;
+
+/// One loop over all points, of which there are as many as sizes say that are known only when run.
+fn collapse_sized(dispatch: &mut Dispatch) {
+    let axes = parallel_axes(dispatch);
+    let across = dispatch.profile.flat;
+    let points = &mut dispatch.points;
+    let mut sizes = Vec::new();
+    let mut total = points.i64(1);
+    for axis in &axes {
+        let size = points.size(dispatch.op.axes[*axis].extent);
+        total = points.op(Op::Mul, &[total, size]);
+        sizes.push(size);
+    }
+    let (width, less) = (points.i64(across as i64), points.i64(across as i64 - 1));
+    let above = points.op(Op::Add, &[total, less]);
+    let rounds = points.op(Op::SDiv, &[above, width]);
+    let group = dispatch.add_sized_loop(MOST, rounds, Run::Workgroup(0));
+    let local = dispatch.add_loop(across, Run::Invocation(0));
+    let [group_counter, local_counter] = [group, local].map(|number| dispatch.counter(number));
+    let points = &mut dispatch.points;
+    let flat = points.op(Op::Mul, &[group_counter, width]);
+    let mut flat = points.op(Op::Add, &[flat, local_counter]);
+    let guard = points.op(Op::SLt, &[flat, total]);
+    if points.as_literal(guard).is_none() {
+        dispatch.guards.push(guard);
+    }
+    let mut position = Vec::new();
+    for (at, size) in sizes.iter().enumerate().rev() {
+        if at == 0 {
+            position.push(flat);
+            break;
+        }
+        position.push(points.op(Op::SMod, &[flat, *size]));
+        flat = points.op(Op::SDiv, &[flat, *size]);
+    }
+    position.reverse();
+    run_by(dispatch, &axes, &position, [group, local]);
 }
 
 impl Dispatch {

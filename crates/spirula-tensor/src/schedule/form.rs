@@ -3,12 +3,12 @@
 use super::{Dispatch, Profile, Run, Step, Strategy, nest};
 use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Node, NodeData, Op, Structured};
 use spirula_program::{Op as ScalarOp, Scalar};
-use spirula_source::{Diagnostic, Place};
+use spirula_source::Diagnostic;
 
 /// The dispatch of a structured operation.
 ///
 /// # Errors
-/// When the size of an axis is not known, or when there are too many axes.
+/// When there are too many axes.
 pub fn form(
     name: &str,
     op: &Op,
@@ -32,6 +32,7 @@ pub fn form(
         indices: Vec::new(),
         tiles: Vec::new(),
         matrix: None,
+        grid: None,
         step_loop: None,
         guards: Vec::new(),
         fold_guards: Vec::new(),
@@ -41,7 +42,13 @@ pub fn form(
     };
     let (mut parallel, mut folded) = (Vec::new(), Vec::new());
     for axis in &structured.axes {
-        let number = dispatch.add_loop(known(axis.extent, op.place)?, Run::Parallel);
+        let number = match axis.extent {
+            Dim::Static(size) => dispatch.add_loop(size, Run::Parallel),
+            Dim::Value(_) => {
+                let rounds = dispatch.points.size(axis.extent);
+                dispatch.add_sized_loop(LARGEST, rounds, Run::Parallel)
+            }
+        };
         let index = dispatch.counter(number);
         dispatch.indices.push(index);
         match axis.kind {
@@ -88,14 +95,8 @@ fn without_empty_folds(op: &Structured) -> Structured {
     op
 }
 
-fn known(extent: Dim, place: Place) -> Result<u64, Diagnostic> {
-    extent.known().ok_or_else(|| {
-        Diagnostic::error(
-            place,
-            "dimensions that are known only when run are not supported",
-        )
-    })
-}
+/// A size that no size known only when run exceeds.
+const LARGEST: u64 = 1 << 32;
 
 /// Folds longer than this are worth a workgroup.
 const LONG: u64 = 512;
@@ -111,6 +112,9 @@ fn strategy(op: &Structured, profile: &Profile) -> Strategy {
     {
         return Strategy::Rows;
     }
+    if op.sizes().next().is_some() {
+        return Strategy::Flat;
+    }
     let product = |kind: AxisKind| {
         let axes = op.axes.iter().filter(|a| a.kind == kind);
         axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
@@ -121,6 +125,9 @@ fn strategy(op: &Structured, profile: &Profile) -> Strategy {
             true => Strategy::Matrices,
             false => Strategy::Tiled,
         };
+    }
+    if super::turn::turned(op, profile).is_some() {
+        return Strategy::Turned;
     }
     match length >= LONG && product(AxisKind::Parallel) <= profile.folds {
         true => Strategy::Cooperative,

@@ -120,7 +120,7 @@ impl Matrix {
 }
 
 /// Whether an operation is a product that a device's subgroups compute.
-pub(super) fn suits(op: &Structured, profile: &Profile) -> bool {
+pub(crate) fn suits(op: &Structured, profile: &Profile) -> bool {
     plan(&mut op.clone(), profile).is_some()
 }
 
@@ -333,6 +333,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let mut steps = vec![Step::Clear];
     steps.extend(nest(&[outer], vec![Step::Multiply]));
     steps.extend(nest(&[down, across], vec![Step::Spill, Step::Store]));
+    dispatch.grid = Some(tiles);
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
     dispatch.steps = nest(&outermost, steps);

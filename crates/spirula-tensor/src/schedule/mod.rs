@@ -7,7 +7,7 @@
 //! | pass | what it does |
 //! | --- | --- |
 //! | `dispatches` | a loop for each axis |
-//! | `tile` | contractions in tiles, long folds across a workgroup |
+//! | `tile` | contractions and transpositions in tiles, long folds across a workgroup |
 //! | `promote` | operands of tiles into the workgroup's memory, with barriers |
 //! | `distribute` | parallel loops to workgroups and invocations |
 
@@ -18,14 +18,20 @@ mod matrices;
 mod print;
 mod profile;
 mod promote;
+mod settings;
 mod tile;
+mod tuning;
+mod turn;
 
 pub(crate) use form::atomic;
 pub use form::form;
+pub(crate) use matrices::suits as is_for_matrices;
 pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;
-pub use profile::{Profile, Setting};
-pub(crate) use tile::contraction;
+pub use profile::Profile;
+pub use settings::Setting;
+pub(crate) use tile::{Contraction, contraction};
+pub use tuning::{Tuning, signature};
 
 use crate::ir::{Body, Node, Structured, Value};
 use spirula_program::Scalar;
@@ -54,6 +60,8 @@ pub struct Dispatch {
     pub indices: Vec<Node>,
     /// The axes that were tiled, together where they are tiled as one.
     pub tiles: Vec<Tile>,
+    /// The loops over the tiles of rows and of columns, where there are both.
+    pub grid: Option<[u32; 2]>,
     /// The loop over the tiles of the reduced axes.
     pub step_loop: Option<u32>,
     /// Truth values over counters without which a point of the parallel axes is outside.
@@ -81,6 +89,8 @@ pub enum Strategy {
     Tiled,
     /// The same, whose subgroups multiply matrices.
     Matrices,
+    /// A workgroup for each tile of a map, which reads it along one axis and writes it along another.
+    Turned,
     /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
     /// other, and writes at every point of all axes.
     Rows,
@@ -88,11 +98,28 @@ pub enum Strategy {
     Serial,
 }
 
+impl Strategy {
+    /// Its name in printed dispatches.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Flat => "flat",
+            Strategy::Cooperative => "cooperative",
+            Strategy::Tiled => "tiled",
+            Strategy::Matrices => "matrices",
+            Strategy::Turned => "turned",
+            Strategy::Rows => "rows",
+            Strategy::Serial => "serial",
+        }
+    }
+}
+
 /// A loop that counts from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Loop {
-    /// How often.
+    /// How often; a bound of that where it is known only when run.
     pub extent: u64,
+    /// How often, where that is known only when run: a node of [`Dispatch::points`] over sizes.
+    pub rounds: Option<Node>,
     /// What runs it.
     pub run: Run,
 }
@@ -239,14 +266,36 @@ impl Dispatch {
 
     /// Adds a loop and gives its number.
     pub(crate) fn add_loop(&mut self, extent: u64, run: Run) -> u32 {
-        self.loops.push(Loop { extent, run });
+        self.loops.push(Loop {
+            extent,
+            rounds: None,
+            run,
+        });
         self.loops.len() as u32 - 1
+    }
+
+    /// Adds a loop whose rounds are known only when run, at most `extent`.
+    pub(crate) fn add_sized_loop(&mut self, extent: u64, rounds: Node, run: Run) -> u32 {
+        let number = self.add_loop(extent, run);
+        self.loops[number as usize].rounds = Some(rounds);
+        number
+    }
+
+    /// Whether the size of an axis is known only when run.
+    pub fn is_sized(&self) -> bool {
+        self.op.sizes().next().is_some()
     }
 
     /// The counter of a loop.
     pub(crate) fn counter(&mut self, number: u32) -> Node {
         let extent = crate::ir::Dim::Static(self.loops[number as usize].extent);
         self.points.counter(number, extent)
+    }
+
+    /// Workgroups in a dimension, where they are known only when run.
+    pub fn rounds_of(&self, dimension: usize) -> Option<Node> {
+        let is_over = |l: &&Loop| l.run == Run::Workgroup(dimension as u8);
+        self.loops.iter().find(is_over)?.rounds
     }
 
     /// Invocations of a workgroup in each dimension.

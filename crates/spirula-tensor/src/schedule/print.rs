@@ -5,6 +5,7 @@
 //!   over d0 < 32, d1 < 16, fold d2 < 24 {
 //!     …
 //!   }
+//!   schedule tiled(tile=64,points=4)
 //!   d0 = i0 * 8 + i1
 //!   …
 //!   workgroup i0 < 4 {
@@ -27,6 +28,7 @@ pub fn print(dispatch: &Dispatch) -> String {
         let _ = writeln!(text, "    {line}");
     }
     text.push_str("  }\n");
+    let _ = writeln!(text, "  schedule {}", dispatch.attributes());
     let names = Names::new(&dispatch.points, &[]);
     for (axis, index) in dispatch.indices.iter().enumerate() {
         let _ = writeln!(text, "  d{axis} = {}", names.expression(*index));
@@ -104,7 +106,11 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::For(number, inner) => {
                 let data = dispatch.loops[*number as usize];
                 let run = name(data.run);
-                let _ = writeln!(text, "{run} i{number} < {} {{", data.extent);
+                let extent = match data.rounds {
+                    Some(rounds) => Names::new(&dispatch.points, &[]).expression(rounds),
+                    None => data.extent.to_string(),
+                };
+                let _ = writeln!(text, "{run} i{number} < {extent} {{");
                 steps(dispatch, inner, depth + 1, text);
                 writeln!(text, "{indent}}}")
             }

@@ -24,6 +24,13 @@ pub struct Profile {
     pub adjacent: u64,
     /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
     pub busy: u64,
+    /// Rows of tiles of a contraction that are computed together, column by column, so that what they read
+    /// stays in caches.
+    pub group: u64,
+    /// Sides of the tiles of transpositions, a power of two from 32 on; 1 for no tiles.
+    pub turn: u64,
+    /// Most points of a row that an invocation keeps in its registers.
+    pub kept: u64,
     /// Bytes of the workgroup's memory that tiles may take.
     pub memory: u64,
     /// Rounds along the fold of a tile, the best first.
@@ -51,6 +58,9 @@ impl Profile {
         points: 4,
         adjacent: 1,
         busy: 1,
+        group: 1,
+        turn: 1,
+        kept: 1,
         memory: 16 << 10,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
         unroll: 1,
@@ -70,6 +80,9 @@ impl Profile {
         points: 8,
         adjacent: 4,
         busy: 128,
+        group: 8,
+        turn: 32,
+        kept: 32,
         memory: 16 << 10,
         steps: &[8, 16, 12, 10, 7, 9, 5, 6, 4],
         unroll: 4,
@@ -78,74 +91,6 @@ impl Profile {
         rows: true,
         matrices: None,
     };
-}
-
-/// A number of a profile that can be set by its name.
-#[derive(Clone, Copy)]
-pub struct Setting {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub about: &'static str,
-    set: fn(&mut Profile, u64),
-}
-
-const fn setting(name: &'static str, about: &'static str, set: fn(&mut Profile, u64)) -> Setting {
-    Setting { name, about, set }
-}
-
-/// Changes what subgroups multiply matrices with, where they can.
-fn matrices(profile: &mut Profile, change: impl FnOnce(&mut Matrices)) {
-    if let Some(matrices) = &mut profile.matrices {
-        change(matrices);
-    }
-}
-
-/// The digits of a size of fragments: 160816 is 16 by 8 by 16.
-fn fragment(digits: u64) -> [u32; 3] {
-    [digits / 10_000, digits / 100, digits].map(|n| (n % 100) as u32)
-}
-
-impl Profile {
-    /// All settings. Sizes have to be powers of two, and at least 1.
-    #[rustfmt::skip]
-    pub const SETTINGS: &[Setting] = &[
-        setting("flat", "invocations of a workgroup of element-wise work", |p, n| p.flat = n),
-        setting("fold", "invocations of a workgroup that folds together", |p, n| p.fold = n),
-        setting("chunks", "workgroups that long folds are split for", |p, n| p.chunks = n),
-        setting("vector", "bytes of the vectors that adjacent elements are accessed as", |p, n| p.vector = n),
-        setting("busy", "workgroups that keep the device busy", |p, n| p.busy = n),
-        setting("tile-columns", "invocations along the columns of a tile", |p, n| p.tile[0] = n),
-        setting("tile", "invocations of a tile", |p, n| p.tile[1] = n),
-        setting("points", "most points of an invocation along each side of a tile", |p, n| p.points = n),
-        setting("adjacent", "points of an invocation that lie next to each other", |p, n| p.adjacent = n),
-        setting("unroll", "most rounds along the fold of a tile that are written out", |p, n| p.unroll = n),
-        setting("prefetch", "2 to read a tile while the one before is used, 1 not to", |p, n| p.prefetch = n > 1),
-        setting("rows", "2 to join folds of rows with what is computed of the same rows, 1 not to", |p, n| p.rows = n > 1),
-        setting("matrices", "1 for products of matrices without fragments", |p, n| if n == 1 { p.matrices = None }),
-        setting("matrix-rows", "rows of a tile of fragments", |p, n| matrices(p, |m| m.tile[0] = n)),
-        setting("matrix-columns", "columns of a tile of fragments", |p, n| matrices(p, |m| m.tile[1] = n)),
-        setting("matrix-depth", "points of the fold of a tile of fragments", |p, n| matrices(p, |m| m.tile[2] = n)),
-        setting("matrix-down", "subgroups along the rows of such a tile", |p, n| matrices(p, |m| m.grid[0] = n)),
-        setting("matrix-across", "subgroups along its columns", |p, n| matrices(p, |m| m.grid[1] = n)),
-        setting("matrix-buffers", "copies of such a tile, of which one is filled while the other is used", |p, n| matrices(p, |m| m.buffers = n.min(2))),
-        setting("matrix-fragment", "size of fragments in digits, 160816 for 16 by 8 by 16", |p, n| matrices(p, |m| m.preferred = Some(fragment(n)))),
-    ];
-
-    /// Sets a number by the name of its setting; whether there is such a setting and the number is one
-    /// that it can be.
-    pub fn set(&mut self, name: &str, value: u64) -> bool {
-        let setting = Profile::SETTINGS.iter().find(|s| s.name == name);
-        let Some(setting) = setting else {
-            return false;
-        };
-        let is_size = value.is_power_of_two() && value <= 1 << 20;
-        let is_possible = is_size || name == "matrix-fragment";
-        if is_possible {
-            (setting.set)(self, value);
-        }
-        is_possible
-    }
 }
 
 impl Default for Profile {

@@ -5,7 +5,7 @@
 //! in steps along a reduced axis; an invocation has a few points of the tile, whose accumulators it
 //! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
 
-use super::{Dispatch, Run, Step, Strategy, Tile, nest};
+use super::{Dispatch, Profile, Run, Step, Strategy, Tile, nest};
 use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
 use spirula_program::Op;
 
@@ -89,15 +89,16 @@ pub(super) fn run(dispatch: &mut Dispatch) {
             }
         }
         Strategy::Matrices => super::matrices::tile(dispatch),
+        Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }
 }
 
 /// The size of a tile: invocations, and points of each.
-struct Split {
-    invocations: u64,
-    points: u64,
+pub(super) struct Split {
+    pub invocations: u64,
+    pub points: u64,
 }
 
 impl Split {
@@ -125,10 +126,10 @@ impl Split {
 }
 
 /// The loops of axes that are tiled as one.
-struct Loops {
-    tiles: u32,
-    invocations: u32,
-    points: Vec<u32>,
+pub(super) struct Loops {
+    pub tiles: u32,
+    pub invocations: u32,
+    pub points: Vec<u32>,
 }
 
 /// Rounds of the step of a tile: a divisor of the axis, so that no round is outside, where there is
@@ -198,6 +199,7 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let mut steps = nest(&over_tile, vec![Step::Initialise]);
     steps.extend(nest(&folds, nest(&around, vec![Step::Accumulate])));
     steps.extend(nest(&over_tile, vec![Step::Store]));
+    dispatch.grid = <[u32; 2]>::try_from(&tiles[..]).ok();
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
     dispatch.steps = nest(&outermost, steps);
@@ -230,7 +232,12 @@ pub(super) fn batch(
 /// Loops of parallel axes that are tiled as one: over tiles, over invocations, over an invocation's
 /// groups of adjacent points, which lie as far apart as there are invocations, and over the points of
 /// a group.
-fn split(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64], split: &Split) -> Option<Loops> {
+pub(super) fn split(
+    dispatch: &mut Dispatch,
+    axes: &[usize],
+    extents: &[u64],
+    split: &Split,
+) -> Option<Loops> {
     if axes.is_empty() {
         return None;
     }
@@ -353,11 +360,19 @@ fn cooperate(dispatch: &mut Dispatch) {
     let lanes = fold_lanes(dispatch, total);
     let runs = total / lanes;
     let invocations = match dispatch.strategy {
-        Strategy::Rows => runs.next_power_of_two().clamp(SUBGROUP, most),
+        Strategy::Rows => row_invocations(runs, lanes, &dispatch.profile),
         _ if total >= 4096 => 2 * most,
         _ => most,
     };
-    let rounds = dispatch.add_loop(runs.div_ceil(invocations), Run::Sequential);
+    let rounds = runs.div_ceil(invocations);
+    let is_kept = dispatch.strategy == Strategy::Rows
+        && runs.is_multiple_of(invocations)
+        && rounds * lanes <= dispatch.profile.kept;
+    let run = match is_kept {
+        true => Run::Unrolled,
+        false => Run::Sequential,
+    };
+    let rounds = dispatch.add_loop(rounds, run);
     let across = dispatch.add_loop(invocations, Run::Parallel);
     let lane = dispatch.add_loop(lanes, Run::Unrolled);
     let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
@@ -396,6 +411,17 @@ fn cooperate(dispatch: &mut Dispatch) {
     };
     let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
     dispatch.steps = nest(&parallel, steps);
+}
+
+/// Invocations for a row: where they can keep it in their registers, so few that each has as much of it
+/// as it can keep, half of that at most where all have as much.
+fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
+    let rounds = (profile.kept / (2 * lanes)).max(1);
+    let fewest = (runs / rounds).max(1);
+    match fewest.is_power_of_two() && runs.is_multiple_of(fewest) && fewest <= profile.fold {
+        true => fewest.max(SUBGROUP),
+        false => runs.next_power_of_two().clamp(SUBGROUP, profile.fold),
+    }
 }
 
 /// Points of each round of a fold that an invocation has, with accumulators of their own: those need

@@ -5,7 +5,7 @@ use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::schedule::Schedule;
 use crate::cli::{Failure, Outcome, failure, files};
-use spirula::{CompileOptions, Output};
+use spirula::{CompileOptions, Known, Output, Tuning};
 use spirula_program::{Program, archive};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
@@ -18,8 +18,11 @@ pub fn run(args: &Compile) -> Outcome {
     if emit == Emit::Kernel {
         return kernels(args, input);
     }
+    if emit == Emit::Dot {
+        return draw(args, input);
+    }
     let progress = Progress::spinner("compiling");
-    let options = options(&args.how, args.entry.as_deref());
+    let options = tuned(args)?;
     let compiled = spirula::read(&input.bytes).and_then(|read| {
         read.compile_watched(&options, &mut |stage, text| show(args, stage, text))
     });
@@ -42,7 +45,7 @@ fn of_module(args: &Compile, input: Input, module: &Module, emit: Emit) -> Outco
     };
     match emit {
         _ if args.kernel.is_some() => only_programs("--kernel"),
-        Emit::Kernel | Emit::Spb => only_programs("this form"),
+        Emit::Kernel | Emit::Dot | Emit::Spb => only_programs("this form"),
         Emit::Ll => write_lifted(input, module, &args.output),
         Emit::Spv => write(input, module, &args.output, Some(Form::Spv)),
         Emit::Spvasm => write(input, module, &args.output, Some(Form::Spvasm)),
@@ -59,7 +62,7 @@ fn of_program(args: &Compile, input: Input, program: &Program, emit: Emit) -> Ou
             let bytes = archive::write(program).map_err(|e| Failure::message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
-        Emit::Kernel | Emit::Ll => {
+        Emit::Kernel | Emit::Dot | Emit::Ll => {
             let text = "--emit ll is for modules, the input is a program";
             return Err(Failure::Usage(text.to_owned()));
         }
@@ -91,13 +94,31 @@ fn show(args: &Compile, stage: &str, text: &dyn Fn() -> String) {
 
 /// Writes the imperative IR that the input passes through.
 fn kernels(args: &Compile, input: Input) -> Outcome {
-    let options = options(&args.how, args.entry.as_deref());
+    let options = tuned(args)?;
     let kernels = spirula::read(&input.bytes)
         .and_then(|read| read.into_kernels(&options, &mut |stage, text| show(args, stage, text)));
     match kernels {
         Ok(kernels) => files::write_text(&args.output, &spirula_kernel::print(&kernels.program)),
         Err(error) => Err(Failure::compile(input, error)),
     }
+}
+
+/// Writes the graph of the dispatches of a tensor program.
+fn draw(args: &Compile, input: Input) -> Outcome {
+    let options = tuned(args)?;
+    let scheduled = spirula::read(&input.bytes).and_then(|read| read.scheduled(&options));
+    match scheduled {
+        Ok(scheduled) => files::write_text(&args.output, &scheduled.draw()),
+        Err(error) => Err(Failure::compile(input, error)),
+    }
+}
+
+/// The options of the compilation with what tuning found.
+fn tuned(args: &Compile) -> Result<CompileOptions, Failure> {
+    Ok(CompileOptions {
+        tuning: args.how.tuning()?,
+        ..options(&args.how, args.entry.as_deref())
+    })
 }
 
 /// Writes a module in the form that was asked for, or that the output's name asks for.
@@ -118,12 +139,13 @@ pub fn options(how: &How, entry: Option<&str>) -> CompileOptions {
         target: how.target_env,
         llvm: how.llvm.options(),
         function: entry.map(str::to_owned),
-        shapes: Vec::new(),
+        known: Known::default(),
         profile: how
             .schedule
             .as_ref()
             .map(Schedule::profile)
             .unwrap_or_default(),
+        tuning: Tuning::default(),
     }
 }
 
@@ -207,6 +229,7 @@ const ENDS: &[(&str, Emit)] = &[
     ("spvasm", Emit::Spvasm),
     ("kernel", Emit::Kernel),
     ("ll", Emit::Ll),
+    ("dot", Emit::Dot),
     ("spb", Emit::Spb),
 ];
 

@@ -14,6 +14,7 @@ mod opt;
 mod reduce;
 mod run;
 mod test;
+mod tune;
 mod val;
 
 use crate::cli::Outcome;
@@ -34,6 +35,7 @@ pub fn run(args: Args) -> Outcome {
         Command::Reduce(args) => reduce::run(&args),
         Command::Link(args) => link::run(&args),
         Command::Run(args) => run::run(&args),
+        Command::Tune(args) => tune::run(&args),
         Command::Test(args) => test::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::TestWorker(args) => test::serve(&args),

@@ -17,6 +17,7 @@ const FOLDERS: &[(&str, &str, u32)] = &[
     ("stablehlo/portable", "portable/elt", 2),
     ("stablehlo/torch", "", 10),
     ("stablehlo/testdata", "testdata/a", 70),
+    ("stablehlo/testdata", "dynamic/", 232),
     ("stablehlo/models", "models/elt", 20),
     ("stablehlo/models", "models/reduce", 10),
 ];

@@ -270,7 +270,29 @@ impl Lower<'_> {
         };
         let tile = &self.dispatch.tiles[*tile];
         let is_aligned = is_multiple(&Affine::of(&self.e.body, *first), count);
-        is_aligned && tile.total() % count == 0 && tile.size as i64 % count == 0
+        let is_whole = tile.total() % count == 0 || self.has_room(at, count);
+        is_aligned && is_whole && tile.size as i64 % count == 0
+    }
+
+    /// Whether rows of what a tile is read from go on behind the space for the rest of a run. Rows and
+    /// columns of a product that are outside go nowhere, so that they may be anything.
+    fn has_room(&self, at: usize, count: i64) -> bool {
+        let dispatch = self.dispatch;
+        let staged = &dispatch.staged[at];
+        let body = &dispatch.op.body;
+        let (Some(number), Some(matrix)) = (staged.tiles.last(), &dispatch.matrix) else {
+            return false;
+        };
+        let tile = &dispatch.tiles[*number];
+        let (NodeData::Element(value, position), [axis]) = (body.node(staged.node), &tile.axes[..])
+        else {
+            return false;
+        };
+        let last = position.last().and_then(|n| body.as_index(*n));
+        let row = self.function.ty(*value).shape.last();
+        let row = row.and_then(|dim| dim.known()).unwrap_or(0);
+        let wanted = (tile.total() as u64).next_multiple_of(count as u64);
+        *number != matrix.tiles[2] && last == Some(*axis as u32) && row >= wanted
     }
 
     /// Copies a tile at once.

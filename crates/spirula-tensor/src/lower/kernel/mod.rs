@@ -3,6 +3,7 @@
 mod combine;
 mod copies;
 mod fragments;
+mod launch;
 mod staging;
 mod store;
 
@@ -10,9 +11,10 @@ use super::emit::{Emitter, Source};
 use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
 use crate::schedule::{Dispatch, Run, Step, Strategy};
 use fragments::Fragments;
+use launch::{rounds_on_host, uses};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
-use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Use, Var};
+use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Var};
 use spirula_program::{Literal, Op, Operator, Scalar};
 use staging::Stage;
 
@@ -23,7 +25,7 @@ pub(super) fn lower(
     dispatch: &Dispatch,
     sources: &FxHashMap<Value, Source>,
 ) -> KernelData {
-    let uses = uses(dispatch, sources);
+    let uses = uses(function, dispatch, sources);
     b.begin_block();
     let mut e = Emitter::new(b);
     e.sources = sources.clone();
@@ -46,8 +48,13 @@ pub(super) fn lower(
     let (groups, sizes) = (dispatch.workgroups(), dispatch.workgroup_size());
     let used = |at: &usize| groups[*at] != 1 || sizes[*at] != 1;
     let dimensions = (0..3).rev().find(used).map_or(1, |last| last + 1);
-    let groups = groups[..dimensions].iter().map(|n| b.i64(*n as i64));
-    let blocks = groups.collect();
+    let groups = groups[..dimensions].iter().enumerate();
+    let blocks = groups
+        .map(|(at, n)| match dispatch.rounds_of(at) {
+            Some(rounds) => rounds_on_host(b, dispatch, rounds, sources),
+            None => b.i64(*n as i64),
+        })
+        .collect();
     let sizes = sizes[..dimensions].iter();
     let block_size = sizes
         .map(|n| BlockSize::Constant(b.i64(*n as i64)))
@@ -60,25 +67,6 @@ pub(super) fn lower(
         body,
         place: dispatch.place,
     }
-}
-
-fn uses(dispatch: &Dispatch, sources: &FxHashMap<Value, Source>) -> Vec<Use> {
-    let read: Vec<Value> = dispatch.op.body.reads().collect();
-    let mut values = dispatch.op.operands();
-    values.retain(|v| read.contains(v));
-    values.extend(&dispatch.results);
-    let mut uses = Vec::new();
-    for value in values {
-        let used = match sources.get(&value) {
-            Some(Source::Memory(var)) => Use::Memory(*var),
-            Some(Source::Scalar(var)) => Use::Scalar(*var),
-            None => continue,
-        };
-        if !uses.contains(&used) {
-            uses.push(used);
-        }
-    }
-    uses
 }
 
 /// What is done at one point for one combination of rounds of the unrolled loops.
@@ -360,6 +348,11 @@ impl<'a> Lower<'a> {
                 Step::Commit(round) if is_matrix => self.commit_runs(*round),
                 Step::Stage(at) => {
                     let places = &self.stages[*at].places;
+                    if self.dispatch.strategy == Strategy::Turned {
+                        // All reads on their way before the first is waited for.
+                        let values: Vec<Node> = places.iter().map(|p| p.value).collect();
+                        self.e.emit(&values);
+                    }
                     places.iter().for_each(|p| p.write(&mut self.e));
                 }
                 Step::Fetch(round) => self.fetch(*round),
@@ -394,7 +387,14 @@ impl<'a> Lower<'a> {
         let node = self.counter(number);
         let ty = self.e.computed_type(node);
         let counter = self.e.b.var("i", Type::Scalar(ty));
-        let bound = self.e.b.literal(Literal::new(ty, data.extent));
+        let bound = match data.rounds {
+            Some(rounds) => {
+                let points = &self.dispatch.points;
+                let rounds = self.e.body.import(points, &[rounds], |_, _, _| None)[0];
+                self.e.emit_as(rounds, ty)
+            }
+            None => self.e.b.literal(Literal::new(ty, data.extent)),
+        };
         let value = self.e.b.value(counter);
         self.e.b.begin_block();
         let mark = self.e.mark();

@@ -10,7 +10,9 @@ pub use testing::*;
 
 use crate::cli::llvm::Llvm;
 use crate::cli::schedule::{Schedule, ScheduleParser};
+use crate::cli::{Failure, files};
 use clap::{Args as ClapArgs, Parser, Subcommand};
+use spirula::Tuning;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
 
@@ -50,6 +52,8 @@ pub enum Command {
     Info(Info),
     /// Run a kernel or a program and show, save or check what it computes
     Run(Box<Run>),
+    /// Find sizes for the schedules of a tensor program by trying them on a device
+    Tune(Tune),
     /// Run folders of tests, whose kind is found from their content
     Test(Test),
     /// Measure the programs in folders of tests
@@ -87,6 +91,24 @@ pub struct How {
     /// on, or else a processor
     #[arg(long, value_name = "KIND", value_parser = ScheduleParser)]
     pub schedule: Option<Schedule>,
+    /// Schedules for single dispatches of tensor programs, as spirula tune found them
+    #[arg(long, value_name = "FILE")]
+    pub tuned: Option<PathBuf>,
     #[command(flatten)]
     pub llvm: Llvm,
+}
+
+impl How {
+    /// The schedules of `--tuned`.
+    ///
+    /// # Errors
+    /// When the file cannot be read or is no such.
+    pub fn tuning(&self) -> Result<Tuning, Failure> {
+        let Some(path) = &self.tuned else {
+            return Ok(Tuning::default());
+        };
+        let input = files::read(path)?;
+        let tuning = String::from_utf8_lossy(&input.bytes).parse();
+        tuning.map_err(|text| Failure::message(format!("{}: {text}", input.name)))
+    }
 }

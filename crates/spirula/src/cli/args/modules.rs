@@ -47,6 +47,8 @@ pub enum Emit {
     Ll,
     /// Kernels and host part of a program before they become SPIR-V
     Kernel,
+    /// The graph of what a tensor program launches, for Graphviz
+    Dot,
     /// A whole program as one file, which runs without being compiled again
     Spb,
 }

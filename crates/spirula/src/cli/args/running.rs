@@ -30,6 +30,36 @@ pub enum Validation {
     Shaders,
 }
 
+/// Arguments of `tune`.
+#[derive(ClapArgs)]
+pub struct Tune {
+    #[command(flatten)]
+    pub from: From,
+    #[command(flatten)]
+    pub how: How,
+    /// Device to try on (see spirula devices)
+    #[arg(long, default_value = "cpu")]
+    pub device: String,
+    /// Function of the module; by default `main`
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Argument, as of spirula run; by default random numbers
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub arg: Vec<ArgSpec>,
+    /// Seed of random numbers
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Runs of each candidate, of which the fastest counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub runs: u64,
+    /// Seconds that a launch may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub timeout: u64,
+    /// File for what was found, which compile and run read with --tuned
+    #[arg(short, long, value_name = "OUT", default_value = "-")]
+    pub output: PathBuf,
+}
+
 /// Arguments of `run`.
 #[derive(ClapArgs)]
 #[command(after_long_help = RUN_HELP)]

@@ -4,7 +4,7 @@ mod bind;
 mod compare;
 mod kernel;
 mod made;
-mod program;
+pub(super) mod program;
 mod results;
 mod size;
 mod specialise;
@@ -14,7 +14,7 @@ use super::compile::options;
 use crate::cli::args::{Run, Validation};
 use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
 use crate::values::{ArgSpec, ValueSpec};
-use spirula::{CompileOptions, Output};
+use spirula::{CompileOptions, Known, Output, Tensors};
 use spirula_llvm::Extensions;
 use spirula_runtime::data::read_npy;
 use spirula_runtime::{Device, DeviceOptions, Error, Tolerance};
@@ -26,8 +26,12 @@ pub fn run(args: &Run) -> Outcome {
     let mut stages = Stages::new();
     let input = stages.time("read file", || files::read(&args.from.path))?;
     let mut options = CompileOptions {
-        shapes: shapes(&args.arg),
+        known: Known {
+            shapes: known_shapes(&args.arg),
+            ..Known::default()
+        },
         profile: schedule::profile(args.how.schedule.as_ref(), first_device(args)),
+        tuning: args.how.tuning()?,
         ..options(&args.how, args.entry.as_deref())
     };
     if options.llvm.extensions == Extensions::All {
@@ -52,7 +56,7 @@ pub fn run(args: &Run) -> Outcome {
 
 /// Shapes of the arguments that are given in order, as far as they are known before anything is
 /// compiled; faults in them are told when they are made.
-fn shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
+pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
     let sizes = |shape: &[usize]| shape.iter().map(|n| *n as u64).collect();
     let in_order = given.iter().take_while(|arg| arg.place.is_none());
     let known = in_order.map_while(|arg| match &arg.value {
@@ -67,6 +71,24 @@ fn shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
         }
     });
     known.collect()
+}
+
+/// Random arguments for a program of tensors whose shapes are known.
+pub(super) fn default_arguments(tensors: &Tensors) -> Result<Vec<ArgSpec>, Failure> {
+    let parameters = tensors.parameters.iter();
+    let specs = parameters.map(|parameter| {
+        let sizes = parameter
+            .shape
+            .iter()
+            .map(|size| Some(format!("{}x", (*size)?)));
+        let sizes: String = sizes.collect::<Option<_>>()?;
+        format!("{sizes}{}=random", parameter.element).parse().ok()
+    });
+    let specs: Option<Vec<ArgSpec>> = specs.collect();
+    specs.ok_or_else(|| {
+        let text = "no arguments can be made for this program: give each with --arg";
+        Failure::Usage(text.to_owned())
+    })
 }
 
 /// The device that programs are scheduled for.

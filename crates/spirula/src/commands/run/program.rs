@@ -9,7 +9,7 @@ use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, dump, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
-use crate::values::tensor;
+use crate::values::{ArgSpec, tensor};
 use spirula::Tensors;
 use spirula_program::program::Entry;
 use spirula_program::{Program, RunError, Session, Value};
@@ -44,7 +44,7 @@ pub fn run(
     let limit = device.info().limits.buffer_size / COPIES;
     let values = stages.time("make arguments", || match args.arg.is_empty() {
         true => read_values(args, entry, tensors),
-        false => make_values(args, entry, tensors, limit),
+        false => make_values(&args.arg, args.seed, entry, tensors, limit),
     })?;
     let progress = Progress::spinner("running");
     let called = call(args, program, entry, &values, &mut device);
@@ -151,19 +151,20 @@ fn read_values(
 }
 
 /// The values of `--arg`.
-fn make_values(
-    args: &Run,
+pub fn make_values(
+    given: &[ArgSpec],
+    seed: u64,
     entry: &Entry,
     tensors: Option<&Tensors>,
     mut limit: u64,
 ) -> Result<Vec<Value>, Failure> {
-    let slots = bind::slots(&entry.name, bind::parameters(entry), &args.arg);
+    let slots = bind::slots(&entry.name, bind::parameters(entry), given);
     let slots =
         slots.map_err(|text| Failure::hinted(text, describe_program_entry(entry, tensors)))?;
     let mut values = Vec::new();
     for Slot { label, value, .. } in &slots {
         let title = format!("{} of {}", label.title(), entry.name);
-        let seed = args.seed.wrapping_add(label.number as u64);
+        let seed = seed.wrapping_add(label.number as u64);
         let array = made::of_spec(value, seed, limit).map_err(|f| match f {
             Failure::Message { text, hint } => Failure::Message {
                 text: format!("{title}: {text}"),

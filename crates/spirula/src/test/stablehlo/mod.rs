@@ -3,12 +3,14 @@
 //! A module with a manifest of its name (`NAME.json` for `NAME.mlir` and `NAME.FORM.mlir` beside it,
 //! for `NAME.mlirbc` also in `../models`) is called with the arguments and compared with the results
 //! that it names. Of other modules each public function without parameters is a test, section by section (`// -----`
-//! between them); it holds checks of its own. A module without either must be read.
+//! between them); it holds checks of its own. A `main` with dimensions of unknown size is compiled once and
+//! run at several sizes (`sizes`). Any other module must be read.
 
 mod compare;
 mod inputs;
 mod manifest;
 mod sections;
+mod sizes;
 mod tensor;
 
 use super::session::{self, read};
@@ -16,7 +18,7 @@ use super::{Loaded, Outcome, Suite};
 use crate::bench::Workload;
 use compare::{Rule, compare};
 use manifest::Manifest;
-use spirula::{CompileOptions, Output, Tensors};
+use spirula::{CompileOptions, Known, Output, Tensors};
 use spirula_program::{Item, Program, Session, Value};
 use spirula_runtime::DeviceMachine;
 use spirula_stablehlo::translate::{Check, Likeness};
@@ -50,6 +52,8 @@ enum What {
     Manifest(PathBuf),
     /// Runs a function of a section, which checks by itself.
     Function(usize, String),
+    /// Runs `main` at several sizes.
+    Sizes,
     /// Reads all sections.
     Read,
 }
@@ -107,6 +111,7 @@ fn tests_of(module: &Path, name: &str) -> Result<Vec<(String, What)>, String> {
     let bytes = fs::read(module).map_err(|e| format!("cannot read {}: {e}", module.display()))?;
     let functions = sections::functions(&bytes);
     Ok(match functions.as_slice() {
+        [] if sizes::is_open(&bytes) => vec![(name.to_owned(), What::Sizes)],
         [] => vec![(name.to_owned(), What::Read)],
         [(section, only)] => {
             let what = What::Function(*section, only.clone());
@@ -155,9 +160,11 @@ impl Suite for Folder {
             }
             What::Function(section, function) => {
                 let section = sections::section(&bytes, *section);
-                let (program, tensors) = compiled(section, Some(function), Vec::new(), session)?;
+                let (program, tensors) =
+                    compiled(section, Some(function), Known::default(), session)?;
                 check(&tensors.checks, &call(&program, &[], session)?)
             }
+            What::Sizes => sizes::run(&bytes, session),
             What::Read => {
                 let read = |section| spirula::read(section).map(|_| ());
                 Ok(sections::all(&bytes).into_iter().try_for_each(read)?)
@@ -198,21 +205,25 @@ fn called_with(
     let arguments = manifest.arguments()?;
     let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
     let shapes = arguments.iter().map(sizes).collect();
-    let (program, _) = compiled(bytes, None, shapes, session)?;
+    let known = Known {
+        shapes,
+        ..Known::default()
+    };
+    let (program, _) = compiled(bytes, None, known, session)?;
     let values = arguments.into_iter().map(Tensor::into_value);
     Ok((program, values.collect()))
 }
 
-/// The program that a function of a module becomes, by default `main`, for arguments of these shapes.
+/// The program that a function of a module becomes, by default `main`, for arguments of which this is known.
 fn compiled(
     bytes: &[u8],
     function: Option<&str>,
-    shapes: Vec<Vec<u64>>,
+    known: Known,
     session: &session::Options,
 ) -> Result<(Program, Tensors), Outcome> {
     let options = CompileOptions {
         function: function.map(str::to_owned),
-        shapes,
+        known,
         profile: session.profile,
         ..CompileOptions::default()
     };

@@ -1,0 +1,137 @@
+//! Drawings of dispatches, in Graphviz's language: what is launched, and which tensors go from one launch
+//! to the next.
+
+use crate::ir::{Block, Function, Op, OpKind, Value};
+use crate::print::axes;
+use crate::schedule::Dispatch;
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+
+/// The graph of a function whose structured operations have these dispatches; those without are scalars
+/// of the host, or empty.
+pub fn draw(function: &Function, dispatches: &[Dispatch]) -> String {
+    let keyed = dispatches.iter().map(|d| (d.results[0], d));
+    let mut drawing = Drawing {
+        function,
+        dispatches: keyed.collect(),
+        makers: vec![None; function.value_count()],
+        nodes: 0,
+        text: format!("digraph {:?} {{\n", function.name),
+        depth: 1,
+    };
+    drawing.line("node [shape=box fontname=monospace]");
+    drawing.line("edge [fontname=monospace]");
+    let body = function.block(function.body());
+    for (name, value) in function.entry.parameters.iter().zip(&body.parameters) {
+        drawing.node(std::slice::from_ref(name), "ellipse", &[*value]);
+    }
+    drawing.block(function.body());
+    for (at, value) in body.results.iter().enumerate() {
+        let node = drawing.node(&[format!("result {at}")], "ellipse", &[]);
+        drawing.edge(*value, node);
+    }
+    drawing.text.push_str("}\n");
+    drawing.text
+}
+
+struct Drawing<'a> {
+    function: &'a Function,
+    dispatches: FxHashMap<Value, &'a Dispatch>,
+    /// The node that makes each value.
+    makers: Vec<Option<usize>>,
+    nodes: usize,
+    text: String,
+    depth: usize,
+}
+
+impl Drawing<'_> {
+    fn line(&mut self, line: &str) {
+        for _ in 0..self.depth {
+            self.text.push_str("  ");
+        }
+        self.text.push_str(line);
+        self.text.push_str(";\n");
+    }
+
+    /// A node with lines of text that makes values.
+    fn node(&mut self, lines: &[String], shape: &str, makes: &[Value]) -> usize {
+        let number = self.nodes;
+        self.nodes += 1;
+        for value in makes {
+            self.makers[value.index()] = Some(number);
+        }
+        let label = lines.join("\\n").replace('"', "'");
+        self.line(&format!("n{number} [shape={shape} label=\"{label}\"]"));
+        number
+    }
+
+    /// An arrow from what makes a value.
+    fn edge(&mut self, value: Value, to: usize) {
+        if let Some(from) = self.makers[value.index()] {
+            let ty = self.function.ty(value);
+            self.line(&format!("n{from} -> n{to} [label=\"{ty}\"]"));
+        }
+    }
+
+    fn block(&mut self, block: Block) {
+        let function = self.function;
+        for op in &function.block(block).ops {
+            self.op(op);
+        }
+    }
+
+    fn op(&mut self, op: &Op) {
+        let node = match &op.kind {
+            OpKind::Reshape(source) => {
+                self.makers[op.results[0].index()] = self.makers[source.index()];
+                return;
+            }
+            OpKind::Constant(constant) => {
+                let text = format!("constant {}", constant.ty);
+                self.node(&[text], "note", &op.results);
+                return;
+            }
+            OpKind::Structured(structured) => match self.dispatches.get(&op.results[0]) {
+                Some(dispatch) => {
+                    let lines = [
+                        dispatch.name.clone(),
+                        format!("over {}", axes(structured)),
+                        dispatch.attributes(),
+                    ];
+                    self.node(&lines, "box", &op.results)
+                }
+                None => self.node(&["host".to_owned()], "plaintext", &op.results),
+            },
+            OpKind::Sort(_) => self.node(&["sort".to_owned()], "box", &op.results),
+            OpKind::If { .. } => self.node(&["if".to_owned()], "diamond", &op.results),
+            OpKind::While { .. } => self.node(&["while".to_owned()], "diamond", &op.results),
+        };
+        for operand in op.kind.operands() {
+            self.edge(operand, node);
+        }
+        for block in op.kind.blocks() {
+            self.within(block, node);
+        }
+    }
+
+    /// A block of an operation, in a frame of its own. What it is given comes from the operation, what it
+    /// gives goes there.
+    fn within(&mut self, block: Block, node: usize) {
+        let function = self.function;
+        for parameter in &function.block(block).parameters {
+            self.makers[parameter.index()] = Some(node);
+        }
+        let opened = format!("subgraph cluster_{} {{\n", block.index());
+        self.text.push_str(&"  ".repeat(self.depth));
+        self.text.push_str(&opened);
+        self.depth += 1;
+        self.block(block);
+        self.depth -= 1;
+        let _ = writeln!(self.text, "{}}}", "  ".repeat(self.depth));
+        for result in &function.block(block).results {
+            if self.makers[result.index()] != Some(node) {
+                self.edge(*result, node);
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Numbers of profiles by name, which dispatches they matter to, and what is worth trying.
+
+use super::{Matrices, Profile, Strategy};
+
+/// A number of a profile that can be set by its name.
+#[derive(Clone, Copy)]
+pub struct Setting {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The dispatches that it matters to; none for what functions are made of before there are any.
+    pub of: &'static [Strategy],
+    /// Values that are worth trying, the others of the profile being as they are.
+    pub tried: &'static [u64],
+    get: fn(&Profile) -> Option<u64>,
+    set: fn(&mut Profile, u64),
+}
+
+/// Changes what subgroups multiply matrices with, where they can.
+fn matrices(profile: &mut Profile, change: impl FnOnce(&mut Matrices)) {
+    if let Some(matrices) = &mut profile.matrices {
+        change(matrices);
+    }
+}
+
+/// The digits of a size of fragments: 160816 is 16 by 8 by 16.
+fn fragment(digits: u64) -> [u32; 3] {
+    [digits / 10_000, digits / 100, digits].map(|n| (n % 100) as u32)
+}
+
+fn digits(size: [u32; 3]) -> u64 {
+    size.iter().fold(0, |all, n| all * 100 + u64::from(*n))
+}
+
+/// Yes and no as sizes.
+fn flag(is: bool) -> Option<u64> {
+    Some(if is { 2 } else { 1 })
+}
+
+macro_rules! settings {
+    ($($name:literal, $about:literal, $of:expr, $tried:expr, |$p:ident| $get:expr, |$q:ident, $n:ident| $set:expr;)*) => {
+        &[$(Setting {
+            name: $name,
+            about: $about,
+            of: $of,
+            tried: $tried,
+            get: |$p| $get,
+            set: |$q, $n| $set,
+        },)*]
+    };
+}
+
+const FLAT: &[Strategy] = &[Strategy::Flat];
+const FOLDS: &[Strategy] = &[Strategy::Cooperative, Strategy::Rows];
+const TILED: &[Strategy] = &[Strategy::Tiled];
+const GRID: &[Strategy] = &[Strategy::Tiled, Strategy::Matrices];
+const MATRICES: &[Strategy] = &[Strategy::Matrices];
+
+impl Profile {
+    /// All settings. Sizes have to be powers of two, and at least 1.
+    #[rustfmt::skip]
+    pub const SETTINGS: &[Setting] = settings! {
+        "flat", "invocations of a workgroup of element-wise work", FLAT, &[64, 128, 256, 512], |p| Some(p.flat), |p, n| p.flat = n;
+        "fold", "invocations of a workgroup that folds together", FOLDS, &[64, 128, 256, 512], |p| Some(p.fold), |p, n| p.fold = n;
+        "kept", "most points of a row that an invocation keeps in registers", &[Strategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
+        "chunks", "workgroups that long folds are split for", &[], &[], |p| Some(p.chunks), |p, n| p.chunks = n;
+        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Rows], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
+        "busy", "workgroups that keep the device busy", GRID, &[64, 128, 256], |p| Some(p.busy), |p, n| p.busy = n;
+        "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
+        "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;
+        "points", "most points of an invocation along each side of a tile", TILED, &[2, 4, 8], |p| Some(p.points), |p, n| p.points = n;
+        "adjacent", "points of an invocation that lie next to each other", TILED, &[1, 2, 4], |p| Some(p.adjacent), |p, n| p.adjacent = n;
+        "unroll", "most rounds along the fold of a tile that are written out", TILED, &[1, 2, 4, 8], |p| Some(p.unroll), |p, n| p.unroll = n;
+        "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| flag(p.prefetch), |p, n| p.prefetch = n > 1;
+        "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
+        "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
+        "rows", "2 to join folds of rows with what is computed of the same rows, 1 not to", &[], &[], |p| flag(p.rows), |p, n| p.rows = n > 1;
+        "matrices", "1 for products of matrices without fragments", &[], &[], |p| flag(p.matrices.is_some()), |p, n| if n == 1 { p.matrices = None };
+        "matrix-rows", "rows of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[0]), |p, n| matrices(p, |m| m.tile[0] = n);
+        "matrix-columns", "columns of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[1]), |p, n| matrices(p, |m| m.tile[1] = n);
+        "matrix-depth", "points of the fold of a tile of fragments", MATRICES, &[16, 32, 64], |p| Some(p.matrices?.tile[2]), |p, n| matrices(p, |m| m.tile[2] = n);
+        "matrix-down", "subgroups along the rows of such a tile", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[0]), |p, n| matrices(p, |m| m.grid[0] = n);
+        "matrix-across", "subgroups along its columns", MATRICES, &[1, 2, 4], |p| Some(p.matrices?.grid[1]), |p, n| matrices(p, |m| m.grid[1] = n);
+        "matrix-buffers", "copies of such a tile, of which one is filled while the other is used", MATRICES, &[1, 2], |p| Some(p.matrices?.buffers), |p, n| matrices(p, |m| m.buffers = n.min(2));
+        "matrix-fragment", "size of fragments in digits, 160816 for 16 by 8 by 16", &[], &[], |p| p.matrices?.preferred.map(digits), |p, n| matrices(p, |m| m.preferred = Some(fragment(n)));
+    };
+
+    /// Sets a number by the name of its setting; whether there is such a setting and the number is one
+    /// that it can be.
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let setting = Profile::SETTINGS.iter().find(|s| s.name == name);
+        let Some(setting) = setting else {
+            return false;
+        };
+        let is_size = value.is_power_of_two() && value <= 1 << 20;
+        let is_possible = is_size || name == "matrix-fragment";
+        if is_possible {
+            (setting.set)(self, value);
+        }
+        is_possible
+    }
+
+    /// The numbers that matter to dispatches of a strategy, by name.
+    pub fn of(&self, strategy: Strategy) -> impl Iterator<Item = (&'static Setting, u64)> {
+        let settings = Profile::SETTINGS
+            .iter()
+            .filter(move |s| s.of.contains(&strategy));
+        settings.filter_map(|setting| Some((setting, (setting.get)(self)?)))
+    }
+}

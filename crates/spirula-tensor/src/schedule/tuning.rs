@@ -1,0 +1,154 @@
+//! What tuning found: sizes for single dispatches, by what these compute.
+
+use super::{Dispatch, Profile};
+use crate::ir::{Function, Structured};
+use crate::print::{axes, lines};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+/// Settings for dispatches, by their signatures.
+///
+/// As text a line for each, `SIGNATURE NAME=VALUE,…`; lines that begin with `#` and empty ones say nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tuning {
+    found: BTreeMap<String, Vec<(String, u64)>>,
+}
+
+impl Tuning {
+    /// Settings for what has a signature. Those that no profile knows are left out when they are used.
+    pub fn set(&mut self, signature: &str, settings: Vec<(String, u64)>) {
+        self.found.insert(signature.to_owned(), settings);
+    }
+
+    /// Whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The profile for an operation.
+    pub(crate) fn profile(&self, function: &Function, op: &Structured, of: Profile) -> Profile {
+        let mut profile = of;
+        if !self.found.is_empty() {
+            let settings = self.found.get(&signature(function, op));
+            for (name, value) in settings.into_iter().flatten() {
+                profile.set(name, *value);
+            }
+        }
+        profile
+    }
+}
+
+impl fmt::Display for Tuning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (signature, settings) in &self.found {
+            let settings = settings.iter();
+            let settings: Vec<String> = settings.map(|(name, n)| format!("{name}={n}")).collect();
+            writeln!(f, "{signature} {}", settings.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Tuning {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Tuning, String> {
+        let mut tuning = Tuning::default();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let fault = |what: &str| format!("line {}: {what}", number + 1);
+            let (signature, settings) = line
+                .split_once(' ')
+                .ok_or_else(|| fault("expected a signature and settings"))?;
+            let mut found = Vec::new();
+            for setting in settings.split(',').filter(|s| !s.trim().is_empty()) {
+                let (name, value) = setting
+                    .trim()
+                    .split_once('=')
+                    .ok_or_else(|| fault(&format!("expected NAME=VALUE, found {setting:?}")))?;
+                let value = value.parse().ok();
+                let mut profile = Profile::GPU;
+                let value = value.filter(|n| profile.set(name, *n));
+                let value = value.ok_or_else(|| fault(&format!("no schedule has {setting:?}")))?;
+                found.push((name.to_owned(), value));
+            }
+            tuning.set(signature, found);
+        }
+        Ok(tuning)
+    }
+}
+
+/// What an operation computes, for short: sizes of its axes, and a hash of its text in which tensors are
+/// numbered as they are read (FNV-1a). Equal operations of any program have equal ones.
+pub fn signature(function: &Function, op: &Structured) -> String {
+    let mut text = renamed(&axes(op), op);
+    for line in lines(op) {
+        text.push('\n');
+        text.push_str(&renamed(&line, op));
+    }
+    for operand in op.operands() {
+        text.push_str(&format!("\n{}", function.ty(operand).element));
+    }
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    let sizes = op.axes.iter().map(|axis| match axis.extent.known() {
+        Some(size) => size.to_string(),
+        None => "?".to_owned(),
+    });
+    let sizes: Vec<String> = sizes.collect();
+    format!("{}-{hash:016x}", sizes.join("x"))
+}
+
+/// A text with the values in it numbered as they are operands.
+fn renamed(text: &str, op: &Structured) -> String {
+    let operands = op.operands();
+    let mut renamed = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('%') {
+        let (before, from) = rest.split_at(at + 1);
+        renamed.push_str(before);
+        let digits = from.bytes().take_while(u8::is_ascii_digit).count();
+        let (number, after) = from.split_at(digits);
+        let is_it = |value: &crate::ir::Value| number.parse() == Ok(value.index());
+        match operands.iter().position(is_it) {
+            Some(place) => renamed.push_str(&place.to_string()),
+            None => renamed.push_str(number),
+        }
+        rest = after;
+    }
+    renamed.push_str(rest);
+    renamed
+}
+
+impl Dispatch {
+    /// Strategy and sizes of the schedule: `flat(flat=256,vector=16)`.
+    pub fn attributes(&self) -> String {
+        let settings = self.profile.of(self.strategy);
+        let settings: Vec<String> = settings.map(|(s, n)| format!("{}={n}", s.name)).collect();
+        format!("{}({})", self.strategy.name(), settings.join(","))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tuning_reads_back() {
+        let text = "4x4-0123 flat=64,vector=1\nz-1 group=4\n";
+        let tuning: Tuning = format!("# x\n\n{text}").parse().unwrap();
+        assert_eq!(tuning.to_string(), text);
+        for (text, told) in [
+            ("a", "line 1: expected a signature and settings"),
+            ("\na flat", "line 2: expected NAME=VALUE, found \"flat\""),
+            ("a flat=3", "line 1: no schedule has \"flat=3\""),
+            ("a flta=4", "line 1: no schedule has \"flta=4\""),
+        ] {
+            assert_eq!(text.parse::<Tuning>().unwrap_err(), told);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Maps that read along another axis than they write: transpositions and what they are fused with.
+//!
+//! Elements that adjacent invocations read should lie next to each other, and those that they write, too.
+//! Where that cannot be for both, a workgroup reads a square tile along the one axis into its memory and
+//! goes on along the other. Rows are kept one element apart, so that neither way meets banks twice.
+
+use super::tile::{Contraction, Split, batch, split};
+use super::{Dispatch, Profile, Staged, Step, nest};
+use crate::ir::{Affine, Node, NodeData, Structured};
+use spirula_program::Op;
+
+/// Fewest points along each of the two axes.
+const LEAST: u64 = 16;
+/// Invocations along the axis that is written; those of a subgroup or two.
+const ACROSS: u64 = 32;
+/// Invocations along the axis that is read.
+const DOWN: u64 = 8;
+
+/// What is read along another axis than that of the results.
+pub(super) struct Turned {
+    /// The axis along which elements lie next to each other.
+    down: usize,
+    /// The last axis.
+    across: usize,
+    /// The elements, nodes of the body.
+    elements: Vec<Node>,
+}
+
+/// The axis along which most elements are read that is not that of the results.
+pub(super) fn turned(op: &Structured, profile: &Profile) -> Option<Turned> {
+    let sizes = op.axes.iter().map(|axis| axis.extent.known());
+    let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
+    let across = sizes.len().checked_sub(1)?;
+    let points = sizes
+        .iter()
+        .try_fold(1u64, |n, size| n.checked_mul(*size))?;
+    let is_small = points < profile.busy * profile.flat || sizes[across] < LEAST;
+    if profile.turn < ACROSS || !op.is_map() || is_small {
+        return None;
+    }
+    let lazy = chosen(op);
+    let mut found: Option<Turned> = None;
+    for node in op.body.ids().filter(|n| !lazy[n.index()]) {
+        let Some(down) = fastest(op, node, across).filter(|at| sizes[*at] >= LEAST) else {
+            continue;
+        };
+        let turned = found.get_or_insert(Turned {
+            down,
+            across,
+            elements: Vec::new(),
+        });
+        if turned.down == down {
+            turned.elements.push(node);
+        }
+    }
+    let memory = |t: &Turned| -> u64 {
+        let sizes = t.elements.iter().map(|n| op.body.ty(*n).size());
+        sizes
+            .map(|size| size * profile.turn * (profile.turn + 1))
+            .sum()
+    };
+    found.filter(|turned| memory(turned) <= profile.memory)
+}
+
+/// Nodes that only a choice evaluates: reading them anyway may read outside.
+fn chosen(op: &Structured) -> Vec<bool> {
+    let choices = op
+        .body
+        .ids()
+        .filter_map(|node| match op.body.applied(node) {
+            Some((operator, operands)) if operator.op == Op::Cond => Some(&operands[1..]),
+            _ => None,
+        });
+    let ways: Vec<Node> = choices.flatten().copied().collect();
+    op.body.reachable(&ways)
+}
+
+/// The axis along which an element lies next to the next one, where the last axis is one that it goes
+/// along in steps.
+fn fastest(op: &Structured, node: Node, last: usize) -> Option<usize> {
+    let NodeData::Element(_, position) = op.body.node(node) else {
+        return None;
+    };
+    let (fast, slow) = position.split_last()?;
+    let plain = |node: &Node| op.body.as_index(*node).map(|axis| axis as usize);
+    let sum = Affine::of(&op.body, *fast);
+    let [(index, 1)] = sum.terms[..] else {
+        return None;
+    };
+    let fast = plain(&index)?;
+    let indices: Option<Vec<usize>> = slow.iter().map(plain).collect();
+    let indices = indices?;
+    (fast != last && indices.contains(&last) && !indices.contains(&fast)).then_some(fast)
+}
+
+/// Tiles a map and puts what it reads along the other axis into the workgroup's memory.
+pub(super) fn tile(dispatch: &mut Dispatch) {
+    let profile = dispatch.profile;
+    let Some(turned) = turned(&dispatch.op, &profile) else {
+        return;
+    };
+    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
+    let axes = Contraction {
+        factors: [turned.elements[0]; 2],
+        rows: vec![turned.down],
+        columns: vec![turned.across],
+        steps: Vec::new(),
+    };
+    dispatch.loops.clear();
+    dispatch.points = crate::ir::Body::default();
+    let batch = batch(dispatch, &axes, &extents);
+    let sizes = [DOWN, ACROSS].map(|invocations| Split {
+        invocations,
+        points: profile.turn / invocations,
+    });
+    let down = split(dispatch, &axes.rows, &extents, &sizes[0]);
+    let across = split(dispatch, &axes.columns, &extents, &sizes[1]);
+    let (Some(down), Some(across)) = (down, across) else {
+        return;
+    };
+    for node in turned.elements {
+        dispatch.staged.push(Staged {
+            node,
+            ty: dispatch.op.body.ty(node),
+            tiles: vec![1, 0],
+            layout: vec![1, 0],
+            padding: 1,
+        });
+    }
+    let staged = (0..dispatch.staged.len()).map(Step::Stage);
+    let mut steps: Vec<Step> = staged.chain([Step::Barrier]).collect();
+    let mut over_tile = vec![down.invocations, across.invocations];
+    over_tile.extend(down.points.iter().chain(&across.points));
+    steps.extend(nest(&over_tile, vec![Step::Store]));
+    let mut outermost: Vec<u32> = batch.into_iter().collect();
+    outermost.extend([down.tiles, across.tiles]);
+    dispatch.steps = nest(&outermost, steps);
+}

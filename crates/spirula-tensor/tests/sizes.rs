@@ -1,0 +1,193 @@
+//! Sizes that are known only when a program runs: one program for all of them.
+
+use spirula_program::{Literal, Op, Program, RunError, Scalar, Session, Value as Data};
+use spirula_runtime::{Device, DeviceMachine, DeviceOptions, Error};
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Constant, Dim, Function, Reduction, Shape, Sort, Structured, TensorType,
+};
+use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::{Builder, compile, evaluate};
+
+fn tensor(shape: &[u64], seed: u32) -> Constant {
+    let count = shape.iter().product::<u64>() as u32;
+    let element = |at: u32| (at.wrapping_mul(2_654_435_761) ^ seed) >> 24;
+    Constant {
+        ty: TensorType::new(Scalar::I32, shape),
+        bytes: (0..count)
+            .flat_map(|at| element(at).to_le_bytes())
+            .collect(),
+    }
+}
+
+fn compiled(function: &Function, profile: Profile) -> Program {
+    let program = compile(
+        function.clone(),
+        profile,
+        &Tuning::default(),
+        &mut |_, _| {},
+    );
+    let program = program.expect("the function compiles");
+    spirula_kernel::check(&program).expect("the program is well formed");
+    spirula_kernel::compile(&program).expect("the program compiles")
+}
+
+fn call(program: &Program, arguments: &[Constant]) -> Result<Vec<Data>, RunError<Error>> {
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("the CPU is there");
+    let mut session = Session::new(program, DeviceMachine::new(&mut device))?;
+    let inputs = arguments.iter().map(|constant| Data {
+        element: constant.ty.element,
+        unsigned: false,
+        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        bytes: constant.bytes.clone(),
+    });
+    let results = session.call("main", &inputs.collect::<Vec<Data>>())?;
+    Ok(results.into_iter().flatten().collect())
+}
+
+/// Runs one program on arguments of several shapes; results are those of evaluation by definition.
+fn check(function: &Function, arguments: &[Vec<Constant>]) {
+    for profile in [Profile::CPU, Profile::GPU] {
+        let program = compiled(function, profile);
+        for arguments in arguments {
+            let expected =
+                evaluate(function, arguments.clone(), 1 << 24).expect("it has a meaning");
+            let found = call(&program, arguments).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(found.len(), expected.len());
+            for (found, expected) in found.iter().zip(&expected) {
+                let sizes: Vec<u64> = expected.ty.shape.iter().filter_map(|d| d.known()).collect();
+                assert_eq!(found.shape, sizes);
+                assert!(
+                    found.bytes == expected.bytes,
+                    "{}",
+                    spirula_tensor::print(function)
+                );
+            }
+        }
+    }
+}
+
+/// A function of a tensor with rows of unknown number and length, and of a tensor like it.
+fn with_rows(
+    make: impl FnOnce(&mut Builder, [spirula_tensor::ir::Value; 2], [Dim; 2]),
+) -> Function {
+    let mut b = Builder::new("main");
+    let sizes = [b.size(), b.size()].map(Dim::Value);
+    let ty = TensorType {
+        element: Scalar::I32,
+        shape: Shape::from(sizes.to_vec()),
+    };
+    let [x, y] = ["x", "y"].map(|name| b.parameter(name, ty.clone(), false));
+    make(&mut b, [x, y], sizes);
+    b.finish()
+}
+
+const SHAPES: [[u64; 2]; 6] = [[3, 4], [1, 1], [300, 7], [2, 2000], [0, 5], [5, 0]];
+
+fn pairs() -> Vec<Vec<Constant>> {
+    let pair = |shape: &[u64; 2]| vec![tensor(shape, 1), tensor(shape, 77)];
+    SHAPES.iter().map(pair).collect()
+}
+
+#[test]
+fn maps_and_transpositions() {
+    let function = with_rows(|b, [x, y], [rows, columns]| {
+        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        let turned = b.moved(sum, &[columns, rows], |_, at| vec![at[1], at[0]]);
+        let repeated = b.moved(turned, &[Dim::Static(3), columns, rows], |_, at| {
+            at[1..].to_vec()
+        });
+        b.result(sum, false);
+        b.result(repeated, false);
+    });
+    check(&function, &pairs());
+}
+
+#[test]
+fn folds_and_what_follows() {
+    let function = with_rows(|b, [x, y], [rows, columns]| {
+        let seven = b.splat(Literal::i32(7), &[]);
+        let add = Combiner::of(Op::Add, Scalar::I32);
+        let sums = b.reduce(&[x], &[seven], &[1], add.clone())[0];
+        let all = b.reduce(&[y], &[seven], &[0, 1], add)[0];
+        let along = b.moved(sums, &[rows, columns], |_, at| vec![at[0]]);
+        let result = b.elementwise(&[y, along], |body, e| body.op(Op::Sub, e));
+        b.result(all, false);
+        b.result(result, false);
+    });
+    check(&function, &pairs());
+}
+
+#[test]
+fn products_and_sorts() {
+    let function = with_rows(|b, [x, y], [rows, columns]| {
+        let mut op = Structured::parallel(&[rows, rows]);
+        let point = op.point();
+        let at = op.axis(columns, AxisKind::Reduction);
+        let left = op.body.element(x, Scalar::I32, &[point[0], at]);
+        let right = op.body.element(y, Scalar::I32, &[point[1], at]);
+        let product = op.body.op(Op::Mul, &[left, right]);
+        let zero = op.body.literal(Literal::i32(0));
+        let sum = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![product],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sum[0]);
+        let product = b.structured(op)[0];
+        let mut comparator = Combiner::of(Op::Add, Scalar::I32);
+        let [one, other] = [0, 1].map(|at| comparator.body.argument(at, Scalar::I32));
+        comparator.results = vec![comparator.body.op(Op::SLt, &[one, other])];
+        let sorted = b.sort(Sort {
+            operands: vec![x],
+            dimension: 1,
+            is_stable: true,
+            comparator,
+        })[0];
+        b.result(product, false);
+        b.result(sorted, false);
+    });
+    check(&function, &pairs());
+}
+
+/// A size that is computed of elements comes from the device before what it is the size of.
+#[test]
+fn sizes_that_elements_say() {
+    let mut b = Builder::new("main");
+    let size = b.size();
+    let ty = TensorType {
+        element: Scalar::I32,
+        shape: Shape::from(vec![Dim::Value(size)]),
+    };
+    let x = b.parameter("x", ty, false);
+    let zero = b.splat(Literal::i32(0), &[]);
+    let most = b.reduce(&[x], &[zero], &[0], Combiner::of(Op::SMax, Scalar::I32))[0];
+    let count = b.elementwise(&[most], |body, e| body.convert(Op::SExt, Scalar::I64, e[0]));
+    let mut op = Structured::parallel(&[Dim::Value(count)]);
+    let index = op.point()[0];
+    let index = op.body.convert(Op::SExt, Scalar::I32, index);
+    op.give(index);
+    let counted = b.structured(op)[0];
+    b.result(counted, false);
+    let arguments = [5, 0, 700].map(|n| vec![tensor(&[n], 3)]);
+    check(&b.finish(), &arguments);
+}
+
+/// Tensors that must be of one shape and are not are told.
+#[test]
+fn shapes_that_do_not_fit() {
+    let function = with_rows(|b, [x, _], _| {
+        let shape = Shape::from(vec![Dim::Static(12)]);
+        let flat = b.reshape(x, shape);
+        b.result(flat, false);
+    });
+    let program = compiled(&function, Profile::CPU);
+    let pair = |shape: &[u64]| vec![tensor(shape, 1), tensor(shape, 2)];
+    assert!(call(&program, &pair(&[3, 4])).is_ok());
+    let told = call(&program, &pair(&[3, 5])).expect_err("15 elements are not 12");
+    let text = "a tensor of 15 elements cannot have a shape of 12";
+    assert!(told.to_string().contains(text), "{told}");
+    let mut parted = pair(&[3, 4]);
+    parted[1] = tensor(&[4, 4], 2);
+    let told = call(&program, &parted).expect_err("sizes differ");
+    assert!(told.to_string().contains("expected 3"), "{told}");
+}
