@@ -3,6 +3,77 @@
 //! A [`Builder`] appends statements to the innermost open block. It keeps names unique within a
 //! function by giving later bearers of a name a number (`x`, `x.1`, `x.2`). It does not check
 //! types; [`crate::check()`] does.
+//!
+//! A function that squares each of `n` numbers in place, by one workgroup of a single invocation for
+//! each:
+//!
+//! ```
+//! use spirula_kernel::ir::{
+//!     BlockSize, Element, Entry, EntryKind, EntryParameter, EntryValue, Dimension, Index, KernelData,
+//!     PlainValue, Space, StmtKind, Type, Use,
+//! };
+//! use spirula_kernel::Builder;
+//! use spirula_program::{Op, Operator, Scalar};
+//! use spirula_source::Place;
+//!
+//! let mut b = Builder::new();
+//! let main = b.function("main");
+//! b.begin_function(main);
+//! let n = b.input(main, "n", Type::Scalar(Scalar::I64));
+//! let xs = b.input(main, "xs", Type::Memory(Space::Device));
+//! let out = b.output(main, "out", Type::Memory(Space::Device));
+//! b.begin_block();
+//!
+//! // The kernel's body is a block of its own.
+//! b.begin_block();
+//! let group = b.declare("group", Type::Scalar(Scalar::I32), false);
+//! b.push(StmtKind::Where { to: group, what: Index::Group, dimension: 0 });
+//! let number = b.value(group);
+//! let widened = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+//! let index = b.apply(widened, &[number]);
+//! let element = Element { memory: xs, ty: Scalar::F32, index, volatile: false };
+//! let x = b.declare("x", Type::Scalar(Scalar::F32), false);
+//! b.push(StmtKind::Read { to: x, from: element });
+//! let x = b.value(x);
+//! let value = b.op(Op::FMul, &[x, x]);
+//! b.push(StmtKind::Write { to: element, value });
+//! let body = b.end_block();
+//!
+//! // The host launches it.
+//! let (groups, one) = (b.value(n), b.i64(1));
+//! let kernel = b.kernel(KernelData {
+//!     blocks: vec![groups],
+//!     block_size: vec![BlockSize::Constant(one)],
+//!     uses: vec![Use::Memory(xs)],
+//!     failure_tolerant: false,
+//!     body,
+//!     place: Place::Unknown,
+//! });
+//! b.push(StmtKind::Launch(kernel));
+//! b.push(StmtKind::Alias { to: out, from: xs });
+//! let body = b.end_block();
+//! b.define(main, body);
+//!
+//! // What callers see: an array, whose size is a parameter of the function.
+//! let array = |var| PlainValue {
+//!     var,
+//!     element: Scalar::F32,
+//!     unsigned: false,
+//!     shape: Some(vec![Dimension::Var(n)]),
+//! };
+//! let value = |var| EntryValue { unique: true, kind: EntryKind::Plain(array(var)) };
+//! b.entry(Entry {
+//!     name: "main".to_owned(),
+//!     function: main,
+//!     parameters: vec![EntryParameter { name: "xs".to_owned(), value: value(xs) }],
+//!     results: vec![value(out)],
+//! });
+//!
+//! let program = b.finish();
+//! spirula_kernel::check(&program).unwrap();
+//! let compiled = spirula_kernel::compile(&program).unwrap();
+//! assert!(compiled.kernels[0].refusal.is_none());
+//! ```
 
 use crate::ir::{
     Array, ArrayData, Block, Entry, Expr, ExprData, Func, Function, Kernel, KernelData, Limit,

@@ -2,7 +2,8 @@
 //!
 //! An archive is a ZIP file whose members are stored as they are, so that any tool can take one
 //! out: `program.json` has the host's part and the entry points, `kernels/N.spv` the kernels,
-//! `data/N.bin` constant data. The first member, `mimetype`, says what the file is at a fixed
+//! `kernels/N.laid-out.spv` those that have workgroup memory laid out explicitly, `data/N.bin` constant
+//! data. The first member, `mimetype`, says what the file is at a fixed
 //! place, as in other formats that are ZIP files (OCF 3.3, section 4.3). The same program gives
 //! the same bytes.
 
@@ -92,9 +93,9 @@ fn write_members(program: &Program) -> ZipResult<Vec<u8>> {
     let json = serde_json::to_vec(&written).map_err(|error| ZipError::Io(error.into()))?;
     member("program.json", &json)?;
     for (number, kernel) in program.kernels.iter().enumerate() {
-        if kernel.refusal.is_none() {
-            let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
-            member(&kernel_name(number), &bytes)?;
+        for (words, name) in kernel.modules().zip(kernel_names(number)) {
+            let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            member(&name, &bytes)?;
         }
     }
     for (number, data) in program.data.iter().enumerate() {
@@ -103,8 +104,9 @@ fn write_members(program: &Program) -> ZipResult<Vec<u8>> {
     Ok(zip.finish()?.into_inner())
 }
 
-fn kernel_name(number: usize) -> String {
-    format!("kernels/{number}.spv")
+/// Names of the modules of a kernel.
+fn kernel_names(number: usize) -> [String; 2] {
+    ["", ".laid-out"].map(|kind| format!("kernels/{number}{kind}.spv"))
 }
 
 fn data_name(number: usize) -> String {
@@ -129,13 +131,11 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArchiveError> {
     let Content { data, mut program } = serde_json::from_slice(&json).map_err(fault)?;
     for (number, kernel) in program.kernels.iter_mut().enumerate() {
         if kernel.refusal.is_none() {
-            let name = kernel_name(number);
-            let bytes = member(&mut archive, &name)?;
-            let (words, rest) = bytes.as_chunks();
-            if !rest.is_empty() {
-                return Err(ArchiveError(format!("{name}: half a word at the end")));
+            let [name, other] = kernel_names(number);
+            kernel.words = words(&mut archive, &name)?;
+            if archive.index_for_name(&other).is_some() {
+                kernel.laid_out = Some(words(&mut archive, &other)?);
             }
-            kernel.words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
         }
     }
     for number in 0..data {
@@ -146,6 +146,15 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArchiveError> {
         Ok(()) => Ok(program),
         Err(fault) => Err(ArchiveError(format!("program.json: {fault}"))),
     }
+}
+
+fn words(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u32>, ArchiveError> {
+    let bytes = member(archive, name)?;
+    let (words, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(ArchiveError(format!("{name}: half a word at the end")));
+    }
+    Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
 }
 
 fn member(archive: &mut ZipArchive<Cursor<&[u8]>>, name: &str) -> Result<Vec<u8>, ArchiveError> {

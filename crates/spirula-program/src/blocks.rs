@@ -19,8 +19,9 @@ pub(crate) struct Blocks<M: Machine> {
     blocks: Vec<Block<M::Block>>,
     unused: Vec<usize>,
     pool: Pool<M::Block>,
-    /// Bytes of the device's blocks that are referred to.
+    /// Bytes of the device's blocks that are referred to, and the most that ever were.
     in_use: u64,
+    most_in_use: u64,
 }
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
@@ -39,6 +40,7 @@ impl<M: Machine> Blocks<M> {
             unused: Vec::new(),
             pool: Pool::new(),
             in_use: 0,
+            most_in_use: 0,
         }
     }
 
@@ -64,6 +66,7 @@ impl<M: Machine> Blocks<M> {
             None => (self.made(size)?, size),
         };
         self.in_use += device.1;
+        self.most_in_use = self.most_in_use.max(self.in_use);
         Ok(self.add(Block {
             device: Some(device),
             bytes: Vec::new(),
@@ -109,7 +112,7 @@ impl<M: Machine> Blocks<M> {
             if let Some((device, size)) = block.device.take() {
                 self.in_use -= size;
                 let excess = match self.machine.reuses_blocks() {
-                    true => self.pool.put(device, size, self.in_use),
+                    true => self.pool.put(device, size, self.most_in_use),
                     false => vec![device],
                 };
                 excess.into_iter().for_each(|b| self.machine.free(b));
@@ -260,4 +263,71 @@ fn extent(shape: &[i64], side: &copy::Side) -> Option<(u64, u64)> {
     let length = high.checked_sub(low)?.checked_add(1)?;
     let in_reach = low >= 0 && high < i64::MAX / 16;
     in_reach.then_some((low as u64, length as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Parameter, Request, SizeClass};
+
+    /// A machine that only counts.
+    #[derive(Default)]
+    struct Counting {
+        made: u32,
+        freed: u32,
+    }
+
+    impl Machine for Counting {
+        type Block = u32;
+        type Error = String;
+
+        fn allocate(&mut self, _: u64) -> Result<u32, String> {
+            self.made += 1;
+            Ok(self.made)
+        }
+
+        fn free(&mut self, _: u32) {
+            self.freed += 1;
+        }
+
+        fn write(&mut self, _: u32, _: u64, _: &[u8]) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn read(&mut self, _: u32, _: u64, _: &mut [u8]) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn launch(&mut self, _: &Request<'_, u32>) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn wait(&mut self) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn is_host(&self) -> bool {
+            false
+        }
+
+        fn parameter(&self, _: &Parameter) -> u64 {
+            1
+        }
+
+        fn limit(&self, _: &SizeClass) -> u64 {
+            1
+        }
+    }
+
+    #[test]
+    fn a_second_call_finds_the_blocks_of_the_first() {
+        let mut blocks = Blocks::new(Counting::default());
+        for _ in 0..3 {
+            let made = [200 << 20, 300 << 20, 1 << 30].map(|size| blocks.allocate(size));
+            for block in made {
+                blocks.release(block.unwrap());
+            }
+        }
+        assert_eq!((blocks.machine.made, blocks.machine.freed), (3, 0));
+    }
 }

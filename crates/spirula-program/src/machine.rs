@@ -85,6 +85,8 @@ pub struct Request<'a, B> {
     pub kernel: usize,
     /// Words of its module.
     pub words: &'a [u32],
+    /// Words of the same module with workgroup memory that is laid out explicitly, if there is one.
+    pub laid_out: Option<&'a [u32]>,
     /// Workgroups in each dimension, none 0.
     pub groups: [u64; 3],
     /// Values of the specialisation constants.

@@ -44,6 +44,17 @@ impl SizeClass {
         let row = PLAIN.iter().find(|(n, _)| *n == name);
         row.map(|(_, class)| class.clone())
     }
+
+    /// The name by which all of a class are set at once; thresholds with a default of their own
+    /// have none.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            SizeClass::Threshold(None, _) => Some("threshold"),
+            SizeClass::Threshold(Some(_), _) => None,
+            SizeClass::Bespoke(name, _) => Some(name),
+            plain => PLAIN.iter().find(|(_, c)| c == plain).map(|(n, _)| *n),
+        }
+    }
 }
 
 /// As the text form of kernels writes it.
@@ -55,10 +66,7 @@ impl fmt::Display for SizeClass {
             }
             SizeClass::Threshold(None, path) => write!(f, "threshold(none, {path:?})"),
             SizeClass::Bespoke(name, default) => write!(f, "bespoke({name:?}, {default})"),
-            plain => {
-                let row = PLAIN.iter().find(|(_, class)| class == plain);
-                f.write_str(row.map_or("", |(name, _)| name))
-            }
+            plain => f.write_str(plain.name().unwrap_or_default()),
         }
     }
 }

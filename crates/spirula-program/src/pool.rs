@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// Bytes that are kept at least, however few are in use.
+/// Bytes that may always be kept.
 const LEAST: u64 = 256 << 20;
 
 /// Bytes by which a block may be larger than what is asked for, where that is more than its half.
@@ -33,12 +33,13 @@ impl<B> Pool<B> {
         Some((self.remove(found)?, found))
     }
 
-    /// Keeps a block. Those that are too many besides so many bytes in use are given back.
-    pub fn put(&mut self, block: B, size: u64, in_use: u64) -> Vec<B> {
+    /// Keeps a block. Those that are more than so many bytes, the most that were ever in use, are given
+    /// back: a program that is called again wants as many again.
+    pub fn put(&mut self, block: B, size: u64, most: u64) -> Vec<B> {
         self.blocks.entry(size).or_default().push(block);
         self.bytes += size;
         let mut excess = Vec::new();
-        while self.bytes > LEAST.max(in_use)
+        while self.bytes > LEAST.max(most)
             && let Some((&largest, _)) = self.blocks.last_key_value()
         {
             excess.extend(self.remove(largest));

@@ -61,6 +61,10 @@ pub struct Kernel {
     /// Words of the module; empty for a kernel that could not be compiled.
     #[serde(skip)]
     pub words: Vec<u32>,
+    /// Words of the same module with workgroup memory that is laid out explicitly, for devices that
+    /// have it; none where that gains nothing.
+    #[serde(skip)]
+    pub laid_out: Option<Vec<u32>>,
     /// Why it could not be compiled.
     pub refusal: Option<String>,
     /// Bytes of each scalar's place: offset and type, in the order of a launch's scalars. The
@@ -76,6 +80,14 @@ pub struct Kernel {
     pub can_fail: bool,
     /// The blocks that it accesses, by their binding; others need not be bound.
     pub bound: Vec<bool>,
+}
+
+impl Kernel {
+    /// Its modules: the one that runs everywhere, and that for devices that have more.
+    pub fn modules(&self) -> impl Iterator<Item = &Vec<u32>> {
+        let first = self.refusal.is_none().then_some(&self.words);
+        first.into_iter().chain(&self.laid_out)
+    }
 }
 
 /// A scalar of the host: bit 31 set for one that all functions share.

@@ -7,19 +7,14 @@ use spirula_program::program::{
 };
 use spirula_program::{Op, Operator, Parameter, Program, Scalar, SizeClass};
 
-/// A program that has one of everything.
-fn program() -> Program {
-    let operator = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
-    let (reg, mem) = (Reg(0), Mem(0));
-    let side = (mem, reg, vec![reg]);
-    let array = EntryValue {
-        element: Scalar::F32,
-        unsigned: false,
-        slot: Slot::Memory(mem),
-        shape: Some(vec![EntrySize::Scalar(reg), EntrySize::Known(3)]),
-    };
+const REG: Reg = Reg(0);
+const MEM: Mem = Mem(0);
+
+/// A kernel, and one that was refused.
+fn kernels() -> Vec<Kernel> {
     let kernel = Kernel {
         words: vec![0x0723_0203, 1, 2, 3, 4],
+        laid_out: Some(vec![0x0723_0203, 5]),
         refusal: None,
         scalars: vec![(4, Scalar::I32)],
         scalar_bytes: 8,
@@ -30,9 +25,18 @@ fn program() -> Program {
     };
     let refused = Kernel {
         words: Vec::new(),
+        laid_out: None,
         refusal: Some("it is too large".to_owned()),
         ..kernel.clone()
     };
+    vec![kernel, refused]
+}
+
+/// A step of each kind.
+fn steps() -> Vec<Step> {
+    let operator = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+    let (reg, mem) = (REG, MEM);
+    let side = (mem, reg, vec![reg]);
     let launch = Launch {
         kernel: 0,
         groups: vec![reg],
@@ -46,7 +50,7 @@ fn program() -> Program {
         to: side.clone(),
         from: side,
     };
-    let steps = vec![
+    vec![
         Step::Set(reg, u64::MAX),
         Step::Move(reg, Reg(GLOBAL)),
         Step::Apply(operator, reg, [reg; 3]),
@@ -65,15 +69,17 @@ fn program() -> Program {
         Step::Call(0, vec![Slot::Scalar(reg)], vec![Slot::Memory(mem)]),
         Step::Assert(reg, 0, vec![reg]),
         Step::Trace(0, vec![reg]),
-    ];
-    let function = Function {
-        scalars: 1,
-        memories: 1,
-        inputs: vec![Slot::Scalar(reg)],
-        outputs: vec![Slot::Memory(mem)],
-        steps,
+    ]
+}
+
+fn entry() -> Entry {
+    let array = EntryValue {
+        element: Scalar::F32,
+        unsigned: false,
+        slot: Slot::Memory(MEM),
+        shape: Some(vec![EntrySize::Scalar(REG), EntrySize::Known(3)]),
     };
-    let entry = Entry {
+    Entry {
         name: "main".to_owned(),
         function: 0,
         parameters: vec![EntryParameter {
@@ -93,12 +99,23 @@ fn program() -> Program {
             }),
             tensor: None,
         }],
+    }
+}
+
+/// A program that has one of everything.
+fn program() -> Program {
+    let function = Function {
+        scalars: 1,
+        memories: 1,
+        inputs: vec![Slot::Scalar(REG)],
+        outputs: vec![Slot::Memory(MEM)],
+        steps: steps(),
     };
     Program {
-        kernels: vec![kernel, refused],
+        kernels: kernels(),
         functions: vec![function, Function::default()],
         initialise: 1,
-        entries: vec![entry],
+        entries: vec![entry()],
         parameters: vec![Parameter {
             name: "tile".to_owned(),
             class: SizeClass::Threshold(Some(-1), "a".to_owned()),

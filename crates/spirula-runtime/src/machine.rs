@@ -42,7 +42,20 @@ impl<'d> DeviceMachine<'d> {
         if let Some(kernel) = self.kernels.get(&key) {
             return Ok(*kernel);
         }
-        let module = Module::from_words(request.words.to_vec());
+        let made = match request.laid_out {
+            Some(words) => match self.made(words, request) {
+                Err(Error::Unsupported(_)) => self.made(request.words, request)?,
+                made => made?,
+            },
+            None => self.made(request.words, request)?,
+        };
+        self.kernels.insert(key, made);
+        Ok(made)
+    }
+
+    /// The kernel of a module.
+    fn made(&mut self, words: &[u32], request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
+        let module = Module::from_words(words.to_vec());
         let module = module.map_err(|d| Error::Module(Box::new(d)))?;
         let definitions = Definitions::compute(&module);
         let used = spec_constants(&module, &definitions, &Decorations::compute(&module));
@@ -50,9 +63,7 @@ impl<'d> DeviceMachine<'d> {
         let value = |id: u32| Some((id, *request.constants.get(id as usize)?));
         let spec: Vec<(u32, u64)> = used.iter().filter_map(|c| value(c.spec_id)).collect();
         let name = request.kernel.to_string();
-        let kernel = self.device.create_own_kernel(module, "main", &spec, name)?;
-        self.kernels.insert(key, kernel);
-        Ok(kernel)
+        self.device.create_own_kernel(module, "main", &spec, name)
     }
 
     /// Sizes that do well on this kind of device.
@@ -139,7 +150,7 @@ impl Machine for DeviceMachine<'_> {
     fn parameter(&self, parameter: &Parameter) -> u64 {
         let class = &parameter.class;
         let named = self.sizes.get(&parameter.name);
-        let set = named.or_else(|| self.sizes.get(&class.to_string()));
+        let set = named.or_else(|| self.sizes.get(class.name()?));
         let value = set.copied().unwrap_or_else(|| self.usual(class));
         let limit = match class {
             SizeClass::ThreadBlockSize | SizeClass::GridSize => self.limit(class),

@@ -215,12 +215,12 @@ fn verify_kernels(program: &Program) -> Result<(), CompileError> {
         ..verify::Options::default()
     };
     for (number, kernel) in program.kernels.iter().enumerate() {
-        if kernel.refusal.is_none()
-            && let Err(faults) = verify::words(kernel.words.clone(), &options)
-        {
-            let first = faults.first().map(Diagnostic::to_string);
-            let text = format!("kernel {number}: {}", first.unwrap_or_default());
-            return Err(CompileError::read(Diagnostic::error(Place::Unknown, text)));
+        for words in kernel.modules() {
+            if let Err(faults) = verify::words(words.clone(), &options) {
+                let first = faults.first().map(Diagnostic::to_string);
+                let text = format!("kernel {number}: {}", first.unwrap_or_default());
+                return Err(CompileError::read(Diagnostic::error(Place::Unknown, text)));
+            }
         }
     }
     Ok(())

@@ -17,9 +17,12 @@ pub(crate) fn optimise_kernels(program: &mut Program) -> Result<(), Diagnostic> 
     };
     let pipeline: Pipeline = KERNELS.parse().map_err(|error| fault(&error))?;
     for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
-        let mut module = Module::from_words(std::mem::take(&mut kernel.words))?;
-        optimise(&mut module, &pipeline, &mut Options::default()).map_err(|error| fault(&error))?;
-        kernel.words = module.to_words();
+        for words in std::iter::once(&mut kernel.words).chain(&mut kernel.laid_out) {
+            let mut module = Module::from_words(std::mem::take(words))?;
+            let optimised = optimise(&mut module, &pipeline, &mut Options::default());
+            optimised.map_err(|error| fault(&error))?;
+            *words = module.to_words();
+        }
     }
     Ok(())
 }

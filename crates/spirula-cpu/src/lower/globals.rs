@@ -195,8 +195,17 @@ impl Globals {
             StorageClass::Workgroup => {
                 self.zero_workgroup |= inst.get_id(1).is_some();
                 self.workgroup.push(id);
-                Global::Workgroup {
-                    offset: reserve(&mut self.workgroup_bytes)?,
+                // Blocks are an explicit layout, in which all variables lie over each other.
+                let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
+                if is_block {
+                    let mut bytes = 0;
+                    reserve(&mut bytes)?;
+                    self.workgroup_bytes = self.workgroup_bytes.max(bytes);
+                    Global::Workgroup { offset: 0 }
+                } else {
+                    Global::Workgroup {
+                        offset: reserve(&mut self.workgroup_bytes)?,
+                    }
                 }
             }
             StorageClass::Private => {

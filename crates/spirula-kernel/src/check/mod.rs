@@ -190,24 +190,33 @@ impl Checker<'_> {
             }
             StmtKind::Sync { .. } => self.on_device("a barrier or fence"),
             StmtKind::Atomic(atomic) => self.atomic(atomic),
+            StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {
+                self.control(stmt)
+            }
+        }
+    }
+
+    fn control(&mut self, stmt: &StmtKind) -> Checked {
+        match *stmt {
             StmtKind::If {
                 condition,
                 then,
                 otherwise,
             } => {
-                self.typed(*condition, Scalar::Bool)?;
-                self.block(*then)?;
-                self.block(*otherwise)
+                self.typed(condition, Scalar::Bool)?;
+                self.block(then)?;
+                self.block(otherwise)
             }
             StmtKind::For {
                 counter,
                 bound,
                 body,
-            } => self.count(*counter, *bound, *body),
+            } => self.count(counter, bound, body),
             StmtKind::While { condition, body } => {
-                self.typed(*condition, Scalar::Bool)?;
-                self.block(*body)
+                self.typed(condition, Scalar::Bool)?;
+                self.block(body)
             }
+            _ => Ok(()),
         }
     }
 

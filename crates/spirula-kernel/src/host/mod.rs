@@ -15,6 +15,7 @@ use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, Mem, Reg, Slot, Step};
 use spirula_program::{Literal, Op, Operator, Scalar};
 use spirula_source::{Diagnostic, Place};
+use spirula_spirv::ir::Module;
 use std::sync::Arc;
 
 /// Compiles a checked program. A kernel that cannot be lowered fails when it is launched.
@@ -114,6 +115,7 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
     match lowered {
         Ok(lowered) => out::Kernel {
             words: lowered.module.to_words(),
+            laid_out: lowered.laid_out.as_ref().map(Module::to_words),
             refusal: None,
             scalars: lowered
                 .scalars
@@ -128,6 +130,7 @@ fn kernel(lowered: &Result<Lowered, Diagnostic>) -> out::Kernel {
         },
         Err(fault) => out::Kernel {
             words: Vec::new(),
+            laid_out: None,
             refusal: Some(fault.message.clone()),
             scalars: Vec::new(),
             scalar_bytes: 4,
@@ -278,16 +281,7 @@ impl Host<'_> {
 
     fn statement(&mut self, stmt: &StmtKind) -> Done {
         match stmt {
-            StmtKind::Declare(var) => match self.program.var(*var).ty {
-                Type::Memory(_) => {
-                    let mem = self.mem(*var)?;
-                    self.push(Step::Forget(mem));
-                }
-                Type::Scalar(_) => {}
-                Type::Array(_) | Type::Fragment(_) => {
-                    return Err(self.refusal("a private array of the host"));
-                }
-            },
+            StmtKind::Declare(var) => self.declare(*var)?,
             StmtKind::Assign { to, value } => {
                 let value = self.expr(*value)?;
                 let to = self.reg(*to)?;
@@ -358,6 +352,18 @@ impl Host<'_> {
             }
         }
         Ok(())
+    }
+
+    fn declare(&mut self, var: Var) -> Done {
+        match self.program.var(var).ty {
+            Type::Memory(_) => {
+                let mem = self.mem(var)?;
+                self.push(Step::Forget(mem));
+                Ok(())
+            }
+            Type::Scalar(_) => Ok(()),
+            Type::Array(_) | Type::Fragment(_) => Err(self.refusal("a private array of the host")),
+        }
     }
 
     fn control(&mut self, stmt: &StmtKind) -> Done {
@@ -516,8 +522,13 @@ impl Host<'_> {
                         }
                         self.at_least_one(product)
                     }
-                    SpecValue::Shared { bytes, size } => {
-                        let mut sum = self.literal(Literal::i64(0));
+                    SpecValue::Shared {
+                        bytes,
+                        more,
+                        size,
+                        least,
+                    } => {
+                        let mut sum = self.literal(Literal::i64(*more as i64));
                         for bytes in bytes {
                             let bytes = self.known(*bytes, &seen)?;
                             let (fifteen, mask) = (
@@ -530,7 +541,10 @@ impl Host<'_> {
                         }
                         let size = self.literal(Literal::i64(*size as i64));
                         let elements = self.op(Op::SQuot, sum, size);
-                        self.at_least_one(elements)
+                        match least {
+                            0 => elements,
+                            _ => self.at_least_one(elements),
+                        }
                     }
                 };
                 constants.push(value);

@@ -95,9 +95,23 @@ impl Lower<'_> {
     }
 
     fn shared_word(&mut self, element: &Element, index: Id) -> Result<Word, Diagnostic> {
+        let size = element.ty.size();
+        if self.layout.is_some() {
+            let own = size.max(4);
+            let (mut index, mut shift) = (index, None);
+            if size < own {
+                let (word, by) = self.split_index(index, own / size, size);
+                (index, shift) = (word, Some(by));
+            }
+            return Ok(Word {
+                pointer: self.laid_out_pointer(element.memory, own, index)?,
+                width: own as u32 * 8,
+                shift,
+                scope: self.u32(2),
+            });
+        }
         let class = self.class_of(element.memory)?;
         let own = self.shared(class)?.size;
-        let size = element.ty.size();
         let (pointer, shift) = match size < own {
             true => {
                 let (pointer, shift) = self.part(element.memory, own / size, size, index)?;

@@ -29,13 +29,21 @@ impl Lower<'_> {
         self.survey.fails[self.data.body.index()]
     }
 
+    /// Whether invocations wait for others of their workgroup, so that one that fails has to go on.
+    pub(super) fn waits_for_others(&self) -> bool {
+        self.survey.waits[self.data.body.index()]
+    }
+
     /// Whether the workgroup has to know of failures of its invocations.
-    fn shares_failure(&self) -> bool {
-        self.can_fail() && self.survey.waits[self.data.body.index()]
+    pub(super) fn shares_failure(&self) -> bool {
+        self.can_fail() && self.waits_for_others()
     }
 
     /// The word in shared memory that says whether an invocation of the workgroup failed.
     fn workgroup_flag(&mut self) -> Id {
+        if self.layout.is_some() {
+            return self.laid_out_flag();
+        }
         if let Some(variable) = self.workgroup_flag {
             return variable;
         }
@@ -54,11 +62,6 @@ impl Lower<'_> {
     pub(super) fn begin_failures(&mut self) {
         let u32_ty = self.uint(32);
         let (zero, first) = (self.u32(0), self.local_id[0]);
-        if self.can_fail() {
-            let no = self.b.constant_bool(false);
-            let failed = self.failed();
-            self.store(failed, no);
-        }
         if !self.shares_failure() {
             if !self.data.failure_tolerant {
                 let word = self.failure_word(zero);
@@ -68,6 +71,9 @@ impl Lower<'_> {
             }
             return;
         }
+        let no = self.b.constant_bool(false);
+        let failed = self.failed();
+        self.store(failed, no);
         let flag = self.workgroup_flag();
         let mut is_first = self.test(Op::IEqual, &[first, zero]);
         for id in [self.local_id[1], self.local_id[2]] {
@@ -106,46 +112,60 @@ impl Lower<'_> {
         self.return_when(has_failed);
     }
 
-    /// Fails where a condition does not hold.
+    /// Fails where a condition does not hold: the invocation ends, or goes on with what others wait for.
     pub(super) fn assertion(&mut self, condition: Id, message: Message) -> Result<(), Diagnostic> {
-        let program = self.p;
-        let parts = &program.message(message).parts;
+        if !self.shares_failure() {
+            let [no, merge] = [(); 2].map(|()| self.b.fresh_id());
+            self.b.effect(Op::SelectionMerge, &[merge.word(), 0]);
+            self.effect(Op::BranchConditional, &[condition, merge, no]);
+            self.begin(no);
+            self.report(message)?;
+            self.b.effect(Op::Return, &[]);
+            self.begin(merge);
+            return Ok(());
+        }
         let wrong = self.not(condition);
+        self.pending = true;
         self.when(wrong, |l| {
             let failed = l.failed();
             let yes = l.b.constant_bool(true);
             l.store(failed, yes);
-            let u32_ty = l.uint(32);
-            let [zero, one] = [0, 1].map(|n| l.u32(n));
-            if l.shares_failure() {
-                let flag = l.workgroup_flag();
-                l.store(flag, one);
-            }
-            let word = l.failure_word(zero);
-            let code = l.u32(message.index() as u32 + 1);
-            let before = l.value(
-                Op::AtomicCompareExchange,
-                u32_ty,
-                &[word, one, zero, zero, code, zero],
-            );
-            let is_first = l.test(Op::IEqual, &[before, zero]);
-            l.when(is_first, |l| {
-                let values = parts.iter().filter_map(|part| match part {
-                    Part::Value(expr) => Some(*expr),
-                    Part::Text(_) => None,
-                });
-                for (index, expr) in values.enumerate() {
-                    let value = l.expr(expr)?;
-                    let ty = program.type_of(expr).unwrap_or(Scalar::I64);
-                    let (low, high) = l.words(ty, value);
-                    for (offset, half) in [low, high].into_iter().enumerate() {
-                        let at = l.u32((2 + index * 2 + offset) as u32);
-                        let pointer = l.failure_word(at);
-                        l.store(pointer, half);
-                    }
+            let (flag, one) = (l.workgroup_flag(), l.u32(1));
+            l.store(flag, one);
+            l.report(message)
+        })
+    }
+
+    /// Leaves a message in the block for failures if it is the first.
+    fn report(&mut self, message: Message) -> Result<(), Diagnostic> {
+        let program = self.p;
+        let parts = &program.message(message).parts;
+        let u32_ty = self.uint(32);
+        let [zero, one] = [0, 1].map(|n| self.u32(n));
+        let word = self.failure_word(zero);
+        let code = self.u32(message.index() as u32 + 1);
+        let before = self.value(
+            Op::AtomicCompareExchange,
+            u32_ty,
+            &[word, one, zero, zero, code, zero],
+        );
+        let is_first = self.test(Op::IEqual, &[before, zero]);
+        self.when(is_first, |l| {
+            let values = parts.iter().filter_map(|part| match part {
+                Part::Value(expr) => Some(*expr),
+                Part::Text(_) => None,
+            });
+            for (index, expr) in values.enumerate() {
+                let value = l.expr(expr)?;
+                let ty = program.type_of(expr).unwrap_or(Scalar::I64);
+                let (low, high) = l.words(ty, value);
+                for (offset, half) in [low, high].into_iter().enumerate() {
+                    let at = l.u32((2 + index * 2 + offset) as u32);
+                    let pointer = l.failure_word(at);
+                    l.store(pointer, half);
                 }
-                Ok(())
-            })
+            }
+            Ok(())
         })
     }
 

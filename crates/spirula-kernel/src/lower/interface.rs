@@ -55,8 +55,9 @@ impl Lower<'_> {
 
     /// The specialisation constant of a value; equal values are one constant.
     fn spec(&mut self, ty: Id, default: &[u32], value: SpecValue) -> Id {
-        if let Some(at) = self.constants.iter().position(|known| *known == value) {
-            return self.spec_ids[at];
+        let known = self.constants.iter().position(|known| *known == value);
+        if let Some(id) = known.and_then(|at| self.spec_ids[at]) {
+            return id;
         }
         let id = self.b.fresh_id();
         let op = match default {
@@ -67,10 +68,13 @@ impl Lower<'_> {
         words.extend_from_slice(default);
         self.b.push(Section::Globals, op, &words);
         self.b.set_type_of(id, ty);
-        let number = self.constants.len() as u32;
-        self.b.decorate(id, Decoration::SpecId, &[number]);
-        self.constants.push(value);
-        self.spec_ids.push(id);
+        let number = known.unwrap_or_else(|| {
+            self.constants.push(value);
+            self.spec_ids.push(None);
+            self.constants.len() - 1
+        });
+        self.b.decorate(id, Decoration::SpecId, &[number as u32]);
+        self.spec_ids[number] = Some(id);
         id
     }
 

@@ -9,7 +9,7 @@ use super::fragments::NON_PRIVATE;
 use super::vectors::WIDEST;
 use super::{Lower, SpecValue, VIEWS, refusal};
 use crate::ir::{Element, Expr, ExprData, Space, Type, Var};
-use spirula_program::Scalar;
+use spirula_program::{Op as ScalarOp, Scalar};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -34,13 +34,37 @@ impl Lower<'_> {
         class.ok_or_else(|| refusal(self.place, "memory that refers to nothing"))
     }
 
-    /// An index or a size in 32 bits.
+    /// An index or a size in 32 bits. What it is made of is computed in as many, since the lower bits of
+    /// sums and products come from lower bits alone.
     pub(super) fn index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
-        if let ExprData::Literal(literal) = self.p.expr(expr) {
-            return Ok(self.u32(literal.bits as u32));
+        let program = self.p;
+        match program.expr(expr) {
+            ExprData::Literal(literal) => Ok(self.u32(literal.bits as u32)),
+            ExprData::Apply(operator, start)
+                if operator.to == Scalar::I64 && !self.splits_shared =>
+            {
+                let operands = program.operands(operator, start);
+                let op = match operator.op {
+                    ScalarOp::Add => Op::IAdd,
+                    ScalarOp::Sub => Op::ISub,
+                    ScalarOp::Mul => Op::IMul,
+                    ScalarOp::SExt | ScalarOp::ZExt if operator.from == Scalar::I32 => {
+                        return self.expr(operands[0]);
+                    }
+                    _ => {
+                        let value = self.expr(expr)?;
+                        return Ok(self.narrow(value));
+                    }
+                };
+                let ty = self.uint(32);
+                let operands = [self.index(operands[0])?, self.index(operands[1])?];
+                Ok(self.value(op, ty, &operands))
+            }
+            _ => {
+                let value = self.expr(expr)?;
+                Ok(self.narrow(value))
+            }
         }
-        let value = self.expr(expr)?;
-        Ok(self.narrow(value))
     }
 
     /// The lower 32 bits of an `i64`.
@@ -344,7 +368,12 @@ impl Lower<'_> {
         let size = if narrow_atomics { 4 } else { size };
         let bytes = data.allocations.iter().map(|(_, bytes)| *bytes).collect();
         let element = self.shared_element(size);
-        let length = self.spec_u32(SpecValue::Shared { bytes, size });
+        let length = self.spec_u32(SpecValue::Shared {
+            bytes,
+            more: 0,
+            size,
+            least: 1,
+        });
         let array = self.b.array(element, length);
         let variable = self.global(StorageClass::Workgroup, array);
         let shared = Shared { variable, size };
@@ -358,6 +387,12 @@ impl Lower<'_> {
         if !self.varies(class) {
             return Ok(());
         }
+        if self.layout.is_some() {
+            let first = self.laid_out_first(class, (to, bytes));
+            let reference = self.reference(to);
+            self.store(reference, first);
+            return Ok(());
+        }
         let shared = self.shared(class)?;
         let all = self.survey.classes[class].allocations.clone();
         let before = all.iter().take_while(|made| **made != (to, bytes));
@@ -366,7 +401,9 @@ impl Lower<'_> {
             true => self.u32(0),
             false => self.spec_u32(SpecValue::Shared {
                 bytes: before,
+                more: 0,
                 size: shared.size,
+                least: 0,
             }),
         };
         let reference = self.reference(to);
@@ -406,8 +443,13 @@ impl Lower<'_> {
         volatile: bool,
     ) -> Result<Id, Diagnostic> {
         let class = self.class_of(var)?;
+        let ty = self.uint(size as u32 * 8);
+        if self.layout.is_some() {
+            let pointer = self.laid_out_pointer(var, size, index)?;
+            return Ok(self.shared_bits(ty, pointer, volatile));
+        }
         let own = self.shared(class)?.size;
-        let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
+        let own_ty = self.uint(own as u32 * 8);
         if size == own {
             let pointer = self.shared_pointer(var, index)?;
             return Ok(self.shared_bits(ty, pointer, volatile));
@@ -442,6 +484,11 @@ impl Lower<'_> {
         volatile: bool,
     ) -> Result<(), Diagnostic> {
         let class = self.class_of(var)?;
+        if self.layout.is_some() {
+            let pointer = self.laid_out_pointer(var, size, index)?;
+            self.put_shared_bits(pointer, bits, volatile);
+            return Ok(());
+        }
         let own = self.shared(class)?.size;
         let (ty, own_ty) = (self.uint(size as u32 * 8), self.uint(own as u32 * 8));
         if size == own {

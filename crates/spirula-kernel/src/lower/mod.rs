@@ -19,6 +19,7 @@ mod failure;
 mod fragments;
 mod functions;
 mod interface;
+mod layout;
 mod memory;
 mod operators;
 mod statements;
@@ -27,6 +28,7 @@ mod trigonometry;
 mod vectors;
 
 use crate::ir::{Expr, Kernel, KernelData, Program, Use, Var};
+use layout::Layout;
 use memory::Shared;
 use spirula_program::Scalar;
 use spirula_source::{Diagnostic, Place};
@@ -46,6 +48,9 @@ const VIEWS: usize = 6;
 pub struct Lowered {
     /// The module; its entry point is `main`.
     pub module: Module,
+    /// The same with shared memory that is laid out explicitly, for devices that have it; none where
+    /// that gains nothing.
+    pub laid_out: Option<Module>,
     /// Values of the specialisation constants.
     pub constants: Vec<SpecValue>,
     /// Offsets of the scalar uses in bytes, after the number of workgroups.
@@ -71,13 +76,16 @@ pub enum SpecValue {
     Value(Expr),
     /// The product of sizes, at least 1, 32 bits.
     Product(Vec<Expr>),
-    /// The sum of bytes, each rounded up to a multiple of 16, in elements of so many bytes, at
-    /// least 1; 32 bits.
+    /// The sum of bytes, each rounded up to a multiple of 16, in elements of so many bytes; 32 bits.
     Shared {
         /// Bytes.
         bytes: Vec<Expr>,
+        /// Bytes besides, a multiple of 16.
+        more: u64,
         /// Bytes of an element.
         size: u64,
+        /// The least value.
+        least: u64,
     },
 }
 
@@ -87,6 +95,26 @@ pub enum SpecValue {
 /// When the kernel does what cannot be lowered; the message names it.
 pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
     let survey = survey::survey(program, kernel)?;
+    let gains = survey.mixes_shared();
+    let mut lowered = lower_as(program, kernel, survey, None)?;
+    if gains {
+        let survey = survey::survey(program, kernel)?;
+        let constants = std::mem::take(&mut lowered.constants);
+        let other = lower_as(program, kernel, survey, Some(constants))?;
+        lowered.laid_out = Some(other.module);
+        lowered.constants = other.constants;
+    }
+    Ok(lowered)
+}
+
+/// Lowers a kernel; `constants` are those of its other form, which are given where shared memory is to
+/// be laid out explicitly. They keep their numbers, and others follow.
+fn lower_as(
+    program: &Program,
+    kernel: Kernel,
+    survey: Survey,
+    constants: Option<Vec<SpecValue>>,
+) -> Result<Lowered, Diagnostic> {
     let data = program.kernel(kernel);
     let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
     let mut b = Builder::new(Version::new(1, 5));
@@ -104,8 +132,10 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
-        constants: Vec::new(),
-        spec_ids: Vec::new(),
+        splits_shared: constants.is_none() && survey.mixes_shared(),
+        layout: constants.is_some().then(Layout::default),
+        spec_ids: vec![None; constants.as_ref().map_or(0, Vec::len)],
+        constants: constants.unwrap_or_default(),
         failure_binding: memories.count() as u32,
         failed: None,
         workgroup_flag: None,
@@ -129,6 +159,7 @@ pub fn lower(program: &Program, kernel: Kernel) -> Result<Lowered, Diagnostic> {
     let (module, constants) = lower.finish(main);
     Ok(Lowered {
         module,
+        laid_out: None,
         constants,
         scalars: scalars.rows,
         scalar_bytes: scalars.bytes,
@@ -159,7 +190,13 @@ struct Lower<'a> {
     survey: Survey,
     interface: Vec<Id>,
     constants: Vec<SpecValue>,
-    spec_ids: Vec<Id>,
+    spec_ids: Vec<Option<Id>>,
+    /// Where shared memory is laid out explicitly: its views.
+    layout: Option<Layout>,
+    /// Whether elements of shared memory are put together from smaller ones. Such kernels are for devices
+    /// without explicit layouts, such as lavapipe, whose compiler unrolls loops over narrow indices: what
+    /// comes of that, it then needs minutes for.
+    splits_shared: bool,
     failure_binding: u32,
     failed: Option<Id>,
     workgroup_flag: Option<Id>,

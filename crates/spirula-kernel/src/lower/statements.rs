@@ -1,8 +1,8 @@
 //! Statements and expressions.
 //!
-//! A failing assertion makes its invocation skip everything up to the next error synchronisation:
-//! until there, statements stand under the condition that nothing failed, apart from those in which
-//! the workgroup waits for itself.
+//! A failing assertion ends its invocation. Where workgroups wait for themselves it makes it skip
+//! everything up to the next error synchronisation: until there, statements stand under the condition
+//! that nothing failed, apart from those in which the workgroup waits for itself.
 
 use super::{Lower, refusal};
 use crate::ir::{
@@ -115,7 +115,6 @@ impl Lower<'_> {
             StmtKind::Assert { condition, message } => {
                 let condition = self.expr(*condition)?;
                 self.assertion(condition, *message)?;
-                self.pending = true;
             }
             StmtKind::Where {
                 to,
@@ -212,7 +211,7 @@ impl Lower<'_> {
         more: impl FnOnce(&mut Self) -> Result<Id, Diagnostic>,
         next: impl FnOnce(&mut Self),
     ) -> Done {
-        let fails = self.survey.fails[body.index()];
+        let fails = self.survey.fails[body.index()] && self.waits_for_others();
         self.pending |= fails;
         let stop = fails && !self.survey.waits[body.index()];
         self.repeat(

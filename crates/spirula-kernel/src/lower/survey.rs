@@ -40,6 +40,18 @@ pub(super) struct Survey {
     pub has_fragments: bool,
 }
 
+impl Survey {
+    /// Whether shared memory is accessed in elements of several sizes, which an explicit layout makes
+    /// simple.
+    pub fn mixes_shared(&self) -> bool {
+        let is_mixed = |class: &Class| {
+            let sizes = (class.sizes | class.atomic_sizes) & !16;
+            !class.allocations.is_empty() && sizes.count_ones() > 1
+        };
+        !self.has_fragments && self.classes.iter().any(is_mixed)
+    }
+}
+
 struct Surveyor<'a> {
     program: &'a Program,
     survey: Survey,

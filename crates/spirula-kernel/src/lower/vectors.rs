@@ -102,6 +102,9 @@ impl Lower<'_> {
         if self.p.var(element.memory).ty != Type::Memory(Space::Shared) {
             return Ok(false);
         }
+        if self.layout.is_some() {
+            return Ok(true);
+        }
         let class = self.class_of(element.memory)?;
         let own = self.shared(class)?.size;
         Ok(own != WIDEST || vector.bytes() != WIDEST)

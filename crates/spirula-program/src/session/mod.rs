@@ -371,6 +371,7 @@ impl<'p, M: Machine> Session<'p, M> {
         let request = Request {
             kernel: launch.kernel,
             words: &kernel.words,
+            laid_out: kernel.laid_out.as_deref(),
             groups,
             constants: &constants,
             push: if kernel.scalars_in_buffer { &[] } else { &push },

@@ -29,6 +29,8 @@ pub struct Workload {
     pub entry: String,
     /// The arguments.
     pub items: Vec<Item>,
+    /// Values of tuning parameters, by their names or those of their classes.
+    pub sizes: Vec<(String, u64)>,
 }
 
 /// How long is measured.
@@ -52,7 +54,10 @@ pub fn measure(
     effort: Effort,
 ) -> Result<Vec<Duration>, Outcome> {
     let mut device = session.open()?;
-    let machine = DeviceMachine::new(&mut device);
+    let mut machine = DeviceMachine::new(&mut device);
+    for (name, size) in &workload.sizes {
+        machine.set_parameter(name, *size);
+    }
     let mut session = Session::new(&workload.compiled, machine)?;
     let mut run = || -> Result<Duration, RunError<Error>> {
         let prepared = session.prepare_items(&workload.entry, &workload.items)?;

@@ -4,7 +4,8 @@ use spirula_program::Program;
 use std::fs;
 use std::path::Path;
 
-/// Writes each kernel to a file of the folder, `NAME.3.spv`, numbered as `compile --kernel` counts.
+/// Writes each kernel to a file of the folder, `NAME.3.spv`, numbered as `compile --kernel` counts, and
+/// `NAME.3.laid-out.spv` what devices get that have explicit layouts of workgroup memory.
 ///
 /// # Errors
 /// When the folder or a file cannot be written; a message.
@@ -15,10 +16,12 @@ pub fn kernels(program: &Program, folder: &Path, name: &str) -> Result<(), Strin
     };
     fs::create_dir_all(folder).map_err(failed(folder))?;
     let kernels = program.kernels.iter().enumerate();
-    for (number, kernel) in kernels.filter(|(_, kernel)| kernel.refusal.is_none()) {
-        let path = folder.join(format!("{name}.{number}.spv"));
-        let bytes = spirula_spirv::binary::to_bytes(&kernel.words);
-        fs::write(&path, bytes).map_err(failed(&path))?;
+    for (number, kernel) in kernels {
+        for (words, kind) in kernel.modules().zip(["", ".laid-out"]) {
+            let path = folder.join(format!("{name}.{number}{kind}.spv"));
+            let bytes = spirula_spirv::binary::to_bytes(words);
+            fs::write(&path, bytes).map_err(failed(&path))?;
+        }
     }
     Ok(())
 }

@@ -98,8 +98,9 @@ fn find_entry<'a>(program: &'a Program, asked: Option<&str>) -> Result<&'a Entry
 /// Tuning parameters that are set are those of the program, or their classes.
 fn check_parameters(args: &Run, program: &Program) -> Outcome {
     for set in &args.param {
-        let is_meant =
-            |p: &spirula_program::Parameter| p.name == set.name || p.class.to_string() == set.name;
+        let is_meant = |p: &spirula_program::Parameter| {
+            p.name == set.name || p.class.name() == Some(&set.name)
+        };
         if !program.parameters.iter().any(is_meant) {
             let text = format!("the program has no tuning parameter {}", set.name);
             return Err(Failure::hinted(

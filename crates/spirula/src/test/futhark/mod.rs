@@ -8,13 +8,15 @@
 //!
 //! A case that asks for what a trusted run gives is compared with a second run: of the CPU device, or
 //! where there is much to do on the same device with other tuning parameters, which must not change
-//! results; what takes long is only run. Cases whose files of values are not there are left out, as are
+//! results; what takes long is only run. A file of tuning parameters beside a source, `prog.fut.tuning`,
+//! is heeded. Cases whose files of values are not there are left out, as are
 //! those that their tags close to this compiler.
 
 mod cases;
 mod printed;
 mod random;
 mod script;
+mod tuning;
 
 use super::session::{self, expect_array, read};
 use super::{Loaded, Outcome, Suite};
@@ -46,7 +48,7 @@ const COLUMNS: &str = "dump\tsource\t";
 const TOLERANCE: f64 = 0.002;
 
 /// Tuning parameters of the second run on the CPU device.
-const OTHERWISE: &[(&str, u64)] = &[
+const OTHERWISE: [(&str, u64); 3] = [
     ("thread_block_size", 128),
     ("grid_size", 24),
     ("tile_size", 8),
@@ -86,6 +88,8 @@ struct Test {
     /// What it is called with, as measurements name it.
     dataset: String,
     printed: Printed,
+    /// The source's file.
+    path: PathBuf,
     /// The folder of the source.
     beside: PathBuf,
     case: Case,
@@ -161,6 +165,7 @@ fn tests_in(source: &Path, name: &str, printed: &Printed) -> Result<Vec<Test>, S
             source: name.to_owned(),
             dataset: dataset(number, &case),
             printed: printed.clone(),
+            path: source.to_owned(),
             beside: beside.to_owned(),
             case,
         });
@@ -227,11 +232,13 @@ impl Suite for Folder {
         let program = self.program(test, session)?;
         let items = test.items(&program, session)?;
         let entry = &test.case.entry;
-        let call = |device: &mut Device, sizes: &[(&str, u64)]| {
+        let call = |device: &mut Device, sizes: &[(String, u64)]| {
             called(device, &program, entry, &items, sizes)
         };
+        let sizes = tuning::of(&test.path)?;
+        let otherwise = OTHERWISE.map(|(name, size)| (name.to_owned(), size));
         let start = Instant::now();
-        let found = call(&mut session.open()?, &[]);
+        let found = call(&mut session.open()?, &sizes);
         let is_long = start.elapsed() > PATIENCE;
         let wanted = match &test.case.expect {
             Expect::Error(pattern) => return fails(found, pattern),
@@ -241,7 +248,7 @@ impl Suite for Folder {
             Expect::Trusted => {
                 let is_same = session.device == session::CPU || is_much(&items);
                 let second = match is_same {
-                    true => call(&mut session.open()?, OTHERWISE),
+                    true => call(&mut session.open()?, &otherwise),
                     false => call(&mut session.on(session::CPU).open()?, &[]),
                 };
                 second?
@@ -270,6 +277,7 @@ impl Suite for Folder {
             dataset: test.dataset.clone(),
             entry: test.case.entry.clone(),
             items: test.items(&compiled, session)?,
+            sizes: tuning::of(&test.path)?,
             compiled,
         }))
     }
@@ -382,7 +390,7 @@ fn called(
     program: &Program,
     entry: &str,
     items: &[Item],
-    sizes: &[(&str, u64)],
+    sizes: &[(String, u64)],
 ) -> Result<Vec<Value>, RunError<Error>> {
     let mut machine = DeviceMachine::new(device);
     for (class, size) in sizes {

@@ -192,6 +192,7 @@ impl Suite for Folder {
             entry: entry.name.clone(),
             compiled: Rc::new(program),
             items: values.into_iter().map(Item::Plain).collect(),
+            sizes: Vec::new(),
         }))
     }
 }

@@ -1,0 +1,65 @@
+//! Files of tuning parameters, as Futhark's autotuner writes them: `prog.fut.tuning` beside `prog.fut`.
+//!
+//! Each line is `NAME=VALUE`; `default_CLASS=VALUE` is for all parameters of a class that have no line of
+//! their own. Names that a program does not have are those of another compiler's version.
+
+use crate::cli::tuning::TuningParameter;
+use crate::test::Outcome;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What the names of classes begin with.
+const CLASS: &str = "default_";
+
+/// Older names of classes.
+const FORMERLY: &[(&str, &str)] = &[
+    ("group_size", "thread_block_size"),
+    ("num_groups", "grid_size"),
+];
+
+/// The parameters of a source, by their names or those of their classes; none where there is no file.
+pub fn of(source: &Path) -> Result<Vec<(String, u64)>, Outcome> {
+    let mut path = source.as_os_str().to_owned();
+    path.push(".tuning");
+    match fs::read_to_string(&path) {
+        Ok(text) => parse(&text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error.to_string()),
+    }
+    .map_err(|why| Outcome::failed(format!("{}: {why}", path.to_string_lossy())))
+}
+
+fn parse(text: &str) -> Result<Vec<(String, u64)>, String> {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let parameter = |line: &str| {
+        let TuningParameter { name, value } = line.parse()?;
+        Ok((class(&name).unwrap_or(&name).to_owned(), value))
+    };
+    lines.map(parameter).collect()
+}
+
+/// The class that a name stands for.
+fn class(name: &str) -> Option<&str> {
+    let class = name.strip_prefix(CLASS)?;
+    let renamed = FORMERLY.iter().find(|(former, _)| *former == class);
+    Some(renamed.map_or(class, |(_, name)| name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_parameters_and_classes() {
+        let text = "main.suff_outer_par_0=8388608\n\ndefault_tile_size=8\ndefault_group_size=64\n";
+        let wanted = [
+            ("main.suff_outer_par_0", 8_388_608),
+            ("tile_size", 8),
+            ("thread_block_size", 64),
+        ];
+        let wanted = wanted.map(|(name, value)| (name.to_owned(), value));
+        assert_eq!(parse(text).unwrap(), wanted);
+        assert!(parse("main.x=").is_err());
+    }
+}
