@@ -133,7 +133,7 @@ pub fn read(bytes: &[u8]) -> Result<Program, ArchiveError> {
         if kernel.refusal.is_none() {
             let [name, other] = kernel_names(number);
             kernel.words = words(&mut archive, &name)?;
-            if archive.index_for_name(&other).is_some() {
+            if kernel.laid_out.is_some() {
                 kernel.laid_out = Some(words(&mut archive, &other)?);
             }
         }

@@ -63,7 +63,7 @@ pub struct Kernel {
     pub words: Vec<u32>,
     /// Words of the same module with workgroup memory that is laid out explicitly, for devices that
     /// have it; none where that gains nothing.
-    #[serde(skip)]
+    #[serde(default, with = "presence")]
     pub laid_out: Option<Vec<u32>>,
     /// Why it could not be compiled.
     pub refusal: Option<String>,
@@ -80,6 +80,19 @@ pub struct Kernel {
     pub can_fail: bool,
     /// The blocks that it accesses, by their binding; others need not be bound.
     pub bound: Vec<bool>,
+}
+
+/// Whether there are words, which stand elsewhere.
+mod presence {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(words: &Option<Vec<u32>>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_bool(words.is_some())
+    }
+
+    pub fn deserialize<'d, D: Deserializer<'d>>(from: D) -> Result<Option<Vec<u32>>, D::Error> {
+        Ok(bool::deserialize(from)?.then(Vec::new))
+    }
 }
 
 impl Kernel {

@@ -119,6 +119,7 @@ fn lower_as(
     let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
     let mut b = Builder::new(Version::new(1, 5));
     let (main, first) = interface::begin(&mut b, survey.has_fragments);
+    let splits_shared = constants.is_none() && survey.mixes_shared();
     let mut lower = Lower {
         p: program,
         data,
@@ -132,7 +133,7 @@ fn lower_as(
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
-        splits_shared: constants.is_none() && survey.mixes_shared(),
+        splits_shared,
         layout: constants.is_some().then(Layout::default),
         spec_ids: vec![None; constants.as_ref().map_or(0, Vec::len)],
         constants: constants.unwrap_or_default(),
