@@ -111,7 +111,11 @@ pub fn evaluate(module: &Module) -> Result<Option<Vec<Cell>>, Fault> {
 /// # Errors
 /// When it does not.
 pub fn differ(module: &Module, expected: &[Cell], way: &Way) -> Result<(), Fault> {
-    let translated = spirula_llvm::translate(module, &spirula_llvm::Options::default());
+    let options = spirula_llvm::Options {
+        extensions: spirula_llvm::Extensions::of_devices(),
+        ..spirula_llvm::Options::default()
+    };
+    let translated = spirula_llvm::translate(module, &options);
     let refused = |faults: Vec<Diagnostic>| {
         let first = faults.first().map(|f| f.to_string());
         Fault::Refused(format!("translation: {}", first.unwrap_or_default()))

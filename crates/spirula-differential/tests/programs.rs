@@ -43,6 +43,17 @@ proptest! {
     }
 }
 
+/// Integers that no device has are numbers of limbs.
+#[test]
+fn wide_integers() {
+    for way in ["cpu", "optimised", "lifted"] {
+        check(include_str!("wide.ll"), way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
+    }
+    let module = spirula_llvm::read(include_bytes!("wide.ll")).expect("it is read");
+    let expected = evaluate(&module).expect("it is evaluated");
+    assert!(expected.is_some(), "it is defined");
+}
+
 /// Most of them are defined: what is undefined tests nothing.
 #[test]
 fn programs_are_defined() {

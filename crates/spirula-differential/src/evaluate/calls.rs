@@ -67,7 +67,7 @@ const TABLE: &[(&str, Way)] = &[
     ("bswap", Way::Int(|w, v| Scalar::Bits(v[0].swap_bytes() >> (128 - w)))),
     ("abs", Way::Int(|w, v| match integer::signed(w, v[0]) {
         x if v[1] != 0 && x == integer::range(w, true).0 => Scalar::Any,
-        x => integer::cut(w, x.abs()),
+        x => integer::cut(w, x.wrapping_abs()),
     })),
     ("ctlz", Way::Int(|w, v| match v[0] {
         0 if v[1] != 0 => Scalar::Any,

@@ -41,7 +41,7 @@ fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> Outcome<Scalar> 
             let (low, high) = integer::range(wanted, op == Opcode::FpToSi);
             match number {
                 // The bound above is a power of two less one.
-                Some(x) if x >= low as f64 && x < (high + 1) as f64 => {
+                Some(x) if x >= low as f64 && x < high as f64 + 1.0 => {
                     integer::cut(wanted, x as i128)
                 }
                 _ => Scalar::Any,
@@ -53,8 +53,11 @@ fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> Outcome<Scalar> 
             };
             match op {
                 Opcode::SExt => integer::cut(wanted, integer::signed(width, bits)),
-                Opcode::SiToFp => from_integer(wanted, integer::signed(width, bits)),
-                Opcode::UiToFp => from_integer(wanted, bits as i128),
+                Opcode::SiToFp => {
+                    let value = integer::signed(width, bits);
+                    from_integer(wanted, value as f32, value as f64)
+                }
+                Opcode::UiToFp => from_integer(wanted, bits as f32, bits as f64),
                 _ => Scalar::Bits(bits & integer::mask(wanted)),
             }
         }
@@ -62,12 +65,12 @@ fn convert(op: Opcode, scalar: Scalar, from: Kind, to: Kind) -> Outcome<Scalar> 
     })
 }
 
-/// An integer as a float, rounded once.
-fn from_integer(width: u32, value: i128) -> Scalar {
+/// An integer, which is known as a float of 32 bits and as one of 64, rounded once.
+fn from_integer(width: u32, single: f32, double: f64) -> Scalar {
     match width {
-        32 => Scalar::Bits((value as f32).to_bits().into()),
+        32 => Scalar::Bits(single.to_bits().into()),
         // What is not exact as a double is beyond all halves.
-        _ => float::rounded(width, value as f64),
+        _ => float::rounded(width, double),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Integers of up to 64 bits, kept zero-extended.
+//! Integers of up to 128 bits, kept zero-extended.
 
 use super::value::Scalar;
 use spirula_llvm::ir::{Flags, Opcode, Predicate, RmwOp};
@@ -22,55 +22,52 @@ pub fn signed(width: u32, bits: u128) -> i128 {
     ((bits << shift) as i128) >> shift
 }
 
-/// Least and greatest number of a width.
+/// Least and greatest number of a width, as far as an `i128` has it.
 pub fn range(width: u32, is_signed: bool) -> (i128, i128) {
     match is_signed {
-        true => (-(1 << (width - 1)), (1 << (width - 1)) - 1),
-        false => (0, (1 << width) - 1),
+        true => (i128::MIN >> (128 - width), i128::MAX >> (128 - width)),
+        false => (0, i128::try_from(mask(width)).unwrap_or(i128::MAX)),
+    }
+}
+
+/// A result cut to its width; anything where it may not wrap, and the exact one is none of the
+/// width or of 128 bits either.
+fn exactly(
+    flags: Flags,
+    width: u32,
+    wrapped: u128,
+    unsigned: Option<u128>,
+    with_sign: Option<i128>,
+) -> Scalar {
+    let (low, high) = range(width, true);
+    let unsigned = unsigned.is_some_and(|value| value <= mask(width));
+    let with_sign = with_sign.is_some_and(|value| value >= low && value <= high);
+    match (flags.has(Flags::NUW) && !unsigned) || (flags.has(Flags::NSW) && !with_sign) {
+        true => Scalar::Any,
+        false => Scalar::Bits(wrapped & mask(width)),
     }
 }
 
 /// An operation; `None` where it is undefined.
 pub fn binary(op: Opcode, flags: Flags, width: u32, a: u128, b: u128) -> Option<Scalar> {
-    let (x, y) = (a as i128, b as i128);
-    let (sx, sy) = (signed(width, a), signed(width, b));
-    let exactly = |unsigned: i128, with_sign: i128| {
-        let fits = |value: i128, (low, high): (i128, i128)| value >= low && value <= high;
-        let wraps = flags.has(Flags::NUW) && !fits(unsigned, range(width, false))
-            || flags.has(Flags::NSW) && !fits(with_sign, range(width, true));
-        if wraps {
-            Scalar::Any
-        } else {
-            cut(width, unsigned)
-        }
-    };
+    let (x, y) = (signed(width, a), signed(width, b));
+    let exactly =
+        |wrapped, unsigned, with_sign| exactly(flags, width, wrapped, unsigned, with_sign);
+    let by = b as u32;
     Some(match op {
-        Opcode::Add => exactly(x + y, sx + sy),
-        Opcode::Sub => exactly(x - y, sx - sy),
-        // Unsigned products of 64 bits have 128.
-        Opcode::Mul if flags.is_empty() => cut(width, x.wrapping_mul(y)),
-        Opcode::Mul => match x.checked_mul(y) {
-            Some(product) => exactly(product, sx * sy),
-            None if flags.has(Flags::NUW) => Scalar::Any,
-            None => match sx * sy {
-                product
-                    if cut(width, product).bits().map(|b| signed(width, b)) == Some(product) =>
-                {
-                    cut(width, product)
-                }
-                _ => Scalar::Any,
-            },
-        },
+        Opcode::Add => exactly(a.wrapping_add(b), a.checked_add(b), x.checked_add(y)),
+        Opcode::Sub => exactly(a.wrapping_sub(b), a.checked_sub(b), x.checked_sub(y)),
+        Opcode::Mul => exactly(a.wrapping_mul(b), a.checked_mul(b), x.checked_mul(y)),
         Opcode::UDiv | Opcode::URem | Opcode::SDiv | Opcode::SRem if b == 0 => return None,
-        Opcode::SDiv | Opcode::SRem if sx == range(width, true).0 && sy == -1 => return None,
-        Opcode::UDiv => cut(width, x / y),
-        Opcode::URem => cut(width, x % y),
-        Opcode::SDiv => cut(width, sx / sy),
-        Opcode::SRem => cut(width, sx % sy),
+        Opcode::SDiv | Opcode::SRem if x == range(width, true).0 && y == -1 => return None,
+        Opcode::UDiv => Scalar::Bits(a / b),
+        Opcode::URem => Scalar::Bits(a % b),
+        Opcode::SDiv => cut(width, x / y),
+        Opcode::SRem => cut(width, x % y),
         Opcode::Shl | Opcode::LShr | Opcode::AShr if b >= width.into() => Scalar::Any,
-        Opcode::Shl => cut(width, x << b),
-        Opcode::LShr => cut(width, x >> b),
-        Opcode::AShr => cut(width, sx >> b),
+        Opcode::Shl => Scalar::Bits(a << by & mask(width)),
+        Opcode::LShr => Scalar::Bits(a >> by),
+        Opcode::AShr => cut(width, x >> by),
         Opcode::And => Scalar::Bits(a & b),
         Opcode::Or => Scalar::Bits(a | b),
         _ => Scalar::Bits(a ^ b),
@@ -99,8 +96,8 @@ pub fn update(op: RmwOp, width: u32, a: u128, b: u128) -> Option<Scalar> {
     let (x, y) = (signed(width, a), signed(width, b));
     Some(match op {
         RmwOp::Xchg => Scalar::Bits(b),
-        RmwOp::Add => cut(width, x + y),
-        RmwOp::Sub => cut(width, x - y),
+        RmwOp::Add => cut(width, x.wrapping_add(y)),
+        RmwOp::Sub => cut(width, x.wrapping_sub(y)),
         RmwOp::And => Scalar::Bits(a & b),
         RmwOp::Nand => cut(width, !(a & b) as i128),
         RmwOp::Or => Scalar::Bits(a | b),

@@ -1,6 +1,7 @@
 //! The body of one function: blocks, phis, values and their names.
 
 use super::lifter::{Lifted, Lifter, unique};
+use super::lines::Lines;
 use super::table;
 use crate::ir::{
     Attachment, AttrList, Block, BlockData, CallInfo, CallingConvention, Extra, Flags, Func,
@@ -80,6 +81,8 @@ pub(super) struct Body<'l, 's> {
     phis: Vec<(Inst, &'s [u32])>,
     /// Headers of loops, with what is said of the loop.
     pub(super) loops: Vec<(Block, Metadata)>,
+    /// Places in the source.
+    pub(super) lines: Lines,
     /// Ids that have a value in this function only.
     defined: Vec<Id>,
 }
@@ -101,6 +104,7 @@ impl<'s> Lifter<'s> {
             taken: FxHashMap::default(),
             phis: Vec::new(),
             loops: Vec::new(),
+            lines: Lines::default(),
             defined: Vec::new(),
         };
         body.parameters(func);
@@ -152,11 +156,13 @@ impl<'s> Body<'_, 's> {
                 self.instruction(Source::of(inst));
             }
             self.function.blocks[index].insts = Span::since(start, &self.function.insts);
+            self.no_line();
         }
         // What was refused is missing now.
         if self.l.diagnostics.len() == errors {
             self.finish_phis();
             self.finish_loops();
+            self.finish_lines();
         }
         self.function.attachments.sort_by_key(|a| a.inst);
     }
@@ -213,6 +219,7 @@ impl<'s> Body<'_, 's> {
             Ok(None) => {}
             Err(why) => self.l.report_at(source.op, source.place, &why),
         }
+        self.place_since(first);
     }
 
     /// Notes the local that an id stands for, with its name.

@@ -1,5 +1,6 @@
 //! The state of a lifting, and its order.
 
+use super::lines::Unit;
 use super::types::Shape;
 use crate::ir::{
     self, CallingConvention, Const, ConstKind, Func, Function, Global, GlobalData, GlobalKind,
@@ -95,6 +96,8 @@ pub(super) struct Lifter<'s> {
     pub(super) is_shader: bool,
     /// Layouts of structures, as rows of a list.
     pub(super) layouts: Vec<Metadata>,
+    /// What places in sources are within.
+    pub(super) unit: Unit,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -131,6 +134,7 @@ impl<'s> Lifter<'s> {
             number_nodes: FxHashMap::default(),
             is_shader: false,
             layouts: Vec::new(),
+            unit: Unit::new(bound),
             diagnostics: Vec::new(),
         }
     }

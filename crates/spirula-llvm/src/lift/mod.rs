@@ -13,6 +13,7 @@
 //! | `metadata` | nodes, decorations that LLVM has no words for |
 //! | `functions`, `kernels` | signatures, attributes, entry points, execution modes |
 //! | `body` | blocks, phis, values and their names within one function |
+//! | `lines` | places in sources |
 //! | `table` | what each instruction becomes |
 //! | `arithmetic`, `matrix`, `composite`, `convert`, `memory`, `control` | instructions by class |
 //! | `friendly`, `mangle` | calls of functions named after instructions |
@@ -42,6 +43,7 @@ mod functions;
 mod kernels;
 mod layouts;
 mod lifter;
+mod lines;
 mod mangle;
 mod matrix;
 mod memory;

@@ -153,8 +153,14 @@ const ROWS: &[(Op, Lift)] = &[
     // Extended instructions, and what says nothing to LLVM.
     (Op::ExtInst, By(|b, s| b.extended(s))),
     (Op::Nop, Nothing),
-    (Op::Line, Nothing),
-    (Op::NoLine, Nothing),
+    (Op::Line, By(|b, s| b.line(s))),
+    (
+        Op::NoLine,
+        By(|b, _| {
+            b.no_line();
+            Ok(None)
+        }),
+    ),
 ];
 
 /// Lifts an instruction; the value of its result, if it has one.

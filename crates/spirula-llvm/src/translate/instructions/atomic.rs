@@ -25,6 +25,23 @@ const UPDATES: &[(RmwOp, Op)] = &[
     (RmwOp::FMin, Op::AtomicFMinEXT),
 ];
 
+/// What updates compute, where their instructions cannot be had.
+const COMPUTED: &[(RmwOp, Op)] = &[
+    (RmwOp::Add, Op::IAdd),
+    (RmwOp::Sub, Op::ISub),
+    (RmwOp::And, Op::BitwiseAnd),
+    (RmwOp::Or, Op::BitwiseOr),
+    (RmwOp::Xor, Op::BitwiseXor),
+];
+
+/// Updates that keep the old value where a comparison with the other holds.
+const CHOSEN: &[(RmwOp, Op)] = &[
+    (RmwOp::Max, Op::SGreaterThan),
+    (RmwOp::Min, Op::SLessThan),
+    (RmwOp::UMax, Op::UGreaterThan),
+    (RmwOp::UMin, Op::ULessThan),
+];
+
 /// Synchronisation scopes by name, those of OpenCL as Clang writes them.
 const SCOPES: &[(&str, Scope)] = &[
     // That of the whole system.
@@ -39,7 +56,7 @@ const SCOPES: &[(&str, Scope)] = &[
 ];
 
 /// The scope with this name.
-fn scope_of(name: &str) -> Lowered<Scope> {
+pub(super) fn scope_of(name: &str) -> Lowered<Scope> {
     match SCOPES.iter().find(|row| row.0 == name) {
         Some(row) => Ok(row.1),
         None => Err(refuse(format!(
@@ -49,7 +66,7 @@ fn scope_of(name: &str) -> Lowered<Scope> {
 }
 
 /// Ordering and storage class as memory semantics.
-fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
+pub(super) fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
     let order = match ordering {
         Ordering::NotAtomic | Ordering::Unordered | Ordering::Monotonic => {
             return MemorySemantics::default();
@@ -67,14 +84,13 @@ fn semantics_of(ordering: Ordering, class: Option<StorageClass>) -> MemorySemant
     order | memory
 }
 
-/// The semantics of an exchange that does not take place: nothing is released then.
-fn if_unequal(ordering: Ordering, class: Option<StorageClass>) -> MemorySemantics {
-    let ordering = match ordering {
+/// The ordering of an exchange that does not take place: nothing is released then.
+fn unreleased(ordering: Ordering) -> Ordering {
+    match ordering {
         Ordering::Release => Ordering::Monotonic,
         Ordering::AcquireRelease => Ordering::Acquire,
         other => other,
-    };
-    semantics_of(ordering, class)
+    }
 }
 
 impl Body<'_, '_> {
@@ -120,6 +136,9 @@ impl Body<'_, '_> {
         ordering: Ordering,
         scope: Symbol,
     ) -> Lowered<Id> {
+        if self.is_byte_access(ty) {
+            return self.load_byte(pointer, ordering, scope);
+        }
         let shape = self.atomic_shape(ty)?;
         let ty = self.t.shape_type(shape);
         let operands = self.atomic_operands(pointer, ty, ordering, scope)?;
@@ -133,6 +152,12 @@ impl Body<'_, '_> {
         ordering: Ordering,
         scope: Symbol,
     ) -> Lowered<()> {
+        if self.is_byte_access(self.type_of(value)) {
+            let value = self.value(value)?;
+            let site = [ordering, Ordering::Monotonic];
+            self.exchange_byte(pointer, site, scope, |_, _| Ok(value))?;
+            return Ok(());
+        }
         let shape = self.atomic_shape(self.type_of(value))?;
         let ty = self.t.shape_type(shape);
         let [pointer, scope, semantics] = self.atomic_operands(pointer, ty, ordering, scope)?;
@@ -154,6 +179,14 @@ impl Body<'_, '_> {
             return Err(refuse("an atomic update without an operation"));
         };
         let operands = self.function.operands(inst);
+        if self.is_byte_access(data.ty) {
+            let value = self.value(operands[1])?;
+            let site = [ordering, unreleased(ordering)];
+            let byte = Shape::int(8, 1);
+            return self.exchange_byte(operands[0], site, scope, |body, old| {
+                body.updated(op, byte, old, value)
+            });
+        }
         let shape = self.atomic_shape(data.ty)?;
         let ty = self.t.shape_type(shape);
         let [pointer, scope, semantics] = self.atomic_operands(operands[0], ty, ordering, scope)?;
@@ -168,9 +201,9 @@ impl Body<'_, '_> {
         match UPDATES.iter().find(|row| row.0 == wanted) {
             Some((_, op)) => Ok(self.op(*op, ty, [pointer, scope, semantics, value])),
             None if shape.elem == Elem::Int => {
-                let unequal = self.t.u32(if_unequal(ordering, class).0);
+                let unequal = self.t.u32(semantics_of(unreleased(ordering), class).0);
                 let site = [pointer, scope, semantics, unequal];
-                self.update_loop(op, shape, site, value)
+                self.exchange_loop(ty, site, |body, old| body.updated(op, shape, old, value))
             }
             None => Err(refuse(format!(
                 "the atomic operation {} has no counterpart in SPIR-V",
@@ -181,10 +214,14 @@ impl Body<'_, '_> {
 
     /// An update that SPIR-V has no instruction for: the new value is computed and exchanged for
     /// the old one until nobody came between. `site` is pointer, scope, and semantics when the
-    /// exchange takes place and when not.
-    fn update_loop(&mut self, op: RmwOp, shape: Shape, site: [Id; 4], value: Id) -> Lowered<Id> {
+    /// exchange takes place and when not. The old value.
+    pub(super) fn exchange_loop(
+        &mut self,
+        ty: Id,
+        site: [Id; 4],
+        new: impl FnOnce(&mut Self, Id) -> Lowered<Id>,
+    ) -> Lowered<Id> {
         let [pointer, scope, equal, unequal] = site;
-        let ty = self.t.shape_type(shape);
         let relaxed = self.t.u32(0);
         let first = self.op(Op::AtomicLoad, ty, [pointer, scope, relaxed]);
         let before = self.current_label();
@@ -192,7 +229,7 @@ impl Body<'_, '_> {
         self.t.b.effect(Op::Branch, &[again.word()]);
         self.begin(again);
         let (old, phi) = self.t.b.phi(ty);
-        let new = self.updated(op, shape, old, value)?;
+        let new = new(self, old)?;
         let operands = [pointer, scope, equal, unequal, new, old];
         let found = self.op(Op::AtomicCompareExchange, ty, operands);
         let bool = self.t.b.bool();
@@ -210,7 +247,15 @@ impl Body<'_, '_> {
         let ty = self.t.shape_type(shape);
         let bool = self.t.b.bool();
         let (zero, one) = (self.t.zero(shape), self.t.splat(shape, 1));
+        if let Some((_, op)) = COMPUTED.iter().find(|row| row.0 == op) {
+            return Ok(self.op(*op, ty, [old, value]));
+        }
+        if let Some((_, op)) = CHOSEN.iter().find(|row| row.0 == op) {
+            let keeps = self.op(*op, bool, [old, value]);
+            return Ok(self.select(ty, keeps, old, value));
+        }
         Ok(match op {
+            RmwOp::Xchg => value,
             RmwOp::Nand => {
                 let both = self.op(Op::BitwiseAnd, ty, [old, value]);
                 self.op(Op::Not, ty, [both])
@@ -256,6 +301,16 @@ impl Body<'_, '_> {
         let [pointer, expected, new] = self.function.operands(inst) else {
             return Err(refuse("a compare-and-exchange without three operands"));
         };
+        if self.is_byte_access(self.type_of(*expected)) {
+            let (expected, new) = (self.value(*expected)?, self.value(*new)?);
+            let byte = self.t.byte();
+            let bool = self.t.b.bool();
+            let old = self.exchange_byte(*pointer, [success, failure], scope, |body, old| {
+                let same = body.op(Op::IEqual, bool, [old, expected]);
+                Ok(body.select(byte, same, new, old))
+            })?;
+            return self.exchanged(inst, old, expected);
+        }
         let shape = self.atomic_shape(self.type_of(*expected))?;
         let ty = self.t.shape_type(shape);
         let [pointer, scope, equal] = self.atomic_operands(*pointer, ty, success, scope)?;
@@ -270,6 +325,11 @@ impl Body<'_, '_> {
         let new = self.value(*new)?;
         let operands = [pointer, scope, equal, unequal, new, expected];
         let old = self.op(Op::AtomicCompareExchange, ty, operands);
+        self.exchanged(inst, old, expected)
+    }
+
+    /// The old value, and whether it is what was expected.
+    fn exchanged(&mut self, inst: Inst, old: Id, expected: Id) -> Lowered<Id> {
         let bool = self.t.b.bool();
         let same = self.op(Op::IEqual, bool, [old, expected]);
         if self.keep_apart(inst, same) {

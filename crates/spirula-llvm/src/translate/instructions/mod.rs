@@ -3,6 +3,7 @@
 mod aggregate;
 mod arithmetic;
 mod atomic;
+mod bytes;
 mod call;
 mod compare;
 mod control;

@@ -1,0 +1,232 @@
+//! Places in sources: `OpLine` becomes `!dbg`, with as much of a unit as LLVM asks for.
+//!
+//! An `OpLine` holds for the instructions behind it up to the next one, an `OpNoLine`, or the end of
+//! the block. LLVM wants every place within a function of a unit: each file gets a node, the module one
+//! unit, each function with places a subprogram, and calls in such a function have a place, that of
+//! line 0 where SPIR-V says none. Cost: linear in the instructions.
+
+use super::body::{Body, Source};
+use super::lifter::{Lifted, Lifter};
+use crate::ir::{Field, Inst, Metadata, MetadataKind, Opcode, Value};
+use spirula_spirv::grammar::{Op, literal_string};
+use spirula_spirv::{Id, IdMap};
+
+/// Kind of the metadata that places are.
+const DEBUG: &str = "dbg";
+
+/// The last column that LLVM has.
+const LAST_COLUMN: u32 = 0xffff;
+
+/// What a module's places are within.
+pub(super) struct Unit {
+    /// The files, by the ids of their names.
+    files: IdMap<Option<Metadata>>,
+    unit: Option<Metadata>,
+}
+
+impl Unit {
+    pub(super) fn new(bound: u32) -> Self {
+        Unit {
+            files: IdMap::new(bound, None),
+            unit: None,
+        }
+    }
+}
+
+/// A file, by the id of its name, line and column.
+type Line = (Id, u32, u32);
+
+/// The places of a function.
+#[derive(Default)]
+pub(super) struct Lines {
+    /// That of the next instruction.
+    line: Option<Line>,
+    /// The function, and the file that it is of.
+    subprogram: Option<(Metadata, Id)>,
+    /// The place that was made last.
+    last: Option<(Line, Metadata)>,
+}
+
+impl Lifter<'_> {
+    /// A node of a class of its own.
+    fn md_special(&mut self, class: &str, distinct: bool, fields: &[(&str, Field)]) -> Metadata {
+        let fields: Vec<_> = fields
+            .iter()
+            .map(|(name, field)| (self.out.strings.intern(name), *field))
+            .collect();
+        let fields = self.out.metadata.push_fields(&fields);
+        let class = self.out.strings.intern(class);
+        self.out.metadata.push(MetadataKind::Special {
+            distinct,
+            class,
+            fields,
+        })
+    }
+
+    fn md_word(&mut self, word: &str) -> Field {
+        Field::Word(self.out.strings.intern(word))
+    }
+
+    /// The file whose name an id is.
+    fn file(&mut self, id: Id) -> Option<Metadata> {
+        if let Some(file) = self.unit.files[id] {
+            return Some(file);
+        }
+        let inst = self.definitions.get(self.source, id)?;
+        if inst.op() != Op::String {
+            return None;
+        }
+        let path = literal_string(inst.operands());
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let fields = [("filename", name), ("directory", directory)]
+            .map(|(field, text)| (field, Field::Node(Some(self.md_text(text)))));
+        let file = self.md_special("DIFile", false, &fields);
+        self.unit.files.set(id, Some(file));
+        Some(file)
+    }
+
+    /// The unit that all functions are of.
+    fn unit(&mut self, file: Metadata) -> Metadata {
+        if let Some(unit) = self.unit.unit {
+            return unit;
+        }
+        let fields = [
+            ("language", self.md_word("DW_LANG_OpenCL")),
+            ("file", Field::Node(Some(file))),
+            ("isOptimized", Field::Int(0)),
+            ("runtimeVersion", Field::Int(0)),
+            ("emissionKind", self.md_word("LineTablesOnly")),
+        ];
+        let unit = self.md_special("DICompileUnit", true, &fields);
+        self.unit.unit = Some(unit);
+        self.md_named("llvm.dbg.cu", vec![unit]);
+        let name = self.md_text("Debug Info Version");
+        let [behaviour, version] = [2, 3].map(|number| self.md_number(number));
+        let flag = self.md_node(&[behaviour, name, version]);
+        self.md_named("llvm.module.flags", vec![flag]);
+        unit
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    /// `OpLine`
+    pub(super) fn line(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
+        self.lines.line = Some((source.id(0)?, source.word(1)?, source.word(2)?));
+        Ok(None)
+    }
+
+    /// `OpNoLine`, and the end of a block.
+    pub(super) fn no_line(&mut self) {
+        self.lines.line = None;
+    }
+
+    /// Gives the instructions from `first` on their place.
+    pub(super) fn place_since(&mut self, first: usize) {
+        let Some(line) = self.lines.line else { return };
+        if first == self.function.insts.len() {
+            return;
+        }
+        let Some(node) = self.location(line) else {
+            return;
+        };
+        for inst in first..self.function.insts.len() {
+            self.attach(Inst::new(inst), DEBUG, node);
+        }
+    }
+
+    /// The node of a place.
+    fn location(&mut self, line: Line) -> Option<Metadata> {
+        if let Some((last, node)) = self.lines.last
+            && last == line
+        {
+            return Some(node);
+        }
+        let (id, number, column) = line;
+        let file = self.l.file(id)?;
+        let (subprogram, own) = match self.lines.subprogram {
+            Some(known) => known,
+            None => {
+                let made = (self.subprogram(file, number), id);
+                self.lines.subprogram = Some(made);
+                made
+            }
+        };
+        let scope = match own == id {
+            true => subprogram,
+            false => {
+                let fields = [
+                    ("scope", Field::Node(Some(subprogram))),
+                    ("file", Field::Node(Some(file))),
+                    ("discriminator", Field::Int(0)),
+                ];
+                self.l.md_special("DILexicalBlockFile", false, &fields)
+            }
+        };
+        let column = if column > LAST_COLUMN { 0 } else { column };
+        let node = self.place(number, column, scope);
+        self.lines.last = Some((line, node));
+        Some(node)
+    }
+
+    fn place(&mut self, line: u32, column: u32, scope: Metadata) -> Metadata {
+        let fields = [
+            ("line", Field::Int(line.into())),
+            ("column", Field::Int(column.into())),
+            ("scope", Field::Node(Some(scope))),
+        ];
+        self.l.md_special("DILocation", false, &fields)
+    }
+
+    /// The function as a part of the unit, which begins where its first place is.
+    fn subprogram(&mut self, file: Metadata, line: u32) -> Metadata {
+        let unit = self.l.unit(file);
+        let l = &mut *self.l;
+        let operands = l.out.metadata.push_operands(&[None]);
+        let types = l.out.metadata.push(MetadataKind::Node {
+            distinct: false,
+            operands,
+        });
+        let ty = l.md_special(
+            "DISubroutineType",
+            false,
+            &[("types", Field::Node(Some(types)))],
+        );
+        let name = l.out.global(self.function.global).name;
+        let name = l.out.metadata.push(MetadataKind::String(name));
+        let fields = [
+            ("name", Field::Node(Some(name))),
+            ("scope", Field::Node(Some(file))),
+            ("file", Field::Node(Some(file))),
+            ("line", Field::Int(line.into())),
+            ("type", Field::Node(Some(ty))),
+            ("scopeLine", Field::Int(line.into())),
+            ("spFlags", l.md_word("DISPFlagDefinition")),
+            ("unit", Field::Node(Some(unit))),
+        ];
+        l.md_special("DISubprogram", true, &fields)
+    }
+
+    /// Attaches the subprogram to the function, and places without a line to calls that have none.
+    pub(super) fn finish_lines(&mut self) {
+        let Some((subprogram, _)) = self.lines.subprogram else {
+            return;
+        };
+        let kind = self.l.out.strings.intern(DEBUG);
+        let global = self.function.global;
+        let attached = &mut self.l.out.globals[global.index()].metadata;
+        attached.push((kind, subprogram));
+        let mut placed = vec![false; self.function.insts.len()];
+        for attachment in self.function.attachments.iter().filter(|a| a.kind == kind) {
+            placed[attachment.inst.index()] = true;
+        }
+        let calls = |n: &usize| self.function.insts[*n].opcode == Opcode::Call && !placed[*n];
+        let calls: Vec<usize> = (0..placed.len()).filter(calls).collect();
+        if calls.is_empty() {
+            return;
+        }
+        let nowhere = self.place(0, 0, subprogram);
+        for call in calls {
+            self.attach(Inst::new(call), DEBUG, nowhere);
+        }
+    }
+}
