@@ -44,6 +44,7 @@ mod rules;
 mod scopes;
 mod signatures;
 mod storage;
+mod structural_graph;
 mod structure;
 mod types;
 mod values;

@@ -7,15 +7,14 @@
 
 use super::context::{Fault, fault};
 use super::rules::Rule;
+use super::structural_graph::{NONE, StructuralGraph};
 use crate::Id;
-use crate::analysis::{Edges, Tree, reverse_postorder};
+use crate::analysis::Tree;
 use crate::grammar::Op;
-use crate::ir::{Block, Func, IdWords, Inst, InstRef, Labels, Module};
+use crate::ir::{Block, Func, IdWords, Inst, InstRef, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 type Found = Result<(), (Inst, Fault)>;
-
-const NONE: u32 = u32::MAX;
 
 /// A case that was not looked at yet.
 const UNKNOWN: u32 = u32::MAX - 1;
@@ -36,19 +35,10 @@ struct Construct {
     exit: u32,
 }
 
-/// Set in the source of an edge that is none of a branch.
-const STRUCTURAL: u32 = 1 << 31;
-
 struct Structure<'m> {
     module: &'m Module,
     handles: &'m [Block],
-    /// For each block its merge block and continue target, where it has them, and the targets of its
-    /// terminator: the structural graph.
-    edges: Edges,
-    /// How many of a block's edges are not those of its terminator: 1 for selections, 2 for loops.
-    merges: Vec<u8>,
-    /// The edges the other way round, those that are none of branches marked [`STRUCTURAL`].
-    sources: Edges,
+    graph: StructuralGraph,
     /// Header of which each block is the merge block.
     merged_by: Vec<u32>,
     tree: Tree,
@@ -76,86 +66,28 @@ pub(super) fn check(module: &Module, ids: &IdWords, func: Func) -> Found {
     structure.selections()
 }
 
-/// The structural edges of a function, with how many of each block's are none of its terminator.
-fn edges(module: &Module, ids: &IdWords, func: Func) -> Result<(Edges, Vec<u8>), (Inst, Fault)> {
-    let labels = Labels::of(module, func);
-    let blocks = &module.function(func).blocks;
-    let mut merges = vec![0; blocks.len()];
-    let edges = Edges::try_collect(blocks.len(), |block, list| {
-        let terminator = module.terminator(blocks[block as usize]);
-        let mut missing = None;
-        let mut add = |inst: InstRef<'_>, label: Id| match labels.position(label) {
-            Some(at) => list.push(at),
-            None => missing = Some((inst.handle(), label)),
-        };
-        if let Some(merge) = module.merge(blocks[block as usize]) {
-            let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-            (0..count).for_each(|n| add(merge, merge.id(n)));
-            merges[block as usize] = count as u8;
-        }
-        let skipped = match terminator.op() {
-            Op::Branch => 0,
-            Op::BranchConditional | Op::Switch => 1,
-            _ => usize::MAX,
-        };
-        ids.visit(terminator, |at, label| {
-            if at >= skipped {
-                add(terminator, label);
-            }
-        });
-        missing.map_or(Ok(()), |(inst, label)| {
-            let message = format!("{label} is no block of this function");
-            Err((inst, fault(Rule::Structure, message)))
-        })
-    })?;
-    Ok((edges, merges))
-}
-
 impl<'m> Structure<'m> {
     fn new(module: &'m Module, ids: &IdWords, func: Func) -> Result<Self, (Inst, Fault)> {
-        let (edges, merges) = edges(module, ids, func)?;
+        let graph = StructuralGraph::of(module, ids, func)?;
         let handles = &module.function(func).blocks;
         let blocks = handles.len();
         let mut merged_by = vec![NONE; blocks];
-        for header in (0..blocks as u32).filter(|b| merges[*b as usize] > 0) {
-            let merge = edges.of(header)[0];
-            if std::mem::replace(&mut merged_by[merge as usize], header) != NONE {
+        for header in 0..blocks as u32 {
+            let (merge, _) = graph.merge(header);
+            if merge != NONE && std::mem::replace(&mut merged_by[merge as usize], header) != NONE {
                 let inst = module.merge(handles[header as usize]);
                 let inst = inst.map_or(Inst::FIRST, InstRef::handle);
                 let message = "its merge block is that of another header too";
                 return Err((inst, fault(Rule::Structure, message)));
             }
         }
-        let sources = Edges::from_pairs(blocks, || {
-            (0..blocks as u32).flat_map(|block| {
-                let structural = usize::from(merges[block as usize]);
-                let marked = move |at| {
-                    if at < structural {
-                        block | STRUCTURAL
-                    } else {
-                        block
-                    }
-                };
-                let targets = edges.of(block).iter().enumerate();
-                targets.map(move |(at, target)| (*target, marked(at)))
-            })
-        });
-        let order = edges.reverse_postorder(0);
-        let tree = Tree::compute(blocks, &order, |block, visit| {
-            sources
-                .of(block)
-                .iter()
-                .for_each(|s| visit(s & !STRUCTURAL));
-        });
-        let post = merges
-            .contains(&2)
-            .then(|| post_dominators(&edges, &sources));
+        let order = graph.order();
+        let tree = graph.dominators(&order);
+        let post = graph.has_loops().then(|| graph.post_dominators());
         Ok(Structure {
             module,
             handles,
-            edges,
-            merges,
-            sources,
+            graph,
             merged_by,
             tree,
             post,
@@ -165,26 +97,6 @@ impl<'m> Structure<'m> {
             walk: 0,
             cases: FxHashMap::default(),
         })
-    }
-
-    /// Merge block and continue target of a block, `NONE` without.
-    fn merge(&self, block: u32) -> (u32, u32) {
-        match (self.merges[block as usize], self.edges.of(block)) {
-            (1, [merge, ..]) => (*merge, NONE),
-            (2, [merge, continues, ..]) => (*merge, *continues),
-            _ => (NONE, NONE),
-        }
-    }
-
-    /// The targets of a block's terminator.
-    fn successors(&self, block: u32) -> &[u32] {
-        &self.edges.of(block)[usize::from(self.merges[block as usize])..]
-    }
-
-    /// The blocks that branch to a block.
-    fn predecessors(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
-        let sources = self.sources.of(block).iter().copied();
-        sources.filter(|source| source & STRUCTURAL == 0)
     }
 
     fn terminator(&self, block: u32) -> InstRef<'m> {
@@ -205,7 +117,7 @@ impl<'m> Structure<'m> {
     }
 
     fn is_loop(&self, block: u32) -> bool {
-        self.merges[block as usize] == 2
+        self.graph.merge(block).1 != NONE
     }
 
     /// The block of the back edge to each loop header. A back edge is one to a block that is on the
@@ -220,13 +132,13 @@ impl<'m> Structure<'m> {
         on_path[0] = true;
         while let Some((block, next)) = stack.last_mut() {
             let block = *block;
-            let Some(target) = self.edges.of(block).get(*next as usize).copied() else {
+            let Some(target) = self.graph.targets(block).get(*next as usize).copied() else {
                 on_path[block as usize] = false;
                 stack.pop();
                 continue;
             };
             *next += 1;
-            if on_path[target as usize] && self.successors(block).contains(&target) {
+            if on_path[target as usize] && self.graph.successors(block).contains(&target) {
                 if !self.is_loop(target) {
                     let message = format!(
                         "it goes back to {}, which is no loop header",
@@ -256,7 +168,7 @@ impl<'m> Structure<'m> {
     fn constructs(&self, back: &[u32]) -> Vec<Construct> {
         let mut found = Vec::new();
         for header in 0..self.handles.len() as u32 {
-            let (merge, continues) = self.merge(header);
+            let (merge, continues) = self.graph.merge(header);
             if merge == NONE || !self.is_reachable(header) {
                 continue;
             }
@@ -286,7 +198,7 @@ impl<'m> Structure<'m> {
         let mut found = Vec::new();
         let mut stack = vec![c.header];
         let continues = match c.kind {
-            Kind::Loop => self.merge(c.header).1,
+            Kind::Loop => self.graph.merge(c.header).1,
             _ => NONE,
         };
         self.walk += 1;
@@ -309,7 +221,7 @@ impl<'m> Structure<'m> {
             if include {
                 self.inside[block as usize] = walk;
                 found.push(block);
-                stack.extend_from_slice(self.edges.of(block));
+                stack.extend_from_slice(self.graph.targets(block));
             }
         }
         found
@@ -354,7 +266,7 @@ impl<'m> Structure<'m> {
 
     fn block(&self, c: Construct, block: u32) -> Found {
         let is_inside = |b: u32| self.is_inside(b);
-        for &target in self.successors(block) {
+        for &target in self.graph.successors(block) {
             if !is_inside(target) && !self.is_exit(c, target) {
                 let message = format!(
                     "it leaves the construct of {} to {}, which is no structured exit",
@@ -367,7 +279,7 @@ impl<'m> Structure<'m> {
         if block == c.header {
             return Ok(());
         }
-        for source in self.predecessors(block) {
+        for source in self.graph.predecessors(block) {
             if self.is_reachable(source) && !is_inside(source) {
                 let message = format!(
                     "it enters the construct of {} at {}, not at its header",
@@ -377,7 +289,7 @@ impl<'m> Structure<'m> {
                 return Err(self.fault(source, message));
             }
         }
-        let (merge, _) = self.merge(block);
+        let (merge, _) = self.graph.merge(block);
         if merge != NONE && self.is_reachable(merge) && !is_inside(merge) {
             let message = format!(
                 "it is in the construct of {}, but its merge block {} is not",
@@ -390,11 +302,11 @@ impl<'m> Structure<'m> {
     }
 
     fn entries_of_continue(&self, c: Construct, back: &[u32]) -> Found {
-        let continues = self.merge(c.header).1;
+        let continues = self.graph.merge(c.header).1;
         if continues == c.header {
             return Ok(());
         }
-        for source in self.predecessors(continues) {
+        for source in self.graph.predecessors(continues) {
             if self.is_reachable(source)
                 && !self.is_inside(source)
                 && back[continues as usize] != source
@@ -413,10 +325,10 @@ impl<'m> Structure<'m> {
     fn is_exit(&self, c: Construct, target: u32) -> bool {
         match c.kind {
             Kind::Loop => {
-                let (merge, continues) = self.merge(c.header);
+                let (merge, continues) = self.graph.merge(c.header);
                 target == merge || target == continues
             }
-            Kind::Continue(header) => target == header || target == self.merge(header).0,
+            Kind::Continue(header) => target == header || target == self.graph.merge(header).0,
             Kind::Selection => target == c.exit || self.is_outer_exit(c, target),
         }
     }
@@ -429,7 +341,7 @@ impl<'m> Structure<'m> {
         let mut seen_switch = false;
         let mut block = self.around(c.header);
         while let Some(b) = block {
-            let (merge, continues) = self.merge(b);
+            let (merge, continues) = self.graph.merge(b);
             let is_loop = continues != NONE;
             if merge != NONE && (is_loop || !own_switch && is_switch(b)) {
                 if self.tree.is_above(merge, c.header) {
@@ -460,7 +372,7 @@ impl<'m> Structure<'m> {
 
     /// Cases follow each other in the order of their targets, each falls through to one at most.
     fn switch(&mut self, c: Construct) -> Found {
-        let targets = self.successors(c.header).to_vec();
+        let targets = self.graph.successors(c.header).to_vec();
         let default_repeats = targets[1..].contains(&targets[0]);
         self.cases.clear();
         for target in targets.iter().filter(|t| **t != c.exit) {
@@ -527,7 +439,7 @@ impl<'m> Structure<'m> {
                 && self.is_reachable(block)
                 && self.tree.is_above(target, block);
             if is_own {
-                stack.extend_from_slice(self.successors(block));
+                stack.extend_from_slice(self.graph.successors(block));
                 continue;
             }
             if !self.cases.contains_key(&block) {
@@ -552,7 +464,7 @@ impl<'m> Structure<'m> {
     fn selections(&self) -> Found {
         let mut seen = vec![false; self.handles.len()];
         for &block in &self.order {
-            let (merge, continues) = self.merge(block);
+            let (merge, continues) = self.graph.merge(block);
             for b in [merge, continues] {
                 if b != NONE {
                     seen[b as usize] = true;
@@ -563,7 +475,7 @@ impl<'m> Structure<'m> {
                 continue;
             }
             let mut unseen = 0;
-            for target in self.successors(block) {
+            for target in self.graph.successors(block) {
                 unseen += u32::from(!std::mem::replace(&mut seen[*target as usize], true));
             }
             let (is_missing, what) = match terminator.op() {
@@ -581,26 +493,4 @@ impl<'m> Structure<'m> {
         }
         Ok(())
     }
-}
-
-/// The post-dominator tree of the structural graph: the reversed graph with a root of its own, the last node,
-/// behind all blocks that end.
-fn post_dominators(edges: &Edges, sources: &Edges) -> Tree {
-    let exit = edges.len() as u32;
-    let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
-    let order = reverse_postorder(edges.len() + 1, exit, |node, at| {
-        let before = if node == exit {
-            &ends
-        } else {
-            sources.of(node)
-        };
-        before.get(at).map(|block| block & !STRUCTURAL)
-    });
-    Tree::compute(edges.len() + 1, &order, |block, visit| {
-        let targets = edges.of(block);
-        if targets.is_empty() {
-            visit(exit);
-        }
-        targets.iter().copied().for_each(visit);
-    })
 }

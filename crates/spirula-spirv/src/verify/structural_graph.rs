@@ -1,0 +1,158 @@
+//! The structural graph of a function: the edges of its branches and those from headers to their merge blocks
+//! and continue targets (specification, section 2.11.1).
+
+use super::context::{Fault, fault};
+use super::rules::Rule;
+use crate::Id;
+use crate::analysis::{Edges, Tree, reverse_postorder};
+use crate::grammar::Op;
+use crate::ir::{Func, IdWords, Inst, InstRef, Labels, Module};
+
+/// No block.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Set in the source of an edge that is none of a branch.
+const STRUCTURAL: u32 = 1 << 31;
+
+/// The blocks of a function, by their positions in it, and where they lead.
+pub(super) struct StructuralGraph {
+    /// For each block its merge block and continue target, where it has them, and the targets of its
+    /// terminator.
+    edges: Edges,
+    /// How many of a block's edges are not those of its terminator: 1 for selections, 2 for loops.
+    merges: Vec<u8>,
+    /// The edges the other way round, those that are none of branches marked [`STRUCTURAL`].
+    sources: Edges,
+}
+
+impl StructuralGraph {
+    /// The graph of a function.
+    ///
+    /// # Errors
+    /// When a merge instruction names what is no block of it.
+    pub fn of(module: &Module, ids: &IdWords, func: Func) -> Result<Self, (Inst, Fault)> {
+        let (edges, merges) = edges(module, ids, func)?;
+        let blocks = 0..edges.len() as u32;
+        let sources = Edges::from_pairs(edges.len(), || {
+            blocks.clone().flat_map(|block| {
+                let structural = usize::from(merges[block as usize]);
+                let marked = move |at| {
+                    if at < structural {
+                        block | STRUCTURAL
+                    } else {
+                        block
+                    }
+                };
+                let targets = edges.of(block).iter().enumerate();
+                targets.map(move |(at, target)| (*target, marked(at)))
+            })
+        });
+        Ok(StructuralGraph {
+            edges,
+            merges,
+            sources,
+        })
+    }
+
+    /// Merge block and continue target of a block, [`NONE`] without.
+    pub fn merge(&self, block: u32) -> (u32, u32) {
+        match (self.merges[block as usize], self.edges.of(block)) {
+            (1, [merge, ..]) => (*merge, NONE),
+            (2, [merge, continues, ..]) => (*merge, *continues),
+            _ => (NONE, NONE),
+        }
+    }
+
+    /// Whether any block is the header of a loop.
+    pub fn has_loops(&self) -> bool {
+        self.merges.contains(&2)
+    }
+
+    /// Where a block leads: the blocks that it names as merge block and continue target, and the targets of its
+    /// terminator.
+    pub fn targets(&self, block: u32) -> &[u32] {
+        self.edges.of(block)
+    }
+
+    /// The targets of a block's terminator.
+    pub fn successors(&self, block: u32) -> &[u32] {
+        &self.edges.of(block)[usize::from(self.merges[block as usize])..]
+    }
+
+    /// The blocks that branch to a block.
+    pub fn predecessors(&self, block: u32) -> impl Iterator<Item = u32> + '_ {
+        let sources = self.sources.of(block).iter().copied();
+        sources.filter(|source| source & STRUCTURAL == 0)
+    }
+
+    /// The blocks that the first one leads to, each before those that it leads to but for back edges.
+    pub fn order(&self) -> Vec<u32> {
+        self.edges.reverse_postorder(0)
+    }
+
+    /// The dominator tree, of the blocks in their order.
+    pub fn dominators(&self, order: &[u32]) -> Tree {
+        Tree::compute(self.edges.len(), order, |block, visit| {
+            let sources = self.sources.of(block).iter();
+            sources.for_each(|source| visit(source & !STRUCTURAL));
+        })
+    }
+
+    /// The post-dominator tree: that of the reversed graph with a root of its own, the last node, behind all
+    /// blocks that end.
+    pub fn post_dominators(&self) -> Tree {
+        let edges = &self.edges;
+        let exit = edges.len() as u32;
+        let ends: Vec<u32> = (0..exit).filter(|b| edges.of(*b).is_empty()).collect();
+        let order = reverse_postorder(edges.len() + 1, exit, |node, at| {
+            let before = if node == exit {
+                &ends
+            } else {
+                self.sources.of(node)
+            };
+            before.get(at).map(|block| block & !STRUCTURAL)
+        });
+        Tree::compute(edges.len() + 1, &order, |block, visit| {
+            let targets = edges.of(block);
+            if targets.is_empty() {
+                visit(exit);
+            }
+            targets.iter().copied().for_each(visit);
+        })
+    }
+}
+
+/// The structural edges of a function, with how many of each block's are none of its terminator.
+fn edges(module: &Module, ids: &IdWords, func: Func) -> Result<(Edges, Vec<u8>), (Inst, Fault)> {
+    let labels = Labels::of(module, func);
+    let blocks = &module.function(func).blocks;
+    let mut merges = vec![0; blocks.len()];
+    let edges = Edges::try_collect(blocks.len(), |block, list| {
+        let terminator = module.terminator(blocks[block as usize]);
+        let mut missing = None;
+        let mut add = |inst: InstRef<'_>, label: Id| match labels.position(label) {
+            Some(at) => list.push(at),
+            None => missing = Some((inst.handle(), label)),
+        };
+        if let Some(merge) = module.merge(blocks[block as usize]) {
+            let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
+            (0..count).for_each(|n| add(merge, merge.id(n)));
+            merges[block as usize] = count as u8;
+        }
+        let skipped = match terminator.op() {
+            Op::Branch => 0,
+            Op::BranchConditional | Op::Switch => 1,
+            _ => usize::MAX,
+        };
+        ids.visit(terminator, |at, label| {
+            if at >= skipped {
+                add(terminator, label);
+            }
+        });
+        missing.map_or(Ok(()), |(inst, label)| {
+            let message = format!("{label} is no block of this function");
+            Err((inst, fault(Rule::Structure, message)))
+        })
+    })?;
+    Ok((edges, merges))
+}
