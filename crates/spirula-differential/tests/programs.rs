@@ -43,15 +43,26 @@ proptest! {
     }
 }
 
+/// Checks a program of a file, which is defined, in every way that needs no driver.
+fn check_file(text: &str) {
+    for way in ["cpu", "optimised", "lifted"] {
+        check(text, way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
+    }
+    let module = spirula_llvm::read(text.as_bytes()).expect("it is read");
+    let expected = evaluate(&module).expect("it is evaluated");
+    assert!(expected.is_some(), "it is defined");
+}
+
 /// Integers that no device has are numbers of limbs.
 #[test]
 fn wide_integers() {
-    for way in ["cpu", "optimised", "lifted"] {
-        check(include_str!("wide.ll"), way).unwrap_or_else(|fault| panic!("{way}: {fault}"));
-    }
-    let module = spirula_llvm::read(include_bytes!("wide.ll")).expect("it is read");
-    let expected = evaluate(&module).expect("it is evaluated");
-    assert!(expected.is_some(), "it is defined");
+    check_file(include_str!("wide.ll"));
+}
+
+/// Bytes are changed atomically by the words around.
+#[test]
+fn atomic_bytes() {
+    check_file(include_str!("bytes.ll"));
 }
 
 /// Most of them are defined: what is undefined tests nothing.
