@@ -7,7 +7,7 @@ use crate::groups::FrameLayout;
 use crate::jit::Code;
 use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, Shared, Slot};
 use crate::print::Prints;
-use crate::program::Program;
+use crate::program::{Entry, Program};
 use crate::suspend::{Group, Point};
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -221,7 +221,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         subgroup_size,
         points,
         frame: FrameLayout::new(frame.below, frame.above),
-        bundle_width: bundle::width(program.entry.local_size.map(|size| size[0])).unwrap_or(1),
+        bundle_width: bundle_width(&program.entry).unwrap_or(1),
         bundle_frame: FrameLayout::new(bundle.below, bundle.above),
         slots,
         bindings: globals.bindings.clone(),
@@ -240,15 +240,19 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// Neighbouring invocations that run at once, where they can.
+fn bundle_width(entry: &Entry) -> Option<usize> {
+    bundle::width(entry.local_size.map(|size| size[0]))
+}
+
 /// Makes code that runs neighbouring invocations at once; none where that cannot be. Whatever goes
 /// wrong, the code for single invocations is there to find out.
 fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     let program = shared.program;
-    let size = program.entry.local_size;
     if program.functions.slots > 0 {
         return None;
     }
-    let width = bundle::width(size.map(|size| size[0]))?;
+    let width = bundle_width(&program.entry)?;
     shared.bundle = Some(Entered::new(width));
     let made = catch_unwind(AssertUnwindSafe(|| bundle_function(shared)));
     made.unwrap_or(None)

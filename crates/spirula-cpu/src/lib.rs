@@ -59,5 +59,6 @@ mod worker;
 pub use check::{CheckOptions, Checker, Invocation, Report, ReportKind, Site};
 pub use compile::{Kernel, Options};
 pub use count::BlockCount;
-pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Image, ImageShape, Sampler};
+pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Sampler};
+pub use image::{Image, ImageShape, ImageType};
 pub use launch::{Argument, Bound, Launch, Memory, Resource, RunError, Size};

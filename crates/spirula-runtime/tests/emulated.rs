@@ -191,6 +191,102 @@ fn check(ty: &str, width: u32) {
     }
 }
 
+/// A kernel that chooses by a number of a type: the case's number, or 9 where there is none.
+fn choosing(ty: &str, width: u32, cases: &[&str]) -> String {
+    let (capability, own) = match width {
+        64 => (
+            String::new(),
+            "%t = OpTypeInt 64 0\n%ulong3 = OpTypeVector %t 3\n".to_owned(),
+        ),
+        _ => (
+            format!("OpCapability Int{width}\n"),
+            format!("%ulong = OpTypeInt 64 0\n%ulong3 = OpTypeVector %ulong 3\n%t = {ty}\n"),
+        ),
+    };
+    let index = if width == 64 { "%t" } else { "%ulong" };
+    let (mut labels, mut blocks, mut phi) = (String::new(), String::new(), String::new());
+    for (n, case) in cases.iter().enumerate() {
+        let _ = write!(labels, " {case} %case{n}");
+        let _ = write!(blocks, "%case{n} = OpLabel\nOpBranch %merge\n");
+        let _ = write!(phi, " %n{n} %case{n}");
+    }
+    let numbers: String = (0..cases.len())
+        .map(|n| format!("%n{n} = OpConstant %uint {n}\n"))
+        .collect();
+    format!(
+        "OpCapability Kernel\nOpCapability Addresses\nOpCapability Int64\n{capability}\
+         OpMemoryModel Physical64 OpenCL\nOpEntryPoint Kernel %main \"main\" %gid\n\
+         OpDecorate %gid BuiltIn GlobalInvocationId\nOpDecorate %gid Constant\n\
+         %void = OpTypeVoid\n%uint = OpTypeInt 32 0\n{own}%pv3 = OpTypePointer Input %ulong3\n\
+         %gid = OpVariable %pv3 Input\n%from = OpTypePointer CrossWorkgroup %t\n\
+         %to = OpTypePointer CrossWorkgroup %uint\n%n9 = OpConstant %uint 9\n{numbers}\
+         %type = OpTypeFunction %void %from %to\n%main = OpFunction %void None %type\n\
+         %a = OpFunctionParameter %from\n%out = OpFunctionParameter %to\n%entry = OpLabel\n\
+         %id3 = OpLoad %ulong3 %gid\n%id = OpCompositeExtract {index} %id3 0\n\
+         %pa = OpInBoundsPtrAccessChain %from %a %id\n%x = OpLoad %t %pa Aligned {bytes}\n\
+         OpSwitch %x %merge{labels}\n{blocks}%merge = OpLabel\n\
+         %found = OpPhi %uint %n9 %entry{phi}\n\
+         %po = OpInBoundsPtrAccessChain %to %out %id\nOpStore %po %found Aligned 4\n\
+         OpReturn\nOpFunctionEnd\n",
+        bytes = width / 8
+    )
+}
+
+#[test]
+fn switches() {
+    let pairs: [(&str, u32, &[&str], Vec<u8>); 3] = [
+        (
+            "OpTypeInt 64 0",
+            64,
+            &["5", "4294967296", "18446744073709551615"],
+            [u64::MAX, 5, 1 << 32, 0, (1 << 32) + 5, 255]
+                .iter()
+                .flat_map(|n| n.to_le_bytes())
+                .collect(),
+        ),
+        (
+            "OpTypeInt 16 0",
+            16,
+            &["5", "65535", "256"],
+            [u16::MAX, 5, 256, 0, 261, 255]
+                .iter()
+                .flat_map(|n| n.to_le_bytes())
+                .collect(),
+        ),
+        (
+            "OpTypeInt 8 0",
+            8,
+            &["5", "255", "128"],
+            vec![255, 5, 128, 0, 4, 127],
+        ),
+    ];
+    for (ty, width, cases, given) in pairs {
+        let words = parse(&choosing(ty, width, cases), &ParseOptions::default());
+        let module = Module::from_words(words.expect("the text is correct")).unwrap();
+        let shader = spirula_vulkan::compile(&module, &spirula_vulkan::Options::default()).unwrap();
+        let lacking = Lacking {
+            narrow: true,
+            wide: true,
+        };
+        let emulated = emulate(&shader, lacking).unwrap();
+        for module in [&module, &shader, &emulated] {
+            let mut device = Device::open("cpu", &DeviceOptions::default()).unwrap();
+            let kernel = device.create_kernel(module, "main", &[]).unwrap();
+            // Whole words, as emulated shaders see them.
+            let mut given = given.clone();
+            given.resize(given.len().next_multiple_of(4), 0);
+            let a = device.upload(&given).unwrap();
+            let out = device.create_buffer(6 * 4).unwrap();
+            let call = device.call(kernel).global(6).local(1);
+            call.arg(a).arg(out).run().unwrap();
+            let got = device.download_as::<u32>(out).unwrap();
+            let third = if width == 64 { [2, 0, 1] } else { [1, 0, 2] };
+            assert_eq!(got[..3], third, "{ty}");
+            assert_eq!(got[3..], [9; 3], "{ty}");
+        }
+    }
+}
+
 #[test]
 fn integers_of_64_bits() {
     check("OpTypeInt 64 0", 64);

@@ -370,9 +370,7 @@ impl Widen<'_> {
     }
 
     fn copy_of(&self, copied: &Copied<'_>, call: BlockCall) -> Block {
-        let target = call.block(&self.old.dfg.value_lists);
-        let at = self.graph.position(target).unwrap_or(copied.region.join);
-        match copied.region.blocks.binary_search(&at) {
+        match copied.region.blocks.binary_search(&self.target(call)) {
             Ok(n) => copied.blocks[n],
             Err(_) => copied.exit,
         }

@@ -106,7 +106,6 @@ impl Widen<'_> {
         let apart = first
             .iter()
             .all(|block| second.binary_search(block).is_err());
-        debug_assert!(region.is_loop || !region.contains(at));
         (apart && parting.next().is_none()).then_some(Way::Both([first, second]))
     }
 
@@ -139,11 +138,6 @@ impl Widen<'_> {
             (false, true) => Some(1),
             _ => None,
         }
-    }
-
-    fn target(&self, call: BlockCall) -> u32 {
-        let block = call.block(&self.old.dfg.value_lists);
-        self.graph.position(block).unwrap_or(0)
     }
 
     fn masked<'r>(&mut self, at: u32, region: &'r Region, after: Block) -> Masked<'r> {

@@ -458,10 +458,14 @@ impl Widen<'_> {
         block
     }
 
+    /// The position of the block that a call goes to.
+    pub fn target(&self, call: BlockCall) -> u32 {
+        let block = call.block(&self.old.dfg.value_lists);
+        self.graph.position(block).unwrap_or(0)
+    }
+
     fn block_of(&self, call: BlockCall) -> Block {
-        let target = call.block(&self.old.dfg.value_lists);
-        let at = self.graph.position(target).unwrap_or(0);
-        self.blocks[at as usize]
+        self.blocks[self.target(call) as usize]
     }
 
     /// Sets the parameters of a block and goes there.

@@ -18,7 +18,8 @@ pub use format::Format;
 pub use sampler::{Address, Border, Compare, Filter, Sampler};
 
 use crate::launch::Memory;
-use spirula_spirv::grammar::enumerants::Dim;
+use spirula_spirv::grammar::enumerants::{Dim, ImageFormat};
+use spirula_spirv::ir::InstRef;
 use std::mem::offset_of;
 
 /// Most texels in a direction, and most layers.
@@ -150,17 +151,30 @@ pub struct Image {
 
 /// What the type of an image in a module says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ImageType {
+pub struct ImageType {
+    /// How its texels lie.
     pub dim: Dim,
+    /// Whether there are layers.
     pub arrayed: bool,
+    /// Whether a texel has several samples.
     pub multisampled: bool,
     /// None where the type does not say.
     pub format: Option<Format>,
 }
 
 impl ImageType {
+    /// What an `OpTypeImage` says.
+    pub fn of(def: InstRef<'_>) -> ImageType {
+        ImageType {
+            dim: Dim(def.word(1)),
+            arrayed: def.word(3) != 0,
+            multisampled: def.word(4) != 0,
+            format: Format::of_module(ImageFormat(def.word(6))),
+        }
+    }
+
     /// Coordinates of a texel, the layer included.
-    pub fn coordinates(&self) -> usize {
+    pub(crate) fn coordinates(&self) -> usize {
         let own = match self.dim {
             Dim::Dim1D | Dim::Buffer => 1,
             Dim::Dim3D | Dim::Cube => 3,
@@ -169,7 +183,7 @@ impl ImageType {
         own + usize::from(self.arrayed)
     }
 
-    /// What is wrong with an image for this type.
+    /// What is wrong with an image for this type, in a sentence without a full stop.
     pub fn problem(&self, shape: &ImageShape) -> Option<String> {
         if let Err(problem) = shape.check() {
             return Some(problem);

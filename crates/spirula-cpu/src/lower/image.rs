@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{InstBuilder, Value, types};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::{Dim, ImageFormat, ImageOperands};
+use spirula_spirv::grammar::enumerants::{Dim, ImageOperands};
 use spirula_spirv::ir::InstRef;
 
 /// Operands of images that change nothing here: texels are always seen by everybody.
@@ -29,12 +29,7 @@ pub(crate) fn image_type(program: &Program<'_>, ty: Id) -> Option<ImageType> {
     if def.op() == Op::TypeSampledImage {
         def = program.definitions.get(program.module, def.id(0))?;
     }
-    (def.op() == Op::TypeImage).then(|| ImageType {
-        dim: Dim(def.word(1)),
-        arrayed: def.word(3) != 0,
-        multisampled: def.word(4) != 0,
-        format: crate::image::Format::of_module(ImageFormat(def.word(6))),
-    })
+    (def.op() == Op::TypeImage).then(|| ImageType::of(def))
 }
 
 /// `OpSampledImage`.

@@ -1,7 +1,7 @@
 //! The shaders of the tests.
 
 /// The beginning of a shader of workgroups of 8: `%gid3` has the global id, `globals` the resources.
-fn shader(decorations: &str, globals: &str, body: &str) -> String {
+pub fn shader(decorations: &str, globals: &str, body: &str) -> String {
     format!(
         "OpCapability Shader
 OpCapability StorageImageReadWithoutFormat
@@ -49,7 +49,8 @@ OpFunctionEnd
     )
 }
 
-fn bound(names: &[&str]) -> String {
+/// Decorations that bind variables to set 0 in order.
+pub fn bound(names: &[&str]) -> String {
     let one = |(n, name): (usize, &&str)| {
         format!("OpDecorate %{name} DescriptorSet 0\nOpDecorate %{name} Binding {n}\n")
     };
@@ -57,7 +58,7 @@ fn bound(names: &[&str]) -> String {
 }
 
 /// A block of numbers, `%out`, with pointers `%pnumber` to them.
-fn block(number: &str) -> (String, String) {
+pub fn block(number: &str) -> (String, String) {
     let decorations = "OpDecorate %numbers ArrayStride 4
 OpDecorate %block Block
 OpMemberDecorate %block 0 Offset 0

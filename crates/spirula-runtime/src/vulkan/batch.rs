@@ -3,6 +3,7 @@
 use super::descriptors::Pools;
 use super::device::{Device, Owned};
 use super::error::Call;
+use super::image::Image;
 use super::memory::{Buffer, Memory};
 use super::pipeline::Pipeline;
 use super::queue::LONGEST;
@@ -26,6 +27,8 @@ pub struct Batch {
     /// Value of the timeline when they are done.
     pub value: u64,
     buffers: Vec<Arc<Buffer>>,
+    images: Vec<Arc<Image>>,
+    samplers: Vec<Arc<Owned<vk::Sampler>>>,
     pipelines: Vec<Arc<Pipeline>>,
     scratch: Scratch,
     /// Two timestamps for each launch, where launches are timed.
@@ -71,6 +74,8 @@ impl Batch {
             recorded: 0,
             value: 0,
             buffers: Vec::new(),
+            images: Vec::new(),
+            samplers: Vec::new(),
             pipelines: Vec::new(),
             scratch: Scratch::default(),
             stamps: stamps.transpose()?,
@@ -101,6 +106,16 @@ impl Batch {
     /// Keeps a buffer until the batch is done.
     pub fn keep(&mut self, buffer: Arc<Buffer>) {
         self.buffers.push(buffer);
+    }
+
+    /// Keeps an image until the batch is done.
+    pub fn holds(&mut self, image: &Arc<Image>) {
+        self.images.push(Arc::clone(image));
+    }
+
+    /// Keeps a sampler until the batch is done.
+    pub fn samples(&mut self, sampler: &Arc<Owned<vk::Sampler>>) {
+        self.samplers.push(Arc::clone(sampler));
     }
 
     /// Takes note that a command reads a buffer.
@@ -198,6 +213,8 @@ impl Batch {
     pub fn clear(&mut self) -> Result<(), Error> {
         self.recorded = 0;
         self.buffers.clear();
+        self.images.clear();
+        self.samplers.clear();
         self.pipelines.clear();
         self.scratch.current = 0;
         self.scratch.used = 0;

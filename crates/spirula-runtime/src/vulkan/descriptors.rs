@@ -2,9 +2,15 @@
 
 use super::device::{Device, Owned};
 use super::error::{Call, failed, unsupported};
+use super::image::Image;
 use super::memory::Buffer;
 use crate::{Bound, Error};
-use ash::vk;
+use ash::vk::{self, Handle as _};
+use spirula_cpu::{Filter, ImageType};
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Dim;
+use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +22,16 @@ const RECENT: usize = 8;
 /// Sets of a pool.
 const POOL_SETS: u32 = 64;
 /// Descriptors of each kind in a pool.
-const POOL_DESCRIPTORS: u32 = 256;
+const POOL_SIZES: &[(vk::DescriptorType, u32)] = &[
+    (vk::DescriptorType::STORAGE_BUFFER, 256),
+    (vk::DescriptorType::UNIFORM_BUFFER, 256),
+    (vk::DescriptorType::STORAGE_IMAGE, 32),
+    (vk::DescriptorType::SAMPLED_IMAGE, 32),
+    (vk::DescriptorType::SAMPLER, 32),
+    (vk::DescriptorType::COMBINED_IMAGE_SAMPLER, 32),
+    (vk::DescriptorType::UNIFORM_TEXEL_BUFFER, 32),
+    (vk::DescriptorType::STORAGE_TEXEL_BUFFER, 32),
+];
 
 /// A binding as Vulkan sees it.
 struct Slot {
@@ -25,6 +40,8 @@ struct Slot {
     kind: vk::DescriptorType,
     count: u32,
     is_unsized: bool,
+    /// What images it takes.
+    image: Option<ImageType>,
 }
 
 /// The layouts of all sets of a shader.
@@ -35,14 +52,21 @@ pub struct Layouts {
 
 impl Layouts {
     /// Layouts for the bindings of a shader. Variables that share a binding share a descriptor.
-    pub fn new(device: &Arc<Device>, interface: &Interface) -> Result<Layouts, Error> {
+    pub fn new(
+        device: &Arc<Device>,
+        module: &Module,
+        interface: &Interface,
+    ) -> Result<Layouts, Error> {
         let mut slots: Vec<Slot> = Vec::new();
+        let mut bindings = interface.bindings.iter();
+        let has_images = bindings.any(|b| matches!(b.kind, BindingKind::Opaque(_)));
+        let definitions = has_images.then(|| Definitions::compute(module));
         for binding in &interface.bindings {
-            let slot = slot(binding)?;
+            let slot = slot(binding, module, definitions.as_ref())?;
             match slots.last_mut() {
                 Some(last) if (last.set, last.binding) == (slot.set, slot.binding) => {
                     if last.kind != slot.kind {
-                        let text = "it is declared as a storage buffer and as a uniform buffer";
+                        let text = "it is declared as two kinds of descriptors";
                         return Err(refused(binding, text));
                     }
                     last.count = last.count.max(slot.count);
@@ -73,16 +97,19 @@ impl Layouts {
         self.sets.iter().map(|set| **set).collect()
     }
 
-    fn kind(&self, bound: &Bound) -> Option<vk::DescriptorType> {
+    fn slot(&self, bound: &Bound) -> Option<&Slot> {
         let mut slots = self.slots.iter();
-        let slot = slots.find(|s| (s.set, s.binding) == (bound.set, bound.binding))?;
-        (bound.index < slot.count).then_some(slot.kind)
+        slots.find(|s| (s.set, s.binding) == (bound.set, bound.binding))
     }
 
     /// Whether the entry point uses what is bound; else it has no descriptor.
     pub fn has(&self, bound: &Bound) -> bool {
-        let mut slots = self.slots.iter();
-        slots.any(|s| (s.set, s.binding) == (bound.set, bound.binding))
+        self.slot(bound).is_some()
+    }
+
+    /// Whether the shader stores into images that are bound there.
+    pub fn stores(&self, bound: &Bound) -> bool {
+        self.slot(bound).is_some_and(|slot| slot.kind.stores())
     }
 
     fn needed(&self, kind: vk::DescriptorType) -> u32 {
@@ -100,13 +127,39 @@ fn refused(binding: &Binding, problem: &str) -> Error {
     }
 }
 
-fn slot(binding: &Binding) -> Result<Slot, Error> {
+trait Stores {
+    /// Whether it is for images that are stored into.
+    fn stores(self) -> bool;
+}
+
+impl Stores for vk::DescriptorType {
+    fn stores(self) -> bool {
+        self == vk::DescriptorType::STORAGE_IMAGE
+            || self == vk::DescriptorType::STORAGE_TEXEL_BUFFER
+    }
+}
+
+fn slot(
+    binding: &Binding,
+    module: &Module,
+    definitions: Option<&Definitions>,
+) -> Result<Slot, Error> {
+    let mut image = None;
     let kind = match binding.kind {
         BindingKind::Storage(_) => vk::DescriptorType::STORAGE_BUFFER,
         BindingKind::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
-        BindingKind::Opaque(_) => {
-            let text = "it is an image or a sampler, which is not supported";
-            return Err(refused(binding, text));
+        BindingKind::Opaque(ty) => {
+            let def = |id| definitions.and_then(|d| d.get(module, id));
+            let found = def(ty).and_then(|own| match own.op() {
+                Op::TypeSampledImage => Some((own, def(own.id(0))?)),
+                _ => Some((own, own)),
+            });
+            let kind = found.and_then(|(own, of)| {
+                image = (of.op() == Op::TypeImage).then(|| ImageType::of(of));
+                opaque(own.op(), image.as_ref(), of.operands().get(5).copied())
+            });
+            let text = "it is an image of several samples, or something else that is not supported";
+            kind.ok_or_else(|| refused(binding, text))?
         }
     };
     let is_unsized = binding.count == 0;
@@ -116,7 +169,26 @@ fn slot(binding: &Binding) -> Result<Slot, Error> {
         kind,
         count: if is_unsized { UNSIZED } else { binding.count },
         is_unsized,
+        image,
     })
+}
+
+/// The descriptor of an image, a sampler or both. `sampled` is what the image's type says of whether it is used
+/// with a sampler (1) or without (2).
+fn opaque(op: Op, image: Option<&ImageType>, sampled: Option<u32>) -> Option<vk::DescriptorType> {
+    if image.is_some_and(|i| i.multisampled) {
+        return None;
+    }
+    let is_row = image.is_some_and(|i| i.dim == Dim::Buffer);
+    match (op, is_row, sampled) {
+        (Op::TypeSampler, ..) => Some(vk::DescriptorType::SAMPLER),
+        (Op::TypeSampledImage, false, _) => Some(vk::DescriptorType::COMBINED_IMAGE_SAMPLER),
+        (Op::TypeImage, false, Some(1)) => Some(vk::DescriptorType::SAMPLED_IMAGE),
+        (Op::TypeImage, false, Some(2)) => Some(vk::DescriptorType::STORAGE_IMAGE),
+        (Op::TypeImage, true, Some(1)) => Some(vk::DescriptorType::UNIFORM_TEXEL_BUFFER),
+        (Op::TypeImage, true, Some(2)) => Some(vk::DescriptorType::STORAGE_TEXEL_BUFFER),
+        _ => None,
+    }
 }
 
 fn layout(
@@ -151,14 +223,107 @@ fn layout(
     Owned::new(device, "vkCreateDescriptorSetLayout", made)
 }
 
-/// A part of a buffer at a descriptor.
+/// What is at a descriptor.
 pub struct Part<'a> {
     /// Which descriptor; its buffer is the caller's.
     pub bound: Bound,
-    /// The buffer.
-    pub buffer: &'a Buffer,
-    /// First byte and number of bytes.
-    pub range: (u64, u64),
+    /// What is there.
+    pub what: What<'a>,
+}
+
+/// What may be at a descriptor.
+#[derive(Clone, Copy)]
+pub enum What<'a> {
+    /// A buffer: first byte and number of bytes.
+    Buffer(&'a Buffer, (u64, u64)),
+    /// An image.
+    Image(&'a Image),
+    /// A sampler.
+    Sampler(vk::Sampler),
+}
+
+impl What<'_> {
+    /// What tells it from others that are alive.
+    fn key(self) -> (u64, (u64, u64)) {
+        match self {
+            What::Buffer(buffer, range) => (buffer.raw().as_raw(), range),
+            What::Image(image) => (std::ptr::from_ref(image) as u64, (0, 0)),
+            What::Sampler(sampler) => (sampler.as_raw(), (0, 0)),
+        }
+    }
+}
+
+/// What a descriptor is told of it.
+enum Row {
+    Buffer(vk::DescriptorBufferInfo),
+    Image(vk::DescriptorImageInfo),
+    Texels(vk::BufferView),
+}
+
+impl Slot {
+    /// What a descriptor is told of something, or why that does not fit.
+    fn row(&self, device: &Device, what: What<'_>) -> Result<Row, String> {
+        let image = match (self.kind, what) {
+            (
+                vk::DescriptorType::STORAGE_BUFFER | vk::DescriptorType::UNIFORM_BUFFER,
+                What::Buffer(buffer, (offset, size)),
+            ) => {
+                self.check_range(device, size)?;
+                let info = vk::DescriptorBufferInfo::default()
+                    .buffer(buffer.raw())
+                    .offset(offset)
+                    .range(size.max(1));
+                return Ok(Row::Buffer(info));
+            }
+            (vk::DescriptorType::SAMPLER, What::Sampler(sampler)) => {
+                let info = vk::DescriptorImageInfo::default().sampler(sampler);
+                return Ok(Row::Image(info));
+            }
+            (vk::DescriptorType::SAMPLER, _) => return Err("it takes a sampler".to_owned()),
+            (_, What::Image(image)) if self.image.is_some() => image,
+            (_, _) if self.image.is_some() => return Err("it takes an image".to_owned()),
+            _ => return Err("it takes a buffer".to_owned()),
+        };
+        if let Some(problem) = self.image.and_then(|ty| ty.problem(&image.shape)) {
+            return Err(problem);
+        }
+        let stores = self.kind.stores();
+        let lacks = || {
+            let (id, format) = (&device.physical.info.id, image.shape.format);
+            let how = if stores { "stored" } else { "sampled" };
+            format!("{id} has no {format} that are {how}")
+        };
+        if image.row().is_some() {
+            return image.row_view(stores).map(Row::Texels).ok_or_else(lacks);
+        }
+        let mut info = vk::DescriptorImageInfo::default()
+            .image_view(image.view(stores).ok_or_else(lacks)?)
+            .image_layout(vk::ImageLayout::GENERAL);
+        if self.kind == vk::DescriptorType::COMBINED_IMAGE_SAMPLER {
+            let sampler = image.sampler.as_ref().map_err(ToString::to_string)?;
+            if image.filters.contains(&Filter::Linear) && !image.is_filtered {
+                let (id, format) = (&device.physical.info.id, image.shape.format);
+                return Err(format!("{id} does not filter {format}"));
+            }
+            info = info.sampler(**sampler);
+        }
+        Ok(Row::Image(info))
+    }
+
+    fn check_range(&self, device: &Device, size: u64) -> Result<(), String> {
+        let limits = &device.physical.limits;
+        let (most, name) = match self.kind {
+            vk::DescriptorType::UNIFORM_BUFFER => (limits.max_uniform_buffer_range, "uniform"),
+            _ => (limits.max_storage_buffer_range, "storage"),
+        };
+        if size <= most.into() {
+            return Ok(());
+        }
+        Err(format!(
+            "a buffer of {size} bytes: {} binds {most} bytes of a {name} buffer at most",
+            device.physical.info.id
+        ))
+    }
 }
 
 /// Pools that grow by need and are emptied together.
@@ -172,7 +337,7 @@ pub struct Pools {
 }
 
 /// The address of a pipeline's layouts, which the batch keeps, and what is bound.
-type Key = (usize, Vec<(Bound, vk::Buffer, (u64, u64))>);
+type Key = (usize, Vec<(Bound, (u64, (u64, u64)))>);
 
 impl Pools {
     /// No pools yet.
@@ -209,71 +374,53 @@ impl Pools {
             return Ok(Vec::new());
         }
         let parts: Vec<_> = bound.filter(|part| layouts.has(&part.bound)).collect();
-        let what = parts.iter().map(|p| (p.bound, p.buffer.raw(), p.range));
+        let what = parts.iter().map(|p| (p.bound, p.what.key()));
         let key: Key = (std::ptr::from_ref(layouts) as usize, what.collect());
         if let Some((_, sets)) = self.recent.iter().find(|(known, _)| *known == key) {
             return Ok(sets.clone());
         }
         let sets = self.take(layouts, &raw)?;
         let mut rows = Vec::new();
-        for Part {
-            bound,
-            buffer,
-            range,
-        } in parts
-        {
-            let kind = layouts.kind(&bound).ok_or_else(|| Error::Binding {
+        for Part { bound, what } in parts {
+            let unfit = |problem: String| Error::Binding {
                 set: bound.set,
                 binding: bound.binding,
                 name: None,
-                problem: format!("there is no descriptor for element {}", bound.index),
+                problem,
+            };
+            let slot = layouts.slot(&bound).filter(|s| bound.index < s.count);
+            let slot = slot.ok_or_else(|| {
+                unfit(format!(
+                    "there is no descriptor for element {}",
+                    bound.index
+                ))
             })?;
-            self.check_range(&bound, range.1, kind)?;
-            let info = vk::DescriptorBufferInfo::default()
-                .buffer(buffer.raw())
-                .offset(range.0)
-                .range(range.1.max(1));
-            rows.push((bound, kind, info));
+            let row = slot.row(&self.device, what).map_err(unfit)?;
+            rows.push((bound, slot.kind, row));
         }
         let writes: Vec<_> = rows
             .iter()
-            .map(|(bound, kind, info)| {
-                vk::WriteDescriptorSet::default()
+            .map(|(bound, kind, row)| {
+                let write = vk::WriteDescriptorSet::default()
                     .dst_set(sets[bound.set as usize])
                     .dst_binding(bound.binding)
                     .dst_array_element(bound.index)
-                    .descriptor_type(*kind)
-                    .buffer_info(std::slice::from_ref(info))
+                    .descriptor_type(*kind);
+                match row {
+                    Row::Buffer(info) => write.buffer_info(std::slice::from_ref(info)),
+                    Row::Image(info) => write.image_info(std::slice::from_ref(info)),
+                    Row::Texels(view) => write.texel_buffer_view(std::slice::from_ref(view)),
+                }
             })
             .collect();
         // SAFETY: the sets are new, so not in use; binding, element and kind are of their layout;
-        // the buffers are alive and kept by the batch.
+        // buffers, images and samplers are alive and kept by the batch.
         unsafe { self.device.raw().update_descriptor_sets(&writes, &[]) };
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
         self.recent.push_back((key, sets.clone()));
         Ok(sets)
-    }
-
-    fn check_range(&self, bound: &Bound, size: u64, kind: vk::DescriptorType) -> Result<(), Error> {
-        let limits = &self.device.physical.limits;
-        let (most, name) = match kind {
-            vk::DescriptorType::UNIFORM_BUFFER => (limits.max_uniform_buffer_range, "uniform"),
-            _ => (limits.max_storage_buffer_range, "storage"),
-        };
-        if size <= most.into() {
-            return Ok(());
-        }
-        Err(Error::Binding {
-            set: bound.set,
-            binding: bound.binding,
-            name: None,
-            problem: format!(
-                "a buffer of {} bytes: {} binds {most} bytes of a {name} buffer at most",
-                size, self.device.physical.info.id
-            ),
-        })
     }
 
     fn take(
@@ -304,15 +451,12 @@ impl Pools {
 
     /// A pool that has room for one set of each layout at least.
     fn pool(&self, layouts: &Layouts) -> Result<Owned<vk::DescriptorPool>, Error> {
-        let size = |kind| {
+        let size = |&(kind, usual): &(_, u32)| {
             vk::DescriptorPoolSize::default()
                 .ty(kind)
-                .descriptor_count(layouts.needed(kind).max(POOL_DESCRIPTORS))
+                .descriptor_count(layouts.needed(kind).max(usual))
         };
-        let sizes = [
-            size(vk::DescriptorType::STORAGE_BUFFER),
-            size(vk::DescriptorType::UNIFORM_BUFFER),
-        ];
+        let sizes: Vec<_> = POOL_SIZES.iter().map(size).collect();
         let info = vk::DescriptorPoolCreateInfo::default()
             .max_sets(POOL_SETS.max(layouts.sets.len() as u32))
             .pool_sizes(&sizes);

@@ -23,11 +23,13 @@ pub struct Device {
 }
 
 impl Device {
-    /// Opens a device with all its features and one queue.
+    /// Opens a device with all its features and one queue. `change` is for tests: it may put other functions in the
+    /// place of the device's.
     pub fn open(
         instance: Arc<Instance>,
         mut physical: Physical,
         mut features: Features,
+        change: fn(ash::Device) -> ash::Device,
     ) -> Result<Arc<Device>, Error> {
         let functions = instance.raw();
         // SAFETY: the device is of this instance.
@@ -53,7 +55,7 @@ impl Device {
         // SAFETY: the device is of this instance, has the queue family and the extensions, and
         // said itself that it has the features.
         let raw = unsafe { functions.create_device(physical.raw, &info, None) };
-        let raw = raw.of("vkCreateDevice")?;
+        let raw = change(raw.of("vkCreateDevice")?);
         let named = instance.names_objects();
         let names = named.then(|| ash::ext::debug_utils::Device::new(functions, &raw));
         Ok(Arc::new(Device {
@@ -126,13 +128,17 @@ macro_rules! handles {
 
 handles! {
     Buffer => destroy_buffer,
+    BufferView => destroy_buffer_view,
     CommandPool => destroy_command_pool,
     DescriptorPool => destroy_descriptor_pool,
     DescriptorSetLayout => destroy_descriptor_set_layout,
+    Image => destroy_image,
+    ImageView => destroy_image_view,
     Pipeline => destroy_pipeline,
     PipelineCache => destroy_pipeline_cache,
     PipelineLayout => destroy_pipeline_layout,
     QueryPool => destroy_query_pool,
+    Sampler => destroy_sampler,
     Semaphore => destroy_semaphore,
     ShaderModule => destroy_shader_module,
 }

@@ -2,23 +2,28 @@
 
 use super::batch::Batch;
 use super::cache::Cache;
-use super::descriptors::Part;
+use super::capabilities;
+use super::descriptors::{Part, What};
 use super::device::Device;
 use super::features::Features;
+use super::image::Image;
 use super::instance::{Instance, Validation};
 use super::memory::{self, Memory};
 use super::physical::Physical;
 use super::queue::{Queue, Settings};
+use super::resource::{Given, Picture, Resource};
+use super::sampler::sampler;
 use super::transfer::Transfer;
 use super::variant::{Needs, Variant, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::rewrite::Descriptor;
-use crate::{Bound, Buffer, Error, Inputs, Kernel, Launch};
+use crate::{Bound, Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::Interface;
+use spirula_vulkan::emulate::{self, Lacking};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,12 +35,14 @@ pub struct VulkanDriver {
     // First, so that the device is idle when the others go.
     queue: Queue,
     transfer: Transfer,
-    buffers: Vec<Option<Arc<memory::Buffer>>>,
+    buffers: Vec<Option<Resource>>,
     kernels: Vec<Variants>,
     // Before the device, with which it is saved.
     cache: Cache,
     memory: Arc<Memory>,
     features: Features,
+    /// What is told of kernels that do without types which the device lacks.
+    notes: Vec<String>,
     device: Arc<Device>,
 }
 
@@ -58,10 +65,17 @@ impl VulkanDriver {
     /// # Errors
     /// When Vulkan or the device is missing, or the device cannot be opened.
     pub fn open(name: &str, options: &DeviceOptions) -> Result<Self, Error> {
-        Self::open_with(name, options, true)
+        Self::open_with(name, options, true, |device| device)
     }
 
-    fn open_with(name: &str, options: &DeviceOptions, direct: bool) -> Result<Self, Error> {
+    /// The same; where not `direct`, buffers are only reached by copies, and `change` is that of
+    /// [`Device::open`].
+    pub fn open_with(
+        name: &str,
+        options: &DeviceOptions,
+        direct: bool,
+        change: fn(ash::Device) -> ash::Device,
+    ) -> Result<Self, Error> {
         let asked = std::env::var_os(VALIDATION).is_some_and(|v| !v.is_empty() && v != "0");
         let instance = match options.validation || asked {
             _ if options.gpu_checks => Instance::create(Validation::Shaders)?,
@@ -73,7 +87,7 @@ impl VulkanDriver {
         let wrong = wrong.and_then(|folder| crate::probe::known(folder, &physical.info));
         physical.wrong = wrong.into_iter().flatten().filter_map(|(c, _)| c).collect();
         let features = Features::query(&instance, &physical);
-        let device = Device::open(instance, physical, features.clone())?;
+        let device = Device::open(instance, physical, features.clone(), change)?;
         let memory = Memory::new(&device, direct)?;
         let settings = Settings {
             timeout: options.timeout,
@@ -87,6 +101,7 @@ impl VulkanDriver {
             cache: Cache::open(&device, options.cache.as_deref())?,
             memory,
             features,
+            notes: Vec::new(),
             device,
         })
     }
@@ -99,8 +114,54 @@ impl VulkanDriver {
     }
 
     fn buffer(&self, buffer: Buffer) -> Result<Arc<memory::Buffer>, Error> {
-        let found = self.buffers.get(buffer.index()).and_then(Option::as_ref);
-        found.cloned().ok_or(Error::Handle("a buffer"))
+        match self.buffers.get(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
+            _ => Err(Error::Handle("a buffer")),
+        }
+    }
+
+    /// The bytes of a buffer or an image, of which `writes` tells how many are changed now.
+    fn bytes(&mut self, buffer: Buffer, writes: Option<u64>) -> Result<Arc<memory::Buffer>, Error> {
+        match self.buffers.get_mut(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Ok(Arc::clone(found)),
+            Some(Some(Resource::Picture(picture))) => {
+                picture.bytes(&mut self.queue, &self.memory, writes)
+            }
+            _ => Err(Error::Handle("a buffer")),
+        }
+    }
+
+    /// What a launch is given of a handle.
+    fn given(&mut self, buffer: Buffer) -> Result<Given, Error> {
+        Ok(match self.buffers.get_mut(buffer.index()) {
+            Some(Some(Resource::Buffer(found))) => Given::Buffer(Arc::clone(found)),
+            Some(Some(Resource::Picture(picture))) => Given::Image(picture.image(&mut self.queue)?),
+            Some(Some(Resource::Sampler(found))) => Given::Sampler(Arc::clone(found)),
+            _ => return Err(Error::Handle("a buffer")),
+        })
+    }
+
+    /// A module that does without the types that the device lacks, where it has some of them.
+    fn emulated(
+        &mut self,
+        module: &Module,
+        interface: &Interface,
+    ) -> Result<Option<(Module, Interface)>, Error> {
+        let (physical, features) = (&self.device.physical, &self.features);
+        let has = |c| capabilities::has(physical, features, c);
+        let lacking = Lacking::of(module, has);
+        if lacking == Lacking::default() {
+            return Ok(None);
+        }
+        let made = emulate::emulate(module, lacking).map_err(Error::Unsupported)?;
+        let name = &interface.name;
+        let changed = Interface::of(&made, name).map_err(|d| Error::Module(Box::new(d)))?;
+        let lacked = emulate::lacked(module, has);
+        let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
+        let (id, lacked) = (&physical.info.id, lacked.join(", "));
+        self.notes
+            .push(format!("{name}: {id} lacks {lacked}, which is emulated"));
+        Ok(Some((made, changed)))
     }
 
     /// The outcome of calls, or what the validation layer says of them.
@@ -123,38 +184,63 @@ impl Driver for VulkanDriver {
         let buffer = self.new_buffer(number, size)?;
         let cleared = self.transfer.clear(&mut self.queue, &buffer);
         self.validated(cleared)?;
-        self.buffers.push(Some(buffer));
+        self.buffers.push(Some(Resource::Buffer(buffer)));
+        Ok(())
+    }
+
+    fn create_image(
+        &mut self,
+        _: Buffer,
+        shape: &ImageShape,
+        sampler: &Sampler,
+    ) -> Result<(), Error> {
+        let (device, memory) = (&self.device, &self.memory);
+        let image = Image::new(device, memory, &mut self.queue, shape, sampler);
+        let image = self.validated(image)?;
+        self.buffers
+            .push(Some(Resource::Picture(Picture::new(image))));
+        Ok(())
+    }
+
+    fn create_sampler(&mut self, _: Buffer, wanted: &Sampler) -> Result<(), Error> {
+        let made = self.validated(sampler(&self.device, wanted, false))?;
+        self.buffers.push(Some(Resource::Sampler(Arc::new(made))));
         Ok(())
     }
 
     fn create_scratch(&mut self, number: Buffer, size: u64) -> Result<(), Error> {
         let buffer = self.new_buffer(number, size)?;
-        self.buffers.push(Some(buffer));
+        self.buffers.push(Some(Resource::Buffer(buffer)));
         Ok(())
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
         let slot = self.buffers.get_mut(buffer.index());
-        if let Some(buffer) = slot.and_then(Option::take) {
+        match slot.and_then(Option::take) {
             // Launches may reach it by its address, which no binding tells.
-            self.queue.keep(buffer);
+            Some(Resource::Buffer(buffer)) => self.queue.keep(buffer),
+            // Launches that use them keep them.
+            Some(Resource::Picture(_) | Resource::Sampler(_)) | None => {}
         }
     }
 
     fn write(&mut self, buffer: Buffer, offset: u64, data: &[u8]) -> Result<(), Error> {
-        let buffer = self.buffer(buffer)?;
+        let buffer = self.bytes(buffer, Some(data.len() as u64))?;
         let written = self.transfer.write(&mut self.queue, &buffer, offset, data);
         self.validated(written)
     }
 
     fn read(&mut self, buffer: Buffer, offset: u64, out: &mut [u8]) -> Result<(), Error> {
-        let buffer = self.buffer(buffer)?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let buffer = self.bytes(buffer, None)?;
         let read = self.transfer.read(&mut self.queue, &buffer, offset, out);
         self.validated(read)
     }
 
     fn read_all(&mut self, parts: &mut [(Buffer, u64, &mut [u8])]) -> Result<(), Error> {
-        let buffers = parts.iter().map(|(buffer, ..)| self.buffer(*buffer));
+        let buffers = parts.iter().map(|(buffer, ..)| self.bytes(*buffer, None));
         let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
         let parts = parts.iter_mut().zip(&buffers);
         let mut parts: Vec<_> = parts
@@ -185,9 +271,18 @@ impl Driver for VulkanDriver {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
+        let emulated = self.emulated(module, interface)?;
+        let (module, interface) = match &emulated {
+            Some((module, interface)) => (module, interface),
+            None => (module, interface),
+        };
         let (device, cache) = (&self.device, &mut self.cache);
         let made = Variants::new(device, &self.features, cache, (module, interface), spec);
-        let made = self.validated(made)?;
+        let mut made = self.validated(made)?;
+        if emulated.is_some() {
+            // What is seen as words has whole ones.
+            made.unit = 4;
+        }
         self.kernels.push(made);
         Ok(())
     }
@@ -199,7 +294,7 @@ impl Driver for VulkanDriver {
             return Err(Error::Launch(text));
         };
         for binding in bindings {
-            bound.push((binding, self.buffer(binding.buffer)?));
+            bound.push((binding, self.given(binding.buffer)?));
         }
         let reached = reached.iter().map(|b| self.buffer(*b));
         let reached = reached.collect::<Result<Vec<_>, _>>()?;
@@ -211,9 +306,10 @@ impl Driver for VulkanDriver {
         let is_folded = groups.iter().zip(most).any(|(n, most)| *n > most);
         let range = u64::from(limits.max_storage_buffer_range);
         let needs = Needs {
-            addresses: bound
-                .iter()
-                .any(|(b, buffer)| buffer.size > range && kernel.stores(b)),
+            addresses: bound.iter().any(|(b, given)| match given {
+                Given::Buffer(buffer) => buffer.size > range && kernel.stores(b),
+                _ => false,
+            }),
             folded: is_folded.then_some(groups),
         };
         let (device, cache) = (&self.device, &mut self.cache);
@@ -226,6 +322,7 @@ impl Driver for VulkanDriver {
             bound: &bound,
             push,
             groups,
+            unit: kernel.unit,
             memory: &self.memory,
         };
         let recorded = self.queue.record(|device, batch| {
@@ -233,7 +330,16 @@ impl Driver for VulkanDriver {
             reached.iter().for_each(|buffer| batch.writes(buffer));
             Ok(())
         });
-        self.validated(recorded)
+        self.validated(recorded)?;
+        for (binding, _) in &bound {
+            let slot = self.buffers.get_mut(binding.buffer.index());
+            if let Some(Some(Resource::Picture(picture))) = slot
+                && variant.pipeline.sets.stores(binding)
+            {
+                picture.is_written();
+            }
+        }
+        Ok(())
     }
 
     fn wait(&mut self) -> Result<(), Error> {
@@ -248,6 +354,7 @@ impl Driver for VulkanDriver {
     fn take_warnings(&mut self) -> Vec<String> {
         self.cache.save();
         let mut warnings = std::mem::take(&mut self.cache.warnings);
+        warnings.append(&mut self.notes);
         warnings.extend(self.device.instance().take_warnings());
         warnings
     }
@@ -273,9 +380,11 @@ impl Drop for VulkanDriver {
 struct Dispatch<'a> {
     kernel: Kernel,
     variant: &'a Variant,
-    bound: &'a [(&'a Bound, Arc<memory::Buffer>)],
+    bound: &'a [(&'a Bound, Given)],
     push: Vec<u8>,
     groups: [u32; 3],
+    /// Bytes that what is bound is a multiple of.
+    unit: u64,
     memory: &'a Arc<Memory>,
 }
 
@@ -293,28 +402,25 @@ impl Dispatch<'_> {
             })
         };
         let own = self.bound.iter().filter(|(b, _)| !is_addressed(b));
-        let own = own.map(|(bound, buffer)| Part {
+        let own = own.map(|(bound, given)| Part {
             bound: **bound,
-            buffer,
-            range: (0, buffer.size),
+            what: match given {
+                // Buffers have room for whole words.
+                Given::Buffer(buffer) => {
+                    What::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
+                }
+                Given::Image(image) => What::Image(image),
+                Given::Sampler(sampler) => What::Sampler(***sampler),
+            },
         });
         let extra = extra.iter().map(|(bound, buffer, range)| Part {
             bound: *bound,
-            buffer,
-            range: *range,
+            what: What::Buffer(buffer, *range),
         });
         let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
         batch.runs(pipeline);
-        for (bound, buffer) in self.bound {
-            let (set, binding) = (bound.set, bound.binding);
-            let is_read = self
-                .variant
-                .read_only
-                .contains(&Descriptor { set, binding });
-            match is_read && !is_addressed(bound) {
-                true => batch.reads(buffer),
-                false => batch.writes(buffer),
-            }
+        for (bound, given) in self.bound {
+            self.uses(batch, bound, given, is_addressed(bound));
         }
         batch.stamp(device, self.kernel, false);
         let functions = device.raw();
@@ -339,6 +445,29 @@ impl Dispatch<'_> {
         Ok(())
     }
 
+    /// Takes note of what is bound, and keeps it.
+    fn uses(&self, batch: &mut Batch, bound: &Bound, given: &Given, is_addressed: bool) {
+        let (set, binding) = (bound.set, bound.binding);
+        let place = Descriptor { set, binding };
+        let is_read = self.variant.read_only.contains(&place) && !is_addressed;
+        let row = match given {
+            Given::Buffer(buffer) => Some(buffer),
+            Given::Image(image) => {
+                batch.holds(image);
+                image.row()
+            }
+            Given::Sampler(sampler) => {
+                batch.samples(sampler);
+                None
+            }
+        };
+        match row {
+            Some(buffer) if is_read => batch.reads(buffer),
+            Some(buffer) => batch.writes(buffer),
+            None => {}
+        }
+    }
+
     /// What is bound besides: push constants and addresses that come from a buffer.
     fn extra(&self, device: &Device, batch: &mut Batch) -> Result<Vec<Extra>, Error> {
         let mut extra = Vec::new();
@@ -360,7 +489,11 @@ impl Dispatch<'_> {
             let address = |wanted: &Descriptor| {
                 let mut bound = self.bound.iter();
                 let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
-                found.and_then(|(_, buffer)| buffer.address).unwrap_or(0)
+                let address = found.and_then(|(_, given)| match given {
+                    Given::Buffer(buffer) => buffer.address,
+                    _ => None,
+                });
+                address.unwrap_or(0)
             };
             let rows: Vec<u8> = buffers
                 .iter()
@@ -388,8 +521,43 @@ mod tests {
             eprintln!("NOT TESTED: this machine has no Vulkan device");
             return None;
         }
-        let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false);
+        let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false, |d| d);
         Some(Device::with_driver(Box::new(driver.unwrap())))
+    }
+
+    #[test]
+    fn what_the_device_lacks_is_emulated_and_told() {
+        if remote().is_none() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        driver.features.core.shader_int64 = vk::FALSE;
+        let mut device = Device::with_driver(Box::new(driver));
+        let text = include_str!("../../tests/vulkan/wide.spvasm");
+        let options = spirula_spirv::text::ParseOptions::default();
+        let words = spirula_spirv::text::parse(text, &options).unwrap();
+        let module = Module::from_words(words).unwrap();
+        let kernel = device.create_kernel(&module, "main", &[]).unwrap();
+        let numbers = [3_u64, 1 << 40, u64::MAX];
+        let buffer = device.upload(&numbers).unwrap();
+        let launch = Launch {
+            kernel,
+            size: crate::Size::Groups([3, 1, 1]),
+            inputs: Inputs::Resources {
+                bindings: vec![Bound {
+                    set: 0,
+                    binding: 0,
+                    index: 0,
+                    buffer,
+                }],
+                push: Vec::new(),
+            },
+        };
+        device.launch(&launch).unwrap();
+        let got = device.download_as::<u64>(buffer).unwrap();
+        assert_eq!(got, numbers.map(|n| n.wrapping_mul(n).wrapping_add(7)));
+        let wanted = "main: vulkan:0 lacks Int64, which is emulated";
+        assert_eq!(device.take_warnings(), [wanted]);
     }
 
     #[test]

@@ -80,6 +80,7 @@ features! {
     expect: PhysicalDeviceShaderExpectAssumeFeaturesKHR, NEVER, khr::shader_expect_assume::NAME;
     clock: PhysicalDeviceShaderClockFeaturesKHR, NEVER, khr::shader_clock::NAME;
     matrix: PhysicalDeviceCooperativeMatrixFeaturesKHR, NEVER, khr::cooperative_matrix::NAME;
+    image_atomics: PhysicalDeviceShaderImageAtomicInt64FeaturesEXT, NEVER, ext::shader_image_atomic_int64::NAME;
     bfloat: PhysicalDeviceShaderBfloat16FeaturesKHR, NEVER, bfloat::NAME;
 }
 
@@ -102,32 +103,60 @@ impl Features {
                 .raw()
                 .get_physical_device_features2(device.raw, &mut chain);
         }
-        let has = chain.features;
-        features.core = vk::PhysicalDeviceFeatures::default()
-            .robust_buffer_access(has.robust_buffer_access != 0)
-            .shader_int16(has.shader_int16 != 0)
-            .shader_int64(has.shader_int64 != 0)
-            .shader_float64(has.shader_float64 != 0)
-            .shader_storage_buffer_array_dynamic_indexing(
-                has.shader_storage_buffer_array_dynamic_indexing != 0,
-            )
-            .shader_uniform_buffer_array_dynamic_indexing(
-                has.shader_uniform_buffer_array_dynamic_indexing != 0,
-            );
-        // The others are for images, debuggers and groups of devices, and not for free.
-        let has = features.indexing;
-        features.indexing = vk::PhysicalDeviceDescriptorIndexingFeatures::default()
-            .shader_uniform_buffer_array_non_uniform_indexing(
-                has.shader_uniform_buffer_array_non_uniform_indexing != 0,
-            )
-            .shader_storage_buffer_array_non_uniform_indexing(
-                has.shader_storage_buffer_array_non_uniform_indexing != 0,
-            )
-            .descriptor_binding_partially_bound(has.descriptor_binding_partially_bound != 0)
-            .runtime_descriptor_array(has.runtime_descriptor_array != 0);
+        features.core = core(&chain.features);
+        // The others are for debuggers and groups of devices, and not for free.
+        features.indexing = indexing(&features.indexing);
+        features.image_atomics.sparse_image_int64_atomics = vk::FALSE;
         features.addresses.buffer_device_address_capture_replay = vk::FALSE;
         features.addresses.buffer_device_address_multi_device = vk::FALSE;
         features
+    }
+}
+
+/// Of the features of Vulkan 1.0 those that compute shaders can use.
+fn core(has: &vk::PhysicalDeviceFeatures) -> vk::PhysicalDeviceFeatures {
+    vk::PhysicalDeviceFeatures {
+        robust_buffer_access: has.robust_buffer_access,
+        shader_int16: has.shader_int16,
+        shader_int64: has.shader_int64,
+        shader_float64: has.shader_float64,
+        shader_storage_buffer_array_dynamic_indexing: has
+            .shader_storage_buffer_array_dynamic_indexing,
+        shader_uniform_buffer_array_dynamic_indexing: has
+            .shader_uniform_buffer_array_dynamic_indexing,
+        shader_sampled_image_array_dynamic_indexing: has
+            .shader_sampled_image_array_dynamic_indexing,
+        shader_storage_image_array_dynamic_indexing: has
+            .shader_storage_image_array_dynamic_indexing,
+        shader_storage_image_extended_formats: has.shader_storage_image_extended_formats,
+        shader_storage_image_read_without_format: has.shader_storage_image_read_without_format,
+        shader_storage_image_write_without_format: has.shader_storage_image_write_without_format,
+        shader_image_gather_extended: has.shader_image_gather_extended,
+        image_cube_array: has.image_cube_array,
+        ..vk::PhysicalDeviceFeatures::default()
+    }
+}
+
+/// Of the features of descriptor indexing those that are needed.
+fn indexing(
+    has: &vk::PhysicalDeviceDescriptorIndexingFeatures<'_>,
+) -> vk::PhysicalDeviceDescriptorIndexingFeatures<'static> {
+    vk::PhysicalDeviceDescriptorIndexingFeatures {
+        shader_uniform_buffer_array_non_uniform_indexing: has
+            .shader_uniform_buffer_array_non_uniform_indexing,
+        shader_storage_buffer_array_non_uniform_indexing: has
+            .shader_storage_buffer_array_non_uniform_indexing,
+        shader_sampled_image_array_non_uniform_indexing: has
+            .shader_sampled_image_array_non_uniform_indexing,
+        shader_storage_image_array_non_uniform_indexing: has
+            .shader_storage_image_array_non_uniform_indexing,
+        shader_uniform_texel_buffer_array_dynamic_indexing: has
+            .shader_uniform_texel_buffer_array_dynamic_indexing,
+        shader_storage_texel_buffer_array_dynamic_indexing: has
+            .shader_storage_texel_buffer_array_dynamic_indexing,
+        descriptor_binding_partially_bound: has.descriptor_binding_partially_bound,
+        runtime_descriptor_array: has.runtime_descriptor_array,
+        ..vk::PhysicalDeviceDescriptorIndexingFeatures::default()
     }
 }
 

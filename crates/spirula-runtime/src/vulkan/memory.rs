@@ -32,7 +32,7 @@ pub struct Memory {
 pub struct Buffer {
     // Before its memory.
     raw: Owned<vk::Buffer>,
-    allocation: Option<Allocation>,
+    held: Held,
     /// Bytes.
     pub size: u64,
     /// Address for shaders, where the device has addresses.
@@ -43,6 +43,11 @@ pub struct Buffer {
     used: AtomicU64,
     /// Whether its address was given away, so that any launch may reach it.
     known: AtomicBool,
+}
+
+/// Memory of the device that goes back when it is dropped.
+pub struct Held {
+    allocation: Option<Allocation>,
     memory: Arc<Memory>,
 }
 
@@ -71,8 +76,19 @@ impl Memory {
 
     /// Makes a buffer of so many bytes, with any contents.
     pub fn create(self: &Arc<Self>, size: u64, location: MemoryLocation) -> Result<Buffer, Error> {
+        self.create_for(size, location, vk::BufferUsageFlags::empty())
+    }
+
+    /// The same, for uses besides those of all buffers.
+    pub fn create_for(
+        self: &Arc<Self>,
+        size: u64,
+        location: MemoryLocation,
+        more: vk::BufferUsageFlags,
+    ) -> Result<Buffer, Error> {
         let device = &self.device;
-        let mut usage = vk::BufferUsageFlags::STORAGE_BUFFER
+        let mut usage = more
+            | vk::BufferUsageFlags::STORAGE_BUFFER
             | vk::BufferUsageFlags::UNIFORM_BUFFER
             | vk::BufferUsageFlags::TRANSFER_SRC
             | vk::BufferUsageFlags::TRANSFER_DST;
@@ -88,32 +104,47 @@ impl Memory {
         // SAFETY: the buffer is of this device.
         let mut requirements = unsafe { device.raw().get_buffer_memory_requirements(*raw) };
         requirements.alignment = requirements.alignment.max(ALIGNMENT);
-        let allocation = self.lock().allocate(&AllocationCreateDesc {
-            name: "buffer",
-            requirements,
-            location,
-            linear: true,
-            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
-        });
-        let allocation = allocation.map_err(|e| match e {
-            AllocationError::OutOfMemory => Error::Memory {
-                size,
-                limit: device.physical.info.limits.buffer_size,
-            },
-            e => Error::Failed(format!("vkAllocateMemory: {e}")),
-        })?;
+        let held = self.take("buffer", size, requirements, location, true)?;
         let mut buffer = Buffer {
             raw,
-            allocation: None,
+            held,
             size,
             address: None,
             written: AtomicU64::new(0),
             used: AtomicU64::new(0),
             known: AtomicBool::new(false),
-            memory: Arc::clone(self),
         };
-        buffer.bind(allocation)?;
+        buffer.bind()?;
         Ok(buffer)
+    }
+
+    /// Memory for something of so many bytes, which is `linear` unless its texels lie as the device likes.
+    pub fn take(
+        self: &Arc<Self>,
+        name: &str,
+        size: u64,
+        requirements: vk::MemoryRequirements,
+        location: MemoryLocation,
+        linear: bool,
+    ) -> Result<Held, Error> {
+        let allocation = self.lock().allocate(&AllocationCreateDesc {
+            name,
+            requirements,
+            location,
+            linear,
+            allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+        });
+        let allocation = allocation.map_err(|e| match e {
+            AllocationError::OutOfMemory => Error::Memory {
+                size,
+                limit: self.device.physical.info.limits.buffer_size,
+            },
+            e => Error::Failed(format!("vkAllocateMemory: {e}")),
+        })?;
+        Ok(Held {
+            allocation: Some(allocation),
+            memory: Arc::clone(self),
+        })
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Allocator> {
@@ -128,15 +159,36 @@ pub fn padded(size: u64) -> u64 {
     size.max(1).next_multiple_of(4)
 }
 
+impl Held {
+    /// The block of memory that it is in.
+    pub fn raw(&self) -> vk::DeviceMemory {
+        let allocation = self.allocation.as_ref();
+        // SAFETY: the block stays as long as this, and is only bound to.
+        allocation.map_or(vk::DeviceMemory::null(), |a| unsafe { a.memory() })
+    }
+
+    /// Its first byte there.
+    pub fn offset(&self) -> u64 {
+        self.allocation.as_ref().map_or(0, Allocation::offset)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(allocation) = self.allocation.take() {
+            // Only a defect of the allocator makes it fail, and then there is nothing to do.
+            let _ = self.memory.lock().free(allocation);
+        }
+    }
+}
+
 impl Buffer {
-    fn bind(&mut self, allocation: Allocation) -> Result<(), Error> {
+    fn bind(&mut self) -> Result<(), Error> {
         let device = self.raw.device().raw();
-        let allocation = self.allocation.insert(allocation);
-        // SAFETY: the allocation was made for this buffer and is held as long as it; the
+        // SAFETY: the memory was taken for this buffer and is held as long as it; the
         // allocator's lock is not needed, as binding changes the buffer alone.
-        let bound = unsafe {
-            device.bind_buffer_memory(*self.raw, allocation.memory(), allocation.offset())
-        };
+        let bound =
+            unsafe { device.bind_buffer_memory(*self.raw, self.held.raw(), self.held.offset()) };
         bound.of("vkBindBufferMemory")?;
         if self.raw.device().addresses {
             let info = vk::BufferDeviceAddressInfo::default().buffer(*self.raw);
@@ -189,14 +241,15 @@ impl Buffer {
     }
 
     fn has(&self, properties: vk::MemoryPropertyFlags) -> bool {
-        let allocation = self.allocation.as_ref();
+        let allocation = self.held.allocation.as_ref();
         allocation
             .is_some_and(|a| a.mapped_ptr().is_some() && a.memory_properties().contains(properties))
     }
 
     /// First of `length` bytes at `offset`, as the host sees them.
     fn host(&self, offset: u64, length: usize) -> Result<NonNull<u8>, Error> {
-        let mapped = self.allocation.as_ref().and_then(Allocation::mapped_ptr);
+        let mapped = self.held.allocation.as_ref();
+        let mapped = mapped.and_then(Allocation::mapped_ptr);
         let mapped = mapped.ok_or_else(|| {
             Error::Failed("the host does not see the memory of a buffer".to_owned())
         })?;
@@ -233,14 +286,5 @@ impl Buffer {
         // SAFETY: as in `write`.
         unsafe { from.copy_to_nonoverlapping(NonNull::from(&mut *out).cast(), out.len()) };
         Ok(())
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        if let Some(allocation) = self.allocation.take() {
-            // Only a defect of the allocator makes it fail, and then there is nothing to do.
-            let _ = self.memory.lock().free(allocation);
-        }
     }
 }

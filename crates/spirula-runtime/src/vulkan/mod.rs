@@ -9,6 +9,7 @@
 //! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
 //! - `device`: the opened device, and handles that destroy themselves.
 //! - `memory`, `batch`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
+//! - `format`, `sampler`, `image`, `resource`: texels, and what handles stand for.
 //! - `specialise`, `descriptors`, `cache`, `pipeline`, `variant`: from an entry point to what can be dispatched.
 //! - `driver`: the implementation of [`crate::Driver`].
 //!
@@ -25,13 +26,19 @@ mod descriptors;
 mod device;
 mod driver;
 mod error;
+#[cfg(test)]
+mod faults;
 mod features;
+mod format;
+mod image;
 mod instance;
 mod matrices;
 mod memory;
 mod physical;
 mod pipeline;
 mod queue;
+mod resource;
+mod sampler;
 mod specialise;
 mod transfer;
 mod variant;

@@ -48,7 +48,7 @@ impl Pipeline {
             );
             return Err(unsupported(text));
         }
-        let sets = Layouts::new(device, interface)?;
+        let sets = Layouts::new(device, module, interface)?;
         let layout = layout(device, &sets, push)?;
         let words = module.to_words();
         let raw = compile(

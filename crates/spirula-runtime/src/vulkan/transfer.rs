@@ -38,19 +38,7 @@ impl Transfer {
 
     /// Makes a buffer zeros, before all that is recorded after.
     pub fn clear(&self, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
-        if self.memory.direct && buffer.is_writable() {
-            return buffer.clear();
-        }
-        queue.record(|device, batch| {
-            batch.writes(buffer);
-            let size = padded(buffer.size);
-            // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
-            unsafe {
-                let device = device.raw();
-                device.cmd_fill_buffer(batch.commands, buffer.raw(), 0, size, 0);
-            }
-            Ok(())
-        })
+        clear(&self.memory, queue, buffer)
     }
 
     /// Copies into a buffer, after all that was recorded and uses it.
@@ -158,6 +146,23 @@ impl Transfer {
         }
         Ok(())
     }
+}
+
+/// Makes a buffer zeros, before all that is recorded after.
+pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
+    if memory.direct && buffer.is_writable() {
+        return buffer.clear();
+    }
+    queue.record(|device, batch| {
+        batch.writes(buffer);
+        let size = padded(buffer.size);
+        // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
+        unsafe {
+            let device = device.raw();
+            device.cmd_fill_buffer(batch.commands, buffer.raw(), 0, size, 0);
+        }
+        Ok(())
+    })
 }
 
 /// Waits for a value of the timeline, or for everything.

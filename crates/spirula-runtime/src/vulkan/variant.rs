@@ -46,6 +46,8 @@ pub struct Variants {
     interface: Interface,
     spec: Vec<(u32, u64)>,
     made: Vec<(Needs, Arc<Variant>)>,
+    /// Bytes that what is bound is seen in multiples of.
+    pub unit: u64,
 }
 
 impl Variants {
@@ -63,6 +65,7 @@ impl Variants {
             interface: interface.clone(),
             spec: spec.to_vec(),
             made: Vec::new(),
+            unit: 1,
         };
         let first = variants.make(device, features, cache, Needs::default())?;
         variants.made.push((Needs::default(), Arc::new(first)));

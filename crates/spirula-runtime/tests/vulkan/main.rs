@@ -4,6 +4,7 @@
 //! set. `SPIRULA_VULKAN_VALIDATION=1` runs them all under Vulkan's validation layer.
 #![cfg(feature = "vulkan")]
 
+mod images;
 mod limits;
 
 use spirula_runtime::{

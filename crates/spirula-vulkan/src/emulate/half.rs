@@ -4,7 +4,7 @@
 //! (Figueroa, "When is double rounding innocuous?", 1995).
 
 use super::emitter::Emulator;
-use super::kinds::Shape;
+use super::kinds::{MOVES, Shape};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Op, glsl_std_450 as glsl};
@@ -48,13 +48,6 @@ const PLAIN: &[Op] = &[
     Op::CompositeConstruct,
     Op::VectorExtractDynamic,
     Op::VectorInsertDynamic,
-    Op::GroupNonUniformBroadcast,
-    Op::GroupNonUniformBroadcastFirst,
-    Op::GroupNonUniformShuffle,
-    Op::GroupNonUniformShuffleXor,
-    Op::GroupNonUniformShuffleUp,
-    Op::GroupNonUniformShuffleDown,
-    Op::GroupNonUniformAllEqual,
     Op::GroupNonUniformFMin,
     Op::GroupNonUniformFMax,
 ];
@@ -67,7 +60,7 @@ const LARGEST: u32 = 0x477f_f000;
 impl<'a> Emulator<'a> {
     /// An operation of which something is a half.
     pub fn half(&mut self, inst: InstRef<'a>, made: Option<Shape>) -> Result<(), Diagnostic> {
-        if PLAIN.contains(&inst.op()) {
+        if PLAIN.contains(&inst.op()) || MOVES.contains(&inst.op()) {
             return Ok(());
         }
         let Some(shape) = made.filter(|_| ROUNDED.contains(&inst.op())) else {

@@ -53,6 +53,17 @@ pub struct Shape {
     pub count: u32,
 }
 
+/// What moves values among the invocations of a subgroup, whatever they are.
+pub const MOVES: &[Op] = &[
+    Op::GroupNonUniformBroadcast,
+    Op::GroupNonUniformBroadcastFirst,
+    Op::GroupNonUniformShuffle,
+    Op::GroupNonUniformShuffleXor,
+    Op::GroupNonUniformShuffleUp,
+    Op::GroupNonUniformShuffleDown,
+    Op::GroupNonUniformAllEqual,
+];
+
 /// The shapes of a module's types by id.
 pub fn shapes(module: &Module, lacking: Lacking) -> IdMap<Option<Shape>> {
     let mut shapes = IdMap::new(module.bound(), None);

@@ -64,16 +64,20 @@ impl Lacking {
     /// What of a module's needs are among what is lacked, if `has` tells of each capability whether the
     /// device has it.
     pub fn of(module: &Module, has: impl Fn(Capability) -> bool) -> Lacking {
-        let declared = module.section(Section::Capabilities);
-        let lacked = declared
-            .map(|c| Capability(c.word(0)))
-            .filter(|c| !has(*c))
-            .collect::<Vec<_>>();
+        let lacked = lacked(module, has);
         Lacking {
             narrow: lacked.iter().any(|c| NARROW.contains(c)),
             wide: lacked.contains(&Capability::Int64),
         }
     }
+}
+
+/// The capabilities that a module declares and the emulation does without, of those that the device lacks.
+pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capability> {
+    let declared = module.section(Section::Capabilities);
+    let declared = declared.map(|c| Capability(c.word(0)));
+    let can = |c: &Capability| NARROW.contains(c) || *c == Capability::Int64;
+    declared.filter(|c| can(c) && !has(*c)).collect()
 }
 
 /// A module that does the same without what is lacked.

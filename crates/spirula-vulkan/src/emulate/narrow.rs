@@ -1,7 +1,7 @@
 //! Integers of 8 and 16 bits in words whose upper bits are zero.
 
 use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
+use super::kinds::{Kind, MOVES, Shape};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -54,13 +54,6 @@ const PLAIN: &[Op] = &[
     Op::VectorExtractDynamic,
     Op::VectorInsertDynamic,
     Op::BitCount,
-    Op::GroupNonUniformBroadcast,
-    Op::GroupNonUniformBroadcastFirst,
-    Op::GroupNonUniformShuffle,
-    Op::GroupNonUniformShuffleXor,
-    Op::GroupNonUniformShuffleUp,
-    Op::GroupNonUniformShuffleDown,
-    Op::GroupNonUniformAllEqual,
     Op::GroupNonUniformUMin,
     Op::GroupNonUniformUMax,
     Op::GroupNonUniformBitwiseAnd,
@@ -72,7 +65,7 @@ impl<'a> Emulator<'a> {
     /// An operation of which something is narrow.
     pub fn narrow(&mut self, inst: InstRef<'a>, made: Option<Shape>) -> Result<(), Diagnostic> {
         let op = inst.op();
-        if PLAIN.contains(&op) {
+        if PLAIN.contains(&op) || MOVES.contains(&op) {
             return Ok(());
         }
         let is_signed = SIGNED.contains(&op);

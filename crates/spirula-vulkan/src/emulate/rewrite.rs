@@ -19,8 +19,10 @@ impl<'a> Emulator<'a> {
         let made = inst.result().and_then(|id| self.shape(id));
         let mut given: Option<Shape> = None;
         let mut operands = Vec::new();
+        // The first of what has a result is its type.
+        let first = usize::from(inst.result_type().is_some());
         self.ids.visit(inst, |at, id| {
-            if at > 0 {
+            if at >= first {
                 operands.push(id);
             }
         });

@@ -1,7 +1,7 @@
 //! Integers of 64 bits as two words, the lower one first.
 
 use super::emitter::Emulator;
-use super::kinds::{Kind, Shape};
+use super::kinds::{Kind, MOVES, Shape};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -13,13 +13,6 @@ const PLAIN: &[Op] = &[
     Op::BitwiseOr,
     Op::BitwiseXor,
     Op::Not,
-    Op::GroupNonUniformBroadcast,
-    Op::GroupNonUniformBroadcastFirst,
-    Op::GroupNonUniformShuffle,
-    Op::GroupNonUniformShuffleXor,
-    Op::GroupNonUniformShuffleUp,
-    Op::GroupNonUniformShuffleDown,
-    Op::GroupNonUniformAllEqual,
     Op::GroupNonUniformBitwiseAnd,
     Op::GroupNonUniformBitwiseOr,
     Op::GroupNonUniformBitwiseXor,
@@ -38,6 +31,12 @@ const COMPARISONS: &[Op] = &[
     Op::SGreaterThanEqual,
 ];
 
+const SHIFTS: &[Op] = &[
+    Op::ShiftLeftLogical,
+    Op::ShiftRightLogical,
+    Op::ShiftRightArithmetic,
+];
+
 impl<'a> Emulator<'a> {
     /// An operation of which something is wide.
     pub fn wide(
@@ -48,87 +47,94 @@ impl<'a> Emulator<'a> {
     ) -> Result<(), Diagnostic> {
         let op = inst.op();
         let count = made.or(given).map_or(1, |s| s.count);
-        if PLAIN.contains(&op) && count == 1 {
+        if (PLAIN.contains(&op) || MOVES.contains(&op)) && count == 1 {
             return Ok(());
         }
         match op {
-            Op::CompositeConstruct if count == 1 => return Ok(()),
-            Op::CompositeConstruct | Op::VectorShuffle => return self.gathered(inst),
-            Op::Select => return self.select(inst),
-            Op::VectorExtractDynamic => return self.extracted(inst),
-            _ => {}
+            Op::CompositeConstruct if count == 1 => Ok(()),
+            Op::CompositeConstruct | Op::VectorShuffle => self.gathered(inst),
+            Op::Select => self.select(inst),
+            Op::VectorExtractDynamic => self.extracted(inst),
+            Op::VectorInsertDynamic => self.inserted(inst),
+            _ if SHIFTS.contains(&op) && !self.is_wide(inst.id(0)) => self.shifted_by(inst, count),
+            _ => self.each(inst, count),
         }
-        let operands: Vec<Id> = inst.ids(0).collect();
-        let is_shift = matches!(
-            op,
-            Op::ShiftLeftLogical | Op::ShiftRightLogical | Op::ShiftRightArithmetic
-        );
-        let of_wide = |e: &Self, id: Id| {
-            let shape = e.shape(id);
-            shape.is_some_and(|s| matches!(s.kind, Kind::Wide { .. }))
+    }
+
+    fn is_wide(&self, value: Id) -> bool {
+        let shape = self.shape(value);
+        shape.is_some_and(|s| matches!(s.kind, Kind::Wide { .. }))
+    }
+
+    /// A shift of which only the amount is wide.
+    fn shifted_by(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), Diagnostic> {
+        let wide = inst.id(1);
+        let lanes = self.amounts(wide);
+        let ty = self.uints(count);
+        let amount = match lanes[..] {
+            [one] => one,
+            _ => self.op(Op::CompositeConstruct, ty, &lanes),
         };
-        if is_shift && !of_wide(self, operands[0]) {
-            // Only the amount is wide.
-            let lanes = self.amounts(operands[1]);
-            let ty = self.uints(count);
-            let amount = match lanes[..] {
-                [one] => one,
-                _ => self.op(Op::CompositeConstruct, ty, &lanes),
-            };
-            self.ids.rewrite(&mut self.m, inst.handle(), |id| {
-                if id == operands[1] { amount } else { id }
-            });
-            return Ok(());
-        }
+        self.ids.rewrite(&mut self.m, inst.handle(), |id| {
+            if id == wide { amount } else { id }
+        });
+        Ok(())
+    }
+
+    /// What is done to each component by itself.
+    fn each(&mut self, inst: InstRef<'a>, count: u32) -> Result<(), Diagnostic> {
+        let op = inst.op();
+        let operands: Vec<Id> = inst.ids(0).collect();
+        let is_shift = SHIFTS.contains(&op);
         let mut lanes = Vec::new();
         for operand in operands.iter().take(if is_shift { 1 } else { 2 }) {
-            if !of_wide(self, *operand) {
+            if !self.is_wide(*operand) {
                 return Err(self.refuse(inst, &format!("{op} of integers of 64 bits")));
             }
             lanes.push(self.wide_lanes(*operand));
         }
-        let amounts = if is_shift {
-            self.amounts(operands[1])
-        } else {
-            Vec::new()
+        let amounts = match is_shift {
+            true => self.amounts(operands[1]),
+            false => Vec::new(),
         };
         let (mut results, mut truths) = (Vec::new(), Vec::new());
         for n in 0..count as usize {
             let v: Vec<[Id; 2]> = lanes.iter().map(|l| l[n]).collect();
             if COMPARISONS.contains(&op) {
                 truths.push(self.compared(op, v[0], v[1]));
-                continue;
+            } else if is_shift {
+                results.push(self.shifted(op, v[0], amounts[n]));
+            } else {
+                results.push(self.computed(inst, &v)?);
             }
-            results.push(match op {
-                Op::IAdd => self.added(v[0], v[1]),
-                Op::ISub => self.subtracted(v[0], v[1]),
-                Op::IMul => self.multiplied(v[0], v[1]),
-                Op::SNegate => self.negated(v[0]),
-                Op::UDiv | Op::UMod | Op::SDiv | Op::SRem | Op::SMod => {
-                    self.divided(op, v[0], v[1])?
-                }
-                Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => {
-                    let word = self.uint();
-                    [0, 1].map(|k| self.op(op, word, &[v[0][k], v[1][k]]))
-                }
-                Op::Not => {
-                    let word = self.uint();
-                    [0, 1].map(|k| self.op(op, word, &[v[0][k]]))
-                }
-                _ if is_shift => self.shifted(op, v[0], amounts[n]),
-                _ => return Err(self.refuse(inst, &format!("{op} of integers of 64 bits"))),
-            });
         }
-        let value = match (truths.len(), truths.first()) {
-            (0, _) => self.joined(&results, inst.result_type()),
-            (1, Some(truth)) => *truth,
-            (count, _) => {
-                let ty = self.truths(count as u32);
+        let value = match truths[..] {
+            [] => self.joined(&results, inst.result_type()),
+            [truth] => truth,
+            _ => {
+                let ty = self.truths(count);
                 self.op(Op::CompositeConstruct, ty, &truths)
             }
         };
         self.becomes(inst, value);
         Ok(())
+    }
+
+    /// An integer of others.
+    fn computed(&mut self, inst: InstRef<'a>, v: &[[Id; 2]]) -> Result<[Id; 2], Diagnostic> {
+        let (op, word) = (inst.op(), self.uint());
+        Ok(match op {
+            Op::IAdd => self.added(v[0], v[1]),
+            Op::ISub => self.subtracted(v[0], v[1]),
+            Op::IMul => self.multiplied(v[0], v[1]),
+            Op::SNegate => self.negated(v[0]),
+            Op::UDiv | Op::UMod | Op::SDiv | Op::SRem | Op::SMod => self.divided(op, v[0], v[1])?,
+            Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => {
+                [0, 1].map(|k| self.op(op, word, &[v[0][k], v[1][k]]))
+            }
+            Op::Not => [0, 1].map(|k| self.op(op, word, &[v[0][k]])),
+            _ => return Err(self.refuse(inst, &format!("{op} of integers of 64 bits"))),
+        })
     }
 
     /// The words of one integer.
@@ -348,6 +354,20 @@ impl<'a> Emulator<'a> {
             found = self.chosen(is_it, *lane, found);
         }
         let value = self.joined(&[found], inst.result_type());
+        self.becomes(inst, value);
+        Ok(())
+    }
+
+    fn inserted(&mut self, inst: InstRef<'a>) -> Result<(), Diagnostic> {
+        let (truth, mut lanes) = (self.truth(), self.wide_lanes(inst.id(0)));
+        let new = self.halves(inst.id(1));
+        let index = self.index(inst.id(2));
+        for (n, lane) in lanes.iter_mut().enumerate() {
+            let n = self.number(n as u32);
+            let is_it = self.op(Op::IEqual, truth, &[index, n]);
+            *lane = self.chosen(is_it, new, *lane);
+        }
+        let value = self.joined(&lanes, inst.result_type());
         self.becomes(inst, value);
         Ok(())
     }

@@ -1,0 +1,156 @@
+//! Devices that fail: what is said of it, and that the process goes on. Drivers do so when they like, hence these
+//! are real devices of which one function is another.
+
+use super::driver::VulkanDriver;
+use crate::{Bound, Device, DeviceOptions, Error, Inputs, Launch, Size, devices};
+use ash::vk;
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A device with other functions; none where there is no Vulkan.
+fn with(change: fn(ash::Device) -> ash::Device) -> Option<Device> {
+    if devices().iter().all(|d| d.id != "vulkan:0") {
+        let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
+        assert!(!required, "no Vulkan device, and one is required");
+        eprintln!("NOT TESTED: this machine has no Vulkan device");
+        return None;
+    }
+    let options = DeviceOptions::default();
+    let driver = VulkanDriver::open_with("vulkan", &options, true, change).unwrap();
+    Some(Device::with_driver(Box::new(driver)))
+}
+
+/// The functions of a device, changed.
+fn changed(
+    device: &ash::Device,
+    change: impl FnOnce(&mut ash::DeviceFnV1_0, &mut ash::DeviceFnV1_2),
+) -> ash::Device {
+    let mut first = device.fp_v1_0().clone();
+    let mut third = device.fp_v1_2().clone();
+    change(&mut first, &mut third);
+    let (second, last) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
+    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+}
+
+/// Runs the kernel `count` and reads what it wrote.
+fn count(device: &mut Device) -> Result<(), Error> {
+    let text = include_str!("../../tests/vulkan/long.spvasm");
+    let options = ParseOptions {
+        version: Some(spirula_spirv::grammar::Version::new(1, 3)),
+        ..ParseOptions::default()
+    };
+    let module = Module::from_words(parse(text, &options).unwrap()).unwrap();
+    let kernel = device.create_kernel(&module, "count", &[])?;
+    let out = device.create_buffer(4)?;
+    let bound = Bound {
+        set: 0,
+        binding: 0,
+        index: 0,
+        buffer: out,
+    };
+    let launch = Launch {
+        kernel,
+        size: Size::Groups([1; 3]),
+        inputs: Inputs::Resources {
+            bindings: vec![bound],
+            push: Vec::new(),
+        },
+    };
+    device.launch(&launch)?;
+    device.download(out).map(drop)
+}
+
+/// A device that is lost says so, with the kernel, again and again; another one works.
+fn is_lost(mut device: Device, call: &str) {
+    let error = count(&mut device).unwrap_err().to_string();
+    let wanted = format!("{call}: the device was lost (ERROR_DEVICE_LOST), while running count");
+    assert_eq!(error, wanted);
+    assert_eq!(count(&mut device).unwrap_err().to_string(), wanted);
+    drop(device);
+    let mut other = Device::open("vulkan", &DeviceOptions::default()).unwrap();
+    count(&mut other).unwrap();
+}
+
+unsafe extern "system" fn submit(
+    _: vk::Queue,
+    _: u32,
+    _: *const vk::SubmitInfo<'_>,
+    _: vk::Fence,
+) -> vk::Result {
+    vk::Result::ERROR_DEVICE_LOST
+}
+
+#[test]
+fn a_device_that_is_lost_when_work_is_submitted() {
+    let change = |device| changed(&device, |first, _| first.queue_submit = submit);
+    let Some(device) = with(change) else { return };
+    is_lost(device, "vkQueueSubmit");
+}
+
+static WAIT: OnceLock<vk::PFN_vkWaitSemaphores> = OnceLock::new();
+
+unsafe extern "system" fn wait(
+    device: vk::Device,
+    info: *const vk::SemaphoreWaitInfo<'_>,
+    timeout: u64,
+) -> vk::Result {
+    // The device is none that was lost, so that what it does has to end first.
+    let wait = WAIT.get().expect("it was set with this");
+    // SAFETY: these are the arguments of a call of the function.
+    let _ = unsafe { wait(device, info, timeout) };
+    vk::Result::ERROR_DEVICE_LOST
+}
+
+#[test]
+fn a_device_that_is_lost_when_work_is_waited_for() {
+    let change = |device| {
+        changed(&device, |_, third| {
+            WAIT.get_or_init(|| third.wait_semaphores);
+            third.wait_semaphores = wait;
+        })
+    };
+    let Some(device) = with(change) else { return };
+    is_lost(device, "vkWaitSemaphores");
+}
+
+static ALLOCATE: OnceLock<vk::PFN_vkAllocateMemory> = OnceLock::new();
+static IS_FULL: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "system" fn allocate(
+    device: vk::Device,
+    info: *const vk::MemoryAllocateInfo<'_>,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+    memory: *mut vk::DeviceMemory,
+) -> vk::Result {
+    if IS_FULL.load(Ordering::Relaxed) {
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    let allocate = ALLOCATE.get().expect("it was set with this");
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { allocate(device, info, callbacks, memory) }
+}
+
+#[test]
+fn memory_of_the_device_that_is_exhausted() {
+    let change = |device| {
+        changed(&device, |first, _| {
+            ALLOCATE.get_or_init(|| first.allocate_memory);
+            first.allocate_memory = allocate;
+        })
+    };
+    let Some(mut device) = with(change) else {
+        return;
+    };
+    let kept = device.upload(&[1_u32, 2, 3]).unwrap();
+    IS_FULL.store(true, Ordering::Relaxed);
+    let size = 64 << 20;
+    let limit = device.info().limits.buffer_size;
+    let error = device.create_buffer(size).unwrap_err();
+    assert_eq!(error, Error::Memory { size, limit });
+    assert_eq!(device.download_as::<u32>(kept).unwrap(), [1, 2, 3]);
+    IS_FULL.store(false, Ordering::Relaxed);
+    device.create_buffer(size).unwrap();
+    count(&mut device).unwrap();
+}

@@ -1,0 +1,410 @@
+//! Images: texels where the device likes them, with what shaders see of them.
+//!
+//! An image is in the layout `GENERAL` all its life, so that nothing has to know who used it last. Its views are one
+//! of everything for sampling, and one of the first level for storing. Texels in a row that is never
+//! filtered are a buffer instead, with a view of it.
+
+use super::device::{Device, Owned};
+use super::error::{Call, unsupported};
+use super::format::{features, raw, swizzle};
+use super::memory::{Buffer, Held, Memory};
+use super::queue::Queue;
+use super::sampler::sampler;
+use crate::Error;
+use ash::vk;
+use gpu_allocator::MemoryLocation;
+use spirula_cpu::{Dimensions, Filter, ImageShape, Sampler};
+use std::sync::Arc;
+
+/// An image with its memory.
+pub struct Image {
+    /// What it is.
+    pub shape: ImageShape,
+    /// The sampler that it has where a descriptor takes both, or why there is none.
+    pub sampler: Result<Owned<vk::Sampler>, Error>,
+    /// How that filters.
+    pub filters: [Filter; 3],
+    /// Whether it can be filtered.
+    pub is_filtered: bool,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Views for sampling and for storing, of what can be done with the format.
+    Texels {
+        sampled: Option<Owned<vk::ImageView>>,
+        stored: Option<Owned<vk::ImageView>>,
+        raw: Owned<vk::Image>,
+        // Last, since the image is in it.
+        _memory: Held,
+    },
+    /// A view of a buffer, and whether it can be loaded and stored.
+    Row {
+        view: Owned<vk::BufferView>,
+        can: [bool; 2],
+        buffer: Arc<Buffer>,
+    },
+}
+
+impl Image {
+    /// Makes an image of zeros before all that is recorded after.
+    pub fn new(
+        device: &Arc<Device>,
+        memory: &Arc<Memory>,
+        queue: &mut Queue,
+        shape: &ImageShape,
+        wanted: &Sampler,
+    ) -> Result<Arc<Image>, Error> {
+        let [texels, row] = features(device, shape.format);
+        let is_row = shape.dimensions == Dimensions::Buffer;
+        let kind = match is_row {
+            true => Kind::row(device, memory, queue, shape, row)?,
+            false => Kind::texels(device, memory, shape, texels)?,
+        };
+        let image = Arc::new(Image {
+            shape: *shape,
+            sampler: sampler(device, wanted, shape.format.is_integer()),
+            filters: [wanted.magnify, wanted.minify, wanted.mips],
+            is_filtered: texels.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR),
+            kind,
+        });
+        if !is_row {
+            image.clear(queue)?;
+        }
+        Ok(image)
+    }
+
+    /// The buffer that it is, if it is one.
+    pub fn row(&self) -> Option<&Arc<Buffer>> {
+        match &self.kind {
+            Kind::Row { buffer, .. } => Some(buffer),
+            Kind::Texels { .. } => None,
+        }
+    }
+
+    /// What a descriptor that samples or stores has of it; none where the device cannot do that with the format.
+    pub fn view(&self, stores: bool) -> Option<vk::ImageView> {
+        match &self.kind {
+            Kind::Texels {
+                sampled, stored, ..
+            } => {
+                let view = if stores { stored } else { sampled };
+                view.as_ref().map(|v| **v)
+            }
+            Kind::Row { .. } => None,
+        }
+    }
+
+    /// The same of texels in a row.
+    pub fn row_view(&self, stores: bool) -> Option<vk::BufferView> {
+        match &self.kind {
+            Kind::Row { view, can, .. } => can[usize::from(stores)].then_some(**view),
+            Kind::Texels { .. } => None,
+        }
+    }
+
+    fn raw(&self) -> vk::Image {
+        match &self.kind {
+            Kind::Texels { raw, .. } => **raw,
+            Kind::Row { .. } => vk::Image::null(),
+        }
+    }
+
+    fn clear(self: &Arc<Self>, queue: &mut Queue) -> Result<(), Error> {
+        let range = everything(self.shape.levels);
+        let barrier = vk::ImageMemoryBarrier::default()
+            .old_layout(vk::ImageLayout::UNDEFINED)
+            .new_layout(vk::ImageLayout::GENERAL)
+            .dst_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .image(self.raw())
+            .subresource_range(range);
+        queue.record(|device, batch| {
+            batch.holds(self);
+            // SAFETY: the commands are being recorded; the image is new and is kept.
+            unsafe {
+                let functions = device.raw();
+                functions.cmd_pipeline_barrier(
+                    batch.commands,
+                    vk::PipelineStageFlags::TOP_OF_PIPE,
+                    vk::PipelineStageFlags::TRANSFER,
+                    vk::DependencyFlags::empty(),
+                    &[],
+                    &[],
+                    &[barrier],
+                );
+                functions.cmd_clear_color_image(
+                    batch.commands,
+                    self.raw(),
+                    vk::ImageLayout::GENERAL,
+                    &vk::ClearColorValue { uint32: [0; 4] },
+                    &[range],
+                );
+            }
+            Ok(())
+        })
+    }
+
+    /// Copies all texels out of a buffer, or into one, after all that was recorded.
+    pub fn copy(
+        self: &Arc<Self>,
+        queue: &mut Queue,
+        buffer: &Arc<Buffer>,
+        inwards: bool,
+    ) -> Result<(), Error> {
+        let regions = regions(&self.shape);
+        let layout = vk::ImageLayout::GENERAL;
+        queue.record(|device, batch| {
+            batch.holds(self);
+            match inwards {
+                true => batch.reads(buffer),
+                false => batch.writes(buffer),
+            }
+            let (functions, image) = (device.raw(), self.raw());
+            // SAFETY: the commands are being recorded; the buffer has the bytes of all texels, and both are kept.
+            unsafe {
+                match inwards {
+                    true => functions.cmd_copy_buffer_to_image(
+                        batch.commands,
+                        buffer.raw(),
+                        image,
+                        layout,
+                        &regions,
+                    ),
+                    false => functions.cmd_copy_image_to_buffer(
+                        batch.commands,
+                        image,
+                        layout,
+                        buffer.raw(),
+                        &regions,
+                    ),
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Kind {
+    fn row(
+        device: &Arc<Device>,
+        memory: &Arc<Memory>,
+        queue: &mut Queue,
+        shape: &ImageShape,
+        can: vk::FormatFeatureFlags,
+    ) -> Result<Kind, Error> {
+        let can = [
+            vk::FormatFeatureFlags::UNIFORM_TEXEL_BUFFER,
+            vk::FormatFeatureFlags::STORAGE_TEXEL_BUFFER,
+        ]
+        .map(|wanted| can.contains(wanted));
+        // Views of buffers have no swizzle.
+        if can == [false; 2] || swizzle(shape.format).is_some() {
+            return Err(lacks(device, shape, ""));
+        }
+        let most = device.physical.limits.max_texel_buffer_elements;
+        if shape.size[0] > most {
+            let text = format!(" with more than {most} texels in a buffer");
+            return Err(lacks(device, shape, &text));
+        }
+        let pairs = [
+            vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER,
+            vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER,
+        ];
+        let usage = pairs.into_iter().zip(can).filter(|(_, can)| *can);
+        let usage = usage.fold(vk::BufferUsageFlags::empty(), |all, (one, _)| all | one);
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        let buffer = memory.create_for(size, MemoryLocation::GpuOnly, usage)?;
+        let buffer = Arc::new(buffer);
+        let info = vk::BufferViewCreateInfo::default()
+            .buffer(buffer.raw())
+            .format(raw(shape.format))
+            .range(size);
+        // SAFETY: the buffer was made for such views, and has the bytes.
+        let view = unsafe { device.raw().create_buffer_view(&info, None) };
+        let view = Owned::new(device, "vkCreateBufferView", view)?;
+        super::transfer::clear(memory, queue, &buffer)?;
+        Ok(Kind::Row { view, can, buffer })
+    }
+
+    fn texels(
+        device: &Arc<Device>,
+        memory: &Arc<Memory>,
+        shape: &ImageShape,
+        can: vk::FormatFeatureFlags,
+    ) -> Result<Kind, Error> {
+        let samples = can.contains(vk::FormatFeatureFlags::SAMPLED_IMAGE);
+        // What is stored has to be what Vulkan's format says.
+        let stores =
+            can.contains(vk::FormatFeatureFlags::STORAGE_IMAGE) && swizzle(shape.format).is_none();
+        let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        for (can, more) in [
+            (samples, vk::ImageUsageFlags::SAMPLED),
+            (stores, vk::ImageUsageFlags::STORAGE),
+        ] {
+            if can {
+                usage |= more;
+            }
+        }
+        if !samples && !stores {
+            return Err(lacks(device, shape, ""));
+        }
+        let info = info(device, shape, usage)?;
+        // SAFETY: the device said that it has images of this kind.
+        let image = unsafe { device.raw().create_image(&info, None) };
+        let image = Owned::new(device, "vkCreateImage", image)?;
+        // SAFETY: the image is of this device.
+        let requirements = unsafe { device.raw().get_image_memory_requirements(*image) };
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        let held = memory.take("image", size, requirements, MemoryLocation::GpuOnly, false)?;
+        // SAFETY: the memory was taken for this image, and is held behind it.
+        let bound = unsafe {
+            device
+                .raw()
+                .bind_image_memory(*image, held.raw(), held.offset())
+        };
+        bound.of("vkBindImageMemory")?;
+        let view = |levels, swizzled: bool| {
+            let all = vk::ComponentMapping::default();
+            let mapping = swizzle(shape.format).filter(|_| swizzled).unwrap_or(all);
+            let info = vk::ImageViewCreateInfo::default()
+                .image(*image)
+                .view_type(view_type(shape))
+                .format(raw(shape.format))
+                .components(mapping)
+                .subresource_range(everything(levels));
+            // SAFETY: the image is of this device, has memory, and as many levels.
+            let made = unsafe { device.raw().create_image_view(&info, None) };
+            Owned::new(device, "vkCreateImageView", made)
+        };
+        Ok(Kind::Texels {
+            sampled: samples.then(|| view(shape.levels, true)).transpose()?,
+            stored: stores.then(|| view(1, false)).transpose()?,
+            raw: image,
+            _memory: held,
+        })
+    }
+}
+
+/// What makes an image of a shape, which the device has.
+fn info(
+    device: &Device,
+    shape: &ImageShape,
+    usage: vk::ImageUsageFlags,
+) -> Result<vk::ImageCreateInfo<'static>, Error> {
+    let ty = match shape.dimensions {
+        Dimensions::D1 | Dimensions::Buffer => vk::ImageType::TYPE_1D,
+        Dimensions::D2 | Dimensions::Cube => vk::ImageType::TYPE_2D,
+        Dimensions::D3 => vk::ImageType::TYPE_3D,
+    };
+    let flags = match shape.dimensions {
+        Dimensions::Cube => vk::ImageCreateFlags::CUBE_COMPATIBLE,
+        _ => vk::ImageCreateFlags::empty(),
+    };
+    let tiling = vk::ImageTiling::OPTIMAL;
+    let functions = device.instance().raw();
+    // SAFETY: the device is of this instance.
+    let most = unsafe {
+        functions.get_physical_device_image_format_properties(
+            device.physical.raw,
+            raw(shape.format),
+            ty,
+            tiling,
+            usage,
+            flags,
+        )
+    };
+    let most = match most {
+        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => return Err(lacks(device, shape, "")),
+        most => most.of("vkGetPhysicalDeviceImageFormatProperties")?,
+    };
+    let [width, height, depth] = shape.size;
+    let extent = most.max_extent;
+    if width > extent.width || height > extent.height || depth > extent.depth {
+        let vk::Extent3D {
+            width,
+            height,
+            depth,
+        } = extent;
+        let text = format!(" larger than {width} by {height} by {depth}");
+        return Err(lacks(device, shape, &text));
+    }
+    if shape.layers > most.max_array_layers || shape.levels > most.max_mip_levels {
+        let (layers, levels) = (most.max_array_layers, most.max_mip_levels);
+        let text = format!(" with more than {layers} layers or {levels} levels");
+        return Err(lacks(device, shape, &text));
+    }
+    Ok(vk::ImageCreateInfo::default()
+        .flags(flags)
+        .image_type(ty)
+        .format(raw(shape.format))
+        .extent(vk::Extent3D {
+            width,
+            height,
+            depth,
+        })
+        .mip_levels(shape.levels)
+        .array_layers(shape.layers)
+        .samples(vk::SampleCountFlags::TYPE_1)
+        .tiling(tiling)
+        .usage(usage))
+}
+
+fn lacks(device: &Device, shape: &ImageShape, which: &str) -> Error {
+    let how = match shape.dimensions {
+        Dimensions::D1 => "one dimension",
+        Dimensions::D2 => "two dimensions",
+        Dimensions::D3 => "three dimensions",
+        Dimensions::Cube => "six faces",
+        Dimensions::Buffer => "texels in a buffer",
+    };
+    let info = &device.physical.info;
+    unsupported(format!(
+        "{} ({}) has no images of {how} and {}{which}",
+        info.id, info.name, shape.format
+    ))
+}
+
+fn view_type(shape: &ImageShape) -> vk::ImageViewType {
+    match (shape.dimensions, shape.arrayed) {
+        (Dimensions::D1 | Dimensions::Buffer, false) => vk::ImageViewType::TYPE_1D,
+        (Dimensions::D1 | Dimensions::Buffer, true) => vk::ImageViewType::TYPE_1D_ARRAY,
+        (Dimensions::D2, false) => vk::ImageViewType::TYPE_2D,
+        (Dimensions::D2, true) => vk::ImageViewType::TYPE_2D_ARRAY,
+        (Dimensions::D3, _) => vk::ImageViewType::TYPE_3D,
+        (Dimensions::Cube, false) => vk::ImageViewType::CUBE,
+        (Dimensions::Cube, true) => vk::ImageViewType::CUBE_ARRAY,
+    }
+}
+
+fn everything(levels: u32) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange::default()
+        .aspect_mask(vk::ImageAspectFlags::COLOR)
+        .level_count(levels)
+        .layer_count(vk::REMAINING_ARRAY_LAYERS)
+}
+
+/// Where the texels of each level are in a buffer.
+fn regions(shape: &ImageShape) -> Vec<vk::BufferImageCopy> {
+    let mut offset = 0;
+    let level = |level| {
+        let [width, height, depth] = shape.level_size(level);
+        let region = vk::BufferImageCopy::default()
+            .buffer_offset(offset)
+            .image_subresource(
+                vk::ImageSubresourceLayers::default()
+                    .aspect_mask(vk::ImageAspectFlags::COLOR)
+                    .mip_level(level)
+                    .layer_count(shape.layers),
+            )
+            .image_extent(vk::Extent3D {
+                width,
+                height,
+                depth,
+            });
+        offset += shape.level_bytes(level).unwrap_or(0);
+        region
+    };
+    (0..shape.levels).map(level).collect()
+}
