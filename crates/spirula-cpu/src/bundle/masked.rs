@@ -39,7 +39,7 @@ enum Way {
 impl Widen<'_> {
     /// Goes through the region of a branch with all invocations at once; false where that cannot be.
     pub fn go_masked(&mut self, at: u32, inst: Inst, region: &Region) -> Result<bool, Refused> {
-        let Some(way) = self.way(at, inst, region) else {
+        let Some(way) = self.way(inst, region) else {
             return Ok(false);
         };
         let insts = |block: &u32| self.graph.insts(self.old, *block).count();
@@ -82,7 +82,7 @@ impl Widen<'_> {
     }
 
     /// How a region can be gone through by all at once, if it can.
-    fn way(&self, at: u32, inst: Inst, region: &Region) -> Option<Way> {
+    fn way(&self, inst: Inst, region: &Region) -> Option<Way> {
         let harmless = |block: &u32| {
             let mut insts = self.graph.insts(self.old, *block);
             insts.all(|inst| self.is_harmless(inst))

@@ -17,6 +17,7 @@ use super::transfer::Transfer;
 use super::variant::{Needs, Variant, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::rewrite::Descriptor;
+use crate::specialised::specialise;
 use crate::{Bound, Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
 use ash::vk;
 use gpu_allocator::MemoryLocation;
@@ -141,11 +142,12 @@ impl VulkanDriver {
         })
     }
 
-    /// A module that does without the types that the device lacks, where it has some of them.
+    /// A module, specialised, that does without the types that the device lacks, where it has some of them.
     fn emulated(
         &mut self,
         module: &Module,
         interface: &Interface,
+        spec: &[(u32, u64)],
     ) -> Result<Option<(Module, Interface)>, Error> {
         let (physical, features) = (&self.device.physical, &self.features);
         let has = |c| capabilities::has(physical, features, c);
@@ -153,7 +155,10 @@ impl VulkanDriver {
         if lacking == Lacking::default() {
             return Ok(None);
         }
-        let made = emulate::emulate(module, lacking).map_err(Error::Unsupported)?;
+        let mut fixed = module.clone();
+        specialise(&mut fixed, spec);
+        emulate::freeze(&mut fixed).map_err(|d| Error::Module(Box::new(d)))?;
+        let made = emulate::emulate(&fixed, lacking).map_err(Error::Unsupported)?;
         let name = &interface.name;
         let changed = Interface::of(&made, name).map_err(|d| Error::Module(Box::new(d)))?;
         let lacked = emulate::lacked(module, has);
@@ -271,10 +276,10 @@ impl Driver for VulkanDriver {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
-        let emulated = self.emulated(module, interface)?;
-        let (module, interface) = match &emulated {
-            Some((module, interface)) => (module, interface),
-            None => (module, interface),
+        let emulated = self.emulated(module, interface, spec)?;
+        let (module, interface, spec) = match &emulated {
+            Some((module, interface)) => (module, interface, &[][..]),
+            None => (module, interface, spec),
         };
         let (device, cache) = (&self.device, &mut self.cache);
         let made = Variants::new(device, &self.features, cache, (module, interface), spec);

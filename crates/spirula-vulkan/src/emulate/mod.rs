@@ -80,6 +80,15 @@ pub fn lacked(module: &Module, has: impl Fn(Capability) -> bool) -> Vec<Capabili
     declared.filter(|c| can(c) && !has(*c)).collect()
 }
 
+/// Has all specialisation constants be constants of their defaults, as those of 64 bits and of floats of 16 cannot
+/// be emulated.
+///
+/// # Errors
+/// When the module is malformed.
+pub fn freeze(module: &mut Module) -> Result<(), Diagnostic> {
+    crate::compile::run(module, "freeze-spec-const")
+}
+
 /// A module that does the same without what is lacked.
 ///
 /// # Errors
