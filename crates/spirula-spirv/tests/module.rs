@@ -8,7 +8,7 @@ use spirula_spirv::grammar::enumerants::{
     AddressingModel, Capability, ExecutionModel, FunctionControl, MemoryModel,
 };
 use spirula_spirv::grammar::{Op, Version};
-use spirula_spirv::ir::Module;
+use spirula_spirv::ir::{Module, Section};
 
 /// A kernel with a diamond: entry, then, else, merge.
 fn diamond() -> Module {
@@ -137,4 +137,19 @@ fn unknown_values_excuse_no_missing_operand() {
         let fault = Module::from_words(words).expect_err("there is no function");
         assert!(fault.message.starts_with("OpEntryPoint: "), "{fault}");
     }
+}
+
+/// Found by a fuzzer: the second instruction of a section that comes again was lost.
+#[test]
+fn sections_that_come_again_are_read_whole() {
+    let source = "OpCapability Linkage\nOpCapability Shader\nOpMemoryModel Logical GLSL450\n\
+        OpCapability Kernel\nOpCapability Addresses\nOpCapability Int8\n";
+    let words = spirula_spirv::text::parse(source, &Default::default()).expect("it is assembly");
+    let module = Module::from_words(words.clone()).expect("it is read");
+    assert_eq!(module.to_words().len(), words.len());
+    let capabilities = module.section(Section::Capabilities);
+    assert_eq!(capabilities.count(), 5);
+    let mut back = module.section(Section::Capabilities).rev();
+    assert_eq!(back.next().map(|c| c.word(0)), Some(39));
+    assert_eq!(back.count(), 4);
 }

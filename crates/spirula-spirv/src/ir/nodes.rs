@@ -73,14 +73,6 @@ impl Nodes {
         trim(&mut self.rows);
     }
 
-    /// The instruction made last is followed by the one that is made next.
-    #[inline]
-    pub fn go_on(&mut self) {
-        if let Some(last) = self.rows.last_mut() {
-            last.list &= !LAST;
-        }
-    }
-
     /// A new instruction whose words begin at `start`, in no list.
     #[inline]
     pub fn push(&mut self, start: u32) -> Inst {
@@ -251,7 +243,7 @@ impl Nodes {
         before.checked_sub(self.gone(before)).map(Inst::at)
     }
 
-    fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
+    pub fn set_next(&mut self, inst: Inst, next: Option<Inst>) {
         let implied = self.behind(inst);
         let flags = &mut self.rows[inst.index()].list;
         if *flags & LINKED == 0 {

@@ -273,9 +273,11 @@ impl Reader {
         let goes_on = ends
             .tail
             .is_some_and(|last| last.index() + 1 == nodes.len());
-        if goes_on {
-            nodes.go_on();
+        if let Some(last) = ends.tail
+            && goes_on
+        {
             let inst = nodes.push_in(raw.at as u32, list, false, true);
+            nodes.set_next(last, Some(inst));
             ends.tail = Some(inst);
         } else {
             let inst = nodes.push(raw.at as u32);
