@@ -62,6 +62,14 @@ impl Builder {
         self.function.new_value(TensorType::scalar(Scalar::I64))
     }
 
+    /// Demands that two sizes are equal, where only a run can tell.
+    pub fn demand_equal(&mut self, a: Dim, b: Dim) {
+        let is_open = a != b && (a.known().is_none() || b.known().is_none());
+        if is_open && !self.function.equal.contains(&(a, b)) {
+            self.function.equal.push((a, b));
+        }
+    }
+
     /// Adds a result of the function; nothing may be appended afterwards but more results.
     pub fn result(&mut self, value: Value, is_unsigned: bool) {
         self.function.entry.unsigned_results.push(is_unsigned);

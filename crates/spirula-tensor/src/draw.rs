@@ -2,6 +2,7 @@
 //! to the next.
 
 use crate::ir::{Block, Function, Op, OpKind, Value};
+use crate::lower::memory;
 use crate::print::axes;
 use crate::schedule::Dispatch;
 use rustc_hash::FxHashMap;
@@ -19,6 +20,14 @@ pub fn draw(function: &Function, dispatches: &[Dispatch]) -> String {
         text: format!("digraph {:?} {{\n", function.name),
         depth: 1,
     };
+    let memory = memory(function);
+    let label = format!(
+        "{} dispatches, tensors of {} bytes, at most {} at once",
+        dispatches.len(),
+        memory.made,
+        memory.peak
+    );
+    drawing.line(&format!("graph [label=\"{label}\" fontname=monospace]"));
     drawing.line("node [shape=box fontname=monospace]");
     drawing.line("edge [fontname=monospace]");
     let body = function.block(function.body());

@@ -23,4 +23,5 @@ pub use build::Builder;
 pub use compile::{Shown, compile, scheduled, stages};
 pub use draw::draw;
 pub use eval::{EvalError, evaluate};
+pub use lower::{Memory, memory};
 pub use print::print;

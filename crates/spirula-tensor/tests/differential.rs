@@ -558,6 +558,100 @@ fn tiles_are_grouped() {
     }
 }
 
+/// What follows a product in several operations is computed behind it.
+#[test]
+fn products_have_what_follows() {
+    let mut b = Builder::new("main");
+    let [x, y] = [[20, 30], [30, 16]]
+        .map(|shape| b.parameter("x", TensorType::new(Scalar::I32, &shape), false));
+    let row = b.parameter("row", TensorType::new(Scalar::I32, &[16]), false);
+    let shape = [20, 16].map(Dim::Static);
+    let mut op = Structured::parallel(&shape);
+    let point = op.point();
+    let at = op.axis(Dim::Static(30), AxisKind::Reduction);
+    let left = op.body.element(x, Scalar::I32, &[point[0], at]);
+    let right = op.body.element(y, Scalar::I32, &[at, point[1]]);
+    let product = op.body.op(Op::Mul, &[left, right]);
+    let zero = op.body.literal(Literal::i32(0));
+    let sum = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![product],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    op.give(sum[0]);
+    let product = b.structured(op)[0];
+    let row = b.moved(row, &shape, |_, point| vec![point[1]]);
+    let added = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
+    let result = b.elementwise(&[added], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    b.result(result, false);
+    let shapes = [vec![20, 30], vec![30, 16], vec![16]];
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&b.function().clone(), &shapes, profile);
+    }
+}
+
+/// The memory of a tensor goes on to those behind its last use, also where it has another name.
+#[test]
+fn memory_is_used_again() {
+    let mut b = Builder::new("main");
+    let mut value = b.parameter("x", TensorType::new(Scalar::I32, &[10, 20]), false);
+    for at in 0..6 {
+        // Folds are no parts of each other.
+        let shape = b.ty(value).shape.clone();
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let along = op.axis(Dim::Static(20), AxisKind::Reduction);
+        let element = op.body.element(value, Scalar::I32, &[point[0], along]);
+        let zero = op.body.literal(Literal::i32(at));
+        let sum = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![element],
+            combiner: Combiner::of(Op::Xor, Scalar::I32),
+        });
+        op.give(sum[0]);
+        value = b.structured(op)[0];
+        let turned: Shape = [Dim::Static(20), Dim::Static(10)].into_iter().collect();
+        value = b.reshape(value, turned);
+        value = b.reshape(value, shape);
+    }
+    b.result(value, false);
+    let memory = spirula_tensor::memory(b.function());
+    assert_eq!((memory.made, memory.peak), (6 * 800, 2 * 800));
+    let drawn = spirula_tensor::draw(b.function(), &[]);
+    assert!(
+        drawn.contains("tensors of 4800 bytes, at most 1600 at once"),
+        "{drawn}"
+    );
+}
+
+/// Maps and folds over equal spaces are one dispatch, whichever of them comes first.
+#[test]
+fn siblings_are_joined() {
+    let shape = [6, 50];
+    let mut b = Builder::new("main");
+    let [x, y] = ["x", "y"].map(|n| b.parameter(n, TensorType::new(Scalar::I32, &shape), false));
+    let zero = b.splat(Literal::i32(0), &[]);
+    let sums = b.reduce(&[x], &[zero], &[1], Combiner::of(Op::Add, Scalar::I32))[0];
+    let seven = b.splat(Literal::i32(7), &[]);
+    let most = b.reduce(&[y], &[seven], &[1], Combiner::of(Op::SMax, Scalar::I32))[0];
+    let third = b.reduce(&[x], &[seven], &[1], Combiner::of(Op::Xor, Scalar::I32))[0];
+    for value in [most, sums, third] {
+        b.result(value, false);
+    }
+    let shapes = [shape.to_vec(), shape.to_vec()];
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&b.function().clone(), &shapes, profile);
+    }
+    let mut b = Builder::new("main");
+    let [x, y] = ["x", "y"].map(|n| b.parameter(n, TensorType::new(Scalar::I32, &shape), false));
+    let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+    let product = b.elementwise(&[y, x], |body, e| body.op(Op::Mul, e));
+    b.result(product, false);
+    b.result(sum, false);
+    let stage = only_dispatch(&b.finish(), &shapes, Profile::GPU);
+    assert_eq!(stage.matches("over d0").count(), 1, "{stage}");
+}
+
 /// The number of each element within its row.
 fn places(b: &mut Builder, shape: &[u64]) -> Value {
     let shape: Vec<Dim> = shape.iter().map(|n| Dim::Static(*n)).collect();

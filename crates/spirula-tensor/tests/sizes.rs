@@ -184,7 +184,17 @@ fn shapes_that_do_not_fit() {
     let pair = |shape: &[u64]| vec![tensor(shape, 1), tensor(shape, 2)];
     assert!(call(&program, &pair(&[3, 4])).is_ok());
     let told = call(&program, &pair(&[3, 5])).expect_err("15 elements are not 12");
-    let text = "a tensor of 15 elements cannot have a shape of 12";
+    let text = "a tensor cannot have a shape of as many elements as 12, but of 15";
+    assert!(told.to_string().contains(text), "{told}");
+    let function = with_rows(|b, [x, y], [rows, columns]| {
+        b.demand_equal(rows, columns);
+        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        b.result(sum, false);
+    });
+    let square = compiled(&function, Profile::CPU);
+    assert!(call(&square, &pair(&[4, 4])).is_ok());
+    let told = call(&square, &pair(&[4, 5])).expect_err("4 is not 5");
+    let text = "dimensions have to be equal, not 4 and 5";
     assert!(told.to_string().contains(text), "{told}");
     let mut parted = pair(&[3, 4]);
     parted[1] = tensor(&[4, 4], 2);

@@ -92,7 +92,7 @@ fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
 
 /// Adds an axis for each pair of dimensions.
 fn join(
-    t: &Translator<'_>,
+    t: &mut Translator<'_>,
     op: Op,
     s: &mut Structured,
     shapes: &[Shape; 2],
@@ -105,6 +105,7 @@ fn join(
     for (l, r) in pairs[0].iter().zip(&pairs[1]) {
         let valid = *l < shapes[0].len() && *r < shapes[1].len();
         let merged = if valid {
+            t.builder.demand_equal(shapes[0][*l], shapes[1][*r]);
             merged(shapes[0][*l], shapes[1][*r])
         } else {
             None

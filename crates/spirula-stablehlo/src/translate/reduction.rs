@@ -96,7 +96,7 @@ fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Ten
 }
 
 /// Inputs of one shape and as many initial values of rank 0.
-fn inputs(t: &Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, Shape)> {
+fn inputs(t: &mut Translator<'_>, op: Op) -> Result<(Vec<Tensor>, Vec<Tensor>, Shape)> {
     let mut operands = t.operands(op)?;
     let count = operands.len() / 2;
     t.ensure(

@@ -231,8 +231,14 @@ impl<'m> Translator<'m> {
     }
 
     /// One shape for tensors that have to be of one.
-    pub fn common_shape(&self, op: Op, tensors: &[Tensor]) -> Result<Shape> {
-        let mut shapes = tensors.iter().map(|tensor| self.shape(tensor));
+    pub fn common_shape(&mut self, op: Op, tensors: &[Tensor]) -> Result<Shape> {
+        let shapes: Vec<Shape> = tensors.iter().map(|tensor| self.shape(tensor)).collect();
+        for pair in shapes.windows(2) {
+            for (a, b) in pair[0].iter().zip(&pair[1]) {
+                self.builder.demand_equal(*a, *b);
+            }
+        }
+        let mut shapes = shapes.into_iter();
         let first = shapes.next().unwrap_or_default();
         let merge = |a: Option<Shape>, b: Shape| a.and_then(|a| merged_shapes(&a, &b));
         let merged = shapes.fold(Some(first), merge);

@@ -1,6 +1,6 @@
 //! Functions: values, blocks, operations.
 
-use super::{Block, Combiner, Structured, TensorType, Value};
+use super::{Block, Combiner, Dim, Structured, TensorType, Value};
 use spirula_program::Scalar;
 use spirula_source::Place;
 
@@ -13,6 +13,8 @@ pub struct Function {
     pub(crate) blocks: Vec<BlockData>,
     /// What its caller sees.
     pub entry: Entry,
+    /// Sizes that have to be equal, which only a run can tell.
+    pub equal: Vec<(Dim, Dim)>,
 }
 
 /// How an entry point's parameters and results look from outside, beyond their tensors.

@@ -1,15 +1,17 @@
 //! Functions to host programs.
 
+mod sizes;
+
 use super::emit::{Emitter, Source};
 use super::kernel;
 use super::placement::placement;
-use crate::ir::{Block, Constant, Destination, Function, OpKind, Structured, Value};
+use crate::ir::{Block, Constant, Destination, Dim, Function, OpKind, Structured, Value};
 use crate::schedule::Dispatch;
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
-    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func,
-    MessageData, Part, PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
+    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func, PlainValue,
+    Program, Side, Space, StaticData, StmtKind, Type, Var,
 };
 use spirula_program::{Literal, Op as ScalarOp, Scalar};
 
@@ -21,32 +23,15 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
         function,
         dispatches,
         is_host: placement(function),
-        is_size: sizes(function),
+        is_size: sizes::sizes(function),
         sources: FxHashMap::default(),
         constants: Vec::new(),
         last: crate::lower::lifetime::last_uses(function),
+        unequal: function.equal.clone(),
     };
     host.function();
     host.initialise();
     host.b.finish()
-}
-
-/// Whether each value is the size of a dimension.
-fn sizes(function: &Function) -> Vec<bool> {
-    let mut is_size = vec![false; function.value_count()];
-    let values = (0..function.value_count()).map(Value::new);
-    let mut mark = |size: Value| is_size[size.index()] = true;
-    for value in values {
-        function.ty(value).sizes().for_each(&mut mark);
-    }
-    for block in function.block_ids() {
-        for op in &function.block(block).ops {
-            if let OpKind::Structured(op) = &op.kind {
-                op.sizes().for_each(&mut mark);
-            }
-        }
-    }
-    is_size
 }
 
 struct Host<'a> {
@@ -58,6 +43,8 @@ struct Host<'a> {
     sources: FxHashMap<Value, Source>,
     /// Constants and the globals that hold them.
     constants: Vec<(Var, &'a Constant)>,
+    /// Sizes that have to be equal and have not been compared yet.
+    unequal: Vec<(Dim, Dim)>,
     /// Values by the operation after which nothing uses them.
     last: FxHashMap<(Block, usize), Vec<Value>>,
 }
@@ -92,6 +79,7 @@ impl<'a> Host<'a> {
         for value in &body.parameters {
             self.read_size(*value);
         }
+        self.compare_sizes();
         self.block(self.function.body());
         let mut results = Vec::new();
         for (at, (value, (out, sizes))) in body.results.iter().zip(&outputs).enumerate() {
@@ -237,21 +225,6 @@ impl<'a> Host<'a> {
         self.b.op(ScalarOp::Mul, &[count, element])
     }
 
-    /// Number of elements of a value.
-    fn elements(&mut self, value: Value) -> Expr {
-        let ty = self.function.ty(value);
-        if let Some(count) = ty.elements() {
-            return self.b.i64(count as i64);
-        }
-        let known = ty.shape.iter().filter_map(|dim| dim.known());
-        let mut count = self.b.i64(known.product::<u64>() as i64);
-        for size in ty.sizes() {
-            let size = self.as_scalar(size);
-            count = self.b.op(ScalarOp::Mul, &[count, size]);
-        }
-        count
-    }
-
     /// A value as memory of the device; scalars are written to a block of their own.
     fn as_memory(&mut self, value: Value) -> Var {
         match self.sources.get(&value) {
@@ -301,23 +274,15 @@ impl<'a> Host<'a> {
             for result in &op.results {
                 self.read_size(*result);
             }
+            if op.results.iter().any(|v| self.is_size[v.index()]) {
+                self.check_sizes(&op.results);
+                self.compare_sizes();
+            }
             for value in self.last.remove(&(block, at)).unwrap_or_default() {
                 if let Some(Source::Memory(var)) = self.sources.get(&value) {
                     self.b.push(StmtKind::Free(*var));
                 }
             }
-        }
-    }
-
-    /// Reads a size that the device has computed, so that launches need not.
-    fn read_size(&mut self, value: Value) {
-        if self.is_size[value.index()]
-            && let Some(Source::Memory(_)) = self.sources.get(&value)
-        {
-            let scalar = self.as_scalar(value);
-            let var = self.b.declare("n", Type::Scalar(Scalar::I64), false);
-            self.b.assign(var, scalar);
-            self.sources.insert(value, Source::Scalar(var));
         }
     }
 
@@ -362,28 +327,6 @@ impl<'a> Host<'a> {
         let global = self.b.global("constant", Type::Memory(Space::Device));
         self.bind(result, global);
         self.constants.push((global, constant));
-    }
-
-    /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
-    fn same_size(&mut self, to: Value, from: Value) {
-        let (wanted, found) = (self.function.ty(to), self.function.ty(from));
-        let is_sized = wanted.sizes().chain(found.sizes()).next().is_some();
-        if !is_sized || wanted.shape == found.shape {
-            return;
-        }
-        let (wanted, found) = (self.elements(to), self.elements(from));
-        let condition = self.b.op(ScalarOp::Eq, &[wanted, found]);
-        let parts = vec![
-            Part::Text("a tensor of ".to_owned()),
-            Part::Value(found),
-            Part::Text(" elements cannot have a shape of ".to_owned()),
-            Part::Value(wanted),
-        ];
-        let message = self.b.message(MessageData {
-            parts,
-            backtrace: String::new(),
-        });
-        self.b.push(StmtKind::Assert { condition, message });
     }
 
     /// Fills the globals of constants.

@@ -83,3 +83,92 @@ impl Last<'_> {
         }
     }
 }
+
+/// Bytes of the tensors that a function makes, as far as their sizes are known. What arguments, constants
+/// and scalars of the host take is not counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Of all of them.
+    pub made: u64,
+    /// Most that are there at once, since memory goes on to what comes after the last use.
+    pub peak: u64,
+}
+
+/// What the tensors of a function take; of loops, what one round makes.
+pub fn memory(function: &Function) -> Memory {
+    let mut count = Count {
+        function,
+        is_host: super::placement::placement(function),
+        last: last_uses(function),
+        roots: (0..function.value_count()).map(Value::new).collect(),
+        users: vec![0; function.value_count()],
+        live: 0,
+        memory: Memory::default(),
+    };
+    count.block(function.body());
+    count.memory
+}
+
+struct Count<'a> {
+    function: &'a Function,
+    is_host: Vec<bool>,
+    last: FxHashMap<(Block, usize), Vec<Value>>,
+    /// The tensor whose memory each value has, and how many values have that of each.
+    roots: Vec<Value>,
+    users: Vec<u32>,
+    live: u64,
+    memory: Memory,
+}
+
+impl Count<'_> {
+    fn bytes(&self, value: Value) -> u64 {
+        let ty = self.function.ty(value);
+        ty.elements().unwrap_or(0).saturating_mul(ty.element.size())
+    }
+
+    fn block(&mut self, block: Block) {
+        let function = self.function;
+        for (at, op) in function.block(block).ops.iter().enumerate() {
+            match &op.kind {
+                OpKind::Structured(_) => {
+                    for result in &op.results {
+                        self.make(*result);
+                    }
+                }
+                OpKind::Reshape(source) => {
+                    let root = self.roots[source.index()];
+                    self.roots[op.results[0].index()] = root;
+                    self.users[root.index()] += 1;
+                }
+                _ => {}
+            }
+            for inner in op.kind.blocks() {
+                self.block(inner);
+            }
+            for value in self.last.remove(&(block, at)).unwrap_or_default() {
+                self.forget(value);
+            }
+        }
+    }
+
+    fn make(&mut self, value: Value) {
+        if self.is_host[value.index()] {
+            return;
+        }
+        let bytes = self.bytes(value);
+        self.users[value.index()] = 1;
+        self.live += bytes;
+        self.memory.made += bytes;
+        self.memory.peak = self.memory.peak.max(self.live);
+    }
+
+    fn forget(&mut self, value: Value) {
+        let root = self.roots[value.index()];
+        let users = &mut self.users[root.index()];
+        let was_last = *users == 1;
+        *users = users.saturating_sub(1);
+        if was_last {
+            self.live -= self.bytes(root).min(self.live);
+        }
+    }
+}

@@ -11,6 +11,8 @@ mod placement;
 mod vectors;
 mod write;
 
+pub use lifetime::{Memory, memory};
+
 use crate::ir::{Block, Function, OpKind, Structured, Value};
 use crate::schedule::{self, Dispatch, Profile, Tuning};
 use rustc_hash::FxHashMap;

@@ -7,6 +7,10 @@ use crate::ir::{Block, Function, Op, OpKind, Value};
 /// Marks what is used from the end of each block backwards, then removes the rest.
 pub(super) fn run(function: &mut Function) {
     let mut live = vec![false; function.value_count()];
+    for (a, b) in &function.equal {
+        let sizes = [a, b].into_iter().filter_map(|dim| dim.value());
+        sizes.for_each(|size| live[size.index()] = true);
+    }
     mark(function, function.body(), &mut live);
     for block in function.block_ids() {
         let ops = std::mem::take(&mut function.block_mut(block).ops);

@@ -12,6 +12,7 @@
 
 use super::uses::{At, Uses};
 use crate::ir::{Body, Dim, Function, Node, NodeData, OpKind, Structured, TensorType, Value};
+use crate::schedule::Profile;
 use spirula_program::Op as ScalarOp;
 
 /// Most nodes of a fused body.
@@ -24,15 +25,18 @@ const TRIVIAL: u64 = 3;
 const CHEAP: u64 = 8;
 
 /// Fuses all blocks of a function. Operations that are not needed afterwards stay.
-pub(super) fn run(function: &mut Function) {
+pub(super) fn run(function: &mut Function, profile: &Profile) {
     let mut uses = Uses::of(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
-            while let Some(fused) = fuse_reads(function, &uses, (block, at)) {
+            while let Some(fused) = fuse_reads(function, &uses, (block, at), profile) {
                 uses.replace(function, (block, at), OpKind::Structured(Box::new(fused)));
             }
         }
     }
+    // What was fused is still there, and would be taken for what follows a fold.
+    super::dce::run(function);
+    uses = Uses::of(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
             if let Some(joined) = after_fold(function, &uses, (block, at)) {
@@ -43,7 +47,12 @@ pub(super) fn run(function: &mut Function) {
 }
 
 /// An operation with the producer of a tensor that it reads fused into it, if there is one.
-fn fuse_reads(function: &Function, uses: &Uses, (block, at): At) -> Option<Structured> {
+fn fuse_reads(
+    function: &Function,
+    uses: &Uses,
+    (block, at): At,
+    profile: &Profile,
+) -> Option<Structured> {
     let OpKind::Structured(consumer) = &function.block(block).ops[at].kind else {
         return None;
     };
@@ -52,7 +61,7 @@ fn fuse_reads(function: &Function, uses: &Uses, (block, at): At) -> Option<Struc
     let most = OPERANDS.max(operands.len());
     let fused = operands
         .into_iter()
-        .filter_map(|value| fused(function, uses, consumer, value));
+        .filter_map(|value| fused(function, uses, consumer, value, profile));
     let mut small = fused.filter(|f| f.body.len() <= NODES && f.operands().len() <= most);
     small.next()
 }
@@ -63,6 +72,7 @@ fn fused(
     uses: &Uses,
     consumer: &Structured,
     value: Value,
+    profile: &Profile,
 ) -> Option<Structured> {
     let is_read =
         |node| matches!(consumer.body.node(node), NodeData::Element(read, _) if *read == value);
@@ -71,7 +81,13 @@ fn fused(
     }
     match uses.kind(function, value)? {
         (OpKind::Structured(producer), number) if producer.is_map() => {
-            let pays = pays(function, uses, producer, number, consumer, value);
+            let pays = pays(
+                function,
+                uses,
+                (producer, number),
+                (consumer, value),
+                profile,
+            );
             pays.then(|| inlined(consumer, value, producer, number))
         }
         (OpKind::Reshape(source), _) => {
@@ -81,7 +97,14 @@ fn fused(
             let source_fuses = || match uses.kind(function, *source) {
                 Some((OpKind::Structured(producer), number)) if producer.is_map() => {
                     let alone = uses.count(value) == 1 && uses.count(*source) == 1;
-                    alone && pays(function, uses, producer, number, consumer, value)
+                    alone
+                        && pays(
+                            function,
+                            uses,
+                            (producer, number),
+                            (consumer, value),
+                            profile,
+                        )
                 }
                 _ => false,
             };
@@ -95,10 +118,9 @@ fn fused(
 fn pays(
     function: &Function,
     uses: &Uses,
-    producer: &Structured,
-    number: usize,
-    consumer: &Structured,
-    value: Value,
+    (producer, number): (&Structured, usize),
+    (consumer, value): (&Structured, Value),
+    profile: &Profile,
 ) -> bool {
     let root = producer.yields[number].value;
     let cost = cost(&producer.body, root);
@@ -119,7 +141,9 @@ fn pays(
         (Some(evaluations), Some(elements)) => evaluations.saturating_mul(positions) > elements,
         _ => true,
     };
-    !again || (cost <= CHEAP && !consumer.reductions.is_empty())
+    let work = evaluations.map(|n| n.saturating_mul(positions).saturating_mul(cost));
+    let is_little = work.is_some_and(|work| work <= profile.again);
+    !again || is_little || (cost <= CHEAP && !consumer.reductions.is_empty())
 }
 
 /// Work to compute a node: reads and operators outside of index arithmetic.

@@ -4,6 +4,7 @@ mod dce;
 mod fuse;
 mod pad;
 mod rows;
+mod siblings;
 mod sort;
 mod split;
 mod uses;
@@ -32,7 +33,7 @@ pub const PASSES: &[Pass] = &[
     Pass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
-        run: |function, _| fuse::run(function),
+        run: fuse::run,
     },
     Pass {
         name: "pad",
@@ -43,6 +44,11 @@ pub const PASSES: &[Pass] = &[
         name: "rows",
         about: "Joins folds of rows with what is computed of them and the same rows",
         run: rows::run,
+    },
+    Pass {
+        name: "siblings",
+        about: "Joins operations over equal spaces that do not need each other",
+        run: |function, _| siblings::run(function),
     },
     Pass {
         name: "split",

@@ -14,8 +14,10 @@ use std::collections::BTreeSet;
 
 /// Most nodes of the joined body.
 const NODES: usize = 4096;
-/// Fewest points of a row that are worth a workgroup.
-const SHORTEST: u64 = 64;
+/// Fewest points of a row that are worth a workgroup, where there are many rows and where there are few.
+const SHORTEST: [u64; 2] = [64, 4];
+/// Most rows that are few.
+const FEW: u64 = 4096;
 /// Most operations that are joined.
 const MEMBERS: usize = 16;
 
@@ -99,7 +101,11 @@ impl Rows {
             .extents
             .iter()
             .all(|e| e.known().is_some_and(|n| n > 0));
-        (is_known && length >= SHORTEST && rows.fit(fold)).then_some(rows)
+        let count = rows.across.iter().try_fold(1u64, |n, axis| {
+            n.checked_mul(map.axes[*axis].extent.known()?)
+        })?;
+        let shortest = SHORTEST[usize::from(count <= FEW)];
+        (is_known && length >= shortest && rows.fit(fold)).then_some(rows)
     }
 
     /// Whether a fold is over the same rows.

@@ -22,6 +22,8 @@ pub struct Profile {
     pub points: u64,
     /// Points that lie next to each other, where an invocation has so many; a power of two.
     pub adjacent: u64,
+    /// Operators that are rather done again than stored by a dispatch of their own.
+    pub again: u64,
     /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
     pub busy: u64,
     /// Rows of tiles of a contraction that are computed together, column by column, so that what they read
@@ -57,6 +59,7 @@ impl Profile {
         tile: [8, 64],
         points: 4,
         adjacent: 1,
+        again: 1 << 16,
         busy: 1,
         group: 1,
         turn: 1,
@@ -79,6 +82,7 @@ impl Profile {
         tile: [16, 256],
         points: 8,
         adjacent: 4,
+        again: 1 << 26,
         busy: 128,
         group: 8,
         turn: 32,

@@ -1,0 +1,125 @@
+//! Sizes that are known only when run: where they are, and what has to hold of them.
+
+use super::super::emit::Source;
+use super::Host;
+use crate::ir::{Dim, Function, OpKind, Value};
+use spirula_kernel::ir::{Expr, MessageData, Part, StmtKind, Type};
+use spirula_program::{Op as ScalarOp, Scalar};
+
+/// Whether each value is the size of a dimension.
+pub(super) fn sizes(function: &Function) -> Vec<bool> {
+    let mut is_size = vec![false; function.value_count()];
+    let values = (0..function.value_count()).map(Value::new);
+    let mut mark = |size: Value| is_size[size.index()] = true;
+    for value in values {
+        function.ty(value).sizes().for_each(&mut mark);
+    }
+    for block in function.block_ids() {
+        for op in &function.block(block).ops {
+            if let OpKind::Structured(op) = &op.kind {
+                op.sizes().for_each(&mut mark);
+            }
+        }
+    }
+    is_size
+}
+
+impl Host<'_> {
+    /// Number of elements of a value.
+    pub(super) fn elements(&mut self, value: Value) -> Expr {
+        let ty = self.function.ty(value);
+        if let Some(count) = ty.elements() {
+            return self.b.i64(count as i64);
+        }
+        let known = ty.shape.iter().filter_map(|dim| dim.known());
+        let mut count = self.b.i64(known.product::<u64>() as i64);
+        for size in ty.sizes() {
+            let size = self.as_scalar(size);
+            count = self.b.op(ScalarOp::Mul, &[count, size]);
+        }
+        count
+    }
+
+    /// Reads a size that the device has computed, so that launches need not.
+    pub(super) fn read_size(&mut self, value: Value) {
+        if self.is_size[value.index()]
+            && let Some(Source::Memory(_)) = self.sources.get(&value)
+        {
+            let scalar = self.as_scalar(value);
+            let var = self.b.declare("n", Type::Scalar(Scalar::I64), false);
+            self.b.assign(var, scalar);
+            self.sources.insert(value, Source::Scalar(var));
+        }
+    }
+
+    /// Fails where a size that was computed is negative.
+    pub(super) fn check_sizes(&mut self, results: &[Value]) {
+        let sizes = results.iter().filter(|v| self.is_size[v.index()]);
+        for result in sizes.copied().collect::<Vec<Value>>() {
+            let size = self.as_scalar(result);
+            let zero = self.b.i64(0);
+            let condition = self.b.op(ScalarOp::SLe, &[zero, size]);
+            self.demand(
+                condition,
+                ["a dimension cannot have a size of ", ""],
+                [size, size],
+            );
+        }
+    }
+
+    /// Fails where sizes that are known by now and have to be equal are not.
+    pub(super) fn compare_sizes(&mut self) {
+        let has = |host: &Self, dim: Dim| dim.value().is_none_or(|v| host.sources.contains_key(&v));
+        for (a, b) in std::mem::take(&mut self.unequal) {
+            if !has(self, a) || !has(self, b) {
+                self.unequal.push((a, b));
+                continue;
+            }
+            let [a, b] = [a, b].map(|dim| self.size(dim));
+            let condition = self.b.op(ScalarOp::Eq, &[a, b]);
+            self.demand(
+                condition,
+                ["dimensions have to be equal, not ", " and "],
+                [a, b],
+            );
+        }
+    }
+
+    fn size(&mut self, dim: Dim) -> Expr {
+        match dim {
+            Dim::Static(size) => self.b.i64(size as i64),
+            Dim::Value(value) => self.as_scalar(value),
+        }
+    }
+
+    /// Fails unless a condition holds, with a text before each of two values.
+    fn demand(&mut self, condition: Expr, texts: [&str; 2], values: [Expr; 2]) {
+        let mut parts = Vec::new();
+        for (text, value) in texts.into_iter().zip(values) {
+            if !text.is_empty() {
+                parts.extend([Part::Text(text.to_owned()), Part::Value(value)]);
+            }
+        }
+        let message = self.b.message(MessageData {
+            parts,
+            backtrace: String::new(),
+        });
+        self.b.push(StmtKind::Assert { condition, message });
+    }
+
+    /// Fails where a tensor cannot have the shape that it is given, which shows only when run.
+    pub(super) fn same_size(&mut self, to: Value, from: Value) {
+        let (wanted, found) = (self.function.ty(to), self.function.ty(from));
+        let is_sized = wanted.sizes().chain(found.sizes()).next().is_some();
+        if !is_sized || wanted.shape == found.shape {
+            return;
+        }
+        let (wanted, found) = (self.elements(to), self.elements(from));
+        let condition = self.b.op(ScalarOp::Eq, &[wanted, found]);
+        let texts = [
+            "a tensor cannot have a shape of as many elements as ",
+            ", but of ",
+        ];
+        self.demand(condition, texts, [wanted, found]);
+    }
+}
