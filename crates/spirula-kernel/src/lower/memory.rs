@@ -9,7 +9,7 @@ use super::fragments::NON_PRIVATE;
 use super::vectors::WIDEST;
 use super::{Lower, SpecValue, VIEWS, refusal};
 use crate::ir::{Element, Expr, ExprData, Space, Type, Var};
-use spirula_program::{Op as ScalarOp, Scalar};
+use spirula_program::Scalar;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -34,37 +34,14 @@ impl Lower<'_> {
         class.ok_or_else(|| refusal(self.place, "memory that refers to nothing"))
     }
 
-    /// An index or a size in 32 bits. What it is made of is computed in as many, since the lower bits of
-    /// sums and products come from lower bits alone.
+    /// An index or a size in 32 bits. It is computed as wide as it is written: drivers fold 64-bit sums into
+    /// addresses, which they may not with sums that wrap at 32 bits (NVIDIA's are twice as slow then).
     pub(super) fn index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
-        let program = self.p;
-        match program.expr(expr) {
-            ExprData::Literal(literal) => Ok(self.u32(literal.bits as u32)),
-            ExprData::Apply(operator, start)
-                if operator.to == Scalar::I64 && !self.splits_shared =>
-            {
-                let operands = program.operands(operator, start);
-                let op = match operator.op {
-                    ScalarOp::Add => Op::IAdd,
-                    ScalarOp::Sub => Op::ISub,
-                    ScalarOp::Mul => Op::IMul,
-                    ScalarOp::SExt | ScalarOp::ZExt if operator.from == Scalar::I32 => {
-                        return self.expr(operands[0]);
-                    }
-                    _ => {
-                        let value = self.expr(expr)?;
-                        return Ok(self.narrow(value));
-                    }
-                };
-                let ty = self.uint(32);
-                let operands = [self.index(operands[0])?, self.index(operands[1])?];
-                Ok(self.value(op, ty, &operands))
-            }
-            _ => {
-                let value = self.expr(expr)?;
-                Ok(self.narrow(value))
-            }
+        if let ExprData::Literal(literal) = self.p.expr(expr) {
+            return Ok(self.u32(literal.bits as u32));
         }
+        let value = self.expr(expr)?;
+        Ok(self.narrow(value))
     }
 
     /// The lower 32 bits of an `i64`.

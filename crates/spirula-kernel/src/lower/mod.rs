@@ -119,7 +119,6 @@ fn lower_as(
     let memories = data.uses.iter().filter(|u| matches!(u, Use::Memory(_)));
     let mut b = Builder::new(Version::new(1, 5));
     let (main, first) = interface::begin(&mut b, survey.has_fragments);
-    let splits_shared = constants.is_none() && survey.mixes_shared();
     let mut lower = Lower {
         p: program,
         data,
@@ -133,7 +132,6 @@ fn lower_as(
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
-        splits_shared,
         layout: constants.is_some().then(Layout::default),
         spec_ids: vec![None; constants.as_ref().map_or(0, Vec::len)],
         constants: constants.unwrap_or_default(),
@@ -194,10 +192,6 @@ struct Lower<'a> {
     spec_ids: Vec<Option<Id>>,
     /// Where shared memory is laid out explicitly: its views.
     layout: Option<Layout>,
-    /// Whether elements of shared memory are put together from smaller ones. Such kernels are for devices
-    /// without explicit layouts, such as lavapipe, whose compiler unrolls loops over narrow indices: what
-    /// comes of that, it then needs minutes for.
-    splits_shared: bool,
     failure_binding: u32,
     failed: Option<Id>,
     workgroup_flag: Option<Id>,

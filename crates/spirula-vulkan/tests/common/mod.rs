@@ -20,7 +20,8 @@ pub fn modules(
 
 /// Checks modules for Vulkan.
 pub struct Checks {
-    options: verify::Options,
+    /// What our verifier is told.
+    pub options: verify::Options,
     validator: Option<Validator>,
     /// Of so many one is given to the validator, as starting a process takes longer than the rest.
     every: usize,
@@ -46,11 +47,6 @@ impl Checks {
             refused: 0,
             wrong: Vec::new(),
         }
-    }
-
-    /// Whether our verifier takes a module.
-    pub fn is_valid(&self, module: &Module) -> bool {
-        verify::module(module, &self.options).is_ok()
     }
 
     /// Checks what was made of a module, by our verifier and now and then by Khronos'.
