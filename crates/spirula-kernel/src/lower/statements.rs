@@ -98,12 +98,12 @@ impl Lower<'_> {
             StmtKind::Alloc { to, bytes } => self.allocate(*to, *bytes)?,
             StmtKind::Free(_) | StmtKind::Trace(_) => {}
             StmtKind::Read { to, from } => {
-                let index = self.index(from.index)?;
+                let index = self.element_index(from)?;
                 let value = self.read(from, index)?;
                 self.assign(*to, value);
             }
             StmtKind::Write { to, value } => {
-                let index = self.index(to.index)?;
+                let index = self.element_index(to)?;
                 let value = self.expr(*value)?;
                 self.write(to, index, value)?;
             }
