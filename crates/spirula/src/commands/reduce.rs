@@ -6,7 +6,7 @@ use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula_spirv::binary;
 use spirula_spirv::reduce::{Options, reduce};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -100,6 +100,13 @@ impl Wanted {
     }
 }
 
+/// What stands for the module in a command.
+const PLACE: &str = "{}";
+
+fn names_place(arg: &OsStr) -> bool {
+    arg.to_str().is_some_and(|text| text.contains(PLACE))
+}
+
 /// The command with the files that it works on, which are removed at the end.
 struct Trial<'a> {
     command: &'a [OsString],
@@ -134,16 +141,9 @@ impl<'a> Trial<'a> {
         let [program, rest @ ..] = self.command else {
             return Err(Failure::Usage("there is no command".to_owned()));
         };
-        let is_place = |arg: &OsString| arg == "{}";
         let mut process = Command::new(program);
-        for arg in rest {
-            if is_place(arg) {
-                process.arg(&self.candidate);
-            } else {
-                process.arg(arg);
-            }
-        }
-        if !rest.iter().any(is_place) {
+        process.args(rest.iter().map(|arg| self.placed(arg)));
+        if !rest.iter().any(|arg| names_place(arg)) {
             process.arg(&self.candidate);
         }
         process.stdin(Stdio::null()).stdout(out).stderr(err);
@@ -168,6 +168,17 @@ impl<'a> Trial<'a> {
         let printed = fs::read(&self.printed)?;
         let code = status.code();
         Ok(Some(Found { code, printed }))
+    }
+
+    /// An argument with the module's path wherever `{}` stands in it.
+    fn placed(&self, arg: &OsString) -> OsString {
+        match arg.to_str() {
+            Some(text) if names_place(arg) => {
+                let parts: Vec<&OsStr> = text.split(PLACE).map(OsStr::new).collect();
+                parts.join(self.candidate.as_os_str())
+            }
+            _ => arg.clone(),
+        }
     }
 
     /// What candidates have to do: what was asked for, or else end as the input did.

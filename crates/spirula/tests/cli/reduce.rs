@@ -35,6 +35,27 @@ fn what_a_command_fails_on_gets_small() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn the_place_of_the_module_may_be_within_an_argument() {
+    let scratch = Scratch::new();
+    let small = scratch.text("small.spvasm");
+    let holds = format!("! '{SPIRULA}' dis {{}} | grep -q OpStore");
+    let args = [
+        "reduce",
+        &own("scale.spvasm"),
+        "-o",
+        &small,
+        "--",
+        "sh",
+        "-c",
+        &holds,
+    ];
+    spirula(&args).ok();
+    let text = std::fs::read_to_string(&small).unwrap();
+    assert!(text.contains("OpStore"), "{text}");
+}
+
 #[test]
 fn a_command_that_does_not_fail_is_told() {
     let scale = own("scale.spvasm");
