@@ -1,6 +1,7 @@
 //! Rule 12: functions, parameters and calls.
 
 use super::context::{Check, Cx, ensure, fault};
+use super::ids::is_debug;
 use super::rules::Rule;
 use crate::Id;
 use crate::grammar::Op;
@@ -149,13 +150,12 @@ pub(super) fn use_of_function(cx: &Cx<'_>, inst: InstRef<'_>, id: Id) -> Check {
                     | Op::GetKernelLocalSizeForSubgroupCount
                     | Op::GetKernelMaxNumSubgroups
                     | Op::ConstantFunctionPointerINTEL
-                    | Op::ExtInst
-                    | Op::ExtInstWithForwardRefsKHR
                     | Op::ConditionalEntryPointINTEL
                     | Op::CooperativeMatrixPerElementOpNV
                     | Op::CooperativeMatrixReduceNV
                     | Op::CooperativeMatrixLoadTensorNV
-            ),
+            )
+            || is_debug(cx, inst),
         || format!("{id} is a function, which cannot be used here"),
     )
 }
