@@ -3,6 +3,7 @@
 use super::composites;
 use super::error::ConvertError;
 use super::interfaces::{ALL_VARIABLES, reduce_interfaces};
+use super::texels;
 use crate::IdMap;
 use crate::analysis::{Ceiling, Definitions, Needs};
 use crate::grammar::enumerants::{Decoration, ExecutionMode, StorageClass};
@@ -39,6 +40,7 @@ pub(super) fn lower(module: &mut Module, version: Version) -> Result<(), Convert
     drop_hints(module, version);
     controls(module, version);
     workgroup_sizes(module, version);
+    texels::drop_extensions(module, version);
     let needs = Needs::in_version(module, version);
     let refused = |inst: Option<Inst>, what: String| match inst {
         Some(inst) => ConvertError::new(version, module.inst(inst), what),

@@ -16,6 +16,7 @@ mod error;
 mod interfaces;
 mod lower;
 mod raise;
+mod texels;
 
 pub use error::ConvertError;
 pub use interfaces::complete_interfaces;

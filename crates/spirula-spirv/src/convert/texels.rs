@@ -1,0 +1,64 @@
+//! Image operands that say how texels are extended (`SignExtend`, `ZeroExtend`; SPIR-V 1.4).
+
+use crate::analysis::Definitions;
+use crate::grammar::enumerants::ImageOperands;
+use crate::grammar::{Kind, Op, Operands, Version};
+use crate::ir::{Inst, InstRef, Module};
+
+/// The first version with them.
+const EXTENSIONS: Version = Version::new(1, 4);
+
+/// Takes the extensions from image operands where they say what the image's sampled type says too:
+/// without them texels are extended as that type is signed or not (Vulkan, *Image Sign and Zero
+/// Extension*). Others stay, for which the version has no form.
+pub(super) fn drop_extensions(module: &mut Module, version: Version) {
+    if version >= EXTENSIONS {
+        return;
+    }
+    let definitions = Definitions::compute(module);
+    let changes: Vec<(Inst, usize, u32)> = module
+        .all_insts()
+        .filter_map(|inst| {
+            let (at, mask) = mask(inst)?;
+            let implied = implied(module, &definitions, inst)?;
+            (mask & implied != 0).then_some((inst.handle(), at, mask & !implied))
+        })
+        .collect();
+    for (inst, at, mask) in changes {
+        let mut words = module.inst(inst).words().to_vec();
+        if mask == 0 {
+            words.remove(at);
+        } else {
+            words[at] = mask;
+        }
+        module.replace_words(inst, &words);
+    }
+}
+
+/// Where an instruction's image operands are, in words, and which there are.
+fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
+    let row = inst.op().info()?;
+    row.operands.iter().find(|o| o.kind == Kind::ImageOperands)?;
+    let mut at = 0;
+    for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
+        if operand.kind == Kind::ImageOperands {
+            return Some((at, operand.words[0]));
+        }
+        at += operand.words.len();
+    }
+    None
+}
+
+/// The extension that the sampled type of an instruction's image implies.
+fn implied(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<u32> {
+    let object = definitions.get(module, inst.id(0))?;
+    let mut ty = definitions.get(module, object.result_type()?)?;
+    if ty.op() == Op::TypeSampledImage {
+        ty = definitions.get(module, ty.id(0))?;
+    }
+    let sampled = definitions.get(module, ty.id(0))?;
+    (ty.op() == Op::TypeImage && sampled.op() == Op::TypeInt).then(|| match sampled.word(1) {
+        0 => ImageOperands::ZeroExtend.0,
+        _ => ImageOperands::SignExtend.0,
+    })
+}
