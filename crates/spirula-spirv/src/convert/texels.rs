@@ -38,7 +38,9 @@ pub(super) fn drop_extensions(module: &mut Module, version: Version) {
 /// Where an instruction's image operands are, in words, and which there are.
 fn mask(inst: InstRef<'_>) -> Option<(usize, u32)> {
     let row = inst.op().info()?;
-    row.operands.iter().find(|o| o.kind == Kind::ImageOperands)?;
+    row.operands
+        .iter()
+        .find(|o| o.kind == Kind::ImageOperands)?;
     let mut at = 0;
     for operand in Operands::new(inst.op(), inst.words()).map_while(Result::ok) {
         if operand.kind == Kind::ImageOperands {
