@@ -77,7 +77,10 @@ impl<T: Clone> IdMap<T> {
 
     /// Sets the value of an id.
     pub fn set(&mut self, id: Id, value: T) {
-        *self.get_mut(id) = value;
+        match id.index() == self.rows.len() {
+            true => self.rows.push(value),
+            false => *self.get_mut(id) = value,
+        }
     }
 
     /// The value of an id to change in place.

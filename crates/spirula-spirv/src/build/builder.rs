@@ -34,6 +34,11 @@ impl Builder {
         }
     }
 
+    /// Makes room for so many instructions of so many words in all: what is expected, not a limit.
+    pub fn expect(&mut self, instructions: usize, words: usize) {
+        self.module.reserve(instructions, words);
+    }
+
     /// The module so far.
     pub fn module(&self) -> &Module {
         &self.module
@@ -261,14 +266,10 @@ fn hash_again(module: &Module, inst: Inst) -> u64 {
 pub(crate) fn string_words(text: &str) -> Vec<u32> {
     let bytes = text.as_bytes();
     let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
-    let mut words = Vec::with_capacity(bytes.len() / 4 + 1);
-    for chunk in bytes.chunks(4) {
-        let mut word = [0; 4];
-        word[..chunk.len()].copy_from_slice(chunk);
-        words.push(u32::from_le_bytes(word));
-    }
-    if bytes.len() % 4 == 0 {
-        words.push(0);
-    }
+    let (whole, rest) = bytes.as_chunks::<4>();
+    let mut words = Vec::with_capacity(whole.len() + 1);
+    words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
+    let last = rest.iter().rev();
+    words.push(last.fold(0, |word, byte| word << 8 | u32::from(*byte)));
     words
 }

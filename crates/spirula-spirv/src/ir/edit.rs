@@ -17,6 +17,13 @@ impl Module {
         id
     }
 
+    /// Makes room for so many more instructions of so many words in all, so that a module whose size is known
+    /// about grows in place.
+    pub fn reserve(&mut self, instructions: usize, words: usize) {
+        self.nodes.reserve_exact(instructions);
+        self.words.reserve_exact(words);
+    }
+
     /// Makes an instruction that is in no list yet, from its opcode and the words behind the first.
     ///
     /// # Panics
@@ -46,7 +53,13 @@ impl Module {
     /// Puts a free instruction at the end of a list.
     pub fn append(&mut self, list: List, inst: Inst) {
         let tail = self.ends(list).tail;
-        self.link(list, tail, inst, None);
+        if !self.nodes.follow(inst, list, tail) {
+            return self.link(list, tail, inst, None);
+        }
+        self.as_read = false;
+        let ends = &mut self.lists[list.index()];
+        ends.head.get_or_insert(inst);
+        ends.tail = Some(inst);
     }
 
     /// Puts a free instruction before another one.

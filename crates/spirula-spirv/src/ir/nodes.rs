@@ -116,6 +116,29 @@ impl Nodes {
         number.checked_sub(1).map(|at| List::at(at as usize))
     }
 
+    /// Puts a new instruction at the end of a list whose last one was made just before it, or which has none;
+    /// false where that is not so.
+    #[inline]
+    pub fn follow(&mut self, inst: Inst, list: List, tail: Option<Inst>) -> bool {
+        let at = inst.index();
+        if self.rows[at].list != FIRST | LAST {
+            return false;
+        }
+        let first = match tail {
+            None => FIRST,
+            Some(tail) => {
+                let known = &mut self.rows[tail.index()].list;
+                if tail.index() + 1 != at || *known & LINKED != 0 {
+                    return false;
+                }
+                *known &= !LAST;
+                0
+            }
+        };
+        self.rows[at].list = number(list) | first | LAST;
+        true
+    }
+
     /// Puts an instruction that is in no list into one, between two of its instructions.
     pub fn put(&mut self, inst: Inst, list: List, previous: Option<Inst>, next: Option<Inst>) {
         if self.rows[inst.index()].list & GONE != 0 {

@@ -71,6 +71,11 @@ impl Pool {
         }
     }
 
+    /// Makes room for so many words more.
+    pub fn reserve_exact(&mut self, more: usize) {
+        self.made.reserve_exact(more);
+    }
+
     /// Puts an instruction behind all others, its words behind the first in two parts, and says where.
     pub fn put(&mut self, op: Op, head: &[u32], tail: &[u32]) -> u32 {
         let length = head.len() + tail.len();
