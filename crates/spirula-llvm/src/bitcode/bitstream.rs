@@ -115,15 +115,26 @@ impl<'a> Bitstream<'a> {
     }
 
     /// Bits of a number of known width, at most 64.
-    #[inline]
+    #[inline(always)]
     pub fn fixed(&mut self, width: u32) -> Result<u64, Error> {
         if width > WINDOW {
-            let low = self.fixed(32)?;
-            return Ok(low | self.fixed(width - 32)? << 32);
+            return self.two_words(width);
         }
         let bits = self.window() & ((1 << width) - 1);
         self.advance(width)?;
         Ok(bits)
+    }
+
+    /// Bits that may not be in one window.
+    #[cold]
+    fn two_words(&mut self, width: u32) -> Result<u64, Error> {
+        let mut half = |width: u32| -> Result<u64, Error> {
+            let bits = self.window() & ((1 << width) - 1);
+            self.advance(width)?;
+            Ok(bits)
+        };
+        let low = half(32)?;
+        Ok(low | half(width - 32)? << 32)
     }
 
     /// The next [`WINDOW`] bits, and perhaps more; zeros past the end of the data.

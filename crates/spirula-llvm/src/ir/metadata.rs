@@ -96,6 +96,11 @@ impl MetadataArena {
         self.kinds[id.index()]
     }
 
+    /// All pieces, in the order in which they were added.
+    pub fn ids(&self) -> impl Iterator<Item = Metadata> + use<> {
+        (0..self.kinds.len()).map(Metadata::new)
+    }
+
     /// Number of pieces.
     pub fn len(&self) -> usize {
         self.kinds.len()

@@ -181,6 +181,8 @@ pub(super) struct Translator<'m> {
 
 impl Translator<'_> {
     fn run(&mut self) {
+        self.find_shapes();
+        self.expect_size();
         let addressing = match self.pointer_bits {
             32 => AddressingModel::Physical32,
             _ => AddressingModel::Physical64,
@@ -210,6 +212,13 @@ impl Translator<'_> {
             self.initialisers();
         }
         self.declare_capabilities();
+    }
+
+    /// Makes room for what the module's instructions become as a rule.
+    fn expect_size(&mut self) {
+        let functions = self.module.functions.iter();
+        let count: usize = functions.map(|function| function.insts.len()).sum();
+        self.b.expect(count * 2, count * 8);
     }
 
     /// Refuses pointers without types where they cannot be had.

@@ -156,6 +156,10 @@ pub(super) struct TypeTable {
     /// are those of types.
     rows: Vec<TypeRow>,
     numbers: IdMap<u32>,
+    /// By type: its shape, where it has one.
+    shapes: Vec<Option<Shape>>,
+    /// The types of the first shapes that were asked for.
+    shaped: Vec<(Shape, Id)>,
     /// By type: whether it is of vectors that are taken apart; empty where there are none.
     pub(super) apart: Vec<bool>,
     /// Whether there are integers of several limbs.
@@ -173,6 +177,9 @@ struct TypeRow {
     first_member: Option<Id>,
 }
 
+/// Shapes whose types are found without being looked up: more than most modules have.
+const SHAPED: usize = 12;
+
 /// Storage classes with a pointer type in the table; all that Kernel modules have.
 const CLASSES: usize = 9;
 
@@ -183,6 +190,8 @@ impl TypeTable {
             memory: vec![None; types],
             rows: Vec::new(),
             numbers: IdMap::new(0, 0),
+            shapes: Vec::new(),
+            shaped: Vec::new(),
             apart: Vec::new(),
             wide: false,
         }
@@ -205,6 +214,16 @@ impl TypeTable {
 impl Translator<'_> {
     /// The shape of a number, truth value or vector of such; `None` for other types.
     pub(super) fn shape(&self, ty: Type) -> Option<Shape> {
+        self.types.shapes[ty.index()]
+    }
+
+    /// Finds the shapes of all types, before anything asks for one.
+    pub(super) fn find_shapes(&mut self) {
+        let types = self.module.types.iter();
+        self.types.shapes = types.map(|(ty, _)| self.shape_of_type(ty)).collect();
+    }
+
+    fn shape_of_type(&self, ty: Type) -> Option<Shape> {
         let (element, lanes) = match *self.module.types.kind(ty) {
             TypeKind::Vector {
                 element,
@@ -262,6 +281,18 @@ impl Translator<'_> {
 
     /// The type of a shape in register form.
     pub(super) fn shape_type(&mut self, shape: Shape) -> Id {
+        let mut shaped = self.types.shaped.iter();
+        if let Some((_, id)) = shaped.find(|known| known.0 == shape) {
+            return *id;
+        }
+        let id = self.new_shape_type(shape);
+        if self.types.shaped.len() < SHAPED {
+            self.types.shaped.push((shape, id));
+        }
+        id
+    }
+
+    fn new_shape_type(&mut self, shape: Shape) -> Id {
         let scalar = match shape.elem {
             Elem::Bool => self.b.bool(),
             Elem::Int => self.b.int(shape.width, false),
@@ -525,11 +556,8 @@ fn kind_name(kind: &TypeKind) -> &'static str {
 pub(super) fn push_string(words: &mut Vec<u32>, text: &str) {
     let bytes = text.as_bytes();
     let bytes = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
-    words.reserve(bytes.len() / 4 + 1);
-    for at in 0..=bytes.len() / 4 {
-        let mut word = [0; 4];
-        let chunk = &bytes[at * 4..bytes.len().min(at * 4 + 4)];
-        word[..chunk.len()].copy_from_slice(chunk);
-        words.push(u32::from_le_bytes(word));
-    }
+    let (whole, rest) = bytes.as_chunks::<4>();
+    words.extend(whole.iter().map(|word| u32::from_le_bytes(*word)));
+    let last = rest.iter().rev();
+    words.push(last.fold(0, |word, byte| word << 8 | u32::from(*byte)));
 }

@@ -17,6 +17,7 @@ const MAX_CONSTANT_DEPTH: u32 = 200;
 pub fn verify(module: &Module) -> Result<(), Error> {
     types(&module.types).map_err(|why| fault(Place::Unknown, why))?;
     constants(module).map_err(|why| fault(Place::Unknown, why))?;
+    super::metadata::verify(module).map_err(|why| fault(Place::Unknown, why))?;
     for data in &module.globals {
         let result = match data.kind {
             GlobalKind::Variable(variable) => variable.initializer.map_or(Ok(()), |contents| {

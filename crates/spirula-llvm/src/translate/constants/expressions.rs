@@ -132,6 +132,9 @@ impl Translator<'_> {
         }
         let pointee = self.memory_type(source)?;
         let base = self.constant_pointer(base, pointee)?;
+        if expr.operands.len() == 1 {
+            return Ok(base);
+        }
         let class = self.b.type_of(base).and_then(|ty| self.pointee_of(ty));
         let Some((class, _)) = class else {
             return Err(refuse("an address computation from what is no pointer"));

@@ -456,8 +456,12 @@ impl Body<'_, '_> {
             return Err(refuse("an address computation from what is no pointer"));
         };
         let steps = self.steps(source, &operands[1..]);
-        let whole = steps.first().is_some_and(|first| self.is_zero(*first));
-        if whole && steps.len() == 1 {
+        let stays = match steps.as_slice() {
+            [] => true,
+            [only] => self.is_zero(*only),
+            _ => false,
+        };
+        if stays {
             return Ok(base);
         }
         let mut words: Words = smallvec![base.word()];

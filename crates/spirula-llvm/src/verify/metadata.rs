@@ -1,0 +1,36 @@
+//! Rules about metadata that stands where it is used instead of behind a number.
+
+use super::{Broken, ensure};
+use crate::ir::{Field, MetadataKind, Module};
+
+/// Checks that argument lists hold values and that expressions hold no nodes, so that neither can
+/// lead back to itself.
+pub(super) fn verify(module: &Module) -> Broken {
+    let metadata = &module.metadata;
+    let expression = module.strings.find("DIExpression");
+    for id in metadata.ids() {
+        match metadata.kind(id) {
+            MetadataKind::ArgList(_) => {
+                let is_value =
+                    |kind| matches!(kind, MetadataKind::Constant(_) | MetadataKind::Local(_));
+                let operands = metadata.operands(id);
+                let all = operands
+                    .iter()
+                    .all(|operand| operand.is_some_and(|id| is_value(metadata.kind(id))));
+                ensure(all, "a list of arguments that holds what is no value")?;
+            }
+            MetadataKind::Special { class, .. } if Some(class) == expression => {
+                let fields = metadata.fields(id);
+                let node = fields
+                    .iter()
+                    .any(|(_, field)| matches!(field, Field::Node(_)));
+                ensure(
+                    !node,
+                    "an expression of debug information that holds metadata",
+                )?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
