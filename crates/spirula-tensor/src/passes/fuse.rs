@@ -5,13 +5,16 @@
 //!   always; work that would be done again for several readers only where it is cheap.
 //! - *Reshapes* become index maps where these come out without quotients, or where what is reshaped
 //!   is fused in turn.
-//! - *Consumer into fold*: a map that reads the result of a fold at its own point, and alone, is
-//!   computed after the fold.
+//! - *Consumer into fold*: [`super::behind`].
 //!
-//! Operations are visited in order, so that what is fused has been fused itself.
+//! Operations are visited in order, so that what is fused has been fused itself, and what follows a fold is
+//! part of it before its own readers are looked at.
 
+use super::behind;
 use super::uses::{At, Uses};
-use crate::ir::{Body, Dim, Function, Node, NodeData, OpKind, Structured, TensorType, Value};
+use crate::ir::{
+    AxisKind, Body, Destination, Function, Node, NodeData, OpKind, Structured, TensorType, Value,
+};
 use crate::schedule::Profile;
 use spirula_program::Op as ScalarOp;
 
@@ -23,27 +26,29 @@ const OPERANDS: usize = 10;
 const TRIVIAL: u64 = 3;
 /// Work that is done again for each reader of a contraction.
 const CHEAP: u64 = 8;
+/// Work that is done again may be one in so many parts of what its reader does.
+const PART: u64 = 2;
 
-/// Fuses all blocks of a function. Operations that are not needed afterwards stay.
+/// Fuses all blocks of a function.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
     let mut uses = Uses::of(function);
     for block in function.block_ids() {
         for at in 0..function.block(block).ops.len() {
-            while let Some(fused) = fuse_reads(function, &uses, (block, at), profile) {
+            // What was fused into all its readers stays until the end.
+            let results = &function.block(block).ops[at].results;
+            if results.iter().all(|v| uses.count(*v) == 0) {
+                continue;
+            }
+            let next = |function: &Function, uses: &Uses| {
+                let fused = fuse_reads(function, uses, (block, at), profile);
+                fused.or_else(|| behind::joined(function, uses, (block, at)))
+            };
+            while let Some(fused) = next(function, &uses) {
                 uses.replace(function, (block, at), OpKind::Structured(Box::new(fused)));
             }
         }
     }
-    // What was fused is still there, and would be taken for what follows a fold.
     super::dce::run(function);
-    uses = Uses::of(function);
-    for block in function.block_ids() {
-        for at in 0..function.block(block).ops.len() {
-            if let Some(joined) = after_fold(function, &uses, (block, at)) {
-                uses.replace(function, (block, at), OpKind::Structured(Box::new(joined)));
-            }
-        }
-    }
 }
 
 /// An operation with the producer of a tensor that it reads fused into it, if there is one.
@@ -62,7 +67,11 @@ fn fuse_reads(
     let fused = operands
         .into_iter()
         .filter_map(|value| fused(function, uses, consumer, value, profile));
-    let mut small = fused.filter(|f| f.body.len() <= NODES && f.operands().len() <= most);
+    let was_small = behind::is_small(consumer);
+    let mut small = fused.filter(|f| {
+        let is_small = f.body.len() <= NODES && (behind::is_small(f) || !was_small);
+        is_small && f.operands().len() <= most
+    });
     small.next()
 }
 
@@ -130,25 +139,78 @@ fn pays(
     if uses.count(value) > 1 {
         return false;
     }
-    let evaluations = consumer.axes.iter().try_fold(1u64, |product, axis| {
-        product.checked_mul(axis.extent.known()?)
-    });
-    let positions = consumer.body.ids().filter(
-        |node| matches!(consumer.body.node(*node), NodeData::Element(read, _) if *read == value),
-    );
-    let positions = positions.count() as u64;
-    let again = match (evaluations, function.ty(value).elements()) {
-        (Some(evaluations), Some(elements)) => evaluations.saturating_mul(positions) > elements,
-        _ => true,
+    let evaluations = evaluations(consumer, value);
+    let work = evaluations.map(|n| n.saturating_mul(cost));
+    let is_at_most = |most: Option<u64>| work.zip(most).is_some_and(|(work, most)| work <= most);
+    let is_once = evaluations
+        .zip(function.ty(value).elements())
+        .is_some_and(|(evaluations, elements)| evaluations <= elements);
+    let is_small_part = is_at_most(own_work(consumer).map(|work| work / PART));
+    let is_cheap = cost <= CHEAP && !consumer.reductions.is_empty();
+    is_once || is_cheap || is_small_part || is_at_most(Some(profile.again))
+}
+
+/// Points of the parallel axes of an operation, and of all, where they are known.
+fn points(op: &Structured) -> Option<(u64, u64)> {
+    let product = |is_counted: &dyn Fn(AxisKind) -> bool| {
+        let axes = op.axes.iter().filter(|axis| is_counted(axis.kind));
+        let mut extents = axes.map(|axis| axis.extent.known());
+        extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
     };
-    let work = evaluations.map(|n| n.saturating_mul(positions).saturating_mul(cost));
-    let is_little = work.is_some_and(|work| work <= profile.again);
-    !again || is_little || (cost <= CHEAP && !consumer.reductions.is_empty())
+    let all = product(&|_| true)?;
+    let is_row = |op: &Structured| {
+        let mut yields = op.yields.iter();
+        yields.any(|y| !matches!(y.destination, Destination::Point))
+    };
+    match is_row(op) {
+        true => Some((all, all)),
+        false => Some((product(&|kind| kind == AxisKind::Parallel)?, all)),
+    }
+}
+
+/// Values that are folded.
+fn folded(op: &Structured) -> Vec<Node> {
+    let reductions = op.reductions.iter();
+    reductions.flat_map(|r| r.values.iter().copied()).collect()
+}
+
+/// How often elements of a tensor are read: in each round of the folds, or once for each point.
+fn evaluations(op: &Structured, value: Value) -> Option<u64> {
+    let (parallel, all) = points(op)?;
+    let in_rounds = op.body.reachable(&folded(op));
+    let reads = op
+        .body
+        .ids()
+        .filter(|node| matches!(op.body.node(*node), NodeData::Element(read, _) if *read == value));
+    Some(reads.fold(0u64, |sum, node| {
+        sum.saturating_add(if in_rounds[node.index()] {
+            all
+        } else {
+            parallel
+        })
+    }))
+}
+
+/// Work of all points of an operation.
+fn own_work(op: &Structured) -> Option<u64> {
+    let (parallel, all) = points(op)?;
+    let in_rounds = match op.reductions.is_empty() {
+        true => 0,
+        false => 1 + cost_of(&op.body, &folded(op)),
+    };
+    let yields: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+    let at_points = cost_of(&op.body, &yields).saturating_mul(parallel);
+    Some(in_rounds.saturating_mul(all).saturating_add(at_points))
 }
 
 /// Work to compute a node: reads and operators outside of index arithmetic.
 fn cost(body: &Body, root: Node) -> u64 {
-    let needed = body.reachable(&[root]);
+    cost_of(body, &[root])
+}
+
+/// The same of several, what they share once.
+fn cost_of(body: &Body, roots: &[Node]) -> u64 {
+    let needed = body.reachable(roots);
     let nodes = body.ids().filter(|n| needed[n.index()]);
     nodes
         .map(|node| match body.node(node) {
@@ -162,13 +224,15 @@ fn cost(body: &Body, root: Node) -> u64 {
 /// What an operator costs, an addition being 1.
 fn weight(op: ScalarOp) -> u64 {
     use ScalarOp::{
-        Abs, Add, And, Cond, Eq, FAbs, FAdd, FConv, FLe, FLt, FMax, FMin, FMul, FNeg, FSub, LogAnd,
-        LogOr, Mul, Neg, Not, Or, SExt, SLe, SLt, SToF, Sub, ToBool, UToF, Xor, ZExt,
+        Abs, Add, And, Cond, Eq, FAbs, FAdd, FConv, FDiv, FLe, FLt, FMax, FMin, FMul, FNeg, FSub,
+        IsNan, LogAnd, LogOr, Mul, Neg, Not, Or, Rsqrt, SExt, SLe, SLt, SToF, Sqrt, Sub, ToBool,
+        UToF, Xor, ZExt,
     };
     match op {
         Abs | Add | And | Cond | Eq | FAbs | FAdd | FConv | FLe | FLt | FMax | FMin | FMul
-        | FNeg | FSub | LogAnd | LogOr | Mul | Neg | Not | Or | SExt | SLe | SLt | SToF | Sub
-        | ToBool | UToF | Xor | ZExt => 1,
+        | FNeg | FSub | IsNan | LogAnd | LogOr | Mul | Neg | Not | Or | SExt | SLe | SLt | SToF
+        | Sub | ToBool | UToF | Xor | ZExt => 1,
+        FDiv | Rsqrt | Sqrt => 4,
         _ => 8,
     }
 }
@@ -257,81 +321,4 @@ fn rebuilt(
     copy.replace_roots(|_| copies.next());
     copy.body = body;
     copy
-}
-
-/// A map computed after the fold whose results it alone reads.
-fn after_fold(function: &Function, uses: &Uses, (block, at): At) -> Option<Structured> {
-    let OpKind::Structured(map) = &function.block(block).ops[at].kind else {
-        return None;
-    };
-    let map: &Structured = map;
-    let folds = map.operands().into_iter().filter_map(|value| {
-        let ((maker_block, fold_at), _) = uses.maker(value)?;
-        let op = &function.block(block).ops.get(fold_at)?;
-        let OpKind::Structured(fold) = &op.kind else {
-            return None;
-        };
-        (maker_block == block).then_some((&**fold, &op.results[..]))
-    });
-    let mut joined = folds.filter_map(|(fold, results)| joined(uses, map, fold, results));
-    joined.next()
-}
-
-/// A fold and the map that follows it as one operation, if they can be one.
-fn joined(
-    uses: &Uses,
-    map: &Structured,
-    fold: &Structured,
-    results: &[Value],
-) -> Option<Structured> {
-    let read: Vec<Value> = map.operands();
-    let alone = results
-        .iter()
-        .all(|v| uses.count(*v) == u32::from(read.contains(v)));
-    let same_shape = fold.parallel_shape().eq(map.axes.iter().map(|a| a.extent));
-    let at_point = results.iter().all(|v| reads_at_point(map, *v));
-    if !map.is_map() || fold.reductions.is_empty() || !(alone && same_shape && at_point) {
-        return None;
-    }
-    let mut joined = fold.clone();
-    let yields: Vec<Node> = map.yields.iter().map(|y| y.value).collect();
-    let copies = joined.body.import(&map.body, &yields, |_, _, data| {
-        let NodeData::Element(read, _) = data else {
-            return None;
-        };
-        let number = results.iter().position(|v| v == read)?;
-        Some(fold.yields[number].value)
-    });
-    joined.yields = map.yields.clone();
-    for (result, copy) in joined.yields.iter_mut().zip(copies) {
-        result.value = copy;
-    }
-    Some(joined)
-}
-
-/// Whether a map reads a tensor only at its own point.
-fn reads_at_point(map: &Structured, value: Value) -> bool {
-    map.body.ids().all(|node| match map.body.node(node) {
-        NodeData::Element(read, position) if *read == value => {
-            let indices = position.iter().map(|n| map.body.as_index(*n));
-            let axes = (0..map.axes.len() as u32).map(Some);
-            let extents = map.axes.iter().map(|a| a.extent);
-            indices.eq(axes) || unit_axes(&map.body, position, extents)
-        }
-        _ => true,
-    })
-}
-
-/// Whether a position is the point, where axes of size 1 are written as 0.
-fn unit_axes(body: &Body, position: &[Node], extents: impl ExactSizeIterator<Item = Dim>) -> bool {
-    position.len() == extents.len()
-        && position
-            .iter()
-            .zip(extents)
-            .enumerate()
-            .all(|(at, (node, extent))| {
-                let is_index = body.as_index(*node) == Some(at as u32);
-                let is_zero = body.as_literal(*node).is_some_and(|l| l.bits == 0);
-                is_index || (is_zero && extent == Dim::Static(1))
-            })
 }

@@ -1,5 +1,6 @@
 //! Passes over functions, one file and one row of [`PASSES`] each.
 
+mod behind;
 mod dce;
 mod fuse;
 mod pad;

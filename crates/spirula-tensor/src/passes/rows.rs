@@ -18,20 +18,20 @@ const NODES: usize = 4096;
 const SHORTEST: [u64; 2] = [64, 4];
 /// Most rows that are few.
 const FEW: u64 = 4096;
+/// Most points of a row that one workgroup has where there are less rows than keep a device busy.
+const LONGEST: u64 = 1 << 16;
 /// Most operations that are joined.
 const MEMBERS: usize = 16;
 
 /// Joins folds of rows with the maps that end in them.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
-    if !profile.rows {
+    if profile.rows == 1 {
         return;
     }
-    // What was fused is still there, and uses what it did.
-    super::dce::run(function);
     let mut uses = Uses::of(function);
     for block in function.block_ids() {
         for at in (0..function.block(block).ops.len()).rev() {
-            if let Some(joined) = joined(function, &uses, (block, at)) {
+            if let Some(joined) = joined(function, &uses, (block, at), profile) {
                 uses.replace(function, (block, at), OpKind::Structured(Box::new(joined)));
             }
         }
@@ -39,7 +39,7 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// A map with the folds that it reads the results of, if they are over the same rows.
-fn joined(function: &Function, uses: &Uses, at: At) -> Option<Structured> {
+fn joined(function: &Function, uses: &Uses, at: At, profile: &Profile) -> Option<Structured> {
     let map = structured(function, at)?;
     if !map.is_map() || map.axes.len() < 2 {
         return None;
@@ -47,7 +47,7 @@ fn joined(function: &Function, uses: &Uses, at: At) -> Option<Structured> {
     let rows = map.operands().into_iter().find_map(|value| {
         let (maker, _) = uses.maker(value)?;
         let fold = structured(function, maker).filter(|f| maker.0 == at.0 && is_fold(f))?;
-        Rows::of(map, fold, value)
+        Rows::of(map, fold, value, profile)
     })?;
     let mut group = Group {
         function,
@@ -72,27 +72,35 @@ fn is_fold(op: &Structured) -> bool {
     !op.reductions.is_empty() && op.yields.iter().all(at_point) && contraction(op).is_none()
 }
 
-/// Which axes of a map are the rows' and which are along a row.
+/// Which axes of a map are the rows' and which are along a row; those of size 1 are neither.
 struct Rows {
     across: Vec<usize>,
     along: Vec<usize>,
     extents: Vec<Dim>,
 }
 
+/// Whether an axis has more than one point, or none.
+fn is_wide(extent: Dim) -> bool {
+    extent != Dim::Static(1)
+}
+
 impl Rows {
     /// By where a map reads the results of a fold.
-    fn of(map: &Structured, fold: &Structured, value: Value) -> Option<Rows> {
+    fn of(map: &Structured, fold: &Structured, value: Value, profile: &Profile) -> Option<Rows> {
         let position = map.body.ids().find_map(|node| match map.body.node(node) {
             NodeData::Element(read, position) if *read == value => Some(position),
             _ => None,
         })?;
-        let axes = position.iter().map(|node| map.body.as_index(*node));
+        let wide = fold.parallel_shape().map(is_wide);
+        let wide = position.iter().zip(wide).filter(|(_, wide)| *wide);
+        let axes = wide.map(|(node, _)| map.body.as_index(*node));
         let across: Vec<usize> = axes.map(|a| a.map(|a| a as usize)).collect::<Option<_>>()?;
-        let along = (0..map.axes.len()).filter(|axis| !across.contains(axis));
+        let extents: Vec<Dim> = map.axes.iter().map(|axis| axis.extent).collect();
+        let along = (0..extents.len()).filter(|at| !across.contains(at) && is_wide(extents[*at]));
         let rows = Rows {
             along: along.collect(),
-            extents: map.axes.iter().map(|axis| axis.extent).collect(),
             across,
+            extents,
         };
         let length = rows.along.iter().try_fold(1u64, |n, axis| {
             n.checked_mul(map.axes[*axis].extent.known()?)
@@ -105,14 +113,15 @@ impl Rows {
             n.checked_mul(map.axes[*axis].extent.known()?)
         })?;
         let shortest = SHORTEST[usize::from(count <= FEW)];
-        (is_known && length >= shortest && rows.fit(fold)).then_some(rows)
+        let is_worth = length >= shortest && (length <= LONGEST || count >= profile.busy);
+        (is_known && is_worth && rows.fit(fold)).then_some(rows)
     }
 
     /// Whether a fold is over the same rows.
     fn fit(&self, fold: &Structured) -> bool {
         let of = |kind: AxisKind| {
             let axes = fold.axes.iter().filter(move |axis| axis.kind == kind);
-            axes.map(|axis| axis.extent)
+            axes.map(|axis| axis.extent).filter(|e| is_wide(*e))
         };
         let own = |axes: &[usize]| -> Vec<Dim> { axes.iter().map(|a| self.extents[*a]).collect() };
         of(AxisKind::Parallel).eq(own(&self.across)) && of(AxisKind::Reduction).eq(own(&self.along))
@@ -178,12 +187,13 @@ impl Group<'_> {
             (&self.rows.across, AxisKind::Parallel),
             (&self.rows.along, AxisKind::Reduction),
         ];
+        let zero = joined.body.i64(0);
         for (axes, kind) in kinds {
             for axis in axes {
                 indices[*axis] = Some(joined.axis(self.rows.extents[*axis], kind));
             }
         }
-        let indices: Vec<Node> = indices.into_iter().collect::<Option<_>>()?;
+        let indices: Vec<Node> = indices.into_iter().map(|i| i.unwrap_or(zero)).collect();
         let own = |axes: &[usize]| -> Vec<Node> { axes.iter().map(|a| indices[*a]).collect() };
         let row = own(&self.rows.across);
         let all = [&row[..], &own(&self.rows.along)].concat();
@@ -197,7 +207,13 @@ impl Group<'_> {
         for at in &self.members {
             let op = structured(self.function, (self.at.0, *at))?;
             if is_fold(op) {
-                copier.fold(&mut joined, op, *at, &all);
+                let mut wide = all.iter().copied();
+                let axes = op.axes.iter().map(|axis| match is_wide(axis.extent) {
+                    true => wide.next(),
+                    false => Some(zero),
+                });
+                let axes: Vec<Node> = axes.collect::<Option<_>>()?;
+                copier.fold(&mut joined, op, *at, &axes);
                 folds += 1;
             }
         }
@@ -276,7 +292,9 @@ impl Copier<'_> {
     /// What a member made, instead of the element that holds it.
     fn element(&mut self, body: &mut Body, value: Value, position: &[Node]) -> Option<Node> {
         if let Some((_, node)) = self.known.iter().find(|(known, _)| *known == value) {
-            self.fits &= position == self.row;
+            let shape = &self.group.function.ty(value).shape;
+            let wide = position.iter().zip(shape).filter(|(_, e)| is_wide(**e));
+            self.fits &= wide.map(|(index, _)| *index).eq(self.row.iter().copied());
             return Some(*node);
         }
         let ((block, at), number) = self.group.uses.maker(value)?;

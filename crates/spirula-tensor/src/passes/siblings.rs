@@ -1,10 +1,12 @@
-//! Operations over equal spaces that do not need each other, as one.
+//! Operations over equal spaces that need each other at their own points at most, as one.
 //!
 //! What several operations read is then read once, and there is one launch for all. Only operations whose
-//! elements lie as their points do are joined, so that none spoils how another is run: an operation goes
-//! up to an earlier one where what it reads is there already, or an earlier one comes down to where the
-//! later one is if nothing between needs it.
+//! elements lie as their points do are joined, so that none spoils how another is run; but a map may join
+//! any fold whose results it reads, which others read, too. An operation goes up to an earlier one where
+//! what else it reads is there already, or an earlier one comes down to where the later one is if nothing
+//! between needs it.
 
+use super::behind;
 use crate::ir::{
     Body, Destination, Function, Node, NodeData, Op, OpKind, Structured, Value, Yield,
 };
@@ -63,48 +65,55 @@ impl Joiner {
             self.ops.push(Some(op));
             return;
         };
-        if !is_plain(own) {
-            self.ops.push(Some(op));
-            return;
-        }
-        let recent = self.open.iter().rev().take(RECENT).copied();
-        let sibling = recent.collect::<Vec<_>>().into_iter().find_map(|other| {
-            let earlier = self.ops[other].as_ref()?;
-            let OpKind::Structured(before) = &earlier.kind else {
-                return None;
-            };
-            let goes_up = own.operands().iter().all(|v| self.is_before(*v, other));
-            let comes_down = earlier.results.iter().all(|v| self.is_unused(*v, at));
-            match (goes_up, comes_down) {
-                (true, _) => Some((other, true, joined(before, own)?)),
-                (_, true) => Some((other, false, joined(own, before)?)),
-                _ => None,
-            }
-        });
+        let sibling = match is_plain(own) {
+            true => self.sibling(own, at),
+            false => None,
+        };
         let Some((other, goes_up, kind)) = sibling else {
+            if is_joined_by_others(own) {
+                self.open.push(at);
+            }
             self.ops.push(Some(op));
-            self.open.push(at);
             return;
         };
-        let kind = OpKind::Structured(Box::new(kind));
-        let Some(earlier) = self.ops[other].take() else {
+        let Some(mut joined) = self.ops[other].take() else {
             return;
         };
-        let (stays, mut first, second) = match goes_up {
-            true => (other, earlier, op),
-            false => (at, op, earlier),
-        };
-        first.kind = kind;
-        for result in &second.results {
+        joined.kind = OpKind::Structured(Box::new(kind));
+        joined.results.extend(op.results);
+        let stays = if goes_up { other } else { at };
+        for result in &joined.results {
             self.made[result.index()] = Some(stays);
         }
-        first.results.extend(second.results);
         self.ops.push(None);
-        self.ops[stays] = Some(first);
+        self.ops[stays] = Some(joined);
         if !goes_up {
             self.open.retain(|at| *at != other);
             self.open.push(at);
         }
+    }
+
+    /// An earlier operation that one can be joined with, whether it goes up to that, and what both are.
+    fn sibling(&self, own: &Structured, at: usize) -> Option<(usize, bool, Structured)> {
+        let operands = own.operands();
+        let makers = operands.iter().filter_map(|v| self.made[v.index()]);
+        let mut candidates: Vec<usize> = makers.filter(|other| *other < at).collect();
+        candidates.extend(self.open.iter().rev().take(RECENT));
+        candidates.into_iter().find_map(|other| {
+            let earlier = self.ops[other].as_ref()?;
+            let OpKind::Structured(before) = &earlier.kind else {
+                return None;
+            };
+            let given = &earlier.results;
+            let is_there = |v: &Value| given.contains(v) || self.is_before(*v, other);
+            let goes_up = operands.iter().all(is_there);
+            let comes_down = given.iter().all(|v| self.is_unused(*v, at));
+            let kind = match goes_up || comes_down {
+                true => joined(before, own, given)?,
+                false => return None,
+            };
+            Some((other, goes_up, kind))
+        })
     }
 
     /// Whether a value is there before an operation of the block.
@@ -112,9 +121,9 @@ impl Joiner {
         self.made[value.index()].is_none_or(|made| made < at)
     }
 
-    /// Whether nothing up to an operation uses a value.
+    /// Whether nothing before an operation uses a value.
     fn is_unused(&self, value: Value, until: usize) -> bool {
-        self.used[value.index()].is_none_or(|used| used > until)
+        self.used[value.index()].is_none_or(|used| used >= until)
     }
 }
 
@@ -136,9 +145,18 @@ fn uses(function: &Function, op: &Op) -> Vec<Value> {
     values
 }
 
+/// Whether there may be an operation that this one is joined with.
+fn is_joined_by_others(op: &Structured) -> bool {
+    let is_fold = !op.reductions.is_empty() && op.yields.iter().all(at_point);
+    !op.axes.is_empty() && (is_fold || is_plain(op))
+}
+
+fn at_point(result: &Yield) -> bool {
+    matches!(result.destination, Destination::Point)
+}
+
 /// Whether elements lie as the points do, and results are written at them.
 fn is_plain(op: &Structured) -> bool {
-    let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
     let in_order = |position: &[Node]| {
         let axes = position.iter().map(|node| match op.body.as_literal(*node) {
             Some(_) => Ok(None),
@@ -155,28 +173,51 @@ fn is_plain(op: &Structured) -> bool {
 }
 
 /// Two operations over one space as one, whose results are those of the first, then those of the second.
-fn joined(first: &Structured, second: &Structured) -> Option<Structured> {
-    let is_fold = |op: &Structured| !op.reductions.is_empty();
-    if first.axes != second.axes || is_fold(first) != is_fold(second) {
+fn joined(first: &Structured, second: &Structured, given: &[Value]) -> Option<Structured> {
+    let reads_first = second.body.reads().any(|value| given.contains(&value));
+    let fits = match reads_first {
+        // A map behind a map or a fold.
+        true => {
+            second.reductions.is_empty()
+                && is_joined_by_others(first)
+                && first.parallel_shape().eq(second.parallel_shape())
+        }
+        false => {
+            let are_alike = first.reductions.is_empty() == second.reductions.is_empty();
+            are_alike && first.axes == second.axes && is_plain(first)
+        }
+    };
+    if !fits {
         return None;
     }
     let mut joined = first.clone();
     let count: usize = first.reductions.iter().map(|r| r.values.len()).sum();
     let ty = |node: Node| -> Scalar { second.body.ty(node) };
     let body: &mut Body = &mut joined.body;
+    let mut is_at_point = true;
     let nodes = body.import(
         &second.body,
         &second.roots(),
         |body, node, data| match data {
             NodeData::Reduced(number) => Some(body.reduced(count as u32 + number, ty(node))),
+            NodeData::Element(value, position) => {
+                let number = given.iter().position(|v| v == value)?;
+                let axes = position.iter().map(|index| body.as_index(*index));
+                is_at_point &= axes.eq((0..second.axes.len() as u32).map(Some));
+                Some(first.yields[number].value)
+            }
             _ => None,
         },
     );
+    if !is_at_point {
+        return None;
+    }
     let mut nodes = nodes.into_iter();
     let mut other = second.clone();
     other.replace_roots(|_| nodes.next());
     joined.reductions.extend(other.reductions);
     joined.yields.extend(other.yields);
     let tensors = joined.operands().len() + joined.yields.len();
-    (tensors <= TENSORS && joined.body.len() <= NODES).then_some(joined)
+    let is_small = joined.body.len() <= NODES && behind::is_small(&joined);
+    (tensors <= TENSORS && is_small).then_some(joined)
 }

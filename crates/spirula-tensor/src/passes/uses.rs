@@ -7,7 +7,8 @@ pub(super) type At = (Block, usize);
 
 /// Uses and definitions of the values of a function. Operations stay where they are.
 pub(super) struct Uses {
-    /// How many operations use each value; results of blocks count as one each.
+    /// How many operations use each value, also as a size of what they give; results of blocks count as
+    /// one each.
     counts: Vec<u32>,
     /// The operation and the number of its result that each value is.
     makers: Vec<Option<(At, usize)>>,
@@ -24,6 +25,8 @@ impl Uses {
             let data = function.block(block);
             for (at, op) in data.ops.iter().enumerate() {
                 uses.add(&op.kind.operands());
+                let sizes = op.results.iter().flat_map(|v| function.ty(*v).sizes());
+                uses.add(&sizes.collect::<Vec<Value>>());
                 for (number, result) in op.results.iter().enumerate() {
                     uses.makers[result.index()] = Some(((block, at), number));
                 }

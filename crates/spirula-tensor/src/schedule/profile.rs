@@ -43,8 +43,9 @@ pub struct Profile {
     pub prefetch: bool,
     /// Bytes of the vectors that adjacent elements are accessed as; 1 for none.
     pub vector: u64,
-    /// Whether folds of rows are joined with what is computed of the same rows.
-    pub rows: bool,
+    /// Most invocations of a workgroup that has a row, for folds of rows that are joined with what is
+    /// computed of the same rows; a power of two, 1 where they are not joined.
+    pub rows: u64,
     /// What subgroups multiply matrices with, where they can.
     pub matrices: Option<Matrices>,
 }
@@ -63,13 +64,13 @@ impl Profile {
         busy: 1,
         group: 1,
         turn: 1,
-        kept: 1,
+        kept: 16,
         memory: 16 << 10,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
         unroll: 1,
         prefetch: false,
         vector: 1,
-        rows: false,
+        rows: 8,
         matrices: None,
     };
 
@@ -92,7 +93,7 @@ impl Profile {
         unroll: 4,
         prefetch: true,
         vector: 16,
-        rows: true,
+        rows: 512,
         matrices: None,
     };
 }

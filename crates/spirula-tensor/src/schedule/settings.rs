@@ -52,7 +52,7 @@ macro_rules! settings {
 }
 
 const FLAT: &[Strategy] = &[Strategy::Flat];
-const FOLDS: &[Strategy] = &[Strategy::Cooperative, Strategy::Rows];
+const FOLDS: &[Strategy] = &[Strategy::Cooperative];
 const TILED: &[Strategy] = &[Strategy::Tiled];
 const GRID: &[Strategy] = &[Strategy::Tiled, Strategy::Matrices];
 const MATRICES: &[Strategy] = &[Strategy::Matrices];
@@ -75,7 +75,7 @@ impl Profile {
         "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| flag(p.prefetch), |p, n| p.prefetch = n > 1;
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
-        "rows", "2 to join folds of rows with what is computed of the same rows, 1 not to", &[], &[], |p| flag(p.rows), |p, n| p.rows = n > 1;
+        "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
         "matrices", "1 for products of matrices without fragments", &[], &[], |p| flag(p.matrices.is_some()), |p, n| if n == 1 { p.matrices = None };
         "matrix-rows", "rows of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[0]), |p, n| matrices(p, |m| m.tile[0] = n);
         "matrix-columns", "columns of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[1]), |p, n| matrices(p, |m| m.tile[1] = n);

@@ -343,8 +343,11 @@ fn other_folds(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u6
     numbers
 }
 
-/// Fewest invocations of a workgroup that has a row.
+/// Fewest invocations of a workgroup that has a row, where it may have as many.
 const SUBGROUP: u64 = 32;
+
+/// Most nodes that are written out for the points of a row that an invocation keeps.
+const WRITTEN_OUT: u64 = 4096;
 
 /// Splits a fold across the invocations of a workgroup, all its axes as one.
 fn cooperate(dispatch: &mut Dispatch) {
@@ -367,7 +370,8 @@ fn cooperate(dispatch: &mut Dispatch) {
     let rounds = runs.div_ceil(invocations);
     let is_kept = dispatch.strategy == Strategy::Rows
         && runs.is_multiple_of(invocations)
-        && rounds * lanes <= dispatch.profile.kept;
+        && rounds * lanes <= dispatch.profile.kept
+        && rounds * lanes * dispatch.op.body.len() as u64 <= WRITTEN_OUT;
     let run = match is_kept {
         true => Run::Unrolled,
         false => Run::Sequential,
@@ -417,10 +421,11 @@ fn cooperate(dispatch: &mut Dispatch) {
 /// as it can keep, half of that at most where all have as much.
 fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
     let rounds = (profile.kept / (2 * lanes)).max(1);
-    let fewest = (runs / rounds).max(1);
-    match fewest.is_power_of_two() && runs.is_multiple_of(fewest) && fewest <= profile.fold {
-        true => fewest.max(SUBGROUP),
-        false => runs.next_power_of_two().clamp(SUBGROUP, profile.fold),
+    let (fewest, most) = (SUBGROUP.min(profile.rows), profile.rows);
+    let enough = (runs / rounds).max(1);
+    match enough.is_power_of_two() && runs.is_multiple_of(enough) && enough <= most {
+        true => enough.max(fewest),
+        false => runs.next_power_of_two().clamp(fewest, most),
     }
 }
 

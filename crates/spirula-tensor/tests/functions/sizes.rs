@@ -1,10 +1,9 @@
 //! Sizes that are known only when a program runs: one program for all of them.
 
+use crate::common::product;
 use spirula_program::{Literal, Op, Program, RunError, Scalar, Session, Value as Data};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions, Error};
-use spirula_tensor::ir::{
-    AxisKind, Combiner, Constant, Dim, Function, Reduction, Shape, Sort, Structured, TensorType,
-};
+use spirula_tensor::ir::{Combiner, Constant, Dim, Function, Shape, Sort, Structured, TensorType};
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile, evaluate};
 
@@ -119,21 +118,8 @@ fn folds_and_what_follows() {
 
 #[test]
 fn products_and_sorts() {
-    let function = with_rows(|b, [x, y], [rows, columns]| {
-        let mut op = Structured::parallel(&[rows, rows]);
-        let point = op.point();
-        let at = op.axis(columns, AxisKind::Reduction);
-        let left = op.body.element(x, Scalar::I32, &[point[0], at]);
-        let right = op.body.element(y, Scalar::I32, &[point[1], at]);
-        let product = op.body.op(Op::Mul, &[left, right]);
-        let zero = op.body.literal(Literal::i32(0));
-        let sum = op.fold(Reduction {
-            initial: vec![zero],
-            values: vec![product],
-            combiner: Combiner::of(Op::Add, Scalar::I32),
-        });
-        op.give(sum[0]);
-        let product = b.structured(op)[0];
+    let function = with_rows(|b, [x, y], _| {
+        let product = product(b, x, y, true);
         let mut comparator = Combiner::of(Op::Add, Scalar::I32);
         let [one, other] = [0, 1].map(|at| comparator.body.argument(at, Scalar::I32));
         comparator.results = vec![comparator.body.op(Op::SLt, &[one, other])];

@@ -1,0 +1,128 @@
+//! What is computed of the results of a fold, as a part of it.
+//!
+//! A map that reads what a fold gives at its own point, and alone, is computed after the fold: the bias,
+//! the normalisation, the residual and the activation behind a product or a convolution. Axes of size 1
+//! make no difference.
+
+use super::uses::{At, Uses};
+use crate::ir::{
+    Axis, AxisKind, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
+};
+
+/// Most nodes that are computed behind a fold: an invocation that has several points of a tile computes
+/// them for each.
+const NODES: usize = 192;
+
+/// Whether what an operation computes behind its folds, if it has some, is not too much.
+pub(super) fn is_small(op: &Structured) -> bool {
+    let yields: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
+    let is_needed = op.body.reachable(&yields).into_iter();
+    op.reductions.is_empty() || is_needed.filter(|needed| *needed).count() <= NODES
+}
+
+/// A map with the fold whose results it alone reads, if there is one.
+pub(super) fn joined(function: &Function, uses: &Uses, (block, at): At) -> Option<Structured> {
+    let OpKind::Structured(map) = &function.block(block).ops[at].kind else {
+        return None;
+    };
+    let map: &Structured = map;
+    if !map.is_map() {
+        return None;
+    }
+    let read = map.operands();
+    let folds = read.iter().filter_map(|value| {
+        let ((maker_block, fold_at), _) = uses.maker(*value)?;
+        let op = &function.block(block).ops.get(fold_at)?;
+        let OpKind::Structured(fold) = &op.kind else {
+            return None;
+        };
+        let alone = op
+            .results
+            .iter()
+            .all(|v| uses.count(*v) == u32::from(read.contains(v)));
+        (maker_block == block && alone).then_some((&**fold, &op.results[..]))
+    });
+    let mut joined = folds.filter_map(|(fold, results)| behind(map, fold, results));
+    joined.next()
+}
+
+/// A fold and the map that follows it over the map's axes and those that are folded.
+fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Structured> {
+    let at_point = |y: &Yield| matches!(y.destination, Destination::Point);
+    if fold.reductions.is_empty() || !fold.yields.iter().all(at_point) {
+        return None;
+    }
+    let axes = matched(map, fold)?;
+    if !reads_at_point(map, results, &axes) {
+        return None;
+    }
+    let mut joined = Structured::default();
+    let own: Vec<Node> = map
+        .axes
+        .iter()
+        .map(|axis| joined.axis(axis.extent, AxisKind::Parallel))
+        .collect();
+    let mut matches = axes.iter();
+    let mut indices = Vec::with_capacity(fold.axes.len());
+    for axis in &fold.axes {
+        indices.push(match axis.kind {
+            AxisKind::Reduction => joined.axis(axis.extent, AxisKind::Reduction),
+            AxisKind::Parallel => match matches.next()? {
+                Some(at) => own[*at],
+                None => joined.body.i64(0),
+            },
+        });
+    }
+    let body = &mut joined.body;
+    let copies = body.import(&fold.body, &fold.roots(), |_, _, data| match data {
+        NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+        _ => None,
+    });
+    let mut copies = copies.into_iter();
+    let mut folded = fold.clone();
+    folded.replace_roots(|_| copies.next());
+    let roots: Vec<Node> = map.yields.iter().map(|y| y.value).collect();
+    let values = body.import(&map.body, &roots, |_, _, data| {
+        let NodeData::Element(read, _) = data else {
+            return None;
+        };
+        let number = results.iter().position(|v| v == read)?;
+        Some(folded.yields[number].value)
+    });
+    joined.reductions = folded.reductions;
+    for value in values {
+        joined.give(value);
+    }
+    is_small(&joined).then_some(joined)
+}
+
+/// For each parallel axis of a fold the axis of a map that is it; none for those of size 1.
+fn matched(map: &Structured, fold: &Structured) -> Option<Vec<Option<usize>>> {
+    let is_wide = |axis: &Axis| axis.extent != Dim::Static(1);
+    let mut wide = (0..map.axes.len()).filter(|at| is_wide(&map.axes[*at]));
+    let parallel = fold.axes.iter().filter(|a| a.kind == AxisKind::Parallel);
+    let axes: Option<Vec<Option<usize>>> = parallel
+        .map(|axis| match is_wide(axis) {
+            false => Some(None),
+            true => {
+                let at = wide.next()?;
+                (map.axes[at].extent == axis.extent).then_some(Some(at))
+            }
+        })
+        .collect();
+    axes.filter(|_| wide.next().is_none())
+}
+
+/// Whether a map reads tensors only at its own point, of which the axes are given.
+fn reads_at_point(map: &Structured, values: &[Value], axes: &[Option<usize>]) -> bool {
+    map.body.ids().all(|node| match map.body.node(node) {
+        NodeData::Element(read, position) if values.contains(read) => {
+            let mut pairs = position.iter().zip(axes);
+            pairs.all(|(index, axis)| match axis {
+                Some(at) => map.body.as_index(*index) == Some(*at as u32),
+                None => true,
+            })
+        }
+        _ => true,
+    })
+}

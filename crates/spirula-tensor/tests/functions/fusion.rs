@@ -1,0 +1,164 @@
+//! What becomes one dispatch, and how much memory is taken between dispatches.
+
+use crate::common::{only_dispatch, parameter, product};
+use spirula_program::{Literal, Op, Scalar};
+use spirula_tensor::Builder;
+use spirula_tensor::ir::{AxisKind, Combiner, Dim, Reduction, Shape, Structured, Value};
+use spirula_tensor::schedule::Profile;
+
+/// What follows a product in several operations is computed behind it.
+#[test]
+fn products_have_what_follows() {
+    let mut b = Builder::new("main");
+    let [x, y] = [[20, 30], [30, 16]].map(|shape| parameter(&mut b, &shape));
+    let row = parameter(&mut b, &[16]);
+    let shape = [20, 16].map(Dim::Static);
+    let product = product(&mut b, x, y, false);
+    let row = b.moved(row, &shape, |_, point| vec![point[1]]);
+    let added = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
+    let result = b.elementwise(&[added], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    b.result(result, false);
+    let shapes = [vec![20, 30], vec![30, 16], vec![16]];
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&b.function().clone(), &shapes, profile);
+    }
+}
+
+/// A function of elements that is not computed twice for its own sake.
+fn costly(b: &mut Builder, value: Value) -> Value {
+    b.elementwise(&[value], |body, e| {
+        let five = body.literal(Literal::i32(5));
+        let first = body.op(Op::SQuotSafe, &[e[0], five]);
+        body.op(Op::SQuotSafe, &[five, first])
+    })
+}
+
+/// A small tensor that is made for what follows a product is computed there, however costly.
+#[test]
+fn little_work_is_done_again_behind_products() {
+    let mut b = Builder::new("main");
+    let shapes = [vec![20, 30], vec![30, 16], vec![16]];
+    let [x, y, row] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
+    let product = product(&mut b, x, y, false);
+    let row = costly(&mut b, row);
+    let shape = [20, 16].map(Dim::Static);
+    let row = b.moved(row, &shape, |_, point| vec![point[1]]);
+    let result = b.elementwise(&[product, row], |body, e| body.op(Op::Add, e));
+    b.result(result, false);
+    let function = b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        // Where there is no room for work that is done again otherwise.
+        let profile = Profile {
+            again: 1,
+            ..profile
+        };
+        only_dispatch(&function, &shapes, profile);
+    }
+}
+
+/// Axes of size 1 do not part a fold from what follows it.
+#[test]
+fn axes_of_size_1_make_no_difference() {
+    let mut b = Builder::new("main");
+    let shapes = [vec![1, 20, 30]];
+    let x = parameter(&mut b, &shapes[0]);
+    let zero = b.splat(Literal::i32(0), &[]);
+    let sums = b.reduce(&[x], &[zero], &[2], Combiner::of(Op::Add, Scalar::I32))[0];
+    let shape = [1, 1, 20, 1].map(Dim::Static);
+    let wide = b.moved(sums, &shape, |_, point| vec![point[0], point[2]]);
+    let result = costly(&mut b, wide);
+    b.result(result, false);
+    let function = b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&function, &shapes, profile);
+    }
+}
+
+/// Others may use what a product, a fold or a map gives beside what follows it.
+#[test]
+fn what_follows_others_gives_both() {
+    let shapes = [vec![20, 30], vec![30, 16]];
+    for kind in 0..3 {
+        let mut b = Builder::new("main");
+        let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
+        let first = match kind {
+            0 => product(&mut b, x, y, false),
+            1 => {
+                let seven = b.splat(Literal::i32(7), &[]);
+                b.reduce(&[x], &[seven], &[0], Combiner::of(Op::Add, Scalar::I32))[0]
+            }
+            _ => costly(&mut b, y),
+        };
+        let second = costly(&mut b, first);
+        let third = b.elementwise(&[second, first], |body, e| body.op(Op::Xor, e));
+        for value in [first, third, second] {
+            b.result(value, false);
+        }
+        let function = b.finish();
+        for profile in [Profile::CPU, Profile::GPU] {
+            only_dispatch(&function, &shapes, profile);
+        }
+    }
+}
+
+/// The memory of a tensor goes on to those behind its last use, also where it has another name.
+#[test]
+fn memory_is_used_again() {
+    let mut b = Builder::new("main");
+    let mut value = parameter(&mut b, &[10, 20]);
+    for at in 0..6 {
+        // Folds are no parts of each other.
+        let shape = b.ty(value).shape.clone();
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let along = op.axis(Dim::Static(20), AxisKind::Reduction);
+        let element = op.body.element(value, Scalar::I32, &[point[0], along]);
+        let zero = op.body.literal(Literal::i32(at));
+        let sum = op.fold(Reduction {
+            initial: vec![zero],
+            values: vec![element],
+            combiner: Combiner::of(Op::Xor, Scalar::I32),
+        });
+        op.give(sum[0]);
+        value = b.structured(op)[0];
+        let turned: Shape = [Dim::Static(20), Dim::Static(10)].into_iter().collect();
+        value = b.reshape(value, turned);
+        value = b.reshape(value, shape);
+    }
+    b.result(value, false);
+    let memory = spirula_tensor::memory(b.function());
+    assert_eq!((memory.made, memory.peak), (6 * 800, 2 * 800));
+    let drawn = spirula_tensor::draw(b.function(), &[]);
+    assert!(
+        drawn.contains("tensors of 4800 bytes, at most 1600 at once"),
+        "{drawn}"
+    );
+}
+
+/// Maps and folds over equal spaces are one dispatch, whichever of them comes first.
+#[test]
+fn siblings_are_joined() {
+    let shape = [6, 50];
+    let mut b = Builder::new("main");
+    let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
+    let zero = b.splat(Literal::i32(0), &[]);
+    let sums = b.reduce(&[x], &[zero], &[1], Combiner::of(Op::Add, Scalar::I32))[0];
+    let seven = b.splat(Literal::i32(7), &[]);
+    let most = b.reduce(&[y], &[seven], &[1], Combiner::of(Op::SMax, Scalar::I32))[0];
+    let third = b.reduce(&[x], &[seven], &[1], Combiner::of(Op::Xor, Scalar::I32))[0];
+    for value in [most, sums, third] {
+        b.result(value, false);
+    }
+    let shapes = [shape.to_vec(), shape.to_vec()];
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&b.function().clone(), &shapes, profile);
+    }
+    let mut b = Builder::new("main");
+    let [x, y] = [(); 2].map(|()| parameter(&mut b, &shape));
+    let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+    let product = b.elementwise(&[y, x], |body, e| body.op(Op::Mul, e));
+    b.result(product, false);
+    b.result(sum, false);
+    let stage = only_dispatch(&b.finish(), &shapes, Profile::GPU);
+    assert_eq!(stage.matches("over d0").count(), 1, "{stage}");
+}

@@ -1,0 +1,7 @@
+//! Functions of the tensor IR: what becomes of them and what their programs compute.
+
+mod common;
+mod fusion;
+mod random;
+mod schedules;
+mod sizes;

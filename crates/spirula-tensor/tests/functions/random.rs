@@ -1,0 +1,332 @@
+//! Random functions: what their programs compute on the CPU device is what evaluation by definition
+//! gives. All arithmetic is on `i32`s, so that the order of folds makes no difference.
+
+use crate::common::{arguments, meaning, product, run};
+use proptest::prelude::*;
+use spirula_program::{Literal, Op, Scalar};
+use spirula_tensor::Builder;
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Destination, Dim, Node, Reduction, Shape, Sort, Structured, TensorType,
+    Value, Yield,
+};
+use spirula_tensor::schedule::Profile;
+
+/// Most elements of a tensor.
+const ELEMENTS: u64 = 3000;
+
+/// Makes a function of random bytes.
+struct Maker {
+    b: Builder,
+    values: Vec<Value>,
+}
+
+impl Maker {
+    fn new(shapes: &[Vec<u64>]) -> Self {
+        let mut b = Builder::new("main");
+        let parameter =
+            |shape: &Vec<u64>| b.parameter("x", TensorType::new(Scalar::I32, shape), false);
+        let values = shapes.iter().map(parameter).collect();
+        Maker { b, values }
+    }
+
+    fn shape(&self, value: Value) -> Shape {
+        self.b.ty(value).shape.clone()
+    }
+
+    fn sizes(&self, value: Value) -> Vec<u64> {
+        self.shape(value).iter().filter_map(|d| d.known()).collect()
+    }
+
+    fn step(&mut self, kind: u8, pick: u8) {
+        let value = self.values[usize::from(pick) % self.values.len()];
+        let made = match kind % 14 {
+            0 => self.binary(value, pick),
+            1 => self.unary(value, pick),
+            2 => self.broadcast(value, pick),
+            3 => self.transpose(value),
+            4 => self.slice(value),
+            5 => self.pad(value),
+            6 => self.reduce(value, pick),
+            7 => self.reshape(value, pick),
+            8 => self.contract(value),
+            9 => self.concatenate(value),
+            10 => self.gather(value),
+            11 => self.scatter(value),
+            12 => self.convolve(value),
+            _ => self.sort(value, pick),
+        };
+        let is_small = self.b.ty(made).elements().is_some_and(|n| n <= ELEMENTS);
+        if is_small {
+            self.values.push(made);
+        }
+    }
+
+    fn binary(&mut self, value: Value, pick: u8) -> Value {
+        let shape = self.shape(value);
+        let same = |v: &&Value| self.b.ty(**v).shape == shape;
+        let other = *self.values.iter().find(same).unwrap_or(&value);
+        let op = [Op::Add, Op::Mul, Op::SMax, Op::Sub][usize::from(pick) / 64];
+        self.b
+            .elementwise(&[value, other], |body, e| body.op(op, e))
+    }
+
+    fn unary(&mut self, value: Value, pick: u8) -> Value {
+        self.b.elementwise(&[value], |body, e| {
+            let limit = body.literal(Literal::i32(i32::from(pick)));
+            let below = body.op(Op::SLt, &[e[0], limit]);
+            let negative = body.op(Op::Neg, &[e[0]]);
+            // Costly, so that fusion does not always pay.
+            let quotient = body.op(Op::SQuotSafe, &[limit, e[0]]);
+            body.op(Op::Cond, &[below, negative, quotient])
+        })
+    }
+
+    fn broadcast(&mut self, value: Value, pick: u8) -> Value {
+        let mut shape = self.shape(value);
+        let at = usize::from(pick) % (shape.len() + 1);
+        shape.insert(at, Dim::Static(3));
+        self.b.moved(value, &shape, |_, point| {
+            let mut point = point.to_vec();
+            point.remove(at);
+            point
+        })
+    }
+
+    fn transpose(&mut self, value: Value) -> Value {
+        let shape: Vec<Dim> = self.shape(value).iter().rev().copied().collect();
+        self.b.moved(value, &shape, |_, point| {
+            point.iter().rev().copied().collect()
+        })
+    }
+
+    /// Every second element from the second on, backwards.
+    fn slice(&mut self, value: Value) -> Value {
+        let sizes = self.sizes(value);
+        let shape: Vec<Dim> = sizes.iter().map(|n| Dim::Static(n / 2)).collect();
+        self.b.moved(value, &shape, |body, point| {
+            let scaled = point.iter().zip(&sizes).map(|(index, size)| {
+                let (by, last) = (body.i64(2), body.i64(*size as i64 / 2 * 2 - 1));
+                let index = body.op(Op::Mul, &[*index, by]);
+                body.op(Op::Sub, &[last, index])
+            });
+            scaled.collect()
+        })
+    }
+
+    fn pad(&mut self, value: Value) -> Value {
+        let sizes = self.sizes(value);
+        let shape: Vec<Dim> = sizes.iter().map(|n| Dim::Static(n + 3)).collect();
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let body = &mut op.body;
+        let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+        let mut position = Vec::new();
+        for (index, size) in point.iter().zip(&sizes) {
+            let (one, zero, size) = (body.i64(1), body.i64(0), body.i64(*size as i64));
+            let index = body.op(Op::Sub, &[*index, one]);
+            let above = body.op(Op::SLe, &[zero, index]);
+            let below = body.op(Op::SLt, &[index, size]);
+            inside = body.op(Op::LogAnd, &[inside, above]);
+            inside = body.op(Op::LogAnd, &[inside, below]);
+            position.push(index);
+        }
+        let element = body.element(value, Scalar::I32, &position);
+        let seven = body.literal(Literal::i32(7));
+        let chosen = body.op(Op::Cond, &[inside, element, seven]);
+        op.give(chosen);
+        self.b.structured(op)[0]
+    }
+
+    fn reduce(&mut self, value: Value, pick: u8) -> Value {
+        let rank = self.shape(value).len();
+        if rank == 0 {
+            return value;
+        }
+        let op = [Op::Add, Op::SMax, Op::SMin, Op::Xor][usize::from(pick) % 4];
+        let first = [0, i32::MIN, i32::MAX, 0][usize::from(pick) % 4];
+        let initial = self.b.splat(Literal::i32(first), &[]);
+        let dimension = usize::from(pick / 4) % rank;
+        let combiner = Combiner::of(op, Scalar::I32);
+        self.b.reduce(&[value], &[initial], &[dimension], combiner)[0]
+    }
+
+    fn reshape(&mut self, value: Value, pick: u8) -> Value {
+        let count: u64 = self.sizes(value).iter().product();
+        let factor = [2, 3, 5, 7][usize::from(pick) % 4];
+        let shape: Shape = match count.is_multiple_of(factor) {
+            true => [count / factor, factor]
+                .map(Dim::Static)
+                .into_iter()
+                .collect(),
+            false => [Dim::Static(count)].into_iter().collect(),
+        };
+        self.b.reshape(value, shape)
+    }
+
+    /// Products of all pairs of rows.
+    fn contract(&mut self, value: Value) -> Value {
+        match self.sizes(value).len() {
+            2 => product(&mut self.b, value, value, true),
+            _ => value,
+        }
+    }
+
+    /// Rows around each row, zeros beyond the ends, times rows of the same tensor.
+    fn convolve(&mut self, value: Value) -> Value {
+        let [rows, columns] = self.sizes(value)[..] else {
+            return value;
+        };
+        let mut op = Structured::default();
+        let i = op.axis(Dim::Static(rows), AxisKind::Parallel);
+        let c = op.axis(Dim::Static(5), AxisKind::Parallel);
+        let k = op.axis(Dim::Static(3), AxisKind::Reduction);
+        let d = op.axis(Dim::Static(columns), AxisKind::Reduction);
+        let body = &mut op.body;
+        let (zero, one, size) = (body.i64(0), body.i64(1), body.i64(rows as i64));
+        let row = body.op(Op::Add, &[i, k]);
+        let row = body.op(Op::Sub, &[row, one]);
+        let above = body.op(Op::SLe, &[zero, row]);
+        let below = body.op(Op::SLt, &[row, size]);
+        let inside = body.op(Op::LogAnd, &[above, below]);
+        let a = body.element(value, Scalar::I32, &[row, d]);
+        let nothing = body.literal(Literal::i32(0));
+        let a = body.op(Op::Cond, &[inside, a, nothing]);
+        let other = body.op(Op::Add, &[k, c]);
+        let other = body.op(Op::SMod, &[other, size]);
+        let b = body.element(value, Scalar::I32, &[other, d]);
+        let product = body.op(Op::Mul, &[a, b]);
+        let sums = op.fold(Reduction {
+            initial: vec![nothing],
+            values: vec![product],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sums[0]);
+        self.b.structured(op)[0]
+    }
+
+    fn concatenate(&mut self, value: Value) -> Value {
+        let sizes = self.sizes(value);
+        let Some((first, rest)) = sizes.split_first() else {
+            return value;
+        };
+        let shape: Vec<Dim> = std::iter::once(2 * first)
+            .chain(rest.iter().copied())
+            .map(Dim::Static)
+            .collect();
+        let mut op = Structured::parallel(&shape);
+        let mut point = op.point();
+        let body = &mut op.body;
+        let limit = body.i64(*first as i64);
+        let is_first = body.op(Op::SLt, &[point[0], limit]);
+        let one = body.element(value, Scalar::I32, &point);
+        point[0] = body.op(Op::Sub, &[point[0], limit]);
+        let other = body.element(value, Scalar::I32, &point);
+        let other = body.op(Op::Complement, &[other]);
+        let chosen = body.op(Op::Cond, &[is_first, one, other]);
+        op.give(chosen);
+        self.b.structured(op)[0]
+    }
+
+    /// Elements at positions that elements give.
+    fn gather(&mut self, value: Value) -> Value {
+        let sizes = self.sizes(value);
+        let shape = self.shape(value);
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let position = data_position(&mut op, value, &point, &sizes);
+        let element = op.body.element(value, Scalar::I32, &position);
+        op.give(element);
+        self.b.structured(op)[0]
+    }
+
+    /// Sums at positions that elements give; some are outside.
+    fn scatter(&mut self, value: Value) -> Value {
+        let sizes = self.sizes(value);
+        let shape = self.shape(value);
+        let mut op = Structured::parallel(&shape);
+        let point = op.point();
+        let wider: Vec<u64> = sizes.iter().map(|n| n + 1).collect();
+        let indices = data_position(&mut op, value, &point, &wider);
+        let element = op.body.element(value, Scalar::I32, &point);
+        op.yields.push(Yield {
+            value: element,
+            destination: Destination::Scatter {
+                base: value,
+                indices,
+                combiner: Some(Combiner::of(Op::Add, Scalar::I32)),
+            },
+        });
+        self.b.structured(op)[0]
+    }
+
+    fn sort(&mut self, value: Value, pick: u8) -> Value {
+        let rank = self.shape(value).len();
+        if rank == 0 {
+            return value;
+        }
+        let mut comparator = Combiner::of(Op::SLt, Scalar::I32);
+        if pick.is_multiple_of(2) {
+            // By the lowest bits alone, so that there are equal elements.
+            comparator = by_low_bits();
+        }
+        let sort = Sort {
+            operands: vec![value],
+            dimension: usize::from(pick) % rank,
+            is_stable: true,
+            comparator,
+        };
+        self.b.sort(sort)[0]
+    }
+}
+
+fn by_low_bits() -> Combiner {
+    let mut body = spirula_tensor::ir::Body::default();
+    let mask = body.literal(Literal::i32(3));
+    let low = [0, 1].map(|at| {
+        let argument = body.argument(at, Scalar::I32);
+        body.op(Op::And, &[argument, mask])
+    });
+    let results = vec![body.op(Op::SLt, &low)];
+    Combiner { body, results }
+}
+
+/// A position below some sizes, from an element.
+fn data_position(op: &mut Structured, value: Value, point: &[Node], sizes: &[u64]) -> Vec<Node> {
+    let element = op.body.element(value, Scalar::I32, point);
+    let wide = op.body.convert(Op::ZExt, Scalar::I64, element);
+    let by = sizes.iter().map(|size| {
+        let size = op.body.i64((*size).max(1) as i64);
+        op.body.op(Op::UMod, &[wide, size])
+    });
+    by.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+
+    #[test]
+    fn programs_compute_what_functions_mean(
+        shapes in prop::collection::vec(prop::collection::vec(1u64..20, 0..3), 1..3),
+        steps in prop::collection::vec((any::<u8>(), any::<u8>()), 1..14),
+        last in any::<u8>(),
+    ) {
+        let mut maker = Maker::new(&shapes);
+        for (kind, pick) in steps {
+            maker.step(kind, pick);
+        }
+        let newest = maker.values[maker.values.len() - 1];
+        let other = maker.values[usize::from(last) % maker.values.len()];
+        maker.b.result(newest, false);
+        maker.b.result(other, false);
+        let function = maker.b.finish();
+        let arguments = arguments(&shapes);
+        let expected = meaning(&function, &arguments);
+        let text = spirula_tensor::print(&function);
+        // Vectors where there is only little to do.
+        let eager = Profile { busy: 1, flat: 2, ..Profile::GPU };
+        for profile in [Profile::CPU, Profile::GPU, eager] {
+            let results = run(function.clone(), profile, &arguments);
+            prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);
+        }
+    }
+}
