@@ -8,6 +8,7 @@ use crate::product::Lanes;
 use crate::suspend::{Combine, Exchange, Point};
 use crate::types::Scalar;
 use spirula_scalar::{Format, Rounding, convert};
+use spirula_spirv::grammar::Op;
 
 /// The layout of the frames of a workgroup's invocations, in words of 8 bytes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -294,31 +295,47 @@ fn of_f64(value: f64, scalar: Scalar) -> u64 {
     convert::float_to_float(value.to_bits(), Format::F64, format(scalar), rounding)
 }
 
+/// Whether all invocations have to take the same one's value.
+pub(crate) fn is_broadcast(op: Op) -> bool {
+    matches!(op, Op::GroupNonUniformBroadcast | Op::GroupBroadcast)
+}
+
+/// Whose value an invocation gets at a point where values go from one to another; none where it is nobody's.
+/// The group is given by its first invocation and the number of those in a full one.
+pub(crate) fn source(
+    frames: &Frames<'_>,
+    point: &Point,
+    active: &[usize],
+    (first, size): (usize, usize),
+    lane: usize,
+) -> Option<usize> {
+    let own = lane - first;
+    let operand = frames.slot(lane, point.components as usize) as u32 as usize;
+    let other = match point.exchange {
+        Exchange::Broadcast => operand,
+        Exchange::BroadcastFirst => return active.first().copied(),
+        Exchange::ShuffleXor => own ^ operand,
+        Exchange::ShuffleUp => own.checked_sub(operand)?,
+        Exchange::ShuffleDown => own + operand,
+        Exchange::QuadBroadcast => own & !3 | operand & 3,
+        Exchange::QuadSwap => own ^ (operand + 1).min(3),
+        Exchange::Rotate => {
+            let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
+            own / cluster * cluster + (own % cluster + operand) % cluster
+        }
+        _ => return None,
+    };
+    Some(first + other)
+}
+
 /// Each invocation gets the value of another one; that of one which is not there is its own.
 fn shuffle(frames: &mut Frames<'_>, point: &Point, active: &[usize], first: usize, size: usize) {
     let components = point.components as usize;
-    let source = |frames: &Frames<'_>, lane: usize| -> Option<usize> {
-        let own = lane - first;
-        let operand = frames.slot(lane, components) as u32 as usize;
-        let other = match point.exchange {
-            Exchange::Broadcast => operand,
-            Exchange::BroadcastFirst => return active.first().copied(),
-            Exchange::ShuffleXor => own ^ operand,
-            Exchange::ShuffleUp => own.checked_sub(operand)?,
-            Exchange::ShuffleDown => own + operand,
-            Exchange::QuadBroadcast => own & !3 | operand & 3,
-            Exchange::QuadSwap => own ^ (operand + 1).min(3),
-            _ => {
-                let cluster = point.cluster.map_or(size, |c| c as usize).max(1);
-                own / cluster * cluster + (own % cluster + operand) % cluster
-            }
-        };
-        Some(first + other)
-    };
     let values: Vec<Vec<u64>> = active
         .iter()
         .map(|lane| {
-            let from = source(frames, *lane).filter(|from| active.binary_search(from).is_ok());
+            let from = source(frames, point, active, (first, size), *lane);
+            let from = from.filter(|from| active.binary_search(from).is_ok());
             let from = from.unwrap_or(*lane);
             (0..components).map(|n| frames.slot(from, n)).collect()
         })

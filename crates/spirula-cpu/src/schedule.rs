@@ -82,11 +82,12 @@ impl Workgroup<'_> {
             let point = self.point(at);
             if point.exchange != Exchange::Barrier {
                 let lanes = 0..self.count as usize;
-                self.gather(lanes, at);
+                self.gather(lanes.clone(), at);
+                self.check_sources(at, lanes);
                 // SAFETY: the caller's promise.
                 unsafe { self.exchange(at, 0, self.count as usize)? };
             }
-            self.begin_phase();
+            self.begin_phase(at, true);
             resume = at;
         }
     }
@@ -106,9 +107,19 @@ impl Workgroup<'_> {
         unsafe { self.live.as_mut() }
     }
 
-    fn begin_phase(&mut self) {
+    /// Begins a phase, as invocations have waited at a point.
+    fn begin_phase(&mut self, state: u32, all: bool) {
+        let (site, context) = (self.point(state).site, self.context);
+        let lane = match all {
+            true => 0,
+            false => self.active.first().map_or(0, |lane| *lane as u32),
+        };
         if let Some(live) = self.live() {
-            live.begin_phase();
+            match all {
+                true => live.begin_phase(),
+                false => live.begin_subgroup_phase(),
+            }
+            live.count_wait(context, lane, site);
         }
     }
 
@@ -177,12 +188,14 @@ impl Workgroup<'_> {
                 let Some(earliest) = waiting.min() else { break };
                 self.gather(lo as usize..hi as usize, earliest);
                 self.check_subgroup(earliest, hi - lo);
-                self.begin_phase();
+                self.check_sources(earliest, lo as usize..hi as usize);
+                self.begin_phase(earliest, false);
                 // SAFETY: the caller's promise.
                 unsafe {
                     self.exchange(earliest, lo as usize, size as usize)?;
                     self.call(lo, hi, earliest)?;
                 }
+                self.check_end()?;
             }
         }
         Ok(())
@@ -235,6 +248,37 @@ impl Workgroup<'_> {
             if let Some(live) = self.live() {
                 live.tell_divergence(context, lane as u32, point.site, message);
             }
+        }
+    }
+
+    /// Tells of an exchange that takes a value from an invocation of the group which is not there, or,
+    /// where all take the same one's, from different ones.
+    fn check_sources(&mut self, state: u32, lanes: std::ops::Range<usize>) {
+        if self.live.is_null() {
+            return;
+        }
+        let point = self.point(state).clone();
+        let active = std::mem::take(&mut self.active);
+        let frames = self.frames();
+        let size = lanes.len();
+        let source = |lane: usize| {
+            let from = groups::source(&frames, &point, &active, (lanes.start, size), lane);
+            from.filter(|from| lanes.contains(from))
+        };
+        let absent =
+            |lane: &&usize| source(**lane).is_some_and(|s| active.binary_search(&s).is_err());
+        let absent = active.iter().find(absent).copied();
+        let first = active.first().and_then(|lane| source(*lane));
+        let differs = |lane: &&usize| source(**lane) != first;
+        let shared = groups::is_broadcast(point.op);
+        let differs = active.iter().find(differs).copied().filter(|_| shared);
+        self.active = active;
+        let found = absent.map(|lane| (lane, "takes a value from an invocation that is not there"));
+        let found =
+            found.or(differs.map(|lane| (lane, "takes another invocation's value than others")));
+        let context = self.context;
+        if let (Some((lane, what)), Some(live)) = (found, self.live()) {
+            live.tell_divergence(context, lane as u32, point.site, what.to_owned());
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) const OWN_SHIFT: u32 = 18;
 pub(crate) const OWNER_SHIFT: u32 = 20;
 /// Where the phase begins.
 pub(crate) const PHASE_SHIFT: u32 = 36;
+/// An invocation's number, at the lowest place.
+pub(crate) const INVOCATION: u64 = 0xffff;
 /// Most phases.
 pub(crate) const PHASES: u64 = 1 << 28;
 
@@ -42,8 +44,21 @@ pub(crate) struct Phases {
     pub launch: u64,
     /// First of the workgroup.
     pub group: u64,
+    /// First since all invocations of the workgroup have waited for each other; those since then began
+    /// when a subgroup had.
+    pub wide: u64,
     /// The current one.
     pub now: u64,
+    /// Logarithm of the invocations of a subgroup.
+    pub lanes: u32,
+}
+
+impl Phases {
+    /// Whether an access that is not of the current phase is ordered before what an invocation does.
+    fn orders(self, old: u64, owner: u64) -> bool {
+        let subgroup = |cell: u64| (cell >> OWNER_SHIFT & INVOCATION) >> self.lanes;
+        old < self.wide || subgroup(old) == subgroup(owner)
+    }
 }
 
 /// What an access found.
@@ -80,7 +95,10 @@ impl Access {
         let kept = kept | if self.writes { KEPT } else { 0 };
         if old < phases.now {
             *cell = self.record(kept);
-            return Found::Ordered;
+            return match !phases.orders(old, self.owner) && self.conflicts(old) {
+                true => Found::Same(old),
+                false => Found::Ordered,
+            };
         }
         self.in_phase(cell, kept)
     }
@@ -106,9 +124,13 @@ impl Access {
             *cell = self.record(KEPT);
         }
         let elsewhere = |c: u64| c < phases.group && c >= phases.launch;
-        let conflict = |c: &u64| elsewhere(*c) && self.conflicts(*c);
+        let beside = |c: u64| c >= phases.group && !phases.orders(c, self.owner);
+        let conflict = |c: &u64| (elsewhere(*c) || beside(*c)) && self.conflicts(*c);
         let found = std::iter::once(old).chain(earlier).find(conflict);
-        found.map_or(Found::Ordered, Found::Other)
+        found.map_or(Found::Ordered, |c| match elsewhere(c) {
+            true => Found::Other(c),
+            false => Found::Same(c),
+        })
     }
 
     fn in_phase(&self, cell: &mut u64, kept: u64) -> Found {
@@ -149,7 +171,9 @@ mod tests {
     const PHASES: Phases = Phases {
         launch: 2 << PHASE_SHIFT,
         group: 5 << PHASE_SHIFT,
+        wide: 7 << PHASE_SHIFT,
         now: 7 << PHASE_SHIFT,
+        lanes: 2,
     };
 
     fn access(phase: u64, invocation: u64, writes: bool) -> Access {
@@ -213,6 +237,7 @@ mod tests {
         access(3, 1, true).on_global(&mut cell, &mut prior, PHASES);
         let before = Phases {
             group: 3 << PHASE_SHIFT,
+            wide: 4 << PHASE_SHIFT,
             now: 4 << PHASE_SHIFT,
             ..PHASES
         };
@@ -223,6 +248,33 @@ mod tests {
         );
         let found = access(7, 1, false).on_global(&mut cell, &mut prior, PHASES);
         assert!(matches!(found, Found::Other(c) if c & WRITTEN != 0));
+    }
+
+    #[test]
+    fn a_subgroup_waits_for_itself_alone() {
+        let within = Phases {
+            wide: 6 << PHASE_SHIFT,
+            ..PHASES
+        };
+        let (mut cell, mut global, mut prior) = (0, 0, 0);
+        access(6, 1, true).on_workgroup(&mut cell, within);
+        access(6, 1, true).on_global(&mut global, &mut prior, within);
+        let (mut again, mut global_again) = (cell, global);
+        let same = access(7, 2, false);
+        assert_eq!(same.on_workgroup(&mut cell, within), Found::Ordered);
+        assert_eq!(
+            same.on_global(&mut global, &mut prior, within),
+            Found::Ordered
+        );
+        let other = access(7, 5, false);
+        assert!(matches!(
+            other.on_workgroup(&mut again, within),
+            Found::Same(_)
+        ));
+        assert!(matches!(
+            other.on_global(&mut global_again, &mut prior, within),
+            Found::Same(_)
+        ));
     }
 
     #[test]

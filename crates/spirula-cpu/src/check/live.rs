@@ -11,12 +11,15 @@ use super::checker::{Checker, Fault};
 use super::order::Order;
 use super::report::{Invocation, Kind, Report};
 use super::runtime::{Row, info};
+use super::touch::{Touch, invocation, local_id};
 use crate::compile::Kernel;
 use crate::context::Context;
 use crate::lower::SlotKind;
 use crate::memory::Elements;
 use std::collections::BTreeMap;
 
+/// Rounds of loops that waiting for others counts as.
+const ROUNDS_OF_A_WAIT: u64 = 256;
 /// Bytes that stand in for memory which must not be accessed.
 const SCRATCH: usize = 1 << 16;
 
@@ -26,6 +29,8 @@ const SCRATCH: usize = 1 << 16;
 pub(crate) struct Live {
     /// The phases, in a cell's place.
     pub(super) now: u64,
+    /// That since which a cell of workgroup memory may be of another subgroup.
+    pub(super) wide: u64,
     pub(super) launch: u64,
     pub(super) group: u64,
     /// Rounds of loops that the invocation has left, and that each has.
@@ -45,6 +50,8 @@ pub(crate) struct Live {
     groups: Vec<(u64, [u64; 3])>,
     pub(super) stopped: bool,
     random: Option<u64>,
+    /// Times that invocations of the workgroup may still wait for each other.
+    waits: u64,
 }
 
 /// Private memory of invocations, with where its definedness stands.
@@ -71,6 +78,7 @@ impl Live {
         let launch = launch_phase << PHASE_SHIFT;
         let mut live = Box::new(Live {
             now: launch,
+            wide: launch,
             launch,
             group: launch,
             budget: options.loops,
@@ -88,6 +96,7 @@ impl Live {
             groups: Vec::new(),
             stopped: false,
             random: options.seed,
+            waits: 0,
         });
         live.group_cells = live.cells.as_mut_ptr();
         for (row, slot) in rows.iter_mut().zip(&kernel.slots) {
@@ -103,19 +112,28 @@ impl Live {
 
     /// Begins a workgroup.
     pub fn begin_group(&mut self, group: [u64; 3]) {
+        // SAFETY: the checker lives as long as the launch, and is used by this thread alone.
+        let rounds = unsafe { (*self.checker).options.loops };
+        self.waits = rounds / ROUNDS_OF_A_WAIT + 1;
         self.begin_phase();
         self.group = self.now;
         self.groups.push((self.now, group));
         self.order.begin_group();
     }
 
-    /// Begins a phase, as all that run together have waited for each other.
+    /// Begins a phase, as all invocations have waited for each other.
     pub fn begin_phase(&mut self) {
-        // SAFETY: the checker lives as long as the launch, and is used by this thread alone.
+        self.begin_subgroup_phase();
+        self.wide = self.now;
+    }
+
+    /// Begins a phase, as the invocations of a subgroup have waited for each other.
+    pub fn begin_subgroup_phase(&mut self) {
+        // SAFETY: as in `begin_group`.
         let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
         self.now = phase << PHASE_SHIFT;
         if forgot {
-            (self.launch, self.group) = (self.now, self.now);
+            (self.launch, self.group, self.wide) = (self.now, self.now, self.now);
             self.cells.fill(0);
         }
         let phases = self.phases();
@@ -139,6 +157,18 @@ impl Live {
         Some(order)
     }
 
+    /// Notes that invocations have waited at a point; the launch has to end if they do for ever.
+    pub fn count_wait(&mut self, context: &Context, linear: u32, site: u16) {
+        self.waits = self.waits.saturating_sub(1);
+        if self.waits == 0 && !self.stopped {
+            self.stopped = true;
+            let by = (invocation(context, linear), site);
+            self.tell(Kind::EndlessLoop, by, None, |_| {
+                "waits for the other invocations again and again".to_owned()
+            });
+        }
+    }
+
     /// Whether the launch has to end, as a loop does not.
     pub fn is_stopped(&self) -> bool {
         self.stopped
@@ -148,7 +178,9 @@ impl Live {
         Phases {
             launch: self.launch,
             group: self.group,
+            wide: self.wide,
             now: self.now,
+            lanes: self.kernel().subgroup_size.trailing_zeros(),
         }
     }
 
@@ -215,7 +247,7 @@ impl Live {
             other: other.map(|(site, by)| (checks.sites.get(site).clone(), by)),
             times: 1,
         };
-        // SAFETY: as in `begin_phase`.
+        // SAFETY: as in `begin_group`.
         unsafe { (*self.checker).report(fault, make) };
     }
 
@@ -273,7 +305,7 @@ impl Live {
     fn touch_global(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
         let phases = self.phases();
         let made = access.made(phases, linear, self.is_strict());
-        // SAFETY: as in `begin_phase`.
+        // SAFETY: as in `begin_group`.
         let checker = unsafe { &mut *self.checker };
         let Some(region) = checker.regions.find(access.address) else {
             return false;
@@ -365,13 +397,19 @@ impl Live {
     }
 
     fn is_strict(&self) -> bool {
-        // SAFETY: as in `begin_phase`.
+        // SAFETY: as in `begin_group`.
         unsafe { (*self.checker).options.strict }
     }
 
     fn group_of(&self, cell: u64) -> Option<[u64; 3]> {
         let at = self.groups.partition_point(|g| g.0 <= cell);
         self.groups.get(at.checked_sub(1)?).map(|g| g.1)
+    }
+
+    /// The name of the instruction at a site.
+    pub(super) fn instruction(&self, site: u16) -> &str {
+        let checks = self.kernel().checks.as_ref();
+        checks.map_or("", |c| &c.sites.get(site).instruction)
     }
 
     pub(super) fn object(&self, site: u16) -> String {
@@ -431,9 +469,15 @@ impl Live {
 
     /// Any access: the address to use.
     pub(super) fn touch(&mut self, context: &Context, linear: u32, access: Touch) -> u64 {
+        let address = self.access(context, linear, access);
+        // What an atomic acquires by the access is not ordered before the access itself.
         if access.atomic {
             self.synchronise(access, linear);
         }
+        address
+    }
+
+    fn access(&mut self, context: &Context, linear: u32, access: Touch) -> u64 {
         if self.is_group(&access) {
             self.touch_group(context, linear, access);
             return access.address;
@@ -454,7 +498,7 @@ impl Live {
         let by = (invocation(context, linear), access.site);
         self.tell(Kind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
-            // SAFETY: as in `begin_phase`.
+            // SAFETY: as in `begin_group`.
             let before = unsafe { (*live.checker).regions.before(address) };
             let near = before.filter(|(base, length)| address - base < length + (1 << 20));
             match near {
@@ -466,81 +510,5 @@ impl Live {
             }
         });
         self.scratch.as_ptr() as u64
-    }
-}
-
-/// An access that was passed on by generated code.
-#[derive(Clone, Copy)]
-pub(super) struct Touch {
-    pub address: u64,
-    pub bytes: u64,
-    pub site: u16,
-    reads: bool,
-    writes: bool,
-    atomic: bool,
-    acquires: bool,
-    releases: bool,
-    cleared: bool,
-    granule: Option<u32>,
-    value: Option<u64>,
-}
-
-impl Touch {
-    pub fn new(address: u64, what: u64, value: u64) -> Touch {
-        let has = |bit: u64| what & bit != 0;
-        Touch {
-            address,
-            bytes: what >> info::BYTES_SHIFT,
-            site: what as u16,
-            reads: has(info::READ) || !has(info::WRITE),
-            writes: has(info::WRITE),
-            atomic: has(info::ATOMIC),
-            acquires: has(info::ACQUIRE),
-            releases: has(info::RELEASE),
-            cleared: has(info::CLEARED),
-            granule: has(info::GRANULE).then_some((what >> info::GRANULE_SHIFT & 3) as u32),
-            value: has(info::VALUE).then_some(value),
-        }
-    }
-
-    fn made(&self, phases: Phases, linear: u32, strict: bool) -> Access {
-        Access {
-            owner: phases.now | u64::from(linear) << OWNER_SHIFT,
-            site: self.site,
-            writes: self.writes,
-            atomic: self.atomic,
-            strict,
-        }
-    }
-
-    pub fn verb(&self) -> &'static str {
-        if self.writes { "writes" } else { "reads" }
-    }
-
-    /// Whether memory has the value already. Only called for memory that is there.
-    fn writes_what_is_there(&self) -> bool {
-        let Some(value) = self.value.filter(|_| self.bytes <= 8) else {
-            return false;
-        };
-        let mut have = [0u8; 8];
-        for (n, byte) in have.iter_mut().enumerate().take(self.bytes as usize) {
-            // SAFETY: the access was found to be inside of memory of the launch.
-            *byte = unsafe { *(self.address as *const u8).add(n) };
-        }
-        let unused = 64 - 8 * self.bytes.max(1) as u32;
-        u64::from_le_bytes(have) == value << unused >> unused
-    }
-}
-
-fn local_id(context: &Context, linear: u32) -> [u64; 3] {
-    let [x, y, _] = context.local.map(|n| n.max(1));
-    let n = u64::from(linear);
-    [n % x, n / x % y, n / x / y]
-}
-
-pub(super) fn invocation(context: &Context, linear: u32) -> Invocation {
-    Invocation {
-        group: context.group,
-        local: local_id(context, linear),
     }
 }

@@ -37,6 +37,8 @@ pub(crate) mod runtime;
 mod search;
 mod shadow;
 pub(crate) mod sites;
+mod touch;
+mod uses;
 
 pub use checker::{CheckOptions, Checker};
 pub use report::{Invocation, Kind as ReportKind, Report, Site};
@@ -45,6 +47,7 @@ pub(crate) use live::Live;
 pub(crate) use runtime::Row;
 pub(crate) use search::searches;
 pub(crate) use sites::Sites;
+pub(crate) use uses::used_components;
 
 /// What a kernel that is checked keeps for it.
 pub(crate) struct Checks {

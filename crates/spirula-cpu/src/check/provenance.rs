@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::promote::operand_ids;
 use crate::types::Kind;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
@@ -292,6 +293,20 @@ fn scalar_result(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
 fn is_pointer(program: &Program<'_>, inst: InstRef<'_>) -> bool {
     let ty = inst.result_type();
     ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Pointer { .. }))
+}
+
+/// Whether an id is a pointer to a variable that an invocation has for itself.
+pub(crate) fn is_private(program: &Program<'_>, id: Id) -> bool {
+    let ty = program.type_of(id);
+    ty.is_some_and(|ty| {
+        matches!(
+            program.types.kind(ty),
+            Kind::Pointer {
+                class: StorageClass::Function | StorageClass::Private,
+                ..
+            }
+        )
+    })
 }
 
 /// Whether an instruction is an atomic access to its first operand.

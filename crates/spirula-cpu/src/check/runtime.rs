@@ -6,8 +6,9 @@
 #![allow(unsafe_code)]
 
 use super::cell::OWNER_SHIFT;
-use super::live::{Live, Private, Touch, invocation};
+use super::live::{Live, Private};
 use super::report::Kind;
+use super::touch::{Touch, invocation};
 use crate::context::Context;
 use std::mem::offset_of;
 
@@ -63,6 +64,7 @@ pub(crate) mod at {
     use super::{Live, Row, offset_of};
 
     pub const NOW: i32 = offset_of!(Live, now) as i32;
+    pub const WIDE: i32 = offset_of!(Live, wide) as i32;
     pub const LAUNCH: i32 = offset_of!(Live, launch) as i32;
     pub const GROUP: i32 = offset_of!(Live, group) as i32;
     pub const BUDGET: i32 = offset_of!(Live, budget) as i32;
@@ -136,7 +138,11 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
     let loops = live.budget_full;
     live.tell(kind, by, None, |live| match kind {
         Kind::Division => "divides by zero".to_owned(),
+        Kind::Shift if live.instruction(what as u16).starts_with("OpBitField") => {
+            "takes bits that the value does not have".to_owned()
+        }
         Kind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
+        Kind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
         Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
         Kind::Uninitialised => {
             let object = live.object(what as u16);

@@ -66,6 +66,7 @@ pub(crate) fn count(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 
 /// `OpBitFieldInsert`: base, insert, offset, count.
 pub(crate) fn insert(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    lower.check_field(v[0], v[2], v[3]);
     let mask = lower.low_bits(lane, v[3]);
     let offset = lower.resize(v[2], types::I32, false);
     let field = lower.builder.ins().band(v[1], mask);
@@ -78,6 +79,7 @@ pub(crate) fn insert(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
 
 /// `OpBitFieldUExtract`: base, offset, count.
 pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    lower.check_field(v[0], v[1], v[2]);
     let mask = lower.low_bits(lane, v[2]);
     let offset = lower.resize(v[1], types::I32, false);
     let shifted = lower.builder.ins().ushr(v[0], offset);
@@ -88,6 +90,7 @@ pub(crate) fn extract_unsigned(lower: &mut Lower, lane: Lane, v: &[Value]) -> Va
 
 /// `OpBitFieldSExtract`: a field that reaches beyond the width ends there, its sign included.
 pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Value {
+    lower.check_field(v[0], v[1], v[2]);
     let width = lower.iconst(types::I32, lane.to.bits().into());
     let offset = lower.resize(v[1], types::I32, false);
     let offset = lower.choose(IntCC::UnsignedLessThan, offset, width);

@@ -122,6 +122,7 @@ pub(crate) fn shuffle(lower: &mut Lower, inst: InstRef) -> Done {
 pub(crate) fn extract_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
     let values = lower.values(inst.id(0))?;
     let index = lower.value(inst.id(1))?;
+    lower.check_component(index, values.len() as u64);
     let picked = lower.pick(&values, index);
     lower.set_result(inst.result(), &[picked])
 }
@@ -131,6 +132,7 @@ pub(crate) fn insert_dynamic(lower: &mut Lower, inst: InstRef) -> Done {
     let values = lower.values(inst.id(0))?;
     let component = lower.value(inst.id(1))?;
     let index = lower.value(inst.id(2))?;
+    lower.check_component(index, values.len() as u64);
     let mut out = Values::new();
     for (n, value) in values.iter().enumerate() {
         let here = lower

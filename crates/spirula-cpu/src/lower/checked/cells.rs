@@ -109,7 +109,7 @@ impl Lower<'_, '_, '_> {
         let rest = self.builder.ins().band_imm_s(change, !mine as i64);
         let own = self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0);
         let first = if group {
-            runtime::at::NOW
+            runtime::at::WIDE
         } else {
             runtime::at::LAUNCH
         };
@@ -197,13 +197,18 @@ impl Lower<'_, '_, '_> {
                 .brif(unwritten, blocks.slow, &[], written, &[]);
             self.builder.switch_to_block(written);
         }
-        let now = self.live(runtime::at::NOW);
-        let fresh = self.builder.ins().icmp(less, cell, now);
+        let wide = self.live(runtime::at::WIDE);
+        let fresh = self.builder.ins().icmp(less, cell, wide);
+        let since = self.builder.create_block();
         let same = self.builder.create_block();
         let args = [BlockArg::Value(record)];
         self.builder
             .ins()
-            .brif(fresh, blocks.store, &args, same, &[]);
+            .brif(fresh, blocks.store, &args, since, &[]);
+        self.builder.switch_to_block(since);
+        let now = self.live(runtime::at::NOW);
+        let before = self.builder.ins().icmp(less, cell, now);
+        self.builder.ins().brif(before, blocks.slow, &[], same, &[]);
         self.builder.switch_to_block(same);
         let written = (WRITTEN | ATOMIC) as i64;
         let written = self.builder.ins().band_imm_u(cell, written);

@@ -6,6 +6,11 @@ use crate::context::at;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 
+/// The number of the kind of fault.
+const OUT_OF_BOUNDS: u64 = 0;
+/// The number of the kind of fault.
+const SHIFT: u64 = 5;
+
 impl Lower<'_, '_, '_> {
     /// Tells of a fault; whether the launch has to end.
     pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
@@ -49,10 +54,39 @@ impl Lower<'_, '_, '_> {
     pub fn check_shift(&mut self, value: Value, amount: Value) {
         let bits = i64::from(self.clif(value).bits());
         if self.result_counts() && self.known(amount).is_none_or(|n| n as u64 >= bits as u64) {
-            const SHIFT: u64 = 5;
             let least = IntCC::UnsignedGreaterThanOrEqual;
             let bad = self.builder.ins().icmp_imm_u(least, amount, bits);
             self.fault_if(bad, SHIFT);
+        }
+    }
+
+    /// Checks where a field of bits begins and how many it has.
+    pub fn check_field(&mut self, value: Value, offset: Value, count: Value) {
+        if !self.result_counts() {
+            return;
+        }
+        let bits = i64::from(self.clif(value).bits());
+        let known = |n: Option<i64>| n.and_then(|n| u64::try_from(n).ok());
+        let both = known(self.known(offset)).zip(known(self.known(count)));
+        if both.is_some_and(|(offset, count)| offset.saturating_add(count) <= bits as u64) {
+            return;
+        }
+        let offset = self.extend_to(offset, types::I64, false);
+        let count = self.extend_to(count, types::I64, false);
+        let end = self.builder.ins().iadd(offset, count);
+        let bad = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::UnsignedGreaterThan, end, bits);
+        self.fault_if(bad, SHIFT);
+    }
+
+    /// Checks the index of a component that is chosen when run.
+    pub fn check_component(&mut self, index: Value, count: u64) {
+        if self.result_counts() && self.known(index).is_none_or(|n| n as u64 >= count) {
+            let least = IntCC::UnsignedGreaterThanOrEqual;
+            let bad = self.builder.ins().icmp_imm_u(least, index, count as i64);
+            self.fault_if(bad, OUT_OF_BOUNDS);
         }
     }
 

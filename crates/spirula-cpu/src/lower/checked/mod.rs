@@ -14,7 +14,7 @@ use super::values::Pointer;
 use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
-use crate::check::{Sites, searches};
+use crate::check::{Sites, searches, used_components};
 use crate::program::Program;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -32,6 +32,8 @@ pub(crate) struct Checking {
     pub provenance: Provenance,
     /// Loads that look something up.
     pub searches: IdMap<bool>,
+    /// Components of values that are used by themselves.
+    pub used: IdMap<u64>,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
     pub group_granule: u32,
     /// Whether private memory may be reached by addresses alone.
@@ -136,6 +138,7 @@ impl Checking {
             registers: provenance.has_unknown() || called,
             sites: Sites::new(),
             searches: searches(program),
+            used: used_components(program),
             provenance,
             group_granule,
             largest: 0,

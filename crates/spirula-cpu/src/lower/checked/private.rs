@@ -3,6 +3,7 @@
 use super::place::describe;
 use super::{Lower, Room, UNINITIALISED, Use, info};
 use crate::check::runtime;
+use crate::lower::Values;
 use crate::lower::scope::{Held, int_of, plain};
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -106,32 +107,55 @@ impl Lower<'_, '_, '_> {
         how: Use,
         site: u64,
     ) {
-        let mut any: Option<Value> = None;
+        let used = self.used_components();
+        let mut defined = Values::new();
         for leaf in leaves {
             let ty = int_of(leaf.scalar.bytes());
             let at = (delta + leaf.offset) as i64;
             let at = self.builder.ins().iadd_imm_s(address, at);
             if how.bits() & info::READ != 0 {
-                let defined = self.builder.ins().load(ty, plain(), at, 0);
-                let defined = self.extend_to(defined, types::I64, false);
-                any = Some(match any {
-                    Some(any) => self.builder.ins().bor(any, defined),
-                    None => defined,
-                });
+                let bytes = self.builder.ins().load(ty, plain(), at, 0);
+                defined.push(self.extend_to(bytes, types::I64, false));
             }
             if how.writes() {
                 let ones = self.iconst(ty, -1);
                 self.builder.ins().store(plain(), ones, at, 0);
             }
         }
-        let Some(any) = any else { return };
+        let Some(fine) = self.enough_defined(&defined, used) else {
+            return;
+        };
         let next = self.builder.create_block();
         let empty = self.cold_block();
-        self.builder.ins().brif(any, next, &[], empty, &[]);
+        self.builder.ins().brif(fine, next, &[], empty, &[]);
         self.builder.switch_to_block(empty);
         self.call_fault(UNINITIALISED, site);
         self.builder.ins().jump(next, &[]);
         self.builder.switch_to_block(next);
+    }
+
+    /// Components of the result that is being computed which are used by themselves.
+    fn used_components(&self) -> u64 {
+        let result = self.current.and_then(|i| i.result());
+        let checking = self.shared.checking.as_ref();
+        checking.zip(result).map_or(0, |(c, id)| c.used[id])
+    }
+
+    /// Of what says of each component whether it is defined: not zero where one is, and all that are used.
+    fn enough_defined(&mut self, components: &[Value], used: u64) -> Option<Value> {
+        let (first, rest) = components.split_first()?;
+        let any = rest
+            .iter()
+            .fold(*first, |any, next| self.builder.ins().bor(any, *next));
+        let parts = components.iter().enumerate();
+        let parts = parts.filter(|(n, _)| used >> n.min(&63) & 1 != 0);
+        let parts: Values = parts.map(|(_, part)| *part).collect();
+        Some(parts.into_iter().fold(any, |all, part| {
+            let zero = self.builder.ins().icmp_imm_u(IntCC::Equal, part, 0);
+            let ty = self.clif(all);
+            let none = self.iconst(ty, 0);
+            self.builder.ins().select(zero, none, all)
+        }))
     }
 
     /// Notes that nothing was assigned yet to Cranelift variables in a row.
@@ -178,21 +202,19 @@ impl Lower<'_, '_, '_> {
         let Some(flags) = flags.collect::<Option<Vec<Variable>>>() else {
             return;
         };
-        let Some((first, rest)) = flags.split_first() else {
+        let flags = flags.into_iter().map(|flag| self.builder.use_var(flag));
+        let flags: Values = flags.collect();
+        let used = self.used_components();
+        let Some(fine) = self.enough_defined(&flags, used) else {
             return;
         };
-        let mut any = self.builder.use_var(*first);
-        for flag in rest {
-            let flag = self.builder.use_var(*flag);
-            any = self.builder.ins().bor(any, flag);
-        }
         let (site, program) = (self.site(), self.program);
         if let Some(checking) = &mut self.shared.checking
             && let Some(root) = checking.provenance.root(pointer)
         {
             checking.sites.name_object(site, || describe(program, root));
         }
-        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, any, 0);
+        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, fine, 0);
         self.fault_if(none, UNINITIALISED);
     }
 }
