@@ -4,6 +4,7 @@ use crate::compile::Kernel;
 use crate::image::{Image, ImageType, Texture};
 use crate::launch::{Argument, Bound, Launch, Resource, RunError};
 use crate::lower::{Slot, SlotKind, What};
+use crate::pipe;
 
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
@@ -75,6 +76,14 @@ impl Kernel {
                 }
                 (What::Sampler, Argument::Sampler(sampler)) => {
                     Some(Passed::Address(sampler.word()))
+                }
+                (What::Pipe, Argument::Memory(memory)) => {
+                    if !pipe::is_pipe(memory) {
+                        let name = &self.name;
+                        let message = format!("argument {n} of {name} is no pipe");
+                        return Err(RunError::Launch(message));
+                    }
+                    Some(Passed::Address(memory.address as u64))
                 }
                 _ => argument_bytes(slot, argument),
             };

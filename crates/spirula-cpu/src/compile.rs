@@ -177,6 +177,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| Counters::new(program)),
         prints: Vec::new(),
+        in_order: false,
         strings: Vec::new(),
     };
     let mut builders = FunctionBuilderContext::new();
@@ -260,15 +261,12 @@ fn lower_bundle(shared: &mut Shared<'_, '_>) -> Option<Frame> {
 
 fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     let entry = shared.program.entry.func;
-    let before = shared.prints.len();
     let signature = lower::entry_signature(shared.code.host_convention());
     let mut func = Function::with_name_signature(UserFuncName::user(0, 0), signature);
     let mut builders = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut func, &mut builders);
     let mut frame = lower::lower_entry(shared, builder, entry).ok()?;
-    // Text comes in the order of invocations.
-    let prints = shared.prints.len() > before;
-    if prints || shared.points.iter().any(|p| p.group == Group::Subgroup) {
+    if shared.in_order || shared.points.iter().any(|p| p.group == Group::Subgroup) {
         return None;
     }
     let entered = shared.bundle?;

@@ -139,10 +139,12 @@ impl Pass<'_> {
                 self.push(&[Bits::Plain(sampler.word())])
             }
             Op::SpecConstantOp => self.operation(inst, ty).unwrap_or(Row::None),
-            Op::Variable | Op::UntypedVariableKHR => self.push(&[Bits::Address {
-                variable: id,
-                offset: 0,
-            }]),
+            Op::Variable | Op::UntypedVariableKHR | Op::ConstantPipeStorage => {
+                self.push(&[Bits::Address {
+                    variable: id,
+                    offset: 0,
+                }])
+            }
             _ => Row::None,
         }
     }

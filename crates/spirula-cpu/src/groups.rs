@@ -74,7 +74,7 @@ pub(crate) fn exchange(
 ) {
     let components = point.components as usize;
     match point.exchange {
-        Exchange::Barrier | Exchange::AsyncCopy => {}
+        Exchange::Barrier | Exchange::AsyncCopy | Exchange::Pipe(_) => {}
         Exchange::Elect => {
             for (n, lane) in active.iter().enumerate() {
                 frames.set_slot(*lane, 0, u64::from(n == 0));

@@ -25,7 +25,7 @@
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `check`: the checking mode, which tells what kernels do wrong.
-//! - `image`: images and samplers. `print`: what kernels print.
+//! - `image`: images and samplers. `pipe`: pipes. `print`: what kernels print.
 //! - `suspend`, `context`, `groups`, `product`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
@@ -46,6 +46,7 @@ mod launch;
 mod liveness;
 mod lower;
 mod memory;
+mod pipe;
 mod print;
 mod product;
 mod program;
@@ -62,3 +63,4 @@ pub use count::BlockCount;
 pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Sampler};
 pub use image::{Image, ImageShape, ImageType};
 pub use launch::{Argument, Bound, Launch, Memory, Resource, RunError, Size};
+pub use pipe::PipeShape;

@@ -10,6 +10,7 @@ use crate::context::{Context, DONE, START};
 use crate::groups::{self, Frames};
 use crate::launch::RunError;
 use crate::memory::{self, Elements};
+use crate::pipe::{self, Operands};
 use crate::suspend::{Exchange, Group, Point};
 
 /// Runs a workgroup of `count` invocations, one by one or in bundles.
@@ -229,6 +230,20 @@ impl Workgroup<'_> {
                     let copied = unsafe { memory::copy_elements(&elements) };
                     copied.map_err(|trap| RunError::of(trap, &kernel.name))?;
                 }
+            }
+        }
+        if let (Exchange::Pipe(what), Some(lane)) = (point.exchange, active.first()) {
+            let [pipe, id, size] = [0, 1, 2].map(|n| frames.slot(*lane, n));
+            let operands = Operands {
+                pipe,
+                id,
+                index: 0,
+                packet: 0,
+                size,
+            };
+            let result = pipe::operate(what as u64, &operands);
+            for lane in &active {
+                frames.set_slot(*lane, 0, result);
             }
         }
         groups::exchange(&mut frames, &point, &active, first, size);

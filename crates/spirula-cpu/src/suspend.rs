@@ -4,6 +4,7 @@
 //! which computes the result for all invocations that take part and lets them go on.
 
 use crate::context::EXCHANGE_SLOTS;
+use crate::pipe::PipeUse;
 use crate::product::Product;
 use crate::program::Program;
 use crate::types::Scalar;
@@ -71,6 +72,8 @@ pub(crate) enum Exchange {
     AsyncCopy,
     /// A product of cooperative matrices.
     Product,
+    /// Something with a pipe that the invocations do together.
+    Pipe(PipeUse),
 }
 
 /// How a point's operands stand in its instruction.
@@ -90,6 +93,26 @@ struct Row(Op, Shape, Exchange);
 const ROWS: &[Row] = &[
     Row(Op::GroupAsyncCopy, Shape::Scoped, Exchange::AsyncCopy),
     Row(Op::GroupWaitEvents, Shape::Scoped, Exchange::Barrier),
+    Row(
+        Op::GroupReserveReadPipePackets,
+        Shape::Scoped,
+        Exchange::Pipe(PipeUse::ReserveRead),
+    ),
+    Row(
+        Op::GroupReserveWritePipePackets,
+        Shape::Scoped,
+        Exchange::Pipe(PipeUse::ReserveWrite),
+    ),
+    Row(
+        Op::GroupCommitReadPipe,
+        Shape::Scoped,
+        Exchange::Pipe(PipeUse::CommitRead),
+    ),
+    Row(
+        Op::GroupCommitWritePipe,
+        Shape::Scoped,
+        Exchange::Pipe(PipeUse::CommitWrite),
+    ),
     Row(Op::GroupAll, Shape::Scoped, Exchange::All),
     Row(Op::GroupAny, Shape::Scoped, Exchange::Any),
     Row(Op::GroupBroadcast, Shape::Scoped, Exchange::Broadcast),

@@ -58,7 +58,7 @@ impl Scalar {
 /// What a type is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// No type, or one that values cannot have (pipes and the like).
+    /// No type, or one that values cannot have.
     Other,
     /// An image, a sampler, or both: so many scalars, the address of a texture and a sampler's word.
     Handle {
@@ -376,7 +376,9 @@ impl Types {
                 class: StorageClass(inst.word(0)),
                 pointee: None,
             },
-            Op::TypeEvent => Kind::Scalar(Scalar::Pointer),
+            Op::TypeEvent | Op::TypeReserveId | Op::TypePipe | Op::TypePipeStorage => {
+                Kind::Scalar(Scalar::Pointer)
+            }
             Op::TypeImage | Op::TypeSampler => Kind::Handle { count: 1 },
             Op::TypeSampledImage => Kind::Handle { count: 2 },
             _ => return None,

@@ -28,6 +28,7 @@
 
 pub(crate) mod cell;
 mod checker;
+mod covered;
 mod launch;
 mod live;
 mod order;
@@ -43,6 +44,7 @@ mod uses;
 pub use checker::{CheckOptions, Checker};
 pub use report::{Invocation, Kind as ReportKind, Report, Site};
 
+pub(crate) use covered::covered_loads;
 pub(crate) use live::Live;
 pub(crate) use runtime::Row;
 pub(crate) use search::searches;

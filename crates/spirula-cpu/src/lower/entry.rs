@@ -495,6 +495,7 @@ pub(crate) fn parameter_slots(
                 }
             },
             Some((Kind::Handle { .. }, _)) => (SlotKind::Handle, 8),
+            Some((_, ty)) if What::of(program, ty) == What::Pipe => (SlotKind::Handle, 8),
             Some((_, ty)) => (SlotKind::ByValue, program.types.layouts.get(ty).size),
             None => (SlotKind::ByValue, 0),
         };

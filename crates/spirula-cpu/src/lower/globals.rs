@@ -5,6 +5,7 @@ use super::scope::Shared;
 use crate::constants::Bits;
 use crate::image::ImageType;
 use crate::jit::Code;
+use crate::pipe::PipeShape;
 use crate::program::Program;
 use crate::promote::operand_ids;
 use crate::types::{Kind, Scalar};
@@ -49,6 +50,7 @@ pub(crate) enum What {
     Sampler,
     /// An image with a sampler.
     Both(ImageType),
+    Pipe,
 }
 
 impl What {
@@ -59,6 +61,7 @@ impl What {
             (Kind::Handle { count: 1 }, Some(image)) => What::Image(image),
             (Kind::Handle { .. }, Some(image)) => What::Both(image),
             (Kind::Handle { .. }, None) => What::Sampler,
+            _ if program.definitions.op(program.module, ty) == Some(Op::TypePipe) => What::Pipe,
             _ => What::Memory,
         }
     }
@@ -113,6 +116,7 @@ impl Globals {
             data: Vec::new(),
         };
         let used = used_ids(program);
+        globals.place_pipes(program, code, &used)?;
         let mut data = Vec::new();
         for inst in program.module.section(Section::Globals) {
             let is_variable = matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR);
@@ -141,6 +145,33 @@ impl Globals {
         Ok(globals)
     }
 
+    /// Places the pipes that the module has itself.
+    fn place_pipes(
+        &mut self,
+        program: &Program<'_>,
+        code: &mut Code,
+        used: &IdMap<bool>,
+    ) -> Result<(), Diagnostic> {
+        for inst in program.module.section(Section::Globals) {
+            let is_pipe = inst.op() == Op::ConstantPipeStorage;
+            let Some(id) = inst.result().filter(|id| is_pipe && used[*id]) else {
+                continue;
+            };
+            let shape = PipeShape {
+                packet: inst.word(0),
+                capacity: inst.word(2),
+            };
+            let Some(bytes) = shape.bytes().filter(|bytes| *bytes <= MAX_BYTES) else {
+                let message = format!("the pipe {id} holds no packet, or is too large");
+                return Err(Diagnostic::error(inst.place(), message));
+            };
+            let address = code.keep_zeros(bytes);
+            code.fill(address, &shape.header());
+            self.rows.set(id, Some(Global::Data { address }));
+        }
+        Ok(())
+    }
+
     /// Where a variable lives; none for ids that are no reached variables.
     pub fn get(&self, id: Id) -> Option<Global> {
         self.rows[id]
@@ -155,23 +186,14 @@ impl Globals {
     ) -> Result<Global, Diagnostic> {
         let class = StorageClass(inst.word(0));
         let ty = pointee(program, inst);
-        let layout = ty.map(|ty| program.types.layouts.get(ty));
-        let (size, align) = layout.map_or((0, 1), |l| (l.size, l.align.max(16)));
+        let room = Room::of(program, ty);
         let too_large = || {
-            let message = format!("the variable {id} of {size} bytes is too large");
+            let message = format!("the variable {id} of {} bytes is too large", room.size);
             Diagnostic::error(inst.place(), message)
         };
-        if size > MAX_BYTES {
+        if room.size > MAX_BYTES {
             return Err(too_large());
         }
-        let reserve = |total: &mut u32| -> Result<u32, Diagnostic> {
-            let offset = u64::from(*total).next_multiple_of(align.into());
-            if offset + size > MAX_BYTES {
-                return Err(too_large());
-            }
-            *total = (offset + size) as u32;
-            Ok(offset as u32)
-        };
         let binding = program.decoration(id, Decoration::Binding);
         Ok(match class {
             StorageClass::Input if program.decoration(id, Decoration::BuiltIn).is_some() => {
@@ -189,7 +211,7 @@ impl Globals {
                 }
             }
             StorageClass::PushConstant => {
-                self.push_bytes = self.push_bytes.max(size);
+                self.push_bytes = self.push_bytes.max(room.size);
                 Global::Push
             }
             StorageClass::Workgroup => {
@@ -198,14 +220,12 @@ impl Globals {
                 // Blocks are an explicit layout, in which all variables lie over each other.
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
                 if is_block {
-                    let mut bytes = 0;
-                    reserve(&mut bytes)?;
-                    self.workgroup_bytes = self.workgroup_bytes.max(bytes);
-                    Global::Workgroup { offset: 0 }
-                } else {
-                    Global::Workgroup {
-                        offset: reserve(&mut self.workgroup_bytes)?,
-                    }
+                    self.workgroup_bytes = self.workgroup_bytes.max(room.size as u32);
+                    return Ok(Global::Workgroup { offset: 0 });
+                }
+                let offset = room.after(&mut self.workgroup_bytes);
+                Global::Workgroup {
+                    offset: offset.ok_or_else(too_large)?,
                 }
             }
             StorageClass::Private => {
@@ -213,8 +233,9 @@ impl Globals {
                 if program.functions.is_promoted(id) {
                     Global::Promoted
                 } else {
+                    let offset = room.after(&mut self.private_bytes);
                     Global::Private {
-                        offset: reserve(&mut self.private_bytes)?,
+                        offset: offset.ok_or_else(too_large)?,
                     }
                 }
             }
@@ -225,8 +246,8 @@ impl Globals {
                 if program.decoration(id, Decoration::BuiltIn).is_some() {
                     return Ok(Global::BuiltIn);
                 }
-                let address = code.keep_zeros(size);
-                self.data.push((address as u64, size));
+                let address = code.keep_zeros(room.size);
+                self.data.push((address as u64, room.size));
                 Global::Data { address }
             }
             _ => Global::Unsupported,
@@ -258,6 +279,31 @@ impl Globals {
             Some(_) => Global::Bindings { index },
             None => Global::Binding { index },
         }
+    }
+}
+
+/// What a variable takes.
+struct Room {
+    size: u64,
+    align: u64,
+}
+
+impl Room {
+    fn of(program: &Program<'_>, ty: Option<Id>) -> Room {
+        let layout = ty.map(|ty| program.types.layouts.get(ty));
+        let (size, align) = layout.map_or((0, 1), |l| (l.size, l.align.max(16)));
+        Room {
+            size,
+            align: align.into(),
+        }
+    }
+
+    /// Puts it behind so many bytes: its offset; none where that is too far.
+    fn after(&self, total: &mut u32) -> Option<u32> {
+        let offset = u64::from(*total).next_multiple_of(self.align);
+        let end = offset + self.size;
+        *total = (end <= MAX_BYTES).then_some(end as u32)?;
+        Some(offset as u32)
     }
 }
 

@@ -24,6 +24,7 @@ mod integer;
 mod lanes;
 mod matrix;
 mod memory;
+mod pipe;
 mod pointer;
 mod scope;
 mod table;

@@ -47,6 +47,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub slots: &'a [Slot],
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<Printed>>,
+    /// Whether invocations have to come in their order.
+    pub in_order: bool,
     /// Addresses and lengths of formats that are no constants.
     pub strings: Vec<(u64, u64)>,
 }

@@ -4,7 +4,7 @@ use super::lanes::{self, Domain, LaneFn};
 use super::scope::Lower;
 use super::{
     Done, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
-    exchange, ext, image, integer, matrix, memory, pointer,
+    exchange, ext, image, integer, matrix, memory, pipe, pointer,
 };
 use crate::suspend;
 use spirula_spirv::grammar::Op;
@@ -250,6 +250,9 @@ const ROWS: &[(Op, Row)] = &[
     (Op::ImageQueryLevels, With(image::query)),
     (Op::ImageQueryFormat, With(image::query)),
     (Op::ImageQueryOrder, With(image::query)),
+    // Pipes.
+    (Op::IsValidReserveId, With(pipe::is_valid)),
+    (Op::CreatePipeFromPipeStorage, With(pointer::same)),
     // Ballots that the invocation has already.
     (Op::GroupNonUniformInverseBallot, With(exchange::ballot)),
     (Op::GroupNonUniformBallotBitExtract, With(exchange::ballot)),
@@ -263,7 +266,9 @@ fn row(op: Op) -> Option<Row> {
     static INDEX: OnceLock<Vec<Option<Row>>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let points = suspend::ops().map(|op| (op, With(exchange::suspend)));
-        let rows: Vec<(Op, Row)> = ROWS.iter().copied().chain(points).collect();
+        let pipes = pipe::ops().map(|op| (op, With(pipe::operate)));
+        let rows = ROWS.iter().copied().chain(points).chain(pipes);
+        let rows: Vec<(Op, Row)> = rows.collect();
         let length = rows.iter().map(|row| usize::from(row.0.0) + 1).max();
         let mut index = vec![None; length.unwrap_or(0)];
         for (op, row) in rows {

@@ -14,13 +14,14 @@ use super::values::Pointer;
 use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
-use crate::check::{Sites, searches, used_components};
+use crate::check::{Sites, covered_loads, searches, used_components};
 use crate::program::Program;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use place::{Length, Place, Space};
 use spirula_source::Diagnostic;
+use spirula_spirv::grammar::Op;
 use spirula_spirv::{Id, IdMap};
 
 /// The number of the kind of fault.
@@ -32,6 +33,8 @@ pub(crate) struct Checking {
     pub provenance: Provenance,
     /// Loads that look something up.
     pub searches: IdMap<bool>,
+    /// Loads whose place is written right after.
+    pub covered: IdMap<bool>,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
@@ -139,6 +142,7 @@ impl Checking {
             sites: Sites::new(),
             searches: searches(program),
             used: used_components(program),
+            covered: covered_loads(program),
             provenance,
             group_granule,
             largest: 0,
@@ -246,6 +250,7 @@ impl Lower<'_, '_, '_> {
                 let what = what | if cleared { info::CLEARED } else { 0 };
                 lower.call_touch(address, what | lower.granule_bits(place), value);
             }
+            Space::Global { .. } if how == Use::Read && lower.is_covered() => {}
             Space::Global { .. } | Space::Group { .. } => {
                 for (n, leaf) in leaves.iter().enumerate() {
                     lower.check_cell(place, address, offset, leaf, how, values.get(n).copied());
@@ -310,6 +315,14 @@ impl Lower<'_, '_, '_> {
         self.builder.ins().jump(done, &[BlockArg::Value(address)]);
         self.builder.switch_to_block(done);
         Ok(self.builder.block_params(done)[0])
+    }
+
+    /// Whether what is being loaded is written right after.
+    fn is_covered(&self) -> bool {
+        let load = self.current.filter(|i| i.op() == Op::Load);
+        let result = load.and_then(|i| i.result());
+        let checking = self.shared.checking.as_ref();
+        checking.zip(result).is_some_and(|(c, id)| c.covered[id])
     }
 
     fn granule_bits(&self, place: &Place) -> u64 {

@@ -57,6 +57,8 @@ impl Lower<'_, '_, '_> {
             let offset = 8 * n as i32;
             self.builder.ins().store(plain(), *word, address, offset);
         }
+        // Text comes in the order of invocations.
+        self.shared.in_order = true;
         let site = self.shared.prints.len() as i64;
         self.shared.prints.push(arguments);
         let site = self.iconst(types::I64, site);

@@ -1,0 +1,403 @@
+//! Pipes: queues of packets between invocations and launches.
+//!
+//! A pipe is memory that describes itself: [`PipeShape`] makes it, any launch may be given it. Packets are
+//! numbered from 0 on, and packet `n` lies at `n` modulo the capacity. What was reserved is taken out of
+//! the numbers at once; packets become visible, and their places free, once all reservations before are
+//! committed, too (OpenCL C 2.0, section 6.13.16). Operations that find no room or no packets fail, as
+//! do those on what is no pipe.
+//!
+//! # Unsafe code
+//! Generated code passes addresses. That of a pipe was compared with the memory it is in when the launch
+//! began, and its header is written here only; packets are where loads and stores could be as well. What
+//! several threads use is locked by a word of the header.
+#![allow(unsafe_code)]
+
+use crate::launch::Memory;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What the memory of a pipe begins with.
+const MAGIC: u64 = u64::from_le_bytes(*b"spirpipe");
+/// Words of the header.
+const HEADER: u64 = 8;
+/// Words of a reservation.
+const RESERVATION: u64 = 3;
+/// Most reservations that are open at once.
+const MOST: u64 = 4096;
+/// Most bytes of a pipe.
+const MOST_BYTES: u64 = 1 << 40;
+
+/// How many packets a pipe holds, and how large they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PipeShape {
+    /// Bytes of a packet.
+    pub packet: u32,
+    /// Packets.
+    pub capacity: u32,
+}
+
+impl PipeShape {
+    /// Bytes of its memory; none where it cannot hold a packet or is too large.
+    pub fn bytes(self) -> Option<u64> {
+        let packets = u64::from(self.packet) * u64::from(self.capacity);
+        let bytes = (HEADER + self.reservations() * RESERVATION) * 8 + packets;
+        (packets > 0 && bytes <= MOST_BYTES).then(|| bytes.next_multiple_of(16))
+    }
+
+    /// What its memory begins with while it is empty; zeros follow.
+    pub fn header(self) -> Vec<u8> {
+        let words = [MAGIC, self.packet.into(), self.capacity.into()];
+        words.map(u64::to_le_bytes).concat()
+    }
+
+    fn reservations(self) -> u64 {
+        (u64::from(self.capacity) * 2).min(MOST)
+    }
+}
+
+/// What is done with a pipe; numbers are those that generated code passes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PipeUse {
+    Read,
+    Write,
+    ReadReserved,
+    WriteReserved,
+    ReserveRead,
+    ReserveWrite,
+    CommitRead,
+    CommitWrite,
+    Packets,
+    Capacity,
+}
+
+impl PipeUse {
+    const ALL: [PipeUse; 10] = [
+        PipeUse::Read,
+        PipeUse::Write,
+        PipeUse::ReadReserved,
+        PipeUse::WriteReserved,
+        PipeUse::ReserveRead,
+        PipeUse::ReserveWrite,
+        PipeUse::CommitRead,
+        PipeUse::CommitWrite,
+        PipeUse::Packets,
+        PipeUse::Capacity,
+    ];
+
+    /// Whether it reads packets.
+    pub fn reads(self) -> bool {
+        matches!(
+            self,
+            PipeUse::Read | PipeUse::ReadReserved | PipeUse::ReserveRead | PipeUse::CommitRead
+        )
+    }
+}
+
+/// The operands of an operation.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operands {
+    pub pipe: u64,
+    /// A reservation, or how many packets are to be reserved.
+    pub id: u64,
+    /// The packet's number within the reservation.
+    pub index: u64,
+    /// Where the packet is.
+    pub packet: u64,
+    /// Bytes of a packet.
+    pub size: u64,
+}
+
+/// Whether memory is that of a pipe.
+pub(crate) fn is_pipe(memory: &Memory) -> bool {
+    if memory.length < (HEADER + RESERVATION) * 8 || !memory.address.addr().is_multiple_of(8) {
+        return false;
+    }
+    let words = memory.address.cast::<u64>();
+    // SAFETY: the memory is a launch's, aligned, and has so many words.
+    let [magic, packet, capacity] = [0, 1, 2].map(|n| unsafe { words.add(n).read() });
+    let shape = u32::try_from(packet).ok().zip(u32::try_from(capacity).ok());
+    let bytes = shape.and_then(|(packet, capacity)| PipeShape { packet, capacity }.bytes());
+    magic == MAGIC && bytes.is_some_and(|bytes| bytes <= memory.length)
+}
+
+/// Does something with a pipe. Gives 0, or all bits where that failed; a reservation, 0 where there is none;
+/// or a number of packets.
+pub(crate) extern "C" fn operate(what: u64, operands: *const Operands) -> u64 {
+    let Some(what) = PipeUse::ALL.get(what as usize) else {
+        return u64::MAX;
+    };
+    // SAFETY: generated code passes the operands, which stand on its stack.
+    let operands = unsafe { *operands };
+    if operands.pipe == 0 {
+        return failure(*what);
+    }
+    let mut pipe = Pipe::lock(operands.pipe as *mut u64);
+    let done = pipe.operate(*what, &operands);
+    done.unwrap_or(failure(*what))
+}
+
+fn failure(what: PipeUse) -> u64 {
+    match what {
+        PipeUse::ReserveRead | PipeUse::ReserveWrite | PipeUse::Packets | PipeUse::Capacity => 0,
+        _ => u64::MAX,
+    }
+}
+
+/// Fields of the header, by word.
+#[derive(Clone, Copy)]
+enum Field {
+    Packet = 1,
+    Capacity = 2,
+    Lock = 3,
+    /// Packets before have been written.
+    Written = 4,
+    /// Packets before have been reserved for writing.
+    ToWrite = 5,
+    /// Packets before have been reserved for reading.
+    ToRead = 6,
+    /// Packets before have been read.
+    Read = 7,
+}
+
+/// What a reservation is: its last word. The words before are its first packet and their number.
+const FREE: u64 = 0;
+const READS: u64 = 1;
+const WRITES: u64 = 2;
+const DONE: u64 = 4;
+
+/// A pipe that no other thread uses meanwhile.
+struct Pipe {
+    words: *mut u64,
+    shape: PipeShape,
+}
+
+impl Pipe {
+    fn lock(words: *mut u64) -> Pipe {
+        let mut pipe = Pipe {
+            words,
+            shape: PipeShape {
+                packet: 0,
+                capacity: 0,
+            },
+        };
+        let lock = pipe.lock_word();
+        while lock.swap(1, Ordering::Acquire) != 0 {
+            std::thread::yield_now();
+        }
+        pipe.shape = PipeShape {
+            packet: pipe.get(Field::Packet) as u32,
+            capacity: pipe.get(Field::Capacity) as u32,
+        };
+        pipe
+    }
+
+    fn lock_word<'a>(&self) -> &'a AtomicU64 {
+        // SAFETY: the word is within the header, aligned, and only used so.
+        unsafe { AtomicU64::from_ptr(self.words.add(Field::Lock as usize)) }
+    }
+
+    fn get(&self, field: Field) -> u64 {
+        // SAFETY: within the header, under the lock.
+        unsafe { self.words.add(field as usize).read() }
+    }
+
+    fn set(&mut self, field: Field, value: u64) {
+        // SAFETY: as above.
+        unsafe { self.words.add(field as usize).write(value) };
+    }
+
+    /// The words of reservation `n`, which is below the number of them.
+    fn reservation(&mut self, n: u64) -> &mut [u64; RESERVATION as usize] {
+        // SAFETY: they follow the header, under the lock.
+        unsafe { &mut *self.words.add((HEADER + n * RESERVATION) as usize).cast() }
+    }
+
+    fn place(&self, packet: u64) -> *mut u8 {
+        let first = HEADER + self.shape.reservations() * RESERVATION;
+        let at = packet % u64::from(self.shape.capacity) * u64::from(self.shape.packet);
+        // SAFETY: within the memory of the pipe, as the header says.
+        unsafe { self.words.add(first as usize).cast::<u8>().add(at as usize) }
+    }
+
+    fn operate(&mut self, what: PipeUse, operands: &Operands) -> Option<u64> {
+        match what {
+            PipeUse::Packets => {
+                return Some(self.get(Field::Written) - self.get(Field::ToRead));
+            }
+            PipeUse::Capacity => return Some(self.shape.capacity.into()),
+            _ if operands.size != u64::from(self.shape.packet) => return None,
+            _ => {}
+        }
+        match what {
+            PipeUse::ReserveRead | PipeUse::ReserveWrite => self.reserve(what.reads(), operands.id),
+            PipeUse::CommitRead | PipeUse::CommitWrite => {
+                self.commit(what.reads(), operands.id).map(|()| 0)
+            }
+            PipeUse::ReadReserved | PipeUse::WriteReserved => {
+                let [first, count, _] = self.open(what.reads(), operands.id)?;
+                let packet = (operands.index < count).then_some(first + operands.index)?;
+                self.copy(what.reads(), packet, operands.packet);
+                Some(0)
+            }
+            _ => {
+                let id = self.reserve(what.reads(), 1)?;
+                let [packet, ..] = self.open(what.reads(), id)?;
+                self.copy(what.reads(), packet, operands.packet);
+                self.commit(what.reads(), id).map(|()| 0)
+            }
+        }
+    }
+
+    fn copy(&mut self, reads: bool, packet: u64, address: u64) {
+        let (place, bytes) = (self.place(packet), self.shape.packet as usize);
+        let (from, to) = match reads {
+            true => (place.cast_const(), address as *mut u8),
+            false => (address as *const u8, place),
+        };
+        // SAFETY: the place is the pipe's; the other is where the program could load or store.
+        unsafe { std::ptr::copy(from, to, bytes) };
+    }
+
+    fn reserve(&mut self, reads: bool, count: u64) -> Option<u64> {
+        let (field, end) = match reads {
+            true => (Field::ToRead, self.get(Field::Written)),
+            false => {
+                let room = self.get(Field::Read) + u64::from(self.shape.capacity);
+                (Field::ToWrite, room)
+            }
+        };
+        let first = self.get(field);
+        let last = first.checked_add(count)?;
+        if count == 0 || last > end {
+            return None;
+        }
+        let free = (0..self.shape.reservations()).find(|n| self.reservation(*n)[2] == FREE)?;
+        *self.reservation(free) = [first, count, if reads { READS } else { WRITES }];
+        self.set(field, last);
+        Some(free + 1)
+    }
+
+    /// A reservation that was not committed yet.
+    fn open(&mut self, reads: bool, id: u64) -> Option<[u64; RESERVATION as usize]> {
+        let n = id
+            .checked_sub(1)
+            .filter(|n| *n < self.shape.reservations())?;
+        let found = *self.reservation(n);
+        (found[2] == if reads { READS } else { WRITES }).then_some(found)
+    }
+
+    fn commit(&mut self, reads: bool, id: u64) -> Option<()> {
+        self.open(reads, id)?;
+        let kind = if reads { READS } else { WRITES };
+        self.reservation(id - 1)[2] = kind | DONE;
+        let field = if reads { Field::Read } else { Field::Written };
+        let mut next = self.get(field);
+        let mut n = 0;
+        while n < self.shape.reservations() {
+            let [first, count, is] = *self.reservation(n);
+            n += 1;
+            if first == next && is == kind | DONE {
+                *self.reservation(n - 1) = [0, 0, FREE];
+                next += count;
+                n = 0;
+            }
+        }
+        self.set(field, next);
+        Some(())
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.lock_word().store(0, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty(capacity: u32) -> Vec<u64> {
+        let shape = PipeShape {
+            packet: 4,
+            capacity,
+        };
+        let mut words = vec![0u64; shape.bytes().unwrap() as usize / 8];
+        for (word, bytes) in words.iter_mut().zip(shape.header().chunks(8)) {
+            *word = u64::from_le_bytes(bytes.try_into().unwrap());
+        }
+        words
+    }
+
+    fn run(pipe: &mut [u64], what: PipeUse, id: u64, index: u64, packet: &mut u32) -> u64 {
+        let operands = Operands {
+            pipe: pipe.as_mut_ptr() as u64,
+            id,
+            index,
+            packet: std::ptr::from_mut(packet) as u64,
+            size: 4,
+        };
+        operate(what as u64, &operands)
+    }
+
+    #[test]
+    fn packets_come_in_order_and_no_more_than_there_is_room_for() {
+        let mut pipe = empty(3);
+        for round in 0..5u32 {
+            for n in 0..3 {
+                let mut value = round * 10 + n;
+                assert_eq!(run(&mut pipe, PipeUse::Write, 0, 0, &mut value), 0);
+            }
+            assert_eq!(run(&mut pipe, PipeUse::Write, 0, 0, &mut 9), u64::MAX);
+            assert_eq!(run(&mut pipe, PipeUse::Packets, 0, 0, &mut 0), 3);
+            for n in 0..3 {
+                let mut value = 0;
+                assert_eq!(run(&mut pipe, PipeUse::Read, 0, 0, &mut value), 0);
+                assert_eq!(value, round * 10 + n);
+            }
+            assert_eq!(run(&mut pipe, PipeUse::Read, 0, 0, &mut 9), u64::MAX);
+        }
+    }
+
+    #[test]
+    fn packets_are_visible_when_all_before_are_committed() {
+        let mut pipe = empty(4);
+        let first = run(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0);
+        let second = run(&mut pipe, PipeUse::ReserveWrite, 1, 0, &mut 0);
+        assert!(first != 0 && second != 0 && first != second);
+        assert_eq!(run(&mut pipe, PipeUse::ReserveWrite, 2, 0, &mut 0), 0);
+        let write = PipeUse::WriteReserved;
+        assert_eq!(run(&mut pipe, write, second, 0, &mut 30), 0);
+        assert_eq!(run(&mut pipe, PipeUse::CommitWrite, second, 0, &mut 0), 0);
+        assert_eq!(run(&mut pipe, PipeUse::Packets, 0, 0, &mut 0), 0);
+        assert_eq!(run(&mut pipe, write, first, 0, &mut 10), 0);
+        assert_eq!(run(&mut pipe, write, first, 1, &mut 20), 0);
+        assert_eq!(run(&mut pipe, write, first, 2, &mut 99), u64::MAX);
+        assert_eq!(run(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0), 0);
+        let twice = run(&mut pipe, PipeUse::CommitWrite, first, 0, &mut 0);
+        assert_eq!(twice, u64::MAX);
+        let read = run(&mut pipe, PipeUse::ReserveRead, 3, 0, &mut 0);
+        let mut values = [0; 3];
+        for (n, value) in values.iter_mut().enumerate() {
+            run(&mut pipe, PipeUse::ReadReserved, read, n as u64, value);
+        }
+        assert_eq!(values, [10, 20, 30]);
+        assert_eq!(run(&mut pipe, PipeUse::CommitRead, read, 0, &mut 0), 0);
+        assert_eq!(run(&mut pipe, PipeUse::ReserveWrite, 4, 0, &mut 0), 1);
+    }
+
+    #[test]
+    fn other_memory_is_no_pipe() {
+        let mut pipe = empty(2);
+        let memory = |words: &mut [u64]| Memory {
+            address: words.as_mut_ptr().cast(),
+            length: size_of_val(words) as u64,
+        };
+        assert!(is_pipe(&memory(&mut pipe)));
+        let length = pipe.len();
+        assert!(!is_pipe(&memory(&mut pipe[..length - 2])));
+        pipe[2] = 1 << 20;
+        assert!(!is_pipe(&memory(&mut pipe)));
+        assert!(!is_pipe(&memory(&mut [0; 4])));
+    }
+}
