@@ -7,7 +7,7 @@ use crate::groups::FrameLayout;
 use crate::jit::Code;
 use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, Shared, Slot};
 use crate::print::Prints;
-use crate::program::{Entry, Program};
+use crate::program::{Entry, Program, Start};
 use crate::suspend::{Group, Point};
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -73,6 +73,8 @@ pub struct Kernel {
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
     pub(crate) prints: Prints,
+    /// What it enqueues, and what that does, by the functions' numbers.
+    pub(crate) blocks: Vec<(u64, Kernel)>,
     /// What checks know of it, if it is checked.
     pub(crate) checks: Option<Checks>,
 }
@@ -90,18 +92,17 @@ impl Kernel {
         spec: &[(u32, u64)],
         options: &Options,
     ) -> Result<Kernel, Vec<Diagnostic>> {
-        let program = Program::new(module, entry_point, model, spec, options.lanes())
-            .map_err(|fault| vec![fault])?;
-        check(&program)?;
-        // What is not valid may still confuse the code generator, whose assertions are panics.
-        let built = catch_unwind(AssertUnwindSafe(|| build(&program, options)));
-        built
-            .unwrap_or_else(|_| {
-                let message = format!("no code could be made for {entry_point}");
-                let hint = "validate the module; if it is valid, this is a bug in the CPU device";
-                Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
-            })
-            .map_err(|fault| vec![fault])
+        let start = Start::Entry(entry_point, model);
+        let (mut kernel, mut wanted) = compile_one(module, start, spec, options)?;
+        while let Some(func) = wanted.pop() {
+            let number = module.function_id(func).index() as u64;
+            if kernel.blocks.iter().all(|b| b.0 != number) {
+                let (block, more) = compile_one(module, Start::Block(func), spec, options)?;
+                kernel.blocks.push((number, block));
+                wanted.extend(more);
+            }
+        }
+        Ok(kernel)
     }
 
     /// Whether neighbouring invocations run at once, in vectors, where their number allows it.
@@ -123,6 +124,48 @@ impl Kernel {
     pub fn subgroup_size(&self) -> u32 {
         self.subgroup_size
     }
+}
+
+/// A kernel, and the functions that it enqueues.
+fn compile_one(
+    module: &Module,
+    start: Start<'_>,
+    spec: &[(u32, u64)],
+    options: &Options,
+) -> Result<(Kernel, Vec<Func>), Vec<Diagnostic>> {
+    let program = Program::new(module, start, spec, options.lanes());
+    let program = program.map_err(|fault| vec![fault])?;
+    check(&program)?;
+    // What is not valid may still confuse the code generator, whose assertions are panics.
+    let built = catch_unwind(AssertUnwindSafe(|| build(&program, options)));
+    let built = built.unwrap_or_else(|_| {
+        let message = format!("no code could be made for {}", program.entry.name);
+        let hint = "validate the module; if it is valid, this is a bug in the CPU device";
+        Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
+    });
+    let kernel = built.map_err(|fault| vec![fault])?;
+    let blocks = enqueued(&program).map_err(|fault| vec![fault])?;
+    Ok((kernel, blocks))
+}
+
+/// The functions that a kernel enqueues.
+fn enqueued(program: &Program<'_>) -> Result<Vec<Func>, Diagnostic> {
+    let module = program.module;
+    let mut found = Vec::new();
+    for func in &program.functions.bottom_up {
+        let insts = module.function_insts(*func);
+        for inst in insts.filter(|inst| inst.op() == Op::EnqueueKernel) {
+            let invoked = inst.id(6);
+            let mut all = module.functions().iter().copied();
+            let block = all.find(|f| module.function_id(*f) == invoked);
+            let block = block.filter(|f| !module.function(*f).blocks.is_empty());
+            found.push(block.ok_or_else(|| {
+                let message = format!("{invoked} is enqueued, but has no body");
+                Diagnostic::error(inst.place(), message)
+            })?);
+        }
+    }
+    Ok(found)
 }
 
 /// Refuses what no row of the tables can lower, before anything is lowered.
@@ -231,6 +274,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         push_bytes: globals.push_bytes,
         counters,
         prints,
+        blocks: Vec::new(),
         checks,
     })
 }

@@ -130,6 +130,10 @@ impl Pass<'_> {
                 self.push(&[Bits::Plain(truncate(value, bits))])
             }
             Op::ConstantNull | Op::Undef => Row::Zero,
+            // The function's number, which calls compare with those of all functions that fit.
+            Op::ConstantFunctionPointerINTEL => {
+                self.push(&[Bits::Plain(inst.id(0).index() as u64)])
+            }
             Op::ConstantComposite
             | Op::SpecConstantComposite
             | Op::ConstantCompositeReplicateEXT

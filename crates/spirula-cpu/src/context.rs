@@ -1,6 +1,7 @@
 //! What generated code is given: the layout of the launch context and of invocations' frames.
 
 use crate::check::Live;
+use crate::enqueue::Queue;
 use crate::print::Printer;
 use std::mem::offset_of;
 
@@ -44,6 +45,8 @@ pub(crate) struct Context {
     pub check: *mut Live,
     /// What is printed.
     pub printer: *mut Printer,
+    /// What is enqueued.
+    pub queue: *const Queue,
 }
 
 /// Offsets of the context's fields.

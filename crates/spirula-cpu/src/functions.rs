@@ -13,7 +13,7 @@ use crate::suspend;
 use spirula_source::Diagnostic;
 use spirula_spirv::analysis::{Cfg, Dominators};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{Func, Inst, Module};
+use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// Largest size, calls expanded, of a function that is inlined at each of its calls.
@@ -54,6 +54,8 @@ pub(crate) struct Functions {
     /// Variables that are kept as SSA values.
     promoted: Option<IdMap<bool>>,
     by_id: Option<IdMap<Option<Func>>>,
+    /// Functions that pointers may point to.
+    pointed: Vec<Func>,
     /// Slots for what suspension points exchange; 0 where they exchange nothing.
     pub slots: u32,
     /// Callees before callers.
@@ -72,13 +74,15 @@ impl Functions {
         for func in module.functions() {
             by_id.set(module.function_id(*func), Some(*func));
         }
-        let calls = CallGraph::compute(module, &by_id, program.entry.func)?;
+        let pointed = pointed_functions(module, &by_id);
+        let calls = CallGraph::compute(program, &by_id, &pointed)?;
         let count = module.functions().iter().map(|f| f.index() + 1).max();
         let mut functions = Functions {
             info: (0..count.unwrap_or(0)).map(|_| None).collect(),
             local: Some(IdMap::new(module.bound(), u32::MAX)),
             promoted: Some(IdMap::new(module.bound(), false)),
             by_id: Some(by_id),
+            pointed,
             slots: 0,
             bottom_up: calls.bottom_up.clone(),
         };
@@ -121,6 +125,12 @@ impl Functions {
     /// The function of an `OpFunction`'s id.
     pub fn by_id(&self, id: Id) -> Option<Func> {
         self.by_id.as_ref().and_then(|table| table[id])
+    }
+
+    /// The functions that a call of a pointer may go to.
+    pub fn targets(&self, program: &Program<'_>, call: InstRef<'_>) -> Vec<Func> {
+        let fits = |func: &&Func| fits(program, **func, call);
+        self.pointed.iter().filter(fits).copied().collect()
     }
 
     /// Number of an id within the function that defines it; none outside of reached functions.
@@ -242,6 +252,28 @@ struct CallGraph {
     times: Vec<u32>,
 }
 
+/// Functions of which the module has pointers, in their order there.
+fn pointed_functions(module: &Module, by_id: &IdMap<Option<Func>>) -> Vec<Func> {
+    let constants = module.section(Section::Globals);
+    let constants = constants.filter(|i| i.op() == Op::ConstantFunctionPointerINTEL);
+    let mut found: Vec<Func> = constants.filter_map(|i| by_id[i.id(0)]).collect();
+    found.retain(|func| !module.function(*func).blocks.is_empty());
+    found.sort_unstable_by_key(|func| func.index());
+    found.dedup();
+    found
+}
+
+/// Whether a function takes and gives what a call of a pointer does.
+fn fits(program: &Program<'_>, func: Func, call: InstRef<'_>) -> bool {
+    let module = program.module;
+    let def = module.inst(module.function(func).def);
+    let params = module.insts(module.function(func).params);
+    let params = params.filter(|p| p.op() == Op::FunctionParameter);
+    let types = params.map(|p| p.result_type());
+    def.result_type() == call.result_type()
+        && types.eq(call.ids(1).map(|argument| program.type_of(argument)))
+}
+
 impl CallGraph {
     fn callees(&self, func: Func) -> impl Iterator<Item = Func> + '_ {
         self.edges[func.index()].iter().copied()
@@ -249,10 +281,11 @@ impl CallGraph {
 
     /// Depth-first from the entry point.
     fn compute(
-        module: &Module,
+        program: &Program<'_>,
         by_id: &IdMap<Option<Func>>,
-        entry: Func,
+        pointed: &[Func],
     ) -> Result<CallGraph, Diagnostic> {
+        let (module, entry) = (program.module, program.entry.func);
         let count = module.functions().iter().map(|f| f.index() + 1).max();
         let count = count.unwrap_or(0);
         let mut graph = CallGraph {
@@ -263,7 +296,7 @@ impl CallGraph {
         };
         let mut state = vec![0u8; count];
         let mut depth = vec![0u32; count];
-        let mut stack = vec![(entry, graph.scan(module, by_id, entry)?, 0usize)];
+        let mut stack = vec![(entry, graph.scan(program, by_id, pointed, entry)?, 0usize)];
         state[entry.index()] = 1;
         while let Some((func, calls, next)) = stack.last_mut() {
             let Some((callee, at)) = calls.get(*next).copied() else {
@@ -287,7 +320,7 @@ impl CallGraph {
                 }
                 0 => {
                     state[callee.index()] = 1;
-                    let calls = graph.scan(module, by_id, callee)?;
+                    let calls = graph.scan(program, by_id, pointed, callee)?;
                     stack.push((callee, calls, 0));
                 }
                 _ => {}
@@ -298,13 +331,25 @@ impl CallGraph {
 
     fn scan(
         &mut self,
-        module: &Module,
+        program: &Program<'_>,
         by_id: &IdMap<Option<Func>>,
+        pointed: &[Func],
         func: Func,
     ) -> Result<Vec<(Func, Inst)>, Diagnostic> {
+        let module = program.module;
         let mut calls = Vec::new();
         for inst in module.function_insts(func) {
             self.sizes[func.index()] += 1;
+            if inst.op() == Op::FunctionPointerCallINTEL {
+                for callee in pointed
+                    .iter()
+                    .filter(|callee| fits(program, **callee, inst))
+                {
+                    self.times[callee.index()] += 1;
+                    self.edges[func.index()].push(*callee);
+                    calls.push((*callee, inst.handle()));
+                }
+            }
             if inst.op() != Op::FunctionCall {
                 continue;
             }

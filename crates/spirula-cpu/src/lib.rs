@@ -25,7 +25,8 @@
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
 //! - `bundle`: from the code of one invocation to that of several at once, in vectors.
 //! - `check`: the checking mode, which tells what kernels do wrong.
-//! - `image`: images and samplers. `pipe`: pipes. `print`: what kernels print.
+//! - `image`: images and samplers. `pipe`: pipes. `enqueue`: kernels
+//!   that kernels enqueue. `print`: what kernels print.
 //! - `suspend`, `context`, `groups`, `product`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
 //! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
@@ -37,6 +38,7 @@ mod compile;
 mod constants;
 mod context;
 mod count;
+mod enqueue;
 mod functions;
 mod groups;
 mod guard;

@@ -148,12 +148,17 @@ impl Prints {
 }
 
 impl Kernel {
-    /// What the launches since the last call printed, in the order of workgroups.
+    /// What the launches since the last call printed, in the order of workgroups;
+    /// that of kernels which they enqueued comes last.
     pub fn take_printed(&self) -> Vec<u8> {
         let taken = self.prints.taken.lock();
-        taken
+        let mut all = taken
             .map(|mut t| std::mem::take(&mut *t))
-            .unwrap_or_default()
+            .unwrap_or_default();
+        for (_, block) in &self.blocks {
+            all.extend(block.take_printed());
+        }
+        all
     }
 }
 

@@ -35,8 +35,19 @@ pub(crate) struct Entry {
     pub name: String,
     /// Whether it is a `Kernel`; a `GLCompute` shader otherwise.
     pub is_kernel: bool,
+    /// Whether it is no entry point, but enqueued by one.
+    pub is_block: bool,
     /// Size of its workgroups, where the module says.
     pub local_size: Option<[u32; 3]>,
+}
+
+/// Where a kernel begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Start<'a> {
+    /// An entry point.
+    Entry(&'a str, ExecutionModel),
+    /// A function that a kernel enqueues.
+    Block(Func),
 }
 
 /// A module and the analyses that lowering asks.
@@ -52,11 +63,10 @@ pub(crate) struct Program<'a> {
 }
 
 impl<'a> Program<'a> {
-    /// Analyses a module for one of its entry points.
+    /// Analyses a module for one of its entry points, or for a function that one enqueues.
     pub fn new(
         module: &'a Module,
-        name: &str,
-        model: ExecutionModel,
+        start: Start<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
     ) -> Result<Program<'a>, Diagnostic> {
@@ -73,7 +83,10 @@ impl<'a> Program<'a> {
             lengths.u64(id)
         })?;
         let constants = Constants::compute(module, &definitions, &decorations, &types, spec)?;
-        let entry = find_entry(module, &constants, name, model)?;
+        let entry = match start {
+            Start::Entry(name, model) => find_entry(module, &constants, name, model)?,
+            Start::Block(func) => block_entry(module, &constants, func),
+        };
         let mut program = Program {
             sets: extended_sets(module),
             functions: Functions::default(),
@@ -158,6 +171,20 @@ fn extended_sets(module: &Module) -> IdMap<Option<ExtSet>> {
     sets
 }
 
+/// A function that is enqueued.
+fn block_entry(module: &Module, constants: &Constants, func: Func) -> Entry {
+    let function = module.function_id(func);
+    let mut names = module.section(Section::Names);
+    let name = names.find(|n| n.op() == Op::Name && n.id(0) == function);
+    Entry {
+        func,
+        name: name.map_or_else(|| function.to_string(), |n| n.string(1)),
+        is_kernel: true,
+        is_block: true,
+        local_size: local_size(module, constants, function),
+    }
+}
+
 fn find_entry(
     module: &Module,
     constants: &Constants,
@@ -192,6 +219,7 @@ fn find_entry(
         func,
         name: name.to_owned(),
         is_kernel,
+        is_block: false,
         local_size: if is_kernel {
             declared
         } else {

@@ -2,6 +2,7 @@
 
 use crate::check::Checker;
 use crate::compile::Kernel;
+use crate::enqueue::Queue;
 use crate::groups::FrameLayout;
 use crate::guard::{Trap, Watch};
 use crate::launch::{Launch, RunError, Size};
@@ -43,6 +44,17 @@ impl Kernel {
             // SAFETY: the caller's promise.
             return unsafe { self.run_checked(launch, &mut Checker::default()) };
         }
+        let queue = Queue::default();
+        // SAFETY: as above.
+        unsafe {
+            self.run_on(launch, &queue)?;
+            self.run_enqueued(launch, &queue, None)
+        }
+    }
+
+    /// The same, but for what it enqueues.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn run_on(&self, launch: &Launch<'_>, queue: &Queue) -> Result<(), RunError> {
         let grid = self.grid(&launch.size)?;
         let shared = self.shared(launch)?;
         let total = checked_product(grid.groups)
@@ -59,7 +71,7 @@ impl Kernel {
         let watch = Watch::start(launch.timeout);
         let work = || {
             watch.join();
-            let mut worker = Worker::new(self, &shared, &grid);
+            let mut worker = Worker::new(self, &shared, &grid, queue);
             while !stop.load(Ordering::Relaxed) {
                 let ticket = tickets.fetch_add(1, Ordering::Relaxed);
                 if ticket >= total {

@@ -376,9 +376,12 @@ impl Types {
                 class: StorageClass(inst.word(0)),
                 pointee: None,
             },
-            Op::TypeEvent | Op::TypeReserveId | Op::TypePipe | Op::TypePipeStorage => {
-                Kind::Scalar(Scalar::Pointer)
-            }
+            Op::TypeEvent
+            | Op::TypeReserveId
+            | Op::TypePipe
+            | Op::TypePipeStorage
+            | Op::TypeQueue
+            | Op::TypeDeviceEvent => Kind::Scalar(Scalar::Pointer),
             Op::TypeImage | Op::TypeSampler => Kind::Handle { count: 1 },
             Op::TypeSampledImage => Kind::Handle { count: 2 },
             _ => return None,

@@ -4,6 +4,7 @@ use crate::arguments::Shared;
 use crate::check::{Checker, Live, Row};
 use crate::compile::Kernel;
 use crate::context::Context;
+use crate::enqueue::Queue;
 use crate::launch::RunError;
 use crate::print::Printer;
 use crate::run::Grid;
@@ -27,7 +28,7 @@ pub(crate) struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// For one thread of a launch.
-    pub fn new(kernel: &'a Kernel, shared: &Shared, grid: &'a Grid) -> Self {
+    pub fn new(kernel: &'a Kernel, shared: &Shared, grid: &'a Grid, queue: &'a Queue) -> Self {
         let bytes = shared.workgroup_bytes as usize;
         let mut workgroup = vec![0u128; bytes.div_ceil(16) + 8];
         let base = workgroup.as_mut_ptr();
@@ -59,6 +60,7 @@ impl<'a> Worker<'a> {
             counters: counters.as_mut_ptr(),
             check: std::ptr::null_mut(),
             printer: &mut *printer,
+            queue,
         };
         Worker {
             kernel,

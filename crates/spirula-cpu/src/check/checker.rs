@@ -20,8 +20,8 @@ pub struct CheckOptions {
     /// What is not reported: a kind by its name, or `*`; or that with `:TEXT` behind, for what has
     /// the text in the kernel's name or in one of the sites.
     pub suppressed: Vec<String>,
-    /// Whether races are told that algorithms are often meant to have: single reads of what others
-    /// change by atomics, and searches in a structure that changes meanwhile.
+    /// Whether faults are told that programs often have without harm: single reads of what others change by
+    /// atomics, searches in a structure that changes meanwhile, neighbours in a scan that are not there.
     pub strict: bool,
 }
 

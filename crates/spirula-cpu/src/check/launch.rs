@@ -4,6 +4,7 @@ use super::checker::Checker;
 use super::runtime::Row;
 use crate::arguments::Shared;
 use crate::compile::Kernel;
+use crate::enqueue::Queue;
 use crate::guard::{Trap, Watch};
 use crate::launch::{Argument, Launch, Memory, RunError};
 use crate::lower::SlotKind;
@@ -28,6 +29,28 @@ impl Kernel {
         launch: &Launch<'_>,
         checker: &mut Checker,
     ) -> Result<(), RunError> {
+        let queue = Queue::default();
+        // What is enqueued may use the memory of the launch, too.
+        let lent = checker.lend(launch);
+        // SAFETY: the caller's promise.
+        let result = unsafe {
+            self.run_checked_on(launch, checker, &queue)
+                .and_then(|()| self.run_enqueued(launch, &queue, Some(checker)))
+        };
+        for base in lent {
+            checker.regions.remove(base);
+        }
+        result
+    }
+
+    /// The same, but for what it enqueues.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn run_checked_on(
+        &self,
+        launch: &Launch<'_>,
+        checker: &mut Checker,
+        queue: &Queue,
+    ) -> Result<(), RunError> {
         if self.checks.is_none() {
             let message = format!("{} was not compiled to be checked", self.name);
             return Err(RunError::Launch(message));
@@ -40,7 +63,7 @@ impl Kernel {
         let (phase, _) = checker.regions.next_phase();
         let watch = Watch::start(launch.timeout);
         watch.join();
-        let mut worker = Worker::new(self, &shared, &grid);
+        let mut worker = Worker::new(self, &shared, &grid, queue);
         let rows = self.rows(launch, &shared, worker.workgroup_memory(), checker);
         worker.check(checker, rows, phase);
         let mut result = Ok(());

@@ -396,7 +396,8 @@ impl Live {
         }
     }
 
-    fn is_strict(&self) -> bool {
+    /// Whether what is often meant is told, too.
+    pub fn is_strict(&self) -> bool {
         // SAFETY: as in `begin_group`.
         unsafe { (*self.checker).options.strict }
     }

@@ -142,6 +142,13 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
             "takes bits that the value does not have".to_owned()
         }
         Kind::Shift => "shifts by as many bits as the value has, or more".to_owned(),
+        Kind::OutOfBounds
+            if live
+                .instruction(what as u16)
+                .starts_with("OpFunctionPointer") =>
+        {
+            "calls what is no function of that type".to_owned()
+        }
         Kind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
         Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
         Kind::Uninitialised => {

@@ -6,6 +6,7 @@ use super::{Done, Frame, Shared, Values};
 use crate::program::Program;
 use crate::promote::MAX_SCALARS;
 use crate::types::Kind;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, Variable};
@@ -68,6 +69,48 @@ pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
     } else {
         call_generated(lower, inst, func)
     }
+}
+
+/// `OpFunctionPointerCallINTEL`: a comparison with each function that it may be, as pointers are their numbers.
+/// What is no such function is not called.
+pub(crate) fn call_pointer(lower: &mut Lower, inst: InstRef) -> Done {
+    let program = lower.program;
+    let ty = lower.result_type(inst)?;
+    if lower.is_large(ty) {
+        return lower.unsupported("a result of more than 64 scalars");
+    }
+    let pointer = lower.value(inst.id(0))?;
+    let (first, count) = lower.declare_variables(ty);
+    let zeros = lower.zeros(ty);
+    lower.assign(first, &zeros);
+    let done = lower.builder.create_block();
+    for func in program.functions.targets(program, inst) {
+        let info = program.functions.get(func);
+        if info.suspends {
+            return lower.unsupported("calling a function that waits by a pointer");
+        }
+        let (call, next) = (lower.builder.create_block(), lower.builder.create_block());
+        let number = program.module.function_id(func).index() as i64;
+        let ins = lower.builder.ins();
+        let same = ins.icmp_imm_u(IntCC::Equal, pointer, number);
+        lower.builder.ins().brif(same, call, &[], next, &[]);
+        lower.builder.switch_to_block(call);
+        match info.inline {
+            true => inline(lower, inst, func)?,
+            false => call_generated(lower, inst, func)?,
+        }
+        if let Some(id) = inst.result().filter(|_| count > 0) {
+            let values = lower.values(id)?;
+            lower.assign(first, &values);
+        }
+        lower.builder.ins().jump(done, &[]);
+        lower.builder.switch_to_block(next);
+    }
+    lower.check_callee();
+    lower.builder.ins().jump(done, &[]);
+    lower.builder.switch_to_block(done);
+    let values = lower.read(first, count as usize);
+    lower.set_result(inst.result(), &values)
 }
 
 fn call_generated(lower: &mut Lower, inst: InstRef, func: Func) -> Done {

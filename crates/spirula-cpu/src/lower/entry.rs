@@ -479,9 +479,17 @@ pub(crate) fn parameter_slots(
 ) -> Result<Vec<Slot>, Diagnostic> {
     let mut end = 0u64;
     let mut slots = Vec::new();
-    for param in &program.functions.get(program.entry.func).params {
+    for (n, param) in program
+        .functions
+        .get(program.entry.func)
+        .params
+        .iter()
+        .enumerate()
+    {
         let ty = program.type_of(*param);
         let (kind, bytes) = match ty.map(|ty| (program.types.kind(ty), ty)) {
+            // What is enqueued is given what it captures in memory of its own.
+            Some(_) if program.entry.is_block && n == 0 => (SlotKind::Buffer, 8),
             Some((Kind::Pointer { class, pointee }, _)) => match class {
                 StorageClass::Workgroup => (SlotKind::Local, 8),
                 StorageClass::CrossWorkgroup | StorageClass::UniformConstant

@@ -14,6 +14,7 @@ mod composite;
 mod control;
 mod convert;
 mod cooperative;
+mod enqueue;
 mod entry;
 mod exchange;
 mod ext;

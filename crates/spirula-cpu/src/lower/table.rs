@@ -4,7 +4,7 @@ use super::lanes::{self, Domain, LaneFn};
 use super::scope::Lower;
 use super::{
     Done, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
-    exchange, ext, image, integer, matrix, memory, pipe, pointer,
+    enqueue, exchange, ext, image, integer, matrix, memory, pipe, pointer,
 };
 use crate::suspend;
 use spirula_spirv::grammar::Op;
@@ -78,6 +78,7 @@ const ROWS: &[(Op, Row)] = &[
     (Op::FreezeKHR, With(pointer::same)),
     // Functions and control flow.
     (Op::FunctionCall, With(call::call)),
+    (Op::FunctionPointerCallINTEL, With(call::call_pointer)),
     (Op::Phi, With(control::phi)),
     (Op::Branch, With(control::branch)),
     (Op::BranchConditional, With(control::branch_conditional)),
@@ -253,6 +254,25 @@ const ROWS: &[(Op, Row)] = &[
     // Pipes.
     (Op::IsValidReserveId, With(pipe::is_valid)),
     (Op::CreatePipeFromPipeStorage, With(pointer::same)),
+    // Device-side enqueue.
+    (Op::GetDefaultQueue, With(enqueue::default_queue)),
+    (Op::BuildNDRange, With(enqueue::range)),
+    (Op::EnqueueKernel, With(enqueue::kernel)),
+    (Op::EnqueueMarker, With(enqueue::marker)),
+    (Op::CreateUserEvent, With(enqueue::event)),
+    (Op::SetUserEventStatus, With(enqueue::event)),
+    (Op::IsValidEvent, With(enqueue::is_valid)),
+    (Op::RetainEvent, Nothing),
+    (Op::ReleaseEvent, Nothing),
+    (Op::CaptureEventProfilingInfo, With(enqueue::profile)),
+    (Op::GetKernelWorkGroupSize, With(enqueue::query)),
+    (
+        Op::GetKernelPreferredWorkGroupSizeMultiple,
+        With(enqueue::query),
+    ),
+    (Op::GetKernelNDrangeSubGroupCount, With(enqueue::query)),
+    (Op::GetKernelNDrangeMaxSubGroupSize, With(enqueue::query)),
+    (Op::GetKernelMaxNumSubgroups, With(enqueue::query)),
     // Ballots that the invocation has already.
     (Op::GroupNonUniformInverseBallot, With(exchange::ballot)),
     (Op::GroupNonUniformBallotBitExtract, With(exchange::ballot)),

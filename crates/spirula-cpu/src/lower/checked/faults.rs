@@ -90,6 +90,14 @@ impl Lower<'_, '_, '_> {
         }
     }
 
+    /// Tells of a call of what is no function.
+    pub fn check_callee(&mut self) {
+        if self.is_checking() {
+            let site = u64::from(self.site());
+            self.call_fault(OUT_OF_BOUNDS, site);
+        }
+    }
+
     /// A fence.
     pub fn check_fence(&mut self) {
         if self.is_checking() {
