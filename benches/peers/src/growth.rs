@@ -23,7 +23,7 @@ const ROWS: &[Row] = &[
     ("index of the module", ours::index),
     ("build with def-use chains and write", ours::with_uses),
     ("definitions, graphs, dominators", ours::graphs),
-    ("disassemble", ours::disassemble),
+    ("disassemble in parts", ours::disassemble_in_parts),
     ("assemble", ours::assemble),
     ("validate", ours::validate),
     ("SSA construction", ours::construct_ssa),

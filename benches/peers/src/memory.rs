@@ -60,6 +60,7 @@ const ROWS: &[Row] = &[
     ("build with def-use chains and write", ours::with_uses),
     ("validate", ours::validate),
     ("SSA construction", ours::construct_ssa),
+    ("disassemble in parts", ours::disassemble_in_parts),
     ("disassemble, the text included", ours::disassemble),
     ("rspirv: load and assemble", peers::rspirv),
     ("rspirv2: load and write", peers::rspirv2),

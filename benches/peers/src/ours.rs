@@ -6,6 +6,7 @@ use spirula_spirv::binary::Stream;
 use spirula_spirv::ir::{Index, Module};
 use spirula_spirv::{ssa, text, verify};
 use std::hint::black_box;
+use std::io::{Write, sink};
 
 pub fn copy(sample: &Sample) -> bool {
     black_box(sample.words.clone());
@@ -59,6 +60,12 @@ pub fn graphs(sample: &Sample) -> bool {
 
 pub fn disassemble(sample: &Sample) -> bool {
     black_box(text::print(&sample.words, &text::PrintOptions::default())).is_ok()
+}
+
+/// Prints a module in parts, which go nowhere.
+pub fn disassemble_in_parts(sample: &Sample) -> bool {
+    let text = text::Disassembly::new(&sample.words, text::PrintOptions::default());
+    text.is_ok_and(|text| write!(sink(), "{text}").is_ok())
 }
 
 pub fn assemble(sample: &Sample) -> bool {

@@ -6,7 +6,9 @@ use spirula_spirv::binary::{Header, Stream, to_bytes, words};
 use spirula_spirv::grammar::{
     Category, ExtInstSet, Kind, Op, Operands, ResultForm, literal_string,
 };
-use spirula_spirv::text::{ParseOptions, PrintOptions, looks_like_assembly, parse, print};
+use spirula_spirv::text::{
+    Disassembly, ParseOptions, PrintOptions, looks_like_assembly, parse, print,
+};
 use spirula_testing::{corpus, files};
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -59,6 +61,8 @@ fn friendly_names_only_renumber() {
     for path in inputs(&MODULES, ".spv") {
         let module = words(&fs::read(&path).expect("the file is readable")).expect("a module");
         let text = print(&module, &friendly).expect("the module is well-formed");
+        let parts = Disassembly::new(&module, friendly).expect("the module is well-formed");
+        assert!(parts.to_string() == text, "{}", path.display());
         let back = parse(&text, &ParseOptions::default())
             .unwrap_or_else(|faults| panic!("{}: {}", path.display(), faults[0]));
         let (before, after) = (operands(&module), operands(&back));

@@ -28,4 +28,4 @@ mod symbols;
 
 pub use lexer::looks_like_assembly;
 pub use parse::{ParseOptions, parse};
-pub use print::{PrintOptions, print};
+pub use print::{Disassembly, PrintOptions, print};

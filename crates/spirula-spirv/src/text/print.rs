@@ -10,6 +10,7 @@ use crate::grammar::{
     literal_string,
 };
 use spirula_source::Diagnostic;
+use std::fmt;
 
 /// Column at which opcodes begin.
 const INDENT: usize = 15;
@@ -36,28 +37,75 @@ impl Default for PrintOptions {
     }
 }
 
-/// A module as text.
+/// A module as text, in one piece. [`Disassembly`] gives it in parts.
 ///
 /// # Errors
 /// When the words do not begin with a header, or an instruction's length is wrong. Unknown and
 /// malformed instructions are no errors; they are printed as numbers.
 pub fn print(words: &[u32], options: &PrintOptions) -> Result<String, Diagnostic> {
     let header = Header::read(words)?;
-    let mut printer = Printer {
-        // Texts of usual modules have about eight bytes a word.
-        out: String::with_capacity(words.len() * 10),
-        indent: if options.indent { INDENT } else { 0 },
-        names: options.friendly_names.then(|| Names::of(words)),
-        types: LiteralTypes::default(),
-        sets: IdTable::default(),
-    };
-    if options.header {
-        header::print(&header, &mut printer.out);
-    }
+    // Texts of usual modules have about eight bytes a word.
+    let mut printer = Printer::new(words, options, words.len() * 10);
+    printer.header(&header, options);
     for inst in Stream::new(words) {
         printer.instruction(&inst?);
     }
     Ok(printer.out)
+}
+
+/// A module that is printed as it is displayed, in parts, so that a large one's text, which is several times
+/// as large, need not be held.
+///
+/// ```
+/// use spirula_spirv::text::{Disassembly, ParseOptions, PrintOptions, parse};
+///
+/// let words = parse("OpMemoryModel Logical GLSL450", &ParseOptions::default()).unwrap();
+/// let options = PrintOptions { header: false, indent: false, ..PrintOptions::default() };
+/// let text = Disassembly::new(&words, options).unwrap();
+/// assert_eq!(text.to_string(), "OpMemoryModel Logical GLSL450\n");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Disassembly<'w> {
+    words: &'w [u32],
+    header: Header,
+    options: PrintOptions,
+}
+
+/// Bytes of text that are handed on at a time.
+const PART: usize = 1 << 16;
+
+impl<'w> Disassembly<'w> {
+    /// Of a module's words.
+    ///
+    /// # Errors
+    /// Those of [`print`].
+    pub fn new(words: &'w [u32], options: PrintOptions) -> Result<Self, Diagnostic> {
+        let header = Header::read(words)?;
+        for inst in Stream::new(words) {
+            inst?;
+        }
+        Ok(Disassembly {
+            words,
+            header,
+            options,
+        })
+    }
+}
+
+impl fmt::Display for Disassembly<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let room = self.words.len().saturating_mul(10).min(PART + PART / 8);
+        let mut printer = Printer::new(self.words, &self.options, room);
+        printer.header(&self.header, &self.options);
+        for inst in Stream::new(self.words).map_while(Result::ok) {
+            printer.instruction(&inst);
+            if printer.out.len() >= PART {
+                f.write_str(&printer.out)?;
+                printer.out.clear();
+            }
+        }
+        f.write_str(&printer.out)
+    }
 }
 
 struct Printer {
@@ -78,6 +126,22 @@ enum Printed {
 }
 
 impl Printer {
+    fn new(words: &[u32], options: &PrintOptions, room: usize) -> Self {
+        Printer {
+            out: String::with_capacity(room),
+            indent: if options.indent { INDENT } else { 0 },
+            names: options.friendly_names.then(|| Names::of(words)),
+            types: LiteralTypes::default(),
+            sets: IdTable::default(),
+        }
+    }
+
+    fn header(&mut self, header: &Header, options: &PrintOptions) {
+        if options.header {
+            header::print(header, &mut self.out);
+        }
+    }
+
     fn instruction(&mut self, inst: &RawInst<'_>) {
         let start = self.out.len();
         match self.operands(inst) {

@@ -6,6 +6,7 @@
 use super::Failure;
 use flate2::read::MultiGzDecoder;
 use spirula_spirv::ir::Module;
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,11 @@ pub fn has_extension(path: &Path, extension: &str) -> bool {
 /// Writes text to a file, or to standard output for `-`.
 pub fn write_text(path: &Path, text: &str) -> Result<(), Failure> {
     write_bytes(path, text.as_bytes())
+}
+
+/// Writes what can be displayed as [`write_text`] does, without making one text of it.
+pub fn write_displayed(path: &Path, text: &dyn Display) -> Result<(), Failure> {
+    write_by(path, |out| write!(out, "{text}"))
 }
 
 /// Writes a binary to a file, or to standard output for `-` unless that is a terminal.

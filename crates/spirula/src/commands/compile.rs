@@ -125,10 +125,13 @@ fn tuned(args: &Compile) -> Result<CompileOptions, Failure> {
 pub fn write(input: Input, module: &Module, output: &Path, form: Option<Form>) -> Outcome {
     match form.unwrap_or_else(|| by_name(output)) {
         Form::Spv => files::write_module(output, module),
-        Form::Spvasm => match text::print(&module.to_words(), &text::PrintOptions::default()) {
-            Ok(text) => files::write_text(output, &text),
-            Err(error) => Err(Failure::diagnostics(input, vec![error])),
-        },
+        Form::Spvasm => {
+            let words = module.to_words();
+            match text::Disassembly::new(&words, text::PrintOptions::default()) {
+                Ok(text) => files::write_displayed(output, &text),
+                Err(error) => Err(Failure::diagnostics(input, vec![error])),
+            }
+        }
     }
 }
 

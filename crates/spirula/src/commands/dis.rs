@@ -15,11 +15,12 @@ pub fn run(args: &Dis) -> Outcome {
         indent: !args.no_indent,
         friendly_names: args.friendly_names,
     };
-    let printed = is_module(&input.bytes)
-        .and_then(|()| binary::words(&input.bytes))
-        .and_then(|words| text::print(&words, &options));
-    match printed {
-        Ok(text) => files::write_text(&args.output, &text),
+    let words = match is_module(&input.bytes).and_then(|()| binary::words(&input.bytes)) {
+        Ok(words) => words,
+        Err(error) => return Err(Failure::diagnostics(input, vec![error])),
+    };
+    match text::Disassembly::new(&words, options) {
+        Ok(text) => files::write_displayed(&args.output, &text),
         Err(error) => Err(Failure::diagnostics(input, vec![error])),
     }
 }
