@@ -2,8 +2,7 @@
 //! lacks. A chapter of the specification has a default; instructions that differ have a row by
 //! name. What has neither is taken to have every effect.
 
-use super::{Class, ExtInstSet, Op, instructions, registry};
-use std::sync::OnceLock;
+use super::{Class, ExtInstSet, Op, glsl_std_450, instructions, opencl_std, registry};
 
 /// A set of effects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +28,7 @@ impl Effects {
     }
 
     /// What the instructions of a chapter do that have no row.
-    pub(super) fn of_class(class: Class) -> Effects {
+    pub(super) const fn of_class(class: Class) -> Effects {
         match class {
             Class::Arithmetic
             | Class::Bit
@@ -172,70 +171,78 @@ impl Op {
     /// [`ExtInstSet::effects`]; calls: what the function does.
     #[inline]
     pub fn effects(self) -> Effects {
-        static EFFECTS: OnceLock<Vec<Effects>> = OnceLock::new();
-        let effects = EFFECTS.get_or_init(|| {
-            let mut rows: Vec<Effects> = instructions()
-                .iter()
-                .map(|i| Effects::of_class(i.class))
-                .collect();
-            for (op, effects) in BY_OP {
-                if let Some(row) = op.row() {
-                    rows[row] = *effects;
-                }
-            }
-            rows
-        });
         match self.row() {
-            Some(row) => effects[row],
+            Some(row) => EFFECTS[row],
             None => registry::effects(self).unwrap_or(ANY),
         }
     }
 }
 
-/// Extended instructions of the sets of functions that are not pure.
-const EXT_BY_NAME: &[(&str, &str, Effects)] = &[
-    ("GLSL.std.450", "Modf", STORE),
-    ("GLSL.std.450", "Frexp", STORE),
-    ("GLSL.std.450", "InterpolateAtCentroid", GROUP_LOAD),
-    ("GLSL.std.450", "InterpolateAtSample", GROUP_LOAD),
-    ("GLSL.std.450", "InterpolateAtOffset", GROUP_LOAD),
-    ("OpenCL.std", "fract", STORE),
-    ("OpenCL.std", "frexp", STORE),
-    ("OpenCL.std", "lgamma_r", STORE),
-    ("OpenCL.std", "modf", STORE),
-    ("OpenCL.std", "remquo", STORE),
-    ("OpenCL.std", "sincos", STORE),
-    ("OpenCL.std", "vloadn", LOAD),
-    ("OpenCL.std", "vload_half", LOAD),
-    ("OpenCL.std", "vload_halfn", LOAD),
-    ("OpenCL.std", "vloada_halfn", LOAD),
-    ("OpenCL.std", "vstoren", STORE),
-    ("OpenCL.std", "vstore_half", STORE),
-    ("OpenCL.std", "vstore_half_r", STORE),
-    ("OpenCL.std", "vstore_halfn", STORE),
-    ("OpenCL.std", "vstore_halfn_r", STORE),
-    ("OpenCL.std", "vstorea_halfn", STORE),
-    ("OpenCL.std", "vstorea_halfn_r", STORE),
-    ("OpenCL.std", "printf", ANY),
-    ("OpenCL.std", "prefetch", ANY),
+/// Effects by row of the grammar, made when the crate is compiled.
+static EFFECTS: [Effects; instructions().len()] = {
+    let rows = instructions();
+    let mut effects = [ANY; instructions().len()];
+    let mut at = 0;
+    while at < rows.len() {
+        effects[at] = Effects::of_class(rows[at].class);
+        at += 1;
+    }
+    let mut at = 0;
+    while at < BY_OP.len() {
+        let (op, differing) = BY_OP[at];
+        if let Some(row) = op.row() {
+            effects[row] = differing;
+        }
+        at += 1;
+    }
+    effects
+};
+
+/// Functions of `GLSL.std.450` that are not pure.
+const GLSL: &[(u32, Effects)] = &[
+    (glsl_std_450::MODF, STORE),
+    (glsl_std_450::FREXP, STORE),
+    (glsl_std_450::INTERPOLATE_AT_CENTROID, GROUP_LOAD),
+    (glsl_std_450::INTERPOLATE_AT_SAMPLE, GROUP_LOAD),
+    (glsl_std_450::INTERPOLATE_AT_OFFSET, GROUP_LOAD),
+];
+
+/// Functions of `OpenCL.std` that are not pure.
+const OPENCL: &[(u32, Effects)] = &[
+    (opencl_std::FRACT, STORE),
+    (opencl_std::FREXP, STORE),
+    (opencl_std::LGAMMA_R, STORE),
+    (opencl_std::MODF, STORE),
+    (opencl_std::REMQUO, STORE),
+    (opencl_std::SINCOS, STORE),
+    (opencl_std::VLOADN, LOAD),
+    (opencl_std::VLOAD_HALF, LOAD),
+    (opencl_std::VLOAD_HALFN, LOAD),
+    (opencl_std::VLOADA_HALFN, LOAD),
+    (opencl_std::VSTOREN, STORE),
+    (opencl_std::VSTORE_HALF, STORE),
+    (opencl_std::VSTORE_HALF_R, STORE),
+    (opencl_std::VSTORE_HALFN, STORE),
+    (opencl_std::VSTORE_HALFN_R, STORE),
+    (opencl_std::VSTOREA_HALFN, STORE),
+    (opencl_std::VSTOREA_HALFN_R, STORE),
+    (opencl_std::PRINTF, ANY),
+    (opencl_std::PREFETCH, ANY),
 ];
 
 impl ExtInstSet {
     /// What running an instruction of this set does. Sets other than those of mathematical
     /// functions are taken to have every effect.
-    #[inline]
     pub fn effects(&self, number: u32) -> Effects {
-        static EFFECTS: OnceLock<Vec<(&'static str, Vec<Effects>)>> = OnceLock::new();
-        let sets = EFFECTS.get_or_init(|| {
-            ["GLSL.std.450", "OpenCL.std"]
-                .into_iter()
-                .map(of_set)
-                .collect()
-        });
-        let set = sets.iter().find(|(name, _)| *name == self.name);
-        match set {
-            Some((_, rows)) => rows.get(number as usize).copied().unwrap_or(ANY),
-            None => registry::effects_of_extended(self.name, number).unwrap_or(ANY),
+        let rows = match self.name {
+            "GLSL.std.450" => GLSL,
+            "OpenCL.std" => OPENCL,
+            _ => return registry::effects_of_extended(self.name, number).unwrap_or(ANY),
+        };
+        match rows.iter().find(|row| row.0 == number) {
+            Some((_, effects)) => *effects,
+            None if self.instruction(number).is_some() => PURE,
+            None => ANY,
         }
     }
 
@@ -245,29 +252,9 @@ impl ExtInstSet {
     }
 }
 
-/// The effects of a set's instructions by number; pure but for those that have a row.
-fn of_set(name: &'static str) -> (&'static str, Vec<Effects>) {
-    let mut rows = Vec::new();
-    for row in ExtInstSet::by_name(name).map_or(&[][..], |set| set.instructions) {
-        let at = row.number as usize;
-        rows.resize(rows.len().max(at + 1), ANY);
-        let listed = EXT_BY_NAME.iter().find(|r| r.0 == name && r.1 == row.name);
-        rows[at] = listed.map_or(PURE, |r| r.2);
-    }
-    (name, rows)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_row_names_an_instruction() {
-        for (set, name, _) in EXT_BY_NAME {
-            let set = ExtInstSet::by_name(set).expect("the set is in the grammar");
-            assert!(set.instruction_by_name(name).is_some(), "{name}");
-        }
-    }
 
     #[test]
     fn what_is_not_known_has_every_effect() {

@@ -28,9 +28,17 @@ impl Op {
 
     /// Number of this opcode's row among [`instructions`].
     #[inline]
-    pub(crate) fn row(self) -> Option<usize> {
-        let row = usize::from(*BY_NUMBER.get(usize::from(self.0))?);
-        (row < INSTRUCTIONS.len()).then_some(row)
+    pub(crate) const fn row(self) -> Option<usize> {
+        let number = self.0 as usize;
+        if number >= BY_NUMBER.len() {
+            return None;
+        }
+        let row = BY_NUMBER[number] as usize;
+        if row < INSTRUCTIONS.len() {
+            Some(row)
+        } else {
+            None
+        }
     }
 
     /// Opcode by name, with or without the leading `Op`.
@@ -99,7 +107,7 @@ impl Op {
 }
 
 /// All instructions of the core grammar by increasing opcode.
-pub fn instructions() -> &'static [Instruction] {
+pub const fn instructions() -> &'static [Instruction] {
     &INSTRUCTIONS
 }
 
@@ -121,8 +129,19 @@ impl fmt::Debug for Op {
 impl Kind {
     /// Row of this kind.
     #[inline]
-    pub fn info(self) -> &'static KindInfo {
+    pub const fn info(self) -> &'static KindInfo {
         &KINDS[self as usize]
+    }
+
+    /// Whether values of this kind have rows in the tables: enumerants, and numbers of instructions.
+    pub(crate) const fn has_rows(self) -> bool {
+        matches!(
+            self.info().category,
+            Category::ValueEnum | Category::BitEnum
+        ) || matches!(
+            self,
+            Kind::LiteralExtInstInteger | Kind::LiteralSpecConstantOpInteger
+        )
     }
 }
 

@@ -8,7 +8,6 @@ use crate::grammar::{
     Category, DecodeError, Enumerant, Kind, Op, Operands, Version, extension_version, instructions,
 };
 use crate::ir::InstRef;
-use std::sync::OnceLock;
 
 /// Checks an instruction's opcode and enumerants.
 pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
@@ -77,25 +76,25 @@ pub(super) fn check(cx: &Cx<'_>, inst: InstRef<'_>) -> Check {
 
 /// Whether an instruction has operands that rules 6 and 7 look at.
 fn has_enumerants(op: Op) -> bool {
-    static ROWS: OnceLock<Vec<bool>> = OnceLock::new();
-    let rows = ROWS.get_or_init(|| {
-        let looked_at = |kind: Kind| {
-            matches!(
-                kind.info().category,
-                Category::ValueEnum | Category::BitEnum
-            ) || matches!(
-                kind,
-                Kind::LiteralExtInstInteger
-                    | Kind::LiteralSpecConstantOpInteger
-                    | Kind::PairLiteralIntegerIdRef
-            )
-        };
-        let rows = instructions().iter();
-        rows.map(|r| r.operands.iter().any(|o| looked_at(o.kind)))
-            .collect()
-    });
-    op.row().is_none_or(|row| rows[row])
+    op.row().is_none_or(|row| HAS_ENUMERANTS[row])
 }
+
+/// By row of the grammar, made when the crate is compiled.
+static HAS_ENUMERANTS: [bool; instructions().len()] = {
+    let mut found = [false; instructions().len()];
+    let mut row = 0;
+    while row < found.len() {
+        let operands = instructions()[row].operands;
+        let mut at = 0;
+        while at < operands.len() {
+            let kind = operands[at].kind;
+            found[row] |= kind.has_rows() || matches!(kind, Kind::PairLiteralIntegerIdRef);
+            at += 1;
+        }
+        row += 1;
+    }
+    found
+};
 
 fn value(cx: &Cx<'_>, kind: Kind, word: u32) -> Check {
     let Some(row) = kind.info().enumerant(word) else {

@@ -3,12 +3,11 @@
 use super::Needs;
 use crate::grammar::enumerants::{BuiltIn, Capability, Decoration, GroupOperation};
 use crate::grammar::{
-    Category, Enumerant, ExtInstSet, Kind, Op, Operand, Operands, Quantifier, Version,
+    Category, Enumerant, ExtInstSet, Kind, KindInfo, Op, Operands, Quantifier, Version,
     ext_inst_sets, instructions, kinds,
 };
 use crate::ir::{IdWords, Inst, InstRef, Module, Section};
 use rustc_hash::FxHashSet;
-use std::sync::OnceLock;
 
 /// The capabilities that allow to name a rounding mode besides those of the grammar.
 pub(crate) const ROUNDING: &[Capability] = &[
@@ -211,101 +210,69 @@ fn nested(needs: &mut Needs, inst: Inst, number: u32) {
 /// The words of an instruction before operands that capabilities, extensions or versions are about:
 /// one that has no more of them names none. 0 where words of strings come before.
 fn first_enumerant(op: Op) -> usize {
-    static ROWS: OnceLock<Vec<usize>> = OnceLock::new();
-    let rows = ROWS.get_or_init(|| {
-        let looked_at = |kind: Kind| {
-            matches!(
-                kind.info().category,
-                Category::ValueEnum | Category::BitEnum
-            ) || matches!(
-                kind,
-                Kind::LiteralExtInstInteger | Kind::LiteralSpecConstantOpInteger
-            )
-        };
-        let rows = instructions().iter();
-        rows.map(
-            |r| match r.operands.iter().position(|o| looked_at(o.kind)) {
-                None => usize::MAX,
-                Some(at) => {
-                    let before = &r.operands[..at];
-                    let is_word = |o: &Operand| {
-                        o.kind.info().category == Category::Id && o.quantifier == Quantifier::One
-                    };
-                    if before.iter().all(is_word) { at } else { 0 }
-                }
-            },
-        )
-        .collect()
-    });
-    op.row().map_or(usize::MAX, |row| rows[row])
+    op.row()
+        .map_or(usize::MAX, |row| usize::from(FIRST_ENUMERANTS[row]))
 }
 
-/// What rows of the grammar mention: capabilities of instructions and enumerants, extensions of
-/// capabilities too.
-struct Mentioned {
-    /// By number.
-    capabilities: Vec<bool>,
-    extensions: FxHashSet<&'static str>,
-}
-
-impl Mentioned {
-    fn add(&mut self, capabilities: &[Capability], extensions: &'static [&'static str]) {
-        for capability in capabilities {
-            let at = capability.0 as usize;
-            if at >= self.capabilities.len() {
-                self.capabilities.resize(at + 1, false);
+/// By row of the grammar, made when the crate is compiled. More words than any instruction has for no
+/// such operand.
+static FIRST_ENUMERANTS: [u16; instructions().len()] = {
+    let mut first = [u16::MAX; instructions().len()];
+    let mut row = 0;
+    while row < first.len() {
+        let operands = instructions()[row].operands;
+        let mut at = 0;
+        let mut only_ids = true;
+        while at < operands.len() {
+            if operands[at].kind.has_rows() {
+                first[row] = if only_ids { at as u16 } else { 0 };
+                break;
             }
-            self.capabilities[at] = true;
+            let is_id = matches!(operands[at].kind.info().category, Category::Id);
+            only_ids &= is_id && matches!(operands[at].quantifier, Quantifier::One);
+            at += 1;
         }
-        self.extensions.extend(extensions);
+        row += 1;
     }
+    first
+};
 
-    fn has(&self, capability: Capability) -> bool {
-        self.capabilities.get(capability.0 as usize) == Some(&true)
-    }
+/// Whether a row of the grammar mentions a capability: of an instruction or of an enumerant that is no
+/// capability itself.
+fn is_mentioned(capability: Capability) -> bool {
+    let of_value = |kind: &KindInfo| {
+        let mut rows = kind.enumerants.iter();
+        kind.kind != Kind::Capability && rows.any(|row| row.capabilities.contains(&capability))
+    };
+    let mut extended = ext_inst_sets().iter().flat_map(|set| set.instructions);
+    let mut rows = instructions().iter();
+    rows.any(|row| row.capabilities.contains(&capability))
+        || kinds().iter().any(of_value)
+        || extended.any(|row| row.capabilities.contains(&capability))
 }
 
-fn mentioned() -> &'static Mentioned {
-    static FOUND: OnceLock<Mentioned> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        let mut found = Mentioned {
-            capabilities: Vec::new(),
-            extensions: FxHashSet::default(),
-        };
-        for row in instructions() {
-            found.add(row.capabilities, row.extensions);
-        }
-        for kind in kinds() {
-            for row in kind.enumerants {
-                let is_capability = kind.kind == Kind::Capability;
-                found.add(
-                    if is_capability { &[] } else { row.capabilities },
-                    row.extensions,
-                );
-            }
-        }
-        for set in ext_inst_sets() {
-            for row in set.instructions {
-                found.add(row.capabilities, row.extensions);
-            }
-        }
-        found
-    })
+/// Whether a row of the grammar mentions an extension.
+fn is_extension_mentioned(extension: &str) -> bool {
+    let mut values = kinds().iter().flat_map(|kind| kind.enumerants);
+    let mut extended = ext_inst_sets().iter().flat_map(|set| set.instructions);
+    let mut rows = instructions().iter();
+    rows.any(|row| row.extensions.contains(&extension))
+        || values.any(|row| row.extensions.contains(&extension))
+        || extended.any(|row| row.extensions.contains(&extension))
 }
 
 fn keep_what_no_row_mentions(module: &Module, needs: &mut Needs) {
-    let found = mentioned();
     for inst in module.section(Section::Capabilities) {
         let capability = Capability(inst.word(0));
-        let is_derived = found.has(capability) || super::tables::derives(capability);
+        let is_derived = is_mentioned(capability) || super::tables::derives(capability);
         if !is_derived {
             let what = || "its declaration, which no instruction explains,".to_owned();
             needs.keep(&[capability], Some(inst.handle()), what);
         }
     }
     for extension in needs.declared_extensions.clone() {
-        let is_derived = found.extensions.contains(extension.as_str())
-            || super::tables::derives_extension(&extension);
+        let is_derived =
+            is_extension_mentioned(&extension) || super::tables::derives_extension(&extension);
         if !is_derived {
             needs.kept_extensions.insert(extension);
         }
