@@ -89,6 +89,22 @@ fn files_give_what_stands_beside_them() {
     expected.finish();
 }
 
+/// What Khronos' validator holds for invalid: it takes the later set of debug information without meaning
+/// for the earlier, and so its types of arrays and strings for none.
+#[test]
+fn files_that_the_validator_does_not_know() {
+    let mut expected = Expected::new();
+    for path in files(&folder().with_file_name("unvalidated"), ".ll") {
+        let bytes = std::fs::read(&path).expect("the file can be read");
+        let module = translated_with(&bytes, &options_of(&bytes));
+        let module = module.unwrap_or_else(|all| panic!("{}: {}", path.display(), lines(&all)));
+        let text = print(&words(&module), &PrintOptions::default());
+        let text = text.expect("the module can be printed");
+        expected.compare(&path.with_extension("spvasm"), &text);
+    }
+    expected.finish();
+}
+
 /// One file for each extension, named after it: its module declares it, and is valid.
 #[test]
 fn extensions_are_declared_where_they_are_needed() {

@@ -76,7 +76,10 @@ fn internal(words: &[u32]) -> String {
     let mut sets = HashMap::new();
     for inst in Stream::new(words).flatten() {
         if let (Op::ExtInstImport, [id, name @ ..]) = (inst.op, inst.words) {
-            sets.insert(*id, ExtInstSet::by_name(&literal_string(name)));
+            let name = literal_string(name);
+            // The later set of debug information has the numbers of the earlier.
+            let known = name.replace("Shader.DebugInfo.200", "Shader.DebugInfo.100");
+            sets.insert(*id, ExtInstSet::by_name(&known));
         }
         if matches!(inst.op, Op::FunctionEnd | Op::Label) {
             out.push('\n');
@@ -117,7 +120,8 @@ fn instruction(
             }
             Kind::LiteralExtInstInteger => set
                 .and_then(|set| set.instruction(word))
-                .map(|row| row.name),
+                .map(|row| row.name)
+                .or_else(|| later(word)),
             _ => None,
         };
         if let Some(name) = named {
@@ -131,4 +135,15 @@ fn instruction(
         }
     }
     out.push('\n');
+}
+
+/// The instructions that only the later set of debug information has.
+fn later(number: u32) -> Option<&'static str> {
+    match number {
+        200 => Some("DebugModule"),
+        201 => Some("DebugTypeSubrange"),
+        202 => Some("DebugTypeArrayDynamic"),
+        203 => Some("DebugTypeString"),
+        _ => None,
+    }
 }

@@ -47,6 +47,9 @@ impl Run {
                     }
                     options.extensions = extensions;
                 }
+                "spirv-debug-info-version" if value == "nonsemantic-shader-200" => {
+                    options.debug = DebugInfo::NonSemantic200;
+                }
                 "spirv-debug-info-version" if value.starts_with("nonsemantic") => {
                     options.debug = DebugInfo::NonSemantic;
                 }
@@ -64,7 +67,7 @@ impl Run {
             }
         }
         // Who asks for the form asks for its extension.
-        if let (DebugInfo::NonSemantic, Extensions::Only(names)) =
+        if let (DebugInfo::NonSemantic | DebugInfo::NonSemantic200, Extensions::Only(names)) =
             (options.debug, &mut options.extensions)
         {
             names.push("SPV_KHR_non_semantic_info".to_owned());

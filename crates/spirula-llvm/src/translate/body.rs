@@ -223,6 +223,7 @@ impl<'t, 'm> Body<'t, 'm> {
     pub(super) fn stand_in(&mut self, inst: Inst, opcode: Opcode) {
         if opcode.is_terminator() {
             self.t.b.effect(Op::Unreachable, &[]);
+            self.refused[inst.index()] = true;
             return;
         }
         let ty = self.function.inst(inst).ty;

@@ -19,3 +19,16 @@ define spir_func void @several(i64 %n, ptr %f, i32 %x, ptr addrspace(1) %p) {
 
 declare i32 @llvm.unheard.of.i32(i32)
 declare spir_func i32 @_Z21__spirv_NothingOfThisi(i32)
+
+; What follows from a refusal is not told of.
+define spir_func i32 @invoked(i32 %x) personality ptr @personality {
+  %r = invoke spir_func i32 @thrower(i32 %x) to label %good unwind label %bad
+good:
+  ret i32 %r
+bad:
+  %caught = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %caught
+}
+
+declare spir_func i32 @thrower(i32)
+declare i32 @personality(...)

@@ -35,3 +35,28 @@ declare i32 @llvm.spv.wave.active.countbits(i1)
 declare i32 @llvm.spv.wave.reduce.sum.i32(i32)
 declare i32 @llvm.spv.sclamp.i32(i32, i32, i32)
 declare i1 @llvm.spv.wave.is.first.lane()
+
+define spir_func i32 @waves(i32 %n, float %x) {
+  %min = call i32 @llvm.spv.wave.reduce.min.i32(i32 %n)
+  %umin = call i32 @llvm.spv.wave.reduce.umin.i32(i32 %min)
+  %sum = call i32 @llvm.spv.wave.reduce.usum.i32(i32 %umin)
+  %before = call i32 @llvm.spv.wave.prefix.usum.i32(i32 %sum)
+  %bits = call i32 @llvm.spv.wave.reduce.xor.i32(i32 %before)
+  %product = call float @llvm.spv.wave.product.f32(float %x)
+  %float = fptoui float %product to i32
+  call void @llvm.spv.group.memory.barrier()
+  call void @llvm.spv.all.memory.barrier.with.group.sync()
+  call void @llvm.spv.device.memory.barrier()
+  %1 = add i32 %bits, %float
+  ret i32 %1
+}
+
+declare i32 @llvm.spv.wave.reduce.min.i32(i32)
+declare i32 @llvm.spv.wave.reduce.umin.i32(i32)
+declare i32 @llvm.spv.wave.reduce.usum.i32(i32)
+declare i32 @llvm.spv.wave.prefix.usum.i32(i32)
+declare i32 @llvm.spv.wave.reduce.xor.i32(i32)
+declare float @llvm.spv.wave.product.f32(float)
+declare void @llvm.spv.group.memory.barrier()
+declare void @llvm.spv.all.memory.barrier.with.group.sync()
+declare void @llvm.spv.device.memory.barrier()

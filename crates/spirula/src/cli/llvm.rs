@@ -27,7 +27,8 @@ pub struct Llvm {
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = capability)]
     pub capabilities: Option<Vec<Capability>>,
     /// Debug information: `opencl` (OpenCL.DebugInfo.100), `nonsemantic`
-    /// (NonSemantic.Shader.DebugInfo.100) or `none`
+    /// (NonSemantic.Shader.DebugInfo.100), `nonsemantic-200` (the same with ranges of arrays,
+    /// strings and modules) or `none`
     #[arg(help_heading = HEADING, long, value_name = "FORM", default_value = "opencl")]
     pub debug_info: DebugInfo,
     /// Pointers: `typed`, or `untyped` by SPV_KHR_untyped_pointers

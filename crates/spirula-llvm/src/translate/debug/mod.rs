@@ -6,6 +6,8 @@
 //! members, which it names ahead, in the one set, behind them in the other; everything else stands behind what it names. What SPIR-V has
 //! nothing for becomes `DebugInfoNone`.
 
+mod arrays;
+mod entities;
 mod names;
 mod nodes;
 mod places;
@@ -30,13 +32,26 @@ pub enum DebugInfo {
     OpenCl,
     /// As NonSemantic.Shader.DebugInfo.100.
     NonSemantic,
+    /// As NonSemantic.Shader.DebugInfo.200, by which Khronos' translator tells of ranges of arrays,
+    /// strings and modules, too.
+    NonSemantic200,
 }
+
+/// The instructions that NonSemantic.Shader.DebugInfo.200 has beside those of 100; all their operands
+/// are ids.
+const LATER: &[(&str, u32)] = &[
+    ("DebugModule", 200),
+    ("DebugTypeSubrange", 201),
+    ("DebugTypeArrayDynamic", 202),
+    ("DebugTypeString", 203),
+];
 
 impl DebugInfo {
     /// The extended instruction set.
     fn set(self) -> &'static str {
         match self {
             DebugInfo::NonSemantic => "NonSemantic.Shader.DebugInfo.100",
+            DebugInfo::NonSemantic200 => "NonSemantic.Shader.DebugInfo.200",
             _ => "OpenCL.DebugInfo.100",
         }
     }
@@ -45,13 +60,16 @@ impl DebugInfo {
 impl FromStr for DebugInfo {
     type Err = String;
 
-    /// `none`, `opencl` or `nonsemantic`.
+    /// `none`, `opencl`, `nonsemantic` or `nonsemantic-200`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "none" => Ok(DebugInfo::None),
             "opencl" => Ok(DebugInfo::OpenCl),
             "nonsemantic" => Ok(DebugInfo::NonSemantic),
-            _ => Err(format!("{text} is none of none, opencl, nonsemantic")),
+            "nonsemantic-200" => Ok(DebugInfo::NonSemantic200),
+            _ => Err(format!(
+                "{text} is none of none, opencl, nonsemantic, nonsemantic-200"
+            )),
         }
     }
 }
@@ -61,6 +79,9 @@ const NON_SEMANTIC: &str = "SPV_KHR_non_semantic_info";
 
 /// Bytes of a string beyond which it is cut.
 const MAX_TEXT: usize = 4096;
+
+/// Operands beyond which an instruction would be too long; the rest is left out.
+const MAX_ARGUMENTS: usize = 60_000;
 
 /// Nesting of nodes beyond which there is nothing told of them.
 const MAX_DEPTH: u32 = 100;
@@ -75,6 +96,8 @@ pub(super) struct Debug {
     depth: u32,
     /// By node: the function that it is the subprogram of.
     functions: Vec<Option<Func>>,
+    /// By node: the template that a class or function was made from.
+    templates: Vec<Option<Id>>,
 }
 
 impl Debug {
@@ -89,6 +112,7 @@ impl Debug {
         }
         Debug {
             nodes: vec![None; module.metadata.len()],
+            templates: vec![None; module.metadata.len()],
             functions,
             ..Debug::default()
         }
@@ -112,7 +136,10 @@ impl Translator<'_> {
 
     /// Whether debug information is that without meaning.
     pub(super) fn is_non_semantic(&self) -> bool {
-        self.options.debug == DebugInfo::NonSemantic
+        matches!(
+            self.options.debug,
+            DebugInfo::NonSemantic | DebugInfo::NonSemantic200
+        )
     }
 
     /// Makes the compilation units and global variables.
@@ -120,10 +147,17 @@ impl Translator<'_> {
         if !self.has_debug() {
             return;
         }
-        for &unit in self.module.named("llvm.dbg.cu") {
+        let units = self.module.named("llvm.dbg.cu");
+        for &unit in units {
             self.debug_node(Some(unit));
         }
+        self.debug_build(units);
+        let mut seen = vec![false; self.module.metadata.len()];
+        for &unit in units {
+            self.debug_macros(unit, &mut seen);
+        }
         self.debug_globals();
+        self.debug_imports();
     }
 
     fn debug_set(&mut self) -> Id {
@@ -142,7 +176,20 @@ impl Translator<'_> {
 
     /// The number of an instruction and its operands as words.
     fn debug_words(&mut self, name: &str, arguments: &[Arg]) -> Vec<u32> {
-        let set = ExtInstSet::by_name(self.options.debug.set());
+        let arguments = &arguments[..arguments.len().min(MAX_ARGUMENTS)];
+        if let Some((_, number)) = LATER.iter().find(|row| row.0 == name) {
+            let mut words = vec![self.debug_set().word(), *number];
+            words.extend(arguments.iter().map(|argument| match *argument {
+                Arg::Id(id) => id.word(),
+                Arg::Number(number) => self.b.constant_u32(number).word(),
+            }));
+            return words;
+        }
+        let known = match self.is_non_semantic() {
+            true => DebugInfo::NonSemantic,
+            false => DebugInfo::OpenCl,
+        };
+        let set = ExtInstSet::by_name(known.set());
         let row = set.and_then(|set| set.instruction_by_name(name));
         let Some(row) = row else { return Vec::new() };
         let mut words = vec![self.debug_set().word(), row.number];

@@ -52,10 +52,24 @@ pub(super) const POINTERS: &[Row] = &[
 
 /// Tags of other derived types that are told apart.
 pub(super) const TYPEDEF: &[Row] = &[("DW_TAG_typedef", 0x16, 0)];
+pub(super) const MEMBER_POINTER: &[Row] = &[("DW_TAG_ptr_to_member_type", 0x1f, 0)];
 pub(super) const MEMBER: &[Row] = &[("DW_TAG_member", 0x0d, 0)];
 pub(super) const INHERITANCE: &[Row] = &[("DW_TAG_inheritance", 0x1c, 0)];
 pub(super) const ARRAY: &[Row] = &[("DW_TAG_array_type", 0x01, 0)];
 pub(super) const ENUMERATION: &[Row] = &[("DW_TAG_enumeration_type", 0x04, 0)];
+
+/// Tags of parameters of templates that are no types or values.
+pub(super) const TEMPLATE_TEMPLATE: &[Row] = &[("DW_TAG_GNU_template_template_param", 0x4106, 0)];
+pub(super) const TEMPLATE_PACK: &[Row] = &[("DW_TAG_GNU_template_parameter_pack", 0x4107, 0)];
+
+/// Tags of imported entities.
+pub(super) const IMPORTS: &[Row] = &[
+    ("DW_TAG_imported_module", 0x3a, 0),
+    ("DW_TAG_imported_declaration", 0x08, 1),
+];
+
+/// What records of macros do: define, undefine.
+pub(super) const MACROS: &[Row] = &[("DW_MACINFO_define", 1, 0), ("DW_MACINFO_undef", 2, 1)];
 
 /// Flags: of LLVM, and of SPIR-V.
 pub(super) const FLAGS: &[Row] = &[

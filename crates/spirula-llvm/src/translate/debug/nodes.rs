@@ -2,7 +2,7 @@
 
 use super::names::{
     ACCESS, ARRAY, COMPOSITES, ENCODINGS, ENUMERATION, FLAGS, INHERITANCE, LANGUAGES, MEMBER,
-    OPERATIONS, POINTERS, QUALIFIERS, SUBPROGRAM_FLAGS, TYPEDEF, operand_count,
+    MEMBER_POINTER, OPERATIONS, POINTERS, QUALIFIERS, SUBPROGRAM_FLAGS, TYPEDEF, operand_count,
 };
 use super::{Arg, MAX_DEPTH};
 use crate::ir::{Field, Func, GlobalKind, Metadata, MetadataKind};
@@ -42,7 +42,7 @@ impl Translator<'_> {
         id
     }
 
-    fn class_of(&self, node: Metadata) -> &str {
+    pub(super) fn class_of(&self, node: Metadata) -> &str {
         match self.module.metadata.kind(node) {
             MetadataKind::Special { class, .. } => self.module.str(class),
             _ => "",
@@ -64,9 +64,25 @@ impl Translator<'_> {
                 Some(self.debug_global("DebugTypeBasic", &arguments))
             }
             "DIDerivedType" => self.debug_derived(node),
-            "DICompositeType" => self.debug_composite(node),
+            "DICompositeType" => {
+                let made = self.debug_composite(node);
+                if let Some(id) = made {
+                    self.debug.nodes[node.index()] = Some(id);
+                    self.debug_template(node, id);
+                }
+                made
+            }
+            "DIStringType" => self.debug_string_type(node),
+            "DIModule" => self.debug_module(node),
             "DISubroutineType" => Some(self.debug_function_type(node)),
-            "DISubprogram" => Some(self.debug_subprogram(node)),
+            "DISubprogram" => {
+                let id = self.debug_subprogram(node);
+                self.debug.nodes[node.index()] = Some(id);
+                if self.debug.functions[node.index()].is_some() {
+                    self.debug_template(node, id);
+                }
+                Some(id)
+            }
             "DILexicalBlock" => {
                 let place = self.debug_place(node);
                 let parent = self.debug_scope_field(node);
@@ -98,7 +114,7 @@ impl Translator<'_> {
         }
     }
 
-    fn debug_name(&mut self, node: Metadata, field: &str) -> Id {
+    pub(super) fn debug_name(&mut self, node: Metadata, field: &str) -> Id {
         let text = self.text_field(node, field);
         self.debug_text(&text)
     }
@@ -172,7 +188,7 @@ impl Translator<'_> {
     }
 
     /// The scope of a node; its unit, or the first, where that is a file or nothing.
-    fn debug_scope_field(&mut self, node: Metadata) -> Id {
+    pub(super) fn debug_scope_field(&mut self, node: Metadata) -> Id {
         let scope = self.node_field(node, "scope");
         match scope.filter(|scope| self.class_of(*scope) != "DIFile") {
             None => {
@@ -213,9 +229,9 @@ impl Translator<'_> {
         flags | access
     }
 
-    fn debug_type_field(&mut self, node: Metadata, field: &str) -> Id {
+    pub(super) fn debug_type_field(&mut self, node: Metadata, field: &str) -> Id {
         let ty = self.node_field(node, field);
-        self.debug_node(ty)
+        self.debug_type(ty)
     }
 
     fn debug_derived(&mut self, node: Metadata) -> Option<Id> {
@@ -231,11 +247,17 @@ impl Translator<'_> {
             let arguments = [I(base), N(qualifier)];
             return Some(self.debug_global("DebugTypeQualifier", &arguments));
         }
+        if self.row_field(node, "tag", MEMBER_POINTER).is_some() {
+            let member = self.debug_type_field(node, "baseType");
+            let class = self.node_field(node, "extraData");
+            let class = self.debug_node(class);
+            return Some(self.debug_global("DebugTypePtrToMember", &[I(member), I(class)]));
+        }
         if self.row_field(node, "tag", TYPEDEF).is_some() {
             let name = self.debug_name(node, "name");
             // There is no other name for no type at all.
             let named = self.node_field(node, "baseType")?;
-            let base = self.debug_node(Some(named));
+            let base = self.debug_type(Some(named));
             // The validator takes names of basic types alone; others stand without their name.
             if self.class_of(named) != "DIBasicType" {
                 return Some(base);
@@ -344,40 +366,13 @@ impl Translator<'_> {
             if self.row_field(element, "tag", INHERITANCE).is_none() {
                 continue;
             }
-            let base = self.debug_type_field(element, "baseType");
+            let base = self.node_field(element, "baseType");
+            let base = self.debug_node(base);
             let offset = self.number_field(element, "offset");
             let size = self.number_field(element, "size");
             let flags = self.debug_flags(element);
             let arguments = [I(id), I(base), N(offset), N(size), N(flags)];
             self.debug_global("DebugTypeInheritance", &arguments);
-        }
-    }
-
-    fn debug_array(&mut self, node: Metadata) -> Id {
-        let base = self.debug_type_field(node, "baseType");
-        let ranges = self.node_field(node, "elements");
-        let ranges = ranges.map_or(Vec::new(), |list| {
-            self.module.metadata.operands(list).to_vec()
-        });
-        let counts: Vec<u32> = ranges
-            .into_iter()
-            .flatten()
-            .map(|range| self.number_field(range, "count"))
-            .collect();
-        let vector = self.flag_field(node, "flags", &[("DIFlagVector", 1 << 11, 1)]) != 0;
-        match (vector, &counts[..]) {
-            (true, [count]) if (2..=16).contains(count) => {
-                self.debug_global("DebugTypeVector", &[I(base), N(*count)])
-            }
-            _ => {
-                let mut arguments = vec![I(base)];
-                arguments.extend(counts.iter().map(|count| N(*count)));
-                // A length that is found out when running is none here.
-                match counts.is_empty() || counts.contains(&0) {
-                    true => self.debug_none(),
-                    false => self.debug_global("DebugTypeArray", &arguments),
-                }
-            }
         }
     }
 
@@ -414,12 +409,12 @@ impl Translator<'_> {
         let mut arguments = vec![N(flags)];
         let mut types = types.into_iter();
         let result = match types.next() {
-            Some(Some(ty)) => self.debug_node(Some(ty)),
+            Some(Some(ty)) => self.debug_type(Some(ty)),
             _ => self.b.void(),
         };
         arguments.push(I(result));
         for ty in types {
-            let ty = self.debug_node(ty);
+            let ty = self.debug_type(ty);
             arguments.push(I(ty));
         }
         self.debug_global("DebugTypeFunction", &arguments)
@@ -474,7 +469,8 @@ impl Translator<'_> {
         if self.has_debug()
             && let Some(node) = self.module.function_metadata(func, "dbg")
         {
-            self.debug_node(Some(node));
+            let function = self.debug_node(Some(node));
+            self.debug_entry(func, node, function);
         }
     }
 

@@ -54,12 +54,19 @@ pub(super) fn constrained(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     }
     let id = body.unconstrained(name, call)?;
     let last = call.args.len().saturating_sub(2);
-    let mode = call.args.get(last).and_then(|v| body.text_of(*v));
-    let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
-    if let (Some(id), Some(row)) = (id, row)
+    if let (Some(id), Some(mode)) = (id, call.args.get(last))
         && matches!(name, "sitofp" | "uitofp" | "fptrunc")
     {
-        body.decorate(id, Decoration::FPRoundingMode, &[row.1.0]);
+        body.round_by(id, *mode);
+    }
+    Ok(id)
+}
+
+/// `llvm.fptrunc.round`: a conversion and how it rounds.
+pub(super) fn rounded(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let id = body.unconstrained("fptrunc", call)?;
+    if let Some(id) = id {
+        body.round_by(id, call.arg(1)?);
     }
     Ok(id)
 }
@@ -87,6 +94,15 @@ impl Body<'_, '_> {
         }
         let found = lookup(&format!("llvm.{name}")).or_else(|| by_extended(name));
         self.intrinsic(found, call)
+    }
+
+    /// Decorates a conversion with the rounding that metadata says.
+    fn round_by(&mut self, id: Id, mode: Value) {
+        let mode = self.text_of(mode);
+        let row = mode.and_then(|mode| ROUNDING.iter().find(|row| row.0 == mode));
+        if let Some(row) = row {
+            self.decorate(id, Decoration::FPRoundingMode, &[row.1.0]);
+        }
     }
 
     fn constrained_comparison(&mut self, call: &Call<'_>) -> Lowered<Id> {

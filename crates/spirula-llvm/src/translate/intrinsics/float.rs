@@ -23,6 +23,20 @@ pub(super) fn sincos(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.two_results(std_::SINCOS, shape, call).map(Some)
 }
 
+/// `llvm.sincospi`: there is no function of both.
+pub(super) fn sincospi(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let shape = body.shape_of(call.arg(0)?)?;
+    let value = body.value(call.arg(0)?)?;
+    let value = body.widened(shape, value);
+    let ty = body.arithmetic_type(shape);
+    let both = [std_::SINPI, std_::COSPI].map(|number| {
+        let made = body.ext(number, ty, &[value]);
+        body.narrowed(shape, made)
+    });
+    let pair = body.result_type(call.inst)?;
+    Ok(Some(body.op(Op::CompositeConstruct, pair, both)))
+}
+
 /// `llvm.frexp`: fraction and exponent.
 pub(super) fn frexp(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let shape = body.shape_of(call.arg(0)?)?.as_int(32);

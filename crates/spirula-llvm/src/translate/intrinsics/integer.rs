@@ -46,6 +46,11 @@ pub(super) fn canonicalise(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     Ok(Some(body.op(Op::FMul, ty, [value, one])))
 }
 
+/// `llvm.get.rounding`: to the nearest, which has the number 1.
+pub(super) fn nearest(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    Ok(Some(body.t.u32(1)))
+}
+
 /// `llvm.abs`
 pub(super) fn absolute(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let shape = body.result_shape(call.inst)?;

@@ -2,7 +2,7 @@
 
 use super::super::body::Body;
 use super::super::builtins::Call;
-use super::super::refusal::Lowered;
+use super::super::refusal::{Lowered, refuse};
 use super::super::types::{Elem, Shape};
 use super::Intrinsic::{self, By, Ext, Integer};
 use crate::ir::Predicate;
@@ -12,6 +12,10 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, GroupOperation, MemorySemantic
 use spirula_spirv::grammar::opencl_std as std_;
 
 type Made = Lowered<Option<Id>>;
+
+/// Buffers and images.
+const DEVICE_MEMORY: MemorySemantics =
+    MemorySemantics(MemorySemantics::CrossWorkgroupMemory.0 | MemorySemantics::ImageMemory.0);
 
 /// A row for each intrinsic, without the types at its end.
 pub(super) const ROWS: &[(&str, Intrinsic)] = &[
@@ -102,6 +106,17 @@ pub(super) const ROWS: &[(&str, Intrinsic)] = &[
         "llvm.spv.group.memory.barrier.with.group.sync",
         By(group_barrier),
     ),
+    ("llvm.spv.group.memory.barrier", By(group_fence)),
+    ("llvm.spv.device.memory.barrier", By(device_fence)),
+    (
+        "llvm.spv.device.memory.barrier.with.group.sync",
+        By(device_barrier),
+    ),
+    ("llvm.spv.all.memory.barrier", By(all_fence)),
+    (
+        "llvm.spv.all.memory.barrier.with.group.sync",
+        By(all_barrier),
+    ),
     ("llvm.spv.wave.active.countbits", By(count_active)),
     ("llvm.spv.wave.all", By(wave_all)),
     ("llvm.spv.wave.any", By(wave_any)),
@@ -109,8 +124,17 @@ pub(super) const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.spv.wave.is.first.lane", By(wave_elect)),
     ("llvm.spv.wave.readlane", By(wave_read)),
     ("llvm.spv.wave.reduce.sum", By(wave_sum)),
+    ("llvm.spv.wave.reduce.usum", By(wave_sum)),
     ("llvm.spv.wave.reduce.max", By(wave_signed_maximum)),
     ("llvm.spv.wave.reduce.umax", By(wave_unsigned_maximum)),
+    ("llvm.spv.wave.reduce.min", By(wave_signed_minimum)),
+    ("llvm.spv.wave.reduce.umin", By(wave_unsigned_minimum)),
+    ("llvm.spv.wave.prefix.sum", By(wave_sum_before)),
+    ("llvm.spv.wave.prefix.usum", By(wave_sum_before)),
+    ("llvm.spv.wave.product", By(wave_product)),
+    ("llvm.spv.wave.reduce.and", By(wave_and)),
+    ("llvm.spv.wave.reduce.or", By(wave_or)),
+    ("llvm.spv.wave.reduce.xor", By(wave_xor)),
     ("llvm.spv.umin", Integer(std_::U_MIN, false)),
     ("llvm.spv.umax", Integer(std_::U_MAX, false)),
 ];
@@ -151,12 +175,31 @@ fn fraction(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// A barrier of the workgroup and its memory.
 fn group_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
-    let scope = body.t.u32(Scope::Workgroup.0);
-    let semantics = MemorySemantics::AcquireRelease | MemorySemantics::WorkgroupMemory;
-    let semantics = body.t.u32(semantics.0);
-    let words = [scope, scope, semantics].map(Id::word);
-    body.t.b.effect(Op::ControlBarrier, &words);
-    Ok(None)
+    body.barrier(true, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
+}
+
+fn group_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    body.barrier(false, Scope::Workgroup, MemorySemantics::WorkgroupMemory)
+}
+
+/// One of the workgroup, for the device's memory.
+fn device_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    body.barrier(true, Scope::Device, DEVICE_MEMORY)
+}
+
+fn device_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    body.barrier(false, Scope::Device, DEVICE_MEMORY)
+}
+
+/// One of the workgroup, for all memory.
+fn all_barrier(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
+    body.barrier(true, Scope::Device, memory)
+}
+
+fn all_fence(body: &mut Body<'_, '_>, _: &Call<'_>) -> Made {
+    let memory = DEVICE_MEMORY | MemorySemantics::WorkgroupMemory;
+    body.barrier(false, Scope::Device, memory)
 }
 
 fn count_active(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
@@ -194,6 +237,40 @@ fn wave_read(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 fn wave_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+/// The sum over the invocations before this one.
+fn wave_sum_before(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFAdd, Op::GroupNonUniformIAdd];
+    body.over_wave(GroupOperation::ExclusiveScan, ops, call)
+        .map(Some)
+}
+
+fn wave_product(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFMul, Op::GroupNonUniformIMul];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+fn wave_and(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.wave_bits(Op::GroupNonUniformBitwiseAnd, call)
+}
+
+fn wave_or(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.wave_bits(Op::GroupNonUniformBitwiseOr, call)
+}
+
+fn wave_xor(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.wave_bits(Op::GroupNonUniformBitwiseXor, call)
+}
+
+fn wave_signed_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformSMin];
+    body.wave_reduction(ops, call).map(Some)
+}
+
+fn wave_unsigned_minimum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let ops = [Op::GroupNonUniformFMin, Op::GroupNonUniformUMin];
     body.wave_reduction(ops, call).map(Some)
 }
 
@@ -242,15 +319,43 @@ impl Body<'_, '_> {
         Ok(self.op(Op::GroupNonUniformBallot, ty, [scope, predicate]))
     }
 
+    /// A barrier of the workgroup, or a fence alone.
+    fn barrier(&mut self, waits: bool, scope: Scope, memory: MemorySemantics) -> Made {
+        let semantics = self
+            .t
+            .u32((MemorySemantics::AcquireRelease | memory).0)
+            .word();
+        let scope = self.t.u32(scope.0).word();
+        if waits {
+            let group = self.t.u32(Scope::Workgroup.0).word();
+            let words = [group, scope, semantics];
+            self.t.b.effect(Op::ControlBarrier, &words);
+        } else {
+            self.t.b.effect(Op::MemoryBarrier, &[scope, semantics]);
+        }
+        Ok(None)
+    }
+
+    fn wave_bits(&mut self, op: Op, call: &Call<'_>) -> Made {
+        if self.shape_of(call.arg(0)?)?.is_float() {
+            return Err(refuse("bits of floats"));
+        }
+        self.wave_reduction([op, op], call).map(Some)
+    }
+
     /// A reduction over the subgroup: by one instruction for floats, by another for integers.
     fn wave_reduction(&mut self, ops: [Op; 2], call: &Call<'_>) -> Lowered<Id> {
+        self.over_wave(GroupOperation::Reduce, ops, call)
+    }
+
+    fn over_wave(&mut self, over: GroupOperation, ops: [Op; 2], call: &Call<'_>) -> Lowered<Id> {
         let shape = self.shape_of(call.arg(0)?)?;
         let value = self.value(call.arg(0)?)?;
         let value = self.widened(shape, value);
         let op = ops[usize::from(!shape.is_float())];
         let scope = self.t.u32(Scope::Subgroup.0);
         let ty = self.arithmetic_type(shape);
-        let words = [scope.word(), GroupOperation::Reduce.0, value.word()];
+        let words = [scope.word(), over.0, value.word()];
         let id = self.t.b.value(op, ty, &words);
         Ok(self.narrowed(shape, id))
     }

@@ -1,0 +1,156 @@
+//! Arrays, vectors and strings, whose sizes may be found out when running.
+
+use super::{Arg, DebugInfo};
+use crate::ir::{Field, Metadata};
+use crate::translate::translator::Translator;
+use spirula_spirv::Id;
+
+use Arg::{Id as I, Number as N};
+
+/// The fields of arrays whose descriptors are found when running.
+const DYNAMIC: [&str; 4] = ["dataLocation", "associated", "allocated", "rank"];
+
+/// The fields of ranges, in the order of operands.
+const BOUNDS: [&str; 3] = ["lowerBound", "upperBound", "count"];
+
+impl Translator<'_> {
+    /// Whether arrays have ranges, and strings are types.
+    fn tells_ranges(&self) -> bool {
+        self.options.debug == DebugInfo::NonSemantic200
+    }
+
+    /// The type of an array or vector.
+    pub(super) fn debug_array(&mut self, node: Metadata) -> Id {
+        let base = self.debug_type_field(node, "baseType");
+        let ranges = self.debug_list(node, "elements");
+        let vector = self.flag_field(node, "flags", &[("DIFlagVector", 1 << 11, 1)]) != 0;
+        if let (true, [range]) = (vector, &ranges[..]) {
+            let count = self.number_field(*range, "count");
+            if (2..=16).contains(&count) {
+                return self.debug_global("DebugTypeVector", &[I(base), N(count)]);
+            }
+        }
+        if self.tells_ranges() && self.has_ranges(node, &ranges) {
+            return self.debug_ranged_array(node, base, &ranges);
+        }
+        let mut arguments = vec![I(base)];
+        for &range in &ranges {
+            let count = self.number_field(range, "count");
+            match self.debug_count(range) {
+                Some(id) => arguments.push(I(id)),
+                // A length of which nothing is known is none here.
+                None if count == 0 => return self.debug_none(),
+                None => arguments.push(N(count)),
+            }
+        }
+        match ranges.is_empty() {
+            true => self.debug_none(),
+            false => self.debug_global("DebugTypeArray", &arguments),
+        }
+    }
+
+    /// The variable that holds an array's length: one that the specification allows, a number
+    /// without sign of 32 or 64 bits.
+    fn debug_count(&mut self, range: Metadata) -> Option<Id> {
+        let variable = self.node_field(range, "count")?;
+        let ty = self.node_field(variable, "type")?;
+        let fits = self.class_of(variable) == "DILocalVariable"
+            && self.class_of(ty) == "DIBasicType"
+            && matches!(self.number_field(ty, "size"), 32 | 64)
+            && self
+                .row_field(ty, "encoding", &[("DW_ATE_unsigned", 7, 1)])
+                .is_some();
+        fits.then(|| self.debug_node(Some(variable)))
+    }
+
+    /// Whether more is known of an array than its lengths.
+    fn has_ranges(&self, node: Metadata, ranges: &[Metadata]) -> bool {
+        let dynamic = DYNAMIC
+            .iter()
+            .any(|field| self.field(node, field).is_some());
+        let bound = |range: &Metadata| {
+            let mut fields = BOUNDS.iter().chain(["stride"].iter());
+            fields.any(|field| *field != "count" && self.field(*range, field).is_some())
+        };
+        dynamic || ranges.iter().any(bound)
+    }
+
+    /// An array with ranges, which the validator takes for lengths of any other.
+    fn debug_ranged_array(&mut self, node: Metadata, base: Id, ranges: &[Metadata]) -> Id {
+        let mut arguments = vec![I(base)];
+        arguments.extend(DYNAMIC.map(|field| I(self.debug_bound(node, field))));
+        for &range in ranges {
+            let range = self.debug_range(range);
+            arguments.push(I(range));
+        }
+        self.debug_global("DebugTypeArrayDynamic", &arguments)
+    }
+
+    fn debug_range(&mut self, node: Metadata) -> Id {
+        let bounds = BOUNDS.map(|field| I(self.debug_bound(node, field)));
+        let mut arguments = bounds.to_vec();
+        if self.field(node, "stride").is_some() {
+            arguments.push(I(self.debug_bound(node, "stride")));
+        }
+        self.debug_global("DebugTypeSubrange", &arguments)
+    }
+
+    /// A number, a variable or an expression; nothing's where there is none of these.
+    fn debug_bound(&mut self, node: Metadata, field: &str) -> Id {
+        let number = match self.field(node, field) {
+            Some(Field::Int(number)) => i64::try_from(number).ok(),
+            Some(Field::Node(Some(bound))) => {
+                let Some(constant) = self.module.metadata.as_constant(bound) else {
+                    return self.debug_node(Some(bound));
+                };
+                let ty = self.module.consts.ty(constant);
+                let unused = 64 - self.module.types.int_width(ty).unwrap_or(64).clamp(1, 64);
+                let bits = self.module.consts.as_u64(constant);
+                bits.map(|bits| ((bits << unused) as i64) >> unused)
+            }
+            _ => None,
+        };
+        match number {
+            Some(number) => {
+                let ty = self.b.int(64, false);
+                self.scalar_constant(ty, 64, number as u64)
+            }
+            None => self.debug_none(),
+        }
+    }
+
+    /// A type of strings; none where the set has no such types.
+    pub(super) fn debug_string_type(&mut self, node: Metadata) -> Option<Id> {
+        if !self.tells_ranges() {
+            return None;
+        }
+        let name = self.debug_name(node, "name");
+        let place = self.debug_bound(node, "stringLocationExpression");
+        let size = self.number_field(node, "size");
+        let length = match self.node_field(node, "stringLengthExpression") {
+            Some(expression) => self.debug_node(Some(expression)),
+            None => self.debug_bound(node, "stringLength"),
+        };
+        let none = self.debug_none();
+        let arguments = [I(name), I(none), I(place), N(size), I(length)];
+        Some(self.debug_global("DebugTypeString", &arguments))
+    }
+
+    /// A module; none where the set has no modules.
+    pub(super) fn debug_module(&mut self, node: Metadata) -> Option<Id> {
+        if !self.tells_ranges() {
+            return None;
+        }
+        let name = self.debug_name(node, "name");
+        let source = self.debug_file(node);
+        let line = self.number_field(node, "line");
+        let parent = self.debug_scope_field(node);
+        let texts = ["configMacros", "includePath", "apinotes"];
+        let texts = texts.map(|field| I(self.debug_name(node, field)));
+        let declares = self.number_field(node, "isDecl");
+        let mut arguments = vec![I(name), I(source), N(line), I(parent)];
+        arguments.extend(texts);
+        arguments.push(N(declares));
+        Some(self.debug_global("DebugModule", &arguments))
+    }
+}
