@@ -32,6 +32,8 @@ pub(crate) struct Code {
     /// Sizes of the functions that were compiled, and where they lie once the code is finished.
     sizes: Vec<(FuncId, usize)>,
     pieces: Vec<(usize, usize)>,
+    /// Functions that keep all registers, by the host's functions that they call.
+    keeping: Vec<(usize, FuncId)>,
 }
 
 // SAFETY: see the module's documentation.
@@ -53,6 +55,7 @@ impl Code {
             bundle: None,
             sizes: Vec::new(),
             pieces: Vec::new(),
+            keeping: Vec::new(),
         })
     }
 
@@ -105,6 +108,38 @@ impl Code {
         self.sizes.push((id, size(&context)));
         self.bundle_id = Some(id);
         Ok(())
+    }
+
+    /// A function that keeps all registers and calls the one of the host at an address; made where there is
+    /// none yet. None where the target has no such functions.
+    pub fn keeping(
+        &mut self,
+        address: usize,
+        make: impl FnOnce() -> Function,
+        within: &mut Function,
+    ) -> Option<FuncRef> {
+        if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+            return None;
+        }
+        let known = self.keeping.iter().find(|row| row.0 == address);
+        let id = match known {
+            Some(row) => row.1,
+            None => {
+                let func = make();
+                let name = format!("host{}", self.keeping.len());
+                let module = self.module();
+                let id = module.declare_function(&name, Linkage::Local, &func.signature);
+                let id = id.ok()?;
+                let mut context = module.make_context();
+                context.func = func;
+                context.func.name = UserFuncName::user(0, id.as_u32());
+                module.define_function(id, &mut context).ok()?;
+                self.sizes.push((id, size(&context)));
+                self.keeping.push((address, id));
+                id
+            }
+        };
+        Some(self.module().declare_func_in_func(id, within))
     }
 
     /// What the target can do for bundles.

@@ -5,34 +5,7 @@ mod common;
 use common::{compile_with, run_kernel};
 use spirula_cpu::{Argument, Options};
 
-/// A kernel with a buffer of 64-bit words. `body` has `%n`, the global id; `blocks` are functions that it enqueues,
-/// which find what they capture, the buffer's address, at `%.captured` of type `%pbyte`.
-fn kernel(globals: &str, variables: &str, body: &str, blocks: &[(&str, &str, &str)]) -> String {
-    let block = |(name, params, body): &(&str, &str, &str)| {
-        let ty = if params.is_empty() {
-            "blockfn"
-        } else {
-            "localfn"
-        };
-        format!(
-            "%{name} = OpFunction %void None %{ty}
-             %{name}_captured = OpFunctionParameter %pbyte
-             {params}
-             %{name}_e = OpLabel
-             %{name}_p = OpBitcast %ppulong %{name}_captured
-             %{name}_out = OpLoad %pulong %{name}_p Aligned 8
-             %{name}_g = OpLoad %ulong3 %gid
-             %{name}_n = OpCompositeExtract %ulong %{name}_g 0
-             %{name}_at = OpInBoundsPtrAccessChain %pulong %{name}_out %{name}_n
-             {body}
-             OpReturn
-             OpFunctionEnd\n"
-        )
-        .replace("%.", &format!("%{name}_"))
-    };
-    let blocks: String = blocks.iter().map(block).collect();
-    format!(
-        r#"OpCapability Kernel
+const HEAD: &str = r#"OpCapability Kernel
 OpCapability Addresses
 OpCapability Int64
 OpCapability Int8
@@ -76,7 +49,36 @@ OpDecorate %gid BuiltIn GlobalInvocationId
 %mainfn = OpTypeFunction %void %pulong
 %blockfn = OpTypeFunction %void %pbyte
 %localfn = OpTypeFunction %void %pbyte %plocal
-{globals}
+"#;
+
+/// A kernel with a buffer of 64-bit words. `body` has `%n`, the global id; `blocks` are functions that it enqueues,
+/// which find what they capture, the buffer's address, at `%.captured` of type `%pbyte`.
+fn kernel(globals: &str, variables: &str, body: &str, blocks: &[(&str, &str, &str)]) -> String {
+    let block = |(name, params, body): &(&str, &str, &str)| {
+        let ty = if params.is_empty() {
+            "blockfn"
+        } else {
+            "localfn"
+        };
+        format!(
+            "%{name} = OpFunction %void None %{ty}
+             %{name}_captured = OpFunctionParameter %pbyte
+             {params}
+             %{name}_e = OpLabel
+             %{name}_p = OpBitcast %ppulong %{name}_captured
+             %{name}_out = OpLoad %pulong %{name}_p Aligned 8
+             %{name}_g = OpLoad %ulong3 %gid
+             %{name}_n = OpCompositeExtract %ulong %{name}_g 0
+             %{name}_at = OpInBoundsPtrAccessChain %pulong %{name}_out %{name}_n
+             {body}
+             OpReturn
+             OpFunctionEnd\n"
+        )
+        .replace("%.", &format!("%{name}_"))
+    };
+    let blocks: String = blocks.iter().map(block).collect();
+    format!(
+        r#"{HEAD}{globals}
 {blocks}%main = OpFunction %void None %mainfn
 %out = OpFunctionParameter %pulong
 %entry = OpLabel

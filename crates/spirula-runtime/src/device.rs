@@ -1,5 +1,7 @@
 //! Devices as callers see them: a driver behind checks, with times.
 
+mod handles;
+
 use crate::arguments::{self, Shader};
 use crate::check::{self, Handled, Resource};
 use crate::compare::{Comparing, Tolerance};
@@ -9,9 +11,7 @@ use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::program::{self, Programs};
 use crate::times::{KernelTime, Profile, timed};
 use crate::types::TypeNames;
-use crate::{
-    Buffer, Call, Error, ImageShape, Inputs, Kernel, Launch, Sampler, Scalar, Size, printed, wishes,
-};
+use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, printed, wishes};
 use bytemuck::NoUninit;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
@@ -180,45 +180,6 @@ impl Device {
         let buffer = Buffer(self.buffers.len() as u32);
         create(&mut *self.driver, buffer)?;
         Ok(self.keep(size, Handled::Buffer))
-    }
-
-    /// Makes an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
-    /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
-    ///
-    /// ```
-    /// use spirula_runtime::{Device, DeviceOptions, Dimensions, Format, ImageShape, Sampler};
-    ///
-    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
-    /// let rgba8 = Format::named("rgba8").unwrap();
-    /// let shape = ImageShape::new(Dimensions::D2, rgba8, [4, 2, 1]);
-    /// let image = device.create_image(&shape, &Sampler::default())?;
-    /// device.write(image, 0, &[1, 2, 3, 4])?;
-    /// assert_eq!(device.download(image)?.len(), 4 * 2 * 4);
-    /// # Ok::<(), spirula_runtime::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// When its shape is none, there is no memory for it, or the device has no such images.
-    pub fn create_image(&mut self, shape: &ImageShape, sampler: &Sampler) -> Result<Buffer, Error> {
-        shape.check().map_err(Error::Image)?;
-        let size = shape.bytes().unwrap_or(u64::MAX);
-        let limit = self.driver.info().limits.buffer_size;
-        if size > limit {
-            return Err(Error::Memory { size, limit });
-        }
-        let image = Buffer(self.buffers.len() as u32);
-        self.driver.create_image(image, shape, sampler)?;
-        Ok(self.keep(size, Handled::Image))
-    }
-
-    /// Makes a sampler, which is bound and destroyed as a buffer is.
-    ///
-    /// # Errors
-    /// When the device has no such samplers.
-    pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<Buffer, Error> {
-        let handle = Buffer(self.buffers.len() as u32);
-        self.driver.create_sampler(handle, sampler)?;
-        Ok(self.keep(0, Handled::Sampler))
     }
 
     fn keep(&mut self, size: u64, what: Handled) -> Buffer {

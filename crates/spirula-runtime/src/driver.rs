@@ -1,6 +1,6 @@
 //! What an implementation of devices provides.
 
-use crate::{Buffer, CheckOptions, Error, ImageShape, Kernel, Launch, Sampler};
+use crate::{Buffer, CheckOptions, Error, ImageShape, Kernel, Launch, PipeShape, Sampler};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::Version;
 use spirula_spirv::ir::Module;
@@ -170,6 +170,14 @@ pub trait Driver: Send {
         lacks(&self.info().id, "samplers".to_owned())
     }
 
+    /// Makes an empty pipe, whose handle is numbered as a buffer's.
+    ///
+    /// # Errors
+    /// When there is no memory for it, or the device has no pipes.
+    fn create_pipe(&mut self, _: Buffer, _shape: PipeShape) -> Result<(), Error> {
+        lacks(&self.info().id, "pipes".to_owned())
+    }
+
     /// Makes a buffer of any contents, aligned likewise.
     ///
     /// # Errors
@@ -178,7 +186,7 @@ pub trait Driver: Send {
         self.create_buffer(buffer, size)
     }
 
-    /// Gives the memory of a buffer, an image or a sampler back.
+    /// Gives the memory of a buffer, an image, a sampler or a pipe back.
     fn destroy_buffer(&mut self, buffer: Buffer);
 
     /// Copies into a buffer.

@@ -1,6 +1,6 @@
 //! What is launched, over how many invocations, with what.
 
-/// A buffer of a device, or an image or a sampler, which kernels are given in the same way.
+/// A buffer of a device, or an image, a sampler or a pipe, which kernels are given in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer(pub(crate) u32);
 
@@ -69,7 +69,7 @@ pub enum Inputs {
 /// An argument of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// A pointer to a buffer, an image, or a sampler.
+    /// A pointer to a buffer, an image, a sampler or a pipe.
     Buffer(Buffer),
     /// A value, as its bytes.
     Bytes(Vec<u8>),

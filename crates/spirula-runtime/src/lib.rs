@@ -54,6 +54,7 @@ pub use driver::{
 pub use error::Error;
 pub use launch::{Argument, Bound, Buffer, Inputs, Kernel, Launch, Size};
 pub use machine::DeviceMachine;
-pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format, ImageShape, Sampler};
+pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format};
 pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};
+pub use spirula_cpu::{ImageShape, PipeShape, Sampler};
 pub use times::{KernelTime, Profile};

@@ -1,6 +1,8 @@
 //! The CPU device through the interface of devices.
 
-use spirula_runtime::{Argument, Bound, Device, DeviceOptions, Error, Inputs, Launch, Size};
+use spirula_runtime::{
+    Argument, Bound, Device, DeviceOptions, Error, Inputs, Launch, PipeShape, Size,
+};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 
@@ -114,4 +116,50 @@ fn launches_name_what_does_not_fit() {
     );
     let missing = device.create_kernel(&shader(), "other", &[]).unwrap_err();
     assert!(matches!(missing, Error::Module(_)), "{missing}");
+}
+
+#[test]
+fn pipes_are_given_to_kernels() {
+    let words = parse(include_str!("cpu/pipe.spvasm"), &ParseOptions::default()).unwrap();
+    let module = Module::from_words(words).unwrap();
+    for name in ["cpu", "cpu+scalar", "cpu+san"] {
+        let options = DeviceOptions {
+            threads: Some(1),
+            ..DeviceOptions::default()
+        };
+        let mut device = Device::open(name, &options).unwrap();
+        let shape = PipeShape {
+            packet: 4,
+            capacity: 16,
+        };
+        let pipe = device.create_pipe(shape).unwrap();
+        let from = device.upload(&[7_u32, 8, 9, 10]).unwrap();
+        let into = device.create_buffer(20).unwrap();
+        let mut run = |name: &str, count, arguments: [_; 2]| {
+            let kernel = device.create_kernel(&module, name, &[])?;
+            let size = Size::Items {
+                dimensions: 1,
+                global: [count, 1, 1],
+                local: Some([1; 3]),
+                offset: [0; 3],
+            };
+            let inputs = Inputs::Arguments(arguments.map(Argument::Buffer).to_vec());
+            device.launch(&Launch {
+                kernel,
+                size,
+                inputs,
+            })
+        };
+        run("write", 4, [from, pipe]).unwrap();
+        run("read", 5, [pipe, into]).unwrap();
+        let wrong = run("read", 5, [from, into]).unwrap_err().to_string();
+        assert!(wrong.contains("a pipe, a buffer is given"), "{wrong}");
+        device.wait().unwrap();
+        assert_eq!(device.download_as::<u32>(into).unwrap(), [7, 8, 9, 10, 0]);
+        let none = PipeShape {
+            packet: 4,
+            capacity: 0,
+        };
+        assert!(device.create_pipe(none).is_err());
+    }
 }

@@ -38,10 +38,8 @@ const FLOATS: &[&str] = &[
     "FNegate %x",
 ];
 
-/// A kernel of one invocation for each pair, that writes the results of all operations one after the
-/// other, and how many these are.
-fn kernel(ty: &str, width: u32) -> (String, usize) {
-    let is_float = ty.starts_with("OpTypeFloat");
+/// What stores the result of each operation, the constants that it takes, and how many results there are.
+fn operations(is_float: bool, width: u32) -> (String, String, usize) {
     let mut results = String::new();
     let mut count = 0;
     let mut one = |line: &str| {
@@ -81,6 +79,14 @@ fn kernel(ty: &str, width: u32) -> (String, usize) {
             constants += &one(&line);
         }
     }
+    (results, constants, count)
+}
+
+/// A kernel of one invocation for each pair, that writes the results of all operations one after the
+/// other, and how many these are.
+fn kernel(ty: &str, width: u32) -> (String, usize) {
+    let is_float = ty.starts_with("OpTypeFloat");
+    let (results, constants, count) = operations(is_float, width);
     let more = match (is_float, width) {
         (true, _) | (_, 64) => String::new(),
         _ => format!("OpCapability Int{width}\n"),

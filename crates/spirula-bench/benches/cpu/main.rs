@@ -63,6 +63,13 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
     let mut checked =
         Session::open("cpu+san", Some(1), &workload.buffers).expect("there is a CPU device");
     let work_checked = kernel(&mut checked, workload);
+    for (what, session) in [("vectors and scalar", &mut ours), ("checked", &mut checked)] {
+        let time = session.compile_time(KERNELS, workload.name).as_secs_f64() * 1e3;
+        println!(
+            "| {} | compilation, {what} | {time:.2} | | |",
+            workload.name
+        );
+    }
     let mut contenders = vec![
         Contender {
             name: "Spirula CPU device",

@@ -1,8 +1,13 @@
 //! The kernels through Spirula itself: a device of the runtime.
 
+use cpu_time::ThreadTime;
 use spirula_runtime::{
     Argument, Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size,
 };
+use std::time::Duration;
+
+/// How often a kernel is made to find out how long that takes.
+const TIMES: usize = 11;
 
 /// A device with the benchmark's buffers on it.
 pub struct Session {
@@ -78,6 +83,20 @@ impl Session {
                 inputs,
             },
         }
+    }
+
+    /// Processor time to make an OpenCL kernel of a module that was read: the median of a few times.
+    pub fn compile_time(&mut self, bytes: &[u8], entry: &str) -> Duration {
+        let compiled = spirula::compile(bytes, &Default::default()).expect("the kernel compiles");
+        let module = compiled.into_module().expect("the kernel is a module");
+        let mut times = [(); TIMES].map(|()| {
+            let begun = ThreadTime::now();
+            let made = self.device.create_kernel(&module, entry, &[]);
+            made.unwrap_or_else(|e| panic!("the device takes {entry}: {e:?}"));
+            begun.elapsed()
+        });
+        times.sort_unstable();
+        times[TIMES / 2]
     }
 
     /// Runs work and waits for its end.

@@ -38,6 +38,8 @@ pub(crate) struct Live {
     pub(super) budget_full: u64,
     pub(super) rows: *const Row,
     pub(super) group_cells: *mut u64,
+    /// What the last function called for a check gave.
+    pub(super) result: u64,
     checker: *mut Checker,
     kernel: *const Kernel,
     cells: Vec<u64>,
@@ -85,6 +87,7 @@ impl Live {
             budget_full: options.loops,
             rows: std::ptr::null(),
             group_cells: std::ptr::null_mut(),
+            result: 0,
             checker,
             kernel,
             cells: vec![0; (group_bytes as usize >> granule) + 2],

@@ -71,6 +71,7 @@ pub(crate) mod at {
     pub const BUDGET_FULL: i32 = offset_of!(Live, budget_full) as i32;
     pub const ROWS: i32 = offset_of!(Live, rows) as i32;
     pub const GROUP_CELLS: i32 = offset_of!(Live, group_cells) as i32;
+    pub const RESULT: i32 = offset_of!(Live, result) as i32;
     pub const ROW: i32 = size_of::<Row>() as i32;
     pub const CELLS: i32 = offset_of!(Row, cells) as i32;
     pub const ENDS: i32 = offset_of!(Row, ends) as i32;

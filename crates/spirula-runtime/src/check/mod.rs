@@ -88,6 +88,8 @@ pub enum Handled {
     Image,
     /// A sampler.
     Sampler,
+    /// A pipe.
+    Pipe,
 }
 
 /// Something of a device that launches are given.
@@ -99,7 +101,10 @@ pub struct Resource {
     pub what: Handled,
 }
 
-/// What is wrong with a handle for what takes a buffer, or for what takes an image or a sampler.
+/// What a parameter of an opaque type takes.
+const OPAQUE: &str = "an image, a sampler or a pipe";
+
+/// What is wrong with a handle for what takes a buffer, or for what takes something opaque.
 fn handle_problem(
     buffer: Buffer,
     takes_buffer: bool,
@@ -112,10 +117,11 @@ fn handle_problem(
         Handled::Buffer => "a buffer",
         Handled::Image => "an image",
         Handled::Sampler => "a sampler",
+        Handled::Pipe => "a pipe",
     };
     let takes = match takes_buffer {
         true => "a buffer",
-        false => "an image or a sampler",
+        false => OPAQUE,
     };
     let fits = takes_buffer == (found.what == Handled::Buffer);
     (!fits).then(|| format!("it takes {takes}, {is} is given"))
@@ -194,7 +200,7 @@ fn takes(kind: &ParamKind) -> String {
         ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
         ParamKind::Buffer { .. } => "a buffer".to_owned(),
         ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
-        ParamKind::Opaque { .. } => "an image or a sampler".to_owned(),
+        ParamKind::Opaque { .. } => OPAQUE.to_owned(),
     }
 }
 

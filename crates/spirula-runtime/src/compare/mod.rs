@@ -13,7 +13,8 @@ mod tests;
 pub use part::Tolerance;
 
 use crate::driver::{DeviceInfo, Driver, Limits};
-use crate::{Argument, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch, Sampler, Size};
+use crate::{Argument, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
+use crate::{PipeShape, Sampler, Size};
 use part::{Types, Used, part};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
@@ -267,6 +268,13 @@ impl Driver for Comparing {
         let made = self.devices.iter_mut().map(|d| d.create_sampler(sampler));
         let made = made.collect::<Result<Vec<_>, _>>()?;
         self.buffers.push(Some((0, made)));
+        Ok(())
+    }
+
+    fn create_pipe(&mut self, _: Buffer, shape: PipeShape) -> Result<(), Error> {
+        let made = self.devices.iter_mut().map(|d| d.create_pipe(shape));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        self.buffers.push(Some((shape.bytes().unwrap_or(0), made)));
         Ok(())
     }
 

@@ -175,6 +175,12 @@ impl Driver for CpuDriver {
         self.create(0, What::Sampler(*sampler))
     }
 
+    fn create_pipe(&mut self, pipe: Buffer, shape: cpu::PipeShape) -> Result<(), Error> {
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        self.create(size, What::Buffer)?;
+        self.write(pipe, 0, &shape.header())
+    }
+
     fn destroy_buffer(&mut self, buffer: Buffer) {
         let held = self.buffers[buffer.index()].take();
         if let (Some(checker), Some(mut held)) = (&mut self.checker, held) {

@@ -389,7 +389,7 @@ fn what_does_not_fit_is_said() {
         ),
         (
             Given::Bytes(vec![0; 96]),
-            "set 0, binding 0: it takes an image or a sampler, a buffer is given",
+            "set 0, binding 0: it takes an image, a sampler or a pipe, a buffer is given",
         ),
     ];
     for (wrong, wanted) in pairs {

@@ -16,9 +16,7 @@ impl Lower<'_, '_, '_> {
     pub(super) fn call_fault(&mut self, kind: u64, site: u64) -> Value {
         let what = self.iconst(types::I64, (kind << info::KIND_SHIFT | site) as i64);
         let args = [self.item.context, self.item.linear, what];
-        let params = [types::I64, types::I32, types::I64];
-        let callee = runtime::fault as *const () as usize;
-        self.call_host(callee, &params, &[types::I64], &args)[0]
+        self.call_quietly(runtime::fault as *const () as usize, &args)
     }
 
     pub(super) fn fault_if(&mut self, bad: Value, kind: u64) {
@@ -109,7 +107,7 @@ impl Lower<'_, '_, '_> {
 
     /// Gives the invocation its rounds of loops.
     pub fn reset_budget(&mut self) {
-        if self.is_checking() {
+        if self.shared.checking.as_ref().is_some_and(|c| c.loops) {
             let live = self.context(types::I64, at::CHECK);
             let flags = MemFlagsData::trusted();
             let ins = self.builder.ins();

@@ -8,6 +8,7 @@ mod cells;
 mod faults;
 mod place;
 mod private;
+mod quiet;
 
 use super::scope::{Held, Lower, fixed};
 use super::values::Pointer;
@@ -43,6 +44,8 @@ pub(crate) struct Checking {
     pub registers: bool,
     /// Most bytes of an access.
     pub largest: u64,
+    /// Whether there is any loop.
+    pub loops: bool,
 }
 
 /// What a row of the table of arguments and bindings is.
@@ -146,6 +149,7 @@ impl Checking {
             provenance,
             group_granule,
             largest: 0,
+            loops: has_loops(program),
         }
     }
 
@@ -171,6 +175,18 @@ impl Checking {
         }
         rows
     }
+}
+
+/// Whether any block may be run again.
+fn has_loops(program: &Program<'_>) -> bool {
+    program.functions.bottom_up.iter().any(|func| {
+        let cfg = &program.functions.get(*func).cfg;
+        let mut seen = vec![false; cfg.len()];
+        cfg.reverse_postorder().iter().any(|at| {
+            seen[*at as usize] = true;
+            cfg.successors(*at).iter().any(|to| seen[*to as usize])
+        })
+    })
 }
 
 impl Lower<'_, '_, '_> {
@@ -345,9 +361,7 @@ impl Lower<'_, '_, '_> {
         };
         let what = self.iconst(types::I64, what as i64);
         let args = [self.item.context, self.item.linear, address, what, value];
-        let params = [types::I64, types::I32, types::I64, types::I64, types::I64];
-        let callee = runtime::touch as *const () as usize;
-        self.call_host(callee, &params, &[types::I64], &args)[0]
+        self.call_quietly(runtime::touch as *const () as usize, &args)
     }
 
     /// A copy of bytes that the checks make.
@@ -417,16 +431,7 @@ impl Lower<'_, '_, '_> {
             place.base,
             length,
         ];
-        let params = [
-            types::I64,
-            types::I32,
-            types::I64,
-            types::I64,
-            types::I64,
-            types::I64,
-        ];
-        let callee = runtime::outside as *const () as usize;
-        let instead = self.call_host(callee, &params, &[types::I64], &args)[0];
+        let instead = self.call_quietly(runtime::outside as *const () as usize, &args);
         self.builder.ins().jump(done, &[BlockArg::Value(instead)]);
         self.builder.switch_to_block(inside);
         offset

@@ -1,0 +1,76 @@
+//! What devices have besides buffers: images, samplers and pipes.
+
+use super::Device;
+use crate::check::Handled;
+use crate::{Buffer, Error, ImageShape, PipeShape, Sampler};
+
+impl Device {
+    /// Makes an image of zeros, with the sampler that it has where a descriptor takes both. Its bytes are
+    /// its texels, as [`ImageShape`] says; it is written, read, bound and destroyed as a buffer is.
+    ///
+    /// ```
+    /// use spirula_runtime::{Device, DeviceOptions, Dimensions, Format, ImageShape, Sampler};
+    ///
+    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
+    /// let rgba8 = Format::named("rgba8").unwrap();
+    /// let shape = ImageShape::new(Dimensions::D2, rgba8, [4, 2, 1]);
+    /// let image = device.create_image(&shape, &Sampler::default())?;
+    /// device.write(image, 0, &[1, 2, 3, 4])?;
+    /// assert_eq!(device.download(image)?.len(), 4 * 2 * 4);
+    /// # Ok::<(), spirula_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When its shape is none, there is no memory for it, or the device has no such images.
+    pub fn create_image(&mut self, shape: &ImageShape, sampler: &Sampler) -> Result<Buffer, Error> {
+        shape.check().map_err(Error::Image)?;
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        let limit = self.driver.info().limits.buffer_size;
+        if size > limit {
+            return Err(Error::Memory { size, limit });
+        }
+        let image = Buffer(self.buffers.len() as u32);
+        self.driver.create_image(image, shape, sampler)?;
+        Ok(self.keep(size, Handled::Image))
+    }
+
+    /// Makes a sampler, which is bound and destroyed as a buffer is.
+    ///
+    /// # Errors
+    /// When the device has no such samplers.
+    pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<Buffer, Error> {
+        let handle = Buffer(self.buffers.len() as u32);
+        self.driver.create_sampler(handle, sampler)?;
+        Ok(self.keep(0, Handled::Sampler))
+    }
+
+    /// Makes an empty pipe, which kernels are given and which is destroyed as a buffer is. What is in it stays from
+    /// launch to launch.
+    ///
+    /// ```
+    /// use spirula_runtime::{Device, DeviceOptions, PipeShape};
+    ///
+    /// let mut device = Device::open("cpu", &DeviceOptions::default())?;
+    /// let shape = PipeShape { packet: 16, capacity: 1000 };
+    /// let pipe = device.create_pipe(shape)?;
+    /// device.destroy_buffer(pipe)?;
+    /// # Ok::<(), spirula_runtime::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When it would hold no packets, there is no memory for it, or the device has no pipes.
+    pub fn create_pipe(&mut self, shape: PipeShape) -> Result<Buffer, Error> {
+        let limit = self.driver.info().limits.buffer_size;
+        let empty = shape.packet == 0 || shape.capacity == 0;
+        if empty {
+            return Err(Error::Launch("a pipe holds one packet at least".to_owned()));
+        }
+        let size = shape.bytes().unwrap_or(u64::MAX);
+        if size > limit {
+            return Err(Error::Memory { size, limit });
+        }
+        let pipe = Buffer(self.buffers.len() as u32);
+        self.driver.create_pipe(pipe, shape)?;
+        Ok(self.keep(size, Handled::Pipe))
+    }
+}
