@@ -1,12 +1,13 @@
 //! What is computed of the results of a fold, as a part of it.
 //!
 //! A map that reads what a fold gives at its own point, and alone, is computed after the fold: the bias,
-//! the normalisation, the residual and the activation behind a product or a convolution. Axes of size 1
-//! make no difference.
+//! the normalisation, the residual and the activation behind a product or a convolution, or the step of an
+//! optimiser behind a gradient. The map may have the axes in another order, in which the results are then
+//! written, and axes of size 1 make no difference.
 
 use super::uses::{At, Uses};
 use crate::ir::{
-    Axis, AxisKind, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
+    AxisKind, Destination, Dim, Function, Node, NodeData, OpKind, Structured, Value, Yield,
 };
 
 /// Most nodes that are computed behind a fold: an invocation that has several points of a tile computes
@@ -52,7 +53,7 @@ fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Stru
     if fold.reductions.is_empty() || !fold.yields.iter().all(at_point) {
         return None;
     }
-    let axes = matched(map, fold)?;
+    let axes = matched(map, fold, results)?;
     if !reads_at_point(map, results, &axes) {
         return None;
     }
@@ -96,21 +97,29 @@ fn behind(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Stru
     is_small(&joined).then_some(joined)
 }
 
-/// For each parallel axis of a fold the axis of a map that is it; none for those of size 1.
-fn matched(map: &Structured, fold: &Structured) -> Option<Vec<Option<usize>>> {
-    let is_wide = |axis: &Axis| axis.extent != Dim::Static(1);
-    let mut wide = (0..map.axes.len()).filter(|at| is_wide(&map.axes[*at]));
-    let parallel = fold.axes.iter().filter(|a| a.kind == AxisKind::Parallel);
-    let axes: Option<Vec<Option<usize>>> = parallel
-        .map(|axis| match is_wide(axis) {
-            false => Some(None),
-            true => {
-                let at = wide.next()?;
-                (map.axes[at].extent == axis.extent).then_some(Some(at))
-            }
-        })
-        .collect();
-    axes.filter(|_| wide.next().is_none())
+/// For each parallel axis of a fold the axis of a map that is it, as the map reads one of the results;
+/// none for those of size 1.
+fn matched(map: &Structured, fold: &Structured, results: &[Value]) -> Option<Vec<Option<usize>>> {
+    let is_wide = |extent: Dim| extent != Dim::Static(1);
+    let mut nodes = map.body.ids();
+    let position = nodes.find_map(|node| match map.body.node(node) {
+        NodeData::Element(read, position) if results.contains(read) => Some(position),
+        _ => None,
+    })?;
+    let mut is_open: Vec<bool> = map.axes.iter().map(|axis| is_wide(axis.extent)).collect();
+    let mut axes = Vec::with_capacity(position.len());
+    for (extent, index) in fold.parallel_shape().zip(position) {
+        if !is_wide(extent) {
+            axes.push(None);
+            continue;
+        }
+        let at = map.body.as_index(*index)? as usize;
+        if map.axes[at].extent != extent || !std::mem::take(&mut is_open[at]) {
+            return None;
+        }
+        axes.push(Some(at));
+    }
+    is_open.iter().all(|open| !open).then_some(axes)
 }
 
 /// Whether a map reads tensors only at its own point, of which the axes are given.

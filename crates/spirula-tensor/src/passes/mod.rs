@@ -6,6 +6,7 @@ mod fuse;
 mod pad;
 mod rows;
 mod siblings;
+mod single;
 mod sort;
 mod split;
 mod uses;
@@ -30,6 +31,11 @@ pub const PASSES: &[Pass] = &[
         name: "sort",
         about: "Makes structured operations of sorts",
         run: |function, _| sort::run(function),
+    },
+    Pass {
+        name: "single",
+        about: "Makes maps of folds over single points",
+        run: |function, _| single::run(function),
     },
     Pass {
         name: "fuse",

@@ -74,6 +74,40 @@ fn axes_of_size_1_make_no_difference() {
     }
 }
 
+/// Axes may be in another order behind a product, and results are written so.
+#[test]
+fn what_follows_products_may_be_turned() {
+    let shapes = [vec![20, 30], vec![30, 16], vec![16, 20]];
+    let mut b = Builder::new("main");
+    let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
+    let product = product(&mut b, x, y, false);
+    let turned = [16, 20].map(Dim::Static);
+    let turned = b.moved(product, &turned, |_, point| vec![point[1], point[0]]);
+    let result = b.elementwise(&[z, turned], |body, e| body.op(Op::Sub, e));
+    b.result(result, false);
+    let function = b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&function, &shapes, profile);
+    }
+}
+
+/// A fold over one point is computed with what follows.
+#[test]
+fn folds_of_single_points_are_maps() {
+    let shapes = [vec![20, 1, 7]];
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, &shapes[0]);
+    let seven = b.splat(Literal::i32(7), &[]);
+    let add = Combiner::of(Op::Add, Scalar::I32);
+    let single = b.reduce(&[x], &[seven], &[1], add.clone())[0];
+    let sum = b.reduce(&[single], &[seven], &[1], add)[0];
+    b.result(sum, false);
+    let function = b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&function, &shapes, profile);
+    }
+}
+
 /// Others may use what a product, a fold or a map gives beside what follows it.
 #[test]
 fn what_follows_others_gives_both() {

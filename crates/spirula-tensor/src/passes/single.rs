@@ -1,0 +1,75 @@
+//! Folds over single points are no folds.
+//!
+//! Axes of size 1 that are folded go away; a fold without others gives its values combined with what it
+//! begins with.
+
+use crate::ir::{Axis, AxisKind, Dim, Function, Node, NodeData, OpKind, Structured};
+
+/// Simplifies all operations.
+pub(super) fn run(function: &mut Function) {
+    for block in function.block_ids() {
+        for op in &mut function.block_mut(block).ops {
+            if let OpKind::Structured(structured) = &mut op.kind
+                && let Some(simple) = simplified(structured)
+            {
+                **structured = simple;
+            }
+        }
+    }
+}
+
+/// An operation without the folded axes of size 1, if it has such.
+fn simplified(op: &Structured) -> Option<Structured> {
+    let is_fold = |axis: &Axis| axis.kind == AxisKind::Reduction;
+    let is_single = |axis: &Axis| is_fold(axis) && axis.extent == Dim::Static(1);
+    let is_wide = |axis: &Axis| is_fold(axis) && !is_single(axis);
+    let folds_nothing = !op.reductions.is_empty() && !op.axes.iter().any(is_wide);
+    if !op.axes.iter().any(is_single) && !folds_nothing {
+        return None;
+    }
+    let mut simple = Structured::default();
+    let mut indices = Vec::with_capacity(op.axes.len());
+    for axis in &op.axes {
+        indices.push(match is_single(axis) {
+            true => simple.body.i64(0),
+            false => simple.axis(axis.extent, axis.kind),
+        });
+    }
+    let mut rest = op.clone();
+    let mut known: Vec<Node> = Vec::new();
+    if folds_nothing {
+        for reduction in std::mem::take(&mut rest.reductions) {
+            let roots = [&reduction.initial[..], &reduction.values].concat();
+            let arguments = copied(&mut simple, op, &roots, &indices, &known);
+            let combiner = &reduction.combiner;
+            let combined = simple
+                .body
+                .import(&combiner.body, &combiner.results, |_, _, data| match data {
+                    NodeData::Argument(number) => arguments.get(*number as usize).copied(),
+                    _ => None,
+                });
+            known.extend(combined);
+        }
+    }
+    let copies = copied(&mut simple, op, &rest.roots(), &indices, &known);
+    let mut copies = copies.into_iter();
+    rest.replace_roots(|_| copies.next());
+    simple.reductions = rest.reductions;
+    simple.yields = rest.yields;
+    Some(simple)
+}
+
+/// Nodes at other indices, with what folds gave where that is known.
+fn copied(
+    to: &mut Structured,
+    op: &Structured,
+    roots: &[Node],
+    indices: &[Node],
+    known: &[Node],
+) -> Vec<Node> {
+    to.body.import(&op.body, roots, |_, _, data| match data {
+        NodeData::Index(axis) => indices.get(*axis as usize).copied(),
+        NodeData::Reduced(number) => known.get(*number as usize).copied(),
+        _ => None,
+    })
+}
