@@ -1,8 +1,8 @@
 //! Making functions.
 
 use crate::ir::{
-    Block, Body, Combiner, Constant, Destination, Dim, Function, Node, Op, OpKind, Reduction,
-    Shape, Sort, Structured, TensorType, Value,
+    Block, Body, Combiner, Constant, Demand, Destination, Dim, Function, Node, Op, OpKind,
+    Reduction, Relation, Shape, Sort, Structured, TensorType, Value,
 };
 use spirula_program::{Literal, Scalar};
 use spirula_source::Place;
@@ -64,9 +64,21 @@ impl Builder {
 
     /// Demands that two sizes are equal, where only a run can tell.
     pub fn demand_equal(&mut self, a: Dim, b: Dim) {
-        let is_open = a != b && (a.known().is_none() || b.known().is_none());
-        if is_open && !self.function.equal.contains(&(a, b)) {
-            self.function.equal.push((a, b));
+        self.demand([a, b], Relation::Equal);
+    }
+
+    /// Demands that a dimension of some size can be repeated to another, where only a run can tell.
+    pub fn demand_repeated(&mut self, size: Dim, to: Dim) {
+        if size != Dim::Static(1) {
+            self.demand([size, to], Relation::Repeated);
+        }
+    }
+
+    fn demand(&mut self, sizes: [Dim; 2], relation: Relation) {
+        let is_open = sizes[0] != sizes[1] && sizes.iter().any(|dim| dim.known().is_none());
+        let demand = Demand { sizes, relation };
+        if is_open && !self.function.demands.contains(&demand) {
+            self.function.demands.push(demand);
         }
     }
 

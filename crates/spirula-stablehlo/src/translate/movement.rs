@@ -88,6 +88,7 @@ impl Translator<'_> {
         for (size, at) in pairs {
             let fits = *size == Dim::Static(1) || merged(*size, shape[*at]).is_some();
             self.ensure(op, fits, "broadcasts to another size")?;
+            self.builder.demand_repeated(*size, shape[*at]);
         }
         if own == *shape && dimensions.is_sorted() {
             return Ok(operand.clone());

@@ -13,8 +13,26 @@ pub struct Function {
     pub(crate) blocks: Vec<BlockData>,
     /// What its caller sees.
     pub entry: Entry,
-    /// Sizes that have to be equal, which only a run can tell.
-    pub equal: Vec<(Dim, Dim)>,
+    /// What has to hold of sizes, which only a run can tell.
+    pub demands: Vec<Demand>,
+}
+
+/// What has to hold of two sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// The sizes.
+    pub sizes: [Dim; 2],
+    /// How they have to compare.
+    pub relation: Relation,
+}
+
+/// How two sizes have to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// They are equal.
+    Equal,
+    /// The first is 1, or they are equal: elements are repeated along the dimension.
+    Repeated,
 }
 
 /// How an entry point's parameters and results look from outside, beyond their tensors.

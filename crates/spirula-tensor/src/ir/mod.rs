@@ -12,7 +12,9 @@ mod structured;
 mod types;
 
 pub use body::{Body, Indices, NodeData};
-pub use function::{BlockData, Constant, Entry, Function, Op, OpKind, Sort, ValueData};
+pub use function::{
+    BlockData, Constant, Demand, Entry, Function, Op, OpKind, Relation, Sort, ValueData,
+};
 pub use id::{Block, Node, Value};
 pub use index::{Affine, unflatten};
 pub use structured::{Axis, AxisKind, Combiner, Destination, Reduction, Structured, Yield};

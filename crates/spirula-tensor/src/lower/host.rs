@@ -5,7 +5,7 @@ mod sizes;
 use super::emit::{Emitter, Source};
 use super::kernel;
 use super::placement::placement;
-use crate::ir::{Block, Constant, Destination, Dim, Function, OpKind, Structured, Value};
+use crate::ir::{Block, Constant, Demand, Destination, Function, OpKind, Structured, Value};
 use crate::schedule::Dispatch;
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
@@ -27,7 +27,7 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
         sources: FxHashMap::default(),
         constants: Vec::new(),
         last: crate::lower::lifetime::last_uses(function),
-        unequal: function.equal.clone(),
+        demands: function.demands.clone(),
     };
     host.function();
     host.initialise();
@@ -43,8 +43,8 @@ struct Host<'a> {
     sources: FxHashMap<Value, Source>,
     /// Constants and the globals that hold them.
     constants: Vec<(Var, &'a Constant)>,
-    /// Sizes that have to be equal and have not been compared yet.
-    unequal: Vec<(Dim, Dim)>,
+    /// What has to hold of sizes that have not been compared yet.
+    demands: Vec<Demand>,
     /// Values by the operation after which nothing uses them.
     last: FxHashMap<(Block, usize), Vec<Value>>,
 }

@@ -7,8 +7,8 @@ use crate::ir::{Block, Function, Op, OpKind, Value};
 /// Marks what is used from the end of each block backwards, then removes the rest.
 pub(super) fn run(function: &mut Function) {
     let mut live = vec![false; function.value_count()];
-    for (a, b) in &function.equal {
-        let sizes = [a, b].into_iter().filter_map(|dim| dim.value());
+    for demand in &function.demands {
+        let sizes = demand.sizes.iter().filter_map(|dim| dim.value());
         sizes.for_each(|size| live[size.index()] = true);
     }
     mark(function, function.body(), &mut live);

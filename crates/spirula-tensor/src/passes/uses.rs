@@ -21,6 +21,9 @@ impl Uses {
             counts: vec![0; function.value_count()],
             makers: vec![None; function.value_count()],
         };
+        let demanded = function.demands.iter().flat_map(|demand| demand.sizes);
+        let sizes: Vec<Value> = demanded.filter_map(|dim| dim.value()).collect();
+        uses.add(&sizes);
         for block in function.block_ids() {
             let data = function.block(block);
             for (at, op) in data.ops.iter().enumerate() {

@@ -67,7 +67,7 @@ impl Profile {
         kept: 16,
         memory: 16 << 10,
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
-        unroll: 1,
+        unroll: 4,
         prefetch: false,
         vector: 1,
         rows: 8,

@@ -182,6 +182,18 @@ fn shapes_that_do_not_fit() {
     let told = call(&square, &pair(&[4, 5])).expect_err("4 is not 5");
     let text = "dimensions have to be equal, not 4 and 5";
     assert!(told.to_string().contains(text), "{told}");
+    let function = with_rows(|b, [x, y], [rows, columns]| {
+        b.demand_repeated(rows, columns);
+        let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+        b.result(sum, false);
+    });
+    let repeated = compiled(&function, Profile::CPU);
+    for shape in [[1, 4], [4, 4]] {
+        assert!(call(&repeated, &pair(&shape)).is_ok());
+    }
+    let told = call(&repeated, &pair(&[3, 4])).expect_err("3 is neither 1 nor 4");
+    let text = "a dimension of 3 elements cannot be repeated to 4";
+    assert!(told.to_string().contains(text), "{told}");
     let mut parted = pair(&[3, 4]);
     parted[1] = tensor(&[4, 4], 2);
     let told = call(&program, &parted).expect_err("sizes differ");

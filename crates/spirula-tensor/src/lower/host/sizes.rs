@@ -2,7 +2,7 @@
 
 use super::super::emit::Source;
 use super::Host;
-use crate::ir::{Dim, Function, OpKind, Value};
+use crate::ir::{Dim, Function, OpKind, Relation, Value};
 use spirula_kernel::ir::{Expr, MessageData, Part, StmtKind, Type};
 use spirula_program::{Op as ScalarOp, Scalar};
 
@@ -67,21 +67,30 @@ impl Host<'_> {
         }
     }
 
-    /// Fails where sizes that are known by now and have to be equal are not.
+    /// Fails where sizes that are known by now are not as they have to be.
     pub(super) fn compare_sizes(&mut self) {
         let has = |host: &Self, dim: Dim| dim.value().is_none_or(|v| host.sources.contains_key(&v));
-        for (a, b) in std::mem::take(&mut self.unequal) {
+        for demand in std::mem::take(&mut self.demands) {
+            let [a, b] = demand.sizes;
             if !has(self, a) || !has(self, b) {
-                self.unequal.push((a, b));
+                self.demands.push(demand);
                 continue;
             }
             let [a, b] = [a, b].map(|dim| self.size(dim));
-            let condition = self.b.op(ScalarOp::Eq, &[a, b]);
-            self.demand(
-                condition,
-                ["dimensions have to be equal, not ", " and "],
-                [a, b],
-            );
+            let equal = self.b.op(ScalarOp::Eq, &[a, b]);
+            let (condition, texts) = match demand.relation {
+                Relation::Equal => (equal, ["dimensions have to be equal, not ", " and "]),
+                Relation::Repeated => {
+                    let one = self.b.i64(1);
+                    let is_one = self.b.op(ScalarOp::Eq, &[a, one]);
+                    let either = self.b.op(ScalarOp::LogOr, &[is_one, equal]);
+                    (
+                        either,
+                        ["a dimension of ", " elements cannot be repeated to "],
+                    )
+                }
+            };
+            self.demand(condition, texts, [a, b]);
         }
     }
 
