@@ -336,10 +336,16 @@ impl Lower<'_> {
         self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
         self.b.decorate(variable, Decoration::Binding, &[binding]);
         self.b.decorate(variable, Decoration::Aliased, &[]);
-        let classes = &self.survey.classes;
-        let of_binding = |class: &&super::survey::Class| class.bindings.contains(&binding);
-        if classes.iter().find(of_binding).is_none_or(|c| c.coherent) {
+        let mut classes = self.survey.classes.iter();
+        let class = classes.find(|class| class.bindings.contains(&binding));
+        // What belongs to no class are the failures.
+        let fails = self.can_fail();
+        let (coherent, written) = class.map_or((fails, fails), |c| (c.coherent, c.written));
+        if coherent {
             self.b.decorate(variable, Decoration::Coherent, &[]);
+        }
+        if !written {
+            self.b.decorate(variable, Decoration::NonWritable, &[]);
         }
         self.bindings[key] = Some(variable);
         variable

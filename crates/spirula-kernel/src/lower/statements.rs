@@ -22,6 +22,10 @@ const SHARED_SEMANTICS: u32 = 0x108;
 const DEVICE_SEMANTICS: u32 = 0x148;
 /// Make available and make visible, which Vulkan's memory model asks for.
 const MADE_VISIBLE: u32 = 0x6000;
+/// The scope of all of a device.
+const DEVICE: u32 = 1;
+/// The scope of a workgroup.
+const WORKGROUP: u32 = 2;
 /// The widest scope that every device with Vulkan's memory model has.
 const QUEUE_FAMILY: u32 = 5;
 
@@ -32,7 +36,9 @@ impl Lower<'_> {
         let mut at = 0;
         while let Some(stmt) = stmts.get(at) {
             if !self.pending || self.waits(stmt) {
-                self.statement(stmt)?;
+                if !self.waits_for_nothing(stmt, stmts.get(at + 1), block) {
+                    self.statement(stmt)?;
+                }
                 at += 1;
                 continue;
             }
@@ -52,6 +58,24 @@ impl Lower<'_> {
             at = end;
         }
         Ok(())
+    }
+
+    /// Whether a barrier stands right before another that does as much, or at the kernel's end.
+    fn waits_for_nothing(&self, stmt: &Stmt, next: Option<&Stmt>, block: Block) -> bool {
+        let barrier = |stmt: &Stmt| match stmt.kind {
+            StmtKind::Sync { kind, scope } => {
+                let leaves = kind == Sync::Error && self.shares_failure();
+                (kind != Sync::Fence).then_some((leaves, scope))
+            }
+            _ => None,
+        };
+        let Some((false, first)) = barrier(stmt) else {
+            return false;
+        };
+        match next {
+            Some(next) => barrier(next).is_some_and(|(_, n)| n == first || n == Scope::Device),
+            None => block == self.data.body,
+        }
     }
 
     /// Whether this invocation has not failed.
@@ -426,28 +450,34 @@ impl Lower<'_> {
         }
     }
 
+    /// Has the workgroup wait for itself. What its invocations did before is visible to it alone; only fences
+    /// reach further.
     pub(super) fn barrier(&mut self, scope: Scope) {
-        let (memory, semantics) = self.visibility(scope);
-        let operands = [self.u32(2), self.u32(memory), self.u32(semantics)];
+        let semantics = self.semantics(scope);
+        let operands = [WORKGROUP, WORKGROUP, semantics].map(|word| self.u32(word));
         self.effect(Op::ControlBarrier, &operands);
     }
 
-    /// The scope to which accesses before are visible, and how.
-    fn visibility(&self, scope: Scope) -> (u32, u32) {
-        match (scope, self.survey.has_fragments) {
-            (Scope::Shared, false) => (2, SHARED_SEMANTICS),
-            (Scope::Device, false) => (1, DEVICE_SEMANTICS),
-            (Scope::Shared, true) => (2, SHARED_SEMANTICS | MADE_VISIBLE),
-            (Scope::Device, true) => (QUEUE_FAMILY, DEVICE_SEMANTICS | MADE_VISIBLE),
+    /// Of which memory accesses before are made visible, and how.
+    fn semantics(&self, scope: Scope) -> u32 {
+        let memory = match scope {
+            Scope::Shared => SHARED_SEMANTICS,
+            Scope::Device => DEVICE_SEMANTICS,
+        };
+        match self.survey.has_fragments {
+            true => memory | MADE_VISIBLE,
+            false => memory,
         }
     }
 
     pub(super) fn fence(&mut self, is_shared: bool) {
-        let (scope, semantics) = self.visibility(match is_shared {
-            true => Scope::Shared,
-            false => Scope::Device,
-        });
-        let operands = [self.u32(scope), self.u32(semantics)];
+        let (reach, scope) = match (is_shared, self.survey.has_fragments) {
+            (true, _) => (WORKGROUP, Scope::Shared),
+            (false, true) => (QUEUE_FAMILY, Scope::Device),
+            (false, false) => (DEVICE, Scope::Device),
+        };
+        let semantics = self.semantics(scope);
+        let operands = [reach, semantics].map(|word| self.u32(word));
         self.effect(Op::MemoryBarrier, &operands);
     }
 }

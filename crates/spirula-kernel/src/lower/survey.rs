@@ -22,6 +22,8 @@ pub(super) struct Class {
     pub atomic_sizes: u32,
     /// Whether other workgroups see changes while the kernel runs.
     pub coherent: bool,
+    /// Whether anything is written.
+    pub written: bool,
 }
 
 /// What is known of a kernel.
@@ -117,6 +119,7 @@ impl Surveyor<'_> {
             to.sizes |= from.sizes;
             to.atomic_sizes |= from.atomic_sizes;
             to.coherent |= from.coherent;
+            to.written |= from.written;
         }
     }
 
@@ -155,8 +158,16 @@ impl Surveyor<'_> {
         }
     }
 
+    fn writes(&mut self, memory: Var) {
+        if matches!(self.program.var(memory).ty, Type::Memory(_)) {
+            let class = self.class(memory);
+            self.survey.classes[class].written = true;
+        }
+    }
+
     fn atomic(&mut self, atomic: &Atomic) {
         self.access(&atomic.element);
+        self.writes(atomic.element.memory);
         let class = self.class(atomic.element.memory);
         let class = &mut self.survey.classes[class];
         class.coherent = true;
@@ -190,14 +201,20 @@ impl Surveyor<'_> {
                     self.survey.changed[to.index()] = true;
                     self.access(from);
                 }
-                StmtKind::Write { to, .. } => self.access(to),
+                StmtKind::Write { to, .. } => {
+                    self.access(to);
+                    self.writes(to.memory);
+                }
                 StmtKind::ReadVector { to, from } => {
                     for var in to {
                         self.survey.changed[var.index()] = true;
                     }
                     self.vector(from, to.len());
                 }
-                StmtKind::WriteVector { to, values } => self.vector(to, values.len()),
+                StmtKind::WriteVector { to, values } => {
+                    self.vector(to, values.len());
+                    self.writes(to.memory);
+                }
                 StmtKind::Fragment(op) => {
                     self.survey.has_fragments = true;
                     if let FragmentOp::Load { from: patch, .. }
@@ -206,10 +223,14 @@ impl Surveyor<'_> {
                         // Any element's type will do.
                         self.class(patch.first.memory);
                     }
+                    if let FragmentOp::Store { to, .. } = &**op {
+                        self.writes(to.first.memory);
+                    }
                 }
                 StmtKind::Copy(copy) => {
                     self.touch(copy.to.memory, copy.ty, false);
                     self.touch(copy.from.memory, copy.ty, false);
+                    self.writes(copy.to.memory);
                 }
                 StmtKind::Atomic(atomic) => self.atomic(atomic),
                 StmtKind::Alias { to, from } => {

@@ -3,6 +3,7 @@
 use super::descriptors::Pools;
 use super::device::{Device, Owned};
 use super::error::Call;
+use super::hazards::Hazards;
 use super::image::Image;
 use super::memory::{Buffer, Memory};
 use super::pipeline::Pipeline;
@@ -24,6 +25,8 @@ pub struct Batch {
     pub pools: Pools,
     /// Number of commands.
     pub recorded: usize,
+    /// What commands that follow have to wait for.
+    pub hazards: Hazards,
     /// Value of the timeline when they are done.
     pub value: u64,
     buffers: Vec<Arc<Buffer>>,
@@ -72,6 +75,7 @@ impl Batch {
             commands,
             pools: Pools::new(device),
             recorded: 0,
+            hazards: Hazards::default(),
             value: 0,
             buffers: Vec::new(),
             images: Vec::new(),
@@ -86,6 +90,7 @@ impl Batch {
     /// Begins to record what is done at a value of the timeline.
     pub fn begin(&mut self, device: &Device, value: u64) -> Result<(), Error> {
         self.value = value;
+        self.hazards.begin();
         let info = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the command buffer is not in use, as its batch was not running.

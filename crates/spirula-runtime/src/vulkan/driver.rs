@@ -1,10 +1,9 @@
 //! The implementation of [`Driver`].
 
-use super::batch::Batch;
 use super::cache::Cache;
 use super::capabilities;
-use super::descriptors::{Part, What};
 use super::device::Device;
+use super::dispatch::Dispatch;
 use super::features::Features;
 use super::image::Image;
 use super::instance::{Instance, Validation};
@@ -14,12 +13,10 @@ use super::queue::{Queue, Settings};
 use super::resource::{Given, Picture, Resource};
 use super::sampler::sampler;
 use super::transfer::Transfer;
-use super::variant::{Needs, Variant, Variants};
+use super::variant::{Needs, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
-use crate::rewrite::Descriptor;
 use crate::specialised::specialise;
-use crate::{Bound, Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
-use ash::vk;
+use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
 use gpu_allocator::MemoryLocation;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::ir::Module;
@@ -257,6 +254,7 @@ impl Driver for VulkanDriver {
 
     fn address(&mut self, buffer: Buffer) -> Result<u64, Error> {
         self.buffer(buffer)?.mark_known();
+        self.queue.order_all();
         self.argument_address(buffer)
     }
 
@@ -330,7 +328,12 @@ impl Driver for VulkanDriver {
             unit: kernel.unit,
             memory: &self.memory,
         };
-        let recorded = self.queue.record(|device, batch| {
+        if !reached.is_empty() {
+            // A kernel may keep addresses for another one.
+            self.queue.order_all();
+        }
+        let uses = dispatch.buffers();
+        let recorded = self.queue.record_using(uses.as_ref(), |device, batch| {
             dispatch.record(device, batch)?;
             reached.iter().for_each(|buffer| batch.writes(buffer));
             Ok(())
@@ -381,142 +384,11 @@ impl Drop for VulkanDriver {
     }
 }
 
-/// A launch with what it was found to need.
-struct Dispatch<'a> {
-    kernel: Kernel,
-    variant: &'a Variant,
-    bound: &'a [(&'a Bound, Given)],
-    push: Vec<u8>,
-    groups: [u32; 3],
-    /// Bytes that what is bound is a multiple of.
-    unit: u64,
-    memory: &'a Arc<Memory>,
-}
-
-impl Dispatch<'_> {
-    fn record(&self, device: &Device, batch: &mut Batch) -> Result<(), Error> {
-        let pipeline = &self.variant.pipeline;
-        let extra = self.extra(device, batch)?;
-        let addressed = self.variant.addressed.as_ref();
-        let is_addressed = |b: &Bound| {
-            addressed.is_some_and(|(_, all)| {
-                all.contains(&Descriptor {
-                    set: b.set,
-                    binding: b.binding,
-                })
-            })
-        };
-        let own = self.bound.iter().filter(|(b, _)| !is_addressed(b));
-        let own = own.map(|(bound, given)| Part {
-            bound: **bound,
-            what: match given {
-                // Buffers have room for whole words.
-                Given::Buffer(buffer) => {
-                    What::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
-                }
-                Given::Image(image) => What::Image(image),
-                Given::Sampler(sampler) => What::Sampler(***sampler),
-            },
-        });
-        let extra = extra.iter().map(|(bound, buffer, range)| Part {
-            bound: *bound,
-            what: What::Buffer(buffer, *range),
-        });
-        let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
-        batch.runs(pipeline);
-        for (bound, given) in self.bound {
-            self.uses(batch, bound, given, is_addressed(bound));
-        }
-        batch.stamp(device, self.kernel, false);
-        let functions = device.raw();
-        let (commands, layout) = (batch.commands, pipeline.layout());
-        let point = vk::PipelineBindPoint::COMPUTE;
-        let groups = self.variant.grid.unwrap_or(self.groups);
-        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
-        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
-        // device's limits.
-        unsafe {
-            functions.cmd_bind_pipeline(commands, point, pipeline.raw());
-            if !sets.is_empty() {
-                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &sets, &[]);
-            }
-            if pipeline.push > 0 {
-                let stage = vk::ShaderStageFlags::COMPUTE;
-                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
-            }
-            functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
-        }
-        batch.stamp(device, self.kernel, true);
-        Ok(())
-    }
-
-    /// Takes note of what is bound, and keeps it.
-    fn uses(&self, batch: &mut Batch, bound: &Bound, given: &Given, is_addressed: bool) {
-        let (set, binding) = (bound.set, bound.binding);
-        let place = Descriptor { set, binding };
-        let is_read = self.variant.read_only.contains(&place) && !is_addressed;
-        let row = match given {
-            Given::Buffer(buffer) => Some(buffer),
-            Given::Image(image) => {
-                batch.holds(image);
-                image.row()
-            }
-            Given::Sampler(sampler) => {
-                batch.samples(sampler);
-                None
-            }
-        };
-        match row {
-            Some(buffer) if is_read => batch.reads(buffer),
-            Some(buffer) => batch.writes(buffer),
-            None => {}
-        }
-    }
-
-    /// What is bound besides: push constants and addresses that come from a buffer.
-    fn extra(&self, device: &Device, batch: &mut Batch) -> Result<Vec<Extra>, Error> {
-        let mut extra = Vec::new();
-        let mut add = |place: Descriptor, data: &[u8]| {
-            let (buffer, at) = batch.scratch(device, self.memory, data)?;
-            let bound = Bound {
-                set: place.set,
-                binding: place.binding,
-                index: 0,
-                buffer: Buffer(u32::MAX),
-            };
-            extra.push((bound, buffer, (at, data.len() as u64)));
-            Ok::<(), Error>(())
-        };
-        if let Some(place) = self.variant.pushed {
-            add(place, &self.push)?;
-        }
-        if let Some((place, buffers)) = &self.variant.addressed {
-            let address = |wanted: &Descriptor| {
-                let mut bound = self.bound.iter();
-                let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
-                let address = found.and_then(|(_, given)| match given {
-                    Given::Buffer(buffer) => buffer.address,
-                    _ => None,
-                });
-                address.unwrap_or(0)
-            };
-            let rows: Vec<u8> = buffers
-                .iter()
-                .flat_map(|b| address(b).to_le_bytes())
-                .collect();
-            add(*place, &rows)?;
-        }
-        Ok(extra)
-    }
-}
-
-/// A descriptor with a part of a buffer of the batch.
-type Extra = (Bound, Arc<memory::Buffer>, (u64, u64));
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Device, devices};
+    use crate::{Bound, Device, devices};
+    use ash::vk;
 
     /// A device whose memory the host is taken not to see, as that of most graphics cards.
     fn remote() -> Option<Device> {

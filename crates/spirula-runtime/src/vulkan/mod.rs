@@ -8,14 +8,16 @@
 //! - `matrices`, `bfloat`: products of matrices that they have; features that the bindings lack.
 //! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
 //! - `device`: the opened device, and handles that destroy themselves.
-//! - `memory`, `batch`, `queue`, `transfer`: buffers, recorded and submitted work, copies in and out.
+//! - `memory`, `hazards`, `batch`, `queue`, `transfer`: buffers, what waits for what, recorded and submitted work, copies
+//!   in and out.
 //! - `format`, `sampler`, `image`, `resource`: texels, and what handles stand for.
 //! - `specialise`, `descriptors`, `cache`, `pipeline`, `variant`: from an entry point to what can be dispatched.
+//! - `dispatch`: a launch as commands.
 //! - `driver`: the implementation of [`crate::Driver`].
 //!
 //! Invariants: a handle keeps alive what it was made from, so that the order of destruction is
 //! right by construction; work that was submitted keeps alive the buffers and pipelines that it
-//! uses; between two commands stands a full memory barrier. Vulkan 1.2 is required.
+//! uses; a command sees what all before it wrote. Vulkan 1.2 is required.
 
 mod batch;
 mod bfloat;
@@ -24,12 +26,14 @@ mod capabilities;
 mod debug;
 mod descriptors;
 mod device;
+mod dispatch;
 mod driver;
 mod error;
 #[cfg(test)]
 mod faults;
 mod features;
 mod format;
+mod hazards;
 mod image;
 mod instance;
 mod matrices;

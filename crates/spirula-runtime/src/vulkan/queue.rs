@@ -9,6 +9,7 @@
 use super::batch::Batch;
 use super::device::{Device, Owned};
 use super::error::Call;
+use super::hazards::{Barrier, Uses};
 use super::memory::Buffer;
 use crate::{DeviceKind, Error, Kernel};
 use ash::vk;
@@ -48,6 +49,8 @@ pub struct Queue {
     lost: Option<Error>,
     /// Whether work may still be running that nobody waits for.
     abandoned: bool,
+    /// Whether each command waits for all before it.
+    ordered: bool,
     times: Vec<(Kernel, Duration)>,
     settings: Settings,
     objects: Arc<Objects>,
@@ -87,6 +90,7 @@ impl Queue {
             done: 0,
             lost: None,
             abandoned: false,
+            ordered: false,
             times: Vec::new(),
             settings: Settings {
                 times: settings.times && device.physical.timestamps.is_some(),
@@ -103,11 +107,29 @@ impl Queue {
         &mut self,
         command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.record_using(None, command)
+    }
+
+    /// Has every command wait for all before it, from now on: launches may reach buffers that are not told of.
+    pub fn order_all(&mut self) {
+        self.ordered = true;
+    }
+
+    /// Records a command that uses nothing but what is told, after a barrier where commands before it make that
+    /// necessary. Launches that are timed run alone.
+    pub fn record_using(
+        &mut self,
+        uses: Option<&Uses>,
+        command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut batch = match self.open.take() {
             Some(batch) => batch,
             None => self.begin()?,
         };
-        self.barrier(&batch, vk::PipelineStageFlags::ALL_COMMANDS);
+        let uses = uses.filter(|_| !self.ordered && !self.settings.times);
+        if let Some(barrier) = batch.hazards.meets(uses) {
+            self.barrier(&batch, barrier);
+        }
         let done = command(&self.device, &mut batch);
         batch.recorded += 1;
         let recorded = batch.recorded;
@@ -238,7 +260,7 @@ impl Queue {
         let Some(batch) = self.open.take() else {
             return Ok(());
         };
-        self.barrier(&batch, vk::PipelineStageFlags::HOST);
+        self.barrier(&batch, Barrier::HOST);
         let functions = self.device.raw();
         // SAFETY: the command buffer is being recorded, here alone.
         unsafe { functions.end_command_buffer(batch.commands) }.of("vkEndCommandBuffer")?;
@@ -279,24 +301,18 @@ impl Queue {
         Ok(batch)
     }
 
-    /// Makes all memory that was written visible to what comes after, and to a stage.
-    fn barrier(&self, batch: &Batch, to: vk::PipelineStageFlags) {
-        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-        let access = match to {
-            vk::PipelineStageFlags::HOST => vk::AccessFlags::HOST_READ,
-            _ => all,
-        };
-        let barrier = vk::MemoryBarrier::default()
-            .src_access_mask(all)
-            .dst_access_mask(access);
+    fn barrier(&self, batch: &Batch, barrier: Barrier) {
+        let memory = vk::MemoryBarrier::default()
+            .src_access_mask(barrier.written)
+            .dst_access_mask(barrier.seen);
         // SAFETY: the command buffer is being recorded, here alone.
         unsafe {
             self.device.raw().cmd_pipeline_barrier(
                 batch.commands,
-                vk::PipelineStageFlags::ALL_COMMANDS,
-                to,
+                barrier.from,
+                barrier.to,
                 vk::DependencyFlags::empty(),
-                &[barrier],
+                &[memory],
                 &[],
                 &[],
             );

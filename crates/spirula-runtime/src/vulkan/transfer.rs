@@ -6,6 +6,7 @@
 
 use super::batch::Batch;
 use super::device::Device;
+use super::hazards::{Kind, Uses};
 use super::memory::{Buffer, Memory, padded};
 use super::queue::Queue;
 use crate::Error;
@@ -79,7 +80,8 @@ impl Transfer {
         offset: u64,
         data: &[u8],
     ) -> Result<(), Error> {
-        queue.record(|device, batch| {
+        let uses = copies(None, buffer);
+        queue.record_using(Some(&uses), |device, batch| {
             let (from, at) = batch.scratch(device, &self.memory, data)?;
             record_copy(
                 device,
@@ -109,7 +111,12 @@ impl Transfer {
         let mut at = 0;
         for (buffer, offset, out) in &*parts {
             let length = out.len() as u64;
-            queue.record(|device, batch| {
+            // Parts of the buffer that both see are different ones.
+            let uses = Uses {
+                kind: Kind::Copy,
+                buffers: vec![(buffer.raw(), false)],
+            };
+            queue.record_using(Some(&uses), |device, batch| {
                 record_copy(device, batch, (buffer, *offset), (&down, at), length);
                 Ok(())
             })?;
@@ -153,7 +160,8 @@ pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result
     if memory.direct && buffer.is_writable() {
         return buffer.clear();
     }
-    queue.record(|device, batch| {
+    let uses = copies(None, buffer);
+    queue.record_using(Some(&uses), |device, batch| {
         batch.writes(buffer);
         let size = padded(buffer.size);
         // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
@@ -191,11 +199,21 @@ fn copy(
     to: (&Arc<Buffer>, u64),
     length: u64,
 ) -> Result<(), Error> {
-    queue.record(|device, batch| {
+    let uses = copies(Some(from.0), to.0);
+    queue.record_using(Some(&uses), |device, batch| {
         record_copy(device, batch, from, to, length);
         Ok(())
     })?;
     queue.finish()
+}
+
+/// What a copy uses.
+fn copies(from: Option<&Arc<Buffer>>, to: &Arc<Buffer>) -> Uses {
+    let from = from.map(|buffer| (buffer.raw(), false));
+    Uses {
+        kind: Kind::Copy,
+        buffers: from.into_iter().chain([(to.raw(), true)]).collect(),
+    }
 }
 
 /// Records a copy within buffers that are different.

@@ -1,0 +1,166 @@
+//! One launch as commands: what is bound, pushed and dispatched.
+
+use super::batch::Batch;
+use super::descriptors::{Part, What};
+use super::device::Device;
+use super::hazards::{Kind, Uses};
+use super::memory::{self, Memory};
+use super::resource::Given;
+use super::variant::Variant;
+use crate::rewrite::Descriptor;
+use crate::{Bound, Buffer, Error, Kernel};
+use ash::vk;
+use std::sync::Arc;
+
+/// A launch with what it was found to need.
+pub struct Dispatch<'a> {
+    /// What is launched.
+    pub kernel: Kernel,
+    /// Its pipeline, and what that takes.
+    pub variant: &'a Variant,
+    /// What is bound.
+    pub bound: &'a [(&'a Bound, Given)],
+    /// Push constants.
+    pub push: Vec<u8>,
+    /// Workgroups.
+    pub groups: [u32; 3],
+    /// Bytes that what is bound is a multiple of.
+    pub unit: u64,
+    /// Where small data lies.
+    pub memory: &'a Arc<Memory>,
+}
+
+impl Dispatch<'_> {
+    /// Records it, and keeps what it uses.
+    pub fn record(&self, device: &Device, batch: &mut Batch) -> Result<(), Error> {
+        let pipeline = &self.variant.pipeline;
+        let extra = self.extra(device, batch)?;
+        let own = self.bound.iter().filter(|(b, _)| !self.is_addressed(b));
+        let own = own.map(|(bound, given)| Part {
+            bound: **bound,
+            what: match given {
+                // Buffers have room for whole words.
+                Given::Buffer(buffer) => {
+                    What::Buffer(buffer, (0, buffer.size.next_multiple_of(self.unit)))
+                }
+                Given::Image(image) => What::Image(image),
+                Given::Sampler(sampler) => What::Sampler(***sampler),
+            },
+        });
+        let extra = extra.iter().map(|(bound, buffer, range)| Part {
+            bound: *bound,
+            what: What::Buffer(buffer, *range),
+        });
+        let sets = batch.pools.bind(&pipeline.sets, own.chain(extra))?;
+        batch.runs(pipeline);
+        for (bound, given) in self.bound {
+            self.uses(batch, bound, given);
+        }
+        batch.stamp(device, self.kernel, false);
+        let functions = device.raw();
+        let (commands, layout) = (batch.commands, pipeline.layout());
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let groups = self.variant.grid.unwrap_or(self.groups);
+        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
+        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
+        // device's limits.
+        unsafe {
+            functions.cmd_bind_pipeline(commands, point, pipeline.raw());
+            if !sets.is_empty() {
+                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &sets, &[]);
+            }
+            if pipeline.push > 0 {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
+            }
+            functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
+        }
+        batch.stamp(device, self.kernel, true);
+        Ok(())
+    }
+
+    /// Whether something that is bound is written.
+    fn writes(&self, bound: &Bound) -> bool {
+        let (set, binding) = (bound.set, bound.binding);
+        let place = Descriptor { set, binding };
+        !self.variant.read_only.contains(&place) || self.is_addressed(bound)
+    }
+
+    fn is_addressed(&self, bound: &Bound) -> bool {
+        let (set, binding) = (bound.set, bound.binding);
+        let addressed = self.variant.addressed.as_ref();
+        addressed.is_some_and(|(_, all)| all.contains(&Descriptor { set, binding }))
+    }
+
+    /// What it uses, if that is nothing but buffers.
+    pub fn buffers(&self) -> Option<Uses> {
+        let rows = self.bound.iter().map(|(bound, given)| match given {
+            Given::Buffer(buffer) => Some((buffer.raw(), self.writes(bound))),
+            Given::Image(_) | Given::Sampler(_) => None,
+        });
+        let buffers = rows.collect::<Option<Vec<_>>>()?;
+        Some(Uses {
+            kind: Kind::Launch,
+            buffers,
+        })
+    }
+
+    /// Takes note of what is bound, and keeps it.
+    fn uses(&self, batch: &mut Batch, bound: &Bound, given: &Given) {
+        let row = match given {
+            Given::Buffer(buffer) => Some(buffer),
+            Given::Image(image) => {
+                batch.holds(image);
+                image.row()
+            }
+            Given::Sampler(sampler) => {
+                batch.samples(sampler);
+                None
+            }
+        };
+        match row {
+            Some(buffer) if self.writes(bound) => batch.writes(buffer),
+            Some(buffer) => batch.reads(buffer),
+            None => {}
+        }
+    }
+
+    /// What is bound besides: push constants and addresses that come from a buffer.
+    fn extra(&self, device: &Device, batch: &mut Batch) -> Result<Vec<Extra>, Error> {
+        let mut extra = Vec::new();
+        let mut add = |place: Descriptor, data: &[u8]| {
+            let (buffer, at) = batch.scratch(device, self.memory, data)?;
+            let bound = Bound {
+                set: place.set,
+                binding: place.binding,
+                index: 0,
+                buffer: Buffer(u32::MAX),
+            };
+            extra.push((bound, buffer, (at, data.len() as u64)));
+            Ok::<(), Error>(())
+        };
+        if let Some(place) = self.variant.pushed {
+            add(place, &self.push)?;
+        }
+        if let Some((place, buffers)) = &self.variant.addressed {
+            let address = |wanted: &Descriptor| {
+                let mut bound = self.bound.iter();
+                let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
+                let address = found.and_then(|(_, given)| match given {
+                    Given::Buffer(buffer) => buffer.address,
+                    _ => None,
+                });
+                address.unwrap_or(0)
+            };
+            let rows: Vec<u8> = buffers
+                .iter()
+                .flat_map(|b| address(b).to_le_bytes())
+                .collect();
+            add(*place, &rows)?;
+        }
+        Ok(extra)
+    }
+}
+
+/// A descriptor with a part of a buffer of the batch.
+type Extra = (Bound, Arc<memory::Buffer>, (u64, u64));
