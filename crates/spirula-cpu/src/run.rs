@@ -174,6 +174,9 @@ impl Kernel {
 
     fn check_grid(&self, grid: &Grid) -> Result<(), RunError> {
         let bad = |message: String| Err(RunError::Launch(message));
+        if grid.local.contains(&0) {
+            return bad("a workgroup has no invocations".to_owned());
+        }
         if checked_product(grid.local).is_none_or(|n| n > MAX_INVOCATIONS) {
             return bad(format!(
                 "a workgroup has more than {MAX_INVOCATIONS} invocations"

@@ -42,12 +42,13 @@ impl<'d> DeviceMachine<'d> {
         if let Some(kernel) = self.kernels.get(&key) {
             return Ok(*kernel);
         }
-        let made = match request.laid_out {
-            Some(words) => match self.made(words, request) {
-                Err(Error::Unsupported(_)) => self.made(request.words, request)?,
-                made => made?,
-            },
-            None => self.made(request.words, request)?,
+        // A driver may lack explicit layouts, or fail to compile them.
+        let laid_out = request.laid_out.and_then(|w| self.made(w, request).ok());
+        let made = match laid_out {
+            Some(made) => made,
+            None => self
+                .made(request.words, request)
+                .map_err(|e| blame(e, request))?,
         };
         self.kernels.insert(key, made);
         Ok(made)
@@ -172,6 +173,18 @@ impl Machine for DeviceMachine<'_> {
             _ => i64::MAX as u64,
         }
     }
+}
+
+/// Why a driver failed, with the kernel that it was given.
+fn blame(error: Error, request: &Request<'_, Buffer>) -> Error {
+    let Error::Failed(text) = error else {
+        return error;
+    };
+    let constants: Vec<String> = request.constants.iter().map(u64::to_string).collect();
+    let (number, constants) = (request.kernel, constants.join(", "));
+    Error::Failed(format!(
+        "kernel {number}, with the constants [{constants}]: {text}"
+    ))
 }
 
 /// Workgroups in each dimension within the limits: those of a single dimension that are too many go

@@ -72,6 +72,12 @@ impl<'a> TypeNames<'a> {
         }
     }
 
+    /// The type of a value, by its id.
+    pub fn type_of(&self, id: u32) -> Option<Id> {
+        let inst = self.definitions.get(self.module, Id::new(id)?)?;
+        inst.result_type()
+    }
+
     /// The type of the elements of a buffer: what lies at the bottom of its arrays, vectors and
     /// structures of one member.
     pub fn element(&self, mut ty: Id) -> Option<Element> {

@@ -167,9 +167,23 @@ fn half_precision_fma_rounds_once() {
     }
 }
 
+/// Opcode, type of the result, operands, and the bits that come out.
+type Case<'a> = (u32, Type, &'a [Value], u64);
+
+#[track_caller]
+fn fold(cases: &[Case<'_>]) {
+    for (opcode, result, operands, expected) in cases {
+        assert_eq!(
+            eval(*opcode, *result, operands),
+            Some(*expected),
+            "opcode {opcode} {operands:x?}"
+        );
+    }
+}
+
 #[test]
-fn integer_instructions_fold() {
-    let cases: &[(u32, Type, &[Value], u64)] = &[
+fn integer_arithmetic_folds() {
+    fold(&[
         (128, I32, &[int(I32, 0xFFFF_FFFF), int(I32, 2)], 1),
         (130, I8, &[int(I8, 1), int(I8, 2)], 0xFF),
         (132, I16, &[int(I16, 0x100), int(I16, 0x100)], 0),
@@ -209,6 +223,12 @@ fn integer_instructions_fold() {
             0xFFFF_FFFF,
         ),
         (205, I32, &[int(I64, u64::MAX)], 64),
+    ]);
+}
+
+#[test]
+fn integer_tests_and_conversions_fold() {
+    fold(&[
         (
             170,
             Type::Bool,
@@ -241,20 +261,12 @@ fn integer_instructions_fold() {
             &[int(I32, 0xFF), int(I32, 0xFF), int(I8, 1)],
             0xFF,
         ),
-    ];
-    for (opcode, result, operands, expected) in cases {
-        assert_eq!(
-            eval(*opcode, *result, operands),
-            Some(*expected),
-            "opcode {opcode} {operands:x?}"
-        );
-    }
+    ]);
 }
 
 #[test]
-fn floating_point_instructions_fold() {
-    let nan = single(f32::NAN);
-    let cases: &[(u32, Type, &[Value], u64)] = &[
+fn floating_point_arithmetic_folds() {
+    fold(&[
         (
             129,
             F32,
@@ -291,6 +303,19 @@ fn floating_point_instructions_fold() {
         (129, F16, &[int(F16, 0x6800), int(F16, 0x3C00)], 0x6800),
         (129, BF16, &[int(BF16, 0x4380), int(BF16, 0x3F80)], 0x4380),
         (133, F16, &[int(F16, 0x7BFF), int(F16, 0x4000)], 0x7C00),
+        (
+            4427,
+            F32,
+            &[single(2.0), single(3.0), single(1.0)],
+            7f32.to_bits().into(),
+        ),
+    ]);
+}
+
+#[test]
+fn floating_point_tests_and_conversions_fold() {
+    let nan = single(f32::NAN);
+    fold(&[
         (109, I8, &[single(300.0)], 255),
         (110, I32, &[nan], 0),
         (110, I16, &[int(F16, 0xC100)], (-2i16) as u16 as u64),
@@ -326,20 +351,7 @@ fn floating_point_instructions_fold() {
         (184, Type::Bool, &[single(1.0), single(2.0)], 1),
         (185, Type::Bool, &[single(1.0), nan], 1),
         (191, Type::Bool, &[single(1.0), single(2.0)], 0),
-        (
-            4427,
-            F32,
-            &[single(2.0), single(3.0), single(1.0)],
-            7f32.to_bits().into(),
-        ),
-    ];
-    for (opcode, result, operands, expected) in cases {
-        assert_eq!(
-            eval(*opcode, *result, operands),
-            Some(*expected),
-            "opcode {opcode} {operands:x?}"
-        );
-    }
+    ]);
 }
 
 #[test]

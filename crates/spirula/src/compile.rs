@@ -339,7 +339,8 @@ impl Input {
                 tensors = kernels.tensors;
                 let program = spirula_kernel::compile(&kernels.program);
                 let mut program = program.map_err(CompileError::translate)?;
-                optimise_kernels(&mut program).map_err(CompileError::translate)?;
+                let optimised = optimise_kernels(&mut program, tensors.is_some());
+                optimised.map_err(CompileError::translate)?;
                 if let Some(tensors) = &tensors {
                     tensors.note(&mut program);
                 }

@@ -28,7 +28,14 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn fault(&self, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(self.place(), message)
+        self.fault_at(self.at, message)
+    }
+
+    /// A fault in what is left of the line from a byte on.
+    pub fn fault_at(&self, at: usize, message: impl Into<String>) -> Diagnostic {
+        let rest = &self.text[at..];
+        let length = rest.find('\n').unwrap_or(rest.len());
+        Diagnostic::error(Place::text(at, at + length), message)
     }
 
     /// Takes a piece of text if it is next.
@@ -104,12 +111,12 @@ impl<'a> Cursor<'a> {
 
     /// Takes a Haskell string literal.
     pub fn string(&mut self) -> Result<String, Diagnostic> {
-        let start = self.fault("this string has no end");
+        let start = self.at;
         self.expect("\"")?;
         let mut text = String::new();
         loop {
             let Some(c) = self.line().chars().next() else {
-                return Err(start);
+                return Err(self.fault_at(start, "this string has no end"));
             };
             self.at += c.len_utf8();
             match c {

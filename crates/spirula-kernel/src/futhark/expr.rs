@@ -1,31 +1,36 @@
 //! Expressions.
 
+use super::cursor::Cursor;
 use super::{DEPTH, Reader};
 use crate::ir::{Expr, Type};
 use spirula_program::{Literal, Op, Operator, Parameter, Scalar, SizeClass};
 use spirula_source::Diagnostic;
 
 impl Reader<'_> {
-    /// An expression of a type; what has another integer type is converted.
+    /// An expression of a type; what has another integer type, or is a truth value in the place of an
+    /// integer, is converted, as C does.
     pub(super) fn typed(&mut self, ty: Scalar) -> Result<Expr, Diagnostic> {
-        let fault = self
-            .cursor
-            .fault(format!("expected an expression of type {ty}"));
+        let start = self.cursor.at;
         let expr = self.expr()?;
-        self.convert(expr, ty).ok_or(fault)
+        self.convert(expr, ty).ok_or_else(|| {
+            let message = format!("expected an expression of type {ty}");
+            self.cursor.fault_at(start, message)
+        })
     }
 
-    /// An expression as another type, integers only.
+    /// An expression as another type, integers and truth values only.
     pub(super) fn convert(&mut self, expr: Expr, to: Scalar) -> Option<Expr> {
         let from = self.builder.program().type_of(expr)?;
         if from == to {
             return Some(expr);
         }
-        let both = from.is_int() && to.is_int();
-        both.then(|| {
-            let operator = Operator::convert(Op::SExt, from, to);
-            self.builder.apply(operator, &[expr])
-        })
+        let op = match (from, to) {
+            (Scalar::Bool, to) if to.is_int() => Op::FromBool,
+            (from, Scalar::Bool) if from.is_int() => Op::ToBool,
+            (from, to) if from.is_int() && to.is_int() => Op::SExt,
+            _ => return None,
+        };
+        Some(self.builder.apply(Operator::convert(op, from, to), &[expr]))
     }
 
     pub(super) fn expr(&mut self) -> Result<Expr, Diagnostic> {
@@ -39,13 +44,15 @@ impl Reader<'_> {
     }
 
     fn expr_within(&mut self) -> Result<Expr, Diagnostic> {
-        let fault = self
-            .cursor
-            .fault("expected a bound name, a value or an operator");
+        let start = self.cursor.at;
+        let fault = |cursor: &Cursor<'_>| {
+            let text = &cursor.text[start..];
+            cursor.fault_at(start, unknown(text))
+        };
         if let Some(var) = self.bound() {
             return match self.builder.program().var(var).ty {
                 Type::Scalar(_) => Ok(self.builder.value(var)),
-                _ => Err(fault.with_hint("memory is no operand")),
+                _ => Err(fault(&self.cursor).with_hint("memory is no operand")),
             };
         }
         if let Some(literal) = self.literal() {
@@ -61,7 +68,7 @@ impl Reader<'_> {
         }
         let name = self.cursor.word();
         let Some(operator) = self.operators.get(name).copied() else {
-            return Err(fault);
+            return Err(fault(&self.cursor));
         };
         let mut operands = [None; 3];
         let count = operator.arity();
@@ -166,6 +173,24 @@ impl Reader<'_> {
         }
         Err(fault)
     }
+}
+
+/// What is wrong with a text that is no expression.
+fn unknown(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let sign = usize::from(text.starts_with('-'));
+    let length = text[sign..].find(|c| !is_part(c));
+    let (word, rest) = text.split_at(length.map_or(text.len(), |n| n + sign));
+    let digits = word[sign..].trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() + sign < word.len()
+        && let Some(ty) = Scalar::from_name(digits)
+    {
+        return format!("{word} is no value of type {ty}");
+    }
+    if !word.is_empty() && (rest.starts_with(" (") || rest.starts_with('(')) {
+        return format!("no operator is named {word}");
+    }
+    "expected a bound name, a value or an operator".to_owned()
 }
 
 /// Where the parenthesis that was opened before the text is closed.

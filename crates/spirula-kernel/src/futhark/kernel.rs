@@ -76,7 +76,7 @@ impl Reader<'_> {
 
     /// An atomic operation, with the variable that gets the value from before and its type.
     pub(super) fn atomic(&mut self, old: Option<(Var, Scalar)>) -> Result<(), Diagnostic> {
-        let fault = self.cursor.fault("unknown atomic operation");
+        let start = self.cursor.at;
         let name = self.cursor.word();
         let name = name.strip_prefix("atomic_").unwrap_or(name);
         let found = ATOMICS.iter().find_map(|(op, kind)| {
@@ -84,13 +84,25 @@ impl Reader<'_> {
             let ty = Scalar::from_name(ty.strip_prefix('_').unwrap_or(ty))?;
             Some((*kind, ty))
         });
-        let (op, ty) = found.ok_or(fault)?;
+        let (op, mut ty) = found.ok_or_else(|| {
+            let message = "unknown atomic operation";
+            self.cursor.fault_at(start, message)
+        })?;
         self.cursor.expect("(")?;
         let memory = self.memory()?;
         self.cursor.expect("[")?;
         let index = self.typed(Scalar::I64)?;
         self.cursor.expect("], ")?;
-        let mut value = self.typed(ty)?;
+        let value = self.expr()?;
+        // Truth values, which are bytes, are exchanged under the name of a type that would take what follows
+        // along.
+        if self.builder.program().type_of(value) == Some(Scalar::Bool) {
+            ty = Scalar::I8;
+        }
+        let mut value = self.convert(value, ty).ok_or_else(|| {
+            let message = format!("expected an expression of type {ty}");
+            self.cursor.fault(message)
+        })?;
         let mut expected = None;
         if op == AtomicOp::CompareExchange {
             self.cursor.expect(", ")?;

@@ -174,8 +174,9 @@ impl<'a> Reader<'a> {
     }
 
     fn scalar_type(&mut self) -> Result<Scalar, Diagnostic> {
-        let fault = self.cursor.fault("expected a type");
-        Scalar::from_name(self.cursor.word()).ok_or(fault)
+        let start = self.cursor.at;
+        let found = Scalar::from_name(self.cursor.word());
+        found.ok_or_else(|| self.cursor.fault_at(start, "expected a type"))
     }
 
     fn function(&mut self) -> Result<(), Diagnostic> {
@@ -219,20 +220,26 @@ impl<'a> Reader<'a> {
     }
 
     fn memory(&mut self) -> Result<Var, Diagnostic> {
-        let fault = self.cursor.fault("expected a memory variable");
-        let var = self.bound().ok_or(fault.clone())?;
-        match self.builder.program().var(var).ty {
-            Type::Scalar(_) => Err(fault),
-            _ => Ok(var),
-        }
+        let start = self.cursor.at;
+        let found = self.bound().filter(|var| {
+            let ty = self.builder.program().var(*var).ty;
+            !matches!(ty, Type::Scalar(_))
+        });
+        found.ok_or_else(|| {
+            let message = "expected a memory variable";
+            self.cursor.fault_at(start, message)
+        })
     }
 
     fn scalar_var(&mut self) -> Result<Var, Diagnostic> {
-        let fault = self.cursor.fault("expected a scalar variable");
-        let var = self.bound().ok_or(fault.clone())?;
-        match self.builder.program().var(var).ty {
-            Type::Scalar(_) => Ok(var),
-            _ => Err(fault),
-        }
+        let start = self.cursor.at;
+        let found = self.bound().filter(|var| {
+            let ty = self.builder.program().var(*var).ty;
+            matches!(ty, Type::Scalar(_))
+        });
+        found.ok_or_else(|| {
+            let message = "expected a scalar variable";
+            self.cursor.fault_at(start, message)
+        })
     }
 }

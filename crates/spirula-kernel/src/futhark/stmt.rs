@@ -242,7 +242,7 @@ impl Reader<'_> {
             if !values.is_empty() {
                 self.cursor.expect(", ")?;
             }
-            let fault = self.cursor.fault(format!("expected a value of type {ty}"));
+            let start = self.cursor.at;
             let zero = Literal::new(ty, 0);
             let literal = match self.cursor.eat("0}") {
                 true => {
@@ -251,7 +251,11 @@ impl Reader<'_> {
                 }
                 false => self.literal(),
             };
-            values.push(literal.filter(|l| l.ty == ty).ok_or(fault)?);
+            let literal = literal.filter(|l| l.ty == ty).ok_or_else(|| {
+                let message = format!("expected a value of type {ty}");
+                self.cursor.fault_at(start, message)
+            })?;
+            values.push(literal);
         }
         let mut repeat = None;
         if self.cursor.eat(" * ") {

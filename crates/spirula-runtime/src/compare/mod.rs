@@ -6,12 +6,14 @@
 //! differences do not add up and each launch is compared by itself. Cost: all buffers of a launch are
 //! downloaded from every device, before and after it.
 
+mod evidence;
 mod part;
 #[cfg(test)]
 mod tests;
 
 pub use part::Tolerance;
 
+use crate::data::Element;
 use crate::driver::{DeviceInfo, Driver, Limits};
 use crate::{Argument, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
 use crate::{PipeShape, Sampler, Size};
@@ -87,6 +89,8 @@ pub struct Comparing {
     info: DeviceInfo,
     tolerance: Tolerance,
     buffers: Vec<Option<(u64, Vec<Buffer>)>>,
+    /// What launches showed each buffer to hold.
+    shown: Vec<Option<Element>>,
     kernels: Vec<Known>,
     launches: u64,
 }
@@ -109,6 +113,7 @@ impl Comparing {
             info,
             tolerance,
             buffers: Vec::new(),
+            shown: Vec::new(),
             kernels: Vec::new(),
             launches: 0,
         })
@@ -180,8 +185,19 @@ impl Comparing {
                 for bound in bindings {
                     let (set, binding) = (bound.set, bound.binding);
                     let declared = known.interface.bindings.iter();
-                    let declared = declared.filter(|b| (b.set, b.binding) == (set, binding));
+                    let declared: Vec<_> = declared
+                        .filter(|b| (b.set, b.binding) == (set, binding))
+                        .collect();
+                    let variables: Vec<Id> = declared.iter().map(|b| b.variable).collect();
+                    let number = bound.buffer.index();
+                    self.shown.resize(self.shown.len().max(number + 1), None);
+                    // What is written may be something else than before.
+                    let is_kept = declared.iter().all(|b| b.read_only);
+                    let before = self.shown[number].filter(|_| is_kept);
+                    let shown = types.floats(&variables).or(before);
+                    self.shown[number] = shown;
                     let blocks: Vec<Id> = declared
+                        .iter()
                         .filter_map(|b| match b.kind {
                             BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
                             BindingKind::Opaque(_) => None,
@@ -190,7 +206,10 @@ impl Comparing {
                     used.push(Used {
                         buffer: bound.buffer,
                         place: format!("set {set}, binding {binding}"),
-                        elements: types.elements(&blocks),
+                        elements: match shown {
+                            Some(element) => vec![(element, true)],
+                            None => types.elements(&blocks),
+                        },
                     });
                     let at = Some((set, binding, bound.index));
                     inputs.push(CaseInput::Buffer(at, Vec::new()));
@@ -279,6 +298,9 @@ impl Driver for Comparing {
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
+        if let Some(shown) = self.shown.get_mut(buffer.index()) {
+            *shown = None;
+        }
         let slot = self.buffers.get_mut(buffer.index());
         if let Some((_, own)) = slot.and_then(Option::take) {
             for (device, buffer) in self.devices.iter_mut().zip(own) {

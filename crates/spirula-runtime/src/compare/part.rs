@@ -1,5 +1,6 @@
 //! What buffers hold and where two of them part.
 
+use super::evidence::Evidence;
 use crate::Buffer;
 use crate::data::{Element, Number};
 use crate::types::TypeNames;
@@ -53,16 +54,24 @@ pub struct Types<'m> {
     module: &'m Module,
     definitions: Definitions,
     names: TypeNames<'m>,
+    evidence: Evidence,
 }
 
 impl<'m> Types<'m> {
     /// One pass over a module.
     pub fn of(module: &'m Module) -> Types<'m> {
+        let names = TypeNames::compute(module);
         Types {
             module,
             definitions: Definitions::compute(module),
-            names: TypeNames::compute(module),
+            evidence: Evidence::of(module, &names),
+            names,
         }
+    }
+
+    /// The floats that some variables hold, as far as what is done with them tells.
+    pub fn floats(&self, variables: &[Id]) -> Option<Element> {
+        self.evidence.floats(variables)
     }
 
     /// The scalars of some types, then the floats that the module has besides: pointers may lie.
@@ -114,7 +123,14 @@ pub fn part(one: &[u8], other: &[u8], used: &Used, tolerance: &Tolerance) -> Opt
         let found = part_as(one, other, *element, *is_said, tolerance)?;
         first.get_or_insert(found);
     }
-    first.or_else(|| part_as(one, other, Element::U8, true, tolerance))
+    let mut guesses = used.elements.iter().filter(|(_, is_said)| !is_said);
+    let unsure = guesses.next().map(|(element, _)| {
+        format!(", if they are no {element}: the module does not say what these bytes are")
+    });
+    match first {
+        Some(found) => Some(found + &unsure.unwrap_or_default()),
+        None => part_as(one, other, Element::U8, true, tolerance),
+    }
 }
 
 fn part_as(

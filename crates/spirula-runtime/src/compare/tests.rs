@@ -152,3 +152,74 @@ fn bytes_are_floats_only_where_they_look_like_some() {
     assert!(part(7_u32.to_le_bytes(), 8_u32.to_le_bytes()).is_some());
     assert!(part(one.to_le_bytes(), 2_f32.to_le_bytes()).is_some());
 }
+
+/// A module whose only buffer is declared as words, with a body over a pointer `%at` into it.
+fn words_with(body: &str) -> Module {
+    let text = format!(
+        "OpCapability Shader\nOpMemoryModel Logical GLSL450\nOpEntryPoint GLCompute %main \"main\" %buffer\n\
+         OpExecutionMode %main LocalSize 1 1 1\nOpDecorate %array ArrayStride 4\nOpDecorate %block Block\n\
+         OpMemberDecorate %block 0 Offset 0\nOpDecorate %buffer DescriptorSet 0\nOpDecorate %buffer Binding 0\n\
+         %void = OpTypeVoid\n%function = OpTypeFunction %void\n%uint = OpTypeInt 32 0\n%float = OpTypeFloat 32\n\
+         %array = OpTypeRuntimeArray %uint\n%block = OpTypeStruct %array\n%blocks = OpTypePointer StorageBuffer %block\n\
+         %words = OpTypePointer StorageBuffer %uint\n%buffer = OpVariable %blocks StorageBuffer\n%zero = OpConstant %uint 0\n\
+         %one = OpConstant %uint 1\n%main = OpFunction %void None %function\n%start = OpLabel\n\
+         %at = OpAccessChain %words %buffer %zero %zero\n{body}\nOpReturn\nOpFunctionEnd\n"
+    );
+    let options = spirula_spirv::text::ParseOptions {
+        version: Some(spirula_spirv::grammar::Version::new(1, 5)),
+        ..Default::default()
+    };
+    Module::from_words(spirula_spirv::text::parse(&text, &options).unwrap()).unwrap()
+}
+
+#[test]
+fn words_that_only_become_floats_are_floats() {
+    let floats = |body: &str| {
+        let module = words_with(body);
+        let interface = Interface::of(&module, "main").unwrap();
+        let variables: Vec<Id> = interface.bindings.iter().map(|b| b.variable).collect();
+        Types::of(&module).floats(&variables)
+    };
+    let read = "%w = OpLoad %uint %at\n%f = OpBitcast %float %w\n%g = OpFAdd %float %f %f";
+    assert_eq!(floats(read), Some(Element::F32));
+    let write = "%h = OpBitcast %uint %g\nOpStore %at %h";
+    assert_eq!(floats(&format!("{read}\n{write}")), Some(Element::F32));
+    let copy = "%w = OpLoad %uint %at\nOpStore %at %w";
+    assert_eq!(floats(copy), None);
+    assert_eq!(
+        floats(&format!("{read}\nOpStore %at %w")),
+        Some(Element::F32)
+    );
+    let sum = "%s = OpIAdd %uint %w %one";
+    assert_eq!(floats(&format!("{read}\n{sum}")), None);
+    assert_eq!(
+        floats(&format!(
+            "{read}\n%t = OpISub %uint %one %one\nOpStore %at %t"
+        )),
+        None
+    );
+}
+
+#[test]
+fn zeros_and_nans_of_any_bits_agree_as_floats_alone() {
+    let used = |is_said| Used {
+        buffer: Buffer(0),
+        place: String::new(),
+        elements: match is_said {
+            true => vec![(Element::F32, true)],
+            false => vec![(Element::U32, true), (Element::F32, false)],
+        },
+    };
+    let part = |a: u32, b: u32, is_said| {
+        let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+        part(&a, &b, &used(is_said), &Tolerance::default())
+    };
+    for (a, b) in [(0, 0x8000_0000), (0x7fff_ffff, 0xffc0_0000)] {
+        assert_eq!(part(a, b, true), None);
+        let told = part(a, b, false).unwrap();
+        let hint =
+            "1 of 1 u32 differ, if they are no f32: the module does not say what these bytes are";
+        assert!(told.ends_with(hint), "{told}");
+    }
+    assert!(part(1_f32.to_bits(), 2_f32.to_bits(), true).is_some());
+}

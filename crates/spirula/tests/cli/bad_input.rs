@@ -209,3 +209,82 @@ fn devices_that_there_are_not() {
     ];
     spirula(&args).fails(1, "no device abacus; there are: cpu");
 }
+
+/// A printed program with a piece of it changed is refused where that stands.
+#[test]
+fn printed_programs_that_are_wrong() {
+    let text = std::fs::read_to_string(own("double.imp")).unwrap();
+    let cases = [
+        (
+            "fadd32 (x_12)",
+            "frob32 (x_12)",
+            "no operator is named frob32",
+            ":56:39",
+        ),
+        (
+            "fadd32 (x_12)",
+            "fadd64 (x_12)",
+            "expected an expression of type f64",
+            ":56:47",
+        ),
+        (
+            "4i64",
+            "99999999999999999999i64",
+            "99999999999999999999i64 is no value of type i64",
+            ":25:28",
+        ),
+        ("4i64", "300i8", "300i8 is no value of type i8", ":25:28"),
+        (
+            "<- xs_mem_1<",
+            "<- ys_mem_1<",
+            "expected a bound name, a value or an operator",
+            ":55:19",
+        ),
+        ("tblock_size  {", "tblocks  {", "tblock_size", ":31:"),
+        (
+            "f32@global>[at_11]",
+            "f33@global>[at_11]",
+            "expected a type",
+            ":55:",
+        ),
+    ];
+    let scratch = Scratch::new();
+    for (from, to, said, place) in cases {
+        assert!(text.contains(from), "{from}");
+        let path = scratch.file("bad.imp", text.replacen(from, to, 1));
+        let ran = spirula_with(&["run", &path, "--entry", "double"], b"[1f32]");
+        ran.fails(1, said);
+        let ran = spirula_with(&["run", &path, "--entry", "double"], b"[1f32]");
+        ran.fails(1, place);
+    }
+}
+
+/// What a program asks for when it runs, and cannot have.
+#[test]
+fn printed_programs_that_ask_for_too_much() {
+    let text = std::fs::read_to_string(own("double.imp")).unwrap();
+    let cases = [
+        (
+            "mul64 (4i64) (n_2)",
+            "9223372036854775807i64",
+            "no memory for a buffer",
+        ),
+        ("[blocks_6]", "[99223372036i64]", "workgroups are too many"),
+        (
+            "dyn block_size_4",
+            "dyn 0i64",
+            "a workgroup has no invocations",
+        ),
+        (
+            "dyn block_size_4",
+            "dyn 1000000i64",
+            "more than 65536 invocations",
+        ),
+    ];
+    let scratch = Scratch::new();
+    for (from, to, said) in cases {
+        assert!(text.contains(from), "{from}");
+        let path = scratch.file("bad.imp", text.replacen(from, to, 1));
+        spirula_with(&["run", &path, "--entry", "double"], b"[1f32]").fails(1, said);
+    }
+}

@@ -206,3 +206,13 @@ fn damaged_programs_are_refused() {
     spirula(&["info", &own("double.imp"), "--triple", "x"]).ok();
     spirula_with(&["run", "-"], b"types {\n}\nnonsense\n").fails(1, "<stdin>:3:1");
 }
+
+/// Futhark prints exchanges of truth values as such of `i64`, eight elements at once.
+#[test]
+fn truth_values_are_exchanged_one_by_one() {
+    let ran = spirula_with(
+        &["run", &own("seen.imp"), "--entry", "seen"],
+        b"[3i32, 1i32, 3i32]",
+    );
+    assert_eq!(ran.ok().text(), "[false, true, false, true, false]\n");
+}

@@ -1,0 +1,115 @@
+//! What a shader does with the words of a buffer that it declares as unsigned integers.
+//!
+//! Modules that see the same memory at several types declare it as words and convert what they load and
+//! store. Where all that is loaded becomes floats of one type, and all that is stored was such floats, the
+//! words are floats; copies say nothing. Cost: one pass over the module.
+
+use crate::data::Element;
+use crate::types::TypeNames;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{InstRef, Module, Section};
+
+/// What is done with the values of variables.
+pub struct Evidence {
+    /// For each id the variable that it points into or was loaded from, 0 for none.
+    roots: Vec<u32>,
+    /// For each id of a value that was computed, what it is the bits of.
+    made: Vec<Option<Use>>,
+    found: Vec<(u32, Use)>,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Use {
+    Float(Element),
+    Other,
+}
+
+impl Evidence {
+    /// What a module does.
+    pub fn of(module: &Module, names: &TypeNames<'_>) -> Evidence {
+        let bound = module.bound() as usize;
+        let mut evidence = Evidence {
+            roots: vec![0; bound],
+            made: vec![None; bound],
+            found: Vec::new(),
+        };
+        for inst in module.section(Section::Globals) {
+            if let (Op::Variable, Some(id)) = (inst.op(), inst.result()) {
+                evidence.roots[id.index()] = id.word();
+            }
+        }
+        for function in module.functions() {
+            for inst in module.function_insts(*function) {
+                evidence.note(inst, names);
+            }
+        }
+        evidence
+    }
+
+    /// The floats that the words of some variables are, if all that is done with them says so.
+    pub fn floats(&self, variables: &[Id]) -> Option<Element> {
+        let is_theirs = |root: u32| variables.iter().any(|v| v.word() == root);
+        let uses = self.found.iter().filter(|(root, _)| is_theirs(*root));
+        let mut uses = uses.map(|(_, used)| *used);
+        match uses.next()? {
+            Use::Float(element) if uses.all(|used| used == Use::Float(element)) => Some(element),
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, inst: InstRef<'_>, names: &TypeNames<'_>) {
+        match inst.op() {
+            Op::AccessChain | Op::InBoundsAccessChain | Op::Load | Op::AtomicLoad => {
+                if let Some(id) = inst.result() {
+                    self.roots[id.index()] = self.root(inst.word(0));
+                }
+            }
+            Op::Bitcast => self.bitcast(inst, names),
+            Op::Store => {
+                let made = self.made.get(inst.word(1) as usize);
+                if let Some(made) = made.copied().flatten() {
+                    self.take(inst.word(0), made);
+                }
+            }
+            // What hands on says nothing.
+            Op::Phi | Op::Select | Op::CopyObject | Op::ArrayLength => {}
+            Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange => {}
+            _ => {
+                inst.operands()
+                    .iter()
+                    .for_each(|word| self.take(*word, Use::Other));
+                if let Some(id) = inst.result() {
+                    self.made[id.index()] = Some(Use::Other);
+                }
+            }
+        }
+    }
+
+    fn bitcast(&mut self, inst: InstRef<'_>, names: &TypeNames<'_>) {
+        let float = |ty: Option<Id>| {
+            let element = names.value(ty?)?.element;
+            element.is_float().then_some(element)
+        };
+        if let Some(element) = float(inst.result_type()) {
+            self.take(inst.word(0), Use::Float(element));
+        } else if let Some(id) = inst.result() {
+            // Of integers as others nothing is said.
+            let from = names.type_of(inst.word(0)).and_then(|ty| float(Some(ty)));
+            self.made[id.index()] = from.map(Use::Float);
+        }
+    }
+
+    /// Takes note of what a value of a variable is used as.
+    fn take(&mut self, word: u32, used: Use) {
+        let root = self.root(word);
+        if root != 0 {
+            self.found.push((root, used));
+        }
+    }
+
+    fn root(&self, word: u32) -> u32 {
+        self.roots.get(word as usize).copied().unwrap_or(0)
+    }
+}
