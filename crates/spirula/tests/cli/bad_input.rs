@@ -240,7 +240,7 @@ fn printed_programs_that_are_wrong() {
             "expected a bound name, a value or an operator",
             ":55:19",
         ),
-        ("tblock_size  {", "tblocks  {", "tblock_size", ":31:"),
+        ("tblock_size  {", "tblocks  {", "tblock_size", ":30:"),
         (
             "f32@global>[at_11]",
             "f33@global>[at_11]",
