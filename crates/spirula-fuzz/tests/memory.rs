@@ -6,8 +6,9 @@
 use spirula_fuzz::peak;
 use spirula_spirv::analysis::DefUse;
 use spirula_spirv::ir::Module;
-use spirula_spirv::{binary, ssa, verify};
+use spirula_spirv::{binary, ssa, text, verify};
 use spirula_testing::corpus;
+use std::fmt::Write;
 use std::hint::black_box;
 
 /// Bytes above which modules are looked at.
@@ -32,7 +33,22 @@ const WORKS: &[(&str, Work)] = &[
         ssa::construct(&mut module).expect("the corpus is valid");
         black_box(module.to_words());
     }),
+    ("disassemble", |words, _| {
+        let text = text::Disassembly::new(&words, text::PrintOptions::default());
+        let text = text.expect("the corpus is read");
+        write!(Nowhere, "{text}").expect("nothing fails to be forgotten");
+    }),
 ];
+
+/// Where parts of a text go that nothing keeps.
+struct Nowhere;
+
+impl Write for Nowhere {
+    fn write_str(&mut self, part: &str) -> std::fmt::Result {
+        black_box(part);
+        Ok(())
+    }
+}
 
 #[test]
 fn modules_take_four_times_their_size_at_most() {

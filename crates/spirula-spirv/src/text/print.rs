@@ -72,7 +72,7 @@ pub struct Disassembly<'w> {
 }
 
 /// Bytes of text that are handed on at a time.
-const PART: usize = 1 << 14;
+const PART: usize = 1 << 13;
 
 impl<'w> Disassembly<'w> {
     /// Of a module's words.
