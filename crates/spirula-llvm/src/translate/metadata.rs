@@ -163,9 +163,10 @@ impl Translator<'_> {
                 let width = module.consts.as_u64(*width).map(|n| n as u32);
                 floats.extend(width.filter(|width| matches!(width, 16 | 32 | 64)));
             }
-            if row.parameters.len() > operands.len() || said {
+            // What stands behind a mode's own operands says nothing of it.
+            let (Some(operands), false) = (operands.get(..row.parameters.len()), said) else {
                 continue;
-            }
+            };
             let ids = row
                 .parameters
                 .iter()

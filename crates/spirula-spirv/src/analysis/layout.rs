@@ -85,6 +85,10 @@ impl Layouts {
         };
         for inst in module.section(Section::Globals) {
             let Some(id) = inst.result() else { continue };
+            // Of two definitions the first counts, here as elsewhere.
+            if definitions.handle(id) != Some(inst.handle()) {
+                continue;
+            }
             if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
                 if layout.size > 1 << 48 {
                     let message = format!("{id} is a type of {} bytes", layout.size);
