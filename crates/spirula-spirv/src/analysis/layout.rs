@@ -27,7 +27,7 @@ pub struct TypeLayout {
 }
 
 /// Place of a structure's member, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MemberLayout {
     /// Offset from the structure's beginning.
     pub offset: u64,
@@ -85,10 +85,6 @@ impl Layouts {
         };
         for inst in module.section(Section::Globals) {
             let Some(id) = inst.result() else { continue };
-            // Of two definitions the first counts, here as elsewhere.
-            if definitions.handle(id) != Some(inst.handle()) {
-                continue;
-            }
             if let Some(layout) = layouts.of_type(&context, inst, id, &constant)? {
                 if layout.size > 1 << 48 {
                     let message = format!("{id} is a type of {} bytes", layout.size);
@@ -105,12 +101,11 @@ impl Layouts {
         self.types[ty]
     }
 
-    /// The layout of member `n` of a structure type.
-    ///
-    /// # Panics
-    /// When the structure has fewer members.
+    /// The layout of member `n` of a structure type. A module that is not valid may define a structure
+    /// twice, with fewer members the second time: what it says of the others means nothing.
     pub fn member(&self, structure: Id, n: u32) -> MemberLayout {
-        self.members[(self.types[structure].members + n) as usize]
+        let at = self.types[structure].members + n;
+        self.members.get(at as usize).copied().unwrap_or_default()
     }
 
     /// Bytes of a pointer in memory.
