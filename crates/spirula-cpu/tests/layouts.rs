@@ -2,8 +2,6 @@
 
 mod common;
 
-use spirula_cpu::Options;
-
 const SHADER: &str = "OpCapability Shader
 OpCapability Int8
 OpCapability WorkgroupMemoryExplicitLayoutKHR
@@ -69,15 +67,11 @@ OpFunctionEnd
 
 #[test]
 fn what_one_view_writes_another_reads() {
-    for (bundles, check) in [(true, false), (false, false), (false, true)] {
-        let options = Options {
-            bundles,
-            check,
-            ..Options::default()
-        };
-        let kernel = common::compile_with(SHADER, &[], &options).expect("the module is fine");
+    let got = common::in_every_mode(|options| {
+        let kernel = common::compile_with(SHADER, &[], options).expect("the module is fine");
         let mut buffers = [vec![0_u32; 2]];
         common::run_shader(&kernel, [1, 1, 1], &mut buffers, &[]).expect("nothing fails");
-        assert_eq!(buffers[0], [2, 0x0403_0901]);
-    }
+        buffers
+    });
+    assert_eq!(got[0], [2, 0x0403_0901]);
 }

@@ -6,6 +6,7 @@ use spirula_source::Diagnostic;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
+use std::fmt::Debug;
 
 /// A module from its text.
 pub fn module(text: &str) -> Module {
@@ -31,6 +32,21 @@ pub fn compile_with(
         ExecutionModel::GLCompute
     };
     Kernel::compile(&module(text), "main", model, spec, options)
+}
+
+/// What running gives, which is the same in every mode: in vectors, one invocation at a time, and checked.
+pub fn in_every_mode<T: Debug + PartialEq>(mut run: impl FnMut(&Options) -> T) -> T {
+    let modes = [(true, false), (false, false), (false, true)];
+    let results = modes.map(|(bundles, check)| {
+        run(&Options {
+            bundles,
+            check,
+            ..Options::default()
+        })
+    });
+    assert!(results.windows(2).all(|r| r[0] == r[1]), "{results:?}");
+    let [result, ..] = results;
+    result
 }
 
 /// The messages of a refusal.
