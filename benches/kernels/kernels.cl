@@ -69,3 +69,35 @@ kernel void mandelbrot(global int *rounds, int width, int height, int most) {
   }
   rounds[py * width + px] = i;
 }
+
+// C = A * B, square matrices of n, as the definition says.
+kernel void matmul_naive(global const float *a, global const float *b, global float *c, int n) {
+  int x = get_global_id(0), y = get_global_id(1);
+  float sum = 0.0f;
+  for (int k = 0; k < n; k++)
+    sum += a[y * n + k] * b[k * n + x];
+  c[y * n + x] = sum;
+}
+
+// How often each of 256 values stands among n: each work-group of 256 counts 4096 of them in local memory.
+kernel void histogram(global const uint *values, global uint *counts) {
+  local uint own[256];
+  int l = get_local_id(0);
+  own[l] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  size_t first = get_group_id(0) * 4096;
+  for (int k = 0; k < 16; k++)
+    atomic_inc(&own[values[first + k * 256 + l] & 255]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  atomic_add(&counts[l], own[l]);
+}
+
+// A square matrix of n with rows and columns exchanged, tiles of 16 x 16 in local memory.
+kernel void transpose(global const float *from, global float *to, int n) {
+  local float tile[16][17];
+  int lx = get_local_id(0), ly = get_local_id(1);
+  int x = get_group_id(0) * 16, y = get_group_id(1) * 16;
+  tile[ly][lx] = from[(y + ly) * n + x + lx];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  to[(x + ly) * n + y + lx] = tile[lx][ly];
+}

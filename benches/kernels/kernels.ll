@@ -6,6 +6,8 @@ target triple = "spir64-unknown-unknown"
 @matmul_tiled.as = internal unnamed_addr addrspace(3) global [16 x [16 x float]] undef, align 4
 @matmul_tiled.bs = internal unnamed_addr addrspace(3) global [16 x [16 x float]] undef, align 4
 @reduce_tree.scratch = internal unnamed_addr addrspace(3) global [256 x float] undef, align 4
+@histogram.own = internal addrspace(3) global [256 x i32] undef, align 4
+@transpose.tile = internal unnamed_addr addrspace(3) global [16 x [17 x float]] undef, align 4
 
 ; Function Attrs: convergent mustprogress nofree norecurse nounwind willreturn memory(argmem: readwrite)
 define dso_local spir_kernel void @saxpy(ptr addrspace(1) nocapture noundef readonly align 4 %x, ptr addrspace(1) nocapture noundef align 4 %y, float noundef %a) local_unnamed_addr #0 !kernel_arg_addr_space !4 !kernel_arg_access_qual !5 !kernel_arg_type !6 !kernel_arg_base_type !6 !kernel_arg_type_qual !7 !kernel_arg_name !8 {
@@ -462,6 +464,124 @@ while.end:                                        ; preds = %land.rhs, %while.bo
   ret void
 }
 
+; Function Attrs: convergent nofree norecurse nounwind memory(argmem: readwrite)
+define dso_local spir_kernel void @matmul_naive(ptr addrspace(1) nocapture noundef readonly align 4 %a, ptr addrspace(1) nocapture noundef readonly align 4 %b, ptr addrspace(1) nocapture noundef writeonly align 4 %c, i32 noundef %n) local_unnamed_addr #4 !kernel_arg_addr_space !13 !kernel_arg_access_qual !14 !kernel_arg_type !15 !kernel_arg_base_type !15 !kernel_arg_type_qual !16 !kernel_arg_name !17 {
+entry:
+  %call = tail call spir_func i64 @_Z13get_global_idj(i32 noundef 0) #6
+  %conv = trunc i64 %call to i32
+  %call1 = tail call spir_func i64 @_Z13get_global_idj(i32 noundef 1) #6
+  %conv2 = trunc i64 %call1 to i32
+  %cmp23 = icmp sgt i32 %n, 0
+  %mul = mul nsw i32 %conv2, %n
+  br i1 %cmp23, label %for.body, label %for.cond.cleanup
+
+for.cond.cleanup:                                 ; preds = %for.body, %entry
+  %sum.0.lcssa = phi float [ 0.000000e+00, %entry ], [ %add9, %for.body ]
+  %add11 = add nsw i32 %mul, %conv
+  %idxprom12 = sext i32 %add11 to i64
+  %arrayidx13 = getelementptr inbounds float, ptr addrspace(1) %c, i64 %idxprom12
+  store float %sum.0.lcssa, ptr addrspace(1) %arrayidx13, align 4, !tbaa !9
+  ret void
+
+for.body:                                         ; preds = %entry, %for.body
+  %k.025 = phi i32 [ %inc, %for.body ], [ 0, %entry ]
+  %sum.024 = phi float [ %add9, %for.body ], [ 0.000000e+00, %entry ]
+  %add = add nsw i32 %k.025, %mul
+  %idxprom = sext i32 %add to i64
+  %arrayidx = getelementptr inbounds float, ptr addrspace(1) %a, i64 %idxprom
+  %0 = load float, ptr addrspace(1) %arrayidx, align 4, !tbaa !9
+  %mul4 = mul nuw nsw i32 %k.025, %n
+  %add5 = add nsw i32 %mul4, %conv
+  %idxprom6 = sext i32 %add5 to i64
+  %arrayidx7 = getelementptr inbounds float, ptr addrspace(1) %b, i64 %idxprom6
+  %1 = load float, ptr addrspace(1) %arrayidx7, align 4, !tbaa !9
+  %mul8 = fmul float %0, %1
+  %add9 = fadd float %sum.024, %mul8
+  %inc = add nuw nsw i32 %k.025, 1
+  %cmp = icmp slt i32 %inc, %n
+  br i1 %cmp, label %for.body, label %for.cond.cleanup
+}
+
+; Function Attrs: convergent norecurse nounwind
+define dso_local spir_kernel void @histogram(ptr addrspace(1) nocapture noundef readonly align 4 %values, ptr addrspace(1) noundef align 4 %counts) local_unnamed_addr #2 !kernel_arg_addr_space !18 !kernel_arg_access_qual !19 !kernel_arg_type !34 !kernel_arg_base_type !34 !kernel_arg_type_qual !21 !kernel_arg_name !35 {
+entry:
+  %call = tail call spir_func i64 @_Z12get_local_idj(i32 noundef 0) #6
+  %0 = shl i64 %call, 32
+  %idxprom = ashr exact i64 %0, 32
+  %arrayidx = getelementptr inbounds [256 x i32], ptr addrspace(3) @histogram.own, i64 0, i64 %idxprom
+  store i32 0, ptr addrspace(3) %arrayidx, align 4, !tbaa !32
+  tail call spir_func void @_Z7barrierj(i32 noundef 1) #7
+  %call1 = tail call spir_func i64 @_Z12get_group_idj(i32 noundef 0) #6
+  %invariant.gep = getelementptr i32, ptr addrspace(1) %values, i64 %idxprom
+  %.idx = shl i64 %call1, 14
+  %1 = getelementptr i8, ptr addrspace(1) %invariant.gep, i64 %.idx
+  br label %for.body
+
+for.cond.cleanup:                                 ; preds = %for.body
+  tail call spir_func void @_Z7barrierj(i32 noundef 1) #7
+  %arrayidx12 = getelementptr inbounds i32, ptr addrspace(1) %counts, i64 %idxprom
+  %2 = load i32, ptr addrspace(3) %arrayidx, align 4, !tbaa !32
+  %call15 = tail call spir_func i32 @_Z10atomic_addPU3AS1Vjj(ptr addrspace(1) noundef %arrayidx12, i32 noundef %2) #7
+  ret void
+
+for.body:                                         ; preds = %entry, %for.body
+  %k.021 = phi i32 [ 0, %entry ], [ %inc, %for.body ]
+  %mul3 = shl nuw nsw i32 %k.021, 8
+  %conv4 = zext nneg i32 %mul3 to i64
+  %gep = getelementptr i32, ptr addrspace(1) %1, i64 %conv4
+  %3 = load i32, ptr addrspace(1) %gep, align 4, !tbaa !32
+  %and = and i32 %3, 255
+  %idxprom8 = zext nneg i32 %and to i64
+  %arrayidx9 = getelementptr inbounds [256 x i32], ptr addrspace(3) @histogram.own, i64 0, i64 %idxprom8
+  %call10 = tail call spir_func i32 @_Z10atomic_incPU3AS3Vj(ptr addrspace(3) noundef %arrayidx9) #7
+  %inc = add nuw nsw i32 %k.021, 1
+  %cmp = icmp ult i32 %k.021, 15
+  br i1 %cmp, label %for.body, label %for.cond.cleanup
+}
+
+; Function Attrs: convergent nounwind
+declare dso_local spir_func i32 @_Z10atomic_incPU3AS3Vj(ptr addrspace(3) noundef) local_unnamed_addr #3
+
+; Function Attrs: convergent nounwind
+declare dso_local spir_func i32 @_Z10atomic_addPU3AS1Vjj(ptr addrspace(1) noundef, i32 noundef) local_unnamed_addr #3
+
+; Function Attrs: convergent norecurse nounwind
+define dso_local spir_kernel void @transpose(ptr addrspace(1) nocapture noundef readonly align 4 %from, ptr addrspace(1) nocapture noundef writeonly align 4 %to, i32 noundef %n) local_unnamed_addr #2 !kernel_arg_addr_space !4 !kernel_arg_access_qual !5 !kernel_arg_type !36 !kernel_arg_base_type !36 !kernel_arg_type_qual !7 !kernel_arg_name !37 {
+entry:
+  %call = tail call spir_func i64 @_Z12get_local_idj(i32 noundef 0) #6
+  %conv = trunc i64 %call to i32
+  %call1 = tail call spir_func i64 @_Z12get_local_idj(i32 noundef 1) #6
+  %conv2 = trunc i64 %call1 to i32
+  %call3 = tail call spir_func i64 @_Z12get_group_idj(i32 noundef 0) #6
+  %call3.tr = trunc i64 %call3 to i32
+  %conv4 = shl i32 %call3.tr, 4
+  %call5 = tail call spir_func i64 @_Z12get_group_idj(i32 noundef 1) #6
+  %call5.tr = trunc i64 %call5 to i32
+  %conv7 = shl i32 %call5.tr, 4
+  %add = add nsw i32 %conv7, %conv2
+  %mul8 = mul nsw i32 %add, %n
+  %add9 = add i32 %conv4, %conv
+  %add10 = add i32 %add9, %mul8
+  %idxprom = sext i32 %add10 to i64
+  %arrayidx = getelementptr inbounds float, ptr addrspace(1) %from, i64 %idxprom
+  %0 = load float, ptr addrspace(1) %arrayidx, align 4, !tbaa !9
+  %idxprom11 = sext i32 %conv2 to i64
+  %idxprom13 = sext i32 %conv to i64
+  %arrayidx14 = getelementptr inbounds [16 x [17 x float]], ptr addrspace(3) @transpose.tile, i64 0, i64 %idxprom11, i64 %idxprom13
+  store float %0, ptr addrspace(3) %arrayidx14, align 4, !tbaa !9
+  tail call spir_func void @_Z7barrierj(i32 noundef 1) #7
+  %arrayidx18 = getelementptr inbounds [16 x [17 x float]], ptr addrspace(3) @transpose.tile, i64 0, i64 %idxprom13, i64 %idxprom11
+  %1 = load float, ptr addrspace(3) %arrayidx18, align 4, !tbaa !9
+  %add19 = add nsw i32 %conv4, %conv2
+  %mul20 = mul nsw i32 %add19, %n
+  %add21 = add i32 %conv7, %conv
+  %add22 = add i32 %add21, %mul20
+  %idxprom23 = sext i32 %add22 to i64
+  %arrayidx24 = getelementptr inbounds float, ptr addrspace(1) %to, i64 %idxprom23
+  store float %1, ptr addrspace(1) %arrayidx24, align 4, !tbaa !9
+  ret void
+}
+
 attributes #0 = { convergent mustprogress nofree norecurse nounwind willreturn memory(argmem: readwrite) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "uniform-work-group-size"="true" }
 attributes #1 = { convergent mustprogress nofree nounwind willreturn memory(none) "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" }
 attributes #2 = { convergent norecurse nounwind "frame-pointer"="all" "no-trapping-math"="true" "stack-protector-buffer-size"="8" "uniform-work-group-size"="true" }
@@ -510,3 +630,7 @@ attributes #7 = { convergent nounwind }
 !31 = !{float 2.500000e+00}
 !32 = !{!33, !33, i64 0}
 !33 = !{!"int", !11, i64 0}
+!34 = !{!"uint*", !"uint*"}
+!35 = !{!"values", !"counts"}
+!36 = !{!"float*", !"float*", !"int"}
+!37 = !{!"from", !"to", !"n"}

@@ -73,6 +73,8 @@ pub struct Kernel {
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
     pub(crate) prints: Prints,
+    /// Whether workgroups may wait for each other.
+    pub(crate) may_wait: bool,
     /// What it enqueues, and what that does, by the functions' numbers.
     pub(crate) blocks: Vec<(u64, Kernel)>,
     /// What checks know of it, if it is checked.
@@ -226,7 +228,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     let mut builders = FunctionBuilderContext::new();
     for func in &program.functions.bottom_up {
         if *func != program.entry.func && !program.functions.get(*func).inline {
-            lower_one(&mut shared, &mut builders, *func)?;
+            lower_one(&mut shared, &mut builders, *func, false)?;
         }
     }
     let bundle = if options.bundles && !options.count && !options.check {
@@ -240,7 +242,9 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     if alone {
         shared.bundle = None;
         shared.points.clear();
-        frame = lower_one(&mut shared, &mut builders, program.entry.func)?;
+        let is_deferred = bundle.is_some();
+        let entry = program.entry.func;
+        frame = lower_one(&mut shared, &mut builders, entry, is_deferred)?;
     }
     let points = shared.points;
     let counters = shared.counters.unwrap_or_default();
@@ -274,9 +278,20 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         push_bytes: globals.push_bytes,
         counters,
         prints,
+        may_wait: may_wait(program),
         blocks: Vec::new(),
         checks,
     })
+}
+
+/// Whether workgroups may wait for each other: whether a kernel has atomics or pipes.
+fn may_wait(program: &Program<'_>) -> bool {
+    let waits = |op: Op| {
+        let name = op.info().map_or("", |info| info.name);
+        name.contains("Atomic") || name.contains("Pipe")
+    };
+    let mut functions = program.functions.bottom_up.iter();
+    functions.any(|f| program.module.function_insts(*f).any(|i| waits(i.op())))
 }
 
 /// A number that no other kernel has.
@@ -328,10 +343,12 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     Some(frame)
 }
 
+/// Lowers a function and compiles it, at once or when it is needed.
 fn lower_one(
     shared: &mut Shared<'_, '_>,
     builders: &mut FunctionBuilderContext,
     func: Func,
+    is_deferred: bool,
 ) -> Result<Frame, Diagnostic> {
     let program = shared.program;
     let convention = shared.code.host_convention();
@@ -348,6 +365,10 @@ fn lower_one(
     let mut context = shared.code.begin(func, signature).map_err(bug)?;
     let builder = FunctionBuilder::new(&mut context.func, builders);
     let frame = lower::lower_entry(shared, builder, func)?;
-    shared.code.define(func, &mut context).map_err(bug)?;
+    let made = match is_deferred {
+        true => shared.code.defer(func, context),
+        false => shared.code.define(func, &mut context),
+    };
+    made.map_err(bug)?;
     Ok(frame)
 }

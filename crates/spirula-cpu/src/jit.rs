@@ -6,7 +6,9 @@
 //!   lives as long as the `Code`. What generated code does to memory is the caller's promise.
 //! - Freeing generated code: `Code` is dropped when nothing can call it any more, as every call
 //!   borrows it.
-//! - `Sync`: the JIT module is not touched after the code is finished; it is kept for its memory.
+//!
+//! The entry function for single invocations may be compiled when it is first needed, as most launches of
+//! kernels that have code for bundles run nothing else.
 #![allow(unsafe_code)]
 
 use crate::context::Context;
@@ -17,27 +19,34 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use spirula_spirv::ir::Func;
-use std::sync::OnceLock;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// Generated code and the data that it refers to.
 pub(crate) struct Code {
     /// None once it is dropped.
-    module: Option<JITModule>,
+    module: Mutex<Option<JITModule>>,
     functions: Vec<(Func, FuncId)>,
     /// The entry function for bundles, until it is finished.
     bundle_id: Option<FuncId>,
     kept: Vec<Box<[u128]>>,
-    entry: Option<Entry>,
-    bundle: Option<Entry>,
-    /// Sizes of the functions that were compiled, and where they lie once the code is finished.
+    /// For invocations one by one; why there is none where it could not be compiled.
+    alone: OnceLock<Result<Form, String>>,
+    /// The same, before it is compiled.
+    deferred: Mutex<Option<(FuncId, Box<cranelift_codegen::Context>)>>,
+    has_alone: bool,
+    bundle: Option<Form>,
+    /// Sizes of the functions that were compiled.
     sizes: Vec<(FuncId, usize)>,
-    pieces: Vec<(usize, usize)>,
     /// Functions that keep all registers, by the host's functions that they call.
     keeping: Vec<(usize, FuncId)>,
 }
 
-// SAFETY: see the module's documentation.
-unsafe impl Sync for Code {}
+/// An entry function that can be called, and where it and what it calls lie.
+struct Form {
+    entry: Entry,
+    pieces: Vec<(usize, usize)>,
+}
 
 impl Code {
     /// No code yet, for the host.
@@ -47,20 +56,21 @@ impl Code {
     pub fn new() -> Result<Code, String> {
         let builder = JITBuilder::with_isa(host()?, default_libcall_names());
         Ok(Code {
-            module: Some(JITModule::new(builder)),
+            module: Mutex::new(Some(JITModule::new(builder))),
             functions: Vec::new(),
             bundle_id: None,
             kept: Vec::new(),
-            entry: None,
+            alone: OnceLock::new(),
+            deferred: Mutex::new(None),
+            has_alone: false,
             bundle: None,
             sizes: Vec::new(),
-            pieces: Vec::new(),
             keeping: Vec::new(),
         })
     }
 
     fn module(&mut self) -> &mut JITModule {
-        match &mut self.module {
+        match lock(&mut self.module) {
             Some(module) => module,
             None => unreachable!("the module is taken when the code is dropped"),
         }
@@ -170,6 +180,21 @@ impl Code {
         Ok(())
     }
 
+    /// Keeps a function that was begun, the entry function for invocations one by one, until it is needed.
+    ///
+    /// # Errors
+    /// When it could not be compiled.
+    pub fn defer(&mut self, func: Func, context: cranelift_codegen::Context) -> Result<(), String> {
+        let Some(id) = self.id(func) else {
+            return Err("the function was not begun".to_owned());
+        };
+        let module = self.module();
+        let checked = context.verify(module.isa());
+        checked.map_err(|e| format!("{e:?}"))?;
+        *lock(&mut self.deferred) = Some((id, Box::new(context)));
+        Ok(())
+    }
+
     /// Makes the code callable. `entry` has none where only bundles are run.
     pub fn finish(&mut self, entry: Option<Func>) -> Result<(), String> {
         let id = entry.and_then(|entry| self.id(entry));
@@ -177,32 +202,56 @@ impl Code {
         if id.is_none() && bundle.is_none() {
             return Err("the entry function was not made".to_owned());
         }
-        let module = self.module();
-        module.finalize_definitions().map_err(|e| e.to_string())?;
-        let callable = |id: FuncId| {
-            let address = module.get_finalized_function(id);
-            // SAFETY: the function was made with the signature of `Entry`.
-            unsafe { std::mem::transmute::<*const u8, Entry>(address) }
-        };
-        let (entry, bundle) = (id.map(callable), bundle.map(callable));
+        let is_deferred = lock(&mut self.deferred).is_some();
         let sizes = std::mem::take(&mut self.sizes);
         let module = self.module();
-        let piece = |(id, size): &(FuncId, usize)| {
-            let start = module.get_finalized_function(*id) as usize;
-            (start, start + size)
-        };
-        self.pieces = sizes.iter().map(piece).collect();
-        self.entry = entry;
+        module.finalize_definitions().map_err(|e| e.to_string())?;
+        let bundle = bundle.map(|id| Form::new(module, id, &sizes));
+        let alone = id.filter(|_| !is_deferred);
+        let alone = alone.map(|id| Form::new(module, id, &sizes));
+        self.has_alone = id.is_some();
         self.bundle = bundle;
+        if let Some(alone) = alone {
+            self.alone = OnceLock::from(Ok(alone));
+        }
+        self.sizes = sizes;
         Ok(())
     }
 
-    /// Whether there is code for bundles, and for invocations one by one.
+    /// Sees to it that there is code for invocations one by one, where there is any.
+    ///
+    /// # Errors
+    /// When it cannot be compiled.
+    pub fn prepare(&self) -> Result<(), String> {
+        let made = self.alone.get_or_init(|| {
+            // What the code generator does not expect ends in a panic.
+            let compile = || self.compile_deferred();
+            let made = catch_unwind(AssertUnwindSafe(compile));
+            made.unwrap_or_else(|_| Err("no code could be made".to_owned()))
+        });
+        made.as_ref().map(|_| ()).map_err(String::clone)
+    }
+
+    fn compile_deferred(&self) -> Result<Form, String> {
+        let deferred = self.deferred.lock();
+        let deferred = deferred.unwrap_or_else(PoisonError::into_inner).take();
+        let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
+        let (Some((id, mut context)), Some(module)) = (deferred, &mut *module) else {
+            return Err("there is no code for single invocations".to_owned());
+        };
+        let defined = module.define_function(id, &mut context);
+        defined.map_err(|e| format!("{e:?}"))?;
+        module.finalize_definitions().map_err(|e| e.to_string())?;
+        let mut sizes = self.sizes.clone();
+        sizes.push((id, size(&context)));
+        Ok(Form::new(module, id, &sizes))
+    }
+
+    /// Whether there is code for bundles, and for invocations one by one, be it only once it is needed.
     pub fn has(&self, bundles: bool) -> bool {
-        if bundles {
-            self.bundle.is_some()
-        } else {
-            self.entry.is_some()
+        match bundles {
+            true => self.bundle.is_some(),
+            false => self.has_alone,
         }
     }
 
@@ -220,7 +269,8 @@ impl Code {
     /// Runs the invocations `lo..hi` that are at the point `resume`, one by one or in bundles.
     ///
     /// # Safety
-    /// The context describes memory that the code may use as the program says. The code exists.
+    /// The context describes memory that the code may use as the program says. The code exists, and was
+    /// prepared.
     /// Bundles divide the workgroup's size in x, `lo`, `hi` and the first global id in x.
     ///
     /// # Errors
@@ -232,10 +282,16 @@ impl Code {
         resume: u32,
         bundles: bool,
     ) -> Result<u64, Trap> {
-        match if bundles { self.bundle } else { self.entry } {
+        let form = match bundles {
+            true => self.bundle.as_ref(),
+            false => self.alone.get().and_then(|alone| alone.as_ref().ok()),
+        };
+        match form {
             // SAFETY: the entry function lives as long as `self`; its use of memory is the caller's
             // promise.
-            Some(entry) => unsafe { guard::enter(entry, context, [lo, hi, resume], &self.pieces) },
+            Some(form) => unsafe {
+                guard::enter(form.entry, context, [lo, hi, resume], &form.pieces)
+            },
             None => Ok(0),
         }
     }
@@ -269,6 +325,26 @@ impl Code {
     }
 }
 
+impl Form {
+    /// An entry function that was compiled, as were all functions whose sizes are given.
+    fn new(module: &JITModule, entry: FuncId, sizes: &[(FuncId, usize)]) -> Form {
+        let piece = |(id, size): &(FuncId, usize)| {
+            let start = module.get_finalized_function(*id) as usize;
+            (start, start + size)
+        };
+        let address = module.get_finalized_function(entry);
+        Form {
+            // SAFETY: the function was made with the signature of `Entry`.
+            entry: unsafe { std::mem::transmute::<*const u8, Entry>(address) },
+            pieces: sizes.iter().map(piece).collect(),
+        }
+    }
+}
+
+fn lock<T>(mutex: &mut Mutex<T>) -> &mut T {
+    mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Bytes of code that was compiled.
 fn size(context: &cranelift_codegen::Context) -> usize {
     let code = context.compiled_code();
@@ -277,7 +353,7 @@ fn size(context: &cranelift_codegen::Context) -> usize {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        if let Some(module) = self.module.take() {
+        if let Some(module) = lock(&mut self.module).take() {
             // SAFETY: every call borrows the code, so that none is running.
             unsafe { module.free_memory() };
         }

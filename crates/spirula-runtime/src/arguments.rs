@@ -1,10 +1,13 @@
 //! Launches of kernels on devices that run shaders: arguments become push constants and
 //! specialisation constants, as the shader's module says.
 
+use crate::check::{Handled, Resource};
 use crate::driver::Limits;
-use crate::{Argument, Buffer, Error, Inputs, Kernel, Launch, Size};
+use crate::{
+    Address, Argument, Bound, Buffer, Error, Filter, Inputs, Kernel, Launch, Sampler, Size,
+};
 use spirula_spirv::ir::Module;
-use spirula_spirv::reflect::{Interface, Passed};
+use spirula_spirv::reflect::{ImageFact, Interface, LiteralSampler, Passed, Passing};
 
 /// Bytes to which workgroup memory is rounded up.
 const ALIGN: u64 = 16;
@@ -22,6 +25,8 @@ pub struct Shader {
     pub hidden: Vec<(Buffer, u32)>,
     /// The one that it prints to.
     pub printed: Option<Buffer>,
+    /// Samplers that the kernel declares.
+    pub samplers: Vec<Bound>,
 }
 
 /// What a launch becomes.
@@ -31,6 +36,8 @@ pub struct Plan {
     pub push: Vec<u8>,
     /// Buffers whose addresses belong at places of `push`.
     pub addresses: Vec<(Buffer, usize)>,
+    /// What is at descriptors.
+    pub bindings: Vec<Bound>,
 }
 
 /// The shader that an entry point of kernels becomes.
@@ -52,6 +59,7 @@ impl Shader {
             made: Vec::new(),
             hidden: Vec::new(),
             printed: None,
+            samplers: Vec::new(),
         }
     }
 
@@ -62,12 +70,13 @@ impl Shader {
     }
 
     /// What a launch that was checked becomes. `demanded` is the size of workgroups that the kernel
-    /// asks for.
+    /// asks for, `resources` has what handles stand for.
     pub fn plan(
         &self,
         launch: &Launch,
         demanded: Option<[u32; 3]>,
         limits: &Limits,
+        resources: &[Option<Resource>],
     ) -> Result<Plan, Error> {
         let Inputs::Arguments(given) = &launch.inputs else {
             let text = format!("{} takes arguments in order", self.interface.name);
@@ -78,6 +87,7 @@ impl Shader {
             groups: [1; 3],
             push: vec![0; self.interface.push_constant_bytes as usize],
             addresses: Vec::new(),
+            bindings: self.samplers.clone(),
         };
         let Some(passing) = &self.interface.passing else {
             return Ok(plan);
@@ -115,14 +125,63 @@ impl Shader {
                     let count = bytes.next_multiple_of(ALIGN) / u64::from(element.max(1));
                     plan.spec.push((spec_id, count));
                 }
+                // What the shader does not read has no descriptor.
+                (Passed::Bound { set, binding }, Argument::Buffer(buffer)) => {
+                    plan.bindings.push(bound(set, binding, *buffer));
+                }
                 _ => {}
             }
         }
+        plan.answer(passing, given, resources);
         Ok(plan)
     }
 }
 
+/// What is at a descriptor that is no array.
+pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
+    Bound {
+        set,
+        binding,
+        index: 0,
+        buffer,
+    }
+}
+
+/// A sampler that a kernel declares.
+pub fn literal(sampler: LiteralSampler) -> Sampler {
+    let mask = sampler.mask;
+    let address = match mask >> 1 & 7 {
+        2 => Address::Border,
+        3 => Address::Repeat,
+        4 => Address::Mirror,
+        _ => Address::ClampToEdge,
+    };
+    let filter = match mask & 0x20 {
+        0 => Filter::Nearest,
+        _ => Filter::Linear,
+    };
+    Sampler::opencl(address, filter, mask & 1 != 0)
+}
+
 impl Plan {
+    /// Writes down what the kernel asks of its images.
+    fn answer(&mut self, passing: &Passing, given: &[Argument], resources: &[Option<Resource>]) {
+        for query in &passing.queries {
+            let Some(Argument::Buffer(image)) = given.get(query.ordinal as usize) else {
+                continue;
+            };
+            let resource = resources.get(image.index()).copied().flatten();
+            let Some(Handled::Image(format)) = resource.map(|r| r.what) else {
+                continue;
+            };
+            let number = match query.what {
+                ImageFact::ChannelOrder => format.opencl_order(),
+                ImageFact::ChannelType => format.opencl_type(),
+            };
+            self.write(query.offset, &number.to_le_bytes());
+        }
+    }
+
     fn write(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
         if let Some(room) = self.push.get_mut(at..at + bytes.len()) {

@@ -368,6 +368,11 @@ impl Device {
             shader.hidden.push((buffer, printf.offset));
             shader.printed = Some(buffer);
         }
+        for sampler in &passing.samplers {
+            let made = self.create_sampler(&arguments::literal(*sampler))?;
+            let bound = arguments::bound(sampler.set, sampler.binding, made);
+            shader.samplers.push(bound);
+        }
         Ok(())
     }
 
@@ -507,7 +512,7 @@ impl Device {
             How::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
-        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits)?;
+        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
         let mut reached = Vec::new();
         for (buffer, at) in std::mem::take(&mut plan.addresses) {
             reached.push(buffer);
@@ -530,7 +535,7 @@ impl Device {
             kernel,
             size: Size::Groups(plan.groups),
             inputs: Inputs::Resources {
-                bindings: Vec::new(),
+                bindings: plan.bindings,
                 push: plan.push,
             },
         };

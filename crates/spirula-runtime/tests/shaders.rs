@@ -1,7 +1,9 @@
 //! What kernels do besides computing with their arguments, once they are shaders: on the processor, and on
 //! Vulkan where there is a device.
 
-use spirula_runtime::{Device, DeviceOptions, devices};
+use spirula_runtime::{
+    Device, DeviceOptions, Dimensions, Filter, Format, ImageShape, Sampler, devices,
+};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::sync::{Mutex, PoisonError};
@@ -18,19 +20,27 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn on_devices(text: &str, check: impl Fn(&mut Device, &Module)) {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let kernel = module(text);
-    let options = DeviceOptions::default();
     let shader = spirula_vulkan::compile(&kernel, &spirula_vulkan::Options::default()).unwrap();
-    check(&mut Device::open("cpu", &options).unwrap(), &shader);
-    if devices().iter().any(|d| d.id == "vulkan:0") {
-        let open = || Device::open("vulkan", &options).unwrap();
-        check(&mut open(), &shader);
+    check(&mut open("cpu"), &shader);
+    if has_vulkan() {
+        check(&mut open("vulkan"), &shader);
         // Kernel by kernel.
-        check(&mut open(), &kernel);
-    } else {
+        check(&mut open("vulkan"), &kernel);
+    }
+}
+
+fn open(name: &str) -> Device {
+    Device::open(name, &DeviceOptions::default()).unwrap()
+}
+
+fn has_vulkan() -> bool {
+    let found = devices().iter().any(|d| d.id == "vulkan:0");
+    if !found {
         let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
         assert!(!required, "no Vulkan device, and one is required");
         eprintln!("NOT TESTED: this machine has no Vulkan device");
     }
+    found
 }
 
 #[test]
@@ -82,4 +92,55 @@ fn atomics_that_vulkan_lacks() {
         assert_eq!(device.download_as::<u16>(halves).unwrap(), wanted);
         assert_eq!(device.download_as::<f32>(most).unwrap(), [63.0]);
     });
+}
+
+/// A shader made of a kernel that takes images and samplers; see the text.
+fn pictures(device: &mut Device) {
+    let module = module(include_str!("kernels/pictures.spvasm"));
+    let kernel = device.create_kernel(&module, "pictures", &[]).unwrap();
+    let image = |format: &str, size| {
+        let format = Format::named(format).unwrap();
+        ImageShape::new(Dimensions::D2, format, size)
+    };
+    let sampler = Sampler::opencl(spirula_runtime::Address::ClampToEdge, Filter::Linear, false);
+    let nearest = Sampler::default();
+    let from = image("rg8", [4, 1, 1]);
+    let from = device.create_image(&from, &nearest).unwrap();
+    let texels = [0, 255, 51, 0, 102, 0, 204, 0];
+    device.write(from, 0, &texels).unwrap();
+    let to = image("rgba32f", [4, 2, 1]);
+    let to = device.create_image(&to, &nearest).unwrap();
+    let words = ImageShape::new(
+        Dimensions::Buffer,
+        Format::named("r32ui").unwrap(),
+        [2, 1, 1],
+    );
+    let words = device.create_image(&words, &nearest).unwrap();
+    let how = device.create_sampler(&sampler).unwrap();
+    let call = device.call(kernel).global(4).arg(from).arg(how);
+    call.arg(to).arg(10.0_f32).arg(words).run().unwrap();
+    let got: Vec<f32> = device.download_as(to).unwrap();
+    let red = |n: usize| got[4 * n];
+    // Between two texels both count half.
+    for (n, wanted) in [0.0, 1.0, 3.0, 6.0].into_iter().enumerate() {
+        assert!((red(n) - wanted).abs() < 0.02, "{got:?}");
+    }
+    for (n, wanted) in [0.0, 0.2, 0.4, 0.8].into_iter().enumerate() {
+        assert!((red(4 + n) - wanted).abs() < 1e-6, "{got:?}");
+    }
+    assert!((got[16 + 1] - 1.0).abs() < 1e-6 && (got[16 + 3] - 1.0).abs() < 1e-6);
+    // CL_RG and CL_UNORM_INT8.
+    assert_eq!(device.download_as::<u32>(words).unwrap(), [0x10B2, 0x10D2]);
+    let call = device.call(kernel).global(4).arg(how).arg(how);
+    let error = call.arg(to).arg(10.0_f32).arg(words).run().unwrap_err();
+    assert!(!error.to_string().is_empty());
+}
+
+#[test]
+fn images_and_samplers_as_arguments() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    pictures(&mut open("cpu"));
+    if has_vulkan() {
+        pictures(&mut open("vulkan"));
+    }
 }

@@ -5,7 +5,7 @@ mod details;
 mod passing;
 
 pub use details::{Details, Member, Mode, Port};
-pub use passing::{Passed, Passing, Printf, ProgramMemory};
+pub use passing::{ImageFact, ImageQuery, LiteralSampler, Passed, Passing, Printf, ProgramMemory};
 
 use crate::Id;
 use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};
@@ -190,6 +190,9 @@ impl Interface {
         }
         let reach = Reach::compute(module);
         reflector.resources(&mut interface, reach.variables(number));
+        if let Some(passing) = &interface.passing {
+            passing.type_params(&mut interface.params, &interface.bindings);
+        }
         Ok(interface)
     }
 }

@@ -108,3 +108,46 @@ pub fn mandelbrot(rounds: &mut [i32], width: usize, height: usize, most: i32, pa
         rounds.chunks_mut(width).enumerate().for_each(row);
     }
 }
+
+/// Adds how often each lowest byte stands among the values.
+pub fn histogram(values: &[u32], counts: &mut [u32], parallel: bool) {
+    let count = |values: &[u32]| {
+        let mut own = [0; 256];
+        for value in values {
+            own[(*value & 255) as usize] += 1;
+        }
+        own
+    };
+    let add = |mut a: [u32; 256], b: [u32; 256]| {
+        a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+        a
+    };
+    let all = match parallel {
+        true => {
+            let parts = values.par_chunks(1 << 16).map(count);
+            parts.reduce(|| [0; 256], add)
+        }
+        false => count(values),
+    };
+    for (total, own) in counts.iter_mut().zip(all) {
+        *total = total.wrapping_add(own);
+    }
+}
+
+/// A square matrix of `n` with rows and columns exchanged, in blocks that a cache holds.
+pub fn transpose(from: &[f32], to: &mut [f32], n: usize, parallel: bool) {
+    const SIDE: usize = 16;
+    let rows = |(block, rows): (usize, &mut [f32])| {
+        for first in (0..n).step_by(SIDE) {
+            for (y, row) in rows.chunks_mut(n).enumerate() {
+                for (x, out) in row[first..first + SIDE].iter_mut().enumerate() {
+                    *out = from[(first + x) * n + block * SIDE + y];
+                }
+            }
+        }
+    };
+    match parallel {
+        true => to.par_chunks_mut(SIDE * n).enumerate().for_each(rows),
+        false => to.chunks_mut(SIDE * n).enumerate().for_each(rows),
+    }
+}

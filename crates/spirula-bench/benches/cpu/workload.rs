@@ -1,4 +1,4 @@
-//! What is measured: five kernels with their inputs and sizes.
+//! What is measured: eight kernels with their inputs and sizes.
 
 use crate::baseline;
 
@@ -40,7 +40,20 @@ pub struct Workload {
 
 /// All workloads.
 pub fn all() -> Vec<Workload> {
-    vec![saxpy(), matmul(), reduce(), nbody(), mandelbrot()]
+    vec![
+        saxpy(),
+        matmul("matmul_naive", "512 x 512 f32", shader!("matmul_naive")),
+        matmul(
+            "matmul_tiled",
+            "512 x 512 f32, tiles of 16 x 16",
+            shader!("matmul_tiled"),
+        ),
+        reduce(),
+        nbody(),
+        mandelbrot(),
+        histogram(),
+        transpose(),
+    ]
 }
 
 fn saxpy() -> Workload {
@@ -62,17 +75,17 @@ fn saxpy() -> Workload {
     }
 }
 
-fn matmul() -> Workload {
+fn matmul(name: &'static str, size: &'static str, shader: &'static [u8]) -> Workload {
     let n = 512;
     Workload {
-        name: "matmul_tiled",
-        size: "512 x 512 f32, tiles of 16 x 16",
+        name,
+        size,
         buffers: vec![noise(n * n, 3), noise(n * n, 4), vec![0; n * n * 4]],
         scalars: vec![(n as i32).to_le_bytes()],
         push: vec![(n as i32).to_le_bytes()],
         global: [n as u64, n as u64, 1],
         local: [16, 16, 1],
-        shader: (shader!("matmul_tiled"), [32, 32, 1]),
+        shader: (shader, [32, 32, 1]),
         result: (2, Some(1e-4)),
         baseline: |buffers, parallel| {
             let [a, b, c] = buffers else { unreachable!() };
@@ -140,6 +153,48 @@ fn mandelbrot() -> Workload {
         baseline: |buffers, parallel| {
             let [rounds] = buffers else { unreachable!() };
             baseline::mandelbrot(bytemuck::cast_slice_mut(rounds), 1024, 1024, 256, parallel);
+        },
+    }
+}
+
+fn histogram() -> Workload {
+    let n = 8 << 20;
+    Workload {
+        name: "histogram",
+        size: "8 Mi u32, 256 bins",
+        // The lowest bits of what is noise in the mantissa.
+        buffers: vec![noise(n, 7), vec![0; 256 * 4]],
+        scalars: vec![],
+        push: vec![],
+        global: [n as u64 / 16, 1, 1],
+        local: [256, 1, 1],
+        shader: (shader!("histogram"), [n as u32 / 4096, 1, 1]),
+        result: (1, None),
+        baseline: |buffers, parallel| {
+            let [values, counts] = buffers else {
+                unreachable!()
+            };
+            let values: &[u32] = bytemuck::cast_slice(values);
+            baseline::histogram(values, bytemuck::cast_slice_mut(counts), parallel);
+        },
+    }
+}
+
+fn transpose() -> Workload {
+    let n = 2048;
+    Workload {
+        name: "transpose",
+        size: "2048 x 2048 f32, tiles of 16 x 16",
+        buffers: vec![noise(n * n, 8), vec![0; n * n * 4]],
+        scalars: vec![(n as i32).to_le_bytes()],
+        push: vec![(n as i32).to_le_bytes()],
+        global: [n as u64, n as u64, 1],
+        local: [16, 16, 1],
+        shader: (shader!("transpose"), [n as u32 / 16, n as u32 / 16, 1]),
+        result: (1, Some(0.0)),
+        baseline: |buffers, parallel| {
+            let [from, to] = buffers else { unreachable!() };
+            baseline::transpose(floats(from), floats_mut(to), 2048, parallel);
         },
     }
 }

@@ -42,6 +42,11 @@ struct Row(&'static str, Order, Packing, ImageFormat);
 use Component::{Float, Sint, Snorm, Uint, Unorm};
 use Packing::{Each, Eleven, Ten};
 
+/// OpenCL's number of the order that modules number 0.
+const FIRST_ORDER: u32 = 0x10B0;
+/// OpenCL's number of the type that modules number 0.
+const FIRST_TYPE: u32 = 0x10D0;
+
 const R: Order = ImageChannelOrder::R;
 const RG: Order = ImageChannelOrder::RG;
 const RGBA: Order = ImageChannelOrder::RGBA;
@@ -209,6 +214,16 @@ impl Format {
             Float(_) => ImageChannelDataType::HalfFloat,
         };
         ty.0
+    }
+
+    /// What OpenCL's host calls the order of components: `CL_R` and so on.
+    pub fn opencl_order(self) -> u32 {
+        FIRST_ORDER + self.channel_order()
+    }
+
+    /// What OpenCL's host calls the type of components: `CL_SNORM_INT8` and so on.
+    pub fn opencl_type(self) -> u32 {
+        FIRST_TYPE + self.channel_type()
     }
 
     /// Alpha of what is outside of an image: 1 where the format has none, else 0.

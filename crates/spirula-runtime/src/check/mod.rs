@@ -3,7 +3,7 @@
 mod size;
 
 use crate::types::{TypeNames, Value};
-use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Inputs, Launch};
+use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Format, Inputs, Launch};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
@@ -84,8 +84,8 @@ pub fn launch(
 pub enum Handled {
     /// A buffer.
     Buffer,
-    /// An image.
-    Image,
+    /// An image of texels of a format.
+    Image(Format),
     /// A sampler.
     Sampler,
     /// A pipe.
@@ -115,7 +115,7 @@ fn handle_problem(
     };
     let is = match found.what {
         Handled::Buffer => "a buffer",
-        Handled::Image => "an image",
+        Handled::Image(_) => "an image",
         Handled::Sampler => "a sampler",
         Handled::Pipe => "a pipe",
     };

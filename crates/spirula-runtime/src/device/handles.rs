@@ -31,7 +31,7 @@ impl Device {
         }
         let image = Buffer(self.buffers.len() as u32);
         self.driver.create_image(image, shape, sampler)?;
-        Ok(self.keep(size, Handled::Image))
+        Ok(self.keep(size, Handled::Image(shape.format)))
     }
 
     /// Makes a sampler, which is bound and destroyed as a buffer is.

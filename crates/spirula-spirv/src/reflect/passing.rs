@@ -1,7 +1,7 @@
 //! How a shader that was made of a kernel takes the kernel's arguments, as
 //! `NonSemantic.ClspvReflection` has it written down.
 
-use super::{Interface, Param, ParamKind};
+use super::{Binding, BindingKind, Interface, Param, ParamKind};
 use crate::Id;
 use crate::analysis::Definitions;
 use crate::grammar::Op;
@@ -24,6 +24,42 @@ pub struct Passing {
     pub program: Option<ProgramMemory>,
     /// What is printed.
     pub printf: Option<Printf>,
+    /// Samplers that the kernel itself declares.
+    pub samplers: Vec<LiteralSampler>,
+    /// What the kernel asks of its images that shaders cannot ask.
+    pub queries: Vec<ImageQuery>,
+}
+
+/// A sampler that a kernel declares, as a descriptor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiteralSampler {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding.
+    pub binding: u32,
+    /// OpenCL C's bits of it: 1 for normalised coordinates; the address mode times two, as `OpConstantSampler`
+    /// numbers it; 0x10 for the nearest texel, 0x20 for linear filtering.
+    pub mask: u32,
+}
+
+/// Something about an image among the arguments, which the launch says in the push constants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImageQuery {
+    /// Which argument.
+    pub ordinal: u32,
+    /// First of four bytes of the push constants.
+    pub offset: u32,
+    /// What is asked.
+    pub what: ImageFact,
+}
+
+/// What kernels may ask of an image, in OpenCL's numbers (`CL_R` and so on).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageFact {
+    /// The order of its components.
+    ChannelOrder,
+    /// The type of its components.
+    ChannelType,
 }
 
 /// A buffer with the variables at program scope of a module, which all its kernels share.
@@ -72,6 +108,13 @@ pub enum Passed {
         /// Bytes of an element.
         element: u32,
     },
+    /// A buffer, an image or a sampler at a descriptor.
+    Bound {
+        /// Descriptor set.
+        set: u32,
+        /// Binding.
+        binding: u32,
+    },
 }
 
 impl Passing {
@@ -116,6 +159,18 @@ impl Passing {
                 reflection::PRINTF_INFO | reflection::PRINTF_BUFFER_POINTER_PUSH_CONSTANT => {
                     reader.printf(inst, passing.printf.get_or_insert_default());
                 }
+                reflection::LITERAL_SAMPLER => {
+                    let sampler = reader.three(inst, 2);
+                    passing.samplers.extend(sampler.map(LiteralSampler::from));
+                }
+                reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT if is_own => {
+                    let query = reader.query(inst, ImageFact::ChannelOrder);
+                    passing.queries.extend(query);
+                }
+                reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT if is_own => {
+                    let query = reader.query(inst, ImageFact::ChannelType);
+                    passing.queries.extend(query);
+                }
                 _ if is_own => {
                     if let Some((ordinal, passed, param)) = reader.argument(inst) {
                         passing.arguments.push(passed);
@@ -129,6 +184,31 @@ impl Passing {
         // Arguments come in order, each once.
         let is_whole = params.iter().zip(0..).all(|((n, _), at)| *n == at);
         is_whole.then(|| (passing, params.into_iter().map(|(_, p)| p).collect()))
+    }
+
+    /// Gives parameters that are bound the types of their bindings.
+    pub(super) fn type_params(&self, params: &mut [Param], bindings: &[Binding]) {
+        for (passed, param) in self.arguments.iter().zip(params) {
+            let Passed::Bound { set, binding } = *passed else {
+                continue;
+            };
+            let mut bindings = bindings.iter();
+            let found = bindings.find(|b| (b.set, b.binding) == (set, binding));
+            match (&mut param.kind, found.map(|b| b.kind)) {
+                (ParamKind::Opaque { ty }, Some(BindingKind::Opaque(of)))
+                | (
+                    ParamKind::Buffer { pointee: ty, .. },
+                    Some(BindingKind::Storage(of) | BindingKind::Uniform(of)),
+                ) => *ty = of,
+                _ => {}
+            }
+        }
+    }
+}
+
+impl From<[u32; 3]> for LiteralSampler {
+    fn from([set, binding, mask]: [u32; 3]) -> Self {
+        LiteralSampler { set, binding, mask }
     }
 }
 
@@ -152,6 +232,15 @@ impl Reader<'_> {
     fn text(&self, id: Option<Id>) -> Option<String> {
         let text = self.definitions.get(self.module, id?)?;
         (text.op() == Op::String).then(|| text.string(0))
+    }
+
+    fn query(&self, inst: InstRef<'_>, what: ImageFact) -> Option<ImageQuery> {
+        let [ordinal, offset] = [self.number(inst, 3)?, self.number(inst, 4)?];
+        Some(ImageQuery {
+            ordinal,
+            offset,
+            what,
+        })
     }
 
     fn program(&self, inst: InstRef<'_>, program: &mut ProgramMemory) {
@@ -193,7 +282,7 @@ impl Reader<'_> {
     }
 
     fn argument(&self, inst: InstRef<'_>) -> Option<(u32, Passed, Param)> {
-        // Types are not written down.
+        // Types are not written down; those of what is bound its binding has.
         let ty = inst.result_type()?;
         let ordinal = self.number(inst, 3)?;
         let (a, b) = (self.number(inst, 4)?, self.number(inst, 5)?);
@@ -218,6 +307,22 @@ impl Reader<'_> {
                     element: b,
                 };
                 (passed, ParamKind::Workgroup { pointee: ty })
+            }
+            reflection::ARGUMENT_STORAGE_BUFFER | reflection::ARGUMENT_UNIFORM => {
+                let class = match inst.word(1) {
+                    reflection::ARGUMENT_UNIFORM => StorageClass::Uniform,
+                    _ => StorageClass::StorageBuffer,
+                };
+                let kind = ParamKind::Buffer { class, pointee: ty };
+                (Passed::Bound { set: a, binding: b }, kind)
+            }
+            reflection::ARGUMENT_SAMPLED_IMAGE
+            | reflection::ARGUMENT_STORAGE_IMAGE
+            | reflection::ARGUMENT_UNIFORM_TEXEL_BUFFER
+            | reflection::ARGUMENT_STORAGE_TEXEL_BUFFER
+            | reflection::ARGUMENT_SAMPLER => {
+                let passed = Passed::Bound { set: a, binding: b };
+                (passed, ParamKind::Opaque { ty })
             }
             _ => return None,
         };
