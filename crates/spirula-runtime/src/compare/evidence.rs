@@ -8,7 +8,7 @@ use crate::data::Element;
 use crate::types::TypeNames;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_spirv::ir::{IdWords, InstRef, Module, Section};
 
 /// What is done with the values of variables.
 pub struct Evidence {
@@ -40,9 +40,10 @@ impl Evidence {
                 evidence.roots[id.index()] = id.word();
             }
         }
+        let ids = IdWords::new(module);
         for function in module.functions() {
             for inst in module.function_insts(*function) {
-                evidence.note(inst, names);
+                evidence.note(inst, &ids, names);
             }
         }
         evidence
@@ -59,7 +60,7 @@ impl Evidence {
         }
     }
 
-    fn note(&mut self, inst: InstRef<'_>, names: &TypeNames<'_>) {
+    fn note(&mut self, inst: InstRef<'_>, ids: &IdWords, names: &TypeNames<'_>) {
         match inst.op() {
             Op::AccessChain | Op::InBoundsAccessChain | Op::Load | Op::AtomicLoad => {
                 if let Some(id) = inst.result() {
@@ -77,9 +78,7 @@ impl Evidence {
             Op::Phi | Op::Select | Op::CopyObject | Op::ArrayLength => {}
             Op::AtomicStore | Op::AtomicExchange | Op::AtomicCompareExchange => {}
             _ => {
-                inst.operands()
-                    .iter()
-                    .for_each(|word| self.take(*word, Use::Other));
+                ids.visit(inst, |_, id| self.take(id.word(), Use::Other));
                 if let Some(id) = inst.result() {
                     self.made[id.index()] = Some(Use::Other);
                 }

@@ -15,7 +15,7 @@ pub use part::Tolerance;
 
 use crate::data::Element;
 use crate::driver::{DeviceInfo, Driver, Limits};
-use crate::{Argument, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
+use crate::{Argument, Bound, Buffer, Device, Error, ImageShape, Inputs, Kernel, Launch};
 use crate::{PipeShape, Sampler, Size};
 use part::{Types, Used, part};
 use spirula_source::{Diagnostic, Place};
@@ -162,16 +162,7 @@ impl Comparing {
                         Argument::Bytes(bytes) => CaseInput::Bytes(bytes.clone()),
                         Argument::Local(bytes) => CaseInput::Local(*bytes),
                         Argument::Buffer(buffer) => {
-                            let param = known.interface.params.get(number);
-                            let ty = param.and_then(|p| match p.kind {
-                                ParamKind::Buffer { pointee, .. } => Some(pointee),
-                                _ => None,
-                            });
-                            used.push(Used {
-                                buffer: *buffer,
-                                place: format!("argument {number}"),
-                                elements: types.elements(ty.as_slice()),
-                            });
+                            used.push(argument_used(&known.interface, &types, number, *buffer));
                             CaseInput::Buffer(None, Vec::new())
                         }
                     });
@@ -183,35 +174,13 @@ impl Comparing {
             } => {
                 push.clone_from(given);
                 for bound in bindings {
-                    let (set, binding) = (bound.set, bound.binding);
-                    let declared = known.interface.bindings.iter();
-                    let declared: Vec<_> = declared
-                        .filter(|b| (b.set, b.binding) == (set, binding))
-                        .collect();
-                    let variables: Vec<Id> = declared.iter().map(|b| b.variable).collect();
-                    let number = bound.buffer.index();
-                    self.shown.resize(self.shown.len().max(number + 1), None);
-                    // What is written may be something else than before.
-                    let is_kept = declared.iter().all(|b| b.read_only);
-                    let before = self.shown[number].filter(|_| is_kept);
-                    let shown = types.floats(&variables).or(before);
-                    self.shown[number] = shown;
-                    let blocks: Vec<Id> = declared
-                        .iter()
-                        .filter_map(|b| match b.kind {
-                            BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
-                            BindingKind::Opaque(_) => None,
-                        })
-                        .collect();
-                    used.push(Used {
-                        buffer: bound.buffer,
-                        place: format!("set {set}, binding {binding}"),
-                        elements: match shown {
-                            Some(element) => vec![(element, true)],
-                            None => types.elements(&blocks),
-                        },
-                    });
-                    let at = Some((set, binding, bound.index));
+                    used.push(resource_used(
+                        &known.interface,
+                        &types,
+                        &mut self.shown,
+                        bound,
+                    ));
+                    let at = Some((bound.set, bound.binding, bound.index));
                     inputs.push(CaseInput::Buffer(at, Vec::new()));
                 }
             }
@@ -236,6 +205,52 @@ impl Comparing {
     fn download(&mut self, device: usize, buffer: Buffer) -> Result<Vec<u8>, Error> {
         let own = self.buffer(buffer)?.1[device];
         self.devices[device].download(own)
+    }
+}
+
+/// A buffer that a kernel is given as an argument.
+fn argument_used(interface: &Interface, types: &Types<'_>, number: usize, buffer: Buffer) -> Used {
+    let pointee = interface.params.get(number).and_then(|p| match p.kind {
+        ParamKind::Buffer { pointee, .. } => Some(pointee),
+        _ => None,
+    });
+    Used {
+        buffer,
+        place: format!("argument {number}"),
+        elements: types.elements(pointee.as_slice()),
+    }
+}
+
+/// A buffer that is bound; `shown` is what launches showed each to hold.
+fn resource_used(
+    interface: &Interface,
+    types: &Types<'_>,
+    shown: &mut Vec<Option<Element>>,
+    bound: &Bound,
+) -> Used {
+    let (set, binding) = (bound.set, bound.binding);
+    let declared = interface.bindings.iter();
+    let declared: Vec<_> = declared
+        .filter(|b| (b.set, b.binding) == (set, binding))
+        .collect();
+    let variables: Vec<Id> = declared.iter().map(|b| b.variable).collect();
+    let number = bound.buffer.index();
+    shown.resize(shown.len().max(number + 1), None);
+    // What is written may be something else than before.
+    let is_kept = declared.iter().all(|b| b.read_only);
+    let before = shown[number].filter(|_| is_kept);
+    shown[number] = types.floats(&variables).or(before);
+    let blocks = declared.iter().filter_map(|b| match b.kind {
+        BindingKind::Storage(ty) | BindingKind::Uniform(ty) => Some(ty),
+        BindingKind::Opaque(_) => None,
+    });
+    Used {
+        buffer: bound.buffer,
+        place: format!("set {set}, binding {binding}"),
+        elements: match shown[number] {
+            Some(element) => vec![(element, true)],
+            None => types.elements(&blocks.collect::<Vec<Id>>()),
+        },
     }
 }
 
