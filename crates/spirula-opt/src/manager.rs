@@ -3,7 +3,7 @@
 use crate::analyses::Cache;
 use crate::check;
 use crate::pass::{Outcome, Pass, Run};
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Step};
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
 use std::fmt;
@@ -105,8 +105,12 @@ impl From<Diagnostic> for Error {
     }
 }
 
+/// Ids that a module may have numbers for beyond 16 for each instruction.
+const SPARE_IDS: usize = 1 << 16;
+
 /// Runs a pipeline over a module. Modules with instructions that the tables do not know are left as
-/// they are. Where the pipeline has modules never become larger, one that would is put back.
+/// they are. Where the pipeline has modules never become larger, one that would is put back. Ids of which
+/// few are used are compacted first, by a run of that pass, since passes have tables of all.
 ///
 /// # Errors
 /// When the module is malformed, or, with [`Options::verify_each`], a pass is at fault.
@@ -122,7 +126,13 @@ pub fn optimise(
     }
     let before = pipeline.is_never_larger().then(|| module.to_words());
     let mut cache = Cache::new();
-    for step in pipeline.steps() {
+    let is_sparse = module.bound() as usize > SPARE_IDS + 16 * module.inst_count();
+    let compaction = Pass::by_name("compact-ids").map(|pass| Step {
+        pass,
+        argument: "".into(),
+    });
+    let first = compaction.filter(|_| is_sparse && !pipeline.steps().is_empty());
+    for step in first.iter().chain(pipeline.steps()) {
         let pass = step.pass;
         if let Some(observer) = &mut options.observer {
             observer.before(pass, module);
