@@ -38,6 +38,8 @@ pub struct Plan {
     pub addresses: Vec<(Buffer, usize)>,
     /// What is at descriptors.
     pub bindings: Vec<Bound>,
+    /// Samplers of which is pushed what they are, and the byte of `push`.
+    pub masks: Vec<(Buffer, u32)>,
 }
 
 /// The shader that an entry point of kernels becomes.
@@ -88,6 +90,7 @@ impl Shader {
             push: vec![0; self.interface.push_constant_bytes as usize],
             addresses: Vec::new(),
             bindings: self.samplers.clone(),
+            masks: Vec::new(),
         };
         let Some(passing) = &self.interface.passing else {
             return Ok(plan);
@@ -133,6 +136,11 @@ impl Shader {
             }
         }
         plan.answer(passing, given, resources);
+        for mask in &passing.masks {
+            if let Some(Argument::Buffer(sampler)) = given.get(mask.ordinal as usize) {
+                plan.masks.push((*sampler, mask.offset));
+            }
+        }
         Ok(plan)
     }
 }
@@ -182,7 +190,8 @@ impl Plan {
         }
     }
 
-    fn write(&mut self, at: u32, bytes: &[u8]) {
+    /// Writes something into the push constants.
+    pub fn write(&mut self, at: u32, bytes: &[u8]) {
         let at = at as usize;
         if let Some(room) = self.push.get_mut(at..at + bytes.len()) {
             room.copy_from_slice(bytes);

@@ -1,7 +1,9 @@
 //! Devices as callers see them: a driver behind checks, with times.
 
 mod handles;
+mod twins;
 
+use self::twins::Samplers;
 use crate::arguments::{self, Shader};
 use crate::check::{self, Handled, Resource};
 use crate::compare::{Comparing, Tolerance};
@@ -30,6 +32,8 @@ pub struct Device {
     compiled: Vec<KernelTime>,
     profile: Profile,
     programs: Programs,
+    /// What samplers are.
+    samplers: Samplers,
     /// What shaders printed.
     printed: Vec<u8>,
 }
@@ -120,6 +124,7 @@ impl Device {
             compiled: Vec::new(),
             profile: Profile::default(),
             programs: Programs::default(),
+            samplers: Samplers::default(),
             printed: Vec::new(),
         }
     }
@@ -206,6 +211,10 @@ impl Device {
         self.size(buffer)?;
         self.driver.destroy_buffer(buffer);
         self.buffers[buffer.index()] = None;
+        if let Some(twin) = self.samplers.forget(buffer) {
+            self.driver.destroy_buffer(twin);
+            self.buffers[twin.index()] = None;
+        }
         Ok(())
     }
 
@@ -519,6 +528,10 @@ impl Device {
             let address = self.driver.argument_address(buffer)?;
             plan.push[at..at + 8].copy_from_slice(&address.to_le_bytes());
         }
+        self.tell_samplers(&mut plan)?;
+        let How::Shader(shader) = &self.kernels[launch.kernel.index()].how else {
+            return Err(Error::Handle("a kernel"));
+        };
         let kernel = match shader.compiled(&plan.spec) {
             Some(known) => known,
             None => {

@@ -8,6 +8,9 @@ use spirula_spirv::ir::Module;
 use spirula_spirv::text::{ParseOptions, parse};
 use std::sync::{Mutex, PoisonError};
 
+#[path = "kernels/images.rs"]
+mod images;
+
 fn module(text: &str) -> Module {
     let words = parse(text, &ParseOptions::default()).expect("the text is correct");
     Module::from_words(words).expect("the module is correct")
@@ -143,4 +146,23 @@ fn images_and_samplers_as_arguments() {
     if has_vulkan() {
         pictures(&mut open("vulkan"));
     }
+}
+
+#[test]
+fn atomics_on_parts_of_words() {
+    on_devices(include_str!("kernels/packed.spvasm"), |device, module| {
+        let packed = device.create_kernel(module, "packed", &[]).unwrap();
+        let sizes = [16, 8, 4, 16];
+        let out = sizes.map(|size| device.create_buffer(size).unwrap());
+        let call = device.call(packed).global(64);
+        let call = out.into_iter().fold(call, |call, buffer| call.arg(buffer));
+        call.run().unwrap();
+        let halves = [16, 1016, 2016, 3016, 4000 - 6400, 63 * 90, 77, 7000];
+        assert_eq!(device.download_as::<i16>(out[0]).unwrap(), halves);
+        let words = [0, 66051 * 64].map(u32::to_le_bytes).concat();
+        assert_eq!(device.download(out[1]).unwrap(), words);
+        assert_eq!(device.download_as::<f32>(out[2]).unwrap(), [63.0]);
+        let quarters = [65535, 65535, 0, 0, 63, 0, 1, 0];
+        assert_eq!(device.download_as::<u16>(out[3]).unwrap(), quarters);
+    });
 }

@@ -5,7 +5,9 @@ mod details;
 mod passing;
 
 pub use details::{Details, Member, Mode, Port};
-pub use passing::{ImageFact, ImageQuery, LiteralSampler, Passed, Passing, Printf, ProgramMemory};
+pub use passing::{
+    ImageFact, ImageQuery, LiteralSampler, Passed, Passing, Printf, ProgramMemory, SamplerMask,
+};
 
 use crate::Id;
 use crate::analysis::{Decorations, Definitions, Layouts, Names, Reach};

@@ -37,12 +37,19 @@ impl Default for Options {
     }
 }
 
-/// Whether a module has kernels, so that it is for [`compile`].
+/// Whether a module is for OpenCL and no shader, so that only [`compile`] makes something for Vulkan of it.
+pub fn is_for_kernels(module: &Module) -> bool {
+    let has = |wanted: Capability| {
+        let mut capabilities = module.section(Section::Capabilities);
+        capabilities.any(|c| c.word(0) == wanted.0)
+    };
+    has(Capability::Kernel) && (!has(Capability::Shader) || has_kernels(module))
+}
+
+/// Whether a module has kernels.
 pub fn has_kernels(module: &Module) -> bool {
-    let mut capabilities = module.section(Section::Capabilities);
     let mut points = module.section(Section::EntryPoints);
-    capabilities.any(|c| c.word(0) == Capability::Kernel.0)
-        && points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
+    points.any(|p| p.word(0) == ExecutionModel::Kernel.0)
 }
 
 /// The version that has addresses and Vulkan's memory model.

@@ -16,5 +16,5 @@ mod program;
 mod steps;
 mod structurise;
 
-pub use compile::{Options, compile, has_kernels};
+pub use compile::{Options, compile, has_kernels, is_for_kernels};
 pub use structurise::{DEEPEST, structurise};

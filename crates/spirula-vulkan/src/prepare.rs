@@ -5,6 +5,7 @@ use crate::compile::{Options, run};
 use crate::library;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
+use spirula_spirv::analysis::Names;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, Decoration, FunctionParameterAttribute, StorageClass,
@@ -42,11 +43,14 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), Diagnostic> {
         points.partition(|p| entry.is_none_or(|name| p.string(2) == name));
     let ids: Vec<u32> = kept.iter().map(|p| p.word(1)).collect();
     if ids.is_empty() {
-        let text = match entry {
-            Some(name) => format!("the module has no entry point {name}"),
-            None => "the module has no entry points".to_owned(),
+        let fault = match entry {
+            Some(name) => {
+                let text = format!("the module has no entry point {name}");
+                Diagnostic::error(Place::Unknown, text)
+            }
+            None => no_kernels(module),
         };
-        return Err(Diagnostic::error(Place::Unknown, text));
+        return Err(fault);
     }
     let mut gone: Vec<Inst> = other.iter().map(|p| p.handle()).collect();
     let modes = module.section(Section::ExecutionModes);
@@ -63,6 +67,24 @@ fn keep(module: &mut Module, entry: Option<&str>) -> Result<(), Diagnostic> {
         module.remove(inst);
     }
     Ok(())
+}
+
+/// Vulkan runs entry points, and its modules are not linked: functions alone make none.
+fn no_kernels(module: &Module) -> Diagnostic {
+    let functions = module.functions().iter().copied();
+    let mut defined = functions.filter(|f| !module.function(*f).blocks.is_empty());
+    let first = defined.next();
+    let place = first.map(|f| module.inst(module.function(f).def).place());
+    let names = Names::compute(module);
+    let name = first.and_then(|f| names.get(module, module.function_id(f)));
+    let name = name.map_or(String::new(), |name| {
+        format!(" but functions such as {name}")
+    });
+    let text =
+        format!("the module has no kernels{name}, and a module for Vulkan is made of kernels");
+    Diagnostic::error(place.unwrap_or(Place::Unknown), text).with_hint(
+        "make one of the functions a kernel, or link them to a module that has one (`spirula link`)",
+    )
 }
 
 /// Has functions that take a pointer to a copy of their own make the copy, so that they can be put in

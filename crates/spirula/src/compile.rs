@@ -370,7 +370,7 @@ fn is_vulkan(target: &Target) -> bool {
 /// Kernels as compute shaders, where the target is Vulkan.
 fn for_vulkan(module: &Module, target: Option<Target>) -> Option<Result<Module, CompileError>> {
     let target = target.filter(is_vulkan)?;
-    if !spirula_vulkan::has_kernels(module) {
+    if !spirula_vulkan::is_for_kernels(module) {
         return None;
     }
     let options = spirula_vulkan::Options {

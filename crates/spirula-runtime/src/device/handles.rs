@@ -41,6 +41,7 @@ impl Device {
     pub fn create_sampler(&mut self, sampler: &Sampler) -> Result<Buffer, Error> {
         let handle = Buffer(self.buffers.len() as u32);
         self.driver.create_sampler(handle, sampler)?;
+        self.samplers.note(handle, sampler);
         Ok(self.keep(0, Handled::Sampler))
     }
 

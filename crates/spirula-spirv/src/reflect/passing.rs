@@ -28,6 +28,8 @@ pub struct Passing {
     pub samplers: Vec<LiteralSampler>,
     /// What the kernel asks of its images that shaders cannot ask.
     pub queries: Vec<ImageQuery>,
+    /// What the kernel has to know of samplers among the arguments.
+    pub masks: Vec<SamplerMask>,
 }
 
 /// A sampler that a kernel declares, as a descriptor.
@@ -40,6 +42,16 @@ pub struct LiteralSampler {
     /// OpenCL C's bits of it: 1 for normalised coordinates; the address mode times two, as `OpConstantSampler`
     /// numbers it; 0x10 for the nearest texel, 0x20 for linear filtering.
     pub mask: u32,
+}
+
+/// Where the launch says in the push constants what an argument's sampler is, as a [`LiteralSampler`] has it. The
+/// sampler at its descriptor takes normalised coordinates then, whatever the argument's does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SamplerMask {
+    /// Which argument.
+    pub ordinal: u32,
+    /// First of four bytes of the push constants.
+    pub offset: u32,
 }
 
 /// Something about an image among the arguments, which the launch says in the push constants.
@@ -170,6 +182,13 @@ impl Passing {
                 reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT if is_own => {
                     let query = reader.query(inst, ImageFact::ChannelType);
                     passing.queries.extend(query);
+                }
+                reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT if is_own => {
+                    if let (Some(ordinal), Some(offset)) =
+                        (reader.number(inst, 3), reader.number(inst, 4))
+                    {
+                        passing.masks.push(SamplerMask { ordinal, offset });
+                    }
                 }
                 _ if is_own => {
                     if let Some((ordinal, passed, param)) = reader.argument(inst) {

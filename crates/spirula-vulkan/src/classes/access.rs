@@ -39,6 +39,7 @@ pub fn gather(classes: &mut Classes, facts: &Facts<'_>) -> Result<(), Diagnostic
                     _ => inst.result_type(),
                 };
                 if let Some(ty) = ty {
+                    atomic(classes, facts, inst, ty);
                     access(classes, facts, inst.id(0), ty, None)?;
                 }
             }
@@ -54,6 +55,13 @@ fn is_atomic(op: Op) -> bool {
             op,
             Op::AtomicFAddEXT | Op::AtomicFMinEXT | Op::AtomicFMaxEXT
         )
+}
+
+fn atomic(classes: &mut Classes, facts: &Facts<'_>, inst: InstRef<'_>, ty: Id) {
+    if let (Some(class), Some(scalar)) = (classes.of(inst.id(0)), facts.scalar(ty)) {
+        let is_integral = matches!(inst.op(), Op::AtomicFMinEXT | Op::AtomicFMaxEXT);
+        classes.memories[class as usize].atomic(scalar.size(), is_integral);
+    }
 }
 
 fn pointee(facts: &Facts<'_>, pointer: Id) -> Option<Id> {

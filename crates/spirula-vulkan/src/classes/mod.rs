@@ -45,6 +45,11 @@ pub struct Memory {
     is_mixed: bool,
     /// Largest piece that every access is made of, in bytes; 0 before the first access.
     piece: u32,
+    /// Bytes of the largest word that an atomic operation in memory of the workgroup is on, which are four
+    /// at least; 0 without.
+    word: u32,
+    /// Whether such words have to be integers.
+    is_integral: bool,
     /// Bytes of all objects whose size is known; of a generic class, of those of workgroups.
     pub size: u64,
     /// Of a generic class: bytes of the objects of invocations.
@@ -336,8 +341,33 @@ impl Memory {
     /// What the array is of.
     pub fn element(&self) -> Scalar {
         match self.scalar {
-            Some(scalar) if !self.is_mixed && self.piece >= scalar.size() => scalar,
-            _ => Scalar::Int(self.piece.clamp(1, 8) * 8),
+            Some(scalar)
+                if !self.is_mixed
+                    && !self.is_integral
+                    && self.piece >= scalar.size()
+                    && scalar.size() >= self.word =>
+            {
+                scalar
+            }
+            _ => Scalar::Int(self.piece.clamp(1, 8).max(self.word) * 8),
+        }
+    }
+
+    /// Bytes of what accesses are made of: an element of the array, or a part of one, where atomic operations
+    /// need larger ones.
+    pub fn unit(&self) -> u32 {
+        let size = self.element().size();
+        match self.piece {
+            0 => size,
+            piece => piece.min(size),
+        }
+    }
+
+    /// Notes an atomic operation.
+    fn atomic(&mut self, size: u32, is_integral: bool) {
+        if self.objects.iter().any(|o| o.region() == Region::Shared) {
+            self.word = self.word.max(size).max(4);
+            self.is_integral |= is_integral;
         }
     }
 

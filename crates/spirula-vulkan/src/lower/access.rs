@@ -134,8 +134,8 @@ impl Lower<'_> {
         }
     }
 
-    /// A place some bytes further on, a number of 32 bits.
-    pub fn moved(&mut self, place: Place, offset: Id) -> Place {
+    /// A place some bytes further on, a number of 32 bits that is a multiple of `step`.
+    pub fn moved(&mut self, place: Place, offset: Id, step: u32) -> Place {
         let ty = self.pointer_type(place.class);
         let offset = match self.classes.memory(place.class).pointer_width() {
             64 => self.op(Op::UConvert, ty, &[offset]),
@@ -143,6 +143,7 @@ impl Lower<'_> {
         };
         Place {
             pointer: self.op(Op::IAdd, ty, &[place.pointer, offset]),
+            align: common(place.align, step.into()),
             ..place
         }
     }
@@ -152,7 +153,7 @@ impl Lower<'_> {
     fn piece(&self, to: Place, from: Place) -> u32 {
         let element = |place: Place| {
             let memory = self.classes.memory(place.class);
-            (!memory.is_physical).then(|| memory.element().size())
+            (!memory.is_physical).then(|| memory.unit())
         };
         let align = common(to.align, 0).min(common(from.align, 0)).min(4);
         element(to).max(element(from)).unwrap_or(align)
@@ -178,7 +179,7 @@ fn copy_loop(l: &mut Lower<'_>, inst: InstRef<'_>, to: Place, from: Place, piece
     };
     let (zero, step) = (l.number(32, 0), l.number(32, piece.into()));
     l.counted([zero, step, bytes], |l, offset| {
-        let (from, to) = (l.moved(from, offset), l.moved(to, offset));
+        let (from, to) = (l.moved(from, offset, piece), l.moved(to, offset, piece));
         let value = l.load_scalars(from, Scalar::Int(piece * 8), 1)?;
         l.store_scalars(to, Scalar::Int(piece * 8), 1, value)
     })

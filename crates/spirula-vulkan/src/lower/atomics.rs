@@ -8,6 +8,7 @@ use super::Lower;
 use super::barriers::Order;
 use super::composites::result;
 use super::memory::Place;
+use super::packed::Around;
 use crate::classes::Region;
 use crate::facts::Scalar;
 use spirula_source::Diagnostic;
@@ -87,7 +88,8 @@ impl Lower<'_> {
         }
         if region == Region::Buffer {
             if size < 4 {
-                return self.atomic_within(place, atomic);
+                let around = self.around_address(place, size);
+                return Ok(self.atomic_within(around, atomic));
             }
             let kept = if atomic.is_loop() {
                 Scalar::Int(size * 8)
@@ -98,13 +100,13 @@ impl Lower<'_> {
             let pointer = self.physical(place, stored, size);
             return self.atomic_on(pointer, kept, atomic);
         }
-        // Workgroup memory is an array of what all accesses of it have in common.
-        if element.size() != size || size < 4 {
-            let text = format!(
-                "an atomic operation on {} bits of workgroup memory that is also accessed otherwise",
-                size * 8
-            );
-            return Err(crate::facts::refusal(&text));
+        // Workgroup memory is an array of what the largest of its atomic operations is on.
+        if element.size() > size {
+            if element.size() == 8 {
+                self.b.capability(Capability::Int64Atomics);
+            }
+            let around = self.around(place, size)?;
+            return Ok(self.atomic_within(around, atomic));
         }
         let pointer = self.element(place, 0)?;
         self.atomic_on(pointer, element, atomic)
@@ -137,10 +139,8 @@ impl Lower<'_> {
         ))
     }
 
-    /// The operation on a part of the word around it.
-    fn atomic_within(&mut self, place: Place, atomic: &Atomic) -> Lowered {
-        let (scalar, word) = (atomic.scalar, Scalar::Int(32));
-        let size = scalar.size();
+    /// The word in a buffer around a part of it.
+    fn around_address(&mut self, place: Place, size: u32) -> Around {
         let (wide, narrow) = (self.int(64), self.int(32));
         let address = self.plus(64, place.pointer, place.offset as i64);
         let (mask, low) = (self.number(64, !3), self.number(64, 3));
@@ -149,34 +149,37 @@ impl Lower<'_> {
         let at = self.resize(at, 64, 32);
         let three = self.number(32, 3);
         let shift = self.op(Op::ShiftLeftLogical, narrow, &[at, three]);
-        let ones = self.number(32, (1 << (size * 8)) - 1);
-        let hole = self.op(Op::ShiftLeftLogical, narrow, &[ones, shift]);
-        let hole = self.op(Op::Not, narrow, &[hole]);
         let around = Place {
             pointer: around,
             offset: 0,
             align: 4,
             ..place
         };
-        let pointer = self.physical(around, narrow, 4);
-        let bits = Scalar::Int(size * 8);
-        Ok(self.exchanged(
-            pointer,
-            word,
+        Around {
+            pointer: self.physical(around, narrow, 4),
+            width: 32,
+            part: size * 8,
+            shift,
+        }
+    }
+
+    /// The operation on a part of the word around it.
+    fn atomic_within(&mut self, around: Around, atomic: &Atomic) -> Id {
+        let (scalar, bits) = (atomic.scalar, Scalar::Int(around.part));
+        let hole = self.hole(around);
+        self.exchanged(
+            around.pointer,
+            Scalar::Int(around.width),
             atomic,
             |l, whole| {
-                let moved = l.op(Op::ShiftRightLogical, narrow, &[whole, shift]);
-                let part = l.resize(moved, 32, size * 8);
+                let part = l.part_of(around, whole);
                 l.cast(part, bits, scalar)
             },
             |l, whole, new| {
                 let part = l.cast(new, scalar, bits);
-                let part = l.resize(part, size * 8, 32);
-                let part = l.op(Op::ShiftLeftLogical, narrow, &[part, shift]);
-                let rest = l.op(Op::BitwiseAnd, narrow, &[whole, hole]);
-                l.op(Op::BitwiseOr, narrow, &[rest, part])
+                l.with_part(around, hole, whole, part)
             },
-        ))
+        )
     }
 
     /// A loop that exchanges a word for what the operation makes of it.

@@ -299,7 +299,9 @@ pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
             true => (strided, dense),
             false => (dense, strided),
         };
-        let (from, to) = (l.moved(from_place, at_from), l.moved(to_place, at_to));
+        let step = size as u32;
+        let from = l.moved(from_place, at_from, step);
+        let to = l.moved(to_place, at_to, step);
         let value = l.load(from, ty)?;
         l.store(to, ty, value)
     })?;

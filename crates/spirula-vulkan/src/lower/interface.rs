@@ -3,11 +3,14 @@
 //! Push constants begin with the global offset, three words and one that is not used; behind them are
 //! the addresses of buffers that the source does not name ([`Hidden`]), and the arguments in order, each at
 //! its alignment: values, and addresses of buffers. Workgroup memory is
-//! sized by specialisation constants, as is the workgroup where a kernel does not demand a size.
+//! sized by specialisation constants, as is the workgroup where a kernel does not demand a size. Images and
+//! samplers are descriptors ([`super::descriptors`]).
 
 use super::Lower;
+use super::descriptors::{Asked, Picture, Sampler};
 use crate::classes::is_by_value;
 use crate::facts::Facts;
+use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -55,6 +58,11 @@ pub enum Passed {
     Address { at: u32 },
     /// Workgroup memory of as many elements as a specialisation constant says.
     Workgroup { spec_id: u32 },
+    /// A descriptor of an image.
+    Image(Picture),
+    /// A descriptor of a sampler, with what the kernel has to know of it at an offset of the push
+    /// constants.
+    Sampler { binding: u32, mask: u32 },
 }
 
 /// Buffers whose addresses are passed besides the arguments.
@@ -85,6 +93,10 @@ pub struct Plan {
     pub first_spec: u32,
     /// The first that is still free.
     next_spec: u32,
+    /// Bindings of arguments.
+    pub bindings: u32,
+    /// How images and samplers are passed, by parameter.
+    opaque: FxHashMap<Id, Passed>,
 }
 
 impl Plan {
@@ -108,6 +120,8 @@ impl Plan {
             fixed_size: None,
             first_spec: 0,
             next_spec: 0,
+            bindings: 0,
+            opaque: FxHashMap::default(),
         };
         let annotations = facts.module.section(Section::Annotations);
         for inst in annotations.filter(|i| i.op() == Op::Decorate) {
@@ -118,13 +132,14 @@ impl Plan {
             }
         }
         plan.next_spec = plan.first_spec + 4;
+        let asked = Asked::new(facts);
         for point in facts.module.section(Section::EntryPoints) {
             let name = point.string(2);
             if ExecutionModel(point.word(0)) != ExecutionModel::Kernel {
                 let text = format!("the entry point {name}, which is no kernel,");
                 return Err(crate::facts::refuse(point, &text));
             }
-            plan.kernel(facts, name, point.id(1))?;
+            plan.kernel(facts, &asked, name, point.id(1))?;
         }
         let mut sizes = plan.kernels.iter().map(|k| k.size);
         let first = sizes.next().flatten();
@@ -132,7 +147,13 @@ impl Plan {
         Ok(plan)
     }
 
-    fn kernel(&mut self, facts: &Facts<'_>, name: String, id: Id) -> Result<(), Diagnostic> {
+    fn kernel(
+        &mut self,
+        facts: &Facts<'_>,
+        asked: &Asked,
+        name: String,
+        id: Id,
+    ) -> Result<(), Diagnostic> {
         let module = facts.module;
         let mut functions = module.functions().iter().copied();
         let func = functions.find(|f| module.function_id(*f) == id);
@@ -144,7 +165,10 @@ impl Plan {
             let (Some(id), Some(ty)) = (param.result(), param.result_type()) else {
                 continue;
             };
-            let way = self.argument(facts, id, ty, &mut at)?;
+            let way = match self.opaque(facts, asked, (id, ty), &mut at)? {
+                Some(way) => way,
+                None => self.argument(facts, id, ty, &mut at)?,
+            };
             arguments.push(Argument { id, way });
         }
         if at > MOST_PUSHED {
@@ -168,6 +192,49 @@ impl Plan {
             arguments,
         });
         Ok(())
+    }
+
+    /// How an image or a sampler is passed.
+    fn opaque(
+        &mut self,
+        facts: &Facts<'_>,
+        asked: &Asked,
+        (id, ty): (Id, Id),
+        at: &mut u32,
+    ) -> Result<Option<Passed>, Diagnostic> {
+        let mut push = || {
+            let begin = at.next_multiple_of(4);
+            *at = begin + 4;
+            begin
+        };
+        let (def, binding) = (facts.def(ty)?, self.bindings);
+        let way = match def.op() {
+            Op::TypeImage => Passed::Image(asked.picture(facts, id, def, binding, &mut push)?),
+            Op::TypeSampler => Passed::Sampler {
+                binding,
+                mask: push(),
+            },
+            _ => return Ok(None),
+        };
+        self.bindings += 1;
+        self.opaque.insert(id, way);
+        Ok(Some(way))
+    }
+
+    /// The image that a parameter is.
+    pub fn picture(&self, param: Id) -> Option<Picture> {
+        match self.opaque.get(&param)? {
+            Passed::Image(picture) => Some(*picture),
+            _ => None,
+        }
+    }
+
+    /// The sampler that a parameter is.
+    pub fn sampler(&self, param: Id) -> Option<Sampler> {
+        match *self.opaque.get(&param)? {
+            Passed::Sampler { binding, mask } => Some(Sampler::Argument { binding, mask }),
+            _ => None,
+        }
     }
 
     fn argument(

@@ -46,7 +46,8 @@ impl Lower<'_> {
                     self.values.set(argument.id, Some(value));
                 }
                 Passed::Copy { ty, at } => self.copied(argument.id, ty, at)?,
-                Passed::Workgroup { .. } => {}
+                // What uses them finds them by their parameter.
+                Passed::Workgroup { .. } | Passed::Image(_) | Passed::Sampler { .. } => {}
             }
         }
         self.initial(number)?;

@@ -270,7 +270,11 @@ impl Lower<'_> {
     }
 
     fn load_object(&mut self, place: Place, scalar: Scalar) -> Lowered {
-        let element = self.classes.memory(place.class).element();
+        let memory = self.classes.memory(place.class);
+        let (element, unit) = (memory.element(), memory.unit());
+        if unit < element.size() {
+            return self.load_packed(place, scalar, unit);
+        }
         let ty = self.scalar(element);
         let mut pieces = Vec::new();
         for n in 0..(scalar.size() / element.size()).max(1) {
@@ -284,7 +288,11 @@ impl Lower<'_> {
     }
 
     fn store_object(&mut self, place: Place, scalar: Scalar, value: Id) -> Result<(), Diagnostic> {
-        let element = self.classes.memory(place.class).element();
+        let memory = self.classes.memory(place.class);
+        let (element, unit) = (memory.element(), memory.unit());
+        if unit < element.size() {
+            return self.store_packed(place, scalar, unit, value);
+        }
         let pieces = self.split_pieces(value, scalar, element);
         for (n, value) in pieces.into_iter().enumerate() {
             let pointer = self.element(place, n as u32)?;
@@ -300,7 +308,7 @@ impl Lower<'_> {
     }
 
     /// Memory operands for the array of a class: what a workgroup shares is not private.
-    fn object_flags(&self, place: Place) -> Option<u32> {
+    pub fn object_flags(&self, place: Place) -> Option<u32> {
         let is_shared = self.region(place) == Some(Region::Shared);
         is_shared.then(|| self.flags(place))
     }

@@ -16,13 +16,16 @@ mod constants;
 mod contents;
 mod control;
 mod convert;
+mod descriptors;
 mod extended;
 mod fields;
 mod generic;
 mod groups;
+mod images;
 mod interface;
 mod kernel;
 mod memory;
+mod packed;
 mod pointers;
 mod printf;
 mod push;
@@ -90,6 +93,7 @@ struct Lower<'a> {
     inputs: FxHashMap<u32, Id>,
     /// Memory of workgroups that operations of groups need, by element type.
     scratch: FxHashMap<Id, Id>,
+    descriptors: descriptors::Descriptors,
     shared: Shared,
     kernel: Current,
 }
@@ -172,6 +176,7 @@ impl<'a> Lower<'a> {
             arrays: FxHashMap::default(),
             inputs: FxHashMap::default(),
             scratch: FxHashMap::default(),
+            descriptors: descriptors::Descriptors::default(),
             shared: Shared::default(),
             kernel: Current::new(false),
         }

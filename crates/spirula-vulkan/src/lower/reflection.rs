@@ -4,10 +4,12 @@
 //! so that large contents are several instructions with one place for the address, in order.
 
 use super::Lower;
+use super::descriptors::{Picture, SET, Usage};
 use super::interface::Passed;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::clspv_reflection as reflection;
+use spirula_spirv::grammar::enumerants::Dim;
 use spirula_spirv::grammar::{Op, Version};
 use spirula_spirv::ir::Section;
 
@@ -33,37 +35,29 @@ impl Lower<'_> {
             let text = self.text(named.as_bytes());
             let info = self.say(set, reflection::ARGUMENT_INFO, &[text]);
             let ordinal = ordinal as u32;
-            match argument.way {
+            let (what, a, b) = match argument.way {
                 Passed::Value { ty, at } | Passed::Copy { ty, at } => {
                     let size = self.facts.layouts.get(ty).size as u32;
-                    let numbers = [ordinal, at, size].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_POD_PUSH_CONSTANT;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
+                    (reflection::ARGUMENT_POD_PUSH_CONSTANT, at, size)
                 }
-                Passed::Address { at } => {
-                    let numbers = [ordinal, at, 8].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_POINTER_PUSH_CONSTANT;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
-                }
+                Passed::Address { at } => (reflection::ARGUMENT_POINTER_PUSH_CONSTANT, at, 8),
                 Passed::Workgroup { spec_id } => {
                     let class = self.classes.of(argument.id);
                     let element = class.map_or(1, |c| self.classes.memory(c).element().size());
-                    let numbers = [ordinal, spec_id, element].map(|n| self.b.constant_u32(n));
-                    let what = reflection::ARGUMENT_WORKGROUP;
-                    self.say(
-                        set,
-                        what,
-                        &[kernel, numbers[0], numbers[1], numbers[2], info],
-                    );
+                    (reflection::ARGUMENT_WORKGROUP, spec_id, element)
                 }
+                Passed::Image(picture) => (descriptor_kind(&picture), SET, picture.binding),
+                Passed::Sampler { binding, .. } => (reflection::ARGUMENT_SAMPLER, SET, binding),
+            };
+            let numbers = [ordinal, a, b].map(|n| self.b.constant_u32(n));
+            self.say(
+                set,
+                what,
+                &[kernel, numbers[0], numbers[1], numbers[2], info],
+            );
+            for (what, at) in pushed_of(argument.way) {
+                let numbers = [ordinal, at, 4].map(|n| self.b.constant_u32(n));
+                self.say(set, what, &[kernel, numbers[0], numbers[1], numbers[2]]);
             }
         }
         if let Some(size) = size {
@@ -89,6 +83,10 @@ impl Lower<'_> {
         if self.shared.push.is_some() {
             let numbers = [0, 12].map(|n| self.b.constant_u32(n));
             self.say(set, reflection::PUSH_CONSTANT_GLOBAL_OFFSET, &numbers);
+        }
+        for (mask, binding) in self.descriptors.literal.clone() {
+            let numbers = [SET, binding, mask].map(|n| self.b.constant_u32(n));
+            self.say(set, reflection::LITERAL_SAMPLER, &numbers);
         }
         self.reflect_program(set);
         self.reflect_texts(set);
@@ -172,5 +170,32 @@ impl Lower<'_> {
         words.extend(operands.iter().map(|o| o.word()));
         self.b.push(Section::Trailer, Op::ExtInst, &words);
         id
+    }
+}
+
+/// What kind of descriptor an image is.
+fn descriptor_kind(picture: &Picture) -> u32 {
+    match (picture.usage == Usage::Reads, picture.dim == Dim::Buffer) {
+        (true, false) => reflection::ARGUMENT_SAMPLED_IMAGE,
+        (true, true) => reflection::ARGUMENT_UNIFORM_TEXEL_BUFFER,
+        (false, false) => reflection::ARGUMENT_STORAGE_IMAGE,
+        (false, true) => reflection::ARGUMENT_STORAGE_TEXEL_BUFFER,
+    }
+}
+
+/// What is pushed of an image or a sampler, and where.
+fn pushed_of(way: Passed) -> Vec<(u32, u32)> {
+    match way {
+        Passed::Image(picture) => {
+            let order = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_ORDER_PUSH_CONSTANT;
+            let data_type = reflection::IMAGE_ARGUMENT_INFO_CHANNEL_DATA_TYPE_PUSH_CONSTANT;
+            let both = [(order, picture.order), (data_type, picture.data_type)];
+            let both = both.into_iter();
+            both.filter_map(|(what, at)| Some((what, at?))).collect()
+        }
+        Passed::Sampler { mask, .. } => {
+            vec![(reflection::NORMALIZED_SAMPLER_MASK_PUSH_CONSTANT, mask)]
+        }
+        _ => Vec::new(),
     }
 }

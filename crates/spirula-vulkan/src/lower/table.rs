@@ -1,7 +1,7 @@
 //! Which function lowers which instruction.
 
 use super::{Lower, access, arithmetic, atomics, barriers, bits, composites, control, convert};
-use super::{extended, fields, groups, pointers};
+use super::{extended, fields, groups, images, pointers};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -102,7 +102,14 @@ const TABLE: &[(&[Op], Row)] = &[
         Op::GroupNonUniformBitwiseXor], Row::Value(groups::same)),
     (&[Op::SubgroupShuffleINTEL, Op::SubgroupShuffleXorINTEL], Row::Value(groups::shuffle)),
     (&[Op::SubgroupShuffleUpINTEL, Op::SubgroupShuffleDownINTEL], Row::Value(groups::shifted)),
+    (&[Op::ImageSampleExplicitLod, Op::ImageSampleImplicitLod], Row::Value(images::sample)),
+    (&[Op::ImageRead, Op::ImageFetch], Row::Value(images::read)),
+    (&[Op::ImageWrite], Row::Effect(images::write)),
+    (&[Op::ImageQuerySizeLod, Op::ImageQuerySize], Row::Value(images::size)),
+    (&[Op::ImageQueryLevels], Row::Value(images::levels)),
+    (&[Op::ImageQueryOrder], Row::Value(images::order)),
+    (&[Op::ImageQueryFormat], Row::Value(images::data_type)),
     (&[Op::Variable, Op::LifetimeStart, Op::LifetimeStop, Op::Line, Op::NoLine, Op::Nop, Op::SelectionMerge, Op::LoopMerge,
-        Op::AssumeTrueKHR, Op::Undef], Row::Nothing),
+        Op::AssumeTrueKHR, Op::Undef, Op::SampledImage], Row::Nothing),
     (&[Op::ExpectKHR], Row::Value(pointers::copy)),
 ];

@@ -58,6 +58,20 @@ fn versions_follow_the_environment() {
 }
 
 #[test]
+fn functions_alone_are_no_module_for_vulkan() {
+    let library = "target triple = \"spir64-unknown-unknown\"\n\
+                   define spir_func i32 @twice(i32 %a) {\n  %b = add i32 %a, %a\n  ret i32 %b\n}\n";
+    spirula_with(
+        &["compile", "-", "--target-env", "vulkan1.3"],
+        library.as_bytes(),
+    )
+    .fails(1, "the module has no kernels but functions such as twice");
+    let spirv = spirula_with(&["compile", "-"], library.as_bytes()).ok().out;
+    let failed = spirula_with(&["compile", "-", "--target-env", "vulkan1.2"], &spirv);
+    failed.fails(1, "make one of the functions a kernel, or link them");
+}
+
+#[test]
 fn info_shows_what_entry_points_take() {
     let text = spirula(&["info", &own("scale.spvasm")]).ok().text();
     assert!(text.contains("argument 1 by: f32, 4 bytes"), "{text}");

@@ -84,10 +84,20 @@ fn finer(flags: Flags) -> FPFastMathMode {
 impl Body<'_, '_> {
     pub(super) fn binary(&mut self, inst: Inst) -> Lowered<Id> {
         let opcode = self.function.inst(inst).opcode;
-        let shape = self.result_shape(inst)?;
         let operands = self.function.operands(inst);
         let left = self.value(operands[0])?;
         let right = self.value(operands[1])?;
+        self.binary_of(inst, opcode, [left, right])
+    }
+
+    /// An operation with the flags and the result type of an instruction.
+    pub(in crate::translate) fn binary_of(
+        &mut self,
+        inst: Inst,
+        opcode: Opcode,
+        [left, right]: [Id; 2],
+    ) -> Lowered<Id> {
+        let shape = self.result_shape(inst)?;
         match shape.elem {
             Elem::Bool => self.boolean(opcode, shape, left, right),
             Elem::Float | Elem::Brain => {
@@ -145,8 +155,13 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn negate(&mut self, inst: Inst) -> Lowered<Id> {
-        let shape = self.result_shape(inst)?;
         let operand = self.value(self.function.operands(inst)[0])?;
+        self.negate_of(inst, operand)
+    }
+
+    /// A negation with the flags and the result type of an instruction.
+    pub(in crate::translate) fn negate_of(&mut self, inst: Inst, operand: Id) -> Lowered<Id> {
+        let shape = self.result_shape(inst)?;
         let operand = self.widened(shape, operand);
         let ty = self.arithmetic_type(shape);
         let id = self.op(Op::FNegate, ty, [operand]);

@@ -144,11 +144,21 @@ impl Body<'_, '_> {
         let [condition, yes, no] = self.function.operands(inst) else {
             return Err(refuse("a select without three operands"));
         };
-        let condition_shape = self.shape_of(*condition)?;
+        self.select_of(inst, [*condition, *yes, *no])
+    }
+
+    /// A choice with the result type of an instruction: a condition, and what is taken where it is
+    /// true and where it is not.
+    pub(in crate::translate) fn select_of(
+        &mut self,
+        inst: Inst,
+        [condition, yes, no]: [Value; 3],
+    ) -> Lowered<Id> {
+        let condition_shape = self.shape_of(condition)?;
         let ty = self.result_type(inst)?;
-        let mut condition = self.value(*condition)?;
-        let yes = self.value_as(*yes, ty)?;
-        let no = self.value_as(*no, ty)?;
+        let mut condition = self.value(condition)?;
+        let yes = self.value_as(yes, ty)?;
+        let no = self.value_as(no, ty)?;
         let result = self.inst_type(inst);
         let old = self.t.version < Version::new(1, 4);
         match self.t.shape(result) {

@@ -80,6 +80,27 @@ pub(super) fn funnel_right(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.funnel(call, false).map(Some)
 }
 
+/// `llvm.clmul`: a product whose partial products are added without carries.
+pub(super) fn multiply_without_carries(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let (shape, left) = body.integer_argument(call, 0)?;
+    let (_, right) = body.integer_argument(call, 1)?;
+    if shape.width > 64 {
+        return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+    }
+    let ty = body.t.shape_type(shape);
+    let mut product = body.t.zero(shape);
+    let one = body.t.splat(shape, 1);
+    for bit in 0..shape.bits {
+        let by = body.t.splat(shape, u64::from(bit));
+        let partial = body.op(Op::ShiftLeftLogical, ty, [left, by]);
+        let taken = body.op(Op::ShiftRightLogical, ty, [right, by]);
+        let taken = body.op(Op::BitwiseAnd, ty, [taken, one]);
+        let partial = body.op(Op::IMul, ty, [partial, taken]);
+        product = body.op(Op::BitwiseXor, ty, [product, partial]);
+    }
+    Ok(Some(body.masked(shape, product)))
+}
+
 impl Body<'_, '_> {
     /// A shift of two integers of an odd width as one: what holds them has room for a shift by all
     /// of their bits.

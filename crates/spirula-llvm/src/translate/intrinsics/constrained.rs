@@ -41,7 +41,7 @@ const ROUNDING: &[(&str, FPRoundingMode)] = &[
 ];
 
 /// The part of a name between a prefix and the types.
-fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
+pub(super) fn operation<'a>(name: &'a str, prefix: &str) -> &'a str {
     let rest = name.strip_prefix(prefix).unwrap_or(name);
     rest.split('.').next().unwrap_or(rest)
 }
@@ -117,7 +117,7 @@ impl Body<'_, '_> {
     }
 
     /// The text of a metadata string.
-    fn text_of(&self, value: Value) -> Option<&str> {
+    pub(super) fn text_of(&self, value: Value) -> Option<&str> {
         let ValueKind::Metadata(metadata) = value.kind() else {
             return None;
         };

@@ -9,7 +9,7 @@ use super::super::builtins::Call;
 use super::super::parts::OF_POINTERS;
 use super::super::refusal::{Lowered, refuse};
 use super::super::types::Shape;
-use crate::ir::{AttrKind, Type, Value};
+use crate::ir::{AttrKind, ConstKind, Type, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::MemoryAccess;
@@ -23,7 +23,7 @@ pub(super) fn load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     };
     let access = body.lane_access(call, 0, call.args.len() == 4)?;
     let base = body.pointer(pointer, access.memory)?;
-    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+    body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         body.step_to(base, lane)
     })
 }
@@ -53,7 +53,7 @@ pub(super) fn gather(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
         let ty = body.result_type(call.inst)?;
         return Ok(Some(body.t.b.value(Op::MaskedGatherINTEL, ty, &words)));
     }
-    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+    body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         let pointer = body.lane_value(pointers, lane)?;
         Ok(body.cast(pointer, access.memory))
     })
@@ -85,7 +85,7 @@ pub(super) fn expand_load(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     let access = body.lane_access(call, 0, false)?;
     let base = body.pointer(call.arg(0)?, access.memory)?;
     let places = body.places(mask)?;
-    body.load_lanes(call, access, mask, otherwise, &mut |body, lane| {
+    body.load_lanes(call, access, mask, Some(otherwise), &mut |body, lane| {
         Ok(body.step(base, places[lane as usize]))
     })
 }
@@ -104,11 +104,13 @@ pub(super) fn compress_store(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 
 /// What is accessed for a lane.
 #[derive(Clone, Copy)]
-struct Access {
+pub(super) struct Access {
     element: Type,
     /// The element in memory form.
-    memory: Id,
+    pub(super) memory: Id,
     align: u32,
+    /// The number of lanes that are accessed at most, where the call says it.
+    pub(super) length: Option<Value>,
 }
 
 /// Where a lane's element is.
@@ -117,7 +119,12 @@ type Place<'a, 'b, 'c> = &'a mut dyn FnMut(&mut Body<'b, 'c>, u32) -> Lowered<Id
 impl<'t, 'm> Body<'t, 'm> {
     /// How the lanes of the vector are accessed that a call loads, or stores as its first argument;
     /// `pointer` is the position of what leads to them.
-    fn lane_access(&mut self, call: &Call<'_>, pointer: usize, stated: bool) -> Lowered<Access> {
+    pub(super) fn lane_access(
+        &mut self,
+        call: &Call<'_>,
+        pointer: usize,
+        stated: bool,
+    ) -> Lowered<Access> {
         let vector = match pointer {
             0 => self.inst_type(call.inst),
             _ => self.type_of(call.arg(0)?),
@@ -148,10 +155,11 @@ impl<'t, 'm> Body<'t, 'm> {
             } else {
                 1
             },
+            length: None,
         })
     }
 
-    fn step_to(&mut self, base: Id, lane: u32) -> Lowered<Id> {
+    pub(super) fn step_to(&mut self, base: Id, lane: u32) -> Lowered<Id> {
         if lane == 0 {
             return Ok(base);
         }
@@ -174,19 +182,26 @@ impl<'t, 'm> Body<'t, 'm> {
         Ok(places)
     }
 
-    fn load_lanes(
+    /// Loads the lanes that are named; the others are `otherwise`, or anything.
+    pub(super) fn load_lanes(
         &mut self,
         call: &Call<'_>,
         access: Access,
         mask: Value,
-        otherwise: Value,
+        otherwise: Option<Value>,
         place: Place<'_, 't, 'm>,
     ) -> Made {
         let ty = self.inst_type(call.inst);
         let mut lanes = Vec::new();
         for lane in 0..self.lane_count(ty) {
-            let other = self.lane_value(otherwise, lane)?;
-            let known = self.known_bit(mask, lane);
+            let other = match otherwise {
+                Some(value) => self.lane_value(value, lane)?,
+                None => {
+                    let ty = self.t.register_type(access.element)?;
+                    self.t.b.undef(ty)
+                }
+            };
+            let known = self.known_active(mask, access.length, lane);
             if known == Some(false) {
                 lanes.push(other);
                 continue;
@@ -194,7 +209,7 @@ impl<'t, 'm> Body<'t, 'm> {
             let Some(result) = self.t.b.type_of(other) else {
                 return Err(refuse("a lane has no type"));
             };
-            let skipped = self.begin_lane(mask, lane, known)?;
+            let skipped = self.begin_lane(mask, access, lane, known)?;
             let pointer = place(self, lane)?;
             let words = [pointer.word(), MemoryAccess::Aligned.0, access.align];
             let id = self.t.b.value(Op::Load, access.memory, &words);
@@ -212,7 +227,8 @@ impl<'t, 'm> Body<'t, 'm> {
         self.compose_lanes(ty, &lanes).map(Some)
     }
 
-    fn store_lanes(
+    /// Stores the lanes that are named.
+    pub(super) fn store_lanes(
         &mut self,
         access: Access,
         vector: Value,
@@ -221,7 +237,7 @@ impl<'t, 'm> Body<'t, 'm> {
     ) -> Made {
         let pointee = self.t.pointee_of(access.memory);
         for lane in 0..self.lane_count(self.type_of(vector)) {
-            let known = self.known_bit(mask, lane);
+            let known = self.known_active(mask, access.length, lane);
             if known == Some(false) {
                 continue;
             }
@@ -229,7 +245,7 @@ impl<'t, 'm> Body<'t, 'm> {
             if let Some((_, pointee)) = pointee {
                 value = self.cast(value, pointee);
             }
-            let skipped = self.begin_lane(mask, lane, known)?;
+            let skipped = self.begin_lane(mask, access, lane, known)?;
             let pointer = place(self, lane)?;
             let words = [
                 pointer.word(),
@@ -245,6 +261,47 @@ impl<'t, 'm> Body<'t, 'm> {
         Ok(None)
     }
 
+    /// Whether a lane is named and within the length, where the module says it.
+    pub(super) fn known_active(
+        &self,
+        mask: Value,
+        length: Option<Value>,
+        lane: u32,
+    ) -> Option<bool> {
+        let within = match length {
+            None => Some(true),
+            Some(length) => {
+                let length = self.t.module.as_u64(length);
+                length.map(|length| u64::from(lane) < length)
+            }
+        };
+        match (self.known_bit(mask, lane), within) {
+            (Some(false), _) | (_, Some(false)) => Some(false),
+            (Some(true), Some(true)) => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Whether a lane is named and within the length.
+    pub(super) fn active(&mut self, mask: Value, length: Option<Value>, lane: u32) -> Lowered<Id> {
+        if let Some(known) = self.known_active(mask, length, lane) {
+            return Ok(self.t.b.constant_bool(known));
+        }
+        let Some(length) = length else {
+            return self.lane_value(mask, lane);
+        };
+        let shape = self.shape_of(length)?;
+        let end = self.value(length)?;
+        let number = self.t.splat(shape, u64::from(lane));
+        let bool = self.t.b.bool();
+        let within = self.op(Op::ULessThan, bool, [number, end]);
+        if self.known_bit(mask, lane) == Some(true) {
+            return Ok(within);
+        }
+        let bit = self.lane_value(mask, lane)?;
+        Ok(self.op(Op::LogicalAnd, bool, [bit, within]))
+    }
+
     /// Whether a lane is named, where the module says it.
     fn known_bit(&self, mask: Value, lane: u32) -> Option<bool> {
         let consts = &self.t.module.consts;
@@ -252,10 +309,12 @@ impl<'t, 'm> Body<'t, 'm> {
         if consts.is_zero(mask) {
             return Some(false);
         }
-        let crate::ir::ConstKind::Aggregate(bits) = consts.kind(mask) else {
-            return None;
-        };
-        consts.as_u64(*bits.get(lane as usize)?).map(|bit| bit != 0)
+        match consts.kind(mask) {
+            ConstKind::Aggregate(bits) => consts.as_u64(*bits.get(lane as usize)?),
+            ConstKind::Splat(bit) => consts.as_u64(*bit),
+            _ => None,
+        }
+        .map(|bit| bit != 0)
     }
 
     /// Begins the access of a lane: in a block of its own where it may not be named. The block
@@ -263,13 +322,14 @@ impl<'t, 'm> Body<'t, 'm> {
     fn begin_lane(
         &mut self,
         mask: Value,
+        access: Access,
         lane: u32,
         known: Option<bool>,
     ) -> Lowered<Option<(Id, Id)>> {
         if known == Some(true) {
             return Ok(None);
         }
-        let bit = self.lane_value(mask, lane)?;
+        let bit = self.active(mask, access.length, lane)?;
         let before = self.current_label();
         let [access, after] = [(); 2].map(|()| self.t.b.fresh_id());
         let words = [bit, access, after].map(Id::word);

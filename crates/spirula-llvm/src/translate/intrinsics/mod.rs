@@ -3,12 +3,14 @@
 mod bits;
 mod classes;
 mod constrained;
+mod fixed;
 mod float;
 mod hints;
 mod integer;
 mod masked;
 mod matrix;
 mod memory;
+mod predicated;
 mod reduce;
 mod saturate;
 mod spv;
@@ -197,6 +199,15 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ),
     ("llvm.scmp", By(integer::compare_signed)),
     ("llvm.ucmp", By(integer::compare_unsigned)),
+    // Numbers with a fixed point.
+    ("llvm.smul.fix", By(fixed::multiply_signed)),
+    ("llvm.umul.fix", By(fixed::multiply_unsigned)),
+    ("llvm.smul.fix.sat", By(fixed::multiply_signed)),
+    ("llvm.umul.fix.sat", By(fixed::multiply_unsigned)),
+    ("llvm.sdiv.fix", By(fixed::divide_signed)),
+    ("llvm.udiv.fix", By(fixed::divide_unsigned)),
+    ("llvm.sdiv.fix.sat", By(fixed::divide_signed)),
+    ("llvm.udiv.fix.sat", By(fixed::divide_unsigned)),
     // Bits.
     ("llvm.ctpop", By(bits::count)),
     ("llvm.ctlz", By(bits::leading_zeros)),
@@ -205,6 +216,7 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.bitreverse", By(bits::reverse)),
     ("llvm.fshl", By(bits::funnel_left)),
     ("llvm.fshr", By(bits::funnel_right)),
+    ("llvm.clmul", By(bits::multiply_without_carries)),
     // Lanes, halves, clocks.
     ("llvm.vector.reverse", By(vector::reverse)),
     ("llvm.vector.extract", By(vector::extract)),
@@ -228,6 +240,11 @@ const ROWS: &[(&str, Intrinsic)] = &[
     ("llvm.vector.partial.reduce.fadd", By(vector::partial_sum)),
     ("llvm.stepvector", By(vector::step)),
     ("llvm.get.active.lane.mask", By(vector::active_lanes)),
+    ("llvm.experimental.cttz.elts", By(vector::leading_false)),
+    ("llvm.cttz.elts", By(vector::leading_false)),
+    ("llvm.ct.select", By(vector::select)),
+    // Operations on some lanes.
+    ("llvm.vp", By(predicated::predicated)),
     // Accesses to some lanes.
     ("llvm.masked.load", By(masked::load)),
     ("llvm.masked.store", By(masked::store)),
@@ -376,7 +393,7 @@ impl Body<'_, '_> {
     }
 
     /// A truth value of two numbers.
-    fn holds(
+    pub(super) fn holds(
         &mut self,
         predicate: Predicate,
         shape: super::types::Shape,

@@ -54,7 +54,7 @@ pub(super) fn shift_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
 }
 
 /// The ends of a type, the lower one sign-extended to the width that holds it.
-fn ends(shape: Shape, signed: bool) -> [u64; 2] {
+pub(super) fn ends(shape: Shape, signed: bool) -> [u64; 2] {
     let all = mask(shape.bits);
     match signed {
         true => [mask(shape.width) & !(all >> 1), all >> 1],
@@ -82,7 +82,7 @@ impl Body<'_, '_> {
     }
 
     /// An integer clamped to the ends of the narrower type that it is of.
-    fn clamped(&mut self, shape: Shape, signed: bool, id: Id) -> Id {
+    pub(super) fn clamped(&mut self, shape: Shape, signed: bool, id: Id) -> Id {
         let [low, high] = ends(shape, signed).map(|bits| self.t.splat(shape, bits));
         let number = match signed {
             true => std_::S_CLAMP,

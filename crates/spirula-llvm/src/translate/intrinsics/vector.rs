@@ -169,6 +169,21 @@ pub(super) fn active_lanes(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
     body.composed_result(call, &lanes)
 }
 
+/// `llvm.cttz.elts(vector, whether zero is poison)`: the lanes before the first that is not zero.
+pub(super) fn leading_false(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let to = body.result_shape(call.inst)?;
+    let count = body.lane_count(body.type_of(call.arg(0)?));
+    let none = body.t.splat(to, u64::from(count));
+    let found = body.first_lane_that_holds(call, none, &mut |_, _, holds| Ok(holds))?;
+    Ok(Some(found))
+}
+
+/// `llvm.ct.select(condition, yes, no)`, which SPIR-V promises no time for.
+pub(super) fn select(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    let operands = [call.arg(0)?, call.arg(1)?, call.arg(2)?];
+    body.select_of(call.inst, operands).map(Some)
+}
+
 /// `llvm.vector.partial.reduce.add(accumulator, vector)`: each lane of the accumulator with some of
 /// the vector's added, here those that are a multiple of its length apart.
 pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
@@ -188,6 +203,38 @@ pub(super) fn partial_sum(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
         sums[at % count] = body.masked(scalar, sum);
     }
     body.composed_result(call, &sums)
+}
+
+/// What becomes of the truth value of a lane.
+type Lane<'a, 'b, 'c> = &'a mut dyn FnMut(&mut Body<'b, 'c>, u32, Id) -> Lowered<Id>;
+
+impl<'t, 'm> Body<'t, 'm> {
+    /// The number of the first lane of the first argument that is not zero, as far as `counts` takes it
+    /// for such; else `none`.
+    pub(super) fn first_lane_that_holds(
+        &mut self,
+        call: &Call<'_>,
+        none: Id,
+        counts: Lane<'_, 't, 'm>,
+    ) -> Lowered<Id> {
+        let to = self.result_shape(call.inst)?;
+        let ty = self.t.shape_type(to);
+        let value = call.arg(0)?;
+        let scalar = self
+            .t
+            .need_shape(self.t.module.types.scalar(self.type_of(value)))?;
+        let mut found = none;
+        for (lane, id) in self.lane_values(value)?.into_iter().enumerate().rev() {
+            let holds = match scalar.elem {
+                Elem::Bool => id,
+                _ => self.is_nonzero(scalar, id),
+            };
+            let holds = counts(self, lane as u32, holds)?;
+            let lane = self.t.splat(to, lane as u64);
+            found = self.select(ty, holds, lane, found);
+        }
+        Ok(found)
+    }
 }
 
 impl Body<'_, '_> {

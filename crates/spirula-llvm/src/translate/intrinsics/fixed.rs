@@ -1,0 +1,148 @@
+//! Numbers with a fixed point: integers of which so many bits are behind it.
+
+use super::super::body::Body;
+use super::super::builtins::Call;
+use super::super::refusal::{Lowered, refuse};
+use super::super::types::{Elem, Shape};
+use super::saturate::ends;
+use crate::ir::{Opcode, Predicate};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::opencl_std as std_;
+
+type Made = Lowered<Option<Id>>;
+
+/// `llvm.smul.fix[.sat](a, b, scale)`
+pub(super) fn multiply_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.fixed_product(true, call).map(Some)
+}
+
+/// `llvm.umul.fix[.sat](a, b, scale)`
+pub(super) fn multiply_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.fixed_product(false, call).map(Some)
+}
+
+/// `llvm.sdiv.fix[.sat](a, b, scale)`
+pub(super) fn divide_signed(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.fixed_quotient(true, call).map(Some)
+}
+
+/// `llvm.udiv.fix[.sat](a, b, scale)`
+pub(super) fn divide_unsigned(body: &mut Body<'_, '_>, call: &Call<'_>) -> Made {
+    body.fixed_quotient(false, call).map(Some)
+}
+
+fn saturates(call: &Call<'_>) -> bool {
+    call.name.contains(".fix.sat")
+}
+
+/// Integers of another width, which hold all their bits.
+fn of_width(shape: Shape, width: u32) -> Shape {
+    Shape {
+        elem: Elem::Int,
+        ..shape.as_int(width)
+    }
+}
+
+impl Body<'_, '_> {
+    /// The shape of the operands, their values, and the bits behind the point.
+    fn fixed_operands(&mut self, signed: bool, call: &Call<'_>) -> Lowered<(Shape, [Id; 2], u32)> {
+        let shape = self.result_shape(call.inst)?;
+        if shape.elem != Elem::Int || shape.width > 64 {
+            return Err(refuse(format!("the operands are of {} bits", shape.bits)));
+        }
+        let scale = self.t.module.as_u64(call.arg(2)?);
+        let Some(scale) = scale.filter(|scale| *scale <= shape.bits.into()) else {
+            return Err(refuse("the place of the point is not known"));
+        };
+        let mut operands = [self.value(call.arg(0)?)?, self.value(call.arg(1)?)?];
+        if signed {
+            operands = operands.map(|id| self.sign_extended(shape, id));
+        }
+        Ok((shape, operands, scale as u32))
+    }
+
+    /// The product has twice the bits, of which those above the point of its lower part are taken.
+    fn fixed_product(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+        let (shape, operands, scale) = self.fixed_operands(signed, call)?;
+        let ty = self.t.shape_type(shape);
+        let (high, back) = match signed {
+            true => (std_::S_MUL_HI, Op::ShiftRightArithmetic),
+            false => (std_::U_MUL_HI, Op::ShiftRightLogical),
+        };
+        let low = self.op(Op::IMul, ty, operands);
+        let high = self.ext(high, ty, &operands);
+        let whole = of_width(shape, shape.width);
+        let zero = self.t.zero(whole);
+        let (product, rest) = match scale {
+            0 => (low, high),
+            _ if scale == shape.width => (high, zero),
+            _ => {
+                let down = self.t.splat(whole, u64::from(scale));
+                let up = self.t.splat(whole, u64::from(shape.width - scale));
+                let low = self.op(Op::ShiftRightLogical, ty, [low, down]);
+                let part = self.op(Op::ShiftLeftLogical, ty, [high, up]);
+                let rest = self.op(back, ty, [high, down]);
+                (self.op(Op::BitwiseOr, ty, [low, part]), rest)
+            }
+        };
+        if !saturates(call) {
+            return Ok(self.masked(shape, product));
+        }
+        // What is above has to be nothing but signs.
+        let signs = match signed {
+            true => {
+                let last = self.t.splat(whole, u64::from(shape.width - 1));
+                self.op(Op::ShiftRightArithmetic, ty, [product, last])
+            }
+            false => zero,
+        };
+        let lost = self.holds(Predicate::Ne, whole, [rest, signs])?;
+        let [least, most] = ends(shape, signed).map(|bits| self.t.splat(whole, bits));
+        let mut end = most;
+        if signed {
+            let negative = self.holds(Predicate::Slt, whole, [high, zero])?;
+            end = self.select(ty, negative, least, most);
+        }
+        let mut found = self.select(ty, lost, end, product);
+        if shape.is_odd() {
+            found = self.clamped(shape, signed, found);
+        }
+        Ok(self.masked(shape, found))
+    }
+
+    /// The quotient of a dividend with as many zeros behind it, in twice the bits.
+    fn fixed_quotient(&mut self, signed: bool, call: &Call<'_>) -> Lowered<Id> {
+        let (shape, operands, scale) = self.fixed_operands(signed, call)?;
+        if shape.width > 32 {
+            return Err(refuse(format!(
+                "a quotient of {} bits with a point",
+                shape.bits
+            )));
+        }
+        let (narrow, wide) = (of_width(shape, shape.width), of_width(shape, 64));
+        let (extend, divide) = match signed {
+            true => (Opcode::SExt, Op::SDiv),
+            false => (Opcode::ZExt, Op::UDiv),
+        };
+        let ty = self.t.shape_type(wide);
+        let mut wider = [operands[0]; 2];
+        for (to, from) in wider.iter_mut().zip(operands) {
+            *to = self.convert_number(extend, narrow, wide, from)?;
+        }
+        let by = self.t.splat(wide, u64::from(scale));
+        let dividend = self.op(Op::ShiftLeftLogical, ty, [wider[0], by]);
+        let mut quotient = self.op(divide, ty, [dividend, wider[1]]);
+        if saturates(call) {
+            let [least, most] = ends(Shape { width: 64, ..shape }, signed);
+            let [least, most] = [least, most].map(|bits| self.t.splat(wide, bits));
+            let clamp = match signed {
+                true => std_::S_CLAMP,
+                false => std_::U_CLAMP,
+            };
+            quotient = self.ext(clamp, ty, &[quotient, least, most]);
+        }
+        let found = self.convert_number(Opcode::Trunc, wide, narrow, quotient)?;
+        Ok(self.masked(shape, found))
+    }
+}

@@ -1,0 +1,102 @@
+//! Samplers that kernels are given which became shaders.
+//!
+//! A shader may have to be told what a sampler is, as it sees to coordinates in texels itself; what is at the
+//! descriptor takes normalised coordinates then, and is a twin where the host's does not.
+
+use super::Device;
+use crate::arguments::Plan;
+use crate::{Address, Buffer, Error, Filter, Sampler};
+
+/// Ways to take coordinates outside, by their numbers in SPIR-V from the first that says what is there.
+const ADDRESSES: [Address; 4] = [
+    Address::ClampToEdge,
+    Address::Border,
+    Address::Repeat,
+    Address::Mirror,
+];
+
+/// What samplers are by handle, with the twins that some have.
+#[derive(Default)]
+pub struct Samplers(Vec<Option<(Sampler, Option<Buffer>)>>);
+
+impl Samplers {
+    /// Takes note of a sampler.
+    pub fn note(&mut self, handle: Buffer, sampler: &Sampler) {
+        self.set(handle, (*sampler, None));
+    }
+
+    fn set(&mut self, handle: Buffer, row: (Sampler, Option<Buffer>)) {
+        if self.0.len() <= handle.index() {
+            self.0.resize(handle.index() + 1, None);
+        }
+        self.0[handle.index()] = Some(row);
+    }
+
+    /// Forgets what was destroyed: the twin that goes with it.
+    pub fn forget(&mut self, handle: Buffer) -> Option<Buffer> {
+        self.0.get_mut(handle.index())?.take()?.1
+    }
+}
+
+impl Device {
+    /// Pushes what samplers are, and binds those that shaders take in their place.
+    pub(super) fn tell_samplers(&mut self, plan: &mut Plan) -> Result<(), Error> {
+        for (handle, at) in std::mem::take(&mut plan.masks) {
+            // Of what is no sampler the driver tells that it does not fit.
+            let Some((sampler, twin)) = self.samplers.0.get(handle.index()).copied().flatten()
+            else {
+                continue;
+            };
+            plan.write(at, &mask(&sampler).to_le_bytes());
+            if sampler.normalized {
+                continue;
+            }
+            let twin = match twin {
+                Some(known) => known,
+                None => {
+                    let normalized = true;
+                    let made = self.create_sampler(&Sampler {
+                        normalized,
+                        ..sampler
+                    })?;
+                    self.samplers.set(handle, (sampler, Some(made)));
+                    made
+                }
+            };
+            let own = plan.bindings.iter_mut().filter(|b| b.buffer == handle);
+            own.for_each(|bound| bound.buffer = twin);
+        }
+        Ok(())
+    }
+}
+
+/// What a sampler is, in the bits of [`spirula_spirv::reflect::LiteralSampler`].
+fn mask(sampler: &Sampler) -> u32 {
+    let address = ADDRESSES.iter().position(|a| *a == sampler.address[0]);
+    let address = address.map_or(0, |n| n as u32 + 1);
+    let filter = match sampler.magnify {
+        Filter::Linear => 0x20,
+        Filter::Nearest => 0x10,
+    };
+    u32::from(sampler.normalized) | address << 1 | filter
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::literal;
+    use spirula_spirv::reflect::LiteralSampler;
+
+    #[test]
+    fn bits_there_and_back() {
+        for address in 1..5 {
+            for filter in [0x10, 0x20] {
+                for normalized in 0..2 {
+                    let bits = normalized | address << 1 | filter;
+                    let sampler = literal(LiteralSampler::from([0, 0, bits]));
+                    assert_eq!(mask(&sampler), bits);
+                }
+            }
+        }
+    }
+}
