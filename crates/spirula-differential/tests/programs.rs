@@ -65,6 +65,20 @@ fn atomic_bytes() {
     check_file(include_str!("bytes.ll"));
 }
 
+/// Operations on some lanes do what plain instructions do.
+#[test]
+fn predicated_operations() {
+    let read = |text: &str| spirula_llvm::read(text.as_bytes()).expect("it is read");
+    let plain = read(include_str!("plain.ll"));
+    let expected = evaluate(&plain).expect("it is evaluated");
+    let expected = expected.expect("it is defined");
+    let predicated = read(include_str!("predicated.ll"));
+    for way in WAYS.iter().filter(|way| way.name != "vulkan") {
+        assert_eq!(differ(&plain, &expected, way), Ok(()), "{}", way.name);
+        assert_eq!(differ(&predicated, &expected, way), Ok(()), "{}", way.name);
+    }
+}
+
 /// Most of them are defined: what is undefined tests nothing.
 #[test]
 fn programs_are_defined() {

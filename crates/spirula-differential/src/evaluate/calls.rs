@@ -19,6 +19,10 @@ enum Way {
     Reduce(fn(u32, u128, u128) -> Scalar),
     /// A float to the nearest integer; whether that has a sign.
     ToInt(bool),
+    /// A product of numbers with a fixed point: whether they have signs, and whether it stops at the ends.
+    Fixed(bool, bool),
+    /// How many lanes come before the first that is not zero.
+    First,
 }
 
 fn round(width: u32, v: &[Scalar], how: fn(f64) -> f64) -> Scalar {
@@ -108,6 +112,15 @@ const TABLE: &[(&str, Way)] = &[
         Scalar::Bits(mask) => float::is_class(w, v[0], mask as u32),
         _ => Scalar::Any,
     })),
+    ("clmul", Way::Int(|w, v| {
+        let partial = |bit: u32| if v[1] >> bit & 1 != 0 { v[0] << bit } else { 0 };
+        Scalar::Bits((0..w).fold(0, |sum, bit| sum ^ partial(bit)))
+    })),
+    ("smul.fix", Way::Fixed(true, false)),
+    ("umul.fix", Way::Fixed(false, false)),
+    ("smul.fix.sat", Way::Fixed(true, true)),
+    ("umul.fix.sat", Way::Fixed(false, true)),
+    ("experimental.cttz.elts", Way::First),
     ("fptosi.sat", Way::ToInt(true)),
     ("fptoui.sat", Way::ToInt(false)),
     ("vector.reduce.add", Way::Reduce(|w, a, b| integer::cut(w, (a + b) as i128))),
@@ -208,6 +221,37 @@ impl Evaluator<'_> {
                     _ => Scalar::Any,
                 };
                 vec![args[0][1..].iter().fold(args[0][0], fold)]
+            }
+            Way::Fixed(is_signed, saturates) => {
+                let (low, high) = integer::range(width, is_signed);
+                let one = |n| {
+                    let Some(v) = known(n) else {
+                        return Scalar::Any;
+                    };
+                    let scale = v[2] as u32;
+                    // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
+                    let exact = match is_signed {
+                        true => {
+                            let [a, b] = [v[0], v[1]].map(|bits| integer::signed(width, bits));
+                            (a * b) >> scale
+                        }
+                        false => ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128,
+                    };
+                    match exact.clamp(low, high) {
+                        // What does not fit is undefined.
+                        end if end != exact && !saturates => Scalar::Any,
+                        end => integer::cut(width, end),
+                    }
+                };
+                (0..lanes).map(one).collect()
+            }
+            Way::First => {
+                let lanes: Option<Vec<u128>> = args[0].iter().map(|s| s.bits()).collect();
+                let before = lanes.map(|lanes| {
+                    let first = lanes.iter().position(|lane| *lane != 0);
+                    first.unwrap_or(lanes.len())
+                });
+                vec![before.map_or(Scalar::Any, |n| Scalar::Bits(n as u128))]
             }
             Way::ToInt(is_signed) => {
                 let wanted = match self.kind(result)? {

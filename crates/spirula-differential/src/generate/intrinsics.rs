@@ -24,6 +24,12 @@ enum Form {
     Reduce,
     /// Two integers, to -1, 0 or 1.
     Three,
+    /// Two integers of up to 64 bits.
+    Carryless,
+    /// Two integers with a point at a place of their own.
+    Fixed,
+    /// A vector, to the number of lanes before the first that is not zero.
+    First,
 }
 
 const TABLE: &[(&str, Form)] = &[
@@ -77,6 +83,12 @@ const TABLE: &[(&str, Form)] = &[
     ("vector.reduce.umin", Form::Reduce),
     ("scmp", Form::Three),
     ("ucmp", Form::Three),
+    ("smul.fix", Form::Fixed),
+    ("umul.fix", Form::Fixed),
+    ("smul.fix.sat", Form::Fixed),
+    ("umul.fix.sat", Form::Fixed),
+    ("clmul", Form::Carryless),
+    ("experimental.cttz.elts", Form::First),
 ];
 
 impl Generator<'_, '_> {
@@ -131,6 +143,32 @@ impl Generator<'_, '_> {
                     &result,
                     &[(ty, value)],
                 );
+            }
+            Form::Carryless => {
+                let wanted = |t: &Ty| t.is_int() && (2..=64).contains(&t.bits());
+                let (ty, first) = self.some(wanted, |_| Ty::Int(16));
+                self.same(name, &ty, first, 2);
+            }
+            Form::Fixed => {
+                let wanted = |t: &Ty| t.is_int() && (2..=64).contains(&t.bits());
+                let (ty, left) = self.some(wanted, |_| Ty::Int(16));
+                let right = self.value(&ty);
+                let most = ty.bits() as usize - usize::from(name.starts_with('s'));
+                let scale = (Ty::Int(32), self.c.below(most + 1).to_string());
+                let name = format!("llvm.{name}.{}", ty.suffix());
+                self.call(
+                    &name,
+                    &ty,
+                    &[(ty.clone(), left), (ty.clone(), right), scale],
+                );
+            }
+            Form::First => {
+                let wanted = |t: &Ty| t.is_int() && t.lanes() > 1 && t.bits() <= 64;
+                let (ty, value) = self.some(wanted, |g| g.vector_of(Ty::Int(32)));
+                let result = Ty::Int([32, 16, 64][self.c.below(3)]);
+                let name = format!("llvm.{name}.{}.{}", result.suffix(), ty.suffix());
+                let flag = (Ty::BOOL, "false".to_owned());
+                self.call(&name, &result, &[(ty, value), flag]);
             }
             Form::Three => {
                 let (ty, left) = self.some(Ty::is_whole_int, |_| Ty::Int(32));

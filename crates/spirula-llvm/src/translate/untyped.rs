@@ -11,7 +11,7 @@
 use super::types::push_string;
 use spirula_source::Diagnostic;
 use spirula_spirv::binary::{RawInst, Stream};
-use spirula_spirv::grammar::enumerants::{Capability, StorageClass};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability, StorageClass};
 use spirula_spirv::grammar::{Category, ExtInstSet, Op, Operands, literal_string};
 use spirula_spirv::ir as spirv;
 use std::collections::HashMap;
@@ -51,6 +51,7 @@ pub(super) fn untyped(module: &spirv::Module) -> Result<spirv::Module, Diagnosti
         out: words[..5.min(words.len())].to_vec(),
         next: bound,
         typed: HashMap::new(),
+        made_address: None,
         known,
     };
     let mut extended = false;
@@ -80,6 +81,10 @@ struct Known {
     /// Pointer types that extended instructions need with their pointee.
     needed: Vec<u32>,
     sets: HashMap<u32, Option<&'static ExtInstSet>>,
+    /// An integer type of as many bits as pointers have.
+    address: Option<u32>,
+    /// Bits of pointers.
+    address_bits: u32,
 }
 
 impl Known {
@@ -94,6 +99,15 @@ impl Known {
         let mut functions: HashMap<Vec<u32>, u32> = HashMap::new();
         for inst in Stream::new(words).flatten() {
             match (inst.op, inst.words) {
+                (Op::MemoryModel, [addressing, ..]) => {
+                    known.address_bits = match AddressingModel(*addressing) {
+                        AddressingModel::Physical32 => 32,
+                        _ => 64,
+                    };
+                }
+                (Op::TypeInt, [id, bits, 0]) if *bits == known.address_bits => {
+                    known.address = Some(*id);
+                }
                 (Op::TypePointer, [id, class, pointee]) if loses_type(*class) => {
                     known.pointers.insert(*id, (*class, *pointee));
                     let one = *by_class.entry(*class).or_insert(*id);
@@ -214,6 +228,8 @@ struct Writer {
     next: u32,
     /// Pointer types that were written with their pointee, by what they were before.
     typed: HashMap<u32, u32>,
+    /// An integer type that the module did not have.
+    made_address: Option<u32>,
     known: Known,
 }
 
@@ -234,6 +250,13 @@ impl Writer {
                     self.push(Op::Capability, &[Capability::UntypedPointersKHR.0]);
                 }
                 self.push(inst.op, words);
+            }
+            (Op::TypeVoid, words) if known.address.is_none() && self.made_address.is_none() => {
+                let (fresh, bits) = (self.next, known.address_bits);
+                self.next += 1;
+                self.made_address = Some(fresh);
+                self.push(Op::TypeInt, &[fresh, bits, 0]);
+                self.push(Op::TypeVoid, words);
             }
             (Op::TypeForwardPointer, [id, ..]) if is_pointer(id) => {}
             (Op::TypePointer, [id, class, pointee]) if is_pointer(id) => {
@@ -282,9 +305,16 @@ impl Writer {
         let known = &self.known;
         let (_, pointee) = known.pointers.get(known.types.get(base as usize)?)?;
         let mut words = vec![known.resolved(ty), id];
-        words.extend([*pointee, base].map(|id| known.resolved(id)));
+        words.extend([self.strided(*pointee), base].map(|id| known.resolved(id)));
         words.extend(rest.iter().map(|id| known.resolved(*id)));
         Some((words, untyped_chain(op)?))
+    }
+
+    /// What an address computation steps over: pointers, which it may not name, are as large as addresses.
+    fn strided(&self, pointee: u32) -> u32 {
+        let address = self.known.address.or(self.made_address);
+        let is_pointer = self.known.pointers.contains_key(&pointee);
+        address.filter(|_| is_pointer).unwrap_or(pointee)
     }
 
     fn constant_chain(&mut self, inst: &RawInst<'_>, words: [u32; 4], rest: &[u32]) {
@@ -301,9 +331,13 @@ impl Writer {
     /// An instruction whose pointers get types first.
     fn with_types(&mut self, inst: &RawInst<'_>) {
         let mut words = inst.words.to_vec();
+        let ids = self.ids_of(inst);
         for (index, word) in words.iter_mut().enumerate() {
+            if !ids.get(index).copied().unwrap_or(false) {
+                continue;
+            }
             let ty = self.known.types.get(*word as usize).copied().unwrap_or(0);
-            // The set and the number of an extended instruction are no values.
+            // The set of an extended instruction is no value.
             let value = index >= if inst.op == Op::ExtInst { 4 } else { 1 };
             match self.typed.get(&ty) {
                 Some(typed) if value => {
@@ -315,11 +349,24 @@ impl Writer {
                     self.out.extend([typed, cast, operand]);
                     *word = cast;
                 }
-                _ if index != 3 || inst.op != Op::ExtInst => *word = self.known.resolved(*word),
-                _ => {}
+                _ => *word = self.known.resolved(*word),
             }
         }
         self.push(inst.op, &words);
+    }
+
+    /// Which words of an instruction are ids.
+    fn ids_of(&self, inst: &RawInst<'_>) -> Vec<bool> {
+        let mut operands = Operands::new(inst.op, inst.words);
+        if let (Op::ExtInst, [_, _, set, ..]) = (inst.op, inst.words) {
+            operands = operands.with_ext(self.known.sets.get(set).copied().flatten());
+        }
+        let mut ids = Vec::with_capacity(inst.words.len());
+        for operand in operands.map_while(Result::ok) {
+            let is_id = operand.kind.info().category == Category::Id;
+            ids.extend(operand.words.iter().map(|_| is_id));
+        }
+        ids
     }
 
     /// An instruction with other ids.

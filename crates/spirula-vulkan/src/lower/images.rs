@@ -95,7 +95,7 @@ impl Lower<'_> {
     }
 
     /// A texel of the shader as the source has it.
-    fn from_texel(&mut self, shape: &Shape, texel: Id) -> Id {
+    fn texel_read(&mut self, shape: &Shape, texel: Id) -> Id {
         let mut part = self.texel(shape.texels);
         let mut value = texel;
         let count = if shape.is_one { 1 } else { 4 };
@@ -116,7 +116,7 @@ impl Lower<'_> {
     }
 
     /// A texel of the source as the shader writes it.
-    fn to_texel(&mut self, shape: &Shape, value: Id) -> Id {
+    fn texel_written(&mut self, shape: &Shape, value: Id) -> Id {
         let part = self.texel(shape.texels);
         let count = if shape.is_one { 1 } else { 4 };
         let ty = self.vector(part, count);
@@ -328,7 +328,7 @@ pub fn sample(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let part = l.texel(shape.texels);
     let ty = l.vector(part, 4);
     let texel = l.b.value(Op::ImageSampleExplicitLod, ty, &words);
-    Ok(l.from_texel(&shape, texel))
+    Ok(l.texel_read(&shape, texel))
 }
 
 /// `OpImageRead`.
@@ -361,7 +361,7 @@ pub fn read(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
         }
     };
     let texel = l.b.value(op, ty, &words);
-    Ok(l.from_texel(&shape, texel))
+    Ok(l.texel_read(&shape, texel))
 }
 
 /// `OpImageWrite`.
@@ -378,7 +378,7 @@ pub fn write(l: &mut Lower<'_>, inst: InstRef<'_>) -> Result<(), Diagnostic> {
     let (_, image) = l.load_image(source, shape.texels);
     let at = l.texel_at(inst.id(1), &source.1)?;
     let value = l.value(inst.id(2))?;
-    let texel = l.to_texel(&shape, value);
+    let texel = l.texel_written(&shape, value);
     l.b.capability(Capability::StorageImageWriteWithoutFormat);
     let mut words = vec![image.word(), at.word(), texel.word()];
     if source.1.usage == Usage::Both {

@@ -13,6 +13,19 @@ const DYNAMIC: [&str; 4] = ["dataLocation", "associated", "allocated", "rank"];
 /// The fields of ranges, in the order of operands.
 const BOUNDS: [&str; 3] = ["lowerBound", "upperBound", "count"];
 
+/// Most components of a vector; longer ones are arrays.
+const MOST_COMPONENTS: u32 = 4;
+
+/// Most names of a type that are looked through.
+const MOST_NAMES: usize = 64;
+
+/// Tags of types that differ by name or qualifiers from another.
+const NAMES_OF_TYPES: &[(&str, u64, u32)] = &[
+    ("DW_TAG_typedef", 0x16, 0),
+    ("DW_TAG_const_type", 0x26, 0),
+    ("DW_TAG_volatile_type", 0x35, 0),
+];
+
 impl Translator<'_> {
     /// Whether arrays have ranges, and strings are types.
     fn tells_ranges(&self) -> bool {
@@ -21,15 +34,17 @@ impl Translator<'_> {
 
     /// The type of an array or vector.
     pub(super) fn debug_array(&mut self, node: Metadata) -> Id {
-        let base = self.debug_type_field(node, "baseType");
         let ranges = self.debug_list(node, "elements");
         let vector = self.flag_field(node, "flags", &[("DIFlagVector", 1 << 11, 1)]) != 0;
         if let (true, [range]) = (vector, &ranges[..]) {
             let count = self.number_field(*range, "count");
-            if (2..=16).contains(&count) {
+            let basic = self.basic_type(node);
+            if let Some(basic) = basic.filter(|_| (2..=MOST_COMPONENTS).contains(&count)) {
+                let base = self.debug_type(Some(basic));
                 return self.debug_global("DebugTypeVector", &[I(base), N(count)]);
             }
         }
+        let base = self.debug_type_field(node, "baseType");
         if self.tells_ranges() && self.has_ranges(node, &ranges) {
             return self.debug_ranged_array(node, base, &ranges);
         }
@@ -47,6 +62,20 @@ impl Translator<'_> {
             true => self.debug_none(),
             false => self.debug_global("DebugTypeArray", &arguments),
         }
+    }
+
+    /// The type of the components of a vector, whatever other names it has.
+    fn basic_type(&self, vector: Metadata) -> Option<Metadata> {
+        let mut node = vector;
+        for _ in 0..MOST_NAMES {
+            node = self.node_field(node, "baseType")?;
+            match self.class_of(node) {
+                "DIBasicType" => return Some(node),
+                "DIDerivedType" => self.row_field(node, "tag", NAMES_OF_TYPES)?,
+                _ => return None,
+            };
+        }
+        None
     }
 
     /// The variable that holds an array's length: one that the specification allows, a number
