@@ -11,6 +11,7 @@ mod facts;
 mod initial;
 mod library;
 mod lower;
+mod opaque;
 mod prepare;
 mod program;
 mod steps;

@@ -2,7 +2,7 @@
 //! kernel or all kept, calls put in place, variables made values.
 
 use crate::compile::{Options, run};
-use crate::library;
+use crate::{library, opaque};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::Id;
 use spirula_spirv::analysis::Names;
@@ -33,6 +33,7 @@ pub fn prepare(module: &Module, options: &Options) -> Result<Module, Diagnostic>
     keep(&mut module, options.entry.as_deref())?;
     own_copies(&mut module);
     run(&mut module, PASSES)?;
+    opaque::replace_variables(&mut module);
     Ok(module)
 }
 

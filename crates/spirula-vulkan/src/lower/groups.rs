@@ -274,6 +274,9 @@ pub fn broadcast(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
 /// `OpGroupAsyncCopy`: every invocation copies its part; the event is nothing.
 pub fn copy(l: &mut Lower<'_>, inst: InstRef<'_>) -> Lowered {
     let (to, from) = (inst.id(1), inst.id(2));
+    if l.is_nowhere(to) || l.is_nowhere(from) {
+        return Ok(l.number(64, 0));
+    }
     let ty = l.facts.pointee(to)?;
     let layout = l.facts.layouts.get(ty);
     let size = layout.size.next_multiple_of(layout.align.into());
