@@ -17,9 +17,14 @@ fn stages(model: &Path) -> (String, spirula_kernel::ir::Program) {
     let function = translate(&module, "main").expect("the model is translated");
     let function = function.function;
     let mut text = format!("# translate\n{}", spirula_tensor::print(&function));
+    // As the document has it, with the factors in the workgroup's memory.
+    let profile = Profile {
+        direct: 1,
+        ..Profile::CPU
+    };
     let program = spirula_tensor::compile(
         function,
-        Profile::CPU,
+        profile,
         &Tuning::default(),
         &mut |stage, shown| {
             let _ = write!(text, "\n# {stage}\n{}", shown());

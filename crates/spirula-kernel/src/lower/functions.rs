@@ -77,7 +77,7 @@ impl Lower<'_> {
                 let (sin, cos) = (self.sin_cos(a, false), self.sin_cos(a, true));
                 Ok(self.f(S::FDiv, s, &[sin, cos]))
             }
-            Op::Atan => Ok(self.atan(a)),
+            Op::Atan => self.atan(s, a),
             Op::SinPi | Op::CosPi => {
                 let half = self.number_of(s, 0.5);
                 let two = self.number_of(s, 2.0);

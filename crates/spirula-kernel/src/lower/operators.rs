@@ -16,16 +16,12 @@ mod glsl {
     pub const SIN: u32 = 13;
     pub const COS: u32 = 14;
     pub const TAN: u32 = 15;
-    pub const ASIN: u32 = 16;
-    pub const ACOS: u32 = 17;
-    pub const ATAN: u32 = 18;
     pub const SINH: u32 = 19;
     pub const COSH: u32 = 20;
     pub const TANH: u32 = 21;
     pub const ASINH: u32 = 22;
     pub const ACOSH: u32 = 23;
     pub const ATANH: u32 = 24;
-    pub const ATAN2: u32 = 25;
     pub const POW: u32 = 26;
     pub const EXP: u32 = 27;
     pub const LOG: u32 = 28;
@@ -95,16 +91,12 @@ const NARROW: &[(Op, u32)] = &[
     (Op::Sin, glsl::SIN),
     (Op::Cos, glsl::COS),
     (Op::Tan, glsl::TAN),
-    (Op::Asin, glsl::ASIN),
-    (Op::Acos, glsl::ACOS),
-    (Op::Atan, glsl::ATAN),
     (Op::Sinh, glsl::SINH),
     (Op::Cosh, glsl::COSH),
     (Op::Tanh, glsl::TANH),
     (Op::Asinh, glsl::ASINH),
     (Op::Acosh, glsl::ACOSH),
     (Op::Atanh, glsl::ATANH),
-    (Op::Atan2, glsl::ATAN2),
 ];
 
 fn row<T: Copy>(rows: &[(Op, T)], op: Op) -> Option<T> {

@@ -1,13 +1,15 @@
 //! Running the steps of the host on a machine.
 
 mod call;
+mod frame;
 
 pub use call::{Ended, Item, Prepared};
 
 use crate::blocks::Blocks;
 use crate::copy;
-use crate::program::{Copy, Function, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
+use crate::program::{Copy, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
 use crate::{Machine, Request, RunError, Scalar};
+use frame::Frame;
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
 
@@ -26,27 +28,6 @@ pub struct Session<'p, M: Machine> {
     may_have_failed: bool,
     /// What was traced.
     traced: Vec<String>,
-}
-
-struct Frame {
-    function: usize,
-    next: usize,
-    scalars: Vec<u64>,
-    memories: Vec<Option<usize>>,
-    /// Where the caller wants the outputs.
-    outputs: Vec<Slot>,
-}
-
-impl Frame {
-    fn new(number: usize, function: &Function, outputs: Vec<Slot>) -> Frame {
-        Frame {
-            function: number,
-            next: 0,
-            scalars: vec![0; function.scalars as usize],
-            memories: vec![None; function.memories as usize],
-            outputs,
-        }
-    }
 }
 
 impl<'p, M: Machine> Session<'p, M> {
@@ -176,6 +157,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 (Slot::Scalar(a), Slot::Scalar(b)) => {
                     let bits = self.get(from, a);
                     self.set(to, b, bits);
+                    to.note_wrapped(b, from.is_wrapped(a));
                 }
                 (Slot::Memory(a), Slot::Memory(b)) => {
                     let block = self.reference(from, a);
@@ -192,11 +174,14 @@ impl<'p, M: Machine> Session<'p, M> {
             Step::Move(to, from) => {
                 let bits = self.get(frame, *from);
                 self.set(frame, *to, bits);
+                frame.note_wrapped(*to, frame.is_wrapped(*from));
             }
             Step::Apply(operator, to, operands) => {
-                let operands = operands.map(|reg| self.get(frame, reg));
-                let bits = operator.eval(&operands[..operator.arity()]);
-                self.set(frame, *to, bits);
+                let values = operands.map(|reg| self.get(frame, reg));
+                let arity = operator.arity();
+                let is_wrapped = frame.wraps(*operator, &operands[..arity], &values);
+                self.set(frame, *to, operator.eval(&values[..arity]));
+                frame.note_wrapped(*to, is_wrapped);
             }
             Step::Parameter(to, number) => {
                 let value = self
@@ -209,9 +194,13 @@ impl<'p, M: Machine> Session<'p, M> {
                 let value = self.blocks.machine.limit(&self.program.limits[*number]);
                 self.set(frame, *to, value);
             }
-            Step::Allocate(to, bytes) => {
-                let bytes = self.get(frame, *bytes) as i64;
-                let block = self.blocks.allocate(bytes.max(0) as u64)?;
+            Step::Allocate(to, reg) => {
+                let reg = *reg;
+                let bytes = self.get(frame, reg) as i64;
+                let size = u64::try_from(bytes).ok();
+                let size = size.filter(|_| !frame.is_wrapped(reg));
+                let size = size.ok_or_else(|| no_size(bytes, frame.is_wrapped(reg)))?;
+                let block = self.blocks.allocate(size)?;
                 self.refer(frame, *to, Some(block));
                 self.blocks.release(block);
             }
@@ -444,4 +433,12 @@ impl<'p, M: Machine> Session<'p, M> {
             .collect();
         Err(self.failure(message as usize, &values))
     }
+}
+
+/// That so many bytes cannot be allocated.
+fn no_size<E>(bytes: i64, is_wrapped: bool) -> RunError<E> {
+    RunError::Invalid(match is_wrapped {
+        true => "the size of a block of memory has more than 64 bits".to_owned(),
+        false => format!("a block of memory of {bytes} bytes cannot be allocated"),
+    })
 }

@@ -166,10 +166,14 @@ impl FloatFormat {
         }
     }
 
-    /// The bits of the nearest value of this format, ties to even.
+    /// The bits of the nearest value of this format, ties to even; to the larger where a value is
+    /// nothing but its exponent, and what is not above 0 is NaN there.
     pub fn encode(&self, value: f64) -> u64 {
         if self.width == 64 {
             return value.to_bits();
+        }
+        if self.specials == Specials::ExponentOnly && value <= 0.0 {
+            return self.nan();
         }
         let sign = if value.is_sign_negative() {
             self.sign_bit()
@@ -213,7 +217,7 @@ impl FloatFormat {
         let scale = (exponent - lowest).max(0) as u64;
         match self.specials {
             Specials::ExponentOnly if exponent < lowest => 0,
-            Specials::ExponentOnly => scale + rounded - 1,
+            Specials::ExponentOnly => scale + (significand >> 51 & 1),
             // The leading bit of a normal value adds one to the exponent.
             _ => (scale << self.mantissa) + rounded,
         }

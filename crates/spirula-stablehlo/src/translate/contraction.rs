@@ -10,14 +10,14 @@ use spirula_program::Op as Scalar;
 use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured};
 
 /// Which dimensions of the operands of a product belong together.
-struct Pairs {
-    batch: [Vec<usize>; 2],
-    contracting: [Vec<usize>; 2],
+pub(super) struct Pairs {
+    pub batch: [Vec<usize>; 2],
+    pub contracting: [Vec<usize>; 2],
 }
 
-/// `dot_general`
-pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let numbers = t.module.attribute(op, "dot_dimension_numbers");
+/// The pairs that an attribute says.
+pub(super) fn pairs(t: &Translator<'_>, op: Op, name: &str) -> Result<Pairs> {
+    let numbers = t.module.attribute(op, name);
     let numbers = numbers.ok_or_else(|| t.invalid(op, "a product has no dimensions"))?;
     let ranks = [0, 1].map(|at| t.operand(op, at).map(|operand| t.shape(&operand).len()));
     let [l, r] = ranks;
@@ -26,7 +26,7 @@ pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
         let found = t.module.field_integers(numbers, field);
         t.dimensions(op, field, &found, rank)
     };
-    let pairs = Pairs {
+    Ok(Pairs {
         batch: [
             of("lhs_batching_dimensions", l)?,
             of("rhs_batching_dimensions", r)?,
@@ -35,7 +35,12 @@ pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
             of("lhs_contracting_dimensions", l)?,
             of("rhs_contracting_dimensions", r)?,
         ],
-    };
+    })
+}
+
+/// `dot_general`
+pub(super) fn dot_general(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let pairs = pairs(t, op, "dot_dimension_numbers")?;
     product(t, op, &pairs)
 }
 
@@ -51,39 +56,49 @@ pub(super) fn dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
     product(t, op, &pairs)
 }
 
-fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
+/// The index along each dimension of both operands, as far as there is one yet.
+pub(super) struct Sides<'a> {
+    shapes: &'a [Shape; 2],
+    pub positions: [Vec<Option<Node>>; 2],
+}
+
+impl<'a> Sides<'a> {
+    pub fn new(shapes: &'a [Shape; 2]) -> Self {
+        let positions = [0, 1].map(|side| vec![None; shapes[side].len()]);
+        Sides { shapes, positions }
+    }
+
+    /// Adds an axis for each dimension that has none yet and is not contracted.
+    pub fn free(&mut self, s: &mut Structured, pairs: &Pairs) {
+        for side in 0..2 {
+            for (at, size) in self.shapes[side].iter().enumerate() {
+                let position = &mut self.positions[side][at];
+                if position.is_none() && !pairs.contracting[side].contains(&at) {
+                    *position = Some(s.axis(*size, AxisKind::Parallel));
+                }
+            }
+        }
+    }
+
+    /// The positions, complete.
+    pub fn complete(self) -> [Vec<Node>; 2] {
+        self.positions
+            .map(|nodes| nodes.into_iter().flatten().collect())
+    }
+}
+
+/// The product that pairs say.
+pub(super) fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
     let (l, r) = (t.operand(op, 0)?, t.operand(op, 1)?);
     let result = t.result_element(op, 0)?;
     let shapes = [t.shape(&l), t.shape(&r)];
     let mut s = Structured::default();
-    let mut positions: [Vec<Option<Node>>; 2] =
-        [vec![None; shapes[0].len()], vec![None; shapes[1].len()]];
-    join(
-        t,
-        op,
-        &mut s,
-        &shapes,
-        &pairs.batch,
-        &mut positions,
-        AxisKind::Parallel,
-    )?;
-    for side in 0..2 {
-        for at in 0..shapes[side].len() {
-            if positions[side][at].is_none() && !pairs.contracting[side].contains(&at) {
-                positions[side][at] = Some(s.axis(shapes[side][at], AxisKind::Parallel));
-            }
-        }
-    }
-    join(
-        t,
-        op,
-        &mut s,
-        &shapes,
-        &pairs.contracting,
-        &mut positions,
-        AxisKind::Reduction,
-    )?;
-    let [l_at, r_at] = positions.map(|nodes| nodes.into_iter().flatten().collect::<Vec<Node>>());
+    let mut sides = Sides::new(&shapes);
+    join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
+    sides.free(&mut s, pairs);
+    let contracting = &pairs.contracting;
+    join(t, op, &mut s, &mut sides, contracting, AxisKind::Reduction)?;
+    let [l_at, r_at] = sides.complete();
     let values = (t.read(&mut s, &l, &l_at), t.read(&mut s, &r, &r_at));
     let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), None, result)?;
     let tensor = t.finish(s, &value);
@@ -91,17 +106,17 @@ fn product(t: &mut Translator<'_>, op: Op, pairs: &Pairs) -> Result<()> {
 }
 
 /// Adds an axis for each pair of dimensions.
-fn join(
+pub(super) fn join(
     t: &mut Translator<'_>,
     op: Op,
     s: &mut Structured,
-    shapes: &[Shape; 2],
+    sides: &mut Sides<'_>,
     pairs: &[Vec<usize>; 2],
-    positions: &mut [Vec<Option<Node>>; 2],
     kind: AxisKind,
 ) -> Result<()> {
     let same = pairs[0].len() == pairs[1].len();
     t.ensure(op, same, "has different numbers of dimensions")?;
+    let (shapes, positions) = (sides.shapes, &mut sides.positions);
     for (l, r) in pairs[0].iter().zip(&pairs[1]) {
         let valid = *l < shapes[0].len() && *r < shapes[1].len();
         let merged = if valid {

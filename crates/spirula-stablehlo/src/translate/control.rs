@@ -2,6 +2,7 @@
 
 use super::check;
 use super::error::Result;
+use super::lapack;
 use super::reduction;
 use super::translator::{Item, Tensor, Translator};
 use crate::mlir::{Block as MlirBlock, Op};
@@ -30,7 +31,7 @@ fn call_by(t: &mut Translator<'_>, op: Op, attribute: &str) -> Result<()> {
     t.give_items(op, results)
 }
 
-/// `custom_call`: checks, and markers that say nothing about values.
+/// `custom_call`: checks, routines of LAPACK, and markers that say nothing about values.
 pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let target = t.module.text(op, "call_target_name").unwrap_or_default();
     if let Some(name) = target.strip_prefix("check.") {
@@ -44,7 +45,8 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
         | "SPMDFullToShardShape"
         | "SPMDShardToFullShape"
         | "annotate_device_placement" => identity(t, op),
-        _ => Err(t.unsupported(op, format!("custom_call @{target}"))),
+        _ => lapack::call(t, op, target)
+            .unwrap_or_else(|| Err(t.unsupported(op, format!("custom_call @{target}")))),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::element::{Element, native};
 use super::error::Result;
-use super::scalar::{Calc, Val};
+use super::scalar::Calc;
 use super::translator::{Tensor, Translator};
 use crate::mlir::Op;
 use spirula_program::Op as Scalar;
@@ -279,29 +279,4 @@ fn twiddles(
     let n = a * b;
     let turns = (0..a).flat_map(move |k| (0..b).map(move |j| k * j % n));
     roots(t, element, (&[a, b], n), direction, turns)
-}
-
-impl Calc<'_> {
-    /// Product of two complex values.
-    fn product(&mut self, a: &Val, b: &Val) -> Val {
-        let nodes = super::scalar::complex_product(self, a.complex(), b.complex());
-        Val {
-            element: a.element,
-            nodes: nodes.into(),
-        }
-    }
-
-    /// Quotient of two real or complex values.
-    pub(super) fn quotient(&mut self, a: &Val, b: &Val) -> Val {
-        let nodes = match a.element {
-            Element::Complex(_) => {
-                super::scalar::complex_quotient(self, a.complex(), b.complex()).into()
-            }
-            _ => std::iter::once(self.div(a.node(), b.node())).collect(),
-        };
-        Val {
-            element: a.element,
-            nodes,
-        }
-    }
 }

@@ -6,9 +6,8 @@ use super::error::Result;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Float, Op};
-use smallvec::SmallVec;
-use spirula_program::{Literal, Op as Scalar};
-use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured, TensorType, Value};
+use spirula_program::Op as Scalar;
+use spirula_tensor::ir::{AxisKind, Dim, Node, Shape, Structured, Value};
 
 /// The type that a factorisation is computed in.
 fn computed(t: &Translator<'_>, op: Op, element: Element) -> Result<Element> {
@@ -36,49 +35,10 @@ impl Translator<'_> {
             })
         })
     }
-
-    /// A tensor that begins as zeros and is made anew in each of `count` rounds from itself and
-    /// the number of the round, a tensor of rank 0.
-    pub fn rounds(
-        &mut self,
-        element: Element,
-        shape: &Shape,
-        count: Dim,
-        step: impl FnOnce(&mut Self, &Tensor, Value) -> Result<Tensor>,
-    ) -> Result<Tensor> {
-        let zero = Literal::new(element.storage(), 0);
-        let mut initial = vec![self.builder.splat(Literal::i64(0), &[])];
-        for _ in 0..element.parts() {
-            initial.push(self.builder.splat(zero, shape));
-        }
-        let types: Vec<TensorType> = initial
-            .iter()
-            .map(|v| self.builder.ty(*v).clone())
-            .collect();
-        let state = self.builder.begin_block(&types);
-        let goes_on = self.builder.elementwise(&state[..1], |body, v| {
-            let count = body.size(count);
-            body.op(Scalar::SLt, &[v[0], count])
-        });
-        let condition = self.builder.end_block(&[goes_on]);
-        let state = self.builder.begin_block(&types);
-        let next = self.builder.elementwise(&state[..1], |body, v| {
-            let one = body.i64(1);
-            body.op(Scalar::Add, &[v[0], one])
-        });
-        let tensor = Tensor::of(element, &state[1..]);
-        let tensor = step(self, &tensor, state[0])?;
-        let mut results: SmallVec<[Value; 4]> = SmallVec::new();
-        results.push(next);
-        results.extend(tensor.parts.iter().copied());
-        let body = self.builder.end_block(&results);
-        let results = self.builder.repeat(&initial, condition, body);
-        Ok(Tensor::of(element, &results[1..]))
-    }
 }
 
 /// Batch dimensions and the sizes of the matrices.
-fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, Dim, Dim)> {
+pub(super) fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, Dim, Dim)> {
     let sizes = t.shape(tensor);
     let rank = sizes.len();
     t.ensure(op, rank >= 2, "has no matrices")?;
@@ -87,94 +47,71 @@ fn matrices(t: &Translator<'_>, op: Op, tensor: &Tensor) -> Result<(Shape, Dim, 
 }
 
 /// A position in a batch of matrices.
-fn at(batch: &[Node], row: Node, column: Node) -> Vec<Node> {
+pub(super) fn at(batch: &[Node], row: Node, column: Node) -> Vec<Node> {
     let mut position = batch.to_vec();
     position.extend([row, column]);
     position
 }
 
-fn conjugate(c: &mut Calc<'_>, val: &Val) -> Val {
-    let mut val = val.clone();
-    if let [_, im] = &mut val.nodes[..] {
-        *im = c.neg(*im);
-    }
-    val
-}
-
-fn minus(c: &mut Calc<'_>, a: &Val, b: &Val) -> Val {
-    let parts = a.nodes.iter().zip(&b.nodes);
-    Val {
-        element: a.element,
-        nodes: parts.map(|(a, b)| c.sub(*a, *b)).collect(),
-    }
-}
-
-fn pick(c: &mut Calc<'_>, condition: Node, a: &Val, b: &Val) -> Val {
-    let parts = a.nodes.iter().zip(&b.nodes);
-    Val {
-        element: a.element,
-        nodes: parts.map(|(a, b)| c.cond(condition, *a, *b)).collect(),
-    }
-}
-
-fn zero(c: &mut Calc<'_>, element: Element) -> Val {
-    let zero = c.bits(element.storage(), 0);
-    Val {
-        element,
-        nodes: std::iter::repeat_n(zero, element.parts()).collect(),
-    }
-}
-
-/// `cholesky`: the columns of the lower factor one after the other; an upper one is its conjugate
-/// transpose.
+/// `cholesky`: an upper factor is the conjugate transpose of the lower one.
 pub(super) fn cholesky(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operand = t.operand(op, 0)?;
-    let (batch, n, columns) = matrices(t, op, &operand)?;
-    let n = merged(n, columns);
-    let n = n.ok_or_else(|| t.invalid(op, "cholesky has matrices that are not square"))?;
     let lower = t.module.boolean(op, "lower").unwrap_or(false);
     let element = computed(t, op, operand.element)?;
     let a = t.converted(op, &operand, element)?;
-    let shape = t.shape(&a);
-    let factor = t.rounds(element, &shape, n, |t, l, column| {
-        let sums = column_sums(t, op, (&a, l), (&batch, n, lower), column)?;
-        t.map(&shape, |t, s, point| {
-            let (outer, row, at_column) = split(point);
-            let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
-            let mut diagonal = outer.to_vec();
-            diagonal.push(j);
-            let pivot = t.read(s, &sums, &diagonal);
-            let mut own = outer.to_vec();
-            own.push(row);
-            let sum = t.read(s, &sums, &own);
-            let old = t.read(s, l, point);
-            let mut c = Calc::new(&mut s.body);
-            let root = c.op1(Scalar::Sqrt, pivot.node());
-            let nodes = sum.nodes.iter().map(|node| c.div(*node, root)).collect();
-            let below = Val { element, nodes };
-            let mut corner = zero(&mut c, element);
-            let nothing = corner.clone();
-            corner.nodes[0] = root;
-            let (is_above, is_corner) = (c.lt(row, j), c.eq(row, j));
-            let new = pick(&mut c, is_corner, &corner, &below);
-            let new = pick(&mut c, is_above, &nothing, &new);
-            let is_column = c.eq(at_column, j);
-            Ok(pick(&mut c, is_column, &new, &old))
-        })
-    })?;
-    let factor = match lower {
-        true => factor,
-        false => t.map(&shape, |t, s, point| {
-            let (outer, row, column) = split(point);
-            let val = t.read(s, &factor, &at(outer, column, row));
-            Ok(conjugate(&mut Calc::new(&mut s.body), &val))
-        })?,
-    };
+    let factor = t.cholesky(op, &a, lower)?;
     let result = t.converted(op, &factor, operand.element)?;
     t.give_one(op, result)
 }
 
-fn split(point: &[Node]) -> (&[Node], Node, Node) {
+impl Translator<'_> {
+    /// The lower or upper factor of positive definite matrices, of which the same triangle is read;
+    /// NaN where there is none. Columns of the lower one are computed one after the other.
+    pub fn cholesky(&mut self, op: Op, a: &Tensor, lower: bool) -> Result<Tensor> {
+        let element = a.element;
+        let (batch, n, columns) = matrices(self, op, a)?;
+        let n = merged(n, columns);
+        let n = n.ok_or_else(|| self.invalid(op, "cholesky has matrices that are not square"))?;
+        let shape = self.shape(a);
+        let zeros = self.zeros(element, &shape);
+        let factor = self.rounds_of_one(zeros, n, |t, l, column| {
+            let sums = column_sums(t, op, (a, l), (&batch, n, lower), column)?;
+            t.map(&shape, |t, s, point| {
+                let (outer, row, at_column) = split(point);
+                let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
+                let mut diagonal = outer.to_vec();
+                diagonal.push(j);
+                let pivot = t.read(s, &sums, &diagonal);
+                let mut own = outer.to_vec();
+                own.push(row);
+                let sum = t.read(s, &sums, &own);
+                let old = t.read(s, l, point);
+                let mut c = Calc::new(&mut s.body);
+                let root = c.op1(Scalar::Sqrt, pivot.node());
+                let nodes = sum.nodes.iter().map(|node| c.div(*node, root)).collect();
+                let below = Val { element, nodes };
+                let nothing = c.known(element, 0.0);
+                let corner = c.of_real(element, root);
+                let (is_above, is_corner) = (c.lt(row, j), c.eq(row, j));
+                let new = c.choice(is_corner, &corner, &below);
+                let new = c.choice(is_above, &nothing, &new);
+                let is_column = c.eq(at_column, j);
+                Ok(c.choice(is_column, &new, &old))
+            })
+        })?;
+        match lower {
+            true => Ok(factor),
+            false => self.map(&shape, |t, s, point| {
+                let (outer, row, column) = split(point);
+                let val = t.read(s, &factor, &at(outer, column, row));
+                Ok(Calc::new(&mut s.body).conjugate(&val))
+            }),
+        }
+    }
+}
+
+/// The batch, row and column of a position.
+pub(super) fn split(point: &[Node]) -> (&[Node], Node, Node) {
     let rank = point.len();
     (&point[..rank - 2], point[rank - 2], point[rank - 1])
 }
@@ -194,7 +131,7 @@ fn column_sums(
     let j = s.body.element(column, spirula_program::Scalar::I64, &[]);
     let left = t.read(&mut s, l, &at(&outer, row, k));
     let right = t.read(&mut s, l, &at(&outer, j, k));
-    let right = conjugate(&mut Calc::new(&mut s.body), &right);
+    let right = Calc::new(&mut s.body).conjugate(&right);
     let sum = t.sum_of_products(op, &mut s, (&left, &right), None, a.element)?;
     let position = if lower {
         at(&outer, row, j)
@@ -204,10 +141,22 @@ fn column_sums(
     let mut own = t.read(&mut s, a, &position);
     let mut c = Calc::new(&mut s.body);
     if !lower {
-        own = conjugate(&mut c, &own);
+        own = c.conjugate(&own);
     }
-    let value = minus(&mut c, &own, &sum);
+    let value = c.difference(&own, &sum);
     Ok(t.finish(s, &value))
+}
+
+/// A triangular system as it is written: `op(a) x = b`, or `x op(a) = b`.
+pub(super) struct Triangular<'a> {
+    /// Whether the matrix stands on the left.
+    pub left: bool,
+    /// Which triangle is read.
+    pub lower: bool,
+    /// Whether the diagonal counts as ones.
+    pub unit: bool,
+    /// `NO_TRANSPOSE`, `TRANSPOSE` or `ADJOINT`.
+    pub transpose: &'a str,
 }
 
 /// How the matrix of a triangular system is read: as one on the left, its triangle below.
@@ -223,61 +172,77 @@ struct System {
     unit: bool,
 }
 
-/// `triangular_solve`: the rows of the unknown one after the other.
+/// `triangular_solve`
 pub(super) fn triangular_solve(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let (a, b) = (t.operand(op, 0)?, t.operand(op, 1)?);
-    let (batch, n, columns) = matrices(t, op, &a)?;
-    let (other_batch, rows, others) = matrices(t, op, &b)?;
     let is_set = |name| t.module.boolean(op, name).unwrap_or(false);
-    let (left, lower, unit) = (
-        is_set("left_side"),
-        is_set("lower"),
-        is_set("unit_diagonal"),
-    );
-    let n = merged(n, columns).and_then(|n| merged(n, if left { rows } else { others }));
-    let fits = n.is_some();
-    let n = n.unwrap_or(columns);
-    let same = merged_shapes(&batch, &other_batch).is_some() && a.element == b.element;
-    t.ensure(op, fits && same, "has matrices that do not fit")?;
-    let transpose = t
-        .module
-        .keyword(op, "transpose_a")
-        .unwrap_or("NO_TRANSPOSE");
-    let is_transposed = matches!(transpose, "TRANSPOSE" | "ADJOINT");
-    // x A = b is Aᵀ xᵀ = bᵀ.
-    let flipped = is_transposed == left;
-    let system = System {
-        batch,
-        n,
-        flipped,
-        conjugated: transpose == "ADJOINT",
-        backwards: lower == flipped,
-        left,
-        unit,
+    let triangular = Triangular {
+        left: is_set("left_side"),
+        lower: is_set("lower"),
+        unit: is_set("unit_diagonal"),
+        transpose: t
+            .module
+            .keyword(op, "transpose_a")
+            .unwrap_or("NO_TRANSPOSE"),
     };
-    let element = computed(t, op, a.element)?;
-    let (wide_a, wide_b) = (t.converted(op, &a, element)?, t.converted(op, &b, element)?);
-    let shape = t.shape(&b);
-    let solved = t.rounds(element, &shape, n, |t, x, round| {
-        let row = row_of(t, op, &system, [&wide_a, &wide_b, x], round)?;
-        t.map(&shape, |t, s, point| {
-            let (outer, first, second) = split(point);
-            let (own, other) = if left {
-                (first, second)
-            } else {
-                (second, first)
-            };
-            let i = solved_row(s, &system, round);
-            let mut position = outer.to_vec();
-            position.push(other);
-            let (new, old) = (t.read(s, &row, &position), t.read(s, x, point));
-            let mut c = Calc::new(&mut s.body);
-            let is_row = c.eq(own, i);
-            Ok(pick(&mut c, is_row, &new, &old))
-        })
-    })?;
-    let result = t.converted(op, &solved, b.element)?;
+    let result = t.triangular(op, (&a, &b), &triangular)?;
     t.give_one(op, result)
+}
+
+impl Translator<'_> {
+    /// The unknowns of triangular systems, their rows one after the other.
+    pub fn triangular(
+        &mut self,
+        op: Op,
+        (a, b): (&Tensor, &Tensor),
+        triangular: &Triangular<'_>,
+    ) -> Result<Tensor> {
+        let (batch, n, columns) = matrices(self, op, a)?;
+        let (other_batch, rows, others) = matrices(self, op, b)?;
+        let left = triangular.left;
+        let n = merged(n, columns).and_then(|n| merged(n, if left { rows } else { others }));
+        let fits = n.is_some();
+        let n = n.unwrap_or(columns);
+        let same = merged_shapes(&batch, &other_batch).is_some() && a.element == b.element;
+        self.ensure(op, fits && same, "has matrices that do not fit")?;
+        let is_transposed = matches!(triangular.transpose, "TRANSPOSE" | "ADJOINT");
+        // x A = b is Aᵀ xᵀ = bᵀ.
+        let flipped = is_transposed == left;
+        let system = System {
+            batch,
+            n,
+            flipped,
+            conjugated: triangular.transpose == "ADJOINT",
+            backwards: triangular.lower == flipped,
+            left,
+            unit: triangular.unit,
+        };
+        let element = computed(self, op, a.element)?;
+        let wide = [a, b].map(|tensor| self.converted(op, tensor, element));
+        let [wide_a, wide_b] = wide;
+        let (wide_a, wide_b) = (wide_a?, wide_b?);
+        let shape = self.shape(b);
+        let zeros = self.zeros(element, &shape);
+        let solved = self.rounds_of_one(zeros, n, |t, x, round| {
+            let row = row_of(t, op, &system, [&wide_a, &wide_b, x], round)?;
+            t.map(&shape, |t, s, point| {
+                let (outer, first, second) = split(point);
+                let (own, other) = if left {
+                    (first, second)
+                } else {
+                    (second, first)
+                };
+                let i = solved_row(s, &system, round);
+                let mut position = outer.to_vec();
+                position.push(other);
+                let (new, old) = (t.read(s, &row, &position), t.read(s, x, point));
+                let mut c = Calc::new(&mut s.body);
+                let is_row = c.eq(own, i);
+                Ok(c.choice(is_row, &new, &old))
+            })
+        })?;
+        self.converted(op, &solved, b.element)
+    }
 }
 
 /// The row that a round solves.
@@ -315,7 +280,7 @@ fn row_of(
         };
         let val = t.read(s, a, &position);
         match system.conjugated {
-            true => conjugate(&mut Calc::new(&mut s.body), &val),
+            true => Calc::new(&mut s.body).conjugate(&val),
             false => val,
         }
     };
@@ -338,7 +303,7 @@ fn row_of(
     let own = unknown(t, &mut s, b, i);
     let pivot = matrix(t, &mut s, i, i);
     let mut c = Calc::new(&mut s.body);
-    let rest = minus(&mut c, &own, &sum);
+    let rest = c.difference(&own, &sum);
     let value = match system.unit {
         true => rest,
         false => c.quotient(&rest, &pivot),

@@ -6,8 +6,8 @@ use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Item, Tensor, Translator};
 use crate::mlir::Op;
-use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Block, Dim, Shape, Structured, TensorType, Value};
+use spirula_program::Scalar as Ty;
+use spirula_tensor::ir::{Dim, Shape, Structured, Value};
 
 /// `map`: a region for each element.
 pub(super) fn map(t: &mut Translator<'_>, op: Op) -> Result<()> {
@@ -47,73 +47,45 @@ pub(super) fn scan(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let mut state = Vec::new();
     for at in 0..results - carried {
         let (element, shape) = t.result_type(op, at)?;
-        let zero = Literal::new(element.storage(), 0);
-        let parts = (0..element.parts()).map(|_| t.builder.splat(zero, &shape));
-        let parts: Vec<Value> = parts.collect();
-        state.push(Tensor::of(element, &parts));
+        state.push(t.zeros(element, &shape));
     }
     let outputs = state.len();
     state.extend(initial.iter().cloned());
-    let round = t.builder.splat(Literal::i64(0), &[]);
-    let types = state_types(t, round, &state);
-    let condition = goes_on(t, &types, count);
-    let values = t.builder.begin_block(&types);
-    let before = tensors(&state, &values[1..]);
-    let index = row(t, values[0], count, is_reverse);
-    let mut items = Vec::new();
-    for input in inputs {
-        items.push(Item::Tensor(slice(t, input, dimension, index)?));
-    }
-    items.extend(before[outputs..].iter().cloned().map(Item::Tensor));
+    let results = t.rounds(&state, count, |t, before, round| {
+        let index = row(t, round, count, is_reverse);
+        let mut items = Vec::new();
+        for input in inputs {
+            items.push(Item::Tensor(slice(t, input, dimension, index)?));
+        }
+        items.extend(before[outputs..].iter().cloned().map(Item::Tensor));
+        let given = region_on(t, op, items)?;
+        t.ensure(
+            op,
+            given.len() == before.len(),
+            "has a region of another type",
+        )?;
+        let mut after = given;
+        for (new, old) in after.iter_mut().zip(before).take(outputs) {
+            *new = with_slice(t, op, old, new, (dimension, index))?;
+        }
+        Ok(after)
+    })?;
+    t.give(op, results)
+}
+
+/// What the region gives for its arguments, which are tensors.
+fn region_on(t: &mut Translator<'_>, op: Op, items: Vec<Item>) -> Result<Vec<Tensor>> {
     let block = t.region(op, 0)?;
     for (argument, item) in t.module.arguments(block).zip(items) {
         t.matches(op, t.module.type_of(argument), &item)?;
         t.bind(argument, item);
     }
     let given = t.nested_block(block)?;
-    t.ensure(
-        op,
-        given.len() == state.len(),
-        "has a region of another type",
-    )?;
-    let mut after = Vec::new();
-    for (at, (item, old)) in given.into_iter().zip(&before).enumerate() {
-        let Item::Tensor(new) = item else {
-            return Err(t.invalid(op, "a region gives what is no tensor"));
-        };
-        after.push(match at < outputs {
-            true => with_slice(t, op, old, &new, (dimension, index))?,
-            false => new,
-        });
-    }
-    let next = t.builder.elementwise(&values[..1], |body, v| {
-        let one = body.i64(1);
-        body.op(Scalar::Add, &[v[0], one])
+    let tensors = given.into_iter().map(|item| match item {
+        Item::Tensor(tensor) => Ok(tensor),
+        _ => Err(t.invalid(op, "a region gives what is no tensor")),
     });
-    let mut results = vec![next];
-    results.extend(after.iter().flat_map(|tensor| tensor.parts.iter().copied()));
-    let body = t.builder.end_block(&results);
-    let mut initial = vec![round];
-    initial.extend(state.iter().flat_map(|tensor| tensor.parts.iter().copied()));
-    let results = t.builder.repeat(&initial, condition, body);
-    let results = tensors(&state, &results[1..]);
-    t.give(op, results)
-}
-
-fn state_types(t: &Translator<'_>, round: Value, state: &[Tensor]) -> Vec<TensorType> {
-    let parts = state.iter().flat_map(|tensor| tensor.parts.iter());
-    let all = std::iter::once(&round).chain(parts);
-    all.map(|value| t.builder.ty(*value).clone()).collect()
-}
-
-/// The block that compares the number of the round.
-fn goes_on(t: &mut Translator<'_>, types: &[TensorType], count: Dim) -> Block {
-    let values = t.builder.begin_block(types);
-    let condition = t.builder.elementwise(&values[..1], |body, v| {
-        let count = body.size(count);
-        body.op(Scalar::SLt, &[v[0], count])
-    });
-    t.builder.end_block(&[condition])
+    tensors.collect()
 }
 
 /// The slice that a round takes.
@@ -127,16 +99,6 @@ fn row(t: &mut Translator<'_>, round: Value, count: Dim, is_reverse: bool) -> Va
             c.sub(last, v[0])
         }),
     }
-}
-
-/// Tensors like others, of other parts.
-fn tensors(like: &[Tensor], parts: &[Value]) -> Vec<Tensor> {
-    let mut parts = parts.iter().copied();
-    let tensors = like.iter().map(|tensor| {
-        let own: Vec<Value> = parts.by_ref().take(tensor.parts.len()).collect();
-        Tensor::of(tensor.element, &own)
-    });
-    tensors.collect()
 }
 
 /// A slice without its dimension.

@@ -84,32 +84,48 @@ pub(super) fn top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let fits = last.is_some_and(|size| 0 <= k && size.is_none_or(|size| k as u64 <= size));
     t.ensure(op, fits, "takes more than there is")?;
     let index = t.result_element(op, 1)?;
-    let indices = t.map(&shape, |t, s, point| {
-        let value = Val::new(Element::I64, point[rank - 1]);
-        let value = Calc::new(&mut s.body).convert(&value, index);
-        value.ok_or_else(|| t.unsupported(op, "type of indices"))
-    })?;
-    let operands = [operand, indices];
-    let mut body = Body::default();
-    let arguments = pairs(&mut body, &operands);
-    let mut c = Calc::new(&mut body);
-    let total = matches!(operands[0].element, Element::Float(_));
-    let greater = c.compare("GT", total, &arguments[..2]);
-    let greater = greater.ok_or_else(|| t.unsupported(op, "type of top_k"))?;
-    let sort = Sort {
-        operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
-        dimension: rank - 1,
-        is_stable: true,
-        comparator: Combiner {
-            results: vec![greater.node()],
-            body,
-        },
-    };
-    let sorted = sorted(t, sort, &operands);
+    let sorted = t.ranked(op, operand, index, "GT")?;
     shape[rank - 1] = Dim::Static(k as u64);
     let mut results = Vec::new();
     for tensor in sorted {
         results.push(t.moved(&tensor, &shape, |_, point| point.to_vec())?);
     }
     t.give(op, results)
+}
+
+impl Translator<'_> {
+    /// The elements of the last dimension in order, by a direction of comparison, and the indices
+    /// that they had; equal ones stay in order.
+    pub fn ranked(
+        &mut self,
+        op: Op,
+        operand: Tensor,
+        index: Element,
+        direction: &str,
+    ) -> Result<Vec<Tensor>> {
+        let shape = self.shape(&operand);
+        let dimension = shape.len() - 1;
+        let indices = self.map(&shape, |t, s, point| {
+            let value = Val::new(Element::I64, point[dimension]);
+            let value = Calc::new(&mut s.body).convert(&value, index);
+            value.ok_or_else(|| t.unsupported(op, "type of indices"))
+        })?;
+        let operands = [operand, indices];
+        let mut body = Body::default();
+        let arguments = pairs(&mut body, &operands);
+        let mut c = Calc::new(&mut body);
+        let total = matches!(operands[0].element, Element::Float(_));
+        let first = c.compare(direction, total, &arguments[..2]);
+        let first = first.ok_or_else(|| self.unsupported(op, "type of what is ordered"))?;
+        let sort = Sort {
+            operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
+            dimension,
+            is_stable: true,
+            comparator: Combiner {
+                results: vec![first.node()],
+                body,
+            },
+        };
+        Ok(sorted(self, sort, &operands))
+    }
 }

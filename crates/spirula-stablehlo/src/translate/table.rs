@@ -5,7 +5,7 @@ use super::error::Result;
 use super::translator::Translator;
 use super::{
     bits, constant, contraction, control, dims, elementwise, fourier, gather, linear, movement,
-    normalization, quantized, random, reduction, scalar, scan, scatter, sort,
+    normalization, quantized, ragged, random, reduction, scalar, scan, scatter, sort,
 };
 use crate::mlir::Op;
 
@@ -79,6 +79,7 @@ static ON_VALUES: &[(&str, Translate)] = &[
     ("select_and_scatter", reduction::select_and_scatter),
     ("dot_general", contraction::dot_general),
     ("dot", contraction::dot),
+    ("chlo.ragged_dot", ragged::ragged_dot),
     ("convolution", contraction::convolution),
     ("dynamic_conv", contraction::dynamic_convolution),
     ("batch_norm_inference", normalization::inference),

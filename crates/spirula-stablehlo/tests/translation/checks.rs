@@ -116,3 +116,16 @@ fn interpreter_tests_are_right() {
 fn quantised_testdata_is_right() {
     folder("testdata/quantized", false, 77);
 }
+
+/// Every function of our own programs is a test.
+#[test]
+fn own_programs_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/translation/right");
+    let mut tally = Tally::default();
+    for file in files(&folder, ".mlir") {
+        tests(&file, true, &mut tally);
+    }
+    tally.show("right");
+    let failed = tally.wrong.len() + tally.too_long.len() + tally.unsupported.len();
+    assert!(failed == 0 && tally.right >= 10, "some are not right");
+}

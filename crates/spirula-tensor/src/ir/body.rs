@@ -219,6 +219,11 @@ impl Body {
         if let Some(node) = self.evaluated(operator, operands) {
             return node;
         }
+        if operator.op == Op::FDiv
+            && let Some(by) = self.exact_reciprocal(operands)
+        {
+            return self.op(Op::FMul, &[operands[0], by]);
+        }
         if operator.op == Op::Cond
             && let Some(chosen) = self.chosen(operands)
         {
@@ -250,6 +255,21 @@ impl Body {
             .collect();
         let result = operator.eval(&bits?);
         Some(self.literal(Literal::new(operator.to, result)))
+    }
+
+    /// What a product is with in place of a quotient, where the divisor is known and both are the same
+    /// for all numbers: powers of two, infinity, and zero, quotients by which some drivers get wrong.
+    fn exact_reciprocal(&mut self, operands: &[Node]) -> Option<Node> {
+        let divisor = self.as_literal(*operands.get(1)?)?;
+        let format = divisor.ty.format()?;
+        let convert = |from, to, bits| Operator::convert(Op::FConv, from, to).eval(&[bits]);
+        let value = f64::from_bits(convert(divisor.ty, Scalar::F64, divisor.bits));
+        let is_power = value.to_bits() << 12 == 0;
+        let bits = convert(Scalar::F64, divisor.ty, (1.0 / value).to_bits());
+        let has_exponent = bits & format.infinity() != 0;
+        let is_exact = value == 0.0 || value.is_infinite() || has_exponent;
+        let reciprocal = Literal::new(divisor.ty, bits);
+        (is_power && is_exact).then(|| self.literal(reciprocal))
     }
 
     fn chosen(&self, operands: &[Node]) -> Option<Node> {
@@ -391,5 +411,31 @@ fn arithmetic(op: Op, (a, b): Range, (c, d): Range) -> Option<Range> {
         Op::SMod if c == d && c > 0 && 0 <= a && b < c => Some((a, b)),
         Op::SMod if c == d && c > 0 => Some((0, c - 1)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_reciprocals_are_multiplied_by() {
+        let mut body = Body::default();
+        let x = body.argument(0, Scalar::F32);
+        let mut by = |value: f32| {
+            let divisor = body.literal(Literal::new(Scalar::F32, value.to_bits().into()));
+            let node = body.op(Op::FDiv, &[x, divisor]);
+            let (operator, operands) = body.applied(node).unwrap();
+            let literal = body.as_literal(operands[1]).unwrap();
+            (operator.op, f32::from_bits(literal.bits as u32))
+        };
+        assert_eq!(by(8.0), (Op::FMul, 0.125));
+        assert_eq!(by(-0.5), (Op::FMul, -2.0));
+        assert_eq!(by(0.0), (Op::FMul, f32::INFINITY));
+        assert_eq!(by(-0.0), (Op::FMul, f32::NEG_INFINITY));
+        assert_eq!(by(f32::INFINITY), (Op::FMul, 0.0));
+        assert_eq!(by(3.0), (Op::FDiv, 3.0));
+        let below_all_normal = 2f32.powi(127);
+        assert_eq!(by(below_all_normal), (Op::FDiv, below_all_normal));
     }
 }

@@ -31,6 +31,7 @@ pub fn form(
         points: Body::default(),
         indices: Vec::new(),
         tiles: Vec::new(),
+        is_direct: false,
         matrix: None,
         grid: None,
         step_loop: None,

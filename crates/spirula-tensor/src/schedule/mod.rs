@@ -11,6 +11,7 @@
 //! | `promote` | operands of tiles into the workgroup's memory, with barriers |
 //! | `distribute` | parallel loops to workgroups and invocations |
 
+mod direct;
 mod distribute;
 mod form;
 mod lanes;
@@ -68,6 +69,8 @@ pub struct Dispatch {
     pub guards: Vec<Node>,
     /// The same for the reduced axes.
     pub fold_guards: Vec<Node>,
+    /// Whether the factors of a tiled contraction are read where they are.
+    pub is_direct: bool,
     /// How subgroups compute products, where they do.
     pub matrix: Option<Matrix>,
     /// What is kept in the workgroup's memory.

@@ -20,6 +20,9 @@ pub struct Profile {
     pub tile: [u64; 2],
     /// Most points of an invocation along each side of a tile.
     pub points: u64,
+    /// Most points of an invocation along each side of a tile whose factors are read where they are,
+    /// so that nobody waits; 1 to put them into the workgroup's memory always.
+    pub direct: u64,
     /// Points that lie next to each other, where an invocation has so many; a power of two.
     pub adjacent: u64,
     /// Operators that are rather done again than stored by a dispatch of their own.
@@ -59,6 +62,7 @@ impl Profile {
         chunks: 16,
         tile: [8, 64],
         points: 4,
+        direct: 8,
         adjacent: 1,
         again: 1 << 16,
         busy: 1,
@@ -82,6 +86,7 @@ impl Profile {
         chunks: 2048,
         tile: [16, 256],
         points: 8,
+        direct: 1,
         adjacent: 4,
         again: 1 << 26,
         busy: 128,

@@ -2,7 +2,8 @@
 //!
 //! The factors of a tiled contraction are computed once for each tile by all invocations together,
 //! into the workgroup's memory, with barriers around. What was fused into a factor is thus done once
-//! for each element of a tile. Places of a tile that are outside hold zeros, so that sums need no
+//! for each element of a tile. Factors that are elements as they lie in the device's memory stay there
+//! where the profile asks for it ([`Dispatch::is_direct`]). Places of a tile that are outside hold zeros, so that sums need no
 //! guard.
 
 use super::tile::{Contraction, axes_of, contraction};
@@ -11,7 +12,8 @@ use crate::ir::{Affine, Node, NodeData};
 
 /// Promotes the factors of a tiled contraction.
 pub(super) fn run(dispatch: &mut Dispatch) {
-    if !matches!(dispatch.strategy, Strategy::Tiled | Strategy::Matrices) {
+    let is_tiled = matches!(dispatch.strategy, Strategy::Tiled | Strategy::Matrices);
+    if !is_tiled || dispatch.is_direct {
         return;
     }
     let Some(contraction) = contraction(&dispatch.op) else {

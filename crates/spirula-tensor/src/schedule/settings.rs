@@ -70,6 +70,7 @@ impl Profile {
         "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
         "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;
         "points", "most points of an invocation along each side of a tile", TILED, &[2, 4, 8], |p| Some(p.points), |p, n| p.points = n;
+        "direct", "the same where factors are read where they are, 1 to put them into the workgroup's memory", TILED, &[1, 4, 8], |p| Some(p.direct), |p, n| p.direct = n;
         "adjacent", "points of an invocation that lie next to each other", TILED, &[1, 2, 4], |p| Some(p.adjacent), |p, n| p.adjacent = n;
         "unroll", "most rounds along the fold of a tile that are written out", TILED, &[1, 2, 4, 8], |p| Some(p.unroll), |p, n| p.unroll = n;
         "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| flag(p.prefetch), |p, n| p.prefetch = n > 1;

@@ -5,7 +5,7 @@
 //! in steps along a reduced axis; an invocation has a few points of the tile, whose accumulators it
 //! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
 
-use super::{Dispatch, Profile, Run, Step, Strategy, Tile, nest};
+use super::{Dispatch, Profile, Run, Step, Strategy, Tile, direct, nest};
 use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
 use spirula_program::Op;
 
@@ -174,7 +174,9 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     while points > 1 && is_too_much(sizes(points)) {
         points /= 2;
     }
-    let [down, across] = sizes(points);
+    let direct = direct::splits(dispatch, contraction, [rows, columns]);
+    dispatch.is_direct = direct.is_some();
+    let [down, across] = direct.unwrap_or_else(|| sizes(points));
     dispatch.loops.clear();
     dispatch.points = Body::default();
     let batch = batch(dispatch, contraction, &extents);
@@ -273,7 +275,11 @@ fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32
     let total: u64 = axes.iter().map(|at| extents[*at]).product();
     let size = step_size(total, dispatch.profile.steps);
     let outer = dispatch.add_loop(total.div_ceil(size), Run::Sequential);
-    let most = dispatch.profile.unroll;
+    // Tiles that are read where they are have many points, so that little is gained.
+    let most = match dispatch.is_direct {
+        true => dispatch.profile.unroll.min(2),
+        false => dispatch.profile.unroll,
+    };
     let unrolled = (1..=most)
         .rev()
         .find(|n| size.is_multiple_of(*n))

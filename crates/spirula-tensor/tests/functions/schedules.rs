@@ -161,3 +161,36 @@ fn largest_first() -> Combiner {
     ];
     Combiner { body, results }
 }
+
+/// On processors factors of whole tiles stay where they are, so that nobody waits, whatever the sizes;
+/// others go to the workgroup's memory.
+#[test]
+fn plain_factors_stay_where_they_are() {
+    let sizes = [
+        (48, 35, 40, true),
+        (64, 64, 64, true),
+        (7, 96, 16, true),
+        (1, 20, 72, true),
+        (24, 33, 20, false),
+    ];
+    for (rows, length, columns, is_direct) in sizes {
+        for is_turned in [false, true] {
+            let mut b = Builder::new("main");
+            let second = match is_turned {
+                true => [columns, length],
+                false => [length, columns],
+            };
+            let x = parameter(&mut b, &[rows, length]);
+            let y = parameter(&mut b, &second);
+            let result = product(&mut b, x, y, is_turned);
+            b.result(result, false);
+            let function = b.finish();
+            let arguments = arguments(&[vec![rows, length], second.to_vec()]);
+            let expected = meaning(&function, &arguments);
+            let stages = stage(&function, Profile::CPU, Some("promote"));
+            let name = format!("{rows} x {length} x {columns}:\n{stages}");
+            assert_eq!(!stages.contains("barrier"), is_direct, "{name}");
+            assert_eq!(run(function, Profile::CPU, &arguments), expected, "{name}");
+        }
+    }
+}

@@ -57,6 +57,18 @@ fn arguments_and_results_may_be_arrays_as_of_kernels() {
 }
 
 #[test]
+fn blocks_whose_size_is_none_are_refused() {
+    let run = |n: &str| spirula_with(&["run", &own("sized.kernel")], n.as_bytes());
+    assert_eq!(run("5i64").ok().text(), "40i64\n");
+    assert_eq!(run("0i64").ok().text(), "0i64\n");
+    run("-1i64").fails(1, "a block of memory of -8 bytes cannot be allocated");
+    let wrapped = "the size of a block of memory has more than 64 bits";
+    run("2305843009213693952i64").fails(1, wrapped);
+    run("2305843009213693953i64").fails(1, wrapped);
+    run("1152921504606846976i64").fails(1, wrapped);
+}
+
+#[test]
 fn programs_may_be_compressed() {
     let scratch = Scratch::new();
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

@@ -54,14 +54,20 @@ pub fn abs(c: &mut Calc<'_>, [a, b]: Complex) -> Node {
     c.op2(Op::Hypot, a, b)
 }
 
-/// The number over its absolute value; 0 stays.
+/// The number over its absolute value; 0 stays, and with a part that is NaN both are.
 pub fn sign(c: &mut Calc<'_>, z: Complex) -> Complex {
     let size = abs(c, z);
     let zero = c.like(size, 0.0);
     let is_zero = c.eq(size, zero);
     let one = c.like(size, 1.0);
     let size = c.cond(is_zero, one, size);
-    z.map(|part| c.div(part, size))
+    let [is_nan, is_nan_too] = z.map(|part| c.op1(Op::IsNan, part));
+    let is_nan = c.or(is_nan, is_nan_too);
+    let nan = c.like(size, f64::NAN);
+    z.map(|part| {
+        let quotient = c.div(part, size);
+        c.cond(is_nan, nan, quotient)
+    })
 }
 
 fn times_i(c: &mut Calc<'_>, [a, b]: Complex) -> Complex {

@@ -145,7 +145,7 @@ impl Calc<'_> {
         let size = self.with(Op::And, bits, 0x7fff_ffff);
         let is_nan = self.op1(Op::IsNan, value);
         let result = match format.specials {
-            Specials::ExponentOnly => self.encode_exponent(size),
+            Specials::ExponentOnly => self.encode_exponent(bits, size),
             _ => self.encode_signed(format, value, bits, size),
         };
         let nan = self.bits(Scalar::I32, format.encode(f64::NAN));
@@ -153,22 +153,23 @@ impl Calc<'_> {
         self.resize(Scalar::I8, false, result)
     }
 
-    fn encode_exponent(&mut self, size: Node) -> Node {
-        let odd = self.with(Op::LShr, size, 23);
-        let odd = self.with(Op::And, odd, 1);
-        let rounded = self.add(size, odd);
-        let rounded = self.with(Op::Add, rounded, (1 << 22) - 1);
+    /// The middle of two powers goes to the larger; a number that is not above 0 is none of the format's.
+    fn encode_exponent(&mut self, bits: Node, size: Node) -> Node {
+        let rounded = self.with(Op::Add, size, 1 << 22);
         let normal = self.with(Op::LShr, rounded, 23);
-        // Below 2^-126 there is one more number, 2^-127; the middle goes to it.
+        // Below 2^-126 there is one more number, 2^-127.
         let (least, middle) = (1 << 23, 0x60_0000);
         let (least, middle) = (
             self.bits(Scalar::I32, least),
             self.bits(Scalar::I32, middle),
         );
-        let is_above = self.lt(middle, size);
+        let is_above = self.le(middle, size);
         let small = self.body.convert(Op::FromBool, Scalar::I32, is_above);
         let is_small = self.lt(size, least);
-        self.cond(is_small, small, normal)
+        let found = self.cond(is_small, small, normal);
+        let (zero, nan) = (self.bits(Scalar::I32, 0), self.bits(Scalar::I32, 0xff));
+        let is_above = self.lt(zero, bits);
+        self.cond(is_above, found, nan)
     }
 
     fn encode_signed(&mut self, format: &FloatFormat, value: Node, bits: Node, size: Node) -> Node {

@@ -1,0 +1,59 @@
+//! What a function that runs has: its place, its scalars, its references to memory.
+//!
+//! Of each scalar it is known whether sums and products that made it were too large for 64 bits: such
+//! a number is no size.
+
+use crate::program::{Function, Reg, Slot};
+use crate::{Op, Operator, Scalar};
+
+pub(super) struct Frame {
+    pub function: usize,
+    pub next: usize,
+    pub scalars: Vec<u64>,
+    wrapped: Vec<bool>,
+    pub memories: Vec<Option<usize>>,
+    /// Where the caller wants the outputs.
+    pub outputs: Vec<Slot>,
+}
+
+impl Frame {
+    pub fn new(number: usize, function: &Function, outputs: Vec<Slot>) -> Frame {
+        Frame {
+            function: number,
+            next: 0,
+            scalars: vec![0; function.scalars as usize],
+            wrapped: vec![false; function.scalars as usize],
+            memories: vec![None; function.memories as usize],
+            outputs,
+        }
+    }
+
+    /// Whether a scalar is no longer what its sums and products would be.
+    pub fn is_wrapped(&self, reg: Reg) -> bool {
+        self.wrapped.get(reg.0 as usize).copied().unwrap_or(false)
+    }
+
+    /// Notes it; of scalars of the whole program it is not followed.
+    pub fn note_wrapped(&mut self, reg: Reg, is_wrapped: bool) {
+        if let Some(wrapped) = self.wrapped.get_mut(reg.0 as usize) {
+            *wrapped = is_wrapped;
+        }
+    }
+
+    /// Whether the result of an operator is wrapped: what is computed otherwise than by sums,
+    /// products and choices of the larger or smaller is anew what it is.
+    pub fn wraps(&self, operator: Operator, operands: &[Reg], values: &[u64]) -> bool {
+        if operator.to != Scalar::I64 {
+            return false;
+        }
+        let [a, b] = [0, 1].map(|at| values.get(at).map_or(0, |bits| *bits as i64));
+        let is_wrapped = match operator.op {
+            Op::Add => a.checked_add(b).is_none(),
+            Op::Sub => a.checked_sub(b).is_none(),
+            Op::Mul => a.checked_mul(b).is_none(),
+            Op::SMax | Op::SMin => false,
+            _ => return false,
+        };
+        is_wrapped || operands.iter().any(|reg| self.is_wrapped(*reg))
+    }
+}

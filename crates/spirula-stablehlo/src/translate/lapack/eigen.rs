@@ -1,0 +1,162 @@
+//! `syevd` and `heevd`: eigenvalues and vectors of Hermitian matrices by Jacobi's method.
+
+use super::jacobi::{Pairs, rotation};
+use super::{Call, Matrices, and, finish_all, number, success};
+use crate::translate::element::Element;
+use crate::translate::error::Result;
+use crate::translate::linear::{at, split};
+use crate::translate::scalar::{Calc, Val};
+use crate::translate::translator::{Tensor, Translator};
+use spirula_tensor::ir::{Node, Structured, Value};
+
+/// Vectors as columns, values in ascending order.
+pub(super) fn syevd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
+    let (a, shape) = call.square(t)?;
+    let lower = call.letter(t, "uplo")? == 'L';
+    let element = a.element;
+    let whole = shape.whole();
+    let full = t.map(&whole, |t, s, point| {
+        let (outer, row, column) = split(point);
+        let (own, other) = (t.read(s, &a, point), t.read(s, &a, &at(outer, column, row)));
+        let mut c = Calc::new(&mut s.body);
+        let is_other = match lower {
+            true => c.lt(row, column),
+            false => c.lt(column, row),
+        };
+        let other = c.conjugate(&other);
+        Ok(c.choice(is_other, &other, &own))
+    })?;
+    let identity = t.map(&whole, |_, s, point| {
+        let (_, row, column) = split(point);
+        let mut c = Calc::new(&mut s.body);
+        let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
+        let is_diagonal = c.eq(row, column);
+        Ok(c.choice(is_diagonal, &one, &zero))
+    })?;
+    let pairs = Pairs {
+        count: shape.columns,
+    };
+    let turned = t.rounds(
+        &[full, identity],
+        pairs.rounds(element),
+        |t, state, round| {
+            let rotations = rotations(t, &state[0], (&shape, pairs), round);
+            let a = t.map(&whole, |t, s, point| {
+                let (outer, row, column) = split(point);
+                let rotation = Columns::of(t, s, (&rotations, pairs), (outer, column), round);
+                let own = rotation.applied(t, s, &state[0], |index| at(outer, row, index));
+                let other_row = partner(s, pairs, row, round);
+                let other = rotation.applied(t, s, &state[0], |index| at(outer, other_row, index));
+                let rows = Columns::of(t, s, (&rotations, pairs), (outer, row), round);
+                let mut c = Calc::new(&mut s.body);
+                let own = c.scaled(&own, rows.cosine);
+                let sine = c.conjugate(&rows.sine);
+                let other = c.product(&sine, &other);
+                Ok(c.total(&own, &other))
+            })?;
+            let vectors = t.map(&whole, |t, s, point| {
+                let (outer, row, column) = split(point);
+                let rotation = Columns::of(t, s, (&rotations, pairs), (outer, column), round);
+                Ok(rotation.applied(t, s, &state[1], |index| at(outer, row, index)))
+            })?;
+            Ok(vec![a, vectors])
+        },
+    )?;
+    let values = t.map(&shape.with(&[shape.columns]), |t, s, point| {
+        let (outer, i) = (&point[..point.len() - 1], point[point.len() - 1]);
+        let value = t.read(s, &turned[0], &at(outer, i, i));
+        Ok(Val::new(element.part(), value.node()))
+    })?;
+    let ranked = t.ranked(call.op, values, Element::I64, "LT")?;
+    let vectors = columns_by(t, &turned[1], &ranked[1], &shape)?;
+    let info = success(t, &shape);
+    Ok(vec![vectors, ranked[0].clone(), info])
+}
+
+/// Columns of matrices in another order.
+pub(super) fn columns_by(
+    t: &mut Translator<'_>,
+    tensor: &Tensor,
+    order: &Tensor,
+    shape: &Matrices,
+) -> Result<Tensor> {
+    t.map(&shape.whole(), |t, s, point| {
+        let (outer, row, column) = split(point);
+        let from = t.read(s, order, &and(outer, column)).node();
+        Ok(t.read(s, tensor, &at(outer, row, from)))
+    })
+}
+
+fn partner(s: &mut Structured, pairs: Pairs, index: Node, round: Value) -> Node {
+    let round = number(s, round);
+    pairs.partner(&mut Calc::new(&mut s.body), index, round).0
+}
+
+/// The rotations of a round, a column of each for every index: cosines and sines.
+fn rotations(
+    t: &mut Translator<'_>,
+    a: &Tensor,
+    (shape, pairs): (&Matrices, Pairs),
+    round: Value,
+) -> Vec<Tensor> {
+    let mut s = Structured::parallel(&shape.with(&[shape.columns]));
+    let point = s.point();
+    let (outer, index) = (&point[..point.len() - 1], point[point.len() - 1]);
+    let round = number(&mut s, round);
+    let mut c = Calc::new(&mut s.body);
+    let (partner, exists) = pairs.partner(&mut c, index, round);
+    let is_first = c.lt(index, partner);
+    let first = c.cond(is_first, index, partner);
+    let second = c.cond(is_first, partner, index);
+    let [a_first, a_second, between] = [(first, first), (second, second), (first, second)]
+        .map(|(row, column)| t.read(&mut s, a, &at(outer, row, column)));
+    let mut c = Calc::new(&mut s.body);
+    let nothing = c.known(a.element, 0.0);
+    let between = c.choice(exists, &between, &nothing);
+    let diagonal = (a_first.node(), a_second.node());
+    let (cosine, sine) = rotation(&mut c, diagonal, &between, is_first);
+    let values = [Val::new(a.element.part(), cosine), sine];
+    finish_all(t, s, &values)
+}
+
+/// The column of a rotation at an index.
+pub(super) struct Columns {
+    index: Node,
+    partner: Node,
+    cosine: Node,
+    sine: Val,
+}
+
+impl Columns {
+    /// Reads it.
+    pub fn of(
+        t: &Translator<'_>,
+        s: &mut Structured,
+        (rotations, pairs): (&[Tensor], Pairs),
+        (outer, index): (&[Node], Node),
+        round: Value,
+    ) -> Columns {
+        Columns {
+            index,
+            partner: partner(s, pairs, index, round),
+            cosine: t.read(s, &rotations[0], &and(outer, index)).node(),
+            sine: t.read(s, &rotations[1], &and(outer, index)),
+        }
+    }
+
+    /// An element of a matrix times the rotation; a function gives positions in its row.
+    pub fn applied(
+        &self,
+        t: &Translator<'_>,
+        s: &mut Structured,
+        tensor: &Tensor,
+        position: impl Fn(Node) -> Vec<Node>,
+    ) -> Val {
+        let own = t.read(s, tensor, &position(self.index));
+        let other = t.read(s, tensor, &position(self.partner));
+        let mut c = Calc::new(&mut s.body);
+        let own = c.scaled(&own, self.cosine);
+        let other = c.product(&other, &self.sine);
+        c.total(&own, &other)
+    }
+}

@@ -1,0 +1,95 @@
+//! Rotations of C. G. J. Jacobi's method, of all pairs of a round at once.
+//!
+//! A sweep meets every pair of indices once, in rounds of disjoint pairs: those of a tournament in
+//! which one player stays and the others move on (R. P. Brent, F. T. Luk, 1985). In round r the
+//! partner of i is the one with i + partner = 2r modulo the number of those that move.
+
+use crate::translate::element::Element;
+use crate::translate::scalar::{Calc, Val};
+use spirula_program::Op as Scalar;
+use spirula_tensor::ir::{Dim, Node};
+
+/// Indices that are paired.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs {
+    pub count: u64,
+}
+
+impl Pairs {
+    /// Players that move: an odd number.
+    fn moving(self) -> i64 {
+        (self.count.max(2).next_multiple_of(2) - 1) as i64
+    }
+
+    /// Rounds until nothing is left to turn, in the type's precision.
+    pub fn rounds(self, element: Element) -> Dim {
+        let levels = 64 - u64::from(self.count.max(1).leading_zeros());
+        let sweeps = match element.storage().width() {
+            64 => levels + 7,
+            _ => levels + 4,
+        };
+        let rounds = sweeps * self.moving() as u64;
+        Dim::Static(if self.count < 2 { 0 } else { rounds })
+    }
+
+    /// The partner of an index in a round, and whether there is one; without, the index itself.
+    pub fn partner(self, c: &mut Calc<'_>, index: Node, round: Node) -> (Node, Node) {
+        let moving = c.body.i64(self.moving());
+        let round = c.op2(Scalar::SMod, round, moving);
+        let twice = c.add(round, round);
+        let rest = c.sub(twice, index);
+        let partner = c.op2(Scalar::SMod, rest, moving);
+        let is_self = c.eq(partner, index);
+        let partner = c.cond(is_self, moving, partner);
+        let stays = c.eq(index, moving);
+        let partner = c.cond(stays, round, partner);
+        let count = c.body.i64(self.count as i64);
+        let exists = c.lt(partner, count);
+        (c.cond(exists, partner, index), exists)
+    }
+}
+
+/// The column of the rotation for one of a pair: its element on the diagonal, which is real, and
+/// that in the partner's row. They make `between`, the element of a Hermitian matrix of which
+/// `first` and `second` are those on the diagonal, zero.
+pub(super) fn rotation(
+    c: &mut Calc<'_>,
+    (first, second): (Node, Node),
+    between: &Val,
+    is_first: Node,
+) -> (Node, Val) {
+    let element = between.element;
+    let size = match between.nodes[..] {
+        [re, im] => c.op2(Scalar::Hypot, re, im),
+        _ => c.abs(between.node()),
+    };
+    let (zero, one) = (c.like(size, 0.0), c.like(size, 1.0));
+    // What is below all normal numbers cannot be divided by.
+    let least = match c.ty(size).width() {
+        64 => f64::MIN_POSITIVE,
+        _ => f32::MIN_POSITIVE.into(),
+    };
+    let is_zero = c.below(size, least);
+    let divisor = c.cond(is_zero, one, size);
+    let difference = c.sub(second, first);
+    let twice = c.add(divisor, divisor);
+    let tau = c.div(difference, twice);
+    let tau_size = c.abs(tau);
+    let root = c.op2(Scalar::Hypot, tau, one);
+    let sum = c.add(tau_size, root);
+    let tangent = c.reciprocal(sum);
+    let tangent = c.copy_sign(tangent, tau);
+    let tangent = c.cond(is_zero, zero, tangent);
+    let root = c.op2(Scalar::Hypot, tangent, one);
+    let cosine = c.reciprocal(root);
+    let sine = c.mul(tangent, cosine);
+    let divisor = c.of_real(element, divisor);
+    let phase = c.quotient(between, &divisor);
+    let above = c.scaled(&phase, sine);
+    let below = c.conjugate(&above);
+    let minus = c.neg(one);
+    let below = c.scaled(&below, minus);
+    let nothing = c.known(element, 0.0);
+    let sine = c.choice(is_first, &below, &above);
+    (cosine, c.choice(is_zero, &nothing, &sine))
+}

@@ -1,0 +1,175 @@
+//! `chlo.ragged_dot`: products of groups of rows, or of steps, whose sizes are an operand.
+
+use super::contraction::{Pairs, Sides, join, pairs, product};
+use super::element::Element;
+use super::error::Result;
+use super::scalar::{Calc, Val};
+use super::translator::{Tensor, Translator};
+use crate::mlir::Op;
+use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
+use spirula_tensor::ir::{AxisKind, Combiner, Dim, Node, Reduction, Shape, Structured};
+
+/// The sum of integers over the reduced axes.
+fn count(s: &mut Structured, value: Node) -> Node {
+    let zero = s.body.literal(Literal::i64(0));
+    let sums = s.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(Scalar::Add, Ty::I64),
+    });
+    sums[0]
+}
+
+/// Sizes of groups: the batch that they may have, and how many there are.
+struct Groups {
+    batch: Shape,
+    count: Dim,
+    /// Where each begins, and where it ends.
+    bounds: [Tensor; 2],
+}
+
+fn groups(t: &mut Translator<'_>, op: Op, pairs: &Pairs, lhs: &Shape) -> Result<Groups> {
+    let sizes = t.operand(op, 2)?;
+    let mut batch = t.shape(&sizes);
+    let of: Shape = pairs.batch[0].iter().map(|at| lhs[*at]).collect();
+    let last = batch.pop();
+    let fits = last.is_some() && (batch.is_empty() || batch == of);
+    let count = last.filter(|_| fits);
+    let count = count.ok_or_else(|| t.unsupported(op, "shape of the sizes of groups"))?;
+    let mut shape = batch.clone();
+    shape.push(count);
+    let mut bound = |is_end: bool| {
+        let mut s = Structured::parallel(&shape);
+        let point = s.point();
+        let (outer, group) = (&point[..point.len() - 1], point[point.len() - 1]);
+        let other = s.axis(count, AxisKind::Reduction);
+        let mut position = outer.to_vec();
+        position.push(other);
+        let size = t.read_index(&mut s, &sizes, &position);
+        let mut c = Calc::new(&mut s.body);
+        let counts = match is_end {
+            true => c.le(other, group),
+            false => c.lt(other, group),
+        };
+        let zero = c.like(size, 0.0);
+        let size = c.cond(counts, size, zero);
+        let bound = self::count(&mut s, size);
+        t.finish(s, &Val::new(Element::I64, bound))
+    };
+    let bounds = [bound(false), bound(true)];
+    Ok(Groups {
+        batch,
+        count,
+        bounds,
+    })
+}
+
+impl Groups {
+    /// The number of the group of each index below a size; that of the groups beyond all.
+    fn numbers(&self, t: &mut Translator<'_>, size: Dim) -> Tensor {
+        let mut shape = self.batch.clone();
+        shape.push(size);
+        let mut s = Structured::parallel(&shape);
+        let mut point = s.point();
+        let group = s.axis(self.count, AxisKind::Reduction);
+        let index = point.pop().unwrap_or(group);
+        point.push(group);
+        let end = t.read(&mut s, &self.bounds[1], &point).node();
+        let mut c = Calc::new(&mut s.body);
+        let is_behind = c.le(end, index);
+        let behind = c.resize_truth(is_behind);
+        let number = count(&mut s, behind);
+        t.finish(s, &Val::new(Element::I64, number))
+    }
+
+    /// A position in what the sizes are a batch of.
+    fn at(&self, pairs: &Pairs, positions: &[Option<Node>], last: Node) -> Vec<Node> {
+        let batch = pairs.batch[0].iter().take(self.batch.len());
+        let mut position: Vec<Node> = batch.filter_map(|at| positions[*at]).collect();
+        position.push(last);
+        position
+    }
+}
+
+impl Calc<'_> {
+    /// 1 for what holds.
+    fn resize_truth(&mut self, truth: Node) -> Node {
+        let (one, zero) = (self.bits(Ty::I64, 1), self.bits(Ty::I64, 0));
+        self.cond(truth, one, zero)
+    }
+}
+
+/// `chlo.ragged_dot`: rows of the first factor in groups, each with its own second factor; or steps
+/// in groups, each with its own result. A batch in groups is a batch.
+pub(super) fn ragged_dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let name = "ragged_dot_dimension_numbers";
+    let pairs = pairs(t, op, name)?;
+    let (lhs, rhs) = (t.operand(op, 0)?, t.operand(op, 1)?);
+    let shapes = [t.shape(&lhs), t.shape(&rhs)];
+    let numbers = t.module.attribute(op, name);
+    let field = |of: &str, rank| match numbers {
+        Some(numbers) => t.dimensions(op, of, &t.module.field_integers(numbers, of), rank),
+        None => Ok(Vec::new()),
+    };
+    let ragged = field("lhs_ragged_dimensions", shapes[0].len())?;
+    let group = field("rhs_group_dimensions", shapes[1].len())?;
+    let [ragged] = ragged[..] else {
+        return Err(t.invalid(op, "chlo.ragged_dot has not one ragged dimension"));
+    };
+    if pairs.batch[0].contains(&ragged) {
+        return product(t, op, &pairs);
+    }
+    let groups = groups(t, op, &pairs, &shapes[0])?;
+    let is_step = pairs.contracting[0].contains(&ragged);
+    let fits = group.len() == usize::from(!is_step);
+    t.ensure(op, fits, "has wrong dimensions of groups")?;
+    let mut s = Structured::default();
+    let of_result = is_step.then(|| s.axis(groups.count, AxisKind::Parallel));
+    let mut sides = Sides::new(&shapes);
+    join(t, op, &mut s, &mut sides, &pairs.batch, AxisKind::Parallel)?;
+    if let [group] = group[..] {
+        // Known once the row is.
+        sides.positions[1][group] = Some(s.body.i64(0));
+    }
+    sides.free(&mut s, &pairs);
+    join(
+        t,
+        op,
+        &mut s,
+        &mut sides,
+        &pairs.contracting,
+        AxisKind::Reduction,
+    )?;
+    let index = sides.positions[0][ragged];
+    let index = index.ok_or_else(|| t.invalid(op, "chlo.ragged_dot has a wrong dimension"))?;
+    let guard = match of_result {
+        Some(group) => {
+            let at = groups.at(&pairs, &sides.positions[0], group);
+            let bounds = &groups.bounds;
+            let [begin, end] = [0, 1].map(|side| t.read(&mut s, &bounds[side], &at).node());
+            let mut c = Calc::new(&mut s.body);
+            let (is_after, is_before) = (c.le(begin, index), c.lt(index, end));
+            c.and(is_after, is_before)
+        }
+        None => {
+            let numbers = groups.numbers(t, shapes[0][ragged]);
+            let at = groups.at(&pairs, &sides.positions[0], index);
+            let number = t.read(&mut s, &numbers, &at).node();
+            let mut c = Calc::new(&mut s.body);
+            let count = c.body.size(groups.count);
+            let exists = c.lt(number, count);
+            let first = c.like(number, 0.0);
+            let number = c.cond(exists, number, first);
+            if let [group] = group[..] {
+                sides.positions[1][group] = Some(number);
+            }
+            exists
+        }
+    };
+    let result = t.result_element(op, 0)?;
+    let [l_at, r_at] = sides.complete();
+    let values = (t.read(&mut s, &lhs, &l_at), t.read(&mut s, &rhs, &r_at));
+    let value = t.sum_of_products(op, &mut s, (&values.0, &values.1), Some(guard), result)?;
+    let tensor = t.finish(s, &value);
+    t.give_one(op, tensor)
+}

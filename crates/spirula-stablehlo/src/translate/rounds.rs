@@ -1,0 +1,78 @@
+//! Loops of a number of rounds that is known when they begin.
+
+use super::element::Element;
+use super::error::Result;
+use super::translator::{Tensor, Translator};
+use spirula_program::{Literal, Op as Scalar};
+use spirula_tensor::ir::{Dim, Shape, TensorType, Value};
+
+impl Translator<'_> {
+    /// A tensor of zeros.
+    pub fn zeros(&mut self, element: Element, shape: &Shape) -> Tensor {
+        let zero = Literal::new(element.storage(), 0);
+        let parts = (0..element.parts()).map(|_| self.builder.splat(zero, shape));
+        let parts: Vec<Value> = parts.collect();
+        Tensor::of(element, &parts)
+    }
+
+    /// Tensors that are made anew in each of `count` rounds, from what they were and the number of
+    /// the round, a tensor of rank 0.
+    pub fn rounds(
+        &mut self,
+        initial: &[Tensor],
+        count: Dim,
+        step: impl FnOnce(&mut Self, &[Tensor], Value) -> Result<Vec<Tensor>>,
+    ) -> Result<Vec<Tensor>> {
+        let mut values = vec![self.builder.splat(Literal::i64(0), &[])];
+        values.extend(parts(initial));
+        let types = values.iter().map(|value| self.builder.ty(*value).clone());
+        let types: Vec<TensorType> = types.collect();
+        let state = self.builder.begin_block(&types);
+        let goes_on = self.builder.elementwise(&state[..1], |body, v| {
+            let count = body.size(count);
+            body.op(Scalar::SLt, &[v[0], count])
+        });
+        let condition = self.builder.end_block(&[goes_on]);
+        let state = self.builder.begin_block(&types);
+        let before = like(initial, &state[1..]);
+        let after = step(self, &before, state[0])?;
+        let next = self.builder.elementwise(&state[..1], |body, v| {
+            let one = body.i64(1);
+            body.op(Scalar::Add, &[v[0], one])
+        });
+        let mut results = vec![next];
+        results.extend(parts(&after));
+        let body = self.builder.end_block(&results);
+        let results = self.builder.repeat(&values, condition, body);
+        Ok(like(initial, &results[1..]))
+    }
+
+    /// The same for one tensor.
+    pub fn rounds_of_one(
+        &mut self,
+        initial: Tensor,
+        count: Dim,
+        step: impl FnOnce(&mut Self, &Tensor, Value) -> Result<Tensor>,
+    ) -> Result<Tensor> {
+        let mut last = self.rounds(&[initial], count, |t, state, round| {
+            Ok(vec![step(t, &state[0], round)?])
+        })?;
+        Ok(last.remove(0))
+    }
+}
+
+fn parts(tensors: &[Tensor]) -> impl Iterator<Item = Value> + '_ {
+    tensors
+        .iter()
+        .flat_map(|tensor| tensor.parts.iter().copied())
+}
+
+/// Tensors like others, of other parts.
+fn like(tensors: &[Tensor], parts: &[Value]) -> Vec<Tensor> {
+    let mut parts = parts.iter().copied();
+    let replaced = tensors.iter().map(|tensor| {
+        let own: Vec<Value> = parts.by_ref().take(tensor.parts.len()).collect();
+        Tensor::of(tensor.element, &own)
+    });
+    replaced.collect()
+}

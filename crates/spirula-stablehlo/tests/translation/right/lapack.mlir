@@ -1,0 +1,77 @@
+// The routines of LAPACK that JAX calls on processors.
+func.func @lu_exchanges_rows() {
+  %a = stablehlo.constant dense<[[1.0, 2.0], [4.0, 6.0], [2.0, 0.0]]> : tensor<3x2xf64>
+  %r:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<3x2xf64>) -> (tensor<3x2xf64>, tensor<2xi32>, tensor<i32>)
+  check.expect_almost_eq_const %r#0, dense<[[4.0, 6.0], [0.5, -3.0], [0.25, -0.16666666666666666]]> : tensor<3x2xf64>
+  check.expect_eq_const %r#1, dense<[2, 3]> : tensor<2xi32>
+  check.expect_eq_const %r#2, dense<0> : tensor<i32>
+  return
+}
+
+func.func @lu_tells_of_a_pivot_that_is_zero() {
+  %a = stablehlo.constant dense<[[[1.0, 2.0], [2.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]]]> : tensor<2x2x2xf32>
+  %r:3 = stablehlo.custom_call @lapack_sgetrf_ffi(%a) {backend_config = {}, api_version = 4 : i32} : (tensor<2x2x2xf32>) -> (tensor<2x2x2xf32>, tensor<2x2xi32>, tensor<2xi32>)
+  check.expect_eq_const %r#2, dense<[2, 0]> : tensor<2xi32>
+  return
+}
+
+func.func @cholesky_keeps_the_other_triangle() {
+  %a = stablehlo.constant dense<[[4.0, 7.0], [2.0, 10.0]]> : tensor<2x2xf32>
+  %r:2 = stablehlo.custom_call @lapack_spotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+  check.expect_almost_eq_const %r#0, dense<[[2.0, 7.0], [1.0, 3.0]]> : tensor<2x2xf32>
+  check.expect_eq_const %r#1, dense<0> : tensor<i32>
+  %b = stablehlo.constant dense<[[1.0, 2.0], [2.0, 1.0]]> : tensor<2x2xf32>
+  %s:2 = stablehlo.custom_call @lapack_spotrf_ffi(%b) {mhlo.backend_config = {uplo = 85 : ui8}} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+  check.expect_eq_const %s#1, dense<2> : tensor<i32>
+  return
+}
+
+func.func @triangular_systems() {
+  %a = stablehlo.constant dense<[[(2.0, 0.0), (9.0, 9.0)], [(0.0, 1.0), (4.0, 0.0)]]> : tensor<2x2xcomplex<f64>>
+  %b = stablehlo.constant dense<[[(2.0, 0.0), (4.0, 2.0)], [(0.0, 0.0), (8.0, 0.0)]]> : tensor<2x2xcomplex<f64>>
+  %x = stablehlo.custom_call @lapack_ztrsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 67 : ui8, uplo = 76 : ui8}} : (tensor<2x2xcomplex<f64>>, tensor<2x2xcomplex<f64>>) -> tensor<2x2xcomplex<f64>>
+  check.expect_almost_eq_const %x, dense<[[(1.0, 0.0), (2.0, 2.0)], [(0.0, 0.0), (2.0, 0.0)]]> : tensor<2x2xcomplex<f64>>
+  return
+}
+
+func.func @reflections_are_unitary() {
+  %a = stablehlo.constant dense<[[(1.0, 1.0), (2.0, 0.0)], [(0.0, 2.0), (1.0, -1.0)], [(2.0, 0.0), (0.0, 3.0)]]> : tensor<3x2xcomplex<f64>>
+  %f:2 = stablehlo.custom_call @lapack_zgeqrf_ffi(%a) {mhlo.backend_config = {}} : (tensor<3x2xcomplex<f64>>) -> (tensor<3x2xcomplex<f64>>, tensor<2xcomplex<f64>>)
+  %q = stablehlo.custom_call @lapack_zungqr_ffi(%f#0, %f#1) {mhlo.backend_config = {}} : (tensor<3x2xcomplex<f64>>, tensor<2xcomplex<f64>>) -> tensor<3x2xcomplex<f64>>
+  %top = stablehlo.slice %f#0 [0:2, 0:2] : (tensor<3x2xcomplex<f64>>) -> tensor<2x2xcomplex<f64>>
+  %i = stablehlo.iota dim = 0 : tensor<2x2xi32>
+  %j = stablehlo.iota dim = 1 : tensor<2x2xi32>
+  %upper = stablehlo.compare LE, %i, %j : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi1>
+  %zero = stablehlo.constant dense<(0.0, 0.0)> : tensor<2x2xcomplex<f64>>
+  %r = stablehlo.select %upper, %top, %zero : tensor<2x2xi1>, tensor<2x2xcomplex<f64>>
+  %product = stablehlo.dot %q, %r : (tensor<3x2xcomplex<f64>>, tensor<2x2xcomplex<f64>>) -> tensor<3x2xcomplex<f64>>
+  check.expect_almost_eq %product, %a {tolerance = 1.0e-12 : f64} : tensor<3x2xcomplex<f64>>
+  return
+}
+
+func.func @eigenvalues() {
+  %a = stablehlo.constant dense<[[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 2.0]]> : tensor<3x3xf64>
+  %r:3 = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<3x3xf64>) -> (tensor<3x3xf64>, tensor<3xf64>, tensor<i32>)
+  check.expect_almost_eq_const %r#1, dense<[0.58578643762690495, 2.0, 3.4142135623730951]> : tensor<3xf64>
+  %values = stablehlo.broadcast_in_dim %r#1, dims = [1] : (tensor<3xf64>) -> tensor<3x3xf64>
+  %scaled = stablehlo.multiply %r#0, %values : tensor<3x3xf64>
+  %product = stablehlo.dot_general %scaled, %r#0, contracting_dims = [1] x [1] : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+  check.expect_almost_eq %product, %a {tolerance = 1.0e-12 : f64} : tensor<3x3xf64>
+  return
+}
+
+// Of rank 1, wide, all vectors asked for.
+func.func @singular_values() {
+  %a = stablehlo.constant dense<[[2.0, 4.0, 4.0], [1.0, 2.0, 2.0]]> : tensor<2x3xf64>
+  %r:5 = stablehlo.custom_call @lapack_dgesdd_ffi(%a) {mhlo.backend_config = {mode = 65 : ui8}} : (tensor<2x3xf64>) -> (tensor<2x3xf64>, tensor<2xf64>, tensor<2x2xf64>, tensor<3x3xf64>, tensor<i32>)
+  check.expect_almost_eq_const %r#1, dense<[6.7082039324993694, 0.0]> : tensor<2xf64>
+  %identity = stablehlo.constant dense<[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]> : tensor<3x3xf64>
+  %square = stablehlo.dot_general %r#3, %r#3, contracting_dims = [1] x [1] : (tensor<3x3xf64>, tensor<3x3xf64>) -> tensor<3x3xf64>
+  check.expect_almost_eq %square, %identity {tolerance = 1.0e-12 : f64} : tensor<3x3xf64>
+  %values = stablehlo.broadcast_in_dim %r#1, dims = [1] : (tensor<2xf64>) -> tensor<2x2xf64>
+  %scaled = stablehlo.multiply %r#2, %values : tensor<2x2xf64>
+  %rows = stablehlo.slice %r#3 [0:2, 0:3] : (tensor<3x3xf64>) -> tensor<2x3xf64>
+  %product = stablehlo.dot %scaled, %rows : (tensor<2x2xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
+  check.expect_almost_eq %product, %a {tolerance = 1.0e-12 : f64} : tensor<2x3xf64>
+  return
+}
