@@ -29,7 +29,7 @@
 //!   that kernels enqueue. `print`: what kernels print.
 //! - `suspend`, `context`, `groups`, `product`, `schedule`: suspension points, frames, exchanges, workgroups.
 //! - `guard`: calls of generated code that come back whatever it does.
-//! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`: generated code and raw memory.
+//! - `compile`, `launch`, `run`, `count`: the interface. `arguments`, `worker`: one launch. `jit`, `memory`, `pages`: generated code and raw memory.
 
 mod arguments;
 mod bundle;
@@ -48,6 +48,7 @@ mod launch;
 mod liveness;
 mod lower;
 mod memory;
+mod pages;
 mod pipe;
 mod print;
 mod product;
@@ -65,4 +66,5 @@ pub use count::BlockCount;
 pub use image::{Address, Border, Compare, Dimensions, Filter, Format, Sampler};
 pub use image::{Image, ImageShape, ImageType};
 pub use launch::{Argument, Bound, Launch, Memory, Resource, RunError, Size};
+pub use pages::Pages;
 pub use pipe::PipeShape;

@@ -5,7 +5,7 @@ mod twins;
 
 use self::twins::Samplers;
 use crate::arguments::{self, Shader};
-use crate::check::{self, Handled, Resource};
+use crate::check::{self, Handled, Resource, Takes};
 use crate::compare::{Comparing, Tolerance};
 use crate::cpu::CpuDriver;
 use crate::data::Element;
@@ -15,6 +15,7 @@ use crate::times::{KernelTime, Profile, timed};
 use crate::types::TypeNames;
 use crate::{Buffer, Call, Error, Inputs, Kernel, Launch, Scalar, Size, printed, wishes};
 use bytemuck::NoUninit;
+use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::ExecutionModel;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Interface, Param, ParamKind};
@@ -43,6 +44,8 @@ struct Slot {
     interface: Interface,
     /// What the elements of each parameter that is a value are, where they are all the same and known.
     elements: Vec<Option<Element>>,
+    /// What its opaque types take.
+    opaque: Vec<(Id, Takes)>,
     how: How,
 }
 
@@ -344,6 +347,7 @@ impl Device {
         };
         let elements = interface.params.iter().map(element).collect();
         self.kernels.push(Slot {
+            opaque: Takes::all(&interface, &types),
             interface,
             elements,
             how,
@@ -465,8 +469,12 @@ impl Device {
     /// # Errors
     /// When the launch does not fit the kernel or the device.
     pub fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
-        let interface = self.interface(launch.kernel)?;
-        check::launch(interface, launch, self.driver.info(), &self.buffers)?;
+        let slot = self.kernels.get(launch.kernel.index());
+        let Slot {
+            interface, opaque, ..
+        } = slot.ok_or(Error::Handle("a kernel"))?;
+        let info = self.driver.info();
+        check::launch(interface, opaque, launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }

@@ -72,6 +72,11 @@ impl<'a> TypeNames<'a> {
         }
     }
 
+    /// The instruction that declares a type.
+    pub(crate) fn op(&self, ty: Id) -> Option<Op> {
+        self.definitions.op(self.module, ty)
+    }
+
     /// The type of a value, by its id.
     pub fn type_of(&self, id: u32) -> Option<Id> {
         let inst = self.definitions.get(self.module, Id::new(id)?)?;

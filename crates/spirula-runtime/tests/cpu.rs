@@ -163,3 +163,53 @@ fn pipes_are_given_to_kernels() {
         assert!(device.create_pipe(none).is_err());
     }
 }
+
+/// `out[i] = i`, however large `out` is.
+const BEYOND: &str = "\
+OpCapability Kernel
+OpCapability Addresses
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+OpEntryPoint Kernel %fill \"fill\" %gid
+OpDecorate %gid BuiltIn GlobalInvocationId
+%void = OpTypeVoid
+%long = OpTypeInt 64 0
+%long3 = OpTypeVector %long 3
+%pin = OpTypePointer Input %long3
+%pout = OpTypePointer CrossWorkgroup %long
+%gid = OpVariable %pin Input
+%fn = OpTypeFunction %void %pout
+%fill = OpFunction %void None %fn
+%out = OpFunctionParameter %pout
+%entry = OpLabel
+%id3 = OpLoad %long3 %gid
+%id = OpCompositeExtract %long %id3 0
+%at = OpInBoundsPtrAccessChain %pout %out %id
+OpStore %at %id
+OpReturn
+OpFunctionEnd
+";
+
+#[test]
+#[cfg(target_os = "linux")]
+fn kernels_that_go_past_a_buffer_harm_nothing_else() {
+    let words = parse(BEYOND, &ParseOptions::default()).expect("the text is correct");
+    let module = Module::from_words(words).expect("the module is correct");
+    for name in ["cpu", "cpu+scalar"] {
+        let mut device = Device::open(name, &DeviceOptions::default()).unwrap();
+        let before = device.upload(&[7_u8; 5000]).unwrap();
+        let out = device.create_buffer(64).unwrap();
+        let after = device.upload(&[8_u8; 5000]).unwrap();
+        let kernel = device.create_kernel(&module, "fill", &[]).unwrap();
+        for count in [1000, 1_000_000, u64::MAX] {
+            let call = device.call(kernel).global(count).arg(out);
+            let error = call.run().unwrap_err().to_string();
+            assert!(error.contains("where no memory is"), "{name}: {error}");
+        }
+        assert_eq!(device.download(before).unwrap(), [7; 5000]);
+        assert_eq!(device.download(after).unwrap(), [8; 5000]);
+        device.call(kernel).global(8).arg(out).run().unwrap();
+        let wanted: Vec<u64> = (0..8).collect();
+        assert_eq!(device.download_as::<u64>(out).unwrap(), wanted);
+    }
+}

@@ -136,7 +136,10 @@ fn pictures(device: &mut Device) {
     assert_eq!(device.download_as::<u32>(words).unwrap(), [0x10B2, 0x10D2]);
     let call = device.call(kernel).global(4).arg(how).arg(how);
     let error = call.arg(to).arg(10.0_f32).arg(words).run().unwrap_err();
-    assert!(!error.to_string().is_empty());
+    assert_eq!(
+        error.to_string(),
+        "argument 0 (from): it takes an image, a sampler is given"
+    );
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod search;
 mod shadow;
 pub(crate) mod sites;
 mod touch;
+mod undefined;
 mod uses;
 
 pub use checker::{CheckOptions, Checker};
@@ -49,6 +50,7 @@ pub(crate) use live::Live;
 pub(crate) use runtime::Row;
 pub(crate) use search::searches;
 pub(crate) use sites::Sites;
+pub(crate) use undefined::{Flow, flow, undefined_values};
 pub(crate) use uses::used_components;
 
 /// What a kernel that is checked keeps for it.

@@ -152,6 +152,9 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
         }
         Kind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
         Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
+        Kind::Uninitialised if !live.instruction(what as u16).starts_with("OpLoad") => {
+            "depends on a value that is not defined".to_owned()
+        }
         Kind::Uninitialised => {
             let object = live.object(what as u16);
             format!("reads {object} before anything is written to it")

@@ -242,6 +242,7 @@ impl Scope {
             exit,
             cut: None,
             begun: vec![false; info.cfg.len()],
+            flags: Vec::new(),
         }
     }
 }

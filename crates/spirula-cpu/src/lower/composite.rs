@@ -196,7 +196,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Type and first scalar of the part that literal indexes lead to.
-    fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), Diagnostic> {
+    pub fn part_at(&self, mut ty: Id, path: &[u32]) -> Result<(Id, usize), Diagnostic> {
         let mut at = 0;
         for index in path {
             let Some((part, before)) = self.program.types.part(ty, *index) else {

@@ -36,6 +36,7 @@ pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpBranchConditional`.
 pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
     let condition = lower.value(inst.id(0))?;
+    lower.check_condition(inst.id(0));
     let targets = lower.assign_phis(&[inst.id(1), inst.id(2)])?;
     lower.check_round();
     lower
@@ -48,6 +49,7 @@ pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpSwitch`.
 pub(crate) fn switch(lower: &mut Lower, inst: InstRef) -> Done {
     let selector = lower.value(inst.id(0))?;
+    lower.check_condition(inst.id(0));
     let ty = lower.builder.func.dfg.value_type(selector);
     let definitions = &lower.program.definitions;
     let words = lower.program.module.switch_literal_words(definitions, inst);
@@ -176,6 +178,7 @@ impl Lower<'_, '_, '_> {
         let here = program.module.label(info.cfg.block(scope.position));
         let successors = info.cfg.successors(scope.position).to_vec();
         let mut assignments = Vec::new();
+        let mut flags = Vec::new();
         for (n, at) in successors.iter().enumerate() {
             if successors[..n].contains(at) {
                 continue;
@@ -188,6 +191,7 @@ impl Lower<'_, '_, '_> {
                     if label == here {
                         let (first, _) = self.phi_variables(phi, id)?;
                         assignments.push((first, self.values(value)?));
+                        flags.extend(self.phi_flags(id, value).map(|f| (id, f)));
                         break;
                     }
                 }
@@ -196,6 +200,9 @@ impl Lower<'_, '_, '_> {
         // All operands are read before the first phi changes.
         for (first, values) in assignments {
             self.assign(first, &values);
+        }
+        for (id, flags) in flags {
+            self.set_flags(id, &flags);
         }
         let scope = self.scope();
         let blocks = successors.iter().map(|at| scope.blocks[*at as usize]);

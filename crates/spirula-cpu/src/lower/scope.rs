@@ -156,6 +156,8 @@ pub(crate) struct Scope {
     pub cut: Option<Inst>,
     /// Blocks whose lowering has begun.
     pub begun: Vec<bool>,
+    /// By local number: the first of the variables that say which components are undefined, for checks.
+    pub flags: Vec<Option<Variable>>,
 }
 
 /// Lowering of one function of generated code.
@@ -376,6 +378,7 @@ impl<'m> Lower<'_, '_, 'm> {
             for inst in program.module.body(info.cfg.block(at)) {
                 self.current = Some(inst);
                 super::table::lower(self, inst)?;
+                self.follow_undefined(inst);
                 if self.is_ill_typed {
                     return Err(self.fault("the types of its operands do not fit"));
                 }

@@ -291,7 +291,7 @@ impl Lower<'_, '_, '_> {
         first
     }
 
-    fn load_kept(&mut self, variable: Variable) -> Value {
+    pub fn load_kept(&mut self, variable: Variable) -> Value {
         let slot = self.slot(variable).zip(self.item.frame);
         let Some(((offset, ty), frame)) = slot else {
             return self.builder.use_var(variable);

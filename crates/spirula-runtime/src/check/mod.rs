@@ -4,9 +4,12 @@ mod size;
 
 use crate::types::{TypeNames, Value};
 use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Format, Inputs, Launch};
+use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface, Param, ParamKind, spec_constants};
+use std::fmt;
 
 /// Whether `length` bytes at `offset` are within a buffer.
 pub fn range(offset: u64, length: usize, size: u64) -> Result<(), Error> {
@@ -51,9 +54,10 @@ pub fn specialisation(module: &Module, spec: &[(u32, u64)]) -> Result<(), Error>
     Ok(())
 }
 
-/// Whether a launch fits. `buffers` has what the device has.
+/// Whether a launch fits. `opaque` tells of the interface's types that are opaque, `buffers` has what the device has.
 pub fn launch(
     interface: &Interface,
+    opaque: &[(Id, Takes)],
     launch: &Launch,
     device: &DeviceInfo,
     buffers: &[Option<Resource>],
@@ -67,7 +71,7 @@ pub fn launch(
             );
             Err(Error::Launch(text))
         }
-        Inputs::Arguments(given) => arguments(interface, given, device, buffers),
+        Inputs::Arguments(given) => arguments(interface, opaque, given, device, buffers),
         Inputs::Resources { .. } if !interface.params.is_empty() => {
             let text = format!(
                 "{} is a kernel: it takes arguments in order",
@@ -75,7 +79,9 @@ pub fn launch(
             );
             Err(Error::Launch(text))
         }
-        Inputs::Resources { bindings, push } => resources(interface, bindings, push, buffers),
+        Inputs::Resources { bindings, push } => {
+            resources(interface, opaque, bindings, push, buffers)
+        }
     }
 }
 
@@ -92,6 +98,60 @@ pub enum Handled {
     Pipe,
 }
 
+/// What a parameter or a binding takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// A buffer.
+    Buffer,
+    /// An image.
+    Image,
+    /// A sampler.
+    Sampler,
+    /// A pipe.
+    Pipe,
+    /// Something that is no buffer.
+    Opaque,
+}
+
+impl Takes {
+    /// What the opaque types of an interface take.
+    pub fn all(interface: &Interface, types: &TypeNames<'_>) -> Vec<(Id, Takes)> {
+        let params = interface.params.iter().filter_map(|p| match p.kind {
+            ParamKind::Opaque { ty } => Some(ty),
+            _ => None,
+        });
+        let bindings = interface.bindings.iter().filter_map(|b| match b.kind {
+            BindingKind::Opaque(ty) => Some(ty),
+            _ => None,
+        });
+        let takes = |ty: Id| match types.op(ty) {
+            Some(Op::TypeImage | Op::TypeSampledImage) => Takes::Image,
+            Some(Op::TypeSampler) => Takes::Sampler,
+            Some(Op::TypePipe) => Takes::Pipe,
+            _ => Takes::Opaque,
+        };
+        params.chain(bindings).map(|ty| (ty, takes(ty))).collect()
+    }
+
+    /// That of a type.
+    fn of(all: &[(Id, Takes)], ty: Id) -> Takes {
+        let found = all.iter().find(|row| row.0 == ty);
+        found.map_or(Takes::Opaque, |row| row.1)
+    }
+}
+
+impl fmt::Display for Takes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Takes::Buffer => "a buffer",
+            Takes::Image => "an image",
+            Takes::Sampler => "a sampler",
+            Takes::Pipe => "a pipe",
+            Takes::Opaque => "an image, a sampler or a pipe",
+        })
+    }
+}
+
 /// Something of a device that launches are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resource {
@@ -101,34 +161,24 @@ pub struct Resource {
     pub what: Handled,
 }
 
-/// What a parameter of an opaque type takes.
-const OPAQUE: &str = "an image, a sampler or a pipe";
-
-/// What is wrong with a handle for what takes a buffer, or for what takes something opaque.
-fn handle_problem(
-    buffer: Buffer,
-    takes_buffer: bool,
-    buffers: &[Option<Resource>],
-) -> Option<String> {
+/// What is wrong with a handle for what takes the like.
+fn handle_problem(buffer: Buffer, takes: Takes, buffers: &[Option<Resource>]) -> Option<String> {
     let Some(found) = buffers.get(buffer.index()).copied().flatten() else {
         return Some("its buffer was destroyed".to_owned());
     };
     let is = match found.what {
-        Handled::Buffer => "a buffer",
-        Handled::Image(_) => "an image",
-        Handled::Sampler => "a sampler",
-        Handled::Pipe => "a pipe",
+        Handled::Buffer => Takes::Buffer,
+        Handled::Image(_) => Takes::Image,
+        Handled::Sampler => Takes::Sampler,
+        Handled::Pipe => Takes::Pipe,
     };
-    let takes = match takes_buffer {
-        true => "a buffer",
-        false => OPAQUE,
-    };
-    let fits = takes_buffer == (found.what == Handled::Buffer);
+    let fits = takes == is || (takes == Takes::Opaque && is != Takes::Buffer);
     (!fits).then(|| format!("it takes {takes}, {is} is given"))
 }
 
 fn arguments(
     interface: &Interface,
+    opaque: &[(Id, Takes)],
     given: &[Argument],
     device: &DeviceInfo,
     buffers: &[Option<Resource>],
@@ -142,7 +192,7 @@ fn arguments(
     }
     let mut local = 0_u64;
     for (number, (param, argument)) in interface.params.iter().zip(given).enumerate() {
-        if let Some(problem) = argument_problem(param, argument, buffers) {
+        if let Some(problem) = argument_problem(param, opaque, argument, buffers) {
             return Err(Error::Argument {
                 number,
                 name: param.name.clone(),
@@ -166,6 +216,7 @@ fn arguments(
 
 fn argument_problem(
     param: &Param,
+    opaque: &[(Id, Takes)],
     argument: &Argument,
     buffers: &[Option<Resource>],
 ) -> Option<String> {
@@ -178,10 +229,10 @@ fn argument_problem(
             bytes.len()
         )),
         (ParamKind::Buffer { .. }, Argument::Buffer(buffer)) => {
-            handle_problem(*buffer, true, buffers)
+            handle_problem(*buffer, Takes::Buffer, buffers)
         }
-        (ParamKind::Opaque { .. }, Argument::Buffer(buffer)) => {
-            handle_problem(*buffer, false, buffers)
+        (ParamKind::Opaque { ty }, Argument::Buffer(buffer)) => {
+            handle_problem(*buffer, Takes::of(opaque, *ty), buffers)
         }
         (ParamKind::Workgroup { .. }, Argument::Local(0)) => {
             Some("it takes workgroup memory, of 1 byte at least".to_owned())
@@ -189,18 +240,18 @@ fn argument_problem(
         (ParamKind::Workgroup { .. }, Argument::Local(_)) => None,
         (wanted, given) => Some(format!(
             "it takes {}, {} is given",
-            takes(wanted),
+            takes(wanted, opaque),
             gives(given)
         )),
     }
 }
 
-fn takes(kind: &ParamKind) -> String {
+fn takes(kind: &ParamKind, opaque: &[(Id, Takes)]) -> String {
     match kind {
         ParamKind::Value { size, .. } => format!("a value of {size} bytes"),
         ParamKind::Buffer { .. } => "a buffer".to_owned(),
         ParamKind::Workgroup { .. } => "workgroup memory".to_owned(),
-        ParamKind::Opaque { .. } => OPAQUE.to_owned(),
+        ParamKind::Opaque { ty } => Takes::of(opaque, *ty).to_string(),
     }
 }
 
@@ -214,6 +265,7 @@ fn gives(argument: &Argument) -> String {
 
 fn resources(
     interface: &Interface,
+    opaque: &[(Id, Takes)],
     given: &[Bound],
     push: &[u8],
     buffers: &[Option<Resource>],
@@ -222,7 +274,7 @@ fn resources(
         let Some(declared) = declared(interface, bound)? else {
             continue;
         };
-        if let Some(problem) = bound_problem(declared, bound, buffers) {
+        if let Some(problem) = bound_problem(declared, opaque, bound, buffers) {
             return Err(unfit(declared, problem));
         }
     }
@@ -274,6 +326,7 @@ fn unfit(declared: &Binding, problem: String) -> Error {
 
 fn bound_problem(
     declared: &Binding,
+    opaque: &[(Id, Takes)],
     bound: &Bound,
     buffers: &[Option<Resource>],
 ) -> Option<String> {
@@ -281,8 +334,11 @@ fn bound_problem(
     if count != 0 && index >= count {
         return Some(format!("it has {count} elements, not {}", index + 1));
     }
-    let takes_buffer = !matches!(declared.kind, BindingKind::Opaque(_));
-    handle_problem(bound.buffer, takes_buffer, buffers)
+    let takes = match declared.kind {
+        BindingKind::Opaque(ty) => Takes::of(opaque, ty),
+        BindingKind::Storage(_) | BindingKind::Uniform(_) => Takes::Buffer,
+    };
+    handle_problem(bound.buffer, takes, buffers)
 }
 
 /// Whether each element of a binding has one buffer. `places` are sorted: set, binding and element of each buffer.
@@ -319,7 +375,6 @@ fn list(bindings: &[Binding]) -> String {
 mod tests {
     use super::*;
     use crate::{Buffer, DeviceKind, Kernel, Limits, Size};
-    use spirula_spirv::Id;
     use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
 
     const ID: Id = Id::MAX;
@@ -404,7 +459,7 @@ mod tests {
             size: 4,
             what: Handled::Buffer,
         };
-        match launch(interface, &all, &device(), &[Some(known), None]) {
+        match launch(interface, &[], &all, &device(), &[Some(known), None]) {
             Ok(()) => "fits".to_owned(),
             Err(error) => error.to_string(),
         }

@@ -1,36 +1,47 @@
 //! Memory of buffers on the CPU device.
 
 use bytemuck::{Pod, Zeroable};
+use spirula_cpu::Pages;
 
 /// As much as a cache line or two, so that no vector access is misaligned.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C, align(128))]
-struct Line([u8; 128]);
+pub struct Line([u8; 128]);
 
-/// Zeroed bytes, aligned to 128.
-pub struct Memory {
-    lines: Box<[Line]>,
-    size: usize,
+/// Zeroed bytes, aligned to 128: between guarded pages where there are such.
+pub enum Memory {
+    Guarded(Pages),
+    Plain { lines: Box<[Line]>, size: usize },
 }
 
 impl Memory {
     /// So many bytes, `None` where there is no memory for them.
     pub fn zeroed(size: u64) -> Option<Memory> {
         let size = usize::try_from(size).ok()?;
+        let pages = (size > 0).then(|| Pages::zeroed(size)).flatten();
+        if let Some(pages) = pages {
+            return Some(Memory::Guarded(pages));
+        }
         let lines = size.div_ceil(size_of::<Line>());
         isize::try_from(lines.checked_mul(size_of::<Line>())?).ok()?;
         let lines = bytemuck::allocation::try_zeroed_slice_box(lines).ok()?;
-        Some(Memory { lines, size })
+        Some(Memory::Plain { lines, size })
     }
 
     /// Number of bytes.
     pub fn size(&self) -> u64 {
-        self.size as u64
+        match self {
+            Memory::Guarded(pages) => pages.size() as u64,
+            Memory::Plain { size, .. } => *size as u64,
+        }
     }
 
     /// The bytes.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.size]
+        match self {
+            Memory::Guarded(pages) => pages.bytes_mut(),
+            Memory::Plain { lines, size } => &mut bytemuck::cast_slice_mut(lines)[..*size],
+        }
     }
 }
 

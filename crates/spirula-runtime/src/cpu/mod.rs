@@ -55,6 +55,8 @@ pub struct CpuDriver {
     timeout: Option<Duration>,
     kernels: Vec<cpu::Kernel>,
     buffers: Vec<Option<Held>>,
+    /// Bytes of all of them.
+    used: u64,
     times: Option<Vec<(Kernel, Duration)>>,
     printed: Vec<u8>,
     /// Where kernels are checked, what is known for that.
@@ -95,6 +97,7 @@ impl CpuDriver {
             timeout: options.timeout,
             kernels: Vec::new(),
             buffers: Vec::new(),
+            used: 0,
             times: options.times.then(Vec::new),
             printed: Vec::new(),
             checker: None,
@@ -139,14 +142,13 @@ impl CpuDriver {
     /// Makes memory for something.
     fn create(&mut self, size: u64, what: What) -> Result<(), Error> {
         // The system may promise memory that it does not have: all buffers have to fit together.
-        let held = self.buffers.iter().flatten();
-        let used: u64 = held.map(|h| h.memory.size()).sum();
-        let limit = self.info.limits.buffer_size.saturating_sub(used);
+        let limit = self.info.limits.buffer_size.saturating_sub(self.used);
         let memory = (size <= limit).then(|| Memory::zeroed(size)).flatten();
         let mut memory = memory.ok_or(Error::Memory { size, limit })?;
         if let Some(checker) = self.checker.as_mut().filter(|_| size > 0) {
             checker.allocate(lent(memory.bytes_mut()));
         }
+        self.used += size;
         self.buffers.push(Some(Held { memory, what }));
         Ok(())
     }
@@ -182,8 +184,11 @@ impl Driver for CpuDriver {
     }
 
     fn destroy_buffer(&mut self, buffer: Buffer) {
-        let held = self.buffers[buffer.index()].take();
-        if let (Some(checker), Some(mut held)) = (&mut self.checker, held) {
+        let Some(mut held) = self.buffers[buffer.index()].take() else {
+            return;
+        };
+        self.used -= held.memory.size();
+        if let Some(checker) = &mut self.checker {
             checker.free(held.memory.bytes_mut().as_ptr());
         }
     }

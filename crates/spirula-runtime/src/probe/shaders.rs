@@ -294,6 +294,29 @@ pub const PROBES: &[Probe] = &[
         check: all_one,
     },
     Probe {
+        subject: "loads in loops that invocations leave one by one",
+        capability: None,
+        groups: 1,
+        parts: Parts {
+            decorations: scratch!("4"),
+            declarations: "%elements = OpTypeRuntimeArray %u32\n%scratch_block = OpTypeStruct %elements\n\
+                           %scratch_ptr = OpTypePointer StorageBuffer %scratch_block\n\
+                           %scratch = OpVariable %scratch_ptr StorageBuffer\n",
+            body: "%one_more = OpIAdd %u32 %lane %c1\n\
+                   %own = OpAccessChain %out_word %scratch %c0 %lane\nOpStore %own %one_more\n\
+                   OpControlBarrier %c2 %c2 %semantics\nOpBranch %loop\n\
+                   %loop = OpLabel\n%round = OpPhi %u32 %c0 %entry %next %more\n\
+                   OpLoopMerge %done %more None\nOpBranch %inside\n%inside = OpLabel\n\
+                   %there = OpAccessChain %out_word %scratch %c0 %round\n\
+                   %result = OpLoad %u32 %there\n%next = OpIAdd %u32 %round %c1\n\
+                   %goes_on = OpULessThan %bool %round %lane\n\
+                   OpBranchConditional %goes_on %more %done\n\
+                   %more = OpLabel\nOpBranch %loop\n%done = OpLabel\n",
+            ..NONE
+        },
+        check: |words| each(words, |at| at + 1),
+    },
+    Probe {
         subject: "signed zeros of floats",
         capability: Some(Capability::SignedZeroInfNanPreserve),
         groups: 1,

@@ -9,13 +9,14 @@ mod faults;
 mod place;
 mod private;
 mod quiet;
+mod undefined;
 
 use super::scope::{Held, Lower, fixed};
 use super::values::Pointer;
 use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
-use crate::check::{Sites, covered_loads, searches, used_components};
+use crate::check::{Sites, covered_loads, searches, undefined_values, used_components};
 use crate::program::Program;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -38,6 +39,8 @@ pub(crate) struct Checking {
     pub covered: IdMap<bool>,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
+    /// Values that may be undefined, where there are any.
+    pub undefined: Option<IdMap<bool>>,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
     pub group_granule: u32,
     /// Whether private memory may be reached by addresses alone.
@@ -145,6 +148,7 @@ impl Checking {
             sites: Sites::new(),
             searches: searches(program),
             used: used_components(program),
+            undefined: undefined_values(program),
             covered: covered_loads(program),
             provenance,
             group_granule,

@@ -1,0 +1,275 @@
+//! Undefined values: a flag for each component of what may be undefined, and what depends on one.
+//!
+//! A flag is a Cranelift variable that is not zero where the component is undefined; it is kept over suspensions
+//! as its value would be. Where an operand decides the result whatever the other is, as in a conjunction with what
+//! is false, the result is defined.
+
+use super::{Lower, UNINITIALISED};
+use crate::check::{Flow, flow};
+use crate::lower::Values;
+use crate::promote::MAX_SCALARS;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_frontend::Variable;
+use smallvec::smallvec;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// Deepest nesting of constants.
+const MAX_DEPTH: u32 = 16;
+
+impl Lower<'_, '_, '_> {
+    /// Whether a value may be undefined.
+    fn may_be_undefined(&self, id: Id) -> bool {
+        let checking = self.shared.checking.as_ref();
+        let undefined = checking.and_then(|c| c.undefined.as_ref());
+        undefined.is_some_and(|table| table[id])
+    }
+
+    /// Tells of a branch that depends on what is undefined.
+    pub fn check_condition(&mut self, condition: Id) {
+        if !self.may_be_undefined(condition) {
+            return;
+        }
+        let flags = self.undefined(condition);
+        if let Some(flag) = flags.first() {
+            self.fault_if(*flag, UNINITIALISED);
+        }
+    }
+
+    /// Notes which components of the result of an instruction that was lowered are undefined.
+    pub fn follow_undefined(&mut self, inst: InstRef<'_>) {
+        let Some((id, ty)) = inst.result().zip(inst.result_type()) else {
+            return;
+        };
+        let Some(how) = flow(inst.op()).filter(|how| *how != Flow::Phi) else {
+            return;
+        };
+        if !self.may_be_undefined(id) || self.is_large(ty) {
+            return;
+        }
+        let count = self.program.types.scalars(ty);
+        let flags = match how {
+            Flow::Nothing => {
+                let one = self.iconst(types::I8, 1);
+                smallvec![one; count]
+            }
+            Flow::Moved => self.moved(inst, count),
+            Flow::Chosen => self.chosen(inst, count),
+            Flow::Masked | Flow::Filled => self.decided(inst, count, how == Flow::Masked),
+            Flow::Each => self.either(inst, count),
+            Flow::All | Flow::Phi => self.every(inst, count),
+        };
+        let flags = match flags.len() == count {
+            true => flags,
+            false => self.all_defined(count),
+        };
+        self.set_flags(id, &flags);
+    }
+
+    /// The flags of a phi's operand, to be assigned where its block is left.
+    pub fn phi_flags(&mut self, phi: Id, operand: Id) -> Option<Values> {
+        self.may_be_undefined(phi).then(|| self.undefined(operand))
+    }
+
+    /// Sets the flags of a value.
+    pub fn set_flags(&mut self, id: Id, flags: &[Value]) {
+        let Some(first) = self.flag_variables(id, flags.len()) else {
+            return;
+        };
+        for (n, flag) in (first.as_u32()..).zip(flags) {
+            let variable = Variable::from_u32(n);
+            self.builder.def_var(variable, *flag);
+            self.save(variable, *flag);
+        }
+    }
+
+    /// The first of the variables that are a value's flags.
+    fn flag_variables(&mut self, id: Id, count: usize) -> Option<Variable> {
+        let local = self.program.functions.local(id)?;
+        let flags = &mut self.scope().flags;
+        flags.resize(flags.len().max(local + 1), None);
+        if let Some(first) = flags[local] {
+            return Some(first);
+        }
+        let variables: Vec<_> = (0..count)
+            .map(|_| self.builder.declare_var(types::I8))
+            .collect();
+        let first = *variables.first()?;
+        let func = self.scope().func;
+        if self.item.frame.is_some() && self.program.functions.get(func).suspends {
+            self.keep(first, &vec![types::I8; count]);
+        }
+        self.scope().flags[local] = Some(first);
+        Some(first)
+    }
+
+    /// The flags of a value, one for each component.
+    fn undefined(&mut self, id: Id) -> Values {
+        let ty = self.program.type_of(id);
+        let count = ty.map_or(0, |ty| self.program.types.scalars(ty));
+        let count = count.min(MAX_SCALARS);
+        if !self.may_be_undefined(id) {
+            return self.all_defined(count);
+        }
+        if self.program.functions.local(id).is_none() {
+            let mut bits = Vec::new();
+            self.constant_flags(id, MAX_DEPTH, &mut bits);
+            bits.resize(count, false);
+            let flags = bits
+                .into_iter()
+                .map(|bit| self.iconst(types::I8, bit.into()));
+            return flags.collect();
+        }
+        match self.flag_variables(id, count) {
+            Some(first) => (first.as_u32()..first.as_u32() + count as u32)
+                .map(|n| self.load_kept(Variable::from_u32(n)))
+                .collect(),
+            None => self.all_defined(count),
+        }
+    }
+
+    fn all_defined(&mut self, count: usize) -> Values {
+        let zero = self.iconst(types::I8, 0);
+        smallvec![zero; count]
+    }
+
+    /// Of a constant: whether each component is undefined.
+    fn constant_flags(&self, id: Id, depth: u32, out: &mut Vec<bool>) {
+        let program = self.program;
+        let Some(inst) = program.definitions.get(program.module, id) else {
+            return;
+        };
+        let parts = inst.op() == Op::ConstantComposite && self.may_be_undefined(id);
+        if let (true, Some(depth)) = (parts, depth.checked_sub(1)) {
+            inst.ids(0)
+                .for_each(|part| self.constant_flags(part, depth, out));
+            return;
+        }
+        let count = inst.result_type().map_or(0, |ty| program.types.scalars(ty));
+        let count = count.min(MAX_SCALARS);
+        out.resize(out.len() + count, inst.op() == Op::Undef);
+    }
+
+    /// Components that go from place to place.
+    fn moved(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+        match inst.op() {
+            Op::CompositeConstruct => {
+                let parts: Vec<Id> = inst.ids(0).collect();
+                parts
+                    .into_iter()
+                    .flat_map(|part| self.undefined(part))
+                    .collect()
+            }
+            Op::CompositeExtract => {
+                let all = self.undefined(inst.id(0));
+                let Some(at) = self.first_of(inst.id(0), &inst.operands()[1..]) else {
+                    return Values::new();
+                };
+                all.into_iter().skip(at).take(count).collect()
+            }
+            Op::CompositeInsert => {
+                let (part, mut all) = (self.undefined(inst.id(0)), self.undefined(inst.id(1)));
+                let Some(at) = self.first_of(inst.id(1), &inst.operands()[2..]) else {
+                    return Values::new();
+                };
+                for (to, from) in all.iter_mut().skip(at).zip(part) {
+                    *to = from;
+                }
+                all
+            }
+            Op::VectorShuffle => {
+                let mut both = self.undefined(inst.id(0));
+                both.extend(self.undefined(inst.id(1)));
+                let one = self.iconst(types::I8, 1);
+                let places = inst.operands()[2..].iter();
+                places
+                    .map(|n| both.get(*n as usize).copied().unwrap_or(one))
+                    .collect()
+            }
+            _ => self.undefined(inst.id(0)),
+        }
+    }
+
+    /// The number of the first component that a path leads to.
+    fn first_of(&mut self, whole: Id, path: &[u32]) -> Option<usize> {
+        let ty = self.program.type_of(whole)?;
+        self.part_at(ty, path).ok().map(|(_, at)| at)
+    }
+
+    fn chosen(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+        let [of, a, b] = [0, 1, 2].map(|n| self.undefined(inst.id(n)));
+        let Ok(conditions) = self.values(inst.id(0)) else {
+            return Values::new();
+        };
+        let mut flags = Values::new();
+        for n in 0..count {
+            let [a, b] = [&a, &b].map(|flags| flags.get(n).copied());
+            let condition = conditions.get(n).or(conditions.first());
+            let unknown = of.get(n).or(of.first());
+            let (Some(a), Some(b), Some(c), Some(unknown)) = (a, b, condition, unknown) else {
+                return Values::new();
+            };
+            let taken = self.builder.ins().select(*c, a, b);
+            flags.push(self.builder.ins().bor(taken, *unknown));
+        }
+        flags
+    }
+
+    /// A conjunction, where a defined zero decides, or a disjunction, where defined ones do.
+    fn decided(&mut self, inst: InstRef<'_>, count: usize, zeros: bool) -> Values {
+        let unknown = [0, 1].map(|n| self.undefined(inst.id(n)));
+        let [Ok(a), Ok(b)] = [0, 1].map(|n| self.values(inst.id(n))) else {
+            return Values::new();
+        };
+        let is_bool = inst.op() == Op::LogicalOr;
+        let mut flags = Values::new();
+        for n in 0..count.min(a.len()).min(b.len()) {
+            let mut decides = |value: Value, unknown: Value| {
+                let (how, bits) = match (zeros, is_bool) {
+                    (true, _) => (IntCC::Equal, 0),
+                    (false, true) => (IntCC::NotEqual, 0),
+                    (false, false) => (IntCC::Equal, -1),
+                };
+                let decided = self.builder.ins().icmp_imm_s(how, value, bits);
+                self.builder.ins().band_not(decided, unknown)
+            };
+            let [p, q] = [&unknown[0], &unknown[1]].map(|flags| flags[n]);
+            let (first, second) = (decides(a[n], p), decides(b[n], q));
+            let known = self.builder.ins().bor(first, second);
+            let either = self.builder.ins().bor(p, q);
+            flags.push(self.builder.ins().band_not(either, known));
+        }
+        flags
+    }
+
+    /// Undefined where one of the components at a place is. What is computed of the same value twice may be known.
+    fn either(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+        let operands: Vec<Id> = inst.ids(0).collect();
+        if operands.len() == 2 && operands[0] == operands[1] {
+            return self.all_defined(count);
+        }
+        let all: Vec<Values> = operands.iter().map(|id| self.undefined(*id)).collect();
+        let mut flags = Values::new();
+        for n in 0..count {
+            let parts = all
+                .iter()
+                .filter_map(|flags| flags.get(n).or(flags.first()));
+            let either = parts.copied().reduce(|a, b| self.builder.ins().bor(a, b));
+            flags.extend(either);
+        }
+        flags
+    }
+
+    /// Undefined where nothing of the operands is defined.
+    fn every(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+        let operands: Vec<Id> = inst.ids(0).collect();
+        let all: Vec<Value> = operands
+            .into_iter()
+            .flat_map(|id| self.undefined(id))
+            .collect();
+        let every = all.into_iter().reduce(|a, b| self.builder.ins().band(a, b));
+        every.map_or_else(Values::new, |flag| smallvec![flag; count])
+    }
+}
