@@ -38,6 +38,8 @@ pub(crate) struct Live {
     pub(super) budget_full: u64,
     pub(super) rows: *const Row,
     pub(super) group_cells: *mut u64,
+    /// Not zero while relaxed atomics on workgroup memory order nothing.
+    pub(super) quiet: u64,
     /// What the last function called for a check gave.
     pub(super) result: u64,
     checker: *mut Checker,
@@ -87,6 +89,7 @@ impl Live {
             budget_full: options.loops,
             rows: std::ptr::null(),
             group_cells: std::ptr::null_mut(),
+            quiet: 1,
             result: 0,
             checker,
             kernel,
@@ -128,6 +131,8 @@ impl Live {
     pub fn begin_phase(&mut self) {
         self.begin_subgroup_phase();
         self.wide = self.now;
+        self.order.begin_phase();
+        self.quiet = 1;
     }
 
     /// Begins a phase, as the invocations of a subgroup have waited for each other.
@@ -139,8 +144,14 @@ impl Live {
             (self.launch, self.group, self.wide) = (self.now, self.now, self.now);
             self.cells.fill(0);
         }
+        self.fence(0);
+    }
+
+    /// A fence; `owner` is the invocation, in a cell's place.
+    pub fn fence(&mut self, owner: u64) {
         let phases = self.phases();
-        self.order.fence(phases, 0);
+        self.order.fence(phases, phases.now | owner);
+        self.quiet = 0;
     }
 
     /// An order of so many invocations, if one was asked for.
@@ -425,18 +436,23 @@ impl Live {
     fn synchronise(&mut self, access: Touch, linear: u32) {
         let phases = self.phases();
         let owner = phases.now | u64::from(linear) << OWNER_SHIFT;
-        if access.reads
-            && let Some(released) = self.order.releases.get(&access.address).copied()
-            && released != owner
-        {
-            if access.acquires || self.order.fenced {
-                self.order.acquire(released, phases, owner);
-            } else {
-                self.order.pending.push(released);
-            }
+        let within = self.is_group(&access);
+        let order = &mut self.order;
+        let (releases, fenced) = match within {
+            true => (&mut order.within, order.fenced_within),
+            false => (&mut order.releases, order.fenced),
+        };
+        let released = releases.get(&access.address).copied();
+        if access.writes && (access.releases || fenced) {
+            releases.insert(access.address, owner);
+            self.quiet &= u64::from(!within);
         }
-        if access.writes && (access.releases || self.order.fenced) {
-            self.order.releases.insert(access.address, owner);
+        if let Some(released) = released.filter(|by| access.reads && *by != owner) {
+            if access.acquires || fenced {
+                order.acquire(released, phases, owner);
+            } else {
+                order.pending.push(released);
+            }
         }
     }
 

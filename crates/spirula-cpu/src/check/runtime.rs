@@ -71,6 +71,7 @@ pub(crate) mod at {
     pub const BUDGET_FULL: i32 = offset_of!(Live, budget_full) as i32;
     pub const ROWS: i32 = offset_of!(Live, rows) as i32;
     pub const GROUP_CELLS: i32 = offset_of!(Live, group_cells) as i32;
+    pub const QUIET: i32 = offset_of!(Live, quiet) as i32;
     pub const RESULT: i32 = offset_of!(Live, result) as i32;
     pub const ROW: i32 = size_of::<Row>() as i32;
     pub const CELLS: i32 = offset_of!(Row, cells) as i32;
@@ -172,9 +173,7 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
 pub(crate) extern "C" fn fence(context: *const Context, linear: u32) {
     // SAFETY: as above.
     let (_, live) = unsafe { live(context) };
-    let phases = live.phases();
-    live.order
-        .fence(phases, phases.now | u64::from(linear) << OWNER_SHIFT);
+    live.fence(u64::from(linear) << OWNER_SHIFT);
 }
 
 /// Says that there is private memory, with its definedness behind it.

@@ -79,6 +79,57 @@ impl Lower<'_, '_, '_> {
         self.builder.switch_to_block(blocks.done);
     }
 
+    /// The address of the cell of a scalar of workgroup memory, where it has one of its own.
+    pub(super) fn group_cell(&mut self, cells: Value, offset: Value, bytes: u64) -> Option<Value> {
+        let granule = self.group_granule();
+        (bytes == 1 << granule).then(|| {
+            let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
+            let at = self.builder.ins().ishl_imm_u(number, 3);
+            self.builder.ins().iadd(cells, at)
+        })
+    }
+
+    /// A relaxed atomic change of workgroup memory: in place where the change before was one in the same phase, and
+    /// nothing has been ordered by other means in it.
+    pub(super) fn check_relaxed_change(
+        &mut self,
+        at: Value,
+        address: Value,
+        what: u64,
+        value: Option<Value>,
+    ) {
+        let flags = self.cell_flags();
+        let cell = self.builder.ins().load(types::I64, flags, at, 0);
+        let now = self.live(runtime::at::NOW);
+        let least = IntCC::UnsignedGreaterThanOrEqual;
+        let same_phase = self.builder.ins().icmp(least, cell, now);
+        let kind = WRITTEN | ATOMIC | KEPT;
+        let kinds = self.builder.ins().band_imm_u(cell, kind as i64);
+        let same_kind = self
+            .builder
+            .ins()
+            .icmp_imm_u(IntCC::Equal, kinds, kind as i64);
+        let live = self.context(types::I64, crate::context::at::CHECK);
+        let quiet = runtime::at::QUIET;
+        let quiet = self.builder.ins().load(types::I64, flags, live, quiet);
+        let quiet = self.builder.ins().ireduce(types::I8, quiet);
+        let fine = self.builder.ins().band(same_phase, same_kind);
+        let fine = self.builder.ins().band(fine, quiet);
+        let [usual, done] = [(); 2].map(|()| self.builder.create_block());
+        let slow = self.cold_block();
+        self.builder.ins().brif(fine, usual, &[], slow, &[]);
+        self.builder.switch_to_block(slow);
+        self.call_touch(address, what, value);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(usual);
+        let owner = self.owner();
+        let record = (kind | what & SITE) as i64;
+        let record = self.builder.ins().bor_imm_u(owner, record);
+        self.builder.ins().store(flags, record, at, 0);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
     fn cell_flags(&self) -> MemFlagsData {
         MemFlagsData::trusted()
     }

@@ -123,6 +123,17 @@ impl Use {
         self.bits() & info::WRITE != 0
     }
 
+    /// Whether it is an atomic change that orders nothing by itself.
+    fn is_relaxed_change(self) -> bool {
+        const ORDERS: u64 = 0x1e;
+        match self {
+            Use::Atomic {
+                writes, semantics, ..
+            } => writes && semantics.is_some_and(|s| s & ORDERS == 0),
+            _ => false,
+        }
+    }
+
     fn is_plain(self) -> bool {
         matches!(self, Use::Read | Use::Write)
     }
@@ -268,7 +279,17 @@ impl Lower<'_, '_, '_> {
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
                 let cleared = matches!(place.space, Space::Group { cleared: true, .. });
                 let what = what | if cleared { info::CLEARED } else { 0 };
-                lower.call_touch(address, what | lower.granule_bits(place), value);
+                let what = what | lower.granule_bits(place);
+                let cell = match (place.space, leaves) {
+                    (Space::Group { cells, .. }, [leaf]) if how.is_relaxed_change() => {
+                        lower.group_cell(cells, offset, u64::from(leaf.scalar.bytes()))
+                    }
+                    _ => None,
+                };
+                match cell {
+                    Some(cell) => lower.check_relaxed_change(cell, address, what, value),
+                    None => _ = lower.call_touch(address, what, value),
+                }
             }
             Space::Global { .. } if how == Use::Read && lower.is_covered() => {}
             Space::Global { .. } | Space::Group { .. } => {
