@@ -244,19 +244,23 @@ impl Widen<'_> {
         let exit = self.exit(masked.region, inst).unwrap_or(0);
         let taken = self.mask(self.old.dfg.inst_args(inst)[0]);
         let active = self.active(masked);
-        let [mut leaving, mut staying] = [Held::new(), Held::new()];
-        for (active, taken) in active.iter().zip(&taken) {
-            leaving.push(self.builder.ins().band(*active, *taken));
-            staying.push(self.builder.ins().band_not(*active, *taken));
-        }
-        if exit == 1 {
-            std::mem::swap(&mut leaving, &mut staying);
-        }
-        self.activate(masked, &staying);
+        let pairs = active.iter().zip(&taken);
+        let leaving: Held = pairs
+            .map(|(active, taken)| match exit {
+                0 => self.builder.ins().band(*active, *taken),
+                _ => self.builder.ins().band_not(*active, *taken),
+            })
+            .collect();
         let [out, on] = [(); 2].map(|()| self.builder.create_block());
         let some = self.any(&leaving);
         self.builder.ins().brif(some, out, &[], on, &[]);
+        // In most rounds nobody leaves, and as many stay as there were.
         self.builder.switch_to_block(out);
+        let pairs = active.iter().zip(&leaving);
+        let staying: Held = pairs
+            .map(|(active, leaving)| self.builder.ins().band_not(*active, *leaving))
+            .collect();
+        self.activate(masked, &staying);
         self.keep(masked, calls[exit], &leaving);
         let more = self.any(&staying);
         self.builder.ins().brif(more, on, &[], masked.after, &[]);

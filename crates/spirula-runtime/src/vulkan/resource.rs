@@ -2,7 +2,7 @@
 //!
 //! The host knows an image by its bytes, which a buffer has once they were asked for. Image and buffer are brought
 //! together when the other side wants to see what one of them has newer: nothing is copied between two
-//! launches. Cost: an image that was written or read by the host is there twice.
+//! launches. Cost: an image that the host has written or read is there twice until the next launch that uses it.
 
 use super::device::Owned;
 use super::image::Image;
@@ -93,6 +93,10 @@ impl Picture {
         if let (Newer::Bytes, Some(bytes)) = (self.newer, &self.bytes) {
             self.image.copy(queue, bytes, true)?;
             self.newer = Newer::Neither;
+        }
+        if self.image.row().is_none() {
+            // A copy that was begun keeps them as long as it needs them.
+            self.bytes = None;
         }
         Ok(Arc::clone(&self.image))
     }

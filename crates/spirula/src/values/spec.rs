@@ -10,6 +10,7 @@
 //!          | "hex=" DIGITS                  the bytes of a value
 //!          | IMAGE {"+" WORD} "=" SHAPE FORMAT ["=" CONTENTS]
 //!          | "sampler" {"+" WORD}
+//!          | "pipe=" SHAPE TYPE              as many packets as the first size, of what follows
 //! IMAGE    = "image1d" | "image2d" | "image3d" | "cube" | "texels"
 //! WORD     = "array" | "nearest" | "linear" | "clamp" | "border" | "repeat" | "mirror" | "unnormalized"
 //! SHAPE    = { SIZE "x" }, one at least
@@ -18,8 +19,8 @@
 //! ```
 
 use super::texels::{self, ImageSpec};
-use spirula_runtime::Sampler;
 use spirula_runtime::data::{Class, Element, Fill, Number, Order, extent};
+use spirula_runtime::{PipeShape, Sampler};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -72,6 +73,8 @@ pub enum ValueSpec {
     Image(Box<ImageSpec>),
     /// A sampler.
     Sampler(Sampler),
+    /// An empty pipe.
+    Pipe(PipeShape),
 }
 
 /// What is in an array.
@@ -151,6 +154,7 @@ impl FromStr for ValueSpec {
         match (kind, contents) {
             ("local", Some(size)) => local(size).map(ValueSpec::Local),
             ("hex", Some(digits)) => hex(digits).map(ValueSpec::Bytes),
+            ("pipe", Some(packets)) => pipe(packets).map(ValueSpec::Pipe),
             (kind, Some(rest)) if texels::is_image(kind) => {
                 texels::image(kind, rest).map(|image| ValueSpec::Image(Box::new(image)))
             }
@@ -190,6 +194,20 @@ fn shape(text: &str) -> Result<(Vec<usize>, Element), String> {
         sizes.split('x').map(parse).collect()
     })?;
     Ok((sizes, element))
+}
+
+/// `1000x4xf32`: a thousand packets of four floats.
+fn pipe(text: &str) -> Result<PipeShape, String> {
+    let (sizes, element) = shape(text)?;
+    let packets = sizes.split_first().and_then(|(count, packet)| {
+        let bytes = extent(element, packet)?.1;
+        Some(PipeShape {
+            packet: u32::try_from(bytes).ok()?,
+            capacity: u32::try_from(*count).ok()?,
+        })
+    });
+    packets
+        .ok_or_else(|| format!("{text:?} says not how many packets of which type: pipe=1000xf32"))
 }
 
 fn local(text: &str) -> Result<u64, String> {
@@ -344,6 +362,18 @@ mod tests {
             } => (element, shape, contents),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn pipes() {
+        let wanted = PipeShape {
+            packet: 16,
+            capacity: 1000,
+        };
+        let given = |text: &str| text.parse::<ArgSpec>().map(|arg| arg.value);
+        assert_eq!(given("pipe=1000x4xf32"), Ok(ValueSpec::Pipe(wanted)));
+        assert!(given("pipe=f32").unwrap_err().contains("how many packets"));
+        assert!(given("pipe=99999999999xf32").is_err());
     }
 
     #[test]

@@ -89,8 +89,8 @@ impl Lower<'_, '_, '_> {
         })
     }
 
-    /// A relaxed atomic change of workgroup memory: in place where the change before was one in the same phase, and
-    /// nothing has been ordered by other means in it.
+    /// A relaxed atomic change of workgroup memory: in place where the access before was such a change in the same
+    /// phase, or of an earlier phase of the workgroup, and atomics have ordered nothing in this one.
     pub(super) fn check_relaxed_change(
         &mut self,
         at: Value,
@@ -100,20 +100,29 @@ impl Lower<'_, '_, '_> {
     ) {
         let flags = self.cell_flags();
         let cell = self.builder.ins().load(types::I64, flags, at, 0);
-        let now = self.live(runtime::at::NOW);
+        let [now, wide, group] =
+            [runtime::at::NOW, runtime::at::WIDE, runtime::at::GROUP].map(|at| self.live(at));
         let least = IntCC::UnsignedGreaterThanOrEqual;
         let same_phase = self.builder.ins().icmp(least, cell, now);
         let kind = WRITTEN | ATOMIC | KEPT;
-        let kinds = self.builder.ins().band_imm_u(cell, kind as i64);
+        let all = self.builder.ins().band_imm_u(cell, kind as i64);
         let same_kind = self
             .builder
             .ins()
-            .icmp_imm_u(IntCC::Equal, kinds, kind as i64);
+            .icmp_imm_u(IntCC::Equal, all, kind as i64);
+        let same = self.builder.ins().band(same_phase, same_kind);
+        let since = self.builder.ins().isub(cell, group);
+        let phases = self.builder.ins().isub(wide, group);
+        let earlier = IntCC::UnsignedLessThan;
+        let earlier = self.builder.ins().icmp(earlier, since, phases);
+        let kept = self.builder.ins().band_imm_u(cell, KEPT as i64);
+        let kept = self.builder.ins().icmp_imm_u(IntCC::NotEqual, kept, 0);
+        let fresh = self.builder.ins().band(earlier, kept);
         let live = self.context(types::I64, crate::context::at::CHECK);
         let quiet = runtime::at::QUIET;
         let quiet = self.builder.ins().load(types::I64, flags, live, quiet);
         let quiet = self.builder.ins().ireduce(types::I8, quiet);
-        let fine = self.builder.ins().band(same_phase, same_kind);
+        let fine = self.builder.ins().bor(same, fresh);
         let fine = self.builder.ins().band(fine, quiet);
         let [usual, done] = [(); 2].map(|()| self.builder.create_block());
         let slow = self.cold_block();

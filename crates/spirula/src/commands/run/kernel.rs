@@ -129,6 +129,7 @@ fn upload(device: &mut Device, values: &[Made]) -> Result<Vec<Option<Buffer>>, F
             Ok(Some(image))
         }
         Made::Sampler(sampler) => device.create_sampler(sampler).map(Some).map_err(told),
+        Made::Pipe(shape) => device.create_pipe(*shape).map(Some).map_err(told),
         _ => Ok(None),
     };
     values.iter().map(one).collect()
@@ -159,7 +160,7 @@ fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec
         (Made::Buffer(array) | Made::Image(_, _, array), _) => {
             Argument::Bytes(array.bytes().to_vec())
         }
-        (Made::Sampler(_), _) => Argument::Bytes(Vec::new()),
+        (Made::Sampler(_) | Made::Pipe(_), _) => Argument::Bytes(Vec::new()),
     };
     Inputs::Arguments(all.map(argument).collect())
 }

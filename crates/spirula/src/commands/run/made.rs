@@ -5,7 +5,7 @@ use crate::cli::{Failure, files};
 use crate::values::{Contents, ValueSpec};
 use spirula_runtime::data::{Array, Element, Number, extent, generate, read_npy};
 use spirula_runtime::types::{TypeNames, Value};
-use spirula_runtime::{Error, ImageShape, Sampler};
+use spirula_runtime::{Error, ImageShape, PipeShape, Sampler};
 use spirula_spirv::reflect::{Interface, ParamKind};
 use std::path::Path;
 
@@ -22,6 +22,8 @@ pub enum Made {
     Image(ImageShape, Sampler, Array),
     /// A sampler.
     Sampler(Sampler),
+    /// An empty pipe.
+    Pipe(PipeShape),
 }
 
 impl Made {
@@ -31,6 +33,7 @@ impl Made {
             Made::Buffer(array) | Made::Image(_, _, array) => array.bytes().len() as u64,
             Made::Bytes(bytes) => bytes.len() as u64,
             Made::Local(_) | Made::Sampler(_) => 0,
+            Made::Pipe(shape) => shape.bytes().unwrap_or(0),
         }
     }
 }
@@ -63,6 +66,7 @@ pub fn make(
     let array = match &slot.value {
         ValueSpec::Local(bytes) => return Ok(Made::Local(*bytes)),
         ValueSpec::Sampler(sampler) => return Ok(Made::Sampler(*sampler)),
+        ValueSpec::Pipe(shape) => return Ok(Made::Pipe(*shape)),
         ValueSpec::Image(image) => {
             let texels = array(image.element, &image.sizes, &image.contents, seed, limit);
             return Ok(Made::Image(
@@ -112,9 +116,9 @@ pub fn of_spec(value: &ValueSpec, seed: u64, limit: u64) -> Result<Array, Failur
         } => array(*element, shape, contents, seed, limit),
         ValueSpec::File(path) => from_npy(path),
         ValueSpec::Local(_) => Err(failed("workgroup memory is no value".to_owned())),
-        ValueSpec::Image(_) | ValueSpec::Sampler(_) => {
-            Err(failed("images and samplers are no values".to_owned()))
-        }
+        ValueSpec::Image(_) | ValueSpec::Sampler(_) | ValueSpec::Pipe(_) => Err(failed(
+            "images, samplers and pipes are no values".to_owned(),
+        )),
         ValueSpec::Bytes(_) => Err(failed("bytes without a type are no value".to_owned())),
     }
 }

@@ -66,9 +66,11 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
             let array = read_npy(&std::fs::read(path).ok()?).ok()?;
             Some(sizes(array.shape()))
         }
-        ValueSpec::Local(_) | ValueSpec::Bytes(_) | ValueSpec::Image(_) | ValueSpec::Sampler(_) => {
-            None
-        }
+        ValueSpec::Local(_)
+        | ValueSpec::Bytes(_)
+        | ValueSpec::Image(_)
+        | ValueSpec::Sampler(_)
+        | ValueSpec::Pipe(_) => None,
     });
     known.collect()
 }
