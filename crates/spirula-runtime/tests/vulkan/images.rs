@@ -385,11 +385,11 @@ fn what_does_not_fit_is_said() {
         ),
         (
             Given::Sampler(Sampler::default()),
-            "set 0, binding 0: it takes an image",
+            "set 0, binding 0: it takes an image, a sampler is given",
         ),
         (
             Given::Bytes(vec![0; 96]),
-            "set 0, binding 0: it takes an image, a sampler or a pipe, a buffer is given",
+            "set 0, binding 0: it takes an image, a buffer is given",
         ),
     ];
     for (wrong, wanted) in pairs {
