@@ -271,10 +271,7 @@ fn images_and_samplers() {
     );
     let text = smooth(texels).ok().text();
     assert!(text.contains("\n  0 0 0 255\n  50 0 0 255\n"), "{text}");
-    smooth("4xf32").fails(
-        1,
-        "it takes an image, a buffer is given",
-    );
+    smooth("4xf32").fails(1, "it takes an image, a buffer is given");
     smooth("image3d=1x1x4xr8").fails(1, "it takes an image of 2D, 3D is given");
     smooth("image2d=4xr8").fails(2, "image2d takes 2 sizes, 1 are given");
 }
