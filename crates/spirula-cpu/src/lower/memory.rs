@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::MemoryAccess;
+use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
 
 /// `OpVariable` of a function.
@@ -77,7 +77,11 @@ fn variable_type(lower: &Lower, inst: InstRef, id: Id) -> Option<Id> {
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
     let pointer = lower.pointer(inst.id(0))?;
-    if let Kind::Handle { count } = lower.program.types.kind(ty) {
+    // A variable of a kernel's own has what was stored, whatever that is.
+    let is_own = is_function_variable(lower, inst.id(0))?;
+    if let Kind::Handle { count } = lower.program.types.kind(ty)
+        && !is_own
+    {
         let address = lower.address_of(pointer)?;
         let values = lower.load_handle(address, count);
         return lower.set_result(inst.result(), &values);
@@ -99,6 +103,18 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let pointer = lower.guard_value(inst.id(0), pointer, ty, how, &[])?;
     let values = lower.load_from(pointer, ty, volatile)?;
     lower.set_result(inst.result(), &values)
+}
+
+/// Whether a pointer is to memory of the invocation.
+fn is_function_variable(lower: &Lower, pointer: Id) -> Result<bool, Diagnostic> {
+    let ty = lower.type_of(pointer)?;
+    Ok(matches!(
+        lower.program.types.kind(ty),
+        Kind::Pointer {
+            class: StorageClass::Function,
+            ..
+        }
+    ))
 }
 
 /// `OpStore`.

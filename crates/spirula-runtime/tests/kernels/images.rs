@@ -131,6 +131,28 @@ fn reading_and_writing() {
     });
 }
 
+/// Without optimisation arguments are kept in variables, and passed to functions.
+#[test]
+fn kept_in_variables() {
+    let text = include_str!("../../../spirula-vulkan/tests/compile/kept.spvasm");
+    let copy = |device: &mut Device, module: &Module| {
+        let kernel = device.create_kernel(module, "kept", &[]).unwrap();
+        let [from, to] = ["rgba8", "rgba32f"].map(|f| shape(Dimensions::D2, f, [5, 3, 1]));
+        let from = image(device, from, |n| (n % 6 * 51) as f32);
+        let to = device.create_image(&to, &Sampler::default()).unwrap();
+        let how = Sampler::opencl(Address::Border, Filter::Nearest, false);
+        let how = device.create_sampler(&how).unwrap();
+        let call = device.call(kernel).global([5, 3]);
+        call.arg(from).arg(how).arg(to).run().unwrap();
+        let got: Vec<f32> = device.download_as(to).unwrap();
+        for (n, texel) in got.iter().enumerate() {
+            assert!((texel - (n % 6) as f32 * 0.2).abs() < 1e-6, "{n}: {texel}");
+        }
+    };
+    copy(&mut processor(), &module(text));
+    on_devices(text, copy);
+}
+
 #[test]
 fn asking() {
     let ask = |device: &mut Device, module: &Module| {
