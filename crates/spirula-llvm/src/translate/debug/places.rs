@@ -170,7 +170,8 @@ impl Body<'_, '_> {
             MetadataKind::Constant(constant) => Value::constant(constant),
             _ => return,
         };
-        if declares && !self.is_place(value) {
+        let is_variable = self.t.class_of(variable) == "DILocalVariable";
+        if !is_variable || (declares && !self.is_place(value)) {
             return;
         }
         let known = match value.as_local() {
