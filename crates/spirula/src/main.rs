@@ -6,9 +6,8 @@ mod commands;
 mod test;
 mod values;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::finish(commands::run(cli::args::Args::parse()))
+    cli::finish(commands::run())
 }

@@ -16,6 +16,9 @@ const POOL: usize = 48;
 
 const MAX: f64 = 1e300;
 
+/// The type of an argument, and between what it is.
+type Bounds = (Scalar, f64, f64);
+
 /// A function of one argument: its name, limits for half, float and double, the arguments, and the
 /// exact value.
 type Unary = (
@@ -203,10 +206,10 @@ fn limit(limits: [f64; 3], scalar: Scalar) -> f64 {
     }
 }
 
-fn pool(bounds: &[(Scalar, f64, f64)]) -> Vec<Vec<u64>> {
+fn pool(bounds: &[Bounds]) -> Vec<Vec<u64>> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let tuple = |_| {
-        let one = |&(scalar, low, high): &(Scalar, f64, f64)| match scalar {
+        let one = |&(scalar, low, high): &Bounds| match scalar {
             Int(..) => {
                 let span = (high - low) as u64 + 1;
                 scalar.wrapped(i128::from(random.next() % span) + low as i128)
@@ -221,7 +224,21 @@ fn pool(bounds: &[(Scalar, f64, f64)]) -> Vec<Vec<u64>> {
 /// Functions of floats lane by lane.
 pub fn elementary(scalar: Scalar) -> Vec<Case> {
     let reference = Rc::new(RefCell::new(Reference::new()));
+    let mut cases = of_one(scalar, &reference);
+    cases.extend(of_two(scalar, &reference));
+    cases.extend(divisions(scalar));
+    cases.extend(exact_of_two(scalar));
+    cases.extend(with_integers(scalar, &reference));
+    cases.extend(of_three(scalar));
+    cases.extend(with_pointers(scalar, &reference));
+    cases.extend(relation::relations(scalar));
+    cases
+}
+
+/// [`UNARY`] and [`EXACT`].
+fn of_one(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
     let mut cases = Vec::new();
+    let args = [(scalar, false)];
     for &(name, limits, (low, high), exact) in UNARY {
         let of = |name: &str, limit: f64, (low, high): (f64, f64)| {
             let reference = reference.clone();
@@ -230,7 +247,7 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
                 vec![Expect::Ulps(exact, limit)]
             });
             let pool = pool(&[(scalar, low, high)]);
-            lanewise(name, &[(scalar, false)], &[scalar], &LANES, &pool, eval)
+            lanewise(name, &args, &[scalar], &LANES, &pool, eval)
         };
         cases.extend(of(name, limit(limits, scalar), (low, high)));
         if scalar == F32 && ROUGH.contains(&name) {
@@ -240,28 +257,25 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
             }
         }
     }
+    let pool = pool(&[(scalar, -MAX, MAX)]);
     for &(name, function) in EXACT {
         let eval: Lanewise =
             Rc::new(move |args: &[u64]| vec![Expect::Value(function(scalar.float(args[0])))]);
-        let pool = pool(&[(scalar, -MAX, MAX)]);
-        cases.extend(lanewise(
-            name,
-            &[(scalar, false)],
-            &[scalar],
-            &LANES,
-            &pool,
-            eval,
-        ));
+        cases.extend(lanewise(name, &args, &[scalar], &LANES, &pool, eval));
     }
+    cases
+}
+
+/// [`BINARY`].
+fn of_two(scalar: Scalar, reference: &Rc<RefCell<Reference>>) -> Vec<Case> {
+    let mut cases = Vec::new();
     for &(name, limits, first, second, exact) in BINARY {
         let of = |name: &str, limit: f64, first: (f64, f64), second: (f64, f64)| {
             let reference = reference.clone();
             let eval: Lanewise = Rc::new(move |args: &[u64]| {
                 let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
-                vec![Expect::Ulps(
-                    exact(&mut reference.borrow_mut(), x, y),
-                    limit,
-                )]
+                let exact = exact(&mut reference.borrow_mut(), x, y);
+                vec![Expect::Ulps(exact, limit)]
             });
             let pool = pool(&[(scalar, first.0, first.1), (scalar, second.0, second.1)]);
             let args = [(scalar, false); 2];
@@ -273,31 +287,27 @@ pub fn elementary(scalar: Scalar) -> Vec<Case> {
             cases.extend(of("native_powr", ROUGH_LIMIT, (0.1, 10.0), (-8.0, 8.0)));
         }
     }
-    cases.extend(divisions(scalar));
+    cases
+}
+
+/// [`EXACT_BINARY`].
+fn exact_of_two(scalar: Scalar) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let pool = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
     for &(name, function) in EXACT_BINARY {
         let eval: Lanewise = Rc::new(move |args: &[u64]| {
             let [x, y] = [args[0], args[1]].map(|bits| scalar.float(bits));
             vec![Expect::Value(function(x, y))]
         });
-        let pool = pool(&[(scalar, -MAX, MAX), (scalar, -MAX, MAX)]);
-        let args = [(scalar, false); 2];
-        cases.extend(lanewise(
-            name,
-            &args,
-            &[scalar],
-            &LANES,
-            &pool,
-            eval.clone(),
-        ));
+        let of = |second_is_single, lanes| {
+            let args = [(scalar, false), (scalar, second_is_single)];
+            lanewise(name, &args, &[scalar], lanes, &pool, eval.clone())
+        };
+        cases.extend(of(false, &LANES[..]));
         if WITH_SCALAR.contains(&name) {
-            let args = [(scalar, false), (scalar, true)];
-            cases.extend(lanewise(name, &args, &[scalar], &LANES[1..], &pool, eval));
+            cases.extend(of(true, &LANES[1..]));
         }
     }
-    cases.extend(with_integers(scalar, &reference));
-    cases.extend(of_three(scalar));
-    cases.extend(with_pointers(scalar, &reference));
-    cases.extend(relation::relations(scalar));
     cases
 }
 
@@ -413,96 +423,81 @@ fn nextafter(scalar: Scalar, args: &[u64]) -> u64 {
 
 /// Functions of three arguments.
 fn of_three(scalar: Scalar) -> Vec<Case> {
-    let mut cases = Vec::new();
-    let three = [(scalar, -100.0, 100.0); 3];
-    let args = [(scalar, false); 3];
-    let product = move |args: &[u64]| {
-        let [a, b, c] = [args[0], args[1], args[2]].map(|bits| big(scalar.float(bits)));
-        a.mul(&b, P, RM).add(&c, P, RM)
-    };
-    let fma: Lanewise = Rc::new(move |args: &[u64]| vec![Expect::Ulps(product(args), 0.5)]);
-    cases.extend(lanewise(
-        "fma",
-        &args,
-        &[scalar],
-        &LANES,
-        &pool(&three),
-        fma,
-    ));
-    let mad: Lanewise = Rc::new(move |args: &[u64]| {
-        let [a, b, c] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
-        let unit = libm::ldexp(1.0, 1 - scalar.format().0 as i32);
-        let scale = (a * b).abs() + c.abs() + 1e-4;
-        vec![Expect::Near(a * b + c, scale * unit)]
+    let floats = move |args: &[u64]| [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+    let units = move |digits: i32| libm::ldexp(1.0, digits - scalar.format().0 as i32);
+    let fma: Lanewise = Rc::new(move |args: &[u64]| {
+        let [a, b, c] = floats(args).map(big);
+        vec![Expect::Ulps(a.mul(&b, P, RM).add(&c, P, RM), 0.5)]
     });
-    cases.extend(lanewise(
-        "mad",
-        &args,
-        &[scalar],
-        &LANES,
-        &pool(&three),
-        mad,
-    ));
+    let mad: Lanewise = Rc::new(move |args: &[u64]| {
+        let [a, b, c] = floats(args);
+        let scale = (a * b).abs() + c.abs() + 1e-4;
+        vec![Expect::Near(a * b + c, scale * units(1))]
+    });
     let clamp: Lanewise = Rc::new(move |args: &[u64]| {
-        let [x, low, high] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        let [x, low, high] = floats(args);
         vec![Expect::Value(x.max(low).min(high))]
     });
-    let ordered = pool(&[
-        (scalar, -100.0, 100.0),
-        (scalar, -10.0, -1.0),
-        (scalar, 1.0, 10.0),
-    ]);
     let mix: Lanewise = Rc::new(move |args: &[u64]| {
-        let [x, y, a] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
-        let unit = libm::ldexp(1.0, 2 - scalar.format().0 as i32);
-        vec![Expect::Near(x + (y - x) * a, (x.abs() + y.abs()) * unit)]
+        let [x, y, a] = floats(args);
+        vec![Expect::Near(
+            x + (y - x) * a,
+            (x.abs() + y.abs()) * units(2),
+        )]
     });
-    let weights = pool(&[three[0], three[1], (scalar, 0.001, 1.0)]);
     let smooth: Lanewise = Rc::new(move |args: &[u64]| {
-        let [low, high, x] = [args[0], args[1], args[2]].map(|bits| scalar.float(bits));
+        let [low, high, x] = floats(args);
         let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
-        let unit = libm::ldexp(1.0, 5 - scalar.format().0 as i32);
-        vec![Expect::Near(t * t * (3.0 - 2.0 * t), unit)]
+        vec![Expect::Near(t * t * (3.0 - 2.0 * t), units(5))]
     });
-    let edges = pool(&[
-        (scalar, -10.0, -1.0),
-        (scalar, 1.0, 10.0),
-        (scalar, -12.0, 12.0),
-    ]);
-    type Overloads = (&'static str, Lanewise, Vec<Vec<u64>>, [bool; 3]);
-    let overloads: [Overloads; 3] = [
-        ("clamp", clamp, ordered, [false, true, true]),
-        ("mix", mix, weights, [false, false, true]),
-        ("smoothstep", smooth, edges, [true, true, false]),
+    let any = (scalar, -100.0, 100.0);
+    let (low, high) = ((scalar, -10.0, -1.0), (scalar, 1.0, 10.0));
+    // The arguments that may be single values beside vectors, where there is such an overload.
+    type Function = (&'static str, Lanewise, [Bounds; 3], Option<[bool; 3]>);
+    let functions: [Function; 5] = [
+        ("fma", fma, [any; 3], None),
+        ("mad", mad, [any; 3], None),
+        ("clamp", clamp, [any, low, high], Some([false, true, true])),
+        (
+            "mix",
+            mix,
+            [any, any, (scalar, 0.001, 1.0)],
+            Some([false, false, true]),
+        ),
+        (
+            "smoothstep",
+            smooth,
+            [low, high, (scalar, -12.0, 12.0)],
+            Some([true, true, false]),
+        ),
     ];
-    for (name, eval, pool, singles) in overloads {
-        cases.extend(lanewise(
-            name,
-            &args,
-            &[scalar],
-            &LANES,
-            &pool,
-            eval.clone(),
-        ));
-        let args = singles.map(|single| (scalar, single));
-        cases.extend(lanewise(name, &args, &[scalar], &LANES[1..], &pool, eval));
+    let mut cases = Vec::new();
+    for (name, eval, bounds, singles) in functions {
+        let pool = pool(&bounds);
+        let of = |singles: [bool; 3], lanes| {
+            let args = singles.map(|single| (scalar, single));
+            lanewise(name, &args, &[scalar], lanes, &pool, eval.clone())
+        };
+        cases.extend(of([false; 3], &LANES[..]));
+        cases.extend(singles.into_iter().flat_map(|s| of(s, &LANES[1..])));
     }
+    cases.extend(steps(scalar));
+    cases
+}
+
+/// `step`.
+fn steps(scalar: Scalar) -> Vec<Case> {
     let step: Lanewise = Rc::new(move |args: &[u64]| {
         let [edge, x] = [args[0], args[1]].map(|bits| scalar.float(bits));
         vec![Expect::Value(if x < edge { 0.0 } else { 1.0 })]
     });
-    for (single, lanes) in [(false, &LANES[..]), (true, &LANES[1..])] {
+    let pool = pool(&[(scalar, -100.0, 100.0); 2]);
+    let of = |single, lanes| {
         let args = [(scalar, single), (scalar, false)];
-        let pool = pool(&three[..2]);
-        cases.extend(lanewise(
-            "step",
-            &args,
-            &[scalar],
-            lanes,
-            &pool,
-            step.clone(),
-        ));
-    }
+        lanewise("step", &args, &[scalar], lanes, &pool, step.clone())
+    };
+    let mut cases = of(false, &LANES[..]);
+    cases.extend(of(true, &LANES[1..]));
     cases
 }
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! What each command takes.
 
 mod modules;
 mod running;
@@ -11,57 +11,10 @@ pub use testing::*;
 use crate::cli::llvm::Llvm;
 use crate::cli::schedule::{Schedule, ScheduleParser};
 use crate::cli::{Failure, files};
-use clap::{Args as ClapArgs, Parser, Subcommand};
+use clap::Args as ClapArgs;
 use spirula::Tuning;
 use spirula_spirv::target::Target;
 use std::path::PathBuf;
-
-/// Compiles compute programs to SPIR-V and runs them.
-#[derive(Parser)]
-#[command(version, about, max_term_width = 100, arg_required_else_help = true)]
-pub struct Args {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: Command,
-}
-
-/// What to do.
-#[derive(Subcommand)]
-pub enum Command {
-    /// Compile an input to SPIR-V: a module, or those of a program's kernels
-    Compile(Compile),
-    /// Optimise a SPIR-V module
-    Opt(Opt),
-    /// Disassemble a SPIR-V module
-    Dis(Dis),
-    /// Assemble SPIR-V assembly into a module
-    As(As),
-    /// Verify a SPIR-V module
-    Val(Val),
-    /// Link modules into one
-    Link(Link),
-    /// Give a module another version of SPIR-V, or have it declare only what it needs
-    Convert(Convert),
-    /// Draw the control flow of a module's functions
-    Cfg(Cfg),
-    /// Shrink a module that a command fails on
-    Reduce(Reduce),
-    /// List the devices that kernels can run on, or find out what they get wrong
-    Devices(Devices),
-    /// Show the entry points of a module or program and what they take
-    Info(Info),
-    /// Run a kernel or a program and show, save or check what it computes
-    Run(Box<Run>),
-    /// Find sizes for the schedules of a tensor program by trying them on a device
-    Tune(Tune),
-    /// Run folders of tests, whose kind is found from their content
-    Test(Test),
-    /// Measure the programs in folders of tests
-    Bench(Bench),
-    /// Run tests for a parent process
-    #[command(hide = true)]
-    TestWorker(TestWorker),
-}
 
 /// Input of most commands.
 #[derive(ClapArgs)]
