@@ -8,6 +8,7 @@ use crate::analyses::Cache;
 use crate::pass::Outcome;
 use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
+use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::{Class, Op, ResultForm};
 use spirula_spirv::ir::{Erased, Inst, InstRef, Module, Section};
 use spirula_spirv::{Id, IdMap};
@@ -73,6 +74,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         for inst in all {
             ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
         }
+        copy_what_has_one_type_now(module);
     }
     Ok(Outcome {
         statistics: vec![
@@ -80,6 +82,28 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             ("composites of zeros made null", nulls),
         ],
     })
+}
+
+/// Copies between types that are one now: `OpCopyLogical` demands two.
+fn copy_what_has_one_type_now(module: &mut Module) {
+    let is_logical = |i: &InstRef<'_>| i.op() == Op::CopyLogical;
+    let copies: Vec<Inst> = module
+        .all_insts()
+        .filter(is_logical)
+        .map(InstRef::handle)
+        .collect();
+    if copies.is_empty() {
+        return;
+    }
+    let definitions = Definitions::compute(module);
+    for inst in copies {
+        let i = module.inst(inst);
+        let made = definitions.get(module, i.id(0));
+        if made.is_some_and(|made| made.result_type() == i.result_type()) {
+            let words = i.words().to_vec();
+            module.replace(inst, Op::CopyObject, &words);
+        }
+    }
 }
 
 fn is_zero(inst: InstRef<'_>) -> bool {
