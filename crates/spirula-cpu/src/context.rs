@@ -19,6 +19,12 @@ pub(crate) struct Context {
     pub push: *const u8,
     /// The workgroup's memory.
     pub workgroup: *mut u8,
+    /// Its bytes.
+    pub workgroup_bytes: u64,
+    /// Address and bytes of all frames, where private memory is that is not on the stack.
+    pub private: [u64; 2],
+    /// An address above all that generated code has on the stack.
+    pub stack: u64,
     /// The frame of the first invocation; only for kernels that suspend.
     pub frames: *mut u8,
     /// Bytes from a frame to the next.
@@ -57,6 +63,9 @@ pub(crate) mod at {
     pub const BINDINGS: i32 = offset_of!(Context, bindings) as i32;
     pub const PUSH: i32 = offset_of!(Context, push) as i32;
     pub const WORKGROUP: i32 = offset_of!(Context, workgroup) as i32;
+    pub const WORKGROUP_BYTES: i32 = offset_of!(Context, workgroup_bytes) as i32;
+    pub const PRIVATE: i32 = offset_of!(Context, private) as i32;
+    pub const STACK: i32 = offset_of!(Context, stack) as i32;
     pub const FRAMES: i32 = offset_of!(Context, frames) as i32;
     pub const FRAME_STRIDE: i32 = offset_of!(Context, frame_stride) as i32;
     pub const GROUP: i32 = offset_of!(Context, group) as i32;

@@ -47,6 +47,9 @@ impl<'a> Worker<'a> {
             bindings: shared.bindings.as_ptr(),
             push: shared.push.as_ptr().cast(),
             workgroup: base,
+            workgroup_bytes: bytes as u64,
+            private: [frames.as_ptr() as u64, frames.len() as u64 * 8],
+            stack: 0,
             frames: frames.as_mut_ptr().cast(),
             frame_stride: 0,
             group: [0; 3],
@@ -113,6 +116,8 @@ impl<'a> Worker<'a> {
         let context = &mut self.context;
         let mut count = 1u64;
         context.group = group;
+        // Stacks grow downwards.
+        context.stack = std::ptr::from_ref(&ticket) as u64;
         for (n, number) in group.into_iter().enumerate() {
             let first = number * grid.local[n];
             context.base[n] = first + grid.offset[n];

@@ -1,5 +1,8 @@
 //! The `spirula` command: arguments, files, progress and reports around the libraries.
 
+// They panic when nobody reads.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod bench;
 mod cli;
 mod commands;

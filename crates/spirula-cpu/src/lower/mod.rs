@@ -18,6 +18,7 @@ mod enqueue;
 mod entry;
 mod exchange;
 mod ext;
+mod generic;
 mod globals;
 mod half;
 mod image;

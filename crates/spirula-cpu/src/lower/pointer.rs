@@ -342,13 +342,6 @@ pub(crate) fn same(lower: &mut Lower, inst: InstRef) -> Done {
     Ok(())
 }
 
-/// `OpGenericCastToPtrExplicit`: which class a generic pointer has is not known, so that it is taken
-/// to be the one asked for.
-pub(crate) fn cast_explicit(lower: &mut Lower, inst: InstRef) -> Done {
-    let value = lower.value(inst.id(0))?;
-    lower.set_result(inst.result(), &[value])
-}
-
 /// `OpConvertPtrToU` and `OpConvertUToPtr`.
 pub(crate) fn convert(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;

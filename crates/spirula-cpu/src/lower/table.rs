@@ -4,7 +4,7 @@ use super::lanes::{self, Domain, LaneFn};
 use super::scope::Lower;
 use super::{
     Done, arithmetic, atomic, bits, call, compare, composite, control, convert, cooperative,
-    enqueue, exchange, ext, image, integer, matrix, memory, pipe, pointer,
+    enqueue, exchange, ext, generic, image, integer, matrix, memory, pipe, pointer,
 };
 use crate::suspend;
 use spirula_spirv::grammar::Op;
@@ -66,7 +66,8 @@ const ROWS: &[(Op, Row)] = &[
     (Op::PtrDiff, With(pointer::difference)),
     (Op::PtrCastToGeneric, With(pointer::same)),
     (Op::GenericCastToPtr, With(pointer::same)),
-    (Op::GenericCastToPtrExplicit, With(pointer::cast_explicit)),
+    (Op::GenericPtrMemSemantics, With(generic::semantics)),
+    (Op::GenericCastToPtrExplicit, With(generic::cast_explicit)),
     (Op::CrossWorkgroupCastToPtrINTEL, With(pointer::same)),
     (Op::PtrCastToCrossWorkgroupINTEL, With(pointer::same)),
     (Op::ConvertPtrToU, With(pointer::convert)),

@@ -3,6 +3,7 @@
 //! Exit codes: 0 done; 1 the input, a check or a test is bad, or a file cannot be written; 2 the
 //! command was used wrongly.
 
+use super::say::{say, say_line};
 use spirula::CompileError;
 use spirula_source::{Diagnostic, Source, render};
 use std::io::{self, IsTerminal};
@@ -107,19 +108,19 @@ pub fn finish(outcome: Outcome) -> ExitCode {
 pub fn tell(name: &str, bytes: &[u8], diagnostics: &[Diagnostic]) {
     let colour = has_colour();
     for diagnostic in diagnostics {
-        eprint!("{}", render(diagnostic, Source { name, bytes }, colour));
+        say!("{}", render(diagnostic, Source { name, bytes }, colour));
     }
 }
 
 /// A sentence that concerns no input on standard error.
 pub fn tell_line(severity: &str, text: &str, hint: Option<&str>) {
     if has_colour() {
-        eprintln!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
+        say_line!("\x1b[1;31m{severity}\x1b[0;1m: {text}\x1b[0m");
     } else {
-        eprintln!("{severity}: {text}");
+        say_line!("{severity}: {text}");
     }
     if let Some(hint) = hint {
-        eprintln!("  = hint: {hint}");
+        say_line!("  = hint: {hint}");
     }
 }
 

@@ -10,6 +10,7 @@ pub mod files;
 pub mod llvm;
 pub mod passes;
 pub mod progress;
+pub mod say;
 pub mod schedule;
 pub mod sizes;
 pub mod stages;

@@ -3,6 +3,7 @@
 use crate::cli::args::{Compile, Emit, Form, How};
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
+use crate::cli::say::say_line;
 use crate::cli::schedule::Schedule;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula::{CompileOptions, Known, Output, Tuning};
@@ -88,7 +89,7 @@ fn show(args: &Compile, stage: &str, text: &dyn Fn() -> String) {
         .as_ref()
         .is_some_and(|after| after.is(stage))
     {
-        eprintln!("// After {stage}\n{}", text().trim_end());
+        say_line!("// After {stage}\n{}", text().trim_end());
     }
 }
 

@@ -3,6 +3,7 @@
 use super::compile::{options, write};
 use crate::cli::args::Opt;
 use crate::cli::passes::PrintAfter;
+use crate::cli::say::{say, say_line};
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula_opt::{Error, Observer, Options, Outcome as Done, Pass, Pipeline, optimise};
 use spirula_spirv::ir::Module;
@@ -37,11 +38,11 @@ pub fn run(args: &Opt) -> Outcome {
         Err(error) => return Err(Failure::message(error.to_string())),
     };
     if args.statistics || report.skipped {
-        eprint!("{report}");
+        say!("{report}");
     }
     if args.time_passes {
         for (name, time) in &watcher.times {
-            eprintln!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
+            say_line!("{name:>14}  {:.3} ms", time.as_secs_f64() * 1e3);
         }
     }
     write(input, &module, &args.output, args.emit)
@@ -78,10 +79,10 @@ impl Observer for Watcher {
             Some(PrintAfter::Pass(only)) => only.name == pass.name,
         };
         if shown {
-            eprintln!("; after {}", pass.name);
+            say_line!("; after {}", pass.name);
             match text::print(&module.to_words(), &text::PrintOptions::default()) {
-                Ok(text) => eprint!("{text}"),
-                Err(error) => eprintln!("; {error}"),
+                Ok(text) => say!("{text}"),
+                Err(error) => say_line!("; {error}"),
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::compile::{options, write};
 use crate::cli::args::Reduce;
 use crate::cli::progress::Progress;
+use crate::cli::say::say_line;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula_spirv::binary;
 use spirula_spirv::reduce::{Options, reduce};
@@ -67,7 +68,7 @@ pub fn run(args: &Reduce) -> Outcome {
         return Err(Failure::message(text));
     };
     let count = |module: &spirula_spirv::ir::Module| module.all_insts().count();
-    eprintln!(
+    say_line!(
         "{} of {} instructions are left after {attempts} attempts",
         count(&small),
         count(&module)

@@ -7,6 +7,7 @@ use super::compile::options;
 use super::run::{default_arguments, known_shapes, program};
 use crate::cli::args::Tune;
 use crate::cli::progress::Progress;
+use crate::cli::say::say_line;
 use crate::cli::{Failure, Outcome, cache, files, schedule};
 use spirula::{CompileOptions, Known, Output, Profile, Scheduled, Setting, Tuning};
 use spirula_program::{Program, Session, Value};
@@ -48,7 +49,7 @@ pub fn run(args: &Tune) -> Outcome {
         let milliseconds = |d: Duration| d.as_secs_f64() * 1e3;
         let (before, best) = (milliseconds(dispatch.before), milliseconds(dispatch.best));
         let name = dispatch.strategy.name();
-        eprintln!(
+        say_line!(
             "{}: {name}, {before:.4} ms, tuned {best:.4} ms",
             dispatch.signature
         );

@@ -1,6 +1,7 @@
 //! Bad input gives a clear error and exit code 1, and leaves nothing behind.
 
 use crate::harness::{Ran, Scratch, module, own, spirula, spirula_with};
+use std::process::{Command, Stdio};
 
 /// Neither success nor a refusal with words is a crash.
 #[track_caller]
@@ -286,5 +287,21 @@ fn printed_programs_that_ask_for_too_much() {
         assert!(text.contains(from), "{from}");
         let path = scratch.file("bad.imp", text.replacen(from, to, 1));
         spirula_with(&["run", &path, "--entry", "double"], b"[1f32]").fails(1, said);
+    }
+}
+
+#[test]
+fn nobody_reads_what_is_said() {
+    let scratch = Scratch::new();
+    let bad = scratch.file("bad.spvasm", "OpFrobnicate\n");
+    for (args, code) in [
+        (&["compile", &bad][..], 1),
+        (&["opt", &own("scale.spvasm"), "--statistics", "-o", "-"], 0),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_spirula"));
+        let piped = command.args(args).stdout(Stdio::null());
+        let mut child = piped.stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stderr.take());
+        assert_eq!(child.wait().unwrap().code(), Some(code), "{args:?}");
     }
 }

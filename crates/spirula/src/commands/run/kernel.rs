@@ -7,6 +7,7 @@ use super::{results, size, specialise, told};
 use crate::cli::args::Run;
 use crate::cli::files::Input;
 use crate::cli::progress::Progress;
+use crate::cli::say::say;
 use crate::cli::{Failure, Outcome};
 use crate::commands::info::describe_entry;
 use spirula_runtime::types::TypeNames;
@@ -80,7 +81,7 @@ pub fn run(args: &Run, input: Input, module: &Module, mut stages: Stages) -> Out
     results::show(&results, args)?;
     let outcome = results::deal(&results, &wanted, args, &mut stages);
     if args.profile {
-        eprint!("{stages}");
+        say!("{stages}");
     }
     outcome
 }

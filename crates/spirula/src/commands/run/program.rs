@@ -6,6 +6,7 @@ use super::results::{self, Computed};
 use super::stages::Stages;
 use crate::cli::args::Run;
 use crate::cli::progress::Progress;
+use crate::cli::say::{say, say_line};
 use crate::cli::{Failure, Outcome, dump, files};
 use crate::commands::info::describe_program_entry;
 use crate::values::program::{of_array, to_array};
@@ -59,7 +60,7 @@ pub fn run(
     }
     let outcome = results::deal(&computed, &wanted, args, &mut stages);
     if args.profile {
-        eprint!("{stages}");
+        say!("{stages}");
     }
     outcome
 }
@@ -200,7 +201,7 @@ fn call(
     let mut session = Session::new(program, machine).map_err(failed)?;
     let called = session.call(&entry.name, values);
     for line in session.take_traced() {
-        eprintln!("{line}");
+        say_line!("{line}");
     }
     called.map_err(|error| match error {
         RunError::Machine(error) => super::ended(error, args),

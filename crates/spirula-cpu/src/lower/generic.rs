@@ -1,0 +1,71 @@
+//! Which memory generic pointers lead to.
+//!
+//! They are addresses of the host. What is in the memory of the workgroup, in its frames or on the stack is
+//! there; everything else is global, null included.
+
+use super::Done;
+use super::scope::Lower;
+use crate::context::at;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use spirula_spirv::grammar::enumerants::{MemorySemantics, StorageClass};
+use spirula_spirv::ir::InstRef;
+
+/// `OpGenericCastToPtrExplicit`: the pointer where it leads to memory of the class, else null.
+pub(crate) fn cast_explicit(lower: &mut Lower, inst: InstRef) -> Done {
+    let address = lower.value(inst.id(0))?;
+    let is_there = match StorageClass(inst.word(1)) {
+        StorageClass::Workgroup => is_shared(lower, address),
+        StorageClass::Function => is_private(lower, address),
+        _ => {
+            let shared = is_shared(lower, address);
+            let private = is_private(lower, address);
+            let either = lower.builder.ins().bor(shared, private);
+            lower.builder.ins().icmp_imm_u(IntCC::Equal, either, 0)
+        }
+    };
+    let null = lower.iconst(types::I64, 0);
+    let found = lower.builder.ins().select(is_there, address, null);
+    lower.set_result(inst.result(), &[found])
+}
+
+/// `OpGenericPtrMemSemantics`: the memory, as the semantics of a barrier name it.
+pub(crate) fn semantics(lower: &mut Lower, inst: InstRef) -> Done {
+    let address = lower.value(inst.id(0))?;
+    let [shared, global] = [
+        MemorySemantics::WorkgroupMemory,
+        MemorySemantics::CrossWorkgroupMemory,
+    ]
+    .map(|mask| lower.iconst(types::I32, i64::from(mask.0)));
+    let none = lower.iconst(types::I32, 0);
+    let is_shared = is_shared(lower, address);
+    let found = lower.builder.ins().select(is_shared, shared, global);
+    let is_private = is_private(lower, address);
+    let found = lower.builder.ins().select(is_private, none, found);
+    lower.set_result(inst.result(), &[found])
+}
+
+fn is_shared(lower: &mut Lower, address: Value) -> Value {
+    let base = lower.context(types::I64, at::WORKGROUP);
+    let bytes = lower.context(types::I64, at::WORKGROUP_BYTES);
+    is_within(lower, address, base, bytes)
+}
+
+fn is_private(lower: &mut Lower, address: Value) -> Value {
+    let base = lower.context(types::I64, at::PRIVATE);
+    let bytes = lower.context(types::I64, at::PRIVATE + 8);
+    let in_frames = is_within(lower, address, base, bytes);
+    let low = lower.builder.ins().get_stack_pointer(types::I64);
+    let high = lower.context(types::I64, at::STACK);
+    let bytes = lower.builder.ins().isub(high, low);
+    let on_stack = is_within(lower, address, low, bytes);
+    lower.builder.ins().bor(in_frames, on_stack)
+}
+
+fn is_within(lower: &mut Lower, address: Value, base: Value, bytes: Value) -> Value {
+    let offset = lower.builder.ins().isub(address, base);
+    lower
+        .builder
+        .ins()
+        .icmp(IntCC::UnsignedLessThan, offset, bytes)
+}
