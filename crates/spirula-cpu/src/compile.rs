@@ -5,7 +5,7 @@ use crate::check::Checks;
 use crate::count::Counters;
 use crate::groups::FrameLayout;
 use crate::jit::Code;
-use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, Shared, Slot};
+use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, RowKind, Shared, Slot};
 use crate::print::Prints;
 use crate::program::{Entry, Program, Start};
 use crate::suspend::{Group, Point};
@@ -250,15 +250,9 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     let counters = shared.counters.unwrap_or_default();
     let constants = globals.data.iter().copied();
     let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
-    let rows = shared.rows;
-    let checks = shared.checking.map(|checking| Checks {
-        number: next_number(),
-        sites: checking.sites,
-        group_granule: checking.group_granule,
-        granules: rows.iter().map(|r| r.granule).collect(),
-        constants: globals.data.clone(),
-        largest: checking.largest,
-    });
+    let checks = shared
+        .checking
+        .map(|checking| checks(checking, &shared.rows, &globals));
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(Frame::new(0));
@@ -282,6 +276,18 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         blocks: Vec::new(),
         checks,
     })
+}
+
+/// What launches need to know to check.
+fn checks(checking: Checking, rows: &[RowKind], globals: &Globals) -> Checks {
+    Checks {
+        number: next_number(),
+        sites: checking.sites,
+        group_granule: checking.group_granule,
+        granules: rows.iter().map(|r| r.granule).collect(),
+        constants: globals.data.clone(),
+        largest: checking.largest,
+    }
 }
 
 /// Whether workgroups may wait for each other: whether a kernel has atomics or pipes.

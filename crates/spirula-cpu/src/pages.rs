@@ -21,7 +21,9 @@ pub struct Pages {
 const ALIGN: usize = 128;
 
 impl Pages {
-    /// So many bytes, aligned to 128; `None` where there is no memory for them, or there are no guards.
+    /// So many bytes, aligned to 128; `None` where there is no memory for them, there are no guards, or
+    /// thousands are guarded already: systems bound the number of mappings, which a process needs for
+    /// more than this.
     pub fn zeroed(size: usize) -> Option<Pages> {
         #[cfg(target_os = "linux")]
         {
@@ -58,11 +60,16 @@ impl Pages {
 #[cfg(target_os = "linux")]
 mod system {
     use std::ptr::null_mut;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     /// Bytes of each guard.
     const GUARD: usize = 256 << 20;
     /// From this size on, memory is worth large pages.
     const LARGE: usize = 4 << 20;
+    /// Most mappings at a time, each of which counts as three; Linux allows 65,530 unless told otherwise.
+    pub const MOST: usize = 1 << 12;
+
+    static LIVE: AtomicUsize = AtomicUsize::new(0);
 
     /// A mapping: a guard, pages, a guard.
     #[derive(Debug)]
@@ -81,6 +88,9 @@ mod system {
 
     impl Map {
         pub fn new(used: usize) -> Option<Map> {
+            if LIVE.load(Relaxed) >= MOST {
+                return None;
+            }
             // SAFETY: it only asks.
             let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok()?;
             let pages = used.checked_next_multiple_of(page.max(1))?;
@@ -91,6 +101,7 @@ mod system {
             if start == libc::MAP_FAILED {
                 return None;
             }
+            LIVE.fetch_add(1, Relaxed);
             let map = Map {
                 start: start.cast(),
                 pages,
@@ -126,6 +137,7 @@ mod system {
         fn drop(&mut self) {
             // SAFETY: the whole mapping, of which nothing is borrowed any more.
             unsafe { libc::munmap(self.start.cast(), self.pages + 2 * GUARD) };
+            LIVE.fetch_sub(1, Relaxed);
         }
     }
 }
@@ -145,5 +157,9 @@ mod tests {
             bytes.fill(1);
         }
         assert!(Pages::zeroed(usize::MAX).is_none());
+        let many: Vec<_> = (0..=system::MOST).map_while(|_| Pages::zeroed(1)).collect();
+        assert_eq!(many.len(), system::MOST, "there are mappings left");
+        drop(many);
+        assert!(Pages::zeroed(1).is_some());
     }
 }

@@ -33,7 +33,7 @@ mod table;
 mod values;
 
 pub(crate) use call::signature;
-pub(crate) use checked::Checking;
+pub(crate) use checked::{Checking, RowKind};
 pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
 pub(crate) use ext::check as check_extended;
 pub(crate) use globals::{BindingSlot, Global, Globals, What};

@@ -223,36 +223,12 @@ impl Evaluator<'_> {
                 vec![args[0][1..].iter().fold(args[0][0], fold)]
             }
             Way::Fixed(is_signed, saturates) => {
-                let (low, high) = integer::range(width, is_signed);
-                let one = |n| {
-                    let Some(v) = known(n) else {
-                        return Scalar::Any;
-                    };
-                    let scale = v[2] as u32;
-                    // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
-                    let exact = match is_signed {
-                        true => {
-                            let [a, b] = [v[0], v[1]].map(|bits| integer::signed(width, bits));
-                            (a * b) >> scale
-                        }
-                        false => ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128,
-                    };
-                    match exact.clamp(low, high) {
-                        // What does not fit is undefined.
-                        end if end != exact && !saturates => Scalar::Any,
-                        end => integer::cut(width, end),
-                    }
-                };
-                (0..lanes).map(one).collect()
+                let of = |v: Vec<u128>| fixed_product(width, &v, is_signed, saturates);
+                (0..lanes)
+                    .map(|n| known(n).map_or(Scalar::Any, of))
+                    .collect()
             }
-            Way::First => {
-                let lanes: Option<Vec<u128>> = args[0].iter().map(|s| s.bits()).collect();
-                let before = lanes.map(|lanes| {
-                    let first = lanes.iter().position(|lane| *lane != 0);
-                    first.unwrap_or(lanes.len())
-                });
-                vec![before.map_or(Scalar::Any, |n| Scalar::Bits(n as u128))]
-            }
+            Way::First => vec![first_set(&args[0])],
             Way::ToInt(is_signed) => {
                 let wanted = match self.kind(result)? {
                     Kind::Int(width) => width,
@@ -321,4 +297,32 @@ fn exactly(op: Opcode, is_signed: bool, width: u32, v: &[u128]) -> (i128, bool) 
         Some(x) => (x, x < low || x > high),
         None => (a.wrapping_mul(b), true),
     }
+}
+
+/// A product of two numbers with a fixed point, the third says how many bits are behind it.
+fn fixed_product(width: u32, v: &[u128], is_signed: bool, saturates: bool) -> Scalar {
+    let (low, high) = integer::range(width, is_signed);
+    let scale = v[2] as u32;
+    // Products of unsigned numbers of 64 bits need all bits, but are no more than those.
+    let exact = match is_signed {
+        true => {
+            let [a, b] = [v[0], v[1]].map(|bits| integer::signed(width, bits));
+            (a * b) >> scale
+        }
+        false => ((v[0] * v[1]) >> scale).min(i128::MAX as u128) as i128,
+    };
+    match exact.clamp(low, high) {
+        // What does not fit is undefined.
+        end if end != exact && !saturates => Scalar::Any,
+        end => integer::cut(width, end),
+    }
+}
+
+/// The first lane that is not zero, or else the number of lanes.
+fn first_set(lanes: &[Scalar]) -> Scalar {
+    let lanes: Option<Vec<u128>> = lanes.iter().map(|s| s.bits()).collect();
+    lanes.map_or(Scalar::Any, |lanes| {
+        let first = lanes.iter().position(|lane| *lane != 0);
+        Scalar::Bits(first.unwrap_or(lanes.len()) as u128)
+    })
 }

@@ -149,19 +149,7 @@ impl Generator<'_, '_> {
                 let (ty, first) = self.some(wanted, |_| Ty::Int(16));
                 self.same(name, &ty, first, 2);
             }
-            Form::Fixed => {
-                let wanted = |t: &Ty| t.is_int() && (2..=64).contains(&t.bits());
-                let (ty, left) = self.some(wanted, |_| Ty::Int(16));
-                let right = self.value(&ty);
-                let most = ty.bits() as usize - usize::from(name.starts_with('s'));
-                let scale = (Ty::Int(32), self.c.below(most + 1).to_string());
-                let name = format!("llvm.{name}.{}", ty.suffix());
-                self.call(
-                    &name,
-                    &ty,
-                    &[(ty.clone(), left), (ty.clone(), right), scale],
-                );
-            }
+            Form::Fixed => self.fixed(name),
             Form::First => {
                 let wanted = |t: &Ty| t.is_int() && t.lanes() > 1 && t.bits() <= 64;
                 let (ty, value) = self.some(wanted, |g| g.vector_of(Ty::Int(32)));
@@ -178,6 +166,21 @@ impl Generator<'_, '_> {
                 self.call(&name, &result, &[(ty.clone(), left), (ty, right)]);
             }
         }
+    }
+
+    /// A product of numbers with a fixed point, with any number of bits behind it.
+    fn fixed(&mut self, name: &str) {
+        let wanted = |t: &Ty| t.is_int() && (2..=64).contains(&t.bits());
+        let (ty, left) = self.some(wanted, |_| Ty::Int(16));
+        let right = self.value(&ty);
+        let most = ty.bits() as usize - usize::from(name.starts_with('s'));
+        let scale = (Ty::Int(32), self.c.below(most + 1).to_string());
+        let name = format!("llvm.{name}.{}", ty.suffix());
+        self.call(
+            &name,
+            &ty,
+            &[(ty.clone(), left), (ty.clone(), right), scale],
+        );
     }
 
     /// A call whose operands and result have one type.

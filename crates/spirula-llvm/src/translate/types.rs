@@ -528,6 +528,9 @@ impl Translator<'_> {
                     Some(_) => return self.no_type(*element),
                 }
             }
+            TypeKind::Pointer { .. } => {
+                "pointers that are kept in memory have no counterpart in shaders".to_owned()
+            }
             kind => format!("the type {} has no counterpart in SPIR-V", kind_name(kind)),
         })
     }
@@ -546,7 +549,6 @@ fn kind_name(kind: &TypeKind) -> &'static str {
         TypeKind::Token => "token",
         TypeKind::Void => "void",
         TypeKind::Function { .. } => "of functions",
-        TypeKind::Pointer { .. } => "ptr",
         TypeKind::Array { .. } => "of arrays",
         _ => "used here",
     }
