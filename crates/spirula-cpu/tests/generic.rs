@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile_with, in_every_mode, run_kernel};
+use common::words_in_every_mode;
 
 /// Invocation `n` has a generic pointer to memory of the workgroup, of its own, or to the buffer, by `n % 3`, and
 /// writes four words: whether it is one to each of the three, and its memory's semantics.
@@ -75,14 +75,7 @@ OpFunctionEnd
 
 #[test]
 fn casts_to_a_class_are_null_where_the_pointer_leads_elsewhere() {
-    let words = in_every_mode(|options| {
-        let kernel = compile_with(KERNEL, &[], options);
-        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
-        let mut buffers = [vec![7; 64]];
-        run_kernel(&kernel, [16, 1, 1], Some([8, 1, 1]), &mut buffers, &[]).unwrap();
-        let [words] = buffers;
-        words
-    });
+    let words = words_in_every_mode(KERNEL, 64);
     for (n, found) in words.chunks(4).enumerate() {
         let expected = [[1, 0, 0, 0x100], [0, 1, 0, 0], [0, 0, 1, 0x200]][n % 3];
         assert_eq!(found, expected, "invocation {n}");

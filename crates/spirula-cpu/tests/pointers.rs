@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{compile_with, in_every_mode, run_kernel};
+use common::words_in_every_mode;
 
 /// A kernel that writes what the function number `gid % 3` of a table makes of the global id; the third entry
 /// of the table is `last`.
@@ -66,14 +66,7 @@ OpFunctionEnd
 }
 
 fn run(text: &str) -> Vec<u64> {
-    in_every_mode(|options| {
-        let kernel = compile_with(text, &[], options);
-        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
-        let mut buffers = [vec![7; 16]];
-        run_kernel(&kernel, [16, 1, 1], Some([8, 1, 1]), &mut buffers, &[]).unwrap();
-        let [words] = buffers;
-        words
-    })
+    words_in_every_mode(text, 16)
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use crate::analyses::Cache;
 use crate::check;
 use crate::pass::{Outcome, Pass, Run};
-use crate::pipeline::{Pipeline, Step};
+use crate::pipeline::Pipeline;
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
+use std::borrow::Cow;
 use std::fmt;
 
 /// Who is told of each pass: printers, clocks.
@@ -126,13 +127,15 @@ pub fn optimise(
     }
     let before = pipeline.is_never_larger().then(|| module.to_words());
     let mut cache = Cache::new();
+    let mut pipeline = Cow::Borrowed(pipeline);
     let is_sparse = module.bound() as usize > SPARE_IDS + 16 * module.inst_count();
-    let compaction = Pass::by_name("compact-ids").map(|pass| Step {
-        pass,
-        argument: "".into(),
-    });
-    let first = compaction.filter(|_| is_sparse && !pipeline.steps().is_empty());
-    for step in first.iter().chain(pipeline.steps()) {
+    if is_sparse
+        && !pipeline.steps().is_empty()
+        && let Some(compaction) = Pass::by_name("compact-ids")
+    {
+        pipeline.to_mut().push_front(compaction);
+    }
+    for step in pipeline.steps() {
         let pass = step.pass;
         if let Some(observer) = &mut options.observer {
             observer.before(pass, module);

@@ -3,9 +3,7 @@
 
 use crate::check::{Handled, Resource};
 use crate::driver::Limits;
-use crate::{
-    Address, Argument, Bound, Buffer, Error, Filter, Inputs, Kernel, Launch, Sampler, Size,
-};
+use crate::{Argument, Bound, Buffer, Error, Inputs, Kernel, Launch, Sampler, Size};
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{ImageFact, Interface, LiteralSampler, Passed, Passing};
 
@@ -158,17 +156,7 @@ pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
 /// A sampler that a kernel declares.
 pub fn literal(sampler: LiteralSampler) -> Sampler {
     let mask = sampler.mask;
-    let address = match mask >> 1 & 7 {
-        2 => Address::Border,
-        3 => Address::Repeat,
-        4 => Address::Mirror,
-        _ => Address::ClampToEdge,
-    };
-    let filter = match mask & 0x20 {
-        0 => Filter::Nearest,
-        _ => Filter::Linear,
-    };
-    Sampler::opencl(address, filter, mask & 1 != 0)
+    Sampler::of_module(mask >> 1 & 7, mask & 1, mask >> 5 & 1)
 }
 
 impl Plan {

@@ -99,6 +99,7 @@ impl Default for Sampler {
 /// More levels of detail than an image has.
 const MAX_LOD: f32 = 64.0;
 
+/// By their numbers in `OpConstantSampler`, from the first that says what is outside.
 const ADDRESSES: [Address; 4] = [
     Address::ClampToEdge,
     Address::Border,
@@ -132,6 +133,17 @@ mod at {
     pub const LODS: u32 = 32;
 }
 
+impl Address {
+    fn place(self) -> usize {
+        ADDRESSES.iter().position(|a| *a == self).unwrap_or(0)
+    }
+
+    /// Its number in `OpConstantSampler`.
+    pub fn number(self) -> u32 {
+        self.place() as u32 + 1
+    }
+}
+
 impl Sampler {
     /// One of OpenCL's: the same in all directions, the border by the image's format.
     pub fn opencl(address: Address, filter: Filter, normalized: bool) -> Sampler {
@@ -145,23 +157,19 @@ impl Sampler {
     }
 
     /// One that a module declares, by the numbers of `OpConstantSampler`.
-    pub(crate) fn of_module(address: u32, normalized: u32, filter: u32) -> Sampler {
-        let address = match address {
-            2 => Address::Border,
-            3 => Address::Repeat,
-            4 => Address::Mirror,
-            _ => Address::ClampToEdge,
-        };
-        Sampler::opencl(address, FILTERS[(filter & 1) as usize], normalized != 0)
+    pub fn of_module(address: u32, normalized: u32, filter: u32) -> Sampler {
+        let address = (address as usize).checked_sub(1);
+        let address = address.and_then(|n| ADDRESSES.get(n).copied());
+        let filter = FILTERS[(filter & 1) as usize];
+        Sampler::opencl(address.unwrap_or_default(), filter, normalized != 0)
     }
 
     /// All of it in a word, which generated code passes on.
     pub(crate) fn word(&self) -> u64 {
         let place = |n: usize, at: u32| (n as u64) << at;
-        let index = |a: Address| ADDRESSES.iter().position(|x| *x == a).unwrap_or(0);
         let mut word = 0;
         for (n, address) in self.address.into_iter().enumerate() {
-            word |= place(index(address), 2 * n as u32);
+            word |= place(address.place(), 2 * n as u32);
         }
         for (n, filter) in [self.magnify, self.minify, self.mips]
             .into_iter()

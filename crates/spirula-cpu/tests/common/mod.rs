@@ -94,6 +94,18 @@ pub fn run_kernel(
     unsafe { kernel.run(&launch) }
 }
 
+/// What 16 invocations, in workgroups of 8, write into a buffer of so many words of 64 bits, in every mode the same.
+pub fn words_in_every_mode(text: &str, words: usize) -> Vec<u64> {
+    in_every_mode(|options| {
+        let kernel = compile_with(text, &[], options);
+        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        let mut buffers = [vec![7; words]];
+        run_kernel(&kernel, [16, 1, 1], Some([8, 1, 1]), &mut buffers, &[]).unwrap();
+        let [found] = buffers;
+        found
+    })
+}
+
 /// Runs a shader on buffers of 32-bit words, bound to set 0 in order.
 pub fn run_shader(
     kernel: &Kernel,

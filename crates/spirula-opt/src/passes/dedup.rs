@@ -71,10 +71,10 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     if !equal.is_empty() {
         module.sweep(&erased);
         let all: Vec<Inst> = module.all_insts().map(InstRef::handle).collect();
-        for inst in all {
-            ids.rewrite(module, inst, |id| new[id].unwrap_or(id));
+        for inst in &all {
+            ids.rewrite(module, *inst, |id| new[id].unwrap_or(id));
         }
-        copy_what_has_one_type_now(module);
+        copy_what_has_one_type_now(module, &all);
     }
     Ok(Outcome {
         statistics: vec![
@@ -85,13 +85,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
 }
 
 /// Copies between types that are one now: `OpCopyLogical` demands two.
-fn copy_what_has_one_type_now(module: &mut Module) {
-    let is_logical = |i: &InstRef<'_>| i.op() == Op::CopyLogical;
-    let copies: Vec<Inst> = module
-        .all_insts()
-        .filter(is_logical)
-        .map(InstRef::handle)
-        .collect();
+fn copy_what_has_one_type_now(module: &mut Module, all: &[Inst]) {
+    let is_logical = |i: &Inst| module.inst(*i).op() == Op::CopyLogical;
+    let copies: Vec<Inst> = all.iter().copied().filter(is_logical).collect();
     if copies.is_empty() {
         return;
     }

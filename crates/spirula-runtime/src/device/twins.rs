@@ -5,15 +5,7 @@
 
 use super::Device;
 use crate::arguments::Plan;
-use crate::{Address, Buffer, Error, Filter, Sampler};
-
-/// Ways to take coordinates outside, by their numbers in SPIR-V from the first that says what is there.
-const ADDRESSES: [Address; 4] = [
-    Address::ClampToEdge,
-    Address::Border,
-    Address::Repeat,
-    Address::Mirror,
-];
+use crate::{Buffer, Error, Filter, Sampler};
 
 /// What samplers are by handle, with the twins that some have.
 #[derive(Default)]
@@ -72,8 +64,7 @@ impl Device {
 
 /// What a sampler is, in the bits of [`spirula_spirv::reflect::LiteralSampler`].
 fn mask(sampler: &Sampler) -> u32 {
-    let address = ADDRESSES.iter().position(|a| *a == sampler.address[0]);
-    let address = address.map_or(0, |n| n as u32 + 1);
+    let address = sampler.address[0].number();
     let filter = match sampler.magnify {
         Filter::Linear => 0x20,
         Filter::Nearest => 0x10,

@@ -78,6 +78,14 @@ macro_rules! elements {
     };
 }
 
+/// What [`scratch!`] decorates, of elements of the type that is there anyway.
+const SCRATCH_OF_WORDS: &str = "\
+%elements = OpTypeRuntimeArray %u32
+%scratch_block = OpTypeStruct %elements
+%scratch_ptr = OpTypePointer StorageBuffer %scratch_block
+%scratch = OpVariable %scratch_ptr StorageBuffer
+";
+
 /// Each invocation writes an element and reads its neighbour's.
 const NEIGHBOURS: &str = "\
 %tripled = OpIMul %u32 %lane %factor
@@ -202,9 +210,7 @@ pub const PROBES: &[Probe] = &[
         groups: 16,
         parts: Parts {
             decorations: scratch!("4"),
-            declarations: "%elements = OpTypeRuntimeArray %u32\n%scratch_block = OpTypeStruct %elements\n\
-                           %scratch_ptr = OpTypePointer StorageBuffer %scratch_block\n\
-                           %scratch = OpVariable %scratch_ptr StorageBuffer\n",
+            declarations: SCRATCH_OF_WORDS,
             body: "%counter = OpAccessChain %out_word %scratch %c0 %c0\n\
                    %result = OpAtomicIAdd %u32 %counter %c1 %c0 %c1\n",
             ..NONE
@@ -299,9 +305,7 @@ pub const PROBES: &[Probe] = &[
         groups: 1,
         parts: Parts {
             decorations: scratch!("4"),
-            declarations: "%elements = OpTypeRuntimeArray %u32\n%scratch_block = OpTypeStruct %elements\n\
-                           %scratch_ptr = OpTypePointer StorageBuffer %scratch_block\n\
-                           %scratch = OpVariable %scratch_ptr StorageBuffer\n",
+            declarations: SCRATCH_OF_WORDS,
             body: "%one_more = OpIAdd %u32 %lane %c1\n\
                    %own = OpAccessChain %out_word %scratch %c0 %lane\nOpStore %own %one_more\n\
                    OpControlBarrier %c2 %c2 %semantics\nOpBranch %loop\n\

@@ -1,7 +1,7 @@
 //! `syevd` and `heevd`: eigenvalues and vectors of Hermitian matrices by Jacobi's method.
 
-use super::jacobi::{Pairs, rotation};
-use super::{Call, Matrices, and, finish_all, number, success};
+use super::jacobi::{Pair, Pairs, rotation};
+use super::{Call, Matrices, and, finish_all, identity, number, success};
 use crate::translate::element::Element;
 use crate::translate::error::Result;
 use crate::translate::linear::{at, split};
@@ -26,13 +26,7 @@ pub(super) fn syevd(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tenso
         let other = c.conjugate(&other);
         Ok(c.choice(is_other, &other, &own))
     })?;
-    let identity = t.map(&whole, |_, s, point| {
-        let (_, row, column) = split(point);
-        let mut c = Calc::new(&mut s.body);
-        let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
-        let is_diagonal = c.eq(row, column);
-        Ok(c.choice(is_diagonal, &one, &zero))
-    })?;
+    let identity = identity(t, element, &shape)?;
     let pairs = Pairs {
         count: shape.columns,
     };
@@ -104,10 +98,12 @@ fn rotations(
     let (outer, index) = (&point[..point.len() - 1], point[point.len() - 1]);
     let round = number(&mut s, round);
     let mut c = Calc::new(&mut s.body);
-    let (partner, exists) = pairs.partner(&mut c, index, round);
-    let is_first = c.lt(index, partner);
-    let first = c.cond(is_first, index, partner);
-    let second = c.cond(is_first, partner, index);
+    let Pair {
+        first,
+        second,
+        is_first,
+        exists,
+    } = pairs.pair(&mut c, index, round);
     let [a_first, a_second, between] = [(first, first), (second, second), (first, second)]
         .map(|(row, column)| t.read(&mut s, a, &at(outer, row, column)));
     let mut c = Calc::new(&mut s.body);

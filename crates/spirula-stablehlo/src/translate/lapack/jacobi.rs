@@ -15,6 +15,17 @@ pub(super) struct Pairs {
     pub count: u64,
 }
 
+/// Two indices that are paired.
+pub(super) struct Pair {
+    /// The lower one.
+    pub first: Node,
+    pub second: Node,
+    /// Whether it is the lower one whose pair was asked for.
+    pub is_first: Node,
+    /// Whether there are two.
+    pub exists: Node,
+}
+
 impl Pairs {
     /// Players that move: an odd number.
     fn moving(self) -> i64 {
@@ -46,6 +57,18 @@ impl Pairs {
         let count = c.body.i64(self.count as i64);
         let exists = c.lt(partner, count);
         (c.cond(exists, partner, index), exists)
+    }
+
+    /// An index and its partner in a round, in order.
+    pub fn pair(self, c: &mut Calc<'_>, index: Node, round: Node) -> Pair {
+        let (partner, exists) = self.partner(c, index, round);
+        let is_first = c.lt(index, partner);
+        Pair {
+            first: c.cond(is_first, index, partner),
+            second: c.cond(is_first, partner, index),
+            is_first,
+            exists,
+        }
     }
 }
 

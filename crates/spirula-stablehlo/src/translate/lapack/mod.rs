@@ -15,7 +15,7 @@ mod svd;
 
 use super::element::Element;
 use super::error::Result;
-use super::linear::{Triangular, at, matrices};
+use super::linear::{Triangular, at, matrices, split};
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Float, Op};
@@ -150,6 +150,17 @@ fn number(s: &mut Structured, round: Value) -> Node {
     s.body.element(round, Ty::I64, &[])
 }
 
+/// Ones on the diagonal, zeros elsewhere.
+fn identity(t: &mut Translator<'_>, element: Element, shape: &Matrices) -> Result<Tensor> {
+    t.map(&shape.whole(), |_, s, point| {
+        let (_, row, column) = split(point);
+        let mut c = Calc::new(&mut s.body);
+        let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
+        let is_diagonal = c.eq(row, column);
+        Ok(c.choice(is_diagonal, &one, &zero))
+    })
+}
+
 /// Several results of one structured operation.
 fn finish_all(t: &mut Translator<'_>, mut s: Structured, values: &[Val]) -> Vec<Tensor> {
     for node in values.iter().flat_map(|val| &val.nodes) {
@@ -221,7 +232,7 @@ fn potrf(t: &mut Translator<'_>, call: &Call<'_>) -> Result<Vec<Tensor>> {
         c.not(is_right)
     });
     let result = t.map(&shape.whole(), |t, s, point| {
-        let (_, row, column) = super::linear::split(point);
+        let (_, row, column) = split(point);
         let (new, old) = (t.read(s, &factor, point), t.read(s, &a, point));
         let mut c = Calc::new(&mut s.body);
         let is_old = match lower {

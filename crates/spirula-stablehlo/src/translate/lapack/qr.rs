@@ -3,7 +3,7 @@
 //! A reflection is 1 − τ v vᴴ, where v has zeros before its column, 1 there, and is stored below the
 //! diagonal otherwise.
 
-use super::{Call, Matrices, and, finish_all, number, sum};
+use super::{Call, Matrices, and, finish_all, identity, number, sum};
 use crate::mlir::Op;
 use crate::translate::error::Result;
 use crate::translate::linear::{at, split};
@@ -176,13 +176,7 @@ pub(super) fn unitary(
     (a, taus): (&Tensor, &Tensor),
     (shape, count): (&Matrices, u64),
 ) -> Result<Tensor> {
-    let identity = t.map(&shape.whole(), |_, s, point| {
-        let (_, row, column) = split(point);
-        let mut c = Calc::new(&mut s.body);
-        let (one, zero) = (c.known(a.element, 1.0), c.known(a.element, 0.0));
-        let is_diagonal = c.eq(row, column);
-        Ok(c.choice(is_diagonal, &one, &zero))
-    })?;
+    let identity = identity(t, a.element, shape)?;
     t.rounds_of_one(identity, Dim::Static(count), |t, q, round| {
         let last = t.builder.elementwise(&[round], |body, v| {
             let mut c = Calc::new(body);

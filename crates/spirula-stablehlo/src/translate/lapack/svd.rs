@@ -6,8 +6,8 @@
 //! wherever a norm is 0, and complete.
 
 use super::eigen::{Columns, columns_by};
-use super::jacobi::{Pairs, rotation};
-use super::{Call, Matrices, and, finish_all, number, qr, success, sum};
+use super::jacobi::{Pair, Pairs, rotation};
+use super::{Call, Matrices, and, finish_all, identity, number, qr, success, sum};
 use crate::translate::element::Element;
 use crate::translate::error::Result;
 use crate::translate::linear::{at, split};
@@ -86,13 +86,7 @@ fn orthogonal(
     (tall, square): (&Matrices, &Matrices),
 ) -> Result<(Tensor, Tensor)> {
     let element = work.element;
-    let identity = t.map(&square.whole(), |_, s, point| {
-        let (_, row, column) = split(point);
-        let mut c = Calc::new(&mut s.body);
-        let (one, zero) = (c.known(element, 1.0), c.known(element, 0.0));
-        let is_diagonal = c.eq(row, column);
-        Ok(c.choice(is_diagonal, &one, &zero))
-    })?;
+    let identity = identity(t, element, square)?;
     let pairs = Pairs {
         count: tall.columns,
     };
@@ -134,10 +128,12 @@ fn rotations(
     let row = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
     let round = number(&mut s, round);
     let mut c = Calc::new(&mut s.body);
-    let (partner, exists) = pairs.partner(&mut c, index, round);
-    let is_first = c.lt(index, partner);
-    let first = c.cond(is_first, index, partner);
-    let second = c.cond(is_first, partner, index);
+    let Pair {
+        first,
+        second,
+        is_first,
+        exists,
+    } = pairs.pair(&mut c, index, round);
     let [own, other] = [first, second].map(|column| t.read(&mut s, work, &at(outer, row, column)));
     let mut c = Calc::new(&mut s.body);
     let squares = [c.square_size(&own), c.square_size(&other)];
