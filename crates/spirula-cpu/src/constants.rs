@@ -272,13 +272,21 @@ impl Pass<'_> {
             | Op::ConvertPtrToU
             | Op::ConvertUToPtr
             | Op::CopyObject
-                if matches!(self.operand(inst.get_id(1)?)?[..], [Bits::Address { .. }]) =>
+                if self.is_pointer(ty) || self.is_pointer(self.type_of(inst.get_id(1)?)?) =>
             {
-                self.operand(inst.get_id(1)?)?
+                let mut bits = self.operand(inst.get_id(1)?)?;
+                if let (Some(to), [Bits::Plain(bits)]) = (self.types.component(ty), &mut bits[..]) {
+                    *bits = truncate(*bits, to.bits());
+                }
+                bits
             }
             _ => self.lanes(inst, op, ty)?,
         };
         Some(self.push(&out))
+    }
+
+    fn is_pointer(&self, ty: Id) -> bool {
+        self.types.component(ty) == Some(Scalar::Pointer)
     }
 
     fn walk(&self, composite: Id, indexes: &[u32]) -> Option<(Id, usize)> {
@@ -302,7 +310,7 @@ impl Pass<'_> {
         // What an untyped pointer is taken to point to stands before it.
         let at = if untyped { 2 } else { 1 };
         let base = inst.get_id(at)?;
-        let [Bits::Address { variable, offset }] = self.operand(base)?[..] else {
+        let [from] = self.operand(base)?[..] else {
             return None;
         };
         let mut ty = match self.types.kind(self.type_of(base)?) {
@@ -312,7 +320,10 @@ impl Pass<'_> {
             } => ty,
             _ => return None,
         };
-        let mut offset = offset;
+        let mut offset = match from {
+            Bits::Address { offset, .. } => offset,
+            Bits::Plain(address) => address as i64,
+        };
         let mut indexes = inst.ids(at + 1);
         let by_element = matches!(
             op,
@@ -324,7 +335,8 @@ impl Pass<'_> {
         if by_element {
             let layout = self.types.layouts.get(ty);
             let stride = layout.size.next_multiple_of(layout.align.into());
-            offset += self.out.u64(indexes.next()?)?.wrapping_mul(stride) as i64;
+            let bytes = self.out.u64(indexes.next()?)?.wrapping_mul(stride) as i64;
+            offset = offset.wrapping_add(bytes);
         }
         for index in indexes {
             let index = self.out.u64(index)?;
@@ -335,7 +347,10 @@ impl Pass<'_> {
                 _ => self.types.part(ty, u32::try_from(index).ok()?)?.0,
             };
         }
-        Some(Bits::Address { variable, offset })
+        Some(match from {
+            Bits::Address { variable, .. } => Bits::Address { variable, offset },
+            Bits::Plain(_) => Bits::Plain(offset as u64),
+        })
     }
 
     /// An instruction that works on each component by itself.

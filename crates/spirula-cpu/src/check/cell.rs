@@ -1,27 +1,31 @@
 //! What is known of a piece of shared memory, in 64 bits.
 //!
-//! From the highest bit: the phase of the last access (28 bits), the invocation's number in its
-//! workgroup (16), flags (4), the access's site (16). A cell of an earlier launch is as good as none,
-//! so that launches need not clear anything.
+//! From the highest bit: the phase of the last access (28 bits), flags (4), the invocation's number in its
+//! workgroup (16), the access's site (16). What is decided without invocation and site is in the upper half. A cell of
+//! an earlier launch is as good as none, so that launches need not clear anything.
 
 /// Bits of the site.
 pub(crate) const SITE: u64 = 0xffff;
-/// The access wrote.
-pub(crate) const WRITTEN: u64 = 1 << 16;
-/// Workgroup memory: something was written here. Other memory: an earlier access is kept aside.
-pub(crate) const KEPT: u64 = 1 << 17;
-/// All accesses of the phase were atomic.
-pub(crate) const ATOMIC: u64 = 1 << 18;
-/// Other invocations have read in the same phase.
-pub(crate) const MANY: u64 = 1 << 19;
-/// Where what distinguishes an invocation's plain accesses from all else begins.
-pub(crate) const OWN_SHIFT: u32 = 18;
-/// Where invocation and phase begin.
-pub(crate) const OWNER_SHIFT: u32 = 20;
-/// Where the phase begins.
-pub(crate) const PHASE_SHIFT: u32 = 36;
+/// Where the invocation begins.
+pub(crate) const INVOCATION_SHIFT: u32 = 16;
 /// An invocation's number, at the lowest place.
 pub(crate) const INVOCATION: u64 = 0xffff;
+/// Where the upper half begins.
+pub(crate) const HALF: u32 = 32;
+/// The access wrote.
+pub(crate) const WRITTEN: u64 = 1 << 32;
+/// Workgroup memory: something was written here. Other memory: an earlier access is kept aside.
+pub(crate) const KEPT: u64 = 1 << 33;
+/// All accesses of the phase were atomic.
+pub(crate) const ATOMIC: u64 = 1 << 34;
+/// Other invocations have read in the same phase.
+pub(crate) const MANY: u64 = 1 << 35;
+/// Where the phase begins.
+pub(crate) const PHASE_SHIFT: u32 = 36;
+/// What invocations' plain accesses to one place may differ in and still be one invocation's.
+pub(crate) const OWN: u64 = SITE | WRITTEN | KEPT;
+/// Phase and invocation.
+const OWNER: u64 = u64::MAX << PHASE_SHIFT | INVOCATION << INVOCATION_SHIFT;
 /// Most phases.
 pub(crate) const PHASES: u64 = 1 << 28;
 
@@ -56,7 +60,7 @@ pub(crate) struct Phases {
 impl Phases {
     /// Whether an access that is not of the current phase is ordered before what an invocation does.
     fn orders(self, old: u64, owner: u64) -> bool {
-        let subgroup = |cell: u64| (cell >> OWNER_SHIFT & INVOCATION) >> self.lanes;
+        let subgroup = |cell: u64| (cell >> INVOCATION_SHIFT & INVOCATION) >> self.lanes;
         old < self.wide || subgroup(old) == subgroup(owner)
     }
 }
@@ -135,7 +139,7 @@ impl Access {
 
     fn in_phase(&self, cell: &mut u64, kept: u64) -> Found {
         let old = *cell;
-        let own = (old ^ self.owner) >> OWNER_SHIFT == 0;
+        let own = (old ^ self.owner) & OWNER == 0;
         let alone = own && old & MANY == 0;
         let conflict = !alone && self.conflicts(old);
         // Plain reads before do not make an atomic write less atomic, unless they count.
@@ -178,7 +182,7 @@ mod tests {
 
     fn access(phase: u64, invocation: u64, writes: bool) -> Access {
         Access {
-            owner: phase << PHASE_SHIFT | invocation << OWNER_SHIFT,
+            owner: phase << PHASE_SHIFT | invocation << INVOCATION_SHIFT,
             site: 9,
             writes,
             atomic: false,
@@ -287,7 +291,7 @@ mod tests {
             Found::Ordered
         );
         let other = Access {
-            owner: 7 << PHASE_SHIFT | 2 << OWNER_SHIFT,
+            owner: 7 << PHASE_SHIFT | 2 << INVOCATION_SHIFT,
             ..atomic
         };
         assert_eq!(

@@ -105,7 +105,7 @@ impl Kernel {
                     let local = shared.locals.iter().find(|l| l.0 == at);
                     let offset = local.map_or(0, |l| l.1);
                     // Cells are counted from the beginning of the workgroup's memory.
-                    Row::new(workgroup + offset, *bytes, offset)
+                    Row::new(workgroup + offset, *bytes, [offset, 0])
                 }
                 (SlotKind::Buffer, Argument::Memory(memory)) => checker.row(*memory, granule),
                 (SlotKind::Buffer, _) => checker.row_at(shared.args[at], granule),
@@ -153,20 +153,19 @@ impl Checker {
     fn row(&mut self, memory: Memory, granule: u32) -> Row {
         let base = memory.address as u64;
         let Some(region) = self.regions.find(base) else {
-            return Row::new(base, 0, 0);
+            return Row::new(base, 0, [0; 2]);
         };
-        let first = (base - region.base) as usize >> granule;
-        let cells = region.cells(granule).as_ptr().wrapping_add(first);
-        Row::new(base, memory.length, cells as u64)
+        let first = (base - region.base) >> granule << 3;
+        let cells = region.cells(granule).map(|at| at + first);
+        Row::new(base, memory.length, cells)
     }
 
     /// The row of a pointer that is given as a number: it may be into the middle of memory.
     fn row_at(&mut self, address: u64, granule: u32) -> Row {
         let Some(region) = self.regions.find(address) else {
-            return Row::new(address, 0, 0);
+            return Row::new(address, 0, [0; 2]);
         };
         let (base, length) = (region.base, region.length);
-        let cells = region.cells(granule).as_ptr() as u64;
-        Row::new(base, length, cells)
+        Row::new(base, length, region.cells(granule))
     }
 }

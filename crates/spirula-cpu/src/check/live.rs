@@ -6,7 +6,9 @@
 //! only touched where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
-use super::cell::{ATOMIC, Access, Found, KEPT, OWNER_SHIFT, PHASE_SHIFT, Phases, WRITTEN};
+use super::cell::{
+    ATOMIC, Access, Found, HALF, INVOCATION_SHIFT, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
+};
 use super::checker::{Checker, Fault};
 use super::order::Order;
 use super::report::{Invocation, Kind, Report};
@@ -40,8 +42,13 @@ pub(crate) struct Live {
     pub(super) group_cells: *mut u64,
     /// Not zero while relaxed atomics on workgroup memory order nothing.
     pub(super) quiet: u64,
+    /// Upper half of a cell of workgroup memory that many have read in this phase, and nobody has written.
+    pub(super) read_by_many: u32,
+    /// That of one that was last changed by an atomic of this phase; of none while such atomics order something.
+    pub(super) changed: u32,
     /// What the last function called for a check gave.
     pub(super) result: u64,
+    pub(super) order: Order,
     checker: *mut Checker,
     kernel: *const Kernel,
     cells: Vec<u64>,
@@ -49,7 +56,6 @@ pub(crate) struct Live {
     group_base: u64,
     pub(super) private: BTreeMap<u64, Private>,
     pub(super) scratch: Box<[u128]>,
-    pub(super) order: Order,
     /// First phase of each workgroup.
     groups: Vec<(u64, [u64; 3])>,
     pub(super) stopped: bool,
@@ -89,7 +95,9 @@ impl Live {
             budget_full: options.loops,
             rows: std::ptr::null(),
             group_cells: std::ptr::null_mut(),
-            quiet: 1,
+            quiet: 0,
+            read_by_many: u32::MAX,
+            changed: u32::MAX,
             result: 0,
             checker,
             kernel,
@@ -124,7 +132,7 @@ impl Live {
         self.begin_phase();
         self.group = self.now;
         self.groups.push((self.now, group));
-        self.order.begin_group();
+        self.order.begin_group(self.launch);
     }
 
     /// Begins a phase, as all invocations have waited for each other.
@@ -133,6 +141,7 @@ impl Live {
         self.wide = self.now;
         self.order.begin_phase();
         self.quiet = 1;
+        self.changed = ((self.now | WRITTEN | KEPT | ATOMIC) >> HALF) as u32;
     }
 
     /// Begins a phase, as the invocations of a subgroup have waited for each other.
@@ -140,8 +149,10 @@ impl Live {
         // SAFETY: as in `begin_group`.
         let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
         self.now = phase << PHASE_SHIFT;
+        self.read_by_many = ((self.now | MANY | KEPT) >> HALF) as u32;
         if forgot {
             (self.launch, self.group, self.wide) = (self.now, self.now, self.now);
+            self.order.acquired = self.now;
             self.cells.fill(0);
         }
         self.fence(0);
@@ -151,7 +162,12 @@ impl Live {
     pub fn fence(&mut self, owner: u64) {
         let phases = self.phases();
         self.order.fence(phases, phases.now | owner);
-        self.quiet = 0;
+        self.relaxed_order();
+    }
+
+    /// From now on relaxed atomics on workgroup memory order something.
+    fn relaxed_order(&mut self) {
+        (self.quiet, self.changed) = (0, u32::MAX);
     }
 
     /// An order of so many invocations, if one was asked for.
@@ -228,12 +244,30 @@ impl Live {
             return;
         }
         let what = u64::from(site) | bytes << info::BYTES_SHIFT;
+        let known = self.definedness(from, bytes).map(|known| known.to_vec());
         let source = self.touch(context, linear, Touch::new(from, what, 0));
         let target = self.touch(context, linear, Touch::new(to, what | info::WRITE, 0));
         if (source, target) == (from, to) {
             // SAFETY: both were found to be memory of the launch.
             unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
         }
+        // Copies of structures may have holes. Where all is one, that was told.
+        let known = known.filter(|known| known.iter().any(|byte| *byte != 0));
+        if let Some((known, copied)) = known.zip(self.definedness(to, bytes)) {
+            copied.copy_from_slice(&known);
+        }
+    }
+
+    /// What says which of some bytes are defined, where they are private memory.
+    fn definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let (base, private) = self.private.range(..=address).next_back()?;
+        let offset = address - base;
+        if offset.saturating_add(bytes) > private.length {
+            return None;
+        }
+        let at = (private.defined + offset) as *mut u8;
+        // SAFETY: the room was registered with so many bytes of definedness.
+        Some(unsafe { std::slice::from_raw_parts_mut(at, bytes as usize) })
     }
 
     /// Adds a report.
@@ -355,7 +389,7 @@ impl Live {
         let other = match found {
             Found::Ordered => return,
             Found::Same(_) if self.order.invocation == made.owner => return,
-            Found::Other(_) if self.order.group => return,
+            Found::Other(other) if other < self.order.acquired => return,
             Found::Same(other) | Found::Other(other) => other,
         };
         if other & WRITTEN != 0 && access.writes && access.writes_what_is_there() {
@@ -364,7 +398,7 @@ impl Live {
         if self.is_meant(access, other) {
             return;
         }
-        let local = (other >> OWNER_SHIFT & 0xffff) as u32;
+        let local = (other >> INVOCATION_SHIFT & 0xffff) as u32;
         let by = match found {
             Found::Other(_) => self.group_of(other).map(|group| Invocation {
                 group,
@@ -435,25 +469,50 @@ impl Live {
     /// What atomics order.
     fn synchronise(&mut self, access: Touch, linear: u32) {
         let phases = self.phases();
-        let owner = phases.now | u64::from(linear) << OWNER_SHIFT;
+        let owner = phases.now | u64::from(linear) << INVOCATION_SHIFT;
         let within = self.is_group(&access);
-        let order = &mut self.order;
-        let (releases, fenced) = match within {
-            true => (&mut order.within, order.fenced_within),
-            false => (&mut order.releases, order.fenced),
+        let fenced = match within {
+            true => self.order.fenced_within,
+            false => self.order.fenced != 0,
         };
-        let released = releases.get(&access.address).copied();
-        if access.writes && (access.releases || fenced) {
-            releases.insert(access.address, owner);
-            self.quiet &= u64::from(!within);
+        let releases = access.writes && (access.releases || fenced);
+        let released = match within {
+            true => self.release_within(access.address, owner, releases),
+            false => self.release_global(access, owner, releases),
+        };
+        if released < phases.launch || released == owner || !access.reads {
+            return;
         }
-        if let Some(released) = released.filter(|by| access.reads && *by != owner) {
-            if access.acquires || fenced {
-                order.acquire(released, phases, owner);
-            } else {
-                order.pending.push(released);
-            }
+        if access.acquires || fenced {
+            self.order.acquire(released, phases, owner);
+        } else {
+            self.order.pending.push(released);
         }
+    }
+
+    /// Who released last at an address of the workgroup's memory; notes that somebody does now.
+    fn release_within(&mut self, address: u64, owner: u64, releases: bool) -> u64 {
+        let within = &mut self.order.within;
+        let released = within.get(&address).copied().unwrap_or(0);
+        if releases {
+            within.insert(address, owner);
+            self.relaxed_order();
+        }
+        released
+    }
+
+    /// The same of memory that all workgroups share.
+    fn release_global(&mut self, access: Touch, owner: u64, releases: bool) -> u64 {
+        // SAFETY: as in `begin_group`.
+        let checker = unsafe { &mut *self.checker };
+        let Some(region) = checker.regions.find(access.address) else {
+            return 0;
+        };
+        let released = region.released(access.address, access.granule);
+        if releases {
+            region.release(access.address, access.granule, owner);
+        }
+        released
     }
 
     fn is_group(&self, access: &Touch) -> bool {
@@ -466,17 +525,9 @@ impl Live {
     /// An access to private memory by a pointer of which only the address is known; false where
     /// there is no such memory.
     fn touch_private(&mut self, context: &Context, linear: u32, access: Touch) -> bool {
-        let before = self.private.range(..=access.address).next_back();
-        let Some((base, private)) = before else {
+        let Some(defined) = self.definedness(access.address, access.bytes) else {
             return false;
         };
-        let offset = access.address - base;
-        if offset.saturating_add(access.bytes) > private.length {
-            return false;
-        }
-        let at = (private.defined + offset) as *mut u8;
-        // SAFETY: the room was registered with so many bytes of definedness.
-        let defined = unsafe { std::slice::from_raw_parts_mut(at, access.bytes as usize) };
         let empty = access.reads && defined.iter().all(|d| *d == 0);
         if access.writes || empty {
             defined.fill(0xff);

@@ -3,31 +3,31 @@
 use super::cell::Phases;
 use rustc_hash::FxHashMap;
 
-/// What atomics have ordered in the workgroup that runs.
+/// What atomics have ordered in the workgroup that runs. Flags and phases are read by generated code.
 #[derive(Default)]
 pub(super) struct Order {
-    /// By address: who released there last.
-    pub releases: FxHashMap<u64, u64>,
-    /// The same of the workgroup's own memory, since all its invocations have waited for each other: what was before is
-    /// ordered by that.
+    /// Releases on the workgroup's own memory, by address, since all its invocations have waited for each other: what was
+    /// before is ordered by that. Those on other memory stand beside its cells.
     pub within: FxHashMap<u64, u64>,
     /// Releases that were seen without an acquire.
     pub pending: Vec<u64>,
-    pub fenced: bool,
-    /// Whether there was a fence since all invocations of the workgroup have waited for each other.
+    /// Not zero if there was a fence.
+    pub fenced: u64,
+    /// Whether there was one since all invocations of the workgroup have waited for each other.
     pub fenced_within: bool,
-    /// Everything of earlier workgroups is before.
-    pub group: bool,
+    /// What other workgroups did before this phase, in a cell's place, is before: all of it or nothing.
+    pub acquired: u64,
     /// The invocation, in its phase, for which everything before is.
     pub invocation: u64,
 }
 
 impl Order {
-    pub fn begin_group(&mut self) {
+    /// Begins a workgroup of a launch whose first phase is given.
+    pub fn begin_group(&mut self, launch: u64) {
         self.begin_phase();
         self.pending.clear();
-        self.fenced = false;
-        self.group = false;
+        self.fenced = 0;
+        self.acquired = launch;
         self.invocation = 0;
     }
 
@@ -39,14 +39,14 @@ impl Order {
 
     pub fn acquire(&mut self, released: u64, phases: Phases, owner: u64) {
         if released < phases.group {
-            self.group = true;
+            self.acquired = phases.group;
         } else if released >= phases.now {
             self.invocation = owner;
         }
     }
 
     pub fn fence(&mut self, phases: Phases, owner: u64) {
-        self.fenced = true;
+        self.fenced = 1;
         self.fenced_within = true;
         for released in std::mem::take(&mut self.pending) {
             self.acquire(released, phases, owner);

@@ -5,6 +5,7 @@
 //! calls give, results from what functions return, phis and selections from all their operands.
 //! A few rounds over the instructions; what has not settled then counts as unknown.
 
+use crate::constants::Bits;
 use crate::program::Program;
 use crate::promote::operand_ids;
 use crate::types::Kind;
@@ -63,10 +64,11 @@ impl Provenance {
             direct: IdMap::new(bound, false),
         };
         for inst in program.module.section(Section::Globals) {
-            if matches!(inst.op(), Op::Variable | Op::UntypedVariableKHR)
-                && let Some(id) = inst.result()
+            // A variable, or a constant that is an address in one.
+            if let Some(id) = inst.result()
+                && let [Bits::Address { variable, .. }] = program.constants.scalars(id)
             {
-                provenance.roots.set(id, Root::One(id));
+                provenance.roots.set(id, Root::One(*variable));
             }
         }
         for param in &program.functions.get(program.entry.func).params {
@@ -130,7 +132,7 @@ impl Provenance {
                     _ => {}
                 }
                 if let Some(id) = inst.result().filter(|_| is_pointer(program, inst)) {
-                    let from = self.of(inst, contents);
+                    let from = self.of(program, inst, contents);
                     changed |= self.join(id, from);
                 }
             }
@@ -156,7 +158,7 @@ impl Provenance {
     }
 
     /// What a pointer comes from by the instruction that makes it.
-    fn of(&self, inst: InstRef<'_>, contents: &IdMap<Root>) -> Root {
+    fn of(&self, program: &Program<'_>, inst: InstRef<'_>, contents: &IdMap<Root>) -> Root {
         match inst.op() {
             Op::Variable | Op::UntypedVariableKHR => inst.result().map_or(Root::Many, Root::One),
             Op::AccessChain
@@ -181,10 +183,7 @@ impl Provenance {
                 .ids(0)
                 .step_by(2)
                 .fold(Root::None, |met, id| met.meet(self.roots[id])),
-            Op::Load => contents[inst.id(0)].meet(match contents[inst.id(0)] {
-                Root::None => Root::Many,
-                known => known,
-            }),
+            Op::Load if program.functions.is_promoted(inst.id(0)) => contents[inst.id(0)],
             Op::FunctionCall => self.roots[inst.id(0)],
             // What the entry point is given was set before, others by calls.
             Op::FunctionParameter => Root::None,

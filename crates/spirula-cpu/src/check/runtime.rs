@@ -5,7 +5,7 @@
 //! the thread, which nothing else uses while generated code runs.
 #![allow(unsafe_code)]
 
-use super::cell::OWNER_SHIFT;
+use super::cell::INVOCATION_SHIFT;
 use super::live::{Live, Private};
 use super::report::Kind;
 use super::touch::{Touch, invocation};
@@ -22,18 +22,19 @@ pub(crate) struct Row {
     pub cells: u64,
     /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
     pub ends: [u64; 5],
-    _unused: u64,
+    /// Address of what was released at its first cell.
+    pub released: u64,
 }
 
 impl Row {
     /// Of memory with its cells.
-    pub fn new(base: u64, length: u64, cells: u64) -> Row {
+    pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> Row {
         let end = |n: u32| (length + 1).saturating_sub(1 << n);
         Row {
             base,
             cells,
             ends: [0, 1, 2, 3, 4].map(end),
-            _unused: 0,
+            released,
         }
     }
 }
@@ -56,6 +57,8 @@ pub(crate) mod info {
     pub const GRANULE_SHIFT: u32 = 24;
     /// The kind of a fault.
     pub const KIND_SHIFT: u32 = 26;
+    /// Behind the kind: a value is at fault, not the memory that is read.
+    pub const DEPENDS: u64 = 1 << 29;
     pub const BYTES_SHIFT: u32 = 32;
 }
 
@@ -72,10 +75,15 @@ pub(crate) mod at {
     pub const ROWS: i32 = offset_of!(Live, rows) as i32;
     pub const GROUP_CELLS: i32 = offset_of!(Live, group_cells) as i32;
     pub const QUIET: i32 = offset_of!(Live, quiet) as i32;
+    pub const READ_BY_MANY: i32 = offset_of!(Live, read_by_many) as i32;
+    pub const CHANGED: i32 = offset_of!(Live, changed) as i32;
+    pub const FENCED: i32 = offset_of!(Live, order.fenced) as i32;
+    pub const ACQUIRED: i32 = offset_of!(Live, order.acquired) as i32;
     pub const RESULT: i32 = offset_of!(Live, result) as i32;
     pub const ROW: i32 = size_of::<Row>() as i32;
     pub const CELLS: i32 = offset_of!(Row, cells) as i32;
     pub const ENDS: i32 = offset_of!(Row, ends) as i32;
+    pub const RELEASED: i32 = offset_of!(Row, released) as i32;
 }
 
 /// The live state of a context.
@@ -153,7 +161,7 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
         }
         Kind::OutOfBounds => "takes a component that the vector does not have".to_owned(),
         Kind::EndlessLoop => format!("goes round loops more than {loops} times"),
-        Kind::Uninitialised if !live.instruction(what as u16).starts_with("OpLoad") => {
+        Kind::Uninitialised if what & info::DEPENDS != 0 => {
             "depends on a value that is not defined".to_owned()
         }
         Kind::Uninitialised => {
@@ -173,7 +181,7 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
 pub(crate) extern "C" fn fence(context: *const Context, linear: u32) {
     // SAFETY: as above.
     let (_, live) = unsafe { live(context) };
-    live.fence(u64::from(linear) << OWNER_SHIFT);
+    live.fence(u64::from(linear) << INVOCATION_SHIFT);
 }
 
 /// Says that there is private memory, with its definedness behind it.

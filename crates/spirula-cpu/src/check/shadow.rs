@@ -10,6 +10,8 @@ struct Shadow {
     cells: Vec<u64>,
     /// What cells have no room for.
     prior: Vec<u64>,
+    /// Who released last by an atomic at a cell's first byte: phase and invocation, in the cell's place.
+    released: Vec<u64>,
 }
 
 /// A piece of memory.
@@ -20,9 +22,10 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// The cells for a granule, made where there are none.
-    pub fn cells(&mut self, granule: u32) -> &mut [u64] {
-        &mut self.shadow(granule).cells
+    /// The addresses of the cells for a granule and of what was released at them, made where there are none.
+    pub fn cells(&mut self, granule: u32) -> [u64; 2] {
+        let shadow = self.shadow(granule);
+        [&shadow.cells, &shadow.released].map(|of| of.as_ptr() as u64)
     }
 
     fn shadow(&mut self, granule: u32) -> &mut Shadow {
@@ -33,10 +36,31 @@ impl Region {
                 granule,
                 cells: vec![0; count],
                 prior: vec![0; count],
+                released: vec![0; count],
             });
             self.shadows.len() - 1
         });
         &mut self.shadows[at]
+    }
+
+    /// Who released last at an address, by one granule or by any.
+    pub fn released(&self, address: u64, granule: Option<u32>) -> u64 {
+        let shadows = self.shadows.iter();
+        let shadows = shadows.filter(|s| granule.is_none_or(|g| g == s.granule));
+        let offset = (address - self.base) as usize;
+        let slots = shadows.filter_map(|s| s.released.get(offset >> s.granule));
+        slots.copied().max().unwrap_or(0)
+    }
+
+    /// Notes that somebody released there.
+    pub fn release(&mut self, address: u64, granule: Option<u32>, by: u64) {
+        let offset = (address - self.base) as usize;
+        let shadows = self.shadows.iter_mut();
+        for shadow in shadows.filter(|s| granule.is_none_or(|g| g == s.granule)) {
+            if let Some(slot) = shadow.released.get_mut(offset >> shadow.granule) {
+                *slot = by;
+            }
+        }
     }
 
     /// Calls a function with the cells of some bytes, in one granule or in all that there are.

@@ -1,13 +1,14 @@
 //! Which values may be undefined, as something of them comes from `OpUndef`.
 //!
 //! Only what is computed within a function is followed: what goes through memory or calls counts as defined, so
-//! that nothing is told that may be meant so. Cost: linear in the instructions of modules that have `OpUndef` at
-//! all, nothing otherwise.
+//! that nothing is told that may be meant so. Each component is followed by itself: vectors are often made of one
+//! that is undefined, a component at a time. Cost: linear in the instructions of modules that have `OpUndef` at all,
+//! nothing otherwise.
 
 use crate::program::Program;
 use crate::promote::{MAX_SCALARS, operand_ids};
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::Section;
+use spirula_spirv::ir::{InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// How the components of a result follow from those of the operands.
@@ -27,8 +28,10 @@ pub(crate) enum Flow {
     Filled,
     /// Each from those at the same place.
     Each,
-    /// From all components.
+    /// From all components: undefined only where nothing is defined, as one may decide.
     All,
+    /// From all components, each of which counts.
+    Sum,
 }
 
 /// What an instruction does with undefined operands; none where its result counts as defined.
@@ -44,60 +47,159 @@ pub(crate) fn flow(op: Op) -> Option<Flow> {
         Op::Select => Flow::Chosen,
         Op::LogicalAnd | Op::BitwiseAnd | Op::IMul => Flow::Masked,
         Op::LogicalOr | Op::BitwiseOr => Flow::Filled,
-        Op::Dot | Op::Any | Op::All => Flow::All,
+        Op::Any | Op::All => Flow::All,
+        Op::Dot => Flow::Sum,
+        Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain => Flow::Each,
         // Conversions; arithmetic but for matrices; comparisons; operations on bits.
         Op(109..=116 | 126..=141 | 156..=168 | 170..=191 | 194..=205) => Flow::Each,
         _ => return None,
     })
 }
 
-/// By value: whether it may be undefined. None where the module has nothing that is.
-pub(crate) fn undefined_values(program: &Program<'_>) -> Option<IdMap<bool>> {
+/// By value: a bit for each component that may be undefined. None where the module has nothing that is.
+pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> {
+    let mut found = Found {
+        program,
+        masks: IdMap::new(program.module.bound(), 0),
+    };
     let module = program.module;
-    let mut found = IdMap::new(module.bound(), false);
     let mut pending: Vec<Id> = Vec::new();
-    for inst in module.section(Section::Globals) {
-        let is_one = inst.op() == Op::Undef
-            || (inst.op() == Op::ConstantComposite && inst.ids(0).any(|id| found[id]));
-        if let Some(id) = inst.result().filter(|_| is_one) {
-            found.set(id, true);
-            pending.push(id);
-        }
-    }
     let insts = || {
         let functions = program.functions.bottom_up.iter();
         functions.flat_map(|func| module.function_insts(*func))
     };
     let undefined = insts().filter(|inst| inst.op() == Op::Undef);
-    for id in undefined.filter_map(|inst| inst.result()) {
-        found.set(id, true);
-        pending.push(id);
+    for inst in module.section(Section::Globals).chain(undefined) {
+        if matches!(inst.op(), Op::Undef | Op::ConstantComposite) {
+            pending.extend(found.update(inst));
+        }
     }
     if pending.is_empty() {
         return None;
     }
     let mut uses: Vec<(Id, Id)> = Vec::new();
     for inst in insts().filter(|inst| flow(inst.op()).is_some()) {
-        let is_small = |ty: &Id| program.types.scalars(*ty) <= MAX_SCALARS;
-        if let (Some(id), true) = (
-            inst.result(),
-            inst.result_type().as_ref().is_some_and(is_small),
-        ) {
+        if let Some(id) = inst.result() {
             uses.extend(operand_ids(inst).map(|operand| (operand, id)));
         }
     }
     uses.sort_unstable();
     while let Some(id) = pending.pop() {
         let first = uses.partition_point(|(operand, _)| *operand < id);
-        for (_, user) in uses[first..]
-            .iter()
-            .take_while(|(operand, _)| *operand == id)
-        {
-            if !found[*user] {
-                found.set(*user, true);
-                pending.push(*user);
+        let users = uses[first..].iter();
+        for (_, user) in users.take_while(|(operand, _)| *operand == id) {
+            let user = program.definitions.get(module, *user);
+            pending.extend(user.and_then(|inst| found.update(inst)));
+        }
+    }
+    Some(found.masks)
+}
+
+/// What is known so far.
+struct Found<'a, 'm> {
+    program: &'a Program<'m>,
+    masks: IdMap<u64>,
+}
+
+impl Found<'_, '_> {
+    /// The result of an instruction, if more of it may be undefined than was known.
+    fn update(&mut self, inst: InstRef<'_>) -> Option<Id> {
+        let (id, ty) = inst.result().zip(inst.result_type())?;
+        let count = self.program.types.scalars(ty);
+        if count > MAX_SCALARS {
+            return None;
+        }
+        let mask = self.masks[id] | (self.of(inst, count) & all(count));
+        (std::mem::replace(self.masks.get_mut(id), mask) != mask).then_some(id)
+    }
+
+    /// Components of a result that may be undefined.
+    fn of(&self, inst: InstRef<'_>, count: usize) -> u64 {
+        let any = |of: &[u64]| of.iter().fold(0, |any, mask| any | mask);
+        match flow(inst.op()) {
+            Some(Flow::Nothing) => all(count),
+            Some(Flow::Moved) | None => self.moved(inst),
+            Some(Flow::Phi) => inst.ids(0).step_by(2).fold(0, |m, id| m | self.masks[id]),
+            Some(Flow::Each) if inst.operands().len() == 2 && inst.id(0) == inst.id(1) => 0,
+            Some(Flow::Chosen | Flow::Masked | Flow::Filled | Flow::Each) => {
+                let parts: Vec<u64> = inst.ids(0).map(|id| self.spread(id, count)).collect();
+                any(&parts)
+            }
+            Some(Flow::Sum) => {
+                let known = inst.ids(0).all(|id| self.masks[id] == 0);
+                if known { 0 } else { all(count) }
+            }
+            Some(Flow::All) => {
+                let nothing = |id: Id| self.masks[id] == all(self.count(id));
+                if inst.ids(0).all(nothing) {
+                    all(count)
+                } else {
+                    0
+                }
             }
         }
     }
-    Some(found)
+
+    fn moved(&self, inst: InstRef<'_>) -> u64 {
+        match inst.op() {
+            Op::CompositeConstruct | Op::ConstantComposite => self.joined(inst.ids(0)).0,
+            Op::CompositeExtract => {
+                let first = self.first_of(inst.id(0), &inst.operands()[1..]);
+                first.map_or(0, |at| self.masks[inst.id(0)] >> at)
+            }
+            Op::CompositeInsert => {
+                let (part, whole) = (inst.id(0), self.masks[inst.id(1)]);
+                let first = self.first_of(inst.id(1), &inst.operands()[2..]);
+                first.map_or(0, |at| {
+                    (whole & !(all(self.count(part)) << at)) | self.masks[part] << at
+                })
+            }
+            Op::VectorShuffle => {
+                let (both, count) = self.joined(inst.ids(0).take(2));
+                let bit = |n: u32| n as usize >= count || both >> n & 1 != 0;
+                let places = inst.operands()[2..].iter().take(MAX_SCALARS).enumerate();
+                places.fold(0, |mask, (to, from)| mask | u64::from(bit(*from)) << to)
+            }
+            Op::CopyLogical => self.masks[inst.id(0)],
+            _ => 0,
+        }
+    }
+
+    /// Values behind each other, and how many components they have.
+    fn joined(&self, parts: impl Iterator<Item = Id>) -> (u64, usize) {
+        parts.fold((0, 0), |(mask, at), part| match at < MAX_SCALARS {
+            true => (mask | self.masks[part] << at, at + self.count(part)),
+            false => (mask, at),
+        })
+    }
+
+    /// A value at so many places: a scalar is at all of them.
+    fn spread(&self, id: Id, count: usize) -> u64 {
+        match (self.count(id), self.masks[id]) {
+            (1, mask) if mask != 0 => all(count),
+            (_, mask) => mask,
+        }
+    }
+
+    /// The number of the first component that a path leads to.
+    fn first_of(&self, whole: Id, path: &[u32]) -> Option<usize> {
+        let (mut ty, mut at) = (self.program.type_of(whole)?, 0);
+        for index in path {
+            let (part, before) = self.program.types.part(ty, *index)?;
+            (ty, at) = (part, at + before);
+        }
+        (at < MAX_SCALARS).then_some(at)
+    }
+
+    fn count(&self, id: Id) -> usize {
+        let ty = self.program.type_of(id);
+        ty.map_or(0, |ty| self.program.types.scalars(ty))
+    }
+}
+
+fn all(count: usize) -> u64 {
+    u64::MAX >> (64 - count.clamp(1, MAX_SCALARS))
 }

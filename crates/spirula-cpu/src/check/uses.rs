@@ -1,45 +1,128 @@
-//! Which components of a vector something is computed from.
+//! Which components of a value something is computed from.
 //!
 //! A vector that is read whole may have components that nothing was written to, so long as they only go on
-//! into other vectors. What takes one out and computes with it, stores it or branches on it reads that one.
+//! into other vectors. What takes one out and computes with it, stores it or branches on it reads that one, also after
+//! arithmetic that works on each component by itself; a dot product reads all.
 
 use super::provenance::is_private;
+use super::undefined::{Flow, flow};
 use crate::program::Program;
-use crate::promote::operand_ids;
+use crate::promote::{MAX_SCALARS, operand_ids};
 use crate::types::Kind;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
-/// By value: a bit for each component that is used by itself.
+/// By scalar or vector: a bit for each component that is used by itself. Cost: linear in the instructions.
 pub(crate) fn used_components(program: &Program<'_>) -> IdMap<u64> {
-    let bound = program.module.bound();
-    let mut counts = IdMap::new(bound, false);
-    let insts = || {
-        let functions = program.functions.bottom_up.iter();
-        functions.flat_map(|func| program.module.function_insts(*func))
+    let mut uses = Uses {
+        program,
+        used: IdMap::new(program.module.bound(), 0),
+        pending: Vec::new(),
     };
-    for inst in insts().filter(|inst| !passes_on(program, *inst)) {
-        for id in operand_ids(inst) {
-            counts.set(id, true);
+    let functions = program.functions.bottom_up.iter();
+    for inst in functions.flat_map(|func| program.module.function_insts(*func)) {
+        uses.note(inst);
+    }
+    while let Some(id) = uses.pending.pop() {
+        if let Some(inst) = program.definitions.get(program.module, id) {
+            uses.hand_on(inst, uses.used[id]);
         }
     }
-    let mut used = IdMap::new(bound, 0u64);
-    for inst in insts().filter(|inst| inst.op() == Op::CompositeExtract) {
-        let (vector, path) = (inst.id(0), &inst.operands()[1..]);
-        if let ([n @ 0..64], Some(result)) = (path, inst.result())
-            && counts[result]
-            && is_vector(program, vector)
-        {
-            used.set(vector, used[vector] | 1 << n);
-        }
-    }
-    used
+    uses.used
 }
 
-fn is_vector(program: &Program<'_>, id: Id) -> bool {
-    let ty = program.type_of(id);
-    ty.is_some_and(|ty| matches!(program.types.kind(ty), Kind::Vector { .. }))
+struct Uses<'a, 'm> {
+    program: &'a Program<'m>,
+    used: IdMap<u64>,
+    pending: Vec<Id>,
+}
+
+impl Uses<'_, '_> {
+    fn mark(&mut self, id: Id, components: u64) {
+        let mask = self.used[id] | components;
+        if std::mem::replace(self.used.get_mut(id), mask) != mask {
+            self.pending.push(id);
+        }
+    }
+
+    /// Marks what an instruction uses whatever becomes of its result.
+    fn note(&mut self, inst: InstRef<'_>) {
+        if passes_on(self.program, inst) {
+            return;
+        }
+        let whole = matches!(flow(inst.op()), Some(Flow::All | Flow::Sum));
+        for id in operand_ids(inst) {
+            match self.count(id) {
+                Some(1) => self.mark(id, 1),
+                Some(count) if whole => self.mark(id, u64::MAX >> (64 - count)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Marks what the components of a result are made of.
+    fn hand_on(&mut self, inst: InstRef<'_>, components: u64) {
+        let literals = inst.operands();
+        match inst.op() {
+            Op::CompositeExtract => {
+                if let (&[_, n @ 0..64], Some(_)) = (literals, self.count(inst.id(0))) {
+                    self.mark(inst.id(0), 1 << n);
+                }
+            }
+            Op::CompositeConstruct => {
+                let mut at = 0;
+                for part in inst.ids(0) {
+                    let Some(count) = self.count(part).filter(|_| at < MAX_SCALARS) else {
+                        return;
+                    };
+                    self.mark(part, components >> at & (u64::MAX >> (64 - count)));
+                    at += count;
+                }
+            }
+            Op::CompositeInsert => {
+                if let &[_, _, n @ 0..64] = literals {
+                    self.mark(inst.id(0), components >> n & 1);
+                    self.mark(inst.id(1), components & !(1 << n));
+                }
+            }
+            Op::VectorShuffle => self.hand_on_shuffled(inst, components),
+            Op::CopyObject | Op::VectorTimesScalar => self.mark(inst.id(0), components),
+            op if matches!(flow(op), Some(Flow::Each | Flow::Masked | Flow::Filled)) => {
+                for id in inst.ids(0) {
+                    if self.count(id) != Some(1) {
+                        self.mark(id, components);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn hand_on_shuffled(&mut self, inst: InstRef<'_>, components: u64) {
+        let Some(first) = self.count(inst.id(0)) else {
+            return;
+        };
+        for (to, from) in inst.operands()[2..].iter().enumerate().take(MAX_SCALARS) {
+            let from = *from as usize;
+            match (components >> to & 1 != 0, from.checked_sub(first)) {
+                (false, _) => {}
+                (true, None) => self.mark(inst.id(0), 1 << from),
+                (true, Some(from @ 0..64)) => self.mark(inst.id(1), 1 << from),
+                _ => {}
+            }
+        }
+    }
+
+    /// The components of a scalar or vector.
+    fn count(&self, id: Id) -> Option<usize> {
+        let ty = self.program.type_of(id)?;
+        match self.program.types.kind(ty) {
+            Kind::Scalar(_) => Some(1),
+            Kind::Vector { count, .. } => Some(count as usize).filter(|n| *n <= MAX_SCALARS),
+            _ => None,
+        }
+    }
 }
 
 /// Whether an instruction only passes values on, so that they may be undefined.

@@ -36,7 +36,7 @@ pub(crate) fn branch(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpBranchConditional`.
 pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
     let condition = lower.value(inst.id(0))?;
-    lower.check_condition(inst.id(0));
+    lower.check_depends(inst.id(0));
     let targets = lower.assign_phis(&[inst.id(1), inst.id(2)])?;
     lower.check_round();
     lower
@@ -49,7 +49,7 @@ pub(crate) fn branch_conditional(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpSwitch`.
 pub(crate) fn switch(lower: &mut Lower, inst: InstRef) -> Done {
     let selector = lower.value(inst.id(0))?;
-    lower.check_condition(inst.id(0));
+    lower.check_depends(inst.id(0));
     let ty = lower.builder.func.dfg.value_type(selector);
     let definitions = &lower.program.definitions;
     let words = lower.program.module.switch_literal_words(definitions, inst);

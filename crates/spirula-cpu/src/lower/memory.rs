@@ -76,6 +76,7 @@ fn variable_type(lower: &Lower, inst: InstRef, id: Id) -> Option<Id> {
 /// `OpLoad`.
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
+    lower.check_depends(inst.id(0));
     let pointer = lower.pointer(inst.id(0))?;
     // A variable of a kernel's own has what was stored, whatever that is.
     let is_own = is_function_variable(lower, inst.id(0))?;
@@ -124,6 +125,8 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
         return lower.store_to(pointer, ty, inst.id(1));
     }
+    lower.check_depends(inst.id(0));
+    lower.check_shared(inst.id(0), inst.id(1));
     let how = match is_volatile(inst.operands().get(2)) {
         true => Use::Volatile { writes: true },
         false => Use::Write,

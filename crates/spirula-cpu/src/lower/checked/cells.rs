@@ -1,9 +1,10 @@
 //! The cell of a scalar that invocations share: what is usual is decided in place.
 
-use super::place::{Place, Space};
+use super::place::{Length, Place, Space};
 use super::{Lower, Use};
-use crate::check::cell::{ATOMIC, KEPT, MANY, OWN_SHIFT, OWNER_SHIFT, PHASE_SHIFT, SITE, WRITTEN};
+use crate::check::cell::{ATOMIC, HALF, INVOCATION_SHIFT, KEPT, MANY, OWN, SITE, WRITTEN};
 use crate::check::runtime::{self, info};
+use crate::lower::scope::fixed;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
@@ -50,17 +51,20 @@ impl Lower<'_, '_, '_> {
         let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
         let at = self.builder.ins().ishl_imm_u(number, 3);
         let at = self.builder.ins().iadd(cells, at);
+        let blocks = CellBlocks {
+            done: self.builder.create_block(),
+            slow: self.cold_block(),
+            store: self.builder.create_block(),
+        };
+        if !how.writes() && group.is_some() {
+            self.read_shared_cell(at, &blocks);
+        }
         let flags = self.cell_flags();
         let cell = self.builder.ins().load(types::I64, flags, at, 0);
         let owner = self.owner();
         let record = if how.writes() { WRITTEN | site } else { site };
         let kept = if group.is_some() { KEPT } else { 0 };
         let record = self.builder.ins().bor_imm_u(owner, (record | kept) as i64);
-        let blocks = CellBlocks {
-            done: self.builder.create_block(),
-            slow: self.cold_block(),
-            store: self.builder.create_block(),
-        };
         let new = self.builder.append_block_param(blocks.store, types::I64);
         let change = self.builder.ins().bxor(cell, owner);
         match (how.writes(), group) {
@@ -79,38 +83,89 @@ impl Lower<'_, '_, '_> {
         self.builder.switch_to_block(blocks.done);
     }
 
-    /// The address of the cell of a scalar of workgroup memory, where it has one of its own.
-    pub(super) fn group_cell(&mut self, cells: Value, offset: Value, bytes: u64) -> Option<Value> {
-        let granule = self.group_granule();
-        (bytes == 1 << granule).then(|| {
-            let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
-            let at = self.builder.ins().ishl_imm_u(number, 3);
-            self.builder.ins().iadd(cells, at)
-        })
-    }
-
-    /// A relaxed atomic change of workgroup memory: in place where the access before was such a change in the same
-    /// phase, or of an earlier phase of the workgroup, and atomics have ordered nothing in this one.
+    /// A relaxed atomic change of memory that invocations share: what is usual is decided in place.
     pub(super) fn check_relaxed_change(
         &mut self,
-        at: Value,
-        address: Value,
+        place: &Place,
+        [offset, address]: [Value; 2],
+        bytes: u32,
         what: u64,
         value: Option<Value>,
     ) {
+        let (cells, granule, kept) = match place.space {
+            Space::Global { cells, granule } => (cells, granule, 0),
+            Space::Group { cells, .. } => (cells, self.group_granule(), KEPT),
+            _ => return,
+        };
+        if u64::from(bytes) != 1 << granule {
+            self.call_touch(address, what, value);
+            return;
+        }
+        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
+        let step = self.builder.ins().ishl_imm_u(number, 3);
+        let at = self.builder.ins().iadd(cells, step);
+        let flags = self.cell_flags();
+        let released = self.released_at(place, step);
+        let [usual, done] = [(); 2].map(|()| self.builder.create_block());
+        let slow = self.cold_block();
+        let fine = match released {
+            Some(released) => self.is_usual_global_change(at, released),
+            None => {
+                let again = self.has_half(at, runtime::at::CHANGED);
+                let first = self.builder.create_block();
+                self.builder.ins().brif(again, usual, &[], first, &[]);
+                self.builder.switch_to_block(first);
+                self.is_usual_group_change(at)
+            }
+        };
+        self.builder.ins().brif(fine, usual, &[], slow, &[]);
+        self.builder.switch_to_block(slow);
+        self.call_touch(address, what, value);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(usual);
+        let owner = self.owner();
+        if let Some(released) = released {
+            self.note_release(released, owner);
+        }
+        let record = (WRITTEN | ATOMIC | kept | what & SITE) as i64;
+        let record = self.builder.ins().bor_imm_u(owner, record);
+        self.builder.ins().store(flags, record, at, 0);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
+    }
+
+    /// Where it stands who released last at a cell of memory that workgroups share.
+    fn released_at(&mut self, place: &Place, step: Value) -> Option<Value> {
+        let (Space::Global { .. }, Length::Row(row)) = (place.space, place.length) else {
+            return None;
+        };
+        let at = runtime::at::RELEASED;
+        let first = self.builder.ins().load(types::I64, fixed(), row, at);
+        Some(self.builder.ins().iadd(first, step))
+    }
+
+    /// Whether the upper half of a cell, which is at an address, is what the workgroup knows it would be.
+    fn has_half(&mut self, at: Value, known: i32) -> Value {
+        let live = self.context(types::I64, crate::context::at::CHECK);
+        let flags = self.cell_flags();
+        let known = self.builder.ins().load(types::I32, flags, live, known);
+        let upper = HALF as i32 / 8;
+        let half = self.builder.ins().load(types::I32, flags, at, upper);
+        self.builder.ins().icmp(IntCC::Equal, known, half)
+    }
+
+    /// Whether a cell changes in nothing that distinguishes an invocation's plain accesses from all else.
+    fn is_own(&mut self, change: Value) -> Value {
+        let rest = self.builder.ins().band_imm_s(change, !OWN as i64);
+        self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0)
+    }
+
+    /// Workgroup memory: whether the access before was of an earlier phase of the workgroup, and atomics have ordered
+    /// nothing in this one.
+    fn is_usual_group_change(&mut self, at: Value) -> Value {
         let flags = self.cell_flags();
         let cell = self.builder.ins().load(types::I64, flags, at, 0);
-        let [now, wide, group] =
-            [runtime::at::NOW, runtime::at::WIDE, runtime::at::GROUP].map(|at| self.live(at));
-        let least = IntCC::UnsignedGreaterThanOrEqual;
-        let same_phase = self.builder.ins().icmp(least, cell, now);
-        let kind = WRITTEN | ATOMIC | KEPT;
-        let all = self.builder.ins().band_imm_u(cell, kind as i64);
-        let same_kind = self
-            .builder
-            .ins()
-            .icmp_imm_u(IntCC::Equal, all, kind as i64);
-        let same = self.builder.ins().band(same_phase, same_kind);
+        let [wide, group] = [runtime::at::WIDE, runtime::at::GROUP].map(|at| self.live(at));
         let since = self.builder.ins().isub(cell, group);
         let phases = self.builder.ins().isub(wide, group);
         let earlier = IntCC::UnsignedLessThan;
@@ -118,25 +173,47 @@ impl Lower<'_, '_, '_> {
         let kept = self.builder.ins().band_imm_u(cell, KEPT as i64);
         let kept = self.builder.ins().icmp_imm_u(IntCC::NotEqual, kept, 0);
         let fresh = self.builder.ins().band(earlier, kept);
-        let live = self.context(types::I64, crate::context::at::CHECK);
-        let quiet = runtime::at::QUIET;
-        let quiet = self.builder.ins().load(types::I64, flags, live, quiet);
+        let quiet = self.check_state(runtime::at::QUIET);
         let quiet = self.builder.ins().ireduce(types::I8, quiet);
-        let fine = self.builder.ins().bor(same, fresh);
-        let fine = self.builder.ins().band(fine, quiet);
-        let [usual, done] = [(); 2].map(|()| self.builder.create_block());
-        let slow = self.cold_block();
-        self.builder.ins().brif(fine, usual, &[], slow, &[]);
-        self.builder.switch_to_block(slow);
-        self.call_touch(address, what, value);
-        self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(usual);
-        let owner = self.owner();
-        let record = (kind | what & SITE) as i64;
-        let record = self.builder.ins().bor_imm_u(owner, record);
-        self.builder.ins().store(flags, record, at, 0);
-        self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(done);
+        self.builder.ins().band(fresh, quiet)
+    }
+
+    /// Memory that workgroups share: whether the launch did nothing there before, or such a change last, and there is
+    /// nothing to acquire by it.
+    fn is_usual_global_change(&mut self, at: Value, released: Value) -> Value {
+        let flags = self.cell_flags();
+        let cell = self.builder.ins().load(types::I64, flags, at, 0);
+        let less = IntCC::UnsignedLessThan;
+        let launch = self.live(runtime::at::LAUNCH);
+        let fresh = self.builder.ins().icmp(less, cell, launch);
+        let kinds = (WRITTEN | ATOMIC | KEPT) as i64;
+        let kind = self.builder.ins().band_imm_u(cell, kinds);
+        let change = (WRITTEN | ATOMIC) as i64;
+        let same = self.builder.ins().icmp_imm_u(IntCC::Equal, kind, change);
+        let fine = self.builder.ins().bor(fresh, same);
+        let by = self.builder.ins().load(types::I64, flags, released, 0);
+        let acquired = self.check_state(runtime::at::ACQUIRED);
+        let known = self.builder.ins().icmp(less, by, acquired);
+        self.builder.ins().band(fine, known)
+    }
+
+    /// After a fence every change releases.
+    fn note_release(&mut self, released: Value, owner: Value) {
+        let fenced = self.check_state(runtime::at::FENCED);
+        let [release, next] = [(); 2].map(|()| self.builder.create_block());
+        self.builder.ins().brif(fenced, release, &[], next, &[]);
+        self.builder.switch_to_block(release);
+        let flags = self.cell_flags();
+        self.builder.ins().store(flags, owner, released, 0);
+        self.builder.ins().jump(next, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// A field of what is known of the workgroup that may change while an invocation runs.
+    fn check_state(&mut self, at: i32) -> Value {
+        let live = self.context(types::I64, crate::context::at::CHECK);
+        let flags = self.cell_flags();
+        self.builder.ins().load(types::I64, flags, live, at)
     }
 
     fn cell_flags(&self) -> MemFlagsData {
@@ -147,7 +224,7 @@ impl Lower<'_, '_, '_> {
     fn owner(&mut self) -> Value {
         let phase = self.live(runtime::at::NOW);
         let invocation = self.builder.ins().uextend(types::I64, self.item.linear);
-        let shift = i64::from(OWNER_SHIFT);
+        let shift = i64::from(INVOCATION_SHIFT);
         let invocation = self.builder.ins().ishl_imm_u(invocation, shift);
         self.builder.ins().bor(phase, invocation)
     }
@@ -161,11 +238,7 @@ impl Lower<'_, '_, '_> {
         group: bool,
         blocks: &CellBlocks,
     ) {
-        let mine = if group {
-            SITE | WRITTEN | KEPT
-        } else {
-            SITE | WRITTEN
-        };
+        let mine = if group { OWN } else { OWN & !KEPT };
         let rest = self.builder.ins().band_imm_s(change, !mine as i64);
         let own = self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0);
         let first = if group {
@@ -190,8 +263,7 @@ impl Lower<'_, '_, '_> {
         let less = IntCC::UnsignedLessThan;
         let others = self.builder.create_block();
         let shared = self.builder.create_block();
-        let limit = 1i64 << OWN_SHIFT;
-        let own = self.builder.ins().icmp_imm_u(less, change, limit);
+        let own = self.is_own(change);
         self.builder.ins().brif(own, blocks.done, &[], others, &[]);
         self.builder.switch_to_block(others);
         let first = self.live(runtime::at::LAUNCH);
@@ -217,13 +289,8 @@ impl Lower<'_, '_, '_> {
 
     /// Leaves where many have read a cell in this phase and nobody has written, as of a tile that all
     /// invocations use: whoever they were.
-    fn read_shared_cell(&mut self, cell: Value, blocks: &CellBlocks) {
-        let now = self.live(runtime::at::NOW);
-        let shared = self.builder.ins().bor_imm_u(now, (MANY | KEPT) as i64);
-        let change = self.builder.ins().bxor(cell, shared);
-        let told = ((1u64 << PHASE_SHIFT) - (1 << OWNER_SHIFT)) | SITE;
-        let change = self.builder.ins().band_imm_s(change, !told as i64);
-        let same = self.builder.ins().icmp_imm_u(IntCC::Equal, change, 0);
+    fn read_shared_cell(&mut self, at: Value, blocks: &CellBlocks) {
+        let same = self.has_half(at, runtime::at::READ_BY_MANY);
         let other = self.builder.create_block();
         self.builder.ins().brif(same, blocks.done, &[], other, &[]);
         self.builder.switch_to_block(other);
@@ -239,10 +306,8 @@ impl Lower<'_, '_, '_> {
         blocks: &CellBlocks,
     ) {
         let less = IntCC::UnsignedLessThan;
-        self.read_shared_cell(cell, blocks);
         let others = self.builder.create_block();
-        let limit = 1i64 << OWN_SHIFT;
-        let own = self.builder.ins().icmp_imm_u(less, change, limit);
+        let own = self.is_own(change);
         self.builder.ins().brif(own, blocks.done, &[], others, &[]);
         self.builder.switch_to_block(others);
         if !cleared {

@@ -16,7 +16,7 @@ use super::values::Pointer;
 use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
-use crate::check::{Sites, covered_loads, searches, undefined_values, used_components};
+use crate::check::{Sites, covered_loads, searches, undefined_components, used_components};
 use crate::program::Program;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -28,6 +28,8 @@ use spirula_spirv::{Id, IdMap};
 
 /// The number of the kind of fault.
 const UNINITIALISED: u64 = 2;
+/// Beside a kind: a value is at fault, not the memory that is read.
+const DEPENDS: u64 = info::DEPENDS >> info::KIND_SHIFT;
 
 /// What the lowering of a kernel that is checked knows.
 pub(crate) struct Checking {
@@ -39,8 +41,8 @@ pub(crate) struct Checking {
     pub covered: IdMap<bool>,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
-    /// Values that may be undefined, where there are any.
-    pub undefined: Option<IdMap<bool>>,
+    /// By value: components that may be undefined, where there are any.
+    pub undefined: Option<IdMap<u64>>,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
     pub group_granule: u32,
     /// Whether private memory may be reached by addresses alone.
@@ -159,7 +161,7 @@ impl Checking {
             sites: Sites::new(),
             searches: searches(program),
             used: used_components(program),
-            undefined: undefined_values(program),
+            undefined: undefined_components(program),
             covered: covered_loads(program),
             provenance,
             group_granule,
@@ -280,15 +282,12 @@ impl Lower<'_, '_, '_> {
                 let cleared = matches!(place.space, Space::Group { cleared: true, .. });
                 let what = what | if cleared { info::CLEARED } else { 0 };
                 let what = what | lower.granule_bits(place);
-                let cell = match (place.space, leaves) {
-                    (Space::Group { cells, .. }, [leaf]) if how.is_relaxed_change() => {
-                        lower.group_cell(cells, offset, u64::from(leaf.scalar.bytes()))
+                let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
+                match how.is_relaxed_change() {
+                    true => {
+                        lower.check_relaxed_change(place, [offset, address], bytes, what, value)
                     }
-                    _ => None,
-                };
-                match cell {
-                    Some(cell) => lower.check_relaxed_change(cell, address, what, value),
-                    None => _ = lower.call_touch(address, what, value),
+                    false => _ = lower.call_touch(address, what, value),
                 }
             }
             Space::Global { .. } if how == Use::Read && lower.is_covered() => {}

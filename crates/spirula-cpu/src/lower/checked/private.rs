@@ -144,6 +144,9 @@ impl Lower<'_, '_, '_> {
     /// Of what says of each component whether it is defined: not zero where one is, and all that are used.
     fn enough_defined(&mut self, components: &[Value], used: u64) -> Option<Value> {
         let (first, rest) = components.split_first()?;
+        if rest.is_empty() {
+            return Some(*first);
+        }
         let any = rest
             .iter()
             .fold(*first, |any, next| self.builder.ins().bor(any, *next));

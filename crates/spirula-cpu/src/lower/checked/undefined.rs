@@ -4,16 +4,18 @@
 //! as its value would be. Where an operand decides the result whatever the other is, as in a conjunction with what
 //! is false, the result is defined.
 
-use super::{Lower, UNINITIALISED};
+use super::{DEPENDS, Lower, UNINITIALISED};
 use crate::check::{Flow, flow};
 use crate::lower::Values;
 use crate::promote::MAX_SCALARS;
+use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cranelift_frontend::Variable;
 use smallvec::smallvec;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::InstRef;
 
 /// Deepest nesting of constants.
@@ -24,17 +26,30 @@ impl Lower<'_, '_, '_> {
     fn may_be_undefined(&self, id: Id) -> bool {
         let checking = self.shared.checking.as_ref();
         let undefined = checking.and_then(|c| c.undefined.as_ref());
-        undefined.is_some_and(|table| table[id])
+        undefined.is_some_and(|table| table[id] != 0)
     }
 
-    /// Tells of a branch that depends on what is undefined.
-    pub fn check_condition(&mut self, condition: Id) {
-        if !self.may_be_undefined(condition) {
+    /// Tells of a branch or an access that depends on a scalar which is undefined.
+    pub fn check_depends(&mut self, on: Id) {
+        if !self.may_be_undefined(on) {
             return;
         }
-        let flags = self.undefined(condition);
-        if let Some(flag) = flags.first() {
-            self.fault_if(*flag, UNINITIALISED);
+        if let [flag] = self.undefined(on)[..] {
+            self.fault_if(flag, UNINITIALISED | DEPENDS);
+        }
+    }
+
+    /// Tells of a scalar which is undefined and written to where others may read it.
+    pub fn check_shared(&mut self, pointer: Id, value: Id) {
+        let ty = self.program.type_of(pointer);
+        let class = ty.map(|ty| self.program.types.kind(ty));
+        if let Some(Kind::Pointer { class, .. }) = class
+            && !matches!(
+                class,
+                StorageClass::Function | StorageClass::Private | StorageClass::Generic
+            )
+        {
+            self.check_depends(value);
         }
     }
 
@@ -59,7 +74,10 @@ impl Lower<'_, '_, '_> {
             Flow::Chosen => self.chosen(inst, count),
             Flow::Masked | Flow::Filled => self.decided(inst, count, how == Flow::Masked),
             Flow::Each => self.either(inst, count),
-            Flow::All | Flow::Phi => self.every(inst, count),
+            Flow::All | Flow::Phi => {
+                self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b))
+            }
+            Flow::Sum => self.over_all(inst, count, |lower, a, b| lower.builder.ins().bor(a, b)),
         };
         let flags = match flags.len() == count {
             true => flags,
@@ -262,14 +280,19 @@ impl Lower<'_, '_, '_> {
         flags
     }
 
-    /// Undefined where nothing of the operands is defined.
-    fn every(&mut self, inst: InstRef<'_>, count: usize) -> Values {
+    /// One flag from those of all components of all operands.
+    fn over_all(
+        &mut self,
+        inst: InstRef<'_>,
+        count: usize,
+        join: impl Fn(&mut Self, Value, Value) -> Value,
+    ) -> Values {
         let operands: Vec<Id> = inst.ids(0).collect();
         let all: Vec<Value> = operands
             .into_iter()
             .flat_map(|id| self.undefined(id))
             .collect();
-        let every = all.into_iter().reduce(|a, b| self.builder.ins().band(a, b));
-        every.map_or_else(Values::new, |flag| smallvec![flag; count])
+        let joined = all.into_iter().reduce(|a, b| join(self, a, b));
+        joined.map_or_else(Values::new, |flag| smallvec![flag; count])
     }
 }
