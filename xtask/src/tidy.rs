@@ -24,7 +24,10 @@ const ARROWS: &[(&str, &[&str])] = &[
         "spirula-tensor",
         &["spirula-source", "spirula-kernel", "spirula-program"],
     ),
-    ("spirula-llvm", &["spirula-source", "spirula-spirv"]),
+    (
+        "spirula-llvm",
+        &["spirula-scalar", "spirula-source", "spirula-spirv"],
+    ),
     (
         "spirula-stablehlo",
         &["spirula-source", "spirula-program", "spirula-tensor"],

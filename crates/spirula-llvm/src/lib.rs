@@ -23,4 +23,4 @@ pub(crate) use error::{Error, fault};
 pub use input::{is_bitcode, looks_like_llvm_text, read};
 pub use lift::lift;
 pub use text::print;
-pub use translate::{DebugInfo, Extensions, Options, Pointers, reference, translate};
+pub use translate::{DebugInfo, Extensions, Options, Pointers, is_shader, reference, translate};

@@ -6,7 +6,9 @@ use crate::tensors::Tensors;
 use spirula_kernel::ir;
 use spirula_program::{Program, archive};
 use spirula_source::{Diagnostic, Place};
+use spirula_spirv::analysis::Ceiling;
 use spirula_spirv::ir::Module;
+use spirula_spirv::recompute::recompute;
 use spirula_spirv::target::{Environment, Target};
 use spirula_spirv::{text, verify};
 use spirula_stablehlo::mlir;
@@ -322,18 +324,7 @@ impl Input {
                     Output::Module(module)
                 }
             },
-            Input::Llvm(_, module) => {
-                let translation = spirula_llvm::Options {
-                    target: options.target.filter(|t| !is_vulkan(t)),
-                    ..options.llvm.clone()
-                };
-                let module = spirula_llvm::translate(&module, &translation);
-                let module = module.map_err(|all| CompileError::all(Stage::Translate, all))?;
-                match for_vulkan(&module, options.target) {
-                    Some(vulkan) => Output::Module(Box::new(vulkan?)),
-                    None => Output::Module(Box::new(module)),
-                }
-            }
+            Input::Llvm(_, module) => Output::Module(Box::new(of_llvm(&module, options)?)),
             input @ (Input::Kernels(..) | Input::StableHlo(..)) => {
                 let kernels = input.into_kernels(options, watch)?;
                 tensors = kernels.tensors;
@@ -365,6 +356,28 @@ impl Input {
 
 fn is_vulkan(target: &Target) -> bool {
     matches!(target.environment, Environment::Vulkan(..))
+}
+
+/// LLVM IR as SPIR-V for what its triple says, or as a shader where the target is Vulkan.
+fn of_llvm(
+    module: &spirula_llvm::ir::Module,
+    options: &CompileOptions,
+) -> Result<Module, CompileError> {
+    let is_shader = spirula_llvm::is_shader(module, &options.llvm);
+    let translation = spirula_llvm::Options {
+        target: options.target.filter(|t| is_shader || !is_vulkan(t)),
+        ..options.llvm.clone()
+    };
+    let translated = spirula_llvm::translate(module, &translation);
+    let mut translated = translated.map_err(|all| CompileError::all(Stage::Translate, all))?;
+    if is_shader {
+        // LLVM knows nothing of constructs.
+        spirula_vulkan::structurise(&mut translated).map_err(CompileError::translate)?;
+        let needs = recompute(&mut translated, &Ceiling::default());
+        needs.map_err(|error| CompileError::translate(*error))?;
+        return Ok(translated);
+    }
+    for_vulkan(&translated, options.target).unwrap_or(Ok(translated))
 }
 
 /// Kernels as compute shaders, where the target is Vulkan.

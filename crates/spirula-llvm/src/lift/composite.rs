@@ -88,8 +88,13 @@ impl<'s> Body<'_, 's> {
         let parts = self.values(source, 0)?;
         let mut whole = self.poison(ty);
         let Some(lanes) = self.lanes(ty) else {
-            for (index, part) in parts.into_iter().enumerate() {
-                whole = self.insert_value(whole, part, &[index as u32]);
+            let is_special = matches!(
+                self.l.lowered(source.result_type()?)?.shape,
+                Shape::Special(_)
+            );
+            for (index, part) in (0..).zip(parts) {
+                let path = [0, index];
+                whole = self.insert_value(whole, part, &path[usize::from(!is_special)..]);
             }
             return Ok(Some(whole));
         };
@@ -155,30 +160,36 @@ impl<'s> Body<'_, 's> {
 
     /// A path through a type of SPIR-V, split into the part through aggregates and the lane of a
     /// vector at its end, if it leads there.
-    fn split(&self, value: Id, path: &'s [u32]) -> Lifted<(&'s [u32], Option<u32>)> {
+    fn split(&self, value: Id, path: &'s [u32]) -> Lifted<(Vec<u32>, Option<u32>)> {
         let mut ty = self.l.type_of(value)?;
+        let mut steps = Vec::with_capacity(path.len());
         for (at, &index) in path.iter().enumerate() {
             let lowered = self.l.lowered(ty)?;
             if self.lanes(lowered.ty).is_some() {
                 let rest = at + 1 < path.len();
                 return match rest {
                     true => Err("the indices lead into a lane".to_owned()),
-                    false => Ok((&path[..at], Some(index))),
+                    false => Ok((steps, Some(index))),
                 };
             }
-            if lowered.shape == Shape::Plain {
-                return Err("the indices do not lead through its type".to_owned());
+            match lowered.shape {
+                Shape::Plain => {
+                    return Err("the indices do not lead through its type".to_owned());
+                }
+                Shape::Special(_) => steps.push(0),
+                _ => {}
             }
+            steps.push(index);
             ty = self.l.part(ty, index.into())?;
         }
-        Ok((path, None))
+        Ok((steps, None))
     }
 
     /// `OpCompositeExtract`
     pub(super) fn extract(&mut self, source: &Source<'s>) -> Lifted<Option<Value>> {
         let whole = self.operand(source, 0)?;
         let (path, lane) = self.split(source.id(0)?, &source.operands[1..])?;
-        let part = self.extract_value(whole, path)?;
+        let part = self.extract_value(whole, &path)?;
         match lane {
             Some(lane) => self.extract_lane(part, lane).map(Some),
             None => Ok(Some(part)),
@@ -218,7 +229,7 @@ impl<'s> Body<'_, 's> {
         let part = match lane {
             None => part,
             Some(lane) => {
-                let vector = self.extract_value(whole, path)?;
+                let vector = self.extract_value(whole, &path)?;
                 let lanes = self.lanes(self.type_of(vector));
                 if lanes.is_none_or(|lanes| lane >= lanes) {
                     return Err("there is no such lane".to_owned());
@@ -226,7 +237,7 @@ impl<'s> Body<'_, 's> {
                 self.insert_lane(vector, part, lane)
             }
         };
-        match path {
+        match path.as_slice() {
             [] => Ok(Some(part)),
             path => Ok(Some(self.insert_value(whole, part, path))),
         }

@@ -29,6 +29,7 @@ impl Lifter<'_> {
                 }
                 self.special_at.set(id, Some(self.special.len()));
                 self.special.push(inst.handle());
+                self.note_number(inst);
             }
         }
         Ok(())
@@ -175,6 +176,8 @@ impl Lifter<'_> {
                 operands.push(self.constant(id)?);
                 continue;
             }
+            let before = self.step_before(within)?;
+            operands.extend(before.and_then(|zero| zero.as_const()));
             let (constant, part) = self.constant_step(within, id)?;
             operands.push(constant);
             within = part;

@@ -1,5 +1,6 @@
 //! The state of a lifting, and its order.
 
+use super::lengths::Lengths;
 use super::lines::Unit;
 use super::types::Shape;
 use crate::ir::{
@@ -10,7 +11,7 @@ use crate::verify::verify;
 use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::analysis::{Decorations, Definitions, Names};
-use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration};
+use spirula_spirv::grammar::enumerants::{AddressingModel, Decoration, MemoryModel};
 use spirula_spirv::grammar::{Class, Op};
 use spirula_spirv::ir::{IdWords, Inst, InstRef, Section};
 use spirula_spirv::{Id, IdMap, ir as spirv};
@@ -31,6 +32,8 @@ pub fn lift(source: &spirv::Module) -> Result<ir::Module, Vec<Diagnostic>> {
     lifter.signatures();
     lifter.entry_points();
     lifter.list_layouts();
+    lifter.list_lengths();
+    lifter.memory_model();
     for func in source.functions() {
         lifter.function(*func);
     }
@@ -96,6 +99,7 @@ pub(super) struct Lifter<'s> {
     pub(super) is_shader: bool,
     /// Layouts of structures, as rows of a list.
     pub(super) layouts: Vec<Metadata>,
+    pub(super) lengths: Lengths,
     /// What places in sources are within.
     pub(super) unit: Unit,
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -134,6 +138,7 @@ impl<'s> Lifter<'s> {
             number_nodes: FxHashMap::default(),
             is_shader: false,
             layouts: Vec::new(),
+            lengths: Lengths::new(bound),
             unit: Unit::new(bound),
             diagnostics: Vec::new(),
         }
@@ -156,6 +161,16 @@ impl<'s> Lifter<'s> {
         // The texts above are well-formed.
         if let Ok(layout) = ir::DataLayout::parse(layout) {
             self.out.layout = layout;
+        }
+    }
+
+    /// The memory model of a shader, where it is not the one that shaders have as a rule.
+    fn memory_model(&mut self) {
+        let model = self.source.section(Section::MemoryModel).next();
+        if let Some(model) = model.filter(|m| self.is_shader && m.word(1) == MemoryModel::Vulkan.0)
+        {
+            let row = self.md_numbers(&[model.word(0), model.word(1)]);
+            self.md_named("spirv.MemoryModel", vec![row]);
         }
     }
 

@@ -219,6 +219,7 @@ impl<'s> Body<'_, 's> {
         }
         let mut within = pointee;
         for index in indices {
+            operands.extend(self.l.step_before(within)?);
             let (value, part) = self.step(within, index)?;
             operands.push(value);
             within = part;

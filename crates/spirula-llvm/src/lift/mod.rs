@@ -9,7 +9,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `lifter` | the state of a lifting, and its order |
-//! | `types`, `layouts`, `constants`, `variables` | what stands at module level |
+//! | `types`, `layouts`, `lengths`, `constants`, `variables` | what stands at module level |
 //! | `metadata` | nodes, decorations that LLVM has no words for |
 //! | `functions`, `kernels` | signatures, attributes, entry points, execution modes |
 //! | `body` | blocks, phis, values and their names within one function |
@@ -23,6 +23,7 @@
 //! storage buffers, 12 uniform buffers, 13 push constants; 14 device addresses), with bindings in
 //! `!spirv.Decorations`. Layouts of structures stand in `!spirv.Layouts`, as LLVM's types cannot
 //! say them, what parameters point to in `!spirv.ParameterTypes`: address computations must be kept as they are, in terms of members.
+//! `!spirv.MemoryModel` says addressing and memory model where the latter is Vulkan's.
 //!
 //! Invariants: blocks are those of the SPIR-V module, one for one, in the same order; a value has
 //! one local, or is a constant. Constants that can be specialised are calls at the beginning of
@@ -42,6 +43,7 @@ mod friendly;
 mod functions;
 mod kernels;
 mod layouts;
+mod lengths;
 mod lifter;
 mod lines;
 mod mangle;

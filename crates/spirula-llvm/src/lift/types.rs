@@ -16,6 +16,8 @@ pub(super) enum Shape {
     Pointer(Option<Id>),
     /// Parts all of one type: arrays, vectors, matrices.
     Parts(Id),
+    /// A structure that stands for an array of a length that can be specialised: its element.
+    Special(Id),
     /// A structure, whose members its instruction lists.
     Struct,
 }
@@ -67,6 +69,7 @@ impl Lifter<'_> {
                 let ty = self.out.types.vector(element, inst.word(1), false);
                 (ty, Shape::Parts(part))
             }
+            Op::TypeArray if let Some(made) = self.special_array(inst)? => made,
             Op::TypeMatrix | Op::TypeArray => {
                 let part = inst.id(0);
                 let element = self.ty(part)?;
@@ -106,7 +109,12 @@ impl Lifter<'_> {
     }
 
     fn array_length(&self, id: Id) -> Lifted<u64> {
-        match self.number(id)? {
+        self.length_within(self.number(id)?)
+    }
+
+    /// A length, unless it is too large.
+    pub(super) fn length_within(&self, len: u64) -> Lifted<u64> {
+        match len {
             len if len <= MAX_LENGTH => Ok(len),
             len => Err(format!("an array of {len} elements is too large")),
         }
@@ -136,7 +144,7 @@ impl Lifter<'_> {
     }
 
     /// A name for a type that no other has.
-    fn type_name(&mut self, asked: &str) -> crate::ir::Symbol {
+    pub(super) fn type_name(&mut self, asked: &str) -> crate::ir::Symbol {
         let mut name = self.out.strings.intern(asked);
         let mut number = 0_u32;
         while !self.taken_types.insert(name) {
@@ -202,7 +210,7 @@ impl Lifter<'_> {
     /// The type of part `n` of a type that has parts.
     pub(super) fn part(&self, id: Id, n: u64) -> Lifted<Id> {
         match self.lowered(id)?.shape {
-            Shape::Parts(part) => Ok(part),
+            Shape::Parts(part) | Shape::Special(part) => Ok(part),
             Shape::Struct => {
                 let inst = self.definitions.get(self.source, id);
                 let at = usize::try_from(n).unwrap_or(usize::MAX);

@@ -66,6 +66,8 @@ pub(super) struct Body<'t, 'm> {
     pub(super) flags: Vec<Option<Id>>,
     /// By local, as soon as it is asked for: whether it is used other than to take a member of it.
     pub(super) taken_whole: Vec<bool>,
+    /// By local, as soon as it is asked for: whether a phi has it as an operand.
+    joined: Vec<bool>,
 }
 
 /// Kinds of metadata that instructions of a function carry.
@@ -124,6 +126,7 @@ impl<'t, 'm> Body<'t, 'm> {
             generic: Vec::new(),
             flags: Vec::new(),
             taken_whole: Vec::new(),
+            joined: Vec::new(),
             t,
         }
     }
@@ -271,11 +274,33 @@ impl<'t, 'm> Body<'t, 'm> {
     /// A result as it will be used: a pointer is cast to what its class points to.
     pub(super) fn settle(&mut self, inst: Inst, id: Id) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
-        if self.t.module.types.address_space(ty).is_none() || self.t.is_shader() {
+        if self.t.is_shader() {
+            return Ok(match self.t.is_address(ty) {
+                true => self.settle_address(inst, id),
+                false => id,
+            });
+        }
+        if self.t.module.types.address_space(ty).is_none() {
             return Ok(id);
         }
         let pointee = self.pointee(self.local_of(inst))?;
         Ok(self.cast(id, pointee))
+    }
+
+    /// Whether a phi has a local as an operand.
+    pub(super) fn is_joined(&mut self, local: usize) -> bool {
+        if self.joined.is_empty() {
+            let function = self.function;
+            self.joined.resize(function.local_count(), false);
+            let phis = function.insts.iter().filter(|i| i.opcode == Opcode::Phi);
+            for phi in phis {
+                let operands = &function.value_pool[phi.operands.range()];
+                for local in operands.iter().filter_map(|value| value.as_local()) {
+                    self.joined[local] = true;
+                }
+            }
+        }
+        self.joined[local]
     }
 
     /// What the class of a local points to, in memory form.
@@ -290,7 +315,7 @@ impl<'t, 'm> Body<'t, 'm> {
     /// The type of what an instruction results in.
     pub(super) fn result_type(&mut self, inst: Inst) -> Lowered<Id> {
         let ty = self.inst_type(inst);
-        match (self.at_lane, self.t.module.types.address_space(ty)) {
+        match (self.at_lane, self.t.pointer_space(ty)) {
             (Some(_), Some(space)) => self.t.pointer_to(space, None),
             _ => self.t.local_type(self.func, self.local_of(inst), ty),
         }
@@ -317,8 +342,7 @@ impl<'t, 'm> Body<'t, 'm> {
 
     /// Whether an operand is a pointer.
     pub(super) fn is_pointer(&self, value: Value) -> bool {
-        let ty = self.type_of(value);
-        self.t.module.types.address_space(ty).is_some()
+        self.t.pointer_space(self.type_of(value)).is_some()
     }
 
     /// A value in register form; a pointer with the type that it has.
@@ -328,6 +352,7 @@ impl<'t, 'm> Body<'t, 'm> {
         }
         match value.kind() {
             ValueKind::Local(local) => match self.values.get(local) {
+                Some(Some(id)) if self.t.is_shader() => Ok(self.as_address(*id)),
                 Some(Some(id)) => Ok(*id),
                 _ if self.is_refused(local) => Err(Refusal::Follows),
                 _ => Err(refuse("a value is used before its definition")),
@@ -357,6 +382,7 @@ impl<'t, 'm> Body<'t, 'm> {
                 self.mark(value);
                 Ok(id)
             }
+            _ if self.is_address(value) => self.place_at(value, pointee),
             _ => {
                 let id = self.value(value)?;
                 Ok(self.cast(id, pointee))

@@ -6,7 +6,9 @@ use super::types::FOUR_BITS;
 use rustc_hash::FxHashSet;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::build::Builder;
-use spirula_spirv::grammar::enumerants::{AccessQualifier, Capability};
+use spirula_spirv::grammar::enumerants::{
+    AccessQualifier, Capability, Decoration, ImageFormat, StorageClass,
+};
 use spirula_spirv::grammar::{Category, Kind, Op, Version};
 use spirula_spirv::ir::{InstRef, Module};
 use spirula_spirv::target::Environment;
@@ -58,6 +60,8 @@ struct Needs<'m> {
     extensions: Vec<&'static str>,
     /// Widths of integer and float types.
     widths: IdMap<u16>,
+    /// Images of shaders that say nothing of their format.
+    formless: IdMap<bool>,
     /// Vector types in the order of their ids, with components and their number.
     vectors: Vec<(Id, Id, u32)>,
     /// Opcodes that need no second look.
@@ -86,6 +90,7 @@ impl Translator<'_> {
             },
             extensions: Vec::new(),
             widths: IdMap::new(0, 0),
+            formless: IdMap::new(0, false),
             vectors: Vec::new(),
             decorations: FxHashSet::default(),
             seen: vec![false; usize::from(u16::MAX) + 1],
@@ -150,11 +155,11 @@ impl Needs<'_> {
     }
 
     fn may_declare(&self, capability: Capability) -> bool {
-        let always = matches!(capability, Capability::Addresses | Capability::Kernel);
-        always
-            || self
-                .ceiling
-                .is_none_or(|ceiling| ceiling.contains(&capability))
+        if matches!(capability, Capability::Addresses | Capability::Kernel) {
+            return !self.has(Capability::Shader);
+        }
+        self.ceiling
+            .is_none_or(|ceiling| ceiling.contains(&capability))
     }
 
     /// Sees to it that something of a version or extension may be used.
@@ -219,6 +224,7 @@ impl Needs<'_> {
         let module = self.module;
         let section = module.section(spirula_spirv::ir::Section::Globals);
         let mut halves = IdMap::new(0, false);
+        let blocks = self.blocks();
         for inst in section {
             self.what = inst.op().info().map_or("a type", |row| row.name);
             if let (Op::TypeInt | Op::TypeFloat, Some(id)) = (inst.op(), inst.result()) {
@@ -256,6 +262,12 @@ impl Needs<'_> {
                 Op::TypeVector if inst.word(1) > 4 => self.capability(Capability::Vector16),
                 Op::TypeCooperativeMatrixKHR => self.matrix(inst.id(0)),
                 Op::TypeImage | Op::TypeSampler => self.image(inst),
+                Op::TypePointer
+                    if inst.word(0) == StorageClass::Workgroup.0
+                        && blocks.contains(&inst.id(1)) =>
+                {
+                    self.capability(Capability::WorkgroupMemoryExplicitLayoutKHR);
+                }
                 _ => {}
             }
             // A pointer to a half needs no arithmetic on halves, anything else does.
@@ -281,6 +293,17 @@ impl Needs<'_> {
         }
     }
 
+    /// The structures of a shader that are blocks.
+    fn blocks(&self) -> Vec<Id> {
+        if !self.has(Capability::Shader) {
+            return Vec::new();
+        }
+        let annotations = self.module.section(spirula_spirv::ir::Section::Annotations);
+        let blocks =
+            annotations.filter(|i| i.op() == Op::Decorate && i.word(1) == Decoration::Block.0);
+        blocks.map(|inst| inst.id(0)).collect()
+    }
+
     /// Integers of a shader, which may be in its buffers.
     fn shader_integer(&mut self, width: u32) {
         match width {
@@ -297,9 +320,13 @@ impl Needs<'_> {
         }
     }
 
-    /// Images need a capability, those that are read and written one more.
+    /// Images of kernels need a capability, those that are read and written one more.
     fn image(&mut self, inst: InstRef<'_>) {
-        if !self.has(Capability::Kernel) {
+        if self.has(Capability::Shader) {
+            let unknown = inst.operands().get(6) == Some(&ImageFormat::Unknown.0);
+            if let Some(id) = inst.result().filter(|_| unknown) {
+                self.formless.set(id, true);
+            }
             return;
         }
         self.capability(Capability::ImageBasic);
@@ -439,6 +466,17 @@ impl Needs<'_> {
             Op::SDot | Op::UDot | Op::SUDot | Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat
         ) {
             self.dot_product(inst);
+        }
+        let image = inst.get_id(0).and_then(|image| self.builder.type_of(image));
+        let formless = image.is_some_and(|image| self.formless[image]);
+        match op {
+            Op::ImageRead if formless => {
+                self.capability(Capability::StorageImageReadWithoutFormat);
+            }
+            Op::ImageWrite if formless => {
+                self.capability(Capability::StorageImageWriteWithoutFormat);
+            }
+            _ => {}
         }
         if op == Op::ImageQueryFormat && self.allowed.names(RAW_FORMATS) {
             self.extensions.push(RAW_FORMATS);

@@ -79,7 +79,7 @@ impl<'m> Translator<'m> {
         for (index, &ty) in function.params.iter().enumerate() {
             params.push(self.local_type(func, index, ty)?);
         }
-        let result = match self.module.types.address_space(result) {
+        let result = match self.pointer_space(result) {
             Some(space) => {
                 let pointee = self.pointees.result(self.module, func);
                 self.pointer_to(space, pointee)?
@@ -99,7 +99,7 @@ impl<'m> Translator<'m> {
 
     /// The type of a local: of a pointer, one to what was inferred.
     pub(super) fn local_type(&mut self, func: Func, local: usize, ty: Type) -> Lowered<Id> {
-        match self.module.types.address_space(ty) {
+        match self.pointer_space(ty) {
             Some(space) => {
                 let pointee = match self.stated_pointee(func, local) {
                     Some(stated) => Some(stated),
@@ -189,7 +189,25 @@ impl<'m> Translator<'m> {
             place => place,
         };
         let message = format!("{reason}, in the function {name}");
-        self.diagnostics.push(Diagnostic::error(place, message));
+        match self.reported.get_mut(&message) {
+            Some((_, times)) => *times += 1,
+            None => {
+                let first = (self.diagnostics.len(), 1);
+                self.reported.insert(message.clone(), first);
+                self.diagnostics.push(Diagnostic::error(place, message));
+            }
+        }
+    }
+
+    /// What was refused, each reason once for a function, with the number of its places.
+    pub(super) fn refusals(mut self) -> Vec<Diagnostic> {
+        for (at, times) in self.reported.into_values() {
+            if times > 1 {
+                let message = &mut self.diagnostics[at].message;
+                message.push_str(&format!(", at {times} places"));
+            }
+        }
+        self.diagnostics
     }
 
     fn begin_function(&mut self, func: Func, signature: &Signature) -> Vec<Id> {

@@ -27,6 +27,8 @@
 //! | `intrinsics` | LLVM's intrinsics by table |
 //! | `builtins` | OpenCL's and SPIR-V's functions by table |
 //! | `shader` | compute shaders |
+//! | `addresses` | device addresses in shaders |
+//! | `lengths` | lengths of arrays that can be specialised |
 //! | `reference` | the page of what is translated |
 //! | `untyped` | pointers without pointee types |
 //! | `order` | the order of what stands at module level |
@@ -39,6 +41,7 @@
 //!
 //! Cost: linear in the size of the module, and for entry points in the functions that they reach.
 
+mod addresses;
 mod aliasing;
 mod assembly;
 mod body;
@@ -57,6 +60,7 @@ mod initialisers;
 mod instructions;
 mod intrinsics;
 mod legalise;
+mod lengths;
 mod loops;
 mod metadata;
 mod offsets;
@@ -76,5 +80,6 @@ pub(crate) use builtins::CALLABLE;
 pub use debug::DebugInfo;
 pub use extensions::Extensions;
 pub use reference::reference;
+pub use shader::is_shader;
 pub use translator::{Options, translate};
 pub use untyped::Pointers;

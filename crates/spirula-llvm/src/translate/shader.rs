@@ -9,12 +9,16 @@
 
 use super::body::Body;
 use super::builtins::Call;
+use super::lengths::Lengths;
 use super::refusal::{Lowered, refuse};
-use super::translator::Translator;
-use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind};
+use super::translator::{Options, Translator};
+use super::types::Shape;
+use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind, Value};
 use rustc_hash::FxHashMap;
-use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, ExecutionMode, StorageClass};
-use spirula_spirv::grammar::{ExtInstSet, Op};
+use spirula_spirv::grammar::enumerants::{
+    AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
+};
+use spirula_spirv::grammar::{ExtInstSet, Op, Version};
 use spirula_spirv::ir::Section;
 use spirula_spirv::{Id, IdMap};
 use std::rc::Rc;
@@ -24,10 +28,14 @@ use std::rc::Rc;
 pub(super) struct Shader {
     /// By type: the row of its layout.
     layouts: Vec<Option<Metadata>>,
+    /// Lengths that can be specialised.
+    pub(super) lengths: Lengths,
     /// Members of structures.
     members: IdMap<Option<Rc<[Id]>>>,
     /// Arrays by element, length and stride.
     arrays: FxHashMap<(Id, u64, u32), Id>,
+    /// Element and length of arrays.
+    elements: IdMap<Option<(Id, u64)>>,
     /// GLSL's extended instructions.
     glsl: Option<Id>,
 }
@@ -35,25 +43,60 @@ pub(super) struct Shader {
 impl Shader {
     /// What a module needs to become one, if its triple says that it is to.
     pub(super) fn of(module: &Module, triple: &str) -> Option<Shader> {
-        let environment = triple.split('-').nth(2)?;
-        if !triple.starts_with("spirv") || !environment.starts_with("vulkan") {
+        if !is_shader_triple(triple) {
             return None;
         }
-        let mut layouts = vec![None; module.types.len()];
-        let metadata = &module.metadata;
-        for &row in module.named("spirv.Layouts") {
-            let first = metadata.operands(row).first().copied().flatten();
-            if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
-                layouts[module.consts.ty(constant).index()] = Some(row);
-            }
-        }
         Some(Shader {
-            layouts,
+            layouts: rows_of_types(module, "spirv.Layouts"),
+            lengths: Lengths::new(module),
             members: IdMap::new(0, None),
             arrays: FxHashMap::default(),
+            elements: IdMap::new(0, None),
             glsl: None,
         })
     }
+
+    /// The latest version that has all decorations of layouts, if there is one: `BufferBlock` went
+    /// with SPIR-V 1.4.
+    pub(super) fn latest(&self, module: &Module) -> Option<Version> {
+        let metadata = &module.metadata;
+        let first = |row: Metadata| metadata.operands(row).first().copied().flatten();
+        let is_old = |one: Metadata| {
+            let number = first(one).and_then(|number| metadata.as_constant(number));
+            let number = number.and_then(|number| module.consts.as_u64(number));
+            number == Some(Decoration::BufferBlock.0.into())
+        };
+        let mut rows = self.layouts.iter().flatten();
+        let old = rows.any(|row| {
+            let own = metadata.operands(*row).get(1).copied().flatten();
+            let own = own.map_or(&[][..], |own| metadata.operands(own));
+            own.iter().flatten().any(|one| is_old(*one))
+        });
+        old.then_some(Version::new(1, 3))
+    }
+}
+
+/// The rows of a named list by the type that each begins with.
+pub(super) fn rows_of_types(module: &Module, name: &str) -> Vec<Option<Metadata>> {
+    let mut rows = vec![None; module.types.len()];
+    let metadata = &module.metadata;
+    for &row in module.named(name) {
+        let first = metadata.operands(row).first().copied().flatten();
+        if let Some(constant) = first.and_then(|first| metadata.as_constant(first)) {
+            rows[module.consts.ty(constant).index()] = Some(row);
+        }
+    }
+    rows
+}
+
+/// Whether a module becomes a shader by the triple that it has or is given.
+pub fn is_shader(module: &Module, options: &Options) -> bool {
+    is_shader_triple(options.triple.as_deref().unwrap_or(&module.triple))
+}
+
+fn is_shader_triple(triple: &str) -> bool {
+    let environment = triple.split('-').nth(2);
+    triple.starts_with("spirv") && environment.is_some_and(|e| e.starts_with("vulkan"))
 }
 
 /// GLSL's functions of matrices.
@@ -102,6 +145,24 @@ impl Translator<'_> {
         Some(self.module.str(value))
     }
 
+    /// Declares addressing and memory model of a shader.
+    pub(super) fn shader_memory_model(&mut self) {
+        let metadata = &self.module.metadata;
+        let row = self.module.named("spirv.MemoryModel").first();
+        let stated = row.and_then(|row| metadata.operands(*row).get(1).copied().flatten());
+        let stated = stated.and_then(|number| metadata.as_constant(number));
+        let stated = stated.and_then(|number| self.module.consts.as_u64(number));
+        let model = match stated == Some(MemoryModel::Vulkan.0.into()) {
+            true => MemoryModel::Vulkan,
+            false => MemoryModel::GLSL450,
+        };
+        let addressing = match self.has_addresses() {
+            true => AddressingModel::PhysicalStorageBuffer64,
+            false => AddressingModel::Logical,
+        };
+        self.b.memory_model(addressing, model);
+    }
+
     /// Declares the size of a shader's workgroups.
     pub(super) fn shader_sizes(&mut self, func: Func, entry: Id) {
         let Some(text) = self.function_text(func, "hlsl.numthreads") else {
@@ -120,24 +181,15 @@ impl Translator<'_> {
 
     /// The size of workgroups as a constant, of which components with numbers can be specialised.
     fn special_size(&mut self, sizes: &[u32], numbers: &[Option<u32>]) {
-        let word = self.b.int(32, false);
         let mut parts = Vec::with_capacity(3);
         for (n, &size) in sizes.iter().enumerate().take(3) {
-            let Some(number) = numbers.get(n).copied().flatten() else {
-                parts.push(self.b.constant_u32(size));
-                continue;
-            };
-            let known = self.specialised.get(&(number, word)).copied();
-            parts.push(known.unwrap_or_else(|| {
-                let id = self.b.fresh_id();
-                self.specialised.insert((number, word), id);
-                let words = [word.word(), id.word(), size];
-                self.b.push(Section::Globals, Op::SpecConstant, &words);
-                self.b.set_type_of(id, word);
-                self.b.decorate(id, Decoration::SpecId, &[number]);
-                id
-            }));
+            let number = numbers.get(n).copied().flatten();
+            parts.push(match number {
+                Some(number) => self.specialisable(number, Shape::int(32, 1), size.into()),
+                None => self.b.constant_u32(size),
+            });
         }
+        let word = self.b.int(32, false);
         let vector = self.b.vector(word, 3);
         let id = self.b.fresh_id();
         let mut words = vec![vector.word(), id.word()];
@@ -156,6 +208,12 @@ impl Translator<'_> {
             TypeKind::Array { element, len } => {
                 let element = self.memory_type_within(*element, depth + 1)?;
                 Ok(self.shader_array(element, *len, 0))
+            }
+            TypeKind::Struct {
+                fields: Some(fields),
+                ..
+            } if let (Some(length), [array]) = (self.special_length(ty), &**fields) => {
+                self.special_array(*array, length, depth)
             }
             TypeKind::Struct {
                 name,
@@ -185,6 +243,30 @@ impl Translator<'_> {
         row.map_or_else(Vec::new, |row| {
             self.module.metadata.operands(row)[1..].to_vec()
         })
+    }
+
+    /// Whether the module states how a type is laid out.
+    pub(super) fn has_layout(&self, ty: Type) -> bool {
+        !self.layout_rows(ty).is_empty()
+    }
+
+    /// Whether a type is another one, or differs from it by its layout only.
+    pub(super) fn is_laid_out(&self, ty: Id, other: Id) -> bool {
+        if ty == other {
+            return true;
+        }
+        let members = |ty: Id| self.shader.as_ref().and_then(|s| s.members[ty].as_ref());
+        let elements = |ty: Id| self.shader.as_ref().and_then(|s| s.elements[ty]);
+        match (members(ty), members(other)) {
+            (Some(a), Some(b)) => {
+                let mut pairs = a.iter().zip(b.iter());
+                a.len() == b.len() && pairs.all(|(a, b)| self.is_laid_out(*a, *b))
+            }
+            _ => match (elements(ty), elements(other)) {
+                (Some((a, n)), Some((b, m))) => n == m && self.is_laid_out(a, b),
+                _ => false,
+            },
+        }
     }
 
     fn strides(&self, row: Metadata) -> Vec<u32> {
@@ -230,6 +312,7 @@ impl Translator<'_> {
         self.set_first_member(id, element);
         if let Some(shader) = &mut self.shader {
             shader.arrays.insert(key, id);
+            shader.elements.set(id, Some((element, len)));
         }
         id
     }
@@ -294,22 +377,37 @@ impl Body<'_, '_> {
     /// An address computation: a step for each index but the first, which has to be zero.
     pub(super) fn shader_address(&mut self, inst: Inst) -> Lowered<Id> {
         let data = self.function.inst(inst);
-        let Extra::SourceType(_) = data.extra else {
+        let Extra::SourceType(source) = data.extra else {
             return Err(refuse("an address computation without a source type"));
         };
         let operands = self.function.operands(inst);
+        if self.is_address(operands[0]) {
+            return self.device_address(source, operands, data.flags);
+        }
         let base = self.value(operands[0])?;
-        let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
-        let Some((class, mut at)) = known else {
-            return Err(refuse("an address computation from what is no pointer"));
-        };
         if operands.get(1).and_then(|v| self.t.module.as_u64(*v)) != Some(0) {
             return Err(refuse(
                 "an address computation that leaves its object has no counterpart in shaders",
             ));
         }
+        self.access_path(base, source, &operands[2..], data.flags)
+    }
+
+    /// A pointer to the part of an object that indices lead to.
+    pub(super) fn access_path(
+        &mut self,
+        base: Id,
+        source: Type,
+        path: &[Value],
+        flags: Flags,
+    ) -> Lowered<Id> {
+        let known = self.t.b.type_of(base).and_then(|ty| self.t.pointee_of(ty));
+        let Some((class, mut at)) = known else {
+            return Err(refuse("an address computation from what is no pointer"));
+        };
         let mut words = vec![base.word()];
-        for &index in &operands[2..] {
+        let path = self.t.without_wrappers(source, path);
+        for &index in path.iter() {
             let number = self.t.module.as_u64(index);
             let Some(part) = self.t.part(at, number) else {
                 return Err(refuse(
@@ -323,7 +421,7 @@ impl Body<'_, '_> {
             return Ok(base);
         }
         let ty = self.t.pointer_type(class, at);
-        let op = match data.flags.has(Flags::INBOUNDS) {
+        let op = match flags.has(Flags::INBOUNDS) {
             true => Op::InBoundsAccessChain,
             false => Op::AccessChain,
         };

@@ -78,14 +78,21 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
     let module = upgraded.as_ref().unwrap_or(module);
     let pointer_bits = pointer_bits(module, options).map_err(|d| vec![d])?;
     let pointees = Pointees::compute(module, &BuiltinHints::new(module));
+    let shader = Shader::of(module, options.triple.as_deref().unwrap_or(&module.triple));
+    let latest = shader.as_ref().and_then(|shader| shader.latest(module));
+    let version = match (options.target, latest) {
+        (Some(target), _) => target.version,
+        (None, Some(latest)) => latest.min(Target::default().version),
+        (None, None) => Target::default().version,
+    };
     let mut translator = Translator {
         module,
         options,
-        b: Builder::new(options.target.unwrap_or_default().version),
-        version: options.target.unwrap_or_default().version,
+        b: Builder::new(version),
+        version,
         pointees,
         pointer_bits,
-        shader: Shader::of(module, options.triple.as_deref().unwrap_or(&module.triple)),
+        shader,
         specialised: FxHashMap::default(),
         types: TypeTable::new(module.types.len()),
         consts: ConstantTable::new(module.consts.len()),
@@ -107,6 +114,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
         generic,
         texts: FxHashMap::default(),
         diagnostics: Vec::new(),
+        reported: FxHashMap::default(),
     };
     translator.check_names();
     if translator.diagnostics.is_empty() {
@@ -121,7 +129,7 @@ pub fn translate(module: &Module, options: &Options) -> Result<spirv::Module, Ve
             Pointers::Untyped => untyped(&module).map_err(|fault| vec![fault]),
         }
     } else {
-        Err(translator.diagnostics)
+        Err(translator.refusals())
     }
 }
 
@@ -177,6 +185,8 @@ pub(super) struct Translator<'m> {
     /// Decorations that the module stated so far: id, decoration.
     pub(super) decorated: FxHashSet<(u32, u32)>,
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// What was refused so far: by message, its diagnostic and how often it was.
+    pub(super) reported: FxHashMap<String, (usize, usize)>,
 }
 
 impl Translator<'_> {
@@ -191,9 +201,7 @@ impl Translator<'_> {
             self.untyped_allowed();
         }
         match self.is_shader() {
-            true => self
-                .b
-                .memory_model(AddressingModel::Logical, MemoryModel::GLSL450),
+            true => self.shader_memory_model(),
             false => self.b.memory_model(addressing, MemoryModel::OpenCL),
         }
         self.find_parts();

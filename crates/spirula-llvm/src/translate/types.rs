@@ -48,7 +48,7 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Of so many integers of a width that SPIR-V has, in a number of lanes that it has.
-    pub(super) fn int(width: u32, lanes: u32) -> Shape {
+    pub(super) const fn int(width: u32, lanes: u32) -> Shape {
         Shape {
             elem: Elem::Int,
             bits: width,
@@ -242,6 +242,7 @@ impl Translator<'_> {
             TypeKind::BFloat => (Elem::Brain, 16, 16),
             TypeKind::Float => (Elem::Float, 32, 32),
             TypeKind::Double => (Elem::Float, 64, 64),
+            TypeKind::Pointer { .. } if self.is_address(element) => (Elem::Int, 64, 64),
             _ => return None,
         };
         Some(Shape {

@@ -13,7 +13,6 @@ use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, FPRoundingMode};
 use spirula_spirv::grammar::{
     Category, Class, Instruction, Kind, Op, Operand, Quantifier, ResultForm, opencl_std,
 };
-use spirula_spirv::ir::Section;
 
 /// Instructions that functions stand for.
 pub(crate) const CALLABLE: &[Class] = &[
@@ -292,26 +291,7 @@ impl Body<'_, '_> {
         let (Some(bits), 1) = (bits, shape.lanes) else {
             return Err(refuse("the default has to be a constant number"));
         };
-        let ty = self.t.shape_type(shape);
-        if let Some(id) = self.t.specialised.get(&(number, ty)) {
-            return Ok(*id);
-        }
-        let id = self.t.b.fresh_id();
-        self.t.specialised.insert((number, ty), id);
-        let mut words = vec![ty.word(), id.word()];
-        let op = match (shape.elem, bits) {
-            (Elem::Bool, 0) => Op::SpecConstantFalse,
-            (Elem::Bool, _) => Op::SpecConstantTrue,
-            _ => Op::SpecConstant,
-        };
-        if op == Op::SpecConstant {
-            words.push(bits as u32);
-            words.extend((shape.width > 32).then_some((bits >> 32) as u32));
-        }
-        self.t.b.push(Section::Globals, op, &words);
-        self.t.b.set_type_of(id, ty);
-        self.decorate(id, Decoration::SpecId, &[number]);
-        Ok(id)
+        Ok(self.t.specialisable(number, shape, bits))
     }
 
     /// `SpecConstantComposite(members…)`

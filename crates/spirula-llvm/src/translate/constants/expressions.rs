@@ -20,6 +20,13 @@ impl Translator<'_> {
             Opcode::GetElementPtr => self.address(expr, first),
             Opcode::BitCast if self.module.types.is_pointer_like(ty) => self.constant(first),
             Opcode::AddrSpaceCast => self.constant_space_cast(ty, first),
+            // Device addresses are numbers.
+            Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::IntToPtr
+                if let Some(shape) = self.shape(ty)
+                    && self.shape(self.module.consts.ty(first)) == Some(shape) =>
+            {
+                self.constant(first)
+            }
             Opcode::PtrToInt | Opcode::PtrToAddr => {
                 if let (Some(bytes), Some(shape)) =
                     (behind_null(self.module, first), self.shape(ty))

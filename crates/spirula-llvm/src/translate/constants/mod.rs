@@ -5,6 +5,7 @@
 //! included.
 
 mod expressions;
+mod special;
 
 use super::builtins::Callee;
 use super::refusal::{Lowered, refuse};
@@ -227,7 +228,7 @@ impl Translator<'_> {
             ConstKind::Int(bits) | ConstKind::Float(bits) => {
                 Ok(self.scalar_constant(id, shape.width, *bits))
             }
-            ConstKind::Zero => Ok(self.zero(shape)),
+            ConstKind::Zero | ConstKind::Null => Ok(self.zero(shape)),
             ConstKind::Wide(words) if shape.width > 64 => {
                 Ok(self.wide_constant(id, shape.width, words))
             }

@@ -16,12 +16,14 @@ impl Body<'_, '_> {
                 _ => Ok(flag),
             };
         }
-        let member = self.member(self.type_of(aggregate), path)?;
+        let whole = self.type_of(aggregate);
+        let member = self.member(whole, path)?;
         let ty = self.t.memory_type(member)?;
         let aggregate = self.value(aggregate)?;
+        let path = self.t.path_without_wrappers(whole, path);
         let mut words = vec![aggregate.word()];
-        words.extend_from_slice(path);
-        let laid_out = self.member_in_layout(aggregate, path, ty);
+        words.extend_from_slice(&path);
+        let laid_out = self.member_in_layout(aggregate, &path, ty);
         let id = self.t.b.value(Op::CompositeExtract, laid_out, &words);
         let id = self.in_layout(id, ty);
         self.loaded(member, id)
@@ -29,15 +31,17 @@ impl Body<'_, '_> {
 
     pub(super) fn insert_value(&mut self, inst: Inst) -> Lowered<Id> {
         let operands = self.function.operands(inst);
+        let whole = self.type_of(operands[0]);
         let path = self.function.numbers_of(inst);
+        let path = self.t.path_without_wrappers(whole, path);
         let ty = self.result_type(inst)?;
         let element = self.in_memory(operands[1])?;
         let aggregate = self.value(operands[0])?;
         let laid_out = self.t.b.type_of(element).unwrap_or(ty);
-        let laid_out = self.member_in_layout(aggregate, path, laid_out);
+        let laid_out = self.member_in_layout(aggregate, &path, laid_out);
         let element = self.in_layout(element, laid_out);
         let mut words = vec![element.word(), aggregate.word()];
-        words.extend_from_slice(path);
+        words.extend_from_slice(&path);
         Ok(self.t.b.value(Op::CompositeInsert, ty, &words))
     }
 

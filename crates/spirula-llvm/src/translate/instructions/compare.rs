@@ -114,9 +114,25 @@ impl Body<'_, '_> {
             ),
             false => (self.widened(shape, left), self.widened(shape, right)),
         };
+        if self.t.is_shader() && matches!(predicate, Predicate::FUno | Predicate::FOrd) {
+            return Ok(self.compare_order(predicate, ty, left, right));
+        }
         match PREDICATES.iter().find(|row| row.0 == predicate) {
             Some((_, op)) => Ok(self.op(*op, ty, [left, right])),
             None => Err(refuse(format!("the predicate {}", predicate.name()))),
+        }
+    }
+
+    /// Whether one of two numbers is none, or neither: shaders have no instruction for both.
+    fn compare_order(&mut self, predicate: Predicate, ty: Id, left: Id, right: Id) -> Id {
+        let mut unordered = self.op(Op::IsNan, ty, [left]);
+        if left != right {
+            let other = self.op(Op::IsNan, ty, [right]);
+            unordered = self.op(Op::LogicalOr, ty, [unordered, other]);
+        }
+        match predicate {
+            Predicate::FOrd => self.op(Op::LogicalNot, ty, [unordered]),
+            _ => unordered,
         }
     }
 

@@ -12,6 +12,16 @@ impl Body<'_, '_> {
         let opcode = self.function.inst(inst).opcode;
         let value = self.function.operands(inst)[0];
         match opcode {
+            Opcode::PtrToInt | Opcode::PtrToAddr | Opcode::IntToPtr
+                if let (Some(from), Some(to)) = self.shapes(inst, value) =>
+            {
+                let operand = self.value(value)?;
+                let opcode = match from.width > to.width {
+                    true => Opcode::Trunc,
+                    false => Opcode::ZExt,
+                };
+                self.convert_number(opcode, from, to, operand)
+            }
             Opcode::PtrToInt | Opcode::PtrToAddr => {
                 let operand = self.value(value)?;
                 let to = self.result_shape(inst)?;
@@ -36,6 +46,12 @@ impl Body<'_, '_> {
                 self.convert_number(opcode, from, to, operand)
             }
         }
+    }
+
+    /// The shapes of what an instruction takes and gives: of device addresses, those of numbers.
+    fn shapes(&self, inst: Inst, value: Value) -> (Option<Shape>, Option<Shape>) {
+        let shape = |ty| self.t.shape(ty);
+        (shape(self.type_of(value)), shape(self.inst_type(inst)))
     }
 
     /// Whether a value is of a type that only SPIR-V has.

@@ -83,11 +83,11 @@ impl Body<'_, '_> {
         if made.is_empty() {
             return;
         }
-        let joined = self.joined();
         for (inst, id) in made {
             self.name(inst, id);
             self.instruction_decorations(inst, id);
-            match self.placed(inst, id, joined[self.local_of(inst)]) {
+            let joined = self.is_joined(self.local_of(inst));
+            match self.placed(inst, id, joined) {
                 Ok(placed) => {
                     if placed != id {
                         self.generic.push((placed, id));
@@ -100,23 +100,6 @@ impl Body<'_, '_> {
                 }
             }
         }
-    }
-
-    /// By local: whether a phi has it as an operand.
-    fn joined(&self) -> Vec<bool> {
-        let function = self.function;
-        let mut joined = vec![false; function.local_count()];
-        for inst in function
-            .insts
-            .iter()
-            .filter(|inst| inst.opcode == Opcode::Phi)
-        {
-            let operands = &function.value_pool[inst.operands.range()];
-            for local in operands.iter().filter_map(|value| value.as_local()) {
-                joined[local] = true;
-            }
-        }
-        joined
     }
 
     /// A variable as what its allocation gives: cast, where that is a generic pointer. To what it is
@@ -207,7 +190,13 @@ impl Body<'_, '_> {
         self.placed(inst, id, false)
     }
 
-    fn access(&mut self, inst: Inst) -> Lowered<(Access, Ordering, Symbol)> {
+    /// How an instruction accesses a value of a type at a place.
+    fn access(
+        &mut self,
+        inst: Inst,
+        ty: Type,
+        place: Value,
+    ) -> Lowered<(Access, Ordering, Symbol)> {
         let data = self.function.inst(inst);
         let Extra::Access {
             align,
@@ -223,6 +212,7 @@ impl Body<'_, '_> {
         let access = Access {
             // Logical addresses are aligned as layouts say.
             align: match self.t.is_shader() {
+                true if self.is_address(place) => self.address_align(ty, align),
                 true => Align::NONE,
                 false => align,
             },
@@ -236,7 +226,7 @@ impl Body<'_, '_> {
     pub(super) fn load(&mut self, inst: Inst) -> Lowered<Id> {
         let ty = self.function.inst(inst).ty;
         let pointer = self.function.operands(inst)[0];
-        let (access, ordering, scope) = self.access(inst)?;
+        let (access, ordering, scope) = self.access(inst, ty, pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_load(ty, pointer, ordering, scope);
         }
@@ -258,7 +248,7 @@ impl Body<'_, '_> {
             return Err(refuse("a store without two operands"));
         };
         let ty = self.stored_type(*value);
-        let (access, ordering, scope) = self.access(inst)?;
+        let (access, ordering, scope) = self.access(inst, ty, *pointer)?;
         if !matches!(ordering, Ordering::NotAtomic | Ordering::Unordered) {
             return self.atomic_store(*value, *pointer, ordering, scope);
         }

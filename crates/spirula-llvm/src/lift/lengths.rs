@@ -1,0 +1,179 @@
+//! Lengths of arrays that can be specialised, which LLVM's types cannot say.
+//!
+//! Such an array is a structure of its own whose only member is an array of the length by default:
+//! `%array.7 = type { [64 x float] }`. A row `!{%array.7 undef, LENGTH}` of `!spirv.Lengths` says
+//! the length. It is a constant, or one that can be specialised, `!{i32 50, i32 NUMBER, DEFAULT}`
+//! (50 is `OpSpecConstant`), or an operation on such, `!{i32 OPCODE, TYPE undef, OPERANDS…}`.
+
+use super::lifter::{Lifted, Lifter};
+use super::types::Shape;
+use crate::ir::{ConstKind, Metadata, Type, Value};
+use spirula_scalar::fold::{self, eval};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::InstRef;
+use spirula_spirv::{Id, IdMap};
+
+/// What lengths are made of.
+pub(super) struct Lengths {
+    /// Integers and truth values that can be specialised.
+    known: IdMap<Option<Number>>,
+    rows: Vec<Metadata>,
+}
+
+/// A number that can be specialised.
+#[derive(Clone, Copy)]
+struct Number {
+    default: fold::Value,
+    node: Metadata,
+}
+
+impl Lengths {
+    pub(super) fn new(bound: u32) -> Lengths {
+        Lengths {
+            known: IdMap::new(bound, None),
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl Lifter<'_> {
+    /// Notes what a constant that can be specialised is, if a length may be made of it.
+    pub(super) fn note_number(&mut self, inst: InstRef<'_>) {
+        let number = match inst.op() {
+            Op::SpecConstant | Op::SpecConstantTrue | Op::SpecConstantFalse => {
+                self.special_number(inst)
+            }
+            Op::SpecConstantOp if inst.word(0) == u32::from(Op::CompositeExtract.0) => {
+                self.extracted_number(inst)
+            }
+            Op::SpecConstantOp => self.computed_number(inst),
+            _ => None,
+        };
+        if let (Some(id), Some(number)) = (inst.result(), number) {
+            self.lengths.known.set(id, Some(number));
+        }
+    }
+
+    fn special_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+        let (id, ty) = (inst.result()?, inst.result_type()?);
+        let default = self.default_number(id, ty)?;
+        let constant = {
+            let ty = self.ty(ty).ok()?;
+            let out = &mut self.out;
+            out.consts.int(&out.types, ty, default.bits)
+        };
+        let default_node = self.md_constant(constant);
+        let number = self.decoration(id, Decoration::SpecId);
+        let node = match number.and_then(|words| words.first().copied()) {
+            Some(number) => {
+                let parts = [u32::from(Op::SpecConstant.0), number].map(|n| self.md_number(n));
+                self.md_node(&[parts[0], parts[1], default_node])
+            }
+            None => default_node,
+        };
+        Some(Number { default, node })
+    }
+
+    /// A constant's value with its type: an integer's or a truth value's.
+    fn default_number(&self, id: Id, ty: Id) -> Option<fold::Value> {
+        let bits = self.definitions.default_value(self.source, id)?;
+        Some(fold::Value {
+            ty: self.number_type(ty)?,
+            bits,
+        })
+    }
+
+    fn number_type(&self, ty: Id) -> Option<fold::Type> {
+        let inst = self.definitions.get(self.source, ty)?;
+        match inst.op() {
+            Op::TypeBool => Some(fold::Type::Bool),
+            Op::TypeInt => Some(fold::Type::Int {
+                width: inst.word(0),
+            }),
+            _ => None,
+        }
+    }
+
+    /// What an operand of a constant operation is.
+    fn number_of(&mut self, id: Id) -> Option<Number> {
+        if let Some(known) = self.lengths.known[id] {
+            return Some(known);
+        }
+        let constant = self.constant(id).ok()?;
+        let default = self.default_number(id, self.type_of(id).ok()?)?;
+        let node = self.md_constant(constant);
+        Some(Number { default, node })
+    }
+
+    fn extracted_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+        let whole = self.definitions.get(self.source, inst.get_id(1)?)?;
+        let &[_, _, at] = inst.operands() else {
+            return None;
+        };
+        let part = whole.get_id(usize::try_from(at).ok()?)?;
+        self.number_of(part)
+    }
+
+    fn computed_number(&mut self, inst: InstRef<'_>) -> Option<Number> {
+        let (op, result) = (inst.word(0), inst.result_type()?);
+        let ty = self.number_type(result)?;
+        let undefined = {
+            let ty = self.ty(result).ok()?;
+            self.out.consts.intern(ty, ConstKind::Undef)
+        };
+        let mut nodes = vec![self.md_number(op), self.md_constant(undefined)];
+        let mut values = Vec::new();
+        for operand in inst.ids(1) {
+            let number = self.number_of(operand)?;
+            values.push(number.default);
+            nodes.push(number.node);
+        }
+        let bits = eval(op, ty, &values)?;
+        let node = self.md_node(&nodes);
+        let default = fold::Value { ty, bits };
+        Some(Number { default, node })
+    }
+
+    /// The counterpart of an array whose length can be specialised; none of other arrays.
+    pub(super) fn special_array(&mut self, inst: InstRef<'_>) -> Lifted<Option<(Type, Shape)>> {
+        let (Some(id), part, length) = (inst.result(), inst.id(0), inst.id(1)) else {
+            return Ok(None);
+        };
+        let Some(number) = self.lengths.known[length] else {
+            return Ok(None);
+        };
+        if self.decoration(id, Decoration::ArrayStride).is_some() {
+            let why = "an array with a stride whose length can be specialised has no counterpart";
+            return Err(why.to_owned());
+        }
+        let element = self.ty(part)?;
+        let array = self
+            .out
+            .types
+            .array(element, self.length_within(number.default.bits)?);
+        let name = self.type_name(&format!("array.{}", id.word()));
+        let ty = self.out.types.named_struct(name);
+        self.out.types.set_body(ty, [array].into(), false);
+        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+        let undefined = self.md_constant(undefined);
+        let row = self.md_node(&[undefined, number.node]);
+        self.lengths.rows.push(row);
+        Ok(Some((ty, Shape::Special(part))))
+    }
+
+    /// Lists the lengths of the module.
+    pub(super) fn list_lengths(&mut self) {
+        let rows = std::mem::take(&mut self.lengths.rows);
+        self.md_named("spirv.Lengths", rows);
+    }
+
+    /// What an index into a type has to be preceded by: the member of a structure that stands for
+    /// an array.
+    pub(super) fn step_before(&mut self, within: Id) -> Lifted<Option<Value>> {
+        Ok(match self.lowered(within)?.shape {
+            Shape::Special(_) => Some(Value::constant(self.i32(0))),
+            _ => None,
+        })
+    }
+}

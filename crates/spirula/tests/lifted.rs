@@ -1,0 +1,54 @@
+//! Compute shaders lifted to LLVM IR and compiled again are valid for Vulkan.
+
+use spirula::{CompileOptions, compile};
+use spirula_spirv::grammar::enumerants::ExecutionModel;
+use spirula_spirv::ir::{InstRef, Module, Section};
+use spirula_testing::{Validator, corpus, files};
+
+/// One module in so many; `EVERY` names another number.
+fn step() -> usize {
+    std::env::var("EVERY").map_or(5, |n| n.parse().expect("EVERY is a number"))
+}
+
+const ENVIRONMENT: &str = "vulkan1.3";
+
+#[test]
+fn shaders_come_back_valid() {
+    let (Some(folder), Some(validator)) = (corpus("spirv/modules"), Validator::find()) else {
+        return;
+    };
+    let paths = files(&folder, ".spv").into_iter();
+    let (mut checked, mut wrong) = (0, Vec::new());
+    for path in paths.step_by(step()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let bytes = std::fs::read(&path).expect("the corpus can be read");
+        let module = Module::from_bytes(&bytes).expect("the file is a module");
+        let is_compute = |point: InstRef<'_>| point.word(0) == ExecutionModel::GLCompute.0;
+        let points = || module.section(Section::EntryPoints);
+        // Some files need more than Vulkan has by default.
+        if points().next().is_none()
+            || !points().all(is_compute)
+            || validator.check(&bytes, ENVIRONMENT).is_err()
+        {
+            continue;
+        }
+        checked += 1;
+        let lifted = match spirula_llvm::lift(&module) {
+            Ok(lifted) => lifted,
+            Err(all) => {
+                wrong.push(format!("{name}: {}", all[0].message));
+                continue;
+            }
+        };
+        let text = spirula_llvm::print(&lifted);
+        let compiled = compile(text.as_bytes(), &CompileOptions::default());
+        let compiled = compiled.and_then(|compiled| compiled.into_module());
+        match compiled.map(|module| validator.check(&module.to_bytes(), ENVIRONMENT)) {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => wrong.push(format!("{name}: {fault}")),
+            Err(error) => wrong.push(format!("{name}: {error:?}")),
+        }
+    }
+    assert!(checked > 0, "no shader was looked at");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
