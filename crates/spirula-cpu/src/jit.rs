@@ -13,6 +13,7 @@
 
 use crate::context::Context;
 use crate::guard::{self, Entry, Trap};
+use crate::loops::leave_first;
 use cranelift_codegen::ir::{FuncRef, Function, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
@@ -112,6 +113,7 @@ impl Code {
         let mut context = module.make_context();
         context.func = func;
         context.func.name = UserFuncName::user(0, id.as_u32());
+        leave_first(&mut context.func);
         module
             .define_function(id, &mut context)
             .map_err(|e| format!("{e:?}"))?;
@@ -172,6 +174,7 @@ impl Code {
         let Some(id) = self.id(func) else {
             return Err("the function was not begun".to_owned());
         };
+        leave_first(&mut context.func);
         let module = self.module();
         module
             .define_function(id, context)
@@ -184,10 +187,15 @@ impl Code {
     ///
     /// # Errors
     /// When it could not be compiled.
-    pub fn defer(&mut self, func: Func, context: cranelift_codegen::Context) -> Result<(), String> {
+    pub fn defer(
+        &mut self,
+        func: Func,
+        mut context: cranelift_codegen::Context,
+    ) -> Result<(), String> {
         let Some(id) = self.id(func) else {
             return Err("the function was not begun".to_owned());
         };
+        leave_first(&mut context.func);
         let module = self.module();
         let checked = context.verify(module.isa());
         checked.map_err(|e| format!("{e:?}"))?;

@@ -23,7 +23,8 @@
 //! - `program`, `types`, `constants`, `functions`, `promote`, `liveness`: what is known of a module
 //!   before code is made.
 //! - `lower`: from instructions to Cranelift's IR, one file for each class of instructions.
-//! - `bundle`: from the code of one invocation to that of several at once, in vectors.
+//! - `bundle`: from the code of one invocation to that of several at once, in vectors. `loops`: what compilers want
+//!   of either.
 //! - `check`: the checking mode, which tells what kernels do wrong.
 //! - `image`: images and samplers. `pipe`: pipes. `enqueue`: kernels
 //!   that kernels enqueue. `print`: what kernels print.
@@ -46,6 +47,7 @@ mod image;
 mod jit;
 mod launch;
 mod liveness;
+mod loops;
 mod lower;
 mod memory;
 mod pages;
