@@ -478,3 +478,20 @@ OpStore %second %more
 %free = OpAtomicExchange %uint %lock %n1 %n0 %n0");
     check_with([64, 1, 1], "", &body, false);
 }
+
+/// `Fma` rounds once, in bundles as elsewhere.
+#[test]
+fn products_are_added_with_one_rounding() {
+    let body = own("%a = OpConvertUToF %float %own
+%c = OpFNegate %float %a
+%fma = OpExtInst %float %glsl Fma %a %a %c
+%bits = OpBitcast %uint %fma
+OpStore %to %bits");
+    for kernel in both(&shader([64, 1, 1], "", &body)) {
+        let mut buffers = [input(64 * GROUPS as usize), vec![0; 64 * GROUPS as usize]];
+        run_shader(&kernel, [GROUPS, 1, 1], &mut buffers, &[]).expect("it runs");
+        let values = buffers[0].iter().map(|word| *word as f32);
+        let expected = values.map(|a| a.mul_add(a, -a).to_bits());
+        assert_eq!(buffers[1], expected.collect::<Vec<u32>>());
+    }
+}

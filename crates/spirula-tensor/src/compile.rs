@@ -47,7 +47,7 @@ pub fn scheduled(
 ) -> Result<(Function, Vec<Dispatch>), Diagnostic> {
     for pass in passes::PASSES {
         (pass.run)(&mut function, &profile);
-        shown(pass.name, &|| print(&function));
+        shown(pass.name, &|| noted(&function, pass, &profile));
     }
     let mut dispatches = lower::dispatches(&function, profile, tuning)?;
     let all = |dispatches: &[Dispatch]| {
@@ -60,4 +60,13 @@ pub fn scheduled(
         shown(pass.name, &|| all(&dispatches));
     }
     Ok((function, dispatches))
+}
+
+/// The text of a function after a pass, with what the pass has to say.
+fn noted(function: &Function, pass: &passes::Pass, profile: &Profile) -> String {
+    let mut text = print(function);
+    for note in (pass.notes)(function, profile) {
+        text.push_str(&format!("// {note}\n"));
+    }
+    text
 }

@@ -1,8 +1,8 @@
 //! Fusion by use and definition, as the document on IREE's code generation describes it for tensors.
 //!
 //! - *Producer into consumer*: an element that a map computes is computed where it is read, with the
-//!   reader's index maps composed with the producer's. Broadcasts, transpositions, slices and the like
-//!   always; work that would be done again for several readers only where it is cheap.
+//!   reader's index maps composed with the producer's, where that costs less than storing it
+//!   ([`super::price`]).
 //! - *Reshapes* become index maps where these come out without quotients, or where what is reshaped
 //!   is fused in turn.
 //! - *Consumer into fold*: [`super::behind`].
@@ -11,10 +11,9 @@
 //! part of it before its own readers are looked at.
 
 use super::behind;
+use super::price::{pays, price};
 use super::uses::{At, Uses};
-use crate::ir::{
-    AxisKind, Body, Destination, Function, Node, NodeData, OpKind, Structured, TensorType, Value,
-};
+use crate::ir::{Body, Function, Node, NodeData, OpKind, Structured, TensorType, Value};
 use crate::schedule::Profile;
 use spirula_program::Op as ScalarOp;
 
@@ -22,12 +21,6 @@ use spirula_program::Op as ScalarOp;
 const NODES: usize = 4096;
 /// Most tensors that one operation reads.
 const OPERANDS: usize = 10;
-/// Work that is always done again rather than stored.
-const TRIVIAL: u64 = 3;
-/// Work that is done again for each reader of a contraction.
-const CHEAP: u64 = 8;
-/// Work that is done again may be one in so many parts of what its reader does.
-const PART: u64 = 2;
 
 /// Fuses all blocks of a function.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
@@ -49,6 +42,33 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
         }
     }
     super::dce::run(function);
+}
+
+/// The results of maps that were not computed where they are read since that costs more.
+pub(super) fn notes(function: &Function, profile: &Profile) -> Vec<String> {
+    let uses = Uses::of(function);
+    let mut notes = Vec::new();
+    for block in function.block_ids() {
+        for op in &function.block(block).ops {
+            let OpKind::Structured(consumer) = &op.kind else {
+                continue;
+            };
+            for value in consumer.operands() {
+                let Some((OpKind::Structured(producer), number)) = uses.kind(function, value)
+                else {
+                    continue;
+                };
+                let price = price(function, (producer, number), (consumer, value), profile);
+                if let Some(price) = price.filter(|p| producer.is_map() && p.again > p.stored) {
+                    notes.push(format!(
+                        "{value:?} is stored for {:?}: {price}",
+                        op.results[0]
+                    ));
+                }
+            }
+        }
+    }
+    notes
 }
 
 /// An operation with the producer of a tensor that it reads fused into it, if there is one.
@@ -120,120 +140,6 @@ fn fused(
             (is_free || source_fuses()).then_some(through)
         }
         _ => None,
-    }
-}
-
-/// Whether computing the elements of a map where they are read beats storing them.
-fn pays(
-    function: &Function,
-    uses: &Uses,
-    (producer, number): (&Structured, usize),
-    (consumer, value): (&Structured, Value),
-    profile: &Profile,
-) -> bool {
-    let root = producer.yields[number].value;
-    let cost = cost(&producer.body, root);
-    if cost <= TRIVIAL {
-        return true;
-    }
-    if uses.count(value) > 1 {
-        return false;
-    }
-    let evaluations = evaluations(consumer, value);
-    let work = evaluations.map(|n| n.saturating_mul(cost));
-    let is_at_most = |most: Option<u64>| work.zip(most).is_some_and(|(work, most)| work <= most);
-    let is_once = evaluations
-        .zip(function.ty(value).elements())
-        .is_some_and(|(evaluations, elements)| evaluations <= elements);
-    let is_small_part = is_at_most(own_work(consumer).map(|work| work / PART));
-    let is_cheap = cost <= CHEAP && !consumer.reductions.is_empty();
-    is_once || is_cheap || is_small_part || is_at_most(Some(profile.again))
-}
-
-/// Points of the parallel axes of an operation, and of all, where they are known.
-fn points(op: &Structured) -> Option<(u64, u64)> {
-    let product = |is_counted: &dyn Fn(AxisKind) -> bool| {
-        let axes = op.axes.iter().filter(|axis| is_counted(axis.kind));
-        let mut extents = axes.map(|axis| axis.extent.known());
-        extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
-    };
-    let all = product(&|_| true)?;
-    let is_row = |op: &Structured| {
-        let mut yields = op.yields.iter();
-        yields.any(|y| !matches!(y.destination, Destination::Point))
-    };
-    match is_row(op) {
-        true => Some((all, all)),
-        false => Some((product(&|kind| kind == AxisKind::Parallel)?, all)),
-    }
-}
-
-/// Values that are folded.
-fn folded(op: &Structured) -> Vec<Node> {
-    let reductions = op.reductions.iter();
-    reductions.flat_map(|r| r.values.iter().copied()).collect()
-}
-
-/// How often elements of a tensor are read: in each round of the folds, or once for each point.
-fn evaluations(op: &Structured, value: Value) -> Option<u64> {
-    let (parallel, all) = points(op)?;
-    let in_rounds = op.body.reachable(&folded(op));
-    let reads = op
-        .body
-        .ids()
-        .filter(|node| matches!(op.body.node(*node), NodeData::Element(read, _) if *read == value));
-    Some(reads.fold(0u64, |sum, node| {
-        sum.saturating_add(if in_rounds[node.index()] {
-            all
-        } else {
-            parallel
-        })
-    }))
-}
-
-/// Work of all points of an operation.
-fn own_work(op: &Structured) -> Option<u64> {
-    let (parallel, all) = points(op)?;
-    let in_rounds = match op.reductions.is_empty() {
-        true => 0,
-        false => 1 + cost_of(&op.body, &folded(op)),
-    };
-    let yields: Vec<Node> = op.yields.iter().map(|y| y.value).collect();
-    let at_points = cost_of(&op.body, &yields).saturating_mul(parallel);
-    Some(in_rounds.saturating_mul(all).saturating_add(at_points))
-}
-
-/// Work to compute a node: reads and operators outside of index arithmetic.
-fn cost(body: &Body, root: Node) -> u64 {
-    cost_of(body, &[root])
-}
-
-/// The same of several, what they share once.
-fn cost_of(body: &Body, roots: &[Node]) -> u64 {
-    let needed = body.reachable(roots);
-    let nodes = body.ids().filter(|n| needed[n.index()]);
-    nodes
-        .map(|node| match body.node(node) {
-            NodeData::Element(..) => 1,
-            NodeData::Apply(operator, _) if body.range(node).is_none() => weight(operator.op),
-            _ => 0,
-        })
-        .sum()
-}
-
-/// What an operator costs, an addition being 1.
-fn weight(op: ScalarOp) -> u64 {
-    use ScalarOp::{
-        Abs, Add, And, Cond, Eq, FAbs, FAdd, FConv, FDiv, FLe, FLt, FMax, FMin, FMul, FNeg, FSub,
-        IsNan, LogAnd, LogOr, Mul, Neg, Not, Or, Rsqrt, SExt, SLe, SLt, SToF, Sqrt, Sub, ToBool,
-        UToF, Xor, ZExt,
-    };
-    match op {
-        Abs | Add | And | Cond | Eq | FAbs | FAdd | FConv | FLe | FLt | FMax | FMin | FMul
-        | FNeg | FSub | IsNan | LogAnd | LogOr | Mul | Neg | Not | Or | SExt | SLe | SLt | SToF
-        | Sub | ToBool | UToF | Xor | ZExt => 1,
-        FDiv | Rsqrt | Sqrt => 4,
-        _ => 8,
     }
 }
 

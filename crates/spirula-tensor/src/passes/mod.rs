@@ -4,6 +4,8 @@ mod behind;
 mod dce;
 mod fuse;
 mod pad;
+mod plain;
+mod price;
 mod rows;
 mod siblings;
 mod single;
@@ -23,6 +25,13 @@ pub struct Pass {
     pub about: &'static str,
     /// Does it.
     pub run: fn(&mut Function, &Profile),
+    /// What else there is to be said of what it left, a line each.
+    pub notes: fn(&Function, &Profile) -> Vec<String>,
+}
+
+/// Nothing.
+fn none(_: &Function, _: &Profile) -> Vec<String> {
+    Vec::new()
 }
 
 /// All passes over functions, in the order of the pipeline.
@@ -31,40 +40,54 @@ pub const PASSES: &[Pass] = &[
         name: "sort",
         about: "Makes structured operations of sorts",
         run: |function, _| sort::run(function),
+        notes: none,
     },
     Pass {
         name: "single",
         about: "Makes maps of folds over single points",
         run: |function, _| single::run(function),
+        notes: none,
     },
     Pass {
         name: "fuse",
         about: "Computes elements where they are used: producers into consumers, consumers into folds",
         run: fuse::run,
+        notes: fuse::notes,
     },
     Pass {
         name: "pad",
         about: "Copies factors of large products whose rows begin at odd places",
         run: pad::run,
+        notes: none,
+    },
+    Pass {
+        name: "plain",
+        about: "Stores factors of products that processors read where they are",
+        run: plain::run,
+        notes: none,
     },
     Pass {
         name: "rows",
         about: "Joins folds of rows with what is computed of them and the same rows",
         run: rows::run,
+        notes: none,
     },
     Pass {
         name: "siblings",
         about: "Joins operations over equal spaces that do not need each other",
         run: |function, _| siblings::run(function),
+        notes: none,
     },
     Pass {
         name: "split",
         about: "Folds long dimensions with few results in two rounds",
         run: split::run,
+        notes: none,
     },
     Pass {
         name: "dce",
         about: "Removes operations and results that nothing uses",
         run: |function, _| dce::run(function),
+        notes: none,
     },
 ];

@@ -2,27 +2,30 @@
 //!
 //! A processor has few registers and large caches: what a workgroup's memory saves there is less than
 //! what waiting costs, as all accumulators have to be put away at each barrier. Without barriers each
-//! invocation keeps its accumulators in registers over the whole fold. That is done where a factor is an
-//! element of a tensor at indices as they are, so that nothing is computed again, and where tiles are
-//! whole, so that nothing is read outside.
+//! invocation keeps its accumulators in registers over the whole fold. That is done where nothing but indices
+//! is computed again, and where tiles are whole. Elements along columns are those of neighbouring
+//! invocations, best next to each other. Elements along rows are the same for them, so that these may be
+//! anywhere, also outside of the tensor, as in convolutions: that is a branch which all take alike.
 
-use super::Dispatch;
+use super::Profile;
 use super::tile::{Contraction, Split};
-use crate::ir::{Node, NodeData};
-use spirula_program::Scalar;
+use crate::ir::{Body, Dim, Node, NodeData, Structured};
+use spirula_program::{Op, Scalar};
 
 /// The tile of a contraction with so many rows and columns; none if its factors are better put into the
 /// workgroup's memory.
 pub(super) fn splits(
-    dispatch: &Dispatch,
+    op: &Structured,
+    profile: &Profile,
     contraction: &Contraction,
     [rows, columns]: [u64; 2],
 ) -> Option<[Split; 2]> {
-    let most = dispatch.profile.direct;
-    let [lanes, invocations] = dispatch.profile.tile;
-    let is_plain = contraction.factors.iter().all(|f| is_plain(dispatch, *f));
+    let most = profile.direct;
+    let [lanes, invocations] = profile.tile;
+    let [along_rows, along_columns] = contraction.factors;
+    let is_read = is_in_place(&op.body, along_rows) && is_plain(&op.body, along_columns);
     let is_grid = !contraction.rows.is_empty() && !contraction.columns.is_empty();
-    let fits = is_plain && is_grid && contraction.steps.len() == 1;
+    let fits = is_read && is_grid && !contraction.steps.is_empty();
     if most < 2 || !fits || !columns.is_multiple_of(lanes) {
         return None;
     }
@@ -39,16 +42,42 @@ pub(super) fn splits(
     (across.points * down.points > 1).then_some([down, across])
 }
 
-/// Whether a factor is an element, of a type that vectors have, at indices of axes.
-fn is_plain(dispatch: &Dispatch, factor: Node) -> bool {
-    let body = &dispatch.op.body;
-    let has_vectors = matches!(body.ty(factor), Scalar::F32 | Scalar::F64 | Scalar::I32);
-    match body.node(factor) {
-        NodeData::Element(_, position) => {
-            has_vectors && position.iter().all(|n| body.as_index(*n).is_some())
+/// Whether a factor is an element at indices of axes.
+fn is_plain(body: &Body, factor: Node) -> bool {
+    let NodeData::Element(_, position) = body.node(factor) else {
+        return false;
+    };
+    let is_index = |n: &Node| body.as_index(*n).is_some() || body.as_literal(*n).is_some();
+    is_in_place(body, factor) && position.iter().all(is_index)
+}
+
+/// Whether elements of such a factor lie as the columns do.
+pub(crate) fn is_along(op: &Structured, contraction: &Contraction, factor: Node) -> bool {
+    let is_wide = |axis: &usize| op.axes[*axis].extent != Dim::Static(1);
+    let axis = |node: &Node| op.body.as_index(*node).map(|axis| axis as usize);
+    let last = match op.body.node(factor) {
+        NodeData::Element(_, position) => position.iter().rev().filter_map(axis).find(is_wide),
+        _ => None,
+    };
+    let columns = contraction.columns.iter().rev().copied().find(is_wide);
+    is_plain(&op.body, factor) && last == columns
+}
+
+/// Whether a node is an element, of a type that vectors have, at a position that is computed of indices
+/// alone; or a literal where that is outside.
+pub(crate) fn is_in_place(body: &Body, node: Node) -> bool {
+    let has_vectors = matches!(body.ty(node), Scalar::F32 | Scalar::F64 | Scalar::I32);
+    let element = match body.applied(node) {
+        Some((operator, &[_, inside, outside])) if operator.op == Op::Cond => {
+            body.as_literal(outside).is_some().then_some(inside)
         }
-        _ => false,
-    }
+        _ => Some(node),
+    };
+    let is_element = element.is_some_and(|n| matches!(body.node(n), NodeData::Element(..)));
+    let needed = body.reachable(&[node]);
+    let nodes = body.ids().filter(|n| needed[n.index()]);
+    let reads = nodes.filter(|n| matches!(body.node(*n), NodeData::Element(..)));
+    has_vectors && is_element && reads.count() == 1
 }
 
 /// The largest divisor of a number up to a bound.

@@ -124,6 +124,12 @@ pub(crate) fn suits(op: &Structured, profile: &Profile) -> bool {
     plan(&mut op.clone(), profile).is_some()
 }
 
+/// How many tiles such a product has along rows and columns.
+pub(super) fn tiles(op: &Structured, profile: &Profile) -> Option<[u64; 2]> {
+    let plan = plan(&mut op.clone(), profile)?;
+    Some([0, 1].map(|at| plan.extents[at].div_ceil(plan.tile[at])))
+}
+
 /// Sizes of a product by subgroups.
 struct Plan {
     shape: FragmentShape,

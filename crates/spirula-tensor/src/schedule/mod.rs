@@ -24,6 +24,7 @@ mod tile;
 mod tuning;
 mod turn;
 
+pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
 pub use form::form;
 pub(crate) use matrices::suits as is_for_matrices;
@@ -31,7 +32,7 @@ pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;
 pub use profile::Profile;
 pub use settings::Setting;
-pub(crate) use tile::{Contraction, contraction};
+pub(crate) use tile::{Contraction, Reading, axes_of, contraction, reading};
 pub use tuning::{Tuning, signature};
 
 use crate::ir::{Body, Node, Structured, Value};

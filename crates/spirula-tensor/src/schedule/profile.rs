@@ -27,6 +27,8 @@ pub struct Profile {
     pub adjacent: u64,
     /// Operators that are rather done again than stored by a dispatch of their own.
     pub again: u64,
+    /// Operators that are rather done again than a byte is written to memory, or read from it.
+    pub byte: u64,
     /// Workgroups that keep the device busy: larger tiles are not taken where there would be fewer.
     pub busy: u64,
     /// Rows of tiles of a contraction that are computed together, column by column, so that what they read
@@ -44,6 +46,8 @@ pub struct Profile {
     pub unroll: u64,
     /// Whether a tile is read into registers while the one before is computed with.
     pub prefetch: bool,
+    /// Whether products are added to sums with one rounding; drivers of graphics cards see to that themselves.
+    pub fma: bool,
     /// Bytes of the vectors that adjacent elements are accessed as; 1 for none.
     pub vector: u64,
     /// Most invocations of a workgroup that has a row, for folds of rows that are joined with what is
@@ -65,6 +69,7 @@ impl Profile {
         direct: 8,
         adjacent: 1,
         again: 1 << 16,
+        byte: 1,
         busy: 1,
         group: 1,
         turn: 1,
@@ -73,6 +78,7 @@ impl Profile {
         steps: &[16, 8, 12, 10, 7, 9, 5, 6, 4],
         unroll: 4,
         prefetch: false,
+        fma: true,
         vector: 1,
         rows: 8,
         matrices: None,
@@ -89,6 +95,7 @@ impl Profile {
         direct: 1,
         adjacent: 4,
         again: 1 << 26,
+        byte: 4,
         busy: 128,
         group: 8,
         turn: 32,
@@ -97,6 +104,7 @@ impl Profile {
         steps: &[8, 16, 12, 10, 7, 9, 5, 6, 4],
         unroll: 4,
         prefetch: true,
+        fma: false,
         vector: 16,
         rows: 512,
         matrices: None,

@@ -74,6 +74,8 @@ impl Profile {
         "adjacent", "points of an invocation that lie next to each other", TILED, &[1, 2, 4], |p| Some(p.adjacent), |p, n| p.adjacent = n;
         "unroll", "most rounds along the fold of a tile that are written out", TILED, &[1, 2, 4, 8], |p| Some(p.unroll), |p, n| p.unroll = n;
         "prefetch", "2 to read a tile while the one before is used, 1 not to", GRID, &[1, 2], |p| flag(p.prefetch), |p, n| p.prefetch = n > 1;
+        "fma", "2 to add products to sums with one rounding, 1 not to", TILED, &[1, 2], |p| flag(p.fma), |p, n| p.fma = n > 1;
+        "byte", "operators that are rather done again than a byte is moved to memory or back", &[], &[], |p| Some(p.byte), |p, n| p.byte = n;
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
         "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;

@@ -140,50 +140,101 @@ fn step_size(extent: u64, steps: &[u64]) -> u64 {
     whole.unwrap_or(8.min(extent))
 }
 
-fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
-    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
-    let total = |axes: &[usize]| axes.iter().map(|at| extents[*at]).product::<u64>();
-    let (rows, columns) = (total(&contraction.rows), total(&contraction.columns));
-    let [most_across, invocations] = dispatch.profile.tile;
+/// Points of the axes of each kind together.
+fn total(extents: &[u64], axes: &[usize]) -> u64 {
+    axes.iter().map(|at| extents[*at]).product()
+}
+
+/// Rows and columns of the tiles of a contraction whose factors are put into the workgroup's memory:
+/// smaller ones where there would be few, or they would not fit.
+fn splits(
+    op: &Structured,
+    profile: &Profile,
+    contraction: &Contraction,
+    extents: &[u64],
+) -> [Split; 2] {
+    let of = |axes: &[usize]| total(extents, axes);
+    let (rows, columns) = (of(&contraction.rows), of(&contraction.columns));
+    let [most_across, invocations] = profile.tile;
     let across = match (contraction.rows.is_empty(), contraction.columns.is_empty()) {
         (true, _) => invocations,
         (_, true) => 1,
         _ => columns.next_power_of_two().min(most_across),
     };
-    let batches: u64 =
-        extents.iter().product::<u64>() / (rows * columns * total(&contraction.steps));
+    let batches = extents.iter().product::<u64>() / (rows * columns * of(&contraction.steps));
     let sizes = |points: u64| {
         [
             Split::of(rows, invocations / across, points),
             Split::of(columns, across, points),
         ]
     };
-    let mut points = dispatch.profile.points;
     let is_few = |[down, across]: &[Split; 2]| {
-        batches * down.tiles(rows) * across.tiles(columns) < dispatch.profile.busy
+        batches * down.tiles(rows) * across.tiles(columns) < profile.busy
     };
-    let round = step_size(total(&contraction.steps), dispatch.profile.steps);
-    let widest = contraction
-        .factors
-        .map(|node| dispatch.op.body.ty(node).size());
+    let round = step_size(of(&contraction.steps), profile.steps);
+    let widest = contraction.factors.map(|node| op.body.ty(node).size());
     let is_large = |[down, across]: &[Split; 2]| {
         let elements = down.size() * round * widest[0] + across.size() * round * widest[1];
-        elements > dispatch.profile.memory
+        elements > profile.memory
     };
     let is_too_much = |sizes: [Split; 2]| is_few(&sizes) || is_large(&sizes);
+    let mut points = profile.points;
     while points > 1 && is_too_much(sizes(points)) {
         points /= 2;
     }
-    let direct = direct::splits(dispatch, contraction, [rows, columns]);
+    sizes(points)
+}
+
+/// How the factors of a contraction will be read: what fusion has to know of tiles before there are any.
+pub(crate) struct Reading {
+    /// The contraction.
+    pub contraction: Contraction,
+    /// How many tiles there are along rows and columns.
+    pub tiles: [u64; 2],
+    /// Whether factors are read where they are.
+    pub is_direct: bool,
+}
+
+/// How the factors of an operation will be read, if it is a contraction that is tiled.
+pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
+    let extents = op.axes.iter().map(|axis| axis.extent.known());
+    let extents: Vec<u64> = extents.collect::<Option<_>>()?;
+    let contraction = contraction(op)?;
+    if extents.contains(&0) {
+        return None;
+    }
+    let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
+    let direct = direct::splits(op, profile, &contraction, sizes);
+    let [down, across] = splits(op, profile, &contraction, &extents);
+    let tiles = match super::matrices::tiles(op, profile) {
+        Some(tiles) => tiles,
+        None => [down.tiles(sizes[0]), across.tiles(sizes[1])],
+    };
+    Some(Reading {
+        contraction,
+        tiles,
+        is_direct: direct.is_some(),
+    })
+}
+
+fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
+    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
+    let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
+    let (op, profile) = (&dispatch.op, &dispatch.profile);
+    let direct = direct::splits(op, profile, contraction, sizes);
     dispatch.is_direct = direct.is_some();
-    let [down, across] = direct.unwrap_or_else(|| sizes(points));
+    let [down, across] = direct.unwrap_or_else(|| splits(op, profile, contraction, &extents));
     dispatch.loops.clear();
     dispatch.points = Body::default();
     let batch = batch(dispatch, contraction, &extents);
     let rows = split(dispatch, &contraction.rows, &extents, &down);
     let columns = split(dispatch, &contraction.columns, &extents, &across);
-    let others = other_folds(dispatch, contraction, &extents);
-    let (outer, inner) = split_steps(dispatch, &contraction.steps, &extents);
+    let tiled = match (dispatch.is_direct, contraction.steps.split_last()) {
+        (true, Some((last, _))) => std::slice::from_ref(last),
+        _ => &contraction.steps,
+    };
+    let others = other_folds(dispatch, tiled, &extents);
+    let (outer, inner) = split_steps(dispatch, tiled, &extents);
 
     let (mut tiles, mut invocations, mut points) = (Vec::new(), Vec::new(), Vec::new());
     for loops in [rows, columns].into_iter().flatten() {
@@ -243,7 +294,7 @@ pub(super) fn split(
     if axes.is_empty() {
         return None;
     }
-    let total: u64 = axes.iter().map(|at| extents[*at]).product();
+    let total = total(extents, axes);
     let outer = dispatch.add_loop(total.div_ceil(split.size()), Run::Parallel);
     let middle = dispatch.add_loop(split.invocations, Run::Parallel);
     let adjacent = match split.points.is_multiple_of(dispatch.profile.adjacent) {
@@ -272,14 +323,10 @@ pub(super) fn split(
 
 /// Loops of the reduced axes: over tiles, over the places of one, a few of which are written out.
 fn split_steps(dispatch: &mut Dispatch, axes: &[usize], extents: &[u64]) -> (u32, Vec<u32>) {
-    let total: u64 = axes.iter().map(|at| extents[*at]).product();
+    let total = total(extents, axes);
     let size = step_size(total, dispatch.profile.steps);
     let outer = dispatch.add_loop(total.div_ceil(size), Run::Sequential);
-    // Tiles that are read where they are have many points, so that little is gained.
-    let most = match dispatch.is_direct {
-        true => dispatch.profile.unroll.min(2),
-        false => dispatch.profile.unroll,
-    };
+    let most = dispatch.profile.unroll;
     let unrolled = (1..=most)
         .rev()
         .find(|n| size.is_multiple_of(*n))
@@ -336,11 +383,11 @@ pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
 }
 
 /// Sequential loops for the reduced axes that are not tiled.
-fn other_folds(dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) -> Vec<u32> {
+fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Vec<u32> {
     let mut numbers = Vec::new();
     for (axis, extent) in extents.iter().enumerate() {
         let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;
-        if is_fold && !contraction.steps.contains(&axis) {
+        if is_fold && !tiled.contains(&axis) {
             let number = dispatch.add_loop(*extent, Run::Sequential);
             dispatch.indices[axis] = dispatch.counter(number);
             numbers.push(number);

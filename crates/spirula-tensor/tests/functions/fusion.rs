@@ -1,9 +1,11 @@
 //! What becomes one dispatch, and how much memory is taken between dispatches.
 
-use crate::common::{only_dispatch, parameter, product};
+use crate::common::{only_dispatch, parameter, product, stage};
 use spirula_program::{Literal, Op, Scalar};
 use spirula_tensor::Builder;
-use spirula_tensor::ir::{AxisKind, Combiner, Dim, Reduction, Shape, Structured, Value};
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Dim, Reduction, Shape, Structured, TensorType, Value,
+};
 use spirula_tensor::schedule::Profile;
 
 /// What follows a product in several operations is computed behind it.
@@ -195,4 +197,64 @@ fn siblings_are_joined() {
     b.result(sum, false);
     let stage = only_dispatch(&b.finish(), &shapes, Profile::GPU);
     assert_eq!(stage.matches("over d0").count(), 1, "{stage}");
+}
+
+/// How many dispatches a product of squares of a size takes, the first of whose factors something made.
+fn with_factor(
+    size: u64,
+    element: Scalar,
+    profile: Profile,
+    make: impl Fn(&mut Builder, Value) -> Value,
+) -> usize {
+    let mut b = Builder::new("main");
+    let shape = [size, size];
+    let x = b.parameter("x", TensorType::new(element, &shape), false);
+    let y = parameter(&mut b, &shape);
+    let x = make(&mut b, x);
+    let result = product(&mut b, x, y, false);
+    b.result(result, false);
+    let stages = stage(&b.finish(), profile, None);
+    stages.matches("dispatch @").count()
+}
+
+/// The factor of a large product is computed again for each tile that has it: where that reads more than
+/// the factor itself would, it is stored.
+#[test]
+fn factors_are_stored_where_computing_them_again_costs_more() {
+    let sum = |b: &mut Builder, value| {
+        let turned = b.ty(value).shape.clone();
+        let other = b.moved(value, &turned, |_, at| vec![at[1], at[0]]);
+        b.elementwise(&[value, other], |body, e| body.op(Op::Add, e))
+    };
+    let cast = |b: &mut Builder, value| {
+        b.elementwise(&[value], |body, e| {
+            body.convert(Op::SExt, Scalar::I32, e[0])
+        })
+    };
+    let turned = |b: &mut Builder, value| {
+        let shape = b.ty(value).shape.clone();
+        b.moved(value, &shape, |_, at| vec![at[1], at[0]])
+    };
+    for profile in [Profile::CPU, Profile::GPU] {
+        assert_eq!(with_factor(4096, Scalar::I32, profile, sum), 2);
+        assert_eq!(with_factor(32, Scalar::I32, profile, sum), 1);
+        assert_eq!(with_factor(4096, Scalar::I32, profile, turned), 1);
+    }
+    assert_eq!(with_factor(4096, Scalar::I8, Profile::GPU, cast), 1);
+    // A processor reads factors where they are, if they are there.
+    assert_eq!(with_factor(4096, Scalar::I8, Profile::CPU, cast), 2);
+}
+
+/// What is weighed stands behind the function.
+#[test]
+fn what_is_stored_is_told() {
+    let mut b = Builder::new("main");
+    let [x, y] = [(); 2].map(|()| parameter(&mut b, &[4096, 4096]));
+    let sum = b.elementwise(&[x, y], |body, e| body.op(Op::Add, e));
+    let result = product(&mut b, sum, y, false);
+    b.result(result, false);
+    let text = stage(&b.finish(), Profile::GPU, Some("fuse"));
+    let told = "// %2 is stored for %3: 16777216 elements read 536870912 times cost 9479127040 operators, \
+                18203279360 if computed again";
+    assert_eq!(text.lines().last(), Some(told), "{text}");
 }

@@ -1,10 +1,12 @@
 //! How folds, rows, transpositions and products are run.
 
-use crate::common::{arguments, meaning, only_dispatch, parameter, product, run, stage};
+use crate::common::{
+    arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
+};
 use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::Builder;
-use spirula_tensor::ir::{Combiner, Dim, Structured, Value};
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::ir::{AxisKind, Combiner, Dim, Reduction, Structured, TensorType, Value};
+use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::{Builder, compile};
 
 /// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
 /// that begins elsewhere than at its neutral element, and by a function of two accumulators.
@@ -192,5 +194,106 @@ fn plain_factors_stay_where_they_are() {
             assert_eq!(!stages.contains("barrier"), is_direct, "{name}");
             assert_eq!(run(function, Profile::CPU, &arguments), expected, "{name}");
         }
+    }
+}
+
+/// Convolutions read what is outside as zeros without the workgroup's memory, along several folded axes.
+#[test]
+fn convolutions_stay_where_they_are() {
+    let mut b = Builder::new("main");
+    let [x, y] = [&[21, 6][..], &[3, 6, 16]].map(|shape| parameter(&mut b, shape));
+    let mut op = Structured::parallel(&[Dim::Static(21), Dim::Static(16)]);
+    let point = op.point();
+    let [tap, feature] = [3, 6].map(|size| op.axis(Dim::Static(size), AxisKind::Reduction));
+    let body = &mut op.body;
+    let [zero, one, size] = [0, 1, 21].map(|n| body.i64(n));
+    let at = body.op(Op::Add, &[point[0], tap]);
+    let at = body.op(Op::Sub, &[at, one]);
+    let inside = [[zero, at], [at, size]];
+    let inside = [body.op(Op::SLe, &inside[0]), body.op(Op::SLt, &inside[1])];
+    let inside = body.op(Op::LogAnd, &inside);
+    let element = body.element(x, Scalar::I32, &[at, feature]);
+    let outside = body.literal(Literal::i32(0));
+    let left = body.op(Op::Cond, &[inside, element, outside]);
+    let right = body.element(y, Scalar::I32, &[tap, feature, point[1]]);
+    let value = body.op(Op::Mul, &[left, right]);
+    let sum = op.fold(Reduction {
+        initial: vec![outside],
+        values: vec![value],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    op.give(sum[0]);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    let shapes = [vec![21, 6], vec![3, 6, 16]];
+    let stage = only_dispatch(&b.finish(), &shapes, Profile::CPU);
+    assert!(!stage.contains("barrier"), "{stage}");
+}
+
+/// Factors that are computed, or lie across the columns, are stored for products that are large enough.
+#[test]
+fn other_factors_are_stored() {
+    for (size, count) in [(96, 3), (8, 1)] {
+        let mut b = Builder::new("main");
+        let shapes = [[size, size]; 2].map(Vec::from);
+        let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
+        // As what reads it is: fusion is asked about neither.
+        let mut op = Structured::parallel(&[Dim::Static(size); 2]);
+        let point = op.point();
+        let at = op.axis(Dim::Static(size), AxisKind::Reduction);
+        let body = &mut op.body;
+        let left = body.element(x, Scalar::I32, &[point[0], at]);
+        let seven = body.literal(Literal::i32(7));
+        let left = body.op(Op::Xor, &[left, seven]);
+        let right = body.element(y, Scalar::I32, &[point[1], at]);
+        let product = body.op(Op::Mul, &[left, right]);
+        let initial = vec![body.literal(Literal::i32(0))];
+        let sum = op.fold(Reduction {
+            initial,
+            values: vec![product],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sum[0]);
+        let result = b.structured(op)[0];
+        b.result(result, false);
+        let function = b.finish();
+        dispatched(&function, &shapes, Profile::CPU, count);
+        let stage = stage(&function, Profile::CPU, Some("promote"));
+        assert_eq!(stage.contains("barrier"), count == 1, "{stage}");
+        dispatched(&function, &shapes, Profile::GPU, 1);
+    }
+}
+
+/// A sum of products of floats is one operator a round, where the profile asks for it.
+#[test]
+fn products_are_added_with_one_rounding() {
+    let mut b = Builder::new("main");
+    let float = TensorType::new(Scalar::F32, &[16, 16]);
+    let [x, y] = [(); 2].map(|()| b.parameter("x", float.clone(), false));
+    let mut op = Structured::parallel(&[Dim::Static(16); 2]);
+    let point = op.point();
+    let at = op.axis(Dim::Static(16), AxisKind::Reduction);
+    let left = op.body.element(x, Scalar::F32, &[point[0], at]);
+    let right = op.body.element(y, Scalar::F32, &[at, point[1]]);
+    let product = op.body.op(Op::FMul, &[left, right]);
+    let initial = vec![op.body.literal(Literal::new(Scalar::F32, 0))];
+    let sum = op.fold(Reduction {
+        initial,
+        values: vec![product],
+        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+    });
+    op.give(sum[0]);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    for (profile, is_one) in [(Profile::CPU, true), (Profile::GPU, false)] {
+        let program = compile(
+            b.function().clone(),
+            profile,
+            &Tuning::default(),
+            &mut |_, _| {},
+        );
+        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        assert_eq!(text.contains("fma.f32"), is_one, "{text}");
+        assert_eq!(text.contains("fmul.f32"), !is_one, "{text}");
     }
 }

@@ -85,6 +85,11 @@ pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
             };
         }
     };
+    by_lanes(lower, inst, domain, f)
+}
+
+/// An extended instruction component by component.
+fn by_lanes(lower: &mut Lower, inst: InstRef, domain: Domain, f: LaneFn) -> Done {
     let ty = lower.result_type(inst)?;
     let operands: Vec<Id> = inst.ids(2).collect();
     let values = lower.map_lanes(ty, &operands, domain, f)?;

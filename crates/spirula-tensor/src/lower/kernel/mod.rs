@@ -1,5 +1,6 @@
 //! Dispatches to kernels.
 
+mod accumulate;
 mod combine;
 mod copies;
 mod fragments;
@@ -510,40 +511,6 @@ impl<'a> Lower<'a> {
                 self.e.b.assign(*var, value);
             }
         }
-    }
-
-    fn accumulate(&mut self) {
-        let guard = self.leaves[0].fold_guard;
-        let range = self.range();
-        let values = self.leaves.iter().flat_map(|l| &l.values[range.clone()]);
-        let values: Vec<Node> = values.copied().collect();
-        let vars = self
-            .leaves
-            .iter()
-            .flat_map(|l| &l.accumulators[range.clone()]);
-        let vars: Vec<Var> = vars.copied().collect();
-        let reductions = self.reductions();
-        let is_wide = self.dispatch.has_vectors();
-        self.e.when(guard, |e| {
-            if is_wide {
-                e.widen(&values);
-            }
-            let values = e.emit(&values);
-            let mut first = 0;
-            while first < vars.len() {
-                for reduction in reductions {
-                    let range = first..first + reduction.values.len();
-                    let arguments = vars[range.clone()].iter().map(|v| e.b.value(*v));
-                    let mut arguments: Vec<_> = arguments.collect();
-                    arguments.extend(&values[range.clone()]);
-                    let results = e.combine(&reduction.combiner, &arguments);
-                    for (var, value) in vars[range.clone()].iter().zip(results) {
-                        e.b.assign(*var, value);
-                    }
-                    first = range.end;
-                }
-            }
-        });
     }
 }
 

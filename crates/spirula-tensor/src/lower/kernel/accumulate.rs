@@ -1,0 +1,85 @@
+//! Adding to accumulators.
+
+use super::Lower;
+use crate::ir::{Node, Reduction};
+use crate::lower::emit::Emitter;
+use spirula_kernel::ir::{Expr, Var};
+use spirula_program::{Op, Operator, Scalar};
+
+impl Lower<'_> {
+    /// Folds the values of all leaves into their accumulators.
+    pub(super) fn accumulate(&mut self) {
+        let guard = self.leaves[0].fold_guard;
+        let range = self.range();
+        let leaves = self.leaves.iter().map(|leaf| {
+            let values = leaf.values[range.clone()].to_vec();
+            (values, leaf.accumulators[range.clone()].to_vec())
+        });
+        let leaves: Vec<(Vec<Node>, Vec<Var>)> = leaves.collect();
+        let reductions = self.reductions();
+        let is_wide = self.dispatch.has_vectors();
+        let is_exact = !self.dispatch.profile.fma;
+        self.e.when(guard, |e| {
+            let values: Vec<Node> = leaves.iter().flat_map(|(v, _)| v).copied().collect();
+            if is_wide {
+                e.widen(&values);
+            }
+            let each = leaves.iter().flat_map(|(values, vars)| {
+                let mut first = 0;
+                reductions.iter().map(move |reduction| {
+                    let range = first..first + reduction.values.len();
+                    first = range.end;
+                    (reduction, &values[range.clone()], &vars[range])
+                })
+            });
+            let terms = each.map(|(reduction, values, vars)| {
+                let factors = match is_exact {
+                    true => None,
+                    false => factors(e, reduction, values),
+                };
+                (reduction, values, vars, factors)
+            });
+            let terms: Vec<_> = terms.collect();
+            let roots = terms
+                .iter()
+                .flat_map(|(_, values, _, factors)| match factors {
+                    Some(factors) => &factors[..],
+                    None => values,
+                });
+            let roots: Vec<Node> = roots.copied().collect();
+            let mut operands = e.emit(&roots).into_iter();
+            for (reduction, values, vars, factors) in terms {
+                let accumulators = vars.iter().map(|v| e.b.value(*v));
+                let mut arguments: Vec<Expr> = accumulators.collect();
+                let results = match factors {
+                    Some(factors) => {
+                        let ty = e.body.ty(factors[0]);
+                        let factors = operands.by_ref().take(2);
+                        arguments.splice(0..0, factors);
+                        let sum = e.b.apply(Operator::of(Op::Fma, ty), &arguments);
+                        vec![e.kept(sum, ty)]
+                    }
+                    None => {
+                        arguments.extend(operands.by_ref().take(values.len()));
+                        e.combine(&reduction.combiner, &arguments)
+                    }
+                };
+                for (var, value) in vars.iter().zip(results) {
+                    e.b.assign(*var, value);
+                }
+            }
+        });
+    }
+}
+
+/// The factors of a product that is added with one rounding.
+fn factors(e: &Emitter<'_>, reduction: &Reduction, values: &[Node]) -> Option<[Node; 2]> {
+    let [value] = values else { return None };
+    let (operator, operands) = e.body.applied(*value)?;
+    let is_product = operator.op == Op::FMul && matches!(operator.to, Scalar::F32 | Scalar::F64);
+    let is_sum = reduction.combiner.operator() == Some(Op::FAdd);
+    match operands {
+        [a, b] if is_product && is_sum => Some([*a, *b]),
+        _ => None,
+    }
+}
