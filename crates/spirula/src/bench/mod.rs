@@ -12,6 +12,7 @@ pub use record::Record;
 pub use statistics::{Summary, microseconds};
 
 use crate::test::{Outcome, session};
+use cpu_time::ProcessTime;
 use spirula_program::{Item, Machine, Program, RunError, Session};
 use spirula_runtime::{DeviceMachine, Error};
 use std::rc::Rc;
@@ -42,6 +43,35 @@ pub struct Effort {
     pub time: Duration,
     /// Time after which no further run begins.
     pub most: Duration,
+    /// What a run takes.
+    pub clock: Clock,
+}
+
+/// What is measured of a run.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    /// The time until it has ended.
+    Wall,
+    /// The time of all processors, which other work on the machine changes less.
+    Processor,
+}
+
+impl Clock {
+    /// What something takes.
+    fn of<T>(self, work: impl FnOnce() -> T) -> (T, Duration) {
+        match self {
+            Clock::Wall => {
+                let start = Instant::now();
+                let done = work();
+                (done, start.elapsed())
+            }
+            Clock::Processor => {
+                let start = ProcessTime::now();
+                let done = work();
+                (done, start.elapsed())
+            }
+        }
+    }
 }
 
 /// Measures a workload after one run that does not count; gives the time of each run.
@@ -62,10 +92,8 @@ pub fn measure(
     let mut run = || -> Result<Duration, RunError<Error>> {
         let prepared = session.prepare_items(&workload.entry, &workload.items)?;
         session.machine().wait().map_err(RunError::Machine)?;
-        let start = Instant::now();
-        let ended = session.execute(prepared)?;
-        let time = start.elapsed();
-        session.results(ended)?;
+        let (ended, time) = effort.clock.of(|| session.execute(prepared));
+        session.results(ended?)?;
         Ok(time)
     };
     let start = Instant::now();

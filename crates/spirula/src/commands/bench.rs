@@ -1,6 +1,6 @@
 //! `spirula bench`.
 
-use crate::bench::{Effort, Record, Summary, Workload, measure, microseconds, plot};
+use crate::bench::{Clock, Effort, Record, Summary, Workload, measure, microseconds, plot};
 use crate::cli::args::Bench;
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, files, schedule};
@@ -35,6 +35,10 @@ pub fn run(args: &Bench) -> Outcome {
         runs: args.runs.into(),
         time: Duration::from_millis(500),
         most: Duration::from_secs(args.timeout),
+        clock: match args.processor_time {
+            true => Clock::Processor,
+            false => Clock::Wall,
+        },
     };
     let (mut suites, mut table) = (Suites::default(), Table::default());
     let progress = Progress::bar("measuring", cases.len() as u64);

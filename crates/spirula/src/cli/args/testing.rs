@@ -91,6 +91,9 @@ pub struct Bench {
     /// Least number of runs; there are as many as half a second takes
     #[arg(long, value_name = "N", default_value = "10")]
     pub runs: std::num::NonZeroUsize,
+    /// Measure the processor time of this process in place of the time that passes
+    #[arg(long)]
+    pub processor_time: bool,
     /// Seconds after which no further run of a program begins
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
