@@ -24,6 +24,12 @@ const TRIVIAL: u64 = 3;
 const CHEAP: u64 = 8;
 /// What is computed behind folds may be one in so many parts of all that its reader does.
 const PART: u64 = 2;
+/// Operators that may stand in a body again because it reads several elements. Rounds that read two each, as
+/// those of sorts, would double with every round otherwise.
+const REPEATED: u64 = 64;
+/// What a product by matrices loses where it computes a factor, one operator for so many points: it takes
+/// twice its time on an NVIDIA H200, even for a cast.
+const BY_MATRICES: u64 = 8;
 /// Tensors with so many times fewer elements than what is made of them stay in caches.
 const SMALL: u64 = 16;
 
@@ -61,6 +67,10 @@ pub(super) fn pays(
     let cost = cost(&producer.body, producer.yields[number].value);
     let is_alone = uses.count(value) == 1;
     if cost > TRIVIAL && !is_alone {
+        return false;
+    }
+    let repeated = read_by(&consumer.body, &consumer.roots(), value).saturating_sub(1);
+    if repeated.saturating_mul(cost) > REPEATED {
         return false;
     }
     match price(function, (producer, number), (consumer, value), profile) {
@@ -126,10 +136,16 @@ fn lost(
         read.any(|count| count > 0)
     };
     let stays = is_in_place(&producer.body, root);
-    match reading(consumer, profile) {
-        Some(reading) if reading.is_direct && !stays && is_factor(&reading.contraction) => {
-            points(consumer).map_or(0, |(_, all)| all)
-        }
+    let Some(reading) = reading(consumer, profile) else {
+        return 0;
+    };
+    if stays || !is_factor(&reading.contraction) {
+        return 0;
+    }
+    let all = points(consumer).map_or(0, |(_, all)| all);
+    match (reading.is_direct, reading.is_in_matrices) {
+        (true, _) => all,
+        (_, true) => all / BY_MATRICES,
         _ => 0,
     }
 }

@@ -193,6 +193,8 @@ pub(crate) struct Reading {
     pub tiles: [u64; 2],
     /// Whether factors are read where they are.
     pub is_direct: bool,
+    /// Whether subgroups multiply matrices.
+    pub is_in_matrices: bool,
 }
 
 /// How the factors of an operation will be read, if it is a contraction that is tiled.
@@ -206,14 +208,13 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
     let direct = direct::splits(op, profile, &contraction, sizes);
     let [down, across] = splits(op, profile, &contraction, &extents);
-    let tiles = match super::matrices::tiles(op, profile) {
-        Some(tiles) => tiles,
-        None => [down.tiles(sizes[0]), across.tiles(sizes[1])],
-    };
+    let matrices = super::matrices::tiles(op, profile);
+    let tiles = matrices.unwrap_or_else(|| [down.tiles(sizes[0]), across.tiles(sizes[1])]);
     Some(Reading {
         contraction,
         tiles,
         is_direct: direct.is_some(),
+        is_in_matrices: matrices.is_some(),
     })
 }
 

@@ -1,12 +1,13 @@
 //! What becomes one dispatch, and how much memory is taken between dispatches.
 
 use crate::common::{only_dispatch, parameter, product, stage};
+use spirula_kernel::ir::Number;
 use spirula_program::{Literal, Op, Scalar};
 use spirula_tensor::Builder;
 use spirula_tensor::ir::{
     AxisKind, Combiner, Dim, Reduction, Shape, Structured, TensorType, Value,
 };
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{FragmentShape, Matrices, Profile};
 
 /// What follows a product in several operations is computed behind it.
 #[test]
@@ -243,6 +244,52 @@ fn factors_are_stored_where_computing_them_again_costs_more() {
     assert_eq!(with_factor(4096, Scalar::I8, Profile::GPU, cast), 1);
     // A processor reads factors where they are, if they are there.
     assert_eq!(with_factor(4096, Scalar::I8, Profile::CPU, cast), 2);
+}
+
+/// A product by matrices of a size, whose first factor is cast from bytes.
+fn by_matrices(size: u64) -> usize {
+    let mut b = Builder::new("main");
+    let shape = [size, size];
+    let bytes = b.parameter("x", TensorType::new(Scalar::I8, &shape), false);
+    let y = b.parameter("y", TensorType::new(Scalar::F16, &shape), false);
+    let x = b.elementwise(&[bytes], |body, e| {
+        body.convert(Op::SToF, Scalar::F16, e[0])
+    });
+    let mut op = Structured::parallel(&[Dim::Static(size); 2]);
+    let point = op.point();
+    let at = op.axis(Dim::Static(size), AxisKind::Reduction);
+    let factors = [(x, [point[0], at]), (y, [at, point[1]])].map(|(value, place)| {
+        let element = op.body.element(value, Scalar::F16, &place);
+        op.body.convert(Op::FConv, Scalar::F32, element)
+    });
+    let product = op.body.op(Op::FMul, &factors);
+    let zero = op.body.literal(Literal::new(Scalar::F32, 0));
+    let sum = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![product],
+        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+    });
+    op.give(sum[0]);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    let fragments = FragmentShape {
+        size: [16, 16, 16],
+        factors: [Number::F16; 2],
+        sum: Number::F32,
+    };
+    let profile = Profile {
+        matrices: Matrices::new(32, 48 << 10, [fragments]),
+        ..Profile::GPU
+    };
+    let stages = stage(&b.finish(), profile, None);
+    stages.matches("dispatch @").count()
+}
+
+/// Subgroups that multiply matrices lose more by a factor that they compute than a cast saves.
+#[test]
+fn products_by_matrices_find_their_factors_stored() {
+    assert_eq!(by_matrices(4096), 2);
+    assert_eq!(by_matrices(64), 1);
 }
 
 /// What is weighed stands behind the function.

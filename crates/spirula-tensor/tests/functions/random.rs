@@ -4,12 +4,12 @@
 use crate::common::{arguments, meaning, product, run};
 use proptest::prelude::*;
 use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::Builder;
 use spirula_tensor::ir::{
     AxisKind, Combiner, Destination, Dim, Node, Reduction, Shape, Sort, Structured, TensorType,
     Value, Yield,
 };
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::{Builder, compile};
 
 /// Most elements of a tensor.
 const ELEMENTS: u64 = 3000;
@@ -328,5 +328,26 @@ proptest! {
             let results = run(function.clone(), profile, &arguments);
             prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);
         }
+    }
+}
+
+/// The longest text of a program whose sort is of few elements.
+const LONGEST: usize = 1 << 20;
+
+/// Rounds of a sort are joined, but not so many that what they do doubles with each.
+#[test]
+fn rounds_of_sorts_do_not_double() {
+    let mut maker = Maker::new(&[vec![15], vec![16, 15]]);
+    for (kind, pick) in [(7, 123), (13, 68), (1, 34), (4, 186), (11, 123)] {
+        maker.step(kind, pick);
+    }
+    let newest = maker.values[maker.values.len() - 1];
+    maker.b.result(newest, false);
+    let function = maker.b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        let tuning = Tuning::default();
+        let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
+        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        assert!(text.len() < LONGEST, "{} bytes", text.len());
     }
 }
