@@ -94,6 +94,9 @@ pub enum Error {
     /// Kernels did what they must not, as the checking device found.
     #[error("{}", all(.0))]
     Faults(Vec<Report>),
+    /// The driver's compiler failed on a valid kernel.
+    #[error("{0}")]
+    Compiler(String),
     /// The device failed while running.
     #[error("{0}")]
     Failed(String),

@@ -154,7 +154,7 @@ impl Probe {
 pub fn probe(device: &mut Device) -> Result<Vec<Finding>, Error> {
     let run = |probe: &Probe| {
         let verdict = match probe.run(device) {
-            Err(Error::Failed(why)) => Verdict::Wrong(why),
+            Err(Error::Failed(why) | Error::Compiler(why)) => Verdict::Wrong(why),
             verdict => verdict?,
         };
         Ok(Finding {

@@ -19,7 +19,8 @@ use crate::specialised::specialise;
 use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
 use gpu_allocator::MemoryLocation;
 use spirula_source::{Diagnostic, Place};
-use spirula_spirv::ir::Module;
+use spirula_spirv::grammar::enumerants::Capability;
+use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::Interface;
 use spirula_vulkan::emulate::{self, Lacking};
 use std::sync::Arc;
@@ -139,31 +140,41 @@ impl VulkanDriver {
         })
     }
 
-    /// A module, specialised, that does without the types that the device lacks, where it has some of them.
-    fn emulated(
-        &mut self,
-        module: &Module,
-        interface: &Interface,
-        spec: &[(u32, u64)],
-    ) -> Result<Option<(Module, Interface)>, Error> {
+    /// What the device lacks of a module's needs, and a note of it.
+    fn lacked(&self, module: &Module, name: &str) -> (Lacking, Option<String>) {
         let (physical, features) = (&self.device.physical, &self.features);
         let has = |c| capabilities::has(physical, features, c);
-        let lacking = Lacking::of(module, has);
-        if lacking == Lacking::default() {
-            return Ok(None);
-        }
-        let mut fixed = module.clone();
-        specialise(&mut fixed, spec);
-        emulate::freeze(&mut fixed).map_err(|d| Error::Module(Box::new(d)))?;
-        let made = emulate::emulate(&fixed, lacking).map_err(Error::Unsupported)?;
-        let name = &interface.name;
-        let changed = Interface::of(&made, name).map_err(|d| Error::Module(Box::new(d)))?;
         let lacked = emulate::lacked(module, has);
         let lacked: Vec<String> = lacked.iter().map(ToString::to_string).collect();
         let (id, lacked) = (&physical.info.id, lacked.join(", "));
-        self.notes
-            .push(format!("{name}: {id} lacks {lacked}, which is emulated"));
-        Ok(Some((made, changed)))
+        let note = format!("{name}: {id} lacks {lacked}, which is emulated");
+        let lacking = Lacking::of(module, has);
+        (lacking, (lacking != Lacking::default()).then_some(note))
+    }
+
+    /// The pipelines of a kernel that does without what is lacking.
+    fn made(
+        &mut self,
+        (module, interface): (&Module, &Interface),
+        spec: &[(u32, u64)],
+        lacking: Lacking,
+    ) -> Result<Variants, Error> {
+        let emulated = match lacking == Lacking::default() {
+            true => None,
+            false => Some(emulated(module, interface, spec, lacking)?),
+        };
+        let (module, interface, spec) = match &emulated {
+            Some((module, interface)) => (module, interface, &[][..]),
+            None => (module, interface, spec),
+        };
+        let (device, cache) = (&self.device, &mut self.cache);
+        let made = Variants::new(device, &self.features, cache, (module, interface), spec);
+        let mut made = self.validated(made)?;
+        if emulated.is_some() {
+            // What is seen as words has whole ones.
+            made.unit = 4;
+        }
+        Ok(made)
     }
 
     /// The outcome of calls, or what the validation layer says of them.
@@ -274,18 +285,26 @@ impl Driver for VulkanDriver {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
-        let emulated = self.emulated(module, interface, spec)?;
-        let (module, interface, spec) = match &emulated {
-            Some((module, interface)) => (module, interface, &[][..]),
-            None => (module, interface, spec),
+        let kernel = (module, interface);
+        let (lacking, note) = self.lacked(module, &interface.name);
+        let made = match self.made(kernel, spec, lacking) {
+            // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
+            Err(Error::Compiler(why)) if !lacking.wide && is_wide(module) => {
+                let without = Lacking {
+                    wide: true,
+                    ..lacking
+                };
+                let again = self.made(kernel, spec, without);
+                let made = again.map_err(|_| Error::Compiler(why))?;
+                let (name, id) = (&interface.name, &self.device.physical.info.id);
+                self.notes.push(format!(
+                    "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
+                ));
+                made
+            }
+            made => made?,
         };
-        let (device, cache) = (&self.device, &mut self.cache);
-        let made = Variants::new(device, &self.features, cache, (module, interface), spec);
-        let mut made = self.validated(made)?;
-        if emulated.is_some() {
-            // What is seen as words has whole ones.
-            made.unit = 4;
-        }
+        self.notes.extend(note);
         self.kernels.push(made);
         Ok(())
     }
@@ -382,6 +401,28 @@ impl Drop for VulkanDriver {
             self.cache.save();
         }
     }
+}
+
+/// A module, specialised, that does without the types that are lacking.
+fn emulated(
+    module: &Module,
+    interface: &Interface,
+    spec: &[(u32, u64)],
+    lacking: Lacking,
+) -> Result<(Module, Interface), Error> {
+    let malformed = |fault| Error::Module(Box::new(fault));
+    let mut fixed = module.clone();
+    specialise(&mut fixed, spec);
+    emulate::freeze(&mut fixed).map_err(malformed)?;
+    let made = emulate::emulate(&fixed, lacking).map_err(Error::Unsupported)?;
+    let changed = Interface::of(&made, &interface.name).map_err(malformed)?;
+    Ok((made, changed))
+}
+
+/// Whether a module has integers of 64 bits.
+fn is_wide(module: &Module) -> bool {
+    let mut declared = module.section(Section::Capabilities);
+    declared.any(|capability| capability.word(0) == Capability::Int64.0)
 }
 
 #[cfg(test)]

@@ -154,3 +154,63 @@ fn memory_of_the_device_that_is_exhausted() {
     device.create_buffer(size).unwrap();
     count(&mut device).unwrap();
 }
+
+static COMPILE: OnceLock<vk::PFN_vkCreateComputePipelines> = OnceLock::new();
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "system" fn compile(
+    device: vk::Device,
+    cache: vk::PipelineCache,
+    count: u32,
+    infos: *const vk::ComputePipelineCreateInfo<'_>,
+    callbacks: *const vk::AllocationCallbacks<'_>,
+    pipelines: *mut vk::Pipeline,
+) -> vk::Result {
+    if !HAS_FAILED.swap(true, Ordering::Relaxed) {
+        // SAFETY: there is room for as many pipelines as are asked for, one at least.
+        unsafe { *pipelines = vk::Pipeline::null() };
+        return vk::Result::ERROR_UNKNOWN;
+    }
+    let compile = COMPILE.get().expect("it was set with this");
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { compile(device, cache, count, infos, callbacks, pipelines) }
+}
+
+/// Where the driver cannot compile a kernel, integers of 64 bits are written out, and that is told.
+#[test]
+fn a_compiler_that_fails() {
+    let change = |device| {
+        changed(&device, |first, _| {
+            COMPILE.get_or_init(|| first.create_compute_pipelines);
+            first.create_compute_pipelines = compile;
+        })
+    };
+    let Some(mut device) = with(change) else {
+        return;
+    };
+    let text = include_str!("../../tests/vulkan/wide.spvasm");
+    let words = parse(text, &ParseOptions::default()).unwrap();
+    let module = Module::from_words(words).unwrap();
+    let kernel = device.create_kernel(&module, "main", &[]).unwrap();
+    let numbers = [3_u64, 1 << 40, u64::MAX];
+    let buffer = device.upload(&numbers).unwrap();
+    let bound = Bound {
+        set: 0,
+        binding: 0,
+        index: 0,
+        buffer,
+    };
+    let launch = Launch {
+        kernel,
+        size: Size::Groups([3, 1, 1]),
+        inputs: Inputs::Resources {
+            bindings: vec![bound],
+            push: Vec::new(),
+        },
+    };
+    device.launch(&launch).unwrap();
+    let got = device.download_as::<u64>(buffer).unwrap();
+    assert_eq!(got, numbers.map(|n| n.wrapping_mul(n).wrapping_add(7)));
+    let told = "main: the compiler of vulkan:0 fails on it; its integers of 64 bits are emulated";
+    assert_eq!(device.take_warnings(), [told]);
+}

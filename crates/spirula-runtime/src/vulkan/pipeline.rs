@@ -167,6 +167,13 @@ fn layout(
     Owned::new(device, "vkCreatePipelineLayout", made)
 }
 
+/// What drivers say whose compiler fails.
+const COMPILER: &[vk::Result] = &[
+    vk::Result::ERROR_UNKNOWN,
+    vk::Result::ERROR_INITIALIZATION_FAILED,
+    vk::Result::ERROR_INVALID_SHADER_NV,
+];
+
 /// The pipeline of an entry point, and whether the driver had it in the cache.
 fn compile(
     device: &Arc<Device>,
@@ -211,7 +218,12 @@ fn compile(
         let first = all.first().copied();
         first.ok_or(vk::Result::ERROR_UNKNOWN)
     });
-    let pipeline = Owned::new(device, "vkCreateComputePipelines", first)?;
+    let is_refused = matches!(first, Err(result) if COMPILER.contains(&result));
+    let pipeline = Owned::new(device, "vkCreateComputePipelines", first);
+    let pipeline = pipeline.map_err(|error| match error {
+        Error::Failed(text) if is_refused => Error::Compiler(text),
+        error => error,
+    })?;
     let flags = told.flags;
     let hit = vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT;
     let is_told = flags.contains(vk::PipelineCreationFeedbackFlags::VALID);
