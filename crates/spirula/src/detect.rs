@@ -230,6 +230,7 @@ fn readable(bytes: &[u8]) -> &str {
 
 fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
     let mut comment = None;
+    let mut says_nothing = true;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -247,6 +248,7 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
         if line.is_empty() || line.starts_with(';') || line.starts_with("//") {
             continue;
         }
+        says_nothing = false;
         if is_spirv_line(line) {
             return Ok(InputKind::SpirvText);
         }
@@ -270,7 +272,9 @@ fn detect_text(text: &str) -> Result<InputKind, Diagnostic> {
             return Ok(InputKind::LlvmText);
         }
     }
-    comment.ok_or_else(|| {
+    // A module of nothing but comments is one of LLVM IR: SPIR-V has a memory model at least.
+    let empty = (says_nothing && text.contains(';')).then_some(InputKind::LlvmText);
+    comment.or(empty).ok_or_else(|| {
         Diagnostic::error(
             Place::Unknown,
             "the input is text, but in no known language",
@@ -333,6 +337,7 @@ mod tests {
             (b"; SPIR-V\n; Version: 1.0\n", InputKind::SpirvText),
             (b"nonsense\nOpCapability Kernel", InputKind::SpirvText),
             (b"; ModuleID = 'x'\n", InputKind::LlvmText),
+            (b"; nothing\n\n; at all\n", InputKind::LlvmText),
             (b"; RUN: x\n%struct.S = type { i32 }\n", InputKind::LlvmText),
             (b"define void @f() {\n", InputKind::LlvmText),
             (
@@ -367,6 +372,7 @@ mod tests {
             (b"\x00\x01\x02\x03", "binary"),
             (b"\xffabc\xfe", "binary"),
             (b"hello", "no known language"),
+            (b"; x\nhello", "no known language"),
         ];
         for (bytes, words) in cases {
             let error = detect(bytes).unwrap_err();

@@ -427,16 +427,14 @@ fn is_wide(module: &Module) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::trial::{has_device, multiplies_wide_numbers};
     use super::*;
-    use crate::{Bound, Device, devices};
+    use crate::Device;
     use ash::vk;
 
     /// A device whose memory the host is taken not to see, as that of most graphics cards.
     fn remote() -> Option<Device> {
-        if devices().iter().all(|d| d.id != "vulkan:0") {
-            let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
-            assert!(!required, "no Vulkan device, and one is required");
-            eprintln!("NOT TESTED: this machine has no Vulkan device");
+        if !has_device() {
             return None;
         }
         let driver = VulkanDriver::open_with("vulkan", &DeviceOptions::default(), false, |d| d);
@@ -445,35 +443,13 @@ mod tests {
 
     #[test]
     fn what_the_device_lacks_is_emulated_and_told() {
-        if remote().is_none() {
+        if !has_device() {
             return;
         }
         let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
         driver.features.core.shader_int64 = vk::FALSE;
         let mut device = Device::with_driver(Box::new(driver));
-        let text = include_str!("../../tests/vulkan/wide.spvasm");
-        let options = spirula_spirv::text::ParseOptions::default();
-        let words = spirula_spirv::text::parse(text, &options).unwrap();
-        let module = Module::from_words(words).unwrap();
-        let kernel = device.create_kernel(&module, "main", &[]).unwrap();
-        let numbers = [3_u64, 1 << 40, u64::MAX];
-        let buffer = device.upload(&numbers).unwrap();
-        let launch = Launch {
-            kernel,
-            size: crate::Size::Groups([3, 1, 1]),
-            inputs: Inputs::Resources {
-                bindings: vec![Bound {
-                    set: 0,
-                    binding: 0,
-                    index: 0,
-                    buffer,
-                }],
-                push: Vec::new(),
-            },
-        };
-        device.launch(&launch).unwrap();
-        let got = device.download_as::<u64>(buffer).unwrap();
-        assert_eq!(got, numbers.map(|n| n.wrapping_mul(n).wrapping_add(7)));
+        multiplies_wide_numbers(&mut device);
         let wanted = "main: vulkan:0 lacks Int64, which is emulated";
         assert_eq!(device.take_warnings(), [wanted]);
     }

@@ -45,6 +45,8 @@ mod resource;
 mod sampler;
 mod specialise;
 mod transfer;
+#[cfg(test)]
+mod trial;
 mod variant;
 
 pub use driver::{VulkanDriver, devices, find};

@@ -1,6 +1,6 @@
 //! `syevd` and `heevd`: eigenvalues and vectors of Hermitian matrices by Jacobi's method.
 
-use super::jacobi::{Pair, Pairs, rotation};
+use super::jacobi::{Pairs, rotation};
 use super::{Call, Matrices, and, finish_all, identity, number, success};
 use crate::translate::element::Element;
 use crate::translate::error::Result;
@@ -98,19 +98,15 @@ fn rotations(
     let (outer, index) = (&point[..point.len() - 1], point[point.len() - 1]);
     let round = number(&mut s, round);
     let mut c = Calc::new(&mut s.body);
-    let Pair {
-        first,
-        second,
-        is_first,
-        exists,
-    } = pairs.pair(&mut c, index, round);
-    let [a_first, a_second, between] = [(first, first), (second, second), (first, second)]
-        .map(|(row, column)| t.read(&mut s, a, &at(outer, row, column)));
+    let pair = pairs.pair(&mut c, index, round);
+    let [i, j] = [pair.first, pair.second];
+    let [a_first, a_second, between] =
+        [(i, i), (j, j), (i, j)].map(|(row, column)| t.read(&mut s, a, &at(outer, row, column)));
     let mut c = Calc::new(&mut s.body);
     let nothing = c.known(a.element, 0.0);
-    let between = c.choice(exists, &between, &nothing);
+    let between = c.choice(pair.exists, &between, &nothing);
     let diagonal = (a_first.node(), a_second.node());
-    let (cosine, sine) = rotation(&mut c, diagonal, &between, is_first);
+    let (cosine, sine) = rotation(&mut c, diagonal, &between, pair.is_first);
     let values = [Val::new(a.element.part(), cosine), sine];
     finish_all(t, s, &values)
 }

@@ -6,7 +6,7 @@
 //! wherever a norm is 0, and complete.
 
 use super::eigen::{Columns, columns_by};
-use super::jacobi::{Pair, Pairs, rotation};
+use super::jacobi::{Pairs, rotation};
 use super::{Call, Matrices, and, finish_all, identity, number, qr, success, sum};
 use crate::translate::element::Element;
 use crate::translate::error::Result;
@@ -128,13 +128,9 @@ fn rotations(
     let row = s.axis(Dim::Static(shape.rows), AxisKind::Reduction);
     let round = number(&mut s, round);
     let mut c = Calc::new(&mut s.body);
-    let Pair {
-        first,
-        second,
-        is_first,
-        exists,
-    } = pairs.pair(&mut c, index, round);
-    let [own, other] = [first, second].map(|column| t.read(&mut s, work, &at(outer, row, column)));
+    let pair = pairs.pair(&mut c, index, round);
+    let [own, other] =
+        [pair.first, pair.second].map(|column| t.read(&mut s, work, &at(outer, row, column)));
     let mut c = Calc::new(&mut s.body);
     let squares = [c.square_size(&own), c.square_size(&other)];
     let conjugate = c.conjugate(&own);
@@ -142,8 +138,8 @@ fn rotations(
     let between = t.sum_of_products(call.op, &mut s, (&conjugate, &other), None, work.element)?;
     let mut c = Calc::new(&mut s.body);
     let nothing = c.known(work.element, 0.0);
-    let between = c.choice(exists, &between, &nothing);
-    let (cosine, sine) = rotation(&mut c, (first, second), &between, is_first);
+    let between = c.choice(pair.exists, &between, &nothing);
+    let (cosine, sine) = rotation(&mut c, (first, second), &between, pair.is_first);
     let values = [Val::new(work.element.part(), cosine), sine];
     Ok(finish_all(t, s, &values))
 }

@@ -1,0 +1,57 @@
+//! What tests of the driver share: whether there is a device, and a kernel that runs on one buffer.
+
+use crate::{Bound, Buffer, Device, Error, Inputs, Launch, Size, devices};
+use spirula_spirv::grammar::Version;
+use spirula_spirv::ir::Module;
+use spirula_spirv::text::{ParseOptions, parse};
+
+/// Whether there is Vulkan; where there has to be, none is a failure.
+pub(super) fn has_device() -> bool {
+    let is_there = devices().iter().any(|d| d.id == "vulkan:0");
+    if !is_there {
+        let required = std::env::var_os("SPIRULA_REQUIRE_VULKAN").is_some();
+        assert!(!required, "no Vulkan device, and one is required");
+        eprintln!("NOT TESTED: this machine has no Vulkan device");
+    }
+    is_there
+}
+
+/// Runs the first kernel of a module, given as text, in so many workgroups on a buffer.
+pub(super) fn run(
+    device: &mut Device,
+    (text, kernel): (&str, &str),
+    groups: u32,
+    buffer: Buffer,
+) -> Result<(), Error> {
+    let options = ParseOptions {
+        version: Some(Version::new(1, 3)),
+        ..ParseOptions::default()
+    };
+    let module = Module::from_words(parse(text, &options).unwrap()).unwrap();
+    let kernel = device.create_kernel(&module, kernel, &[])?;
+    let bound = Bound {
+        set: 0,
+        binding: 0,
+        index: 0,
+        buffer,
+    };
+    let launch = Launch {
+        kernel,
+        size: Size::Groups([groups, 1, 1]),
+        inputs: Inputs::Resources {
+            bindings: vec![bound],
+            push: Vec::new(),
+        },
+    };
+    device.launch(&launch)
+}
+
+/// Numbers of 64 bits are multiplied by themselves, right whatever the device lacks.
+pub(super) fn multiplies_wide_numbers(device: &mut Device) {
+    let kernel = (include_str!("../../tests/vulkan/wide.spvasm"), "main");
+    let numbers = [3_u64, 1 << 40, u64::MAX];
+    let buffer = device.upload(&numbers).unwrap();
+    run(device, kernel, 3, buffer).unwrap();
+    let got = device.download_as::<u64>(buffer).unwrap();
+    assert_eq!(got, numbers.map(|n| n.wrapping_mul(n).wrapping_add(7)));
+}
