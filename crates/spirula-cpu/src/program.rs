@@ -116,6 +116,15 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// The type of what a variable holds.
+    pub fn variable_type(&self, id: Id) -> Option<Id> {
+        let variable = self.definitions.get(self.module, id)?;
+        match variable.op() {
+            Op::UntypedVariableKHR => variable.get_id(1),
+            _ => self.pointee_of(id),
+        }
+    }
+
     /// Whether a type is one of cooperative matrices.
     pub fn is_cooperative(&self, ty: Id) -> bool {
         self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR)

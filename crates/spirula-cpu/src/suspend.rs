@@ -92,6 +92,11 @@ struct Row(Op, Shape, Exchange);
 /// The instructions that are suspension points, but for control barriers.
 const ROWS: &[Row] = &[
     Row(Op::GroupAsyncCopy, Shape::Scoped, Exchange::AsyncCopy),
+    Row(
+        Op::UntypedGroupAsyncCopyKHR,
+        Shape::Scoped,
+        Exchange::AsyncCopy,
+    ),
     Row(Op::GroupWaitEvents, Shape::Scoped, Exchange::Barrier),
     Row(
         Op::GroupReserveReadPipePackets,

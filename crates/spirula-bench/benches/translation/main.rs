@@ -1,7 +1,9 @@
-//! Run time on the CPU device of kernels as they are translated here and by `llvm-spirv`: those of
-//! the corpus with their inputs, both in turn, one thread.
+//! Run time of kernels as they are translated here and by `llvm-spirv`: those of the corpus with
+//! their inputs, both in turn, on the CPU device with one thread or on another device, such as
+//! `opencl:0`.
 //!
-//! `SPIRULA_CORPUS=FOLDER LLVM_SPIRV=PROGRAM cargo bench -p spirula-bench --bench translation [-- NAME…]`
+//! `SPIRULA_CORPUS=FOLDER LLVM_SPIRV=PROGRAM cargo bench -p spirula-bench --bench translation
+//! [-- [--device DEVICE] NAME…]`
 //!
 //! What is measured is code that the CPU device makes, so that the profile this is built in does not
 //! matter much.
@@ -21,10 +23,7 @@ const SHORTEST: Duration = Duration::from_micros(20);
 const NAMED: usize = 5;
 
 fn main() {
-    let wanted: Vec<String> = std::env::args()
-        .skip(1)
-        .filter(|a| !a.starts_with('-'))
-        .collect();
+    let (device, wanted) = arguments();
     let Some(corpus) = std::env::var_os("SPIRULA_CORPUS") else {
         println!("SPIRULA_CORPUS does not say where the corpus is: nothing is measured");
         return;
@@ -35,7 +34,7 @@ fn main() {
     let mut short = 0;
     for program in &manifest.tests {
         for ir in program.ir.iter().filter(|ir| is_wanted(ir, &wanted)) {
-            match compare(&folder, program, ir) {
+            match compare(&device, &folder, program, ir) {
                 Ok(Some([ours, theirs])) => {
                     ratios.push((ours.as_secs_f64() / theirs.as_secs_f64(), ir.clone()));
                 }
@@ -45,6 +44,29 @@ fn main() {
         }
     }
     report(ratios, short);
+}
+
+/// The device, and what names of programs contain.
+fn arguments() -> (String, Vec<String>) {
+    let mut device = "cpu".to_owned();
+    let mut names = Vec::new();
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == "--device" {
+            device = arguments.next().expect("a device is named");
+        } else if !argument.starts_with('-') {
+            names.push(argument);
+        }
+    }
+    (device, names)
+}
+
+/// The CPU device takes all that the peer can make, others what is without extensions.
+fn peer_option(device: &str) -> &'static str {
+    match device {
+        "cpu" => "--spirv-ext=+all",
+        _ => "--spirv-max-version=1.4",
+    }
 }
 
 fn is_wanted(ir: &str, wanted: &[String]) -> bool {
@@ -71,7 +93,12 @@ fn report(mut ratios: Vec<(f64, String)>, short: usize) {
 }
 
 /// The fastest run of both translations; none where it is too short.
-fn compare(folder: &Path, program: &Program, ir: &str) -> Result<Option<[Duration; 2]>, String> {
+fn compare(
+    device: &str,
+    folder: &Path,
+    program: &Program,
+    ir: &str,
+) -> Result<Option<[Duration; 2]>, String> {
     let input = folder.join(ir);
     let bytes = std::fs::read(&input).map_err(|e| e.to_string())?;
     let ours = spirula::compile(&bytes, &spirula::CompileOptions::default())
@@ -80,7 +107,7 @@ fn compare(folder: &Path, program: &Program, ir: &str) -> Result<Option<[Duratio
     let peer = std::env::var("LLVM_SPIRV").unwrap_or_else(|_| "llvm-spirv-22".to_owned());
     let out = std::env::temp_dir().join(format!("spirula-bench-{}.spv", std::process::id()));
     let status = Command::new(&peer)
-        .arg("--spirv-ext=+all")
+        .arg(peer_option(device))
         .arg(&input)
         .arg("-o")
         .arg(&out)
@@ -95,7 +122,11 @@ fn compare(folder: &Path, program: &Program, ir: &str) -> Result<Option<[Duratio
     let theirs = spirula::compile(&theirs, &spirula::CompileOptions::default())
         .and_then(|compiled| compiled.into_module());
     let theirs = theirs.map_err(|_| format!("what {peer} makes is no module"))?;
-    let mut runs = [Run::new(program, &ours)?, Run::new(program, &theirs)?];
+    let theirs_runs = |why| format!("as {peer} makes it: {why}");
+    let mut runs = [
+        Run::new(device, program, &ours)?,
+        Run::new(device, program, &theirs).map_err(theirs_runs)?,
+    ];
     let mut best = [Duration::MAX; 2];
     for _ in 0..ROUNDS {
         for (run, best) in runs.iter_mut().zip(&mut best) {

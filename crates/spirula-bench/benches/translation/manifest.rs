@@ -41,7 +41,7 @@ impl Manifest {
     }
 }
 
-/// A program on a device of one thread, ready to be launched.
+/// A program on a device, of one thread where that can be chosen, ready to be launched.
 pub struct Run {
     device: Device,
     initial: Vec<(Buffer, Vec<u8>)>,
@@ -50,7 +50,7 @@ pub struct Run {
 
 impl Run {
     /// Compiles the kernels of a module and makes their buffers.
-    pub fn new(program: &Program, module: &Module) -> Result<Run, String> {
+    pub fn new(device: &str, program: &Program, module: &Module) -> Result<Run, String> {
         let options = DeviceOptions {
             threads: Some(1),
             ..DeviceOptions::default()
@@ -59,7 +59,7 @@ impl Run {
         let mut run = Run {
             initial: Vec::new(),
             launches: Vec::new(),
-            device: Device::open("cpu", &options).map_err(|e| e.to_string())?,
+            device: Device::open(device, &options).map_err(|e| e.to_string())?,
         };
         let mut named: BTreeMap<String, Buffer> = BTreeMap::new();
         for step in &program.kernels {

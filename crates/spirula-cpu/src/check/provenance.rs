@@ -242,7 +242,7 @@ impl Provenance {
                 self.note(inst.id(0), bytes, true);
                 self.note(inst.id(1), bytes, false);
             }
-            Op::GroupAsyncCopy => {
+            Op::GroupAsyncCopy | Op::UntypedGroupAsyncCopyKHR => {
                 self.note(inst.id(1), 1, true);
                 self.note(inst.id(2), 1, false);
             }

@@ -279,7 +279,7 @@ impl Lower<'_, '_, '_> {
         self.bind_parameters()?;
         self.begin_private();
         for (id, init) in self.shared.globals.private.clone() {
-            let Some(ty) = self.program.pointee_of(id) else {
+            let Some(ty) = self.program.variable_type(id) else {
                 continue;
             };
             match self.shared.globals.get(id) {

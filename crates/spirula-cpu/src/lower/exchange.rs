@@ -47,7 +47,7 @@ pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
         _ => inst.ids(first).collect(),
     };
     let slots = match exchange {
-        Exchange::AsyncCopy => lower.copy_operands(&operands, &mut point)?,
+        Exchange::AsyncCopy => lower.copy_operands(inst.op(), &operands, &mut point)?,
         Exchange::Product => lower.product_operands(inst, &mut point)?,
         _ => lower.exchange_operands(inst, &operands, &mut point)?,
     };
@@ -176,12 +176,24 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Destination, source, number of elements, stride of the global side.
-    fn copy_operands(&mut self, operands: &[Id], point: &mut Point) -> Result<Values, Diagnostic> {
-        let [to, from, count, stride, ..] = *operands else {
-            return Err(self.fault("it has too few operands"));
-        };
-        let Some(pointee) = self.program.pointee_of(to) else {
-            return self.unsupported("a copy through untyped pointers");
+    fn copy_operands(
+        &mut self,
+        op: Op,
+        operands: &[Id],
+        point: &mut Point,
+    ) -> Result<Values, Diagnostic> {
+        let (to, from, bytes, count, stride) = match (op, operands) {
+            (Op::UntypedGroupAsyncCopyKHR, &[to, from, bytes, count, stride, ..]) => {
+                (to, from, self.constant(bytes)?, count, stride)
+            }
+            (Op::GroupAsyncCopy, &[to, from, count, stride, ..]) => {
+                let Some(pointee) = self.program.pointee_of(to) else {
+                    return self.unsupported("a copy through untyped pointers");
+                };
+                let bytes = self.program.types.layouts.get(pointee).size;
+                (to, from, bytes, count, stride)
+            }
+            _ => return Err(self.fault("it has too few operands")),
         };
         let ty = self.type_of(to)?;
         let to_local = matches!(
@@ -191,7 +203,7 @@ impl Lower<'_, '_, '_> {
                 ..
             }
         );
-        point.components = self.program.types.layouts.get(pointee).size as u32;
+        point.components = u32::try_from(bytes).unwrap_or(u32::MAX);
         point.operation = u32::from(to_local);
         let (to, from) = (self.value(to)?, self.value(from)?);
         let (count, stride) = (self.value(count)?, self.value(stride)?);

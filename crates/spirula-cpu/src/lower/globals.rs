@@ -135,7 +135,7 @@ impl Globals {
             else {
                 continue;
             };
-            let Some(ty) = pointee(program, inst) else {
+            let Some(ty) = inst.result().and_then(|id| program.variable_type(id)) else {
                 continue;
             };
             let bytes = constant_bytes(program, &globals, init, ty)
@@ -185,7 +185,7 @@ impl Globals {
         id: Id,
     ) -> Result<Global, Diagnostic> {
         let class = StorageClass(inst.word(0));
-        let ty = pointee(program, inst);
+        let ty = inst.result().and_then(|id| program.variable_type(id));
         let room = Room::of(program, ty);
         let too_large = || {
             let message = format!("the variable {id} of {} bytes is too large", room.size);
@@ -215,7 +215,7 @@ impl Globals {
                 Global::Push
             }
             StorageClass::Workgroup => {
-                self.zero_workgroup |= inst.get_id(1).is_some();
+                self.zero_workgroup |= initialiser(inst).is_some();
                 self.workgroup.push(id);
                 // Blocks are an explicit layout, in which all variables lie over each other.
                 let is_block = ty.is_some_and(|ty| program.is_decorated(ty, Decoration::Block));
@@ -229,7 +229,7 @@ impl Globals {
                 }
             }
             StorageClass::Private => {
-                self.private.push((id, inst.get_id(1)));
+                self.private.push((id, initialiser(inst)));
                 if program.functions.is_promoted(id) {
                     Global::Promoted
                 } else {
@@ -241,7 +241,7 @@ impl Globals {
             }
             StorageClass::UniformConstant | StorageClass::CrossWorkgroup
                 if ty.is_some_and(|ty| program.types.scalars(ty) > 0)
-                    && (program.entry.is_kernel || inst.get_id(1).is_some()) =>
+                    && (program.entry.is_kernel || initialiser(inst).is_some()) =>
             {
                 if program.decoration(id, Decoration::BuiltIn).is_some() {
                     return Ok(Global::BuiltIn);
@@ -335,16 +335,6 @@ pub(super) fn initialiser(inst: InstRef<'_>) -> Option<Id> {
     }
 }
 
-fn pointee(program: &Program<'_>, inst: InstRef<'_>) -> Option<Id> {
-    if inst.op() == Op::UntypedVariableKHR {
-        return inst.get_id(1);
-    }
-    match program.types.kind(inst.result_type()?) {
-        Kind::Pointer { pointee, .. } => pointee,
-        _ => None,
-    }
-}
-
 /// The ids outside of functions that reached functions use, directly or through constants.
 fn used_ids(program: &Program<'_>) -> IdMap<bool> {
     let mut used = IdMap::new(program.module.bound(), false);
@@ -398,7 +388,8 @@ pub(crate) fn constant_bytes(
 
 /// The scalars of types of module-level variables that hold built-in values.
 pub(crate) fn builtin_type(shared: &Shared<'_, '_>, variable: Id) -> Option<(Scalar, usize)> {
-    let ty = shared.program.pointee_of(variable)?;
+    let program = shared.program;
+    let ty = program.variable_type(variable)?;
     Some((
         shared.program.types.component(ty)?,
         shared.program.types.scalars(ty),

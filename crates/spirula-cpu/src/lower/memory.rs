@@ -9,7 +9,6 @@ use crate::types::{Kind, Leaf, Strides};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
 
@@ -18,7 +17,7 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
     let Some(id) = inst.result() else {
         return Ok(());
     };
-    let Some(ty) = variable_type(lower, inst, id) else {
+    let Some(ty) = lower.program.variable_type(id) else {
         return lower.unsupported("a variable of this type");
     };
     let initialiser = initialiser(inst);
@@ -64,13 +63,6 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
         lower.define_room(id);
     }
     Ok(())
-}
-
-fn variable_type(lower: &Lower, inst: InstRef, id: Id) -> Option<Id> {
-    match inst.op() {
-        Op::UntypedVariableKHR => inst.get_id(1),
-        _ => lower.program.pointee_of(id),
-    }
 }
 
 /// `OpLoad`.
@@ -144,7 +136,8 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpCopyMemory`.
 pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
-    let Some(ty) = lower.program.pointee_of(inst.id(0)) else {
+    let known = |id| lower.program.pointee_of(id);
+    let Some(ty) = known(inst.id(0)).or_else(|| known(inst.id(1))) else {
         return lower.unsupported("a copy through untyped pointers");
     };
     let (to, from) = (lower.pointer(inst.id(0))?, lower.pointer(inst.id(1))?);

@@ -263,6 +263,7 @@ const ROWS: &[(Op, Row)] = &[
     (Op::CreateUserEvent, With(enqueue::event)),
     (Op::SetUserEventStatus, With(enqueue::event)),
     (Op::IsValidEvent, With(enqueue::is_valid)),
+    (Op::UntypedPrefetchKHR, Nothing),
     (Op::RetainEvent, Nothing),
     (Op::ReleaseEvent, Nothing),
     (Op::CaptureEventProfilingInfo, With(enqueue::profile)),

@@ -74,7 +74,7 @@ impl Lower<'_, '_, '_> {
     }
 
     pub(super) fn global_place(&mut self, root: Id, global: Global) -> Option<Place> {
-        let size = self.program.pointee_of(root);
+        let size = self.program.variable_type(root);
         let size = size.map_or(0, |ty| self.program.types.layouts.get(ty).size);
         let known = |base: Value, space: Space| Place {
             base,

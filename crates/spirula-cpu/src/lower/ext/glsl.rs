@@ -1,13 +1,7 @@
 //! The instructions of GLSL.std.450 that are lowered in place, by number.
 
 use super::Row::{self, Bits, Real, With};
-use super::{geometry, host, matrix, real, whole};
-use crate::lower::lanes::Domain;
-use crate::lower::scope::Lower;
-use crate::lower::{Done, arithmetic};
-use crate::types::Scalar;
-use spirula_scalar::table::Set;
-use spirula_spirv::ir::InstRef;
+use super::{geometry, matrix, real, whole};
 
 pub(super) const ROWS: &[(u32, Row)] = &[
     (1, Real(real::nearest)),
@@ -33,7 +27,7 @@ pub(super) const ROWS: &[(u32, Row)] = &[
     (45, Bits(whole::clamp_signed)),
     (46, Real(real::blend)),
     (48, Real(real::step)),
-    (50, With(fma)),
+    (50, With(super::fma)),
     (66, With(geometry::length)),
     (67, With(geometry::distance)),
     (68, With(geometry::cross)),
@@ -45,15 +39,3 @@ pub(super) const ROWS: &[(u32, Row)] = &[
     (80, Real(real::max)),
     (81, Real(real::clamp)),
 ];
-
-/// `Fma`: one rounding, which halves that are computed in `f32` would not have.
-fn fma(lower: &mut Lower, inst: InstRef) -> Done {
-    let is_wide = matches!(
-        lower.component(lower.result_type(inst)?)?,
-        Scalar::F32 | Scalar::F64
-    );
-    match Set::Glsl.function(inst.word(1)) {
-        Some(function) if !is_wide => host::lower(lower, inst, function),
-        _ => super::by_lanes(lower, inst, Domain::Real, arithmetic::fma),
-    }
-}

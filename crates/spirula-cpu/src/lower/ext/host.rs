@@ -1,5 +1,6 @@
 //! Calls of the scalar library, one for each component.
 
+use super::vectors;
 use crate::lower::checked::Use;
 use crate::lower::scope::{Lower, clif_type, plain};
 use crate::lower::{Done, Values};
@@ -185,14 +186,39 @@ fn finish(
         return lower.set_result(inst.result(), &firsts);
     }
     let pointer_id = inst.id(2 + numbers);
-    let Some(pointee) = lower.program.pointee_of(pointer_id) else {
-        return lower.unsupported("an untyped pointer here");
-    };
-    let seconds = lower.fit(pointee, seconds)?;
-    let pointer = lower.pointer(pointer_id)?;
-    let pointer = lower.guard_value(pointer_id, pointer, pointee, Use::Write, &seconds)?;
-    lower.store_values(pointer, pointee, &seconds)?;
+    match lower.program.pointee_of(pointer_id) {
+        Some(pointee) => {
+            let seconds = lower.fit(pointee, seconds)?;
+            let pointer = lower.pointer(pointer_id)?;
+            let pointer = lower.guard_value(pointer_id, pointer, pointee, Use::Write, &seconds)?;
+            lower.store_values(pointer, pointee, &seconds)?;
+        }
+        None => {
+            let numbers = lower.component(ty)?;
+            store_untyped(lower, pointer_id, numbers, seconds)?;
+        }
+    }
     lower.set_result(inst.result(), &firsts)
+}
+
+/// Stores through an untyped pointer: numbers of a given type, or integers, which have 32 bits.
+fn store_untyped(lower: &mut Lower, pointer_id: Id, numbers: Scalar, values: &[Value]) -> Done {
+    let is_float = |lower: &Lower, v: &Value| lower.clif(*v).is_float();
+    let scalar = match values.iter().all(|v| is_float(lower, v)) {
+        true => numbers,
+        false => Scalar::Int(32),
+    };
+    let to = clif_type(scalar);
+    let values: Values = values
+        .iter()
+        .map(|v| match is_float(lower, v) {
+            true => *v,
+            false => lower.resize(*v, to, true),
+        })
+        .collect();
+    let pointer = lower.pointer(pointer_id)?;
+    let address = lower.address_of(pointer)?;
+    vectors::store_row(lower, pointer_id, (address, scalar), &values)
 }
 
 impl Lower<'_, '_, '_> {

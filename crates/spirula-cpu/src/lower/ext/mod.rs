@@ -13,10 +13,11 @@ pub(super) mod real;
 mod vectors;
 mod whole;
 
-use super::Done;
 use super::lanes::{Domain, LaneFn};
 use super::scope::Lower;
+use super::{Done, arithmetic};
 use crate::program::{ExtSet, Program};
+use crate::types::Scalar;
 use spirula_scalar::table::Set;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::ExtInstSet;
@@ -89,6 +90,21 @@ pub(crate) fn lower(lower: &mut Lower, inst: InstRef) -> Done {
 }
 
 /// An extended instruction component by component.
+/// `fma`: one rounding, which halves that are computed in `f32` would not have.
+fn fma(lower: &mut Lower, inst: InstRef) -> Done {
+    let wide = [Scalar::F32, Scalar::F64];
+    if wide.contains(&lower.component(lower.result_type(inst)?)?) {
+        return by_lanes(lower, inst, Domain::Real, arithmetic::fma);
+    }
+    match lower.program.sets[inst.id(0)] {
+        Some(ExtSet::Scalar(set)) => match set.function(inst.word(1)) {
+            Some(function) => host::lower(lower, inst, function),
+            None => lower.unsupported("a fused operation on this type"),
+        },
+        _ => lower.unsupported("its extended instruction set"),
+    }
+}
+
 fn by_lanes(lower: &mut Lower, inst: InstRef, domain: Domain, f: LaneFn) -> Done {
     let ty = lower.result_type(inst)?;
     let operands: Vec<Id> = inst.ids(2).collect();

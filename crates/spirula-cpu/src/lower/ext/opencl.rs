@@ -9,6 +9,7 @@ pub(super) const ROWS: &[(u32, Row)] = &[
     (13, Real(real::copysign)),
     (23, Real(real::abs)),
     (25, Real(real::floor)),
+    (26, With(super::fma)),
     (27, Real(real::max)),
     (28, Real(real::min)),
     (42, Real(real::multiply_add)),

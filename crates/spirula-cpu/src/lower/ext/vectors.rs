@@ -57,13 +57,23 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 /// `vstoren`: data, offset, pointer.
 pub(super) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     let values = lower.values(inst.id(2))?;
-    let bytes = u64::from(lower.scalar_of(inst.id(2))?.bytes());
-    let size = values.len() as u64 * bytes;
+    let scalar = lower.scalar_of(inst.id(2))?;
+    let size = values.len() as u64 * u64::from(scalar.bytes());
     let address = vector_address(lower, inst.id(3), inst.id(4), size)?;
-    let leaves = leaves(lower.scalar_of(inst.id(2))?, values.len() as u64);
-    let address = lower.guard_address(inst.id(4), address, &leaves, Use::Write, &values)?;
-    for (n, value) in values.iter().enumerate() {
-        let offset = n as i32 * bytes as i32;
+    store_row(lower, inst.id(4), (address, scalar), &values)
+}
+
+/// Stores scalars in a row, at an address that a pointer leads to.
+pub(super) fn store_row(
+    lower: &mut Lower,
+    pointer: Id,
+    (address, scalar): (Value, Scalar),
+    values: &[Value],
+) -> Done {
+    let leaves = leaves(scalar, values.len() as u64);
+    let address = lower.guard_address(pointer, address, &leaves, Use::Write, values)?;
+    for (value, leaf) in values.iter().zip(&leaves) {
+        let offset = leaf.offset as i32;
         lower.builder.ins().store(plain(), *value, address, offset);
     }
     Ok(())
