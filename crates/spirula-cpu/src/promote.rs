@@ -2,7 +2,8 @@
 //!
 //! A variable of storage class `Function` or `Private` is promoted when its address is used for
 //! loads and stores only, directly or through access chains with constant indexes, also within
-//! inlined functions that are given it. Linear in the instructions of the reached functions.
+//! inlined functions that are given it. An untyped variable is, when it is loaded and stored as
+//! what it holds. Linear in the instructions of the reached functions.
 
 use crate::functions::Functions;
 use crate::program::Program;
@@ -64,7 +65,7 @@ impl Pass<'_, '_> {
         let types = &self.program.types;
         let scalars = self
             .program
-            .pointee_of(id)
+            .variable_type(id)
             .map_or(0, |ty| types.scalars(ty));
         if scalars == 0 || scalars > MAX_SCALARS {
             self.escapes.set(id, true);
@@ -74,6 +75,14 @@ impl Pass<'_, '_> {
     fn escape(&mut self, id: Id) {
         if let Some(root) = self.roots[id] {
             self.escapes.set(root, true);
+        }
+    }
+
+    /// What is used by a pointer without type has to be all of a variable.
+    fn access(&mut self, pointer: Id, ty: Option<Id>) {
+        let is_untyped = self.program.pointee_of(pointer).is_none();
+        if is_untyped && self.program.variable_type(pointer) != ty {
+            self.escape(pointer);
         }
     }
 
@@ -115,14 +124,16 @@ impl Pass<'_, '_> {
             }
         }
         match inst.op() {
-            Op::Variable => self.root(inst),
+            Op::Variable | Op::UntypedVariableKHR => self.root(inst),
             Op::Load => {
+                self.access(inst.id(0), inst.result_type());
                 if is_special(inst.operands().get(1)) {
                     self.escape(inst.id(0));
                 }
             }
             Op::Store => {
                 self.escape(inst.id(1));
+                self.access(inst.id(0), self.program.type_of(inst.id(1)));
                 if is_special(inst.operands().get(2)) {
                     self.escape(inst.id(0));
                 }

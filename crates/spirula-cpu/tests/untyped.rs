@@ -120,3 +120,18 @@ fn variables_say_what_they_hold() {
     let each = 16 / subgroup as u64;
     assert_eq!(got, (0..16).map(|n| 7 + n % each).collect::<Vec<u64>>());
 }
+
+#[test]
+fn what_is_stored_is_read_as_another_type() {
+    let got = run("OpStore %copy %n Aligned 8
+        %same = OpLoad %ulong %copy Aligned 8
+        OpStore %whole %x Aligned 8
+        %bits = OpLoad %ulong %whole Aligned 8
+        OpStore %power %two Aligned 4
+        %byte = OpLoad %uchar %power Aligned 4
+        %wide = OpUConvert %ulong %byte
+        %both = OpIAdd %ulong %bits %same
+        %r = OpIAdd %ulong %both %wide");
+    let want = |n: u64| (n as f64).to_bits() + n + 2;
+    assert_eq!(got, (0..16).map(want).collect::<Vec<u64>>());
+}

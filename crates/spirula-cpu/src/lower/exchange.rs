@@ -305,7 +305,7 @@ fn promoted(
     first: Variable,
 ) -> impl Iterator<Item = Variable> {
     let count = program
-        .pointee_of(id)
+        .variable_type(id)
         .map_or(0, |ty| program.types.scalars(ty)) as u32;
     (0..count).map(move |n| Variable::from_u32(first.as_u32() + n))
 }
