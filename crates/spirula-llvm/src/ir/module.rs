@@ -102,6 +102,19 @@ impl Module {
             .map(|&(_, node)| node)
     }
 
+    /// The strings of a metadata node attached to a function, such as those for each of a kernel's
+    /// arguments; what is no string is empty.
+    pub fn function_strings(&self, func: Func, kind: &str) -> Vec<&str> {
+        let Some(node) = self.function_metadata(func, kind) else {
+            return Vec::new();
+        };
+        let text = |operand: &Option<Metadata>| {
+            let symbol = operand.and_then(|operand| self.metadata.as_string(operand));
+            symbol.map_or("", |symbol| self.str(symbol))
+        };
+        self.metadata.operands(node).iter().map(text).collect()
+    }
+
     /// Operands of the named metadata list; empty if there is none.
     pub fn named(&self, name: &str) -> &[Metadata] {
         let Some(name) = self.strings.find(name) else {

@@ -155,12 +155,8 @@ impl Translator<'_> {
 
     /// Parameters that the source has as volatile.
     fn volatile_parameters(&mut self, func: Func, params: &[Id]) {
-        let node = self.module.function_metadata(func, "kernel_arg_type_qual");
-        let Some(node) = node else { return };
-        let texts = self.module.metadata.operands(node).to_vec();
+        let texts = self.module.function_strings(func, "kernel_arg_type_qual");
         for (text, &param) in texts.into_iter().zip(params) {
-            let text = text.and_then(|text| self.module.metadata.as_string(text));
-            let text = text.map_or("", |text| self.module.str(text));
             if text.split(' ').any(|word| word == "volatile") {
                 self.b.decorate(param, Decoration::Volatile, &[]);
             }

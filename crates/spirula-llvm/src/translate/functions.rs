@@ -237,10 +237,16 @@ impl<'m> Translator<'m> {
         self.name(signature.id, self.module.function_name(func));
         let result = attributes.result(function.attributes);
         self.parameter_attributes(signature.id, result);
+        // Values may have no names while the source's are kept for those who ask a runtime.
+        let source_names = self.module.function_strings(func, "kernel_arg_name");
         let mut params = Vec::with_capacity(signature.params.len());
         for (index, &ty) in signature.params.iter().enumerate() {
             let id = self.b.parameter(ty);
-            self.name(id, self.module.str(function.name(index)));
+            let name = match self.module.str(function.name(index)) {
+                "" => source_names.get(index).copied().unwrap_or(""),
+                name => name,
+            };
+            self.name(id, name);
             params.push(id);
         }
         self.function_decorations(func, signature.id, &params);

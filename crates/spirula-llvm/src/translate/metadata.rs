@@ -255,15 +255,12 @@ impl Translator<'_> {
     fn argument_types(&mut self, func: Func) {
         let name = self.module.function_name(func);
         for kind in ["kernel_arg_type", "kernel_arg_type_qual"] {
-            let Some(node) = self.module.function_metadata(func, kind) else {
+            if self.module.function_metadata(func, kind).is_none() {
                 continue;
-            };
-            let metadata = &self.module.metadata;
+            }
             let mut text = format!("{kind}.{name}.");
-            for operand in metadata.operands(node).iter().flatten() {
-                if let Some(symbol) = metadata.as_string(*operand) {
-                    text.push_str(self.module.str(symbol));
-                }
+            for what in self.module.function_strings(func, kind) {
+                text.push_str(what);
                 text.push(',');
             }
             if text.len() > MAX_TEXT {

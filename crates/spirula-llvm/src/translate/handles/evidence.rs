@@ -201,17 +201,7 @@ impl Gathering<'_> {
 
     /// What the metadata of a kernel says about its parameters.
     fn kernel(&mut self, func: Func) {
-        let strings = |kind: &str| -> Vec<&str> {
-            let metadata = &self.module.metadata;
-            let Some(node) = self.module.function_metadata(func, kind) else {
-                return Vec::new();
-            };
-            let operands = metadata.operands(node).iter();
-            let strings = operands.map(|o| o.and_then(|m| metadata.as_string(m)));
-            strings
-                .map(|s| s.map_or("", |s| self.module.str(s)))
-                .collect()
-        };
+        let strings = |kind: &str| self.module.function_strings(func, kind);
         let types = strings("kernel_arg_base_type");
         let types = match types.is_empty() {
             true => strings("kernel_arg_type"),
