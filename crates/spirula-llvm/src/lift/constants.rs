@@ -74,6 +74,9 @@ impl Lifter<'_> {
     }
 
     fn composite(&mut self, ty: Type, inst: InstRef<'_>) -> Lifted<Option<Const>> {
+        if matches!(self.out.types.kind(ty), TypeKind::Target { .. }) {
+            return Ok(None);
+        }
         let mut parts = Vec::new();
         for part in inst.ids(0) {
             if self.special_at[part].is_some() {

@@ -118,6 +118,21 @@ impl<'s> Body<'_, 's> {
         self.call_named(&name, source, &arguments, source.op.effects())
     }
 
+    /// The address of a component of a cooperative matrix, which has no parts in LLVM IR.
+    pub(super) fn component(
+        &mut self,
+        source: &Source<'s>,
+        matrix: Value,
+        index: Id,
+    ) -> Lifted<Option<Value>> {
+        let arguments = Arguments {
+            values: vec![matrix, self.l.value(index)?],
+            types: vec![source.ty, Some(self.l.type_of(index)?)],
+        };
+        let name = "__spirv_AccessChain";
+        self.call_named(name, source, &arguments, Op::AccessChain.effects())
+    }
+
     fn argument(&mut self, kind: Kind, words: &[u32], to: &mut Arguments) -> Lifted<()> {
         let (value, ty) = match (kind.info().category, words) {
             (Category::Id, [word]) => {

@@ -1,9 +1,12 @@
-//! Lengths of arrays that can be specialised, which LLVM's types cannot say.
+//! Lengths of arrays and sizes of matrices that can be specialised, which LLVM's types cannot say.
 //!
 //! Such an array is a structure of its own whose only member is an array of the length by default:
 //! `%array.7 = type { [64 x float] }`. A row `!{%array.7 undef, LENGTH}` of `!spirv.Lengths` says
 //! the length. It is a constant, or one that can be specialised, `!{i32 50, i32 NUMBER, DEFAULT}`
 //! (50 is `OpSpecConstant`), or an operation on such, `!{i32 OPCODE, TYPE undef, OPERANDS…}`.
+//!
+//! The type of a cooperative matrix has all numbers by default and one more, that of its type in the
+//! module, which makes it distinct; its row says all of them in their order.
 
 use super::lifter::{Lifted, Lifter};
 use super::types::Shape;
@@ -160,6 +163,24 @@ impl Lifter<'_> {
         let row = self.md_node(&[undefined, number.node]);
         self.lengths.rows.push(row);
         Ok(Some((ty, Shape::Special(part))))
+    }
+
+    /// The default of a number of a type that only SPIR-V has, if it can be specialised.
+    pub(super) fn special_default(&self, id: Id) -> Option<u64> {
+        Some(self.lengths.known[id]?.default.bits)
+    }
+
+    /// Notes the numbers of such a type.
+    pub(super) fn note_numbers(&mut self, ty: Type, numbers: &[Id]) -> Lifted<()> {
+        let undefined = self.out.consts.intern(ty, ConstKind::Undef);
+        let mut nodes = vec![self.md_constant(undefined)];
+        for &id in numbers {
+            let number = self.number_of(id);
+            nodes.push(number.ok_or_else(|| format!("{id} is no number"))?.node);
+        }
+        let row = self.md_node(&nodes);
+        self.lengths.rows.push(row);
+        Ok(())
     }
 
     /// Lists the lengths of the module.

@@ -3,7 +3,7 @@
 use super::body::{Body, Source};
 use super::lifter::Lifted;
 use super::types::Shape;
-use crate::ir::{Align, Extra, Flags, Opcode, Ordering, Symbol, Type, Value};
+use crate::ir::{Align, Extra, Flags, Opcode, Ordering, Symbol, Type, TypeKind, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Decoration, MemoryAccess};
@@ -218,7 +218,15 @@ impl<'s> Body<'_, 's> {
             false => operands.push(Value::constant(self.l.i32(0))),
         }
         let mut within = pointee;
+        let mut component = None;
         for index in indices {
+            if matches!(
+                self.l.out.types.kind(self.l.ty(within)?),
+                TypeKind::Target { .. }
+            ) {
+                component = Some(index);
+                break;
+            }
             operands.extend(self.l.step_before(within)?);
             let (value, part) = self.step(within, index)?;
             operands.push(value);
@@ -230,10 +238,15 @@ impl<'s> Body<'_, 's> {
         };
         let result = self.result_type(source)?;
         let extra = Extra::SourceType(ty);
-        let opcode = Opcode::GetElementPtr;
-        Ok(Some(
-            self.push_with(opcode, flags, result, &operands, extra),
-        ))
+        let is_base = component.is_some() && operands.len() == 2 && !element;
+        let whole = match is_base {
+            true => operands[0],
+            false => self.push_with(Opcode::GetElementPtr, flags, result, &operands, extra),
+        };
+        match component {
+            Some(index) => self.component(source, whole, index),
+            None => Ok(Some(whole)),
+        }
     }
 
     /// An index into a type, and the type of what it leads to.

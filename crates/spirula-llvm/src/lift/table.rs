@@ -3,9 +3,9 @@
 
 use super::body::{Body, Source};
 use super::lifter::Lifted;
-use crate::ir::{Opcode, Predicate, Value};
+use crate::ir::{Opcode, Predicate, TypeKind, Value};
 use rustc_hash::FxHashMap;
-use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::{Class, Op};
 use std::sync::OnceLock;
 
 /// What lifts an instruction.
@@ -149,6 +149,7 @@ const ROWS: &[(Op, Lift)] = &[
     (Op::SpecConstantTrue, By(|b, s| b.spec_constant(s))),
     (Op::SpecConstantFalse, By(|b, s| b.spec_constant(s))),
     (Op::SpecConstantComposite, By(|b, s| b.construct(s))),
+    (Op::ConstantComposite, By(|b, s| b.construct(s))),
     (Op::ConstantSampler, By(|b, s| b.sampler(s))),
     // Extended instructions, and what says nothing to LLVM.
     (Op::ExtInst, By(|b, s| b.extended(s))),
@@ -163,10 +164,46 @@ const ROWS: &[(Op, Lift)] = &[
     ),
 ];
 
+/// What is on cooperative matrices, which have neither operators nor parts in LLVM IR.
+const ON_MATRICES: &[Class] = &[Class::Arithmetic, Class::Conversion, Class::Composite];
+
+/// A constant with parts that calls make is made as other values are.
+fn constructor(op: Op) -> Op {
+    match op {
+        Op::ConstantComposite | Op::SpecConstantComposite => Op::CompositeConstruct,
+        op => op,
+    }
+}
+
+impl<'s> Body<'_, 's> {
+    /// Whether an instruction gives or takes a cooperative matrix apart from moving it.
+    fn is_on_matrices(&self, source: &Source<'s>) -> Lifted<bool> {
+        let is_moved = source.op == Op::CopyObject;
+        let class = source.op.info().map(|row| row.class);
+        let is_on = class.is_some_and(|class| ON_MATRICES.contains(&class));
+        if is_moved || !(is_on || constructor(source.op) != source.op) {
+            return Ok(false);
+        }
+        let is_opaque = |ty| matches!(self.l.out.types.kind(ty), TypeKind::Target { .. });
+        // Other parts that are opaque, such as images, are taken out of what holds them.
+        if source.op != Op::CompositeExtract && is_opaque(self.result_type(source)?) {
+            return Ok(true);
+        }
+        let first = self.operand(source, 0);
+        Ok(first.is_ok_and(|value| is_opaque(self.type_of(value))))
+    }
+}
+
 /// Lifts an instruction; the value of its result, if it has one.
 pub(super) fn lift<'s>(body: &mut Body<'_, 's>, source: &Source<'s>) -> Lifted<Option<Value>> {
     static INDEX: OnceLock<FxHashMap<u16, Lift>> = OnceLock::new();
     let index = INDEX.get_or_init(|| ROWS.iter().map(|row| (row.0.0, row.1)).collect());
+    if body.is_on_matrices(source)? {
+        return body.friendly(&Source {
+            op: constructor(source.op),
+            ..*source
+        });
+    }
     match index.get(&source.op.0) {
         Some(Same(opcode)) => body.same(*opcode, source).map(Some),
         Some(Shift(opcode)) => body.shift(*opcode, source).map(Some),

@@ -184,12 +184,19 @@ impl Lifter<'_> {
             return Ok(self.target(name, types, ints));
         }
         let (mut types, mut ints) = (Vec::new(), Vec::new());
+        let mut numbers = Vec::new();
+        let mut special = None;
         for operand in inst.parsed().skip(1) {
             let operand = operand.map_err(|error| error.to_string())?;
             match (operand.kind.info().category, Id::new(operand.words[0])) {
                 (Category::Id, Some(id)) => match self.types[id] {
                     Some(lowered) => types.push(lowered.ty),
-                    None => ints.push(self.number(id)? as u32),
+                    None => {
+                        let default = self.special_default(id);
+                        special = special.or(default.and(inst.result()));
+                        numbers.push(id);
+                        ints.push(default.map_or_else(|| self.number(id), Ok)? as u32);
+                    }
                 },
                 (Category::Literal, _) if operand.words.len() > 1 => {
                     return Err("a type with a text has no counterpart in LLVM IR".to_owned());
@@ -197,7 +204,13 @@ impl Lifter<'_> {
                 _ => ints.push(operand.words[0]),
             }
         }
-        Ok(self.target(name, types.into(), ints.into()))
+        let Some(distinct) = special else {
+            return Ok(self.target(name, types.into(), ints.into()));
+        };
+        ints.push(distinct.word());
+        let ty = self.target(name, types.into(), ints.into());
+        self.note_numbers(ty, &numbers)?;
+        Ok(ty)
     }
 
     fn target(&mut self, name: &str, types: Box<[Type]>, ints: Box<[u32]>) -> Type {

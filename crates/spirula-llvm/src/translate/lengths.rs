@@ -48,6 +48,17 @@ impl Translator<'_> {
         self.module.metadata.operands(row).get(1).copied().flatten()
     }
 
+    /// The numbers of a type that only SPIR-V has, if they are given apart.
+    pub(super) fn special_numbers(&self, ty: Type) -> Vec<Metadata> {
+        let shader = self.shader.as_ref();
+        let row = shader.and_then(|shader| *shader.lengths.rows.get(ty.index())?);
+        let operands = row.map(|row| self.module.metadata.operands(row));
+        let numbers = operands.and_then(|operands| operands.get(1..));
+        numbers.map_or_else(Vec::new, |numbers| {
+            numbers.iter().flatten().copied().collect()
+        })
+    }
+
     /// An array of a length that can be specialised.
     pub(super) fn special_array(
         &mut self,
@@ -69,7 +80,7 @@ impl Translator<'_> {
     }
 
     /// The constant that a node describes.
-    fn special_number(&mut self, node: Metadata) -> Lowered<Id> {
+    pub(super) fn special_number(&mut self, node: Metadata) -> Lowered<Id> {
         let Some(lengths) = self.shader.as_mut().map(|shader| &mut shader.lengths) else {
             return Err(malformed());
         };

@@ -5,7 +5,7 @@
 
 use super::refusal::{Lowered, Refusal, refuse};
 use super::translator::Translator;
-use crate::ir::Type;
+use crate::ir::{Metadata, Type};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::{Category, Op, Quantifier, ResultForm};
 
@@ -13,16 +13,34 @@ use spirula_spirv::grammar::{Category, Op, Quantifier, ResultForm};
 struct Parameters<'a> {
     types: std::slice::Iter<'a, Type>,
     ints: std::slice::Iter<'a, u32>,
+    /// In the place of integers, as far as there are any.
+    numbers: std::slice::Iter<'a, Metadata>,
 }
 
 impl Translator<'_> {
     /// A type that only SPIR-V has.
     pub(super) fn target_type(&mut self, name: &str, types: &[Type], ints: &[u32]) -> Lowered<Id> {
+        self.target_type_with(name, types, ints, &[])
+    }
+
+    /// The same with the numbers that operands are given apart, since they can be specialised; one
+    /// more than there are operands then makes the type distinct.
+    pub(super) fn target_type_with(
+        &mut self,
+        name: &str,
+        types: &[Type],
+        ints: &[u32],
+        numbers: &[Metadata],
+    ) -> Lowered<Id> {
         let unknown = || refuse(format!("the type target(\"{name}\") is not known"));
         let short = name.strip_prefix("spirv.").ok_or_else(unknown)?;
         let mut parameters = Parameters {
             types: types.iter(),
-            ints: ints.iter(),
+            ints: match numbers {
+                [] => ints.iter(),
+                _ => ints[..ints.len().saturating_sub(1)].iter(),
+            },
+            numbers: numbers.iter(),
         };
         // These two are of an image, whose operands are given in its place.
         let image = matches!(short, "SampledImage" | "VmeImageINTEL");
@@ -55,11 +73,17 @@ impl Translator<'_> {
             return Err(unknown());
         };
         let mut words = Vec::new();
-        for operand in &row.operands[1..] {
+        let last = row.operands[1..].last();
+        let more = last.filter(|last| last.quantifier == Quantifier::Many);
+        let operands = row.operands[1..].iter().chain(more.into_iter().cycle());
+        for operand in operands {
             let word = match operand.kind.info().category {
                 Category::Id => match parameters.types.next() {
                     Some(ty) => Some(self.register_type(*ty)?.word()),
-                    None => parameters.ints.next().map(|int| self.u32(*int).word()),
+                    None => match (parameters.ints.next(), parameters.numbers.next()) {
+                        (Some(_), Some(number)) => Some(self.special_number(*number)?.word()),
+                        (int, _) => int.map(|int| self.u32(*int).word()),
+                    },
                 },
                 _ => parameters.ints.next().copied(),
             };

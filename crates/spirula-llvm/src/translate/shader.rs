@@ -230,7 +230,8 @@ impl Translator<'_> {
                 Ok(self.shader_struct(module.str(*name), &members, &rows))
             }
             TypeKind::Target { name, types, ints } => {
-                self.target_type(module.str(*name), types, ints)
+                let numbers = self.special_numbers(ty);
+                self.target_type_with(module.str(*name), types, ints, &numbers)
             }
             _ => Err(self.no_type(ty)),
         }

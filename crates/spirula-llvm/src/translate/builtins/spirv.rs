@@ -4,7 +4,7 @@
 use super::memory::{printf, to_space};
 use super::numeric::split_rounding;
 use super::{Call, lookup};
-use crate::ir::{AttrKind, ConstKind, Type};
+use crate::ir::{AttrKind, ConstKind, Type, TypeKind};
 use crate::translate::body::Body;
 use crate::translate::refusal::{Lowered, refuse};
 use crate::translate::types::Elem;
@@ -222,6 +222,14 @@ impl Body<'_, '_> {
             let ty = self.type_of(call.args[index]);
             return self.t.register_type(ty);
         }
+        let is_matrix_access = matches!(
+            op,
+            Op::CooperativeMatrixLoadKHR | Op::CooperativeMatrixStoreKHR
+        );
+        if is_matrix_access && position == 0 && self.is_address(call.args[index]) {
+            let part = self.matrix_component(op, call)?;
+            return self.place_at(call.args[index], part);
+        }
         let id = self.argument(call, index)?;
         let votes = matches!(
             op,
@@ -236,6 +244,21 @@ impl Body<'_, '_> {
                 }
             }
             _ => Ok(id),
+        }
+    }
+
+    /// The type of the components of the cooperative matrix that is loaded or stored.
+    fn matrix_component(&mut self, op: Op, call: &Call<'_>) -> Lowered<Id> {
+        let matrix = match op {
+            Op::CooperativeMatrixStoreKHR => self.type_of(call.arg(1)?),
+            _ => self.function.inst(call.inst).ty,
+        };
+        match self.t.module.types.kind(matrix) {
+            TypeKind::Target { types, .. } if types.len() == 1 => {
+                let component = types[0];
+                self.t.memory_type(component)
+            }
+            _ => Err(refuse("what is loaded or stored is no cooperative matrix")),
         }
     }
 
