@@ -1,7 +1,8 @@
 //! Layouts of structures, which LLVM's types cannot say: a row for each in `!spirv.Layouts`.
 //!
 //! A row is `!{%type undef, !{decorations}, !{decorations of member 0}, …}`. The strides of arrays
-//! stand with the member that has them, outermost first; a matrix is an array of its columns.
+//! stand with the member that has them, outermost first; a matrix is an array of its columns, one
+//! whose rows lie together in memory, too: its member is said to be `RowMajor`, with `MatrixStride`.
 
 use super::lifter::{Lifted, Lifter};
 use super::types::Shape;
@@ -62,10 +63,12 @@ impl Lifter<'_> {
                 }
                 Some(Op::TypeMatrix) => {
                     let of = |what| self.decorations.get_member(self.source, id, member, what);
-                    if of(Decoration::RowMajor).is_some() {
-                        return Err("matrices in row-major order have no counterpart".to_owned());
+                    let stride = of(Decoration::MatrixStride);
+                    if let (Some(_), Some(&[stride])) = (of(Decoration::RowMajor), stride) {
+                        rows.push(self.md_numbers(&[Decoration::MatrixStride.0, stride]));
+                        return Ok(rows);
                     }
-                    of(Decoration::MatrixStride)
+                    stride
                 }
                 _ => return Ok(rows),
             };

@@ -69,6 +69,7 @@ mod order;
 mod parts;
 mod reference;
 mod refusal;
+mod row_major;
 mod shader;
 mod translator;
 mod types;

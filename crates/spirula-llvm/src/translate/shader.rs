@@ -14,7 +14,7 @@ use super::refusal::{Lowered, refuse};
 use super::translator::{Options, Translator};
 use super::types::Shape;
 use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
 };
@@ -31,11 +31,13 @@ pub(super) struct Shader {
     /// Lengths that can be specialised.
     pub(super) lengths: Lengths,
     /// Members of structures.
-    members: IdMap<Option<Rc<[Id]>>>,
+    pub(super) members: IdMap<Option<Rc<[Id]>>>,
     /// Arrays by element, length and stride.
     arrays: FxHashMap<(Id, u64, u32), Id>,
     /// Element and length of arrays.
-    elements: IdMap<Option<(Id, u64)>>,
+    pub(super) elements: IdMap<Option<(Id, u64)>>,
+    /// Matrices whose rows lie together.
+    pub(super) matrices: FxHashSet<Id>,
     /// GLSL's extended instructions.
     glsl: Option<Id>,
 }
@@ -52,6 +54,7 @@ impl Shader {
             members: IdMap::new(0, None),
             arrays: FxHashMap::default(),
             elements: IdMap::new(0, None),
+            matrices: FxHashSet::default(),
             glsl: None,
         })
     }
@@ -225,7 +228,8 @@ impl Translator<'_> {
                 for (index, field) in fields.iter().enumerate() {
                     let row = rows.get(index + 1).copied().flatten();
                     let strides = row.map_or_else(Vec::new, |row| self.strides(row));
-                    members.push(self.strided(*field, &strides, depth + 1)?);
+                    let row_major = row.is_some_and(|row| self.is_row_major(row));
+                    members.push(self.strided(*field, (&strides, row_major), depth + 1)?);
                 }
                 Ok(self.shader_struct(module.str(*name), &members, &rows))
             }
@@ -279,13 +283,32 @@ impl Translator<'_> {
             .collect()
     }
 
-    /// An array of arrays with their strides, outermost first.
-    fn strided(&mut self, ty: Type, strides: &[u32], depth: u32) -> Lowered<Id> {
+    fn is_row_major(&self, row: Metadata) -> bool {
+        let mut rows = self.module.metadata.operands(row).iter().flatten();
+        rows.any(|row| {
+            let stated = self.stated(*row);
+            stated.is_some_and(|(decoration, _)| decoration == Decoration::RowMajor)
+        })
+    }
+
+    /// An array of arrays with their strides, outermost first; what they end in may be a matrix
+    /// whose rows lie together.
+    fn strided(
+        &mut self,
+        ty: Type,
+        (strides, row_major): (&[u32], bool),
+        depth: u32,
+    ) -> Lowered<Id> {
         match (self.module.types.kind(ty), strides) {
             (TypeKind::Array { element, len }, [stride, rest @ ..]) => {
                 let (element, len) = (*element, *len);
-                let element = self.strided(element, rest, depth + 1)?;
+                let element = self.strided(element, (rest, row_major), depth + 1)?;
                 Ok(self.shader_array(element, len, *stride))
+            }
+            (TypeKind::Array { element, len }, []) if row_major => {
+                let (element, len) = (*element, *len);
+                let column = self.memory_type_within(element, depth + 1)?;
+                self.row_major_matrix(column, len)
             }
             _ => self.memory_type_within(ty, depth),
         }
@@ -453,7 +476,7 @@ impl Body<'_, '_> {
     /// A value in a type that differs by its layout only.
     pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Id {
         match self.t.b.type_of(id) {
-            Some(have) if have != ty && self.t.is_shader() => self.op(Op::CopyLogical, ty, [id]),
+            Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
             _ => id,
         }
     }
