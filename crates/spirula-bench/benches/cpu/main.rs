@@ -1,6 +1,6 @@
 //! Run time on the CPU device against the same loops in Rust, and against PoCL and lavapipe where
-//! they are installed. All contenders take turns in one process; the report gives medians and the
-//! ratio of processor time to the CPU device's.
+//! they are installed. All contenders take turns in one process; the report gives medians of times and of the
+//! rounds' ratios of processor time to the CPU device's.
 //!
 //! `cargo bench -p spirula-bench --bench cpu [-- NAME…]`
 
@@ -10,12 +10,14 @@ mod opencl;
 mod spirula;
 mod workload;
 
-use measure::{Contender, Time, measure};
+use measure::{Contender, Times, measure};
 use opencl::OpenCl;
 use spirula::Session;
 use workload::Workload;
 
 const ROUNDS: usize = 11;
+const SCALAR: &str = "the same, scalar code";
+const CHECKED: &str = "the same, checked";
 const KERNELS: &[u8] = include_bytes!("../../../../benches/kernels/kernels.ll");
 const SOURCE: &str = include_str!("../../../../benches/kernels/kernels.cl");
 
@@ -80,11 +82,11 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
             run: Box::new(|| alone.run(&work_alone)),
         },
         Contender {
-            name: "the same, scalar code",
+            name: SCALAR,
             run: Box::new(|| scalar.run(&work_scalar)),
         },
         Contender {
-            name: "the same, checked",
+            name: CHECKED,
             run: Box::new(|| checked.run(&work_checked)),
         },
         Contender {
@@ -107,7 +109,12 @@ fn run(workload: &Workload, pocl: Option<&OpenCl>) {
     }
     let times = measure(&mut contenders, ROUNDS);
     for (contender, time) in contenders.iter().zip(&times) {
-        report(workload, contender.name, *time, times[0]);
+        report(workload, contender.name, time, &times[0]);
+    }
+    let of = |name: &str| contenders.iter().position(|c| c.name == name);
+    if let Some((checked, scalar)) = of(CHECKED).zip(of(SCALAR)) {
+        let ratio = times[checked].ratio(&times[scalar]);
+        println!("| {} | checked / scalar | {ratio:.2} | | |", workload.name);
     }
 }
 
@@ -127,13 +134,13 @@ fn opencl_contender<'a>(driver: &'a OpenCl, workload: &'a Workload) -> Contender
     }
 }
 
-fn report(workload: &Workload, name: &str, time: Time, ours: Time) {
+fn report(workload: &Workload, name: &str, time: &Times, ours: &Times) {
     println!(
         "| {} ({}) | {name} | {:.2} | {:.2} | {:.2} |",
         workload.name,
         workload.size,
-        time.cpu.as_secs_f64() * 1e3,
-        time.wall.as_secs_f64() * 1e3,
-        time.cpu.as_secs_f64() / ours.cpu.as_secs_f64()
+        time.cpu().as_secs_f64() * 1e3,
+        time.wall().as_secs_f64() * 1e3,
+        time.ratio(ours)
     );
 }

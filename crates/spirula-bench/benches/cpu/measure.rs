@@ -11,34 +11,53 @@ pub struct Contender<'a> {
     pub run: Box<dyn FnMut() + 'a>,
 }
 
-/// Medians over the rounds.
-#[derive(Clone, Copy)]
-pub struct Time {
-    /// Processor time of all threads.
-    pub cpu: Duration,
-    /// Time on the wall.
-    pub wall: Duration,
+/// What the rounds took.
+pub struct Times {
+    cpu: Vec<Duration>,
+    wall: Vec<Duration>,
+}
+
+impl Times {
+    /// Processor time of all threads: the median.
+    pub fn cpu(&self) -> Duration {
+        median(self.cpu.clone())
+    }
+
+    /// Time on the wall: the median.
+    pub fn wall(&self) -> Duration {
+        median(self.wall.clone())
+    }
+
+    /// Processor time as so many times another contender's: the median of the rounds' ratios, as all that a
+    /// round measures meets the same machine.
+    pub fn ratio(&self, other: &Times) -> f64 {
+        let rounds = self.cpu.iter().zip(&other.cpu);
+        let mut ratios: Vec<f64> = rounds
+            .map(|(a, b)| a.as_secs_f64() / b.as_secs_f64())
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or_default()
+    }
 }
 
 /// Runs the contenders in turn, one round to warm up and then `rounds` that count.
-pub fn measure(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Time> {
-    let mut times = vec![Vec::with_capacity(rounds); contenders.len()];
+pub fn measure(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Times> {
+    let none = || Times {
+        cpu: Vec::with_capacity(rounds),
+        wall: Vec::with_capacity(rounds),
+    };
+    let mut times: Vec<Times> = contenders.iter().map(|_| none()).collect();
     for round in 0..=rounds {
         for (contender, times) in contenders.iter_mut().zip(&mut times) {
             let (cpu, wall) = (ProcessTime::now(), Instant::now());
             (contender.run)();
             if round > 0 {
-                times.push((cpu.elapsed(), wall.elapsed()));
+                times.cpu.push(cpu.elapsed());
+                times.wall.push(wall.elapsed());
             }
         }
     }
     times
-        .into_iter()
-        .map(|times| Time {
-            cpu: median(times.iter().map(|t| t.0).collect()),
-            wall: median(times.iter().map(|t| t.1).collect()),
-        })
-        .collect()
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

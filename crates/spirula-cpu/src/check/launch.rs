@@ -166,6 +166,6 @@ impl Checker {
             return Row::new(address, 0, [0; 2]);
         };
         let (base, length) = (region.base, region.length);
-        Row::new(base, length, region.cells(granule))
+        Row::new(base, length, region.cells(granule)).within(address, granule)
     }
 }

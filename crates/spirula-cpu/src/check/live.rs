@@ -204,6 +204,11 @@ impl Live {
         self.stopped
     }
 
+    /// A row of the table of arguments and bindings.
+    pub(super) fn row(&self, n: usize) -> Row {
+        self.kept_rows.get(n).copied().unwrap_or_default()
+    }
+
     pub(super) fn phases(&self) -> Phases {
         Phases {
             launch: self.launch,

@@ -12,30 +12,53 @@ use super::touch::{Touch, invocation};
 use crate::context::Context;
 use std::mem::offset_of;
 
-/// An argument or binding as generated code sees it.
+/// An argument or binding as generated code sees it: offsets are from the address that the kernel is given.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Row {
-    /// Address of its first byte.
-    pub base: u64,
     /// Address of its first cell.
     pub cells: u64,
     /// Offsets from which on an access of 1, 2, 4, 8 and 16 bytes is outside.
     pub ends: [u64; 5],
     /// Address of what was released at its first cell.
     pub released: u64,
+    /// Address and length of the memory that may be used: also before the address that the kernel is given.
+    pub memory: [u64; 2],
 }
 
 impl Row {
-    /// Of memory with its cells.
+    /// Of memory with its cells, given by its first address.
     pub fn new(base: u64, length: u64, [cells, released]: [u64; 2]) -> Row {
         let end = |n: u32| (length + 1).saturating_sub(1 << n);
         Row {
-            base,
             cells,
             ends: [0, 1, 2, 3, 4].map(end),
             released,
+            memory: [base, length],
         }
+    }
+
+    /// Of the same memory, given by an address in it.
+    pub fn within(self, address: u64, granule: u32) -> Row {
+        let before = address - self.memory[0];
+        let cells = before >> granule << 3;
+        // Cells do not begin where other addresses are: none of them is decided in place.
+        let is_whole = before.is_multiple_of(1 << granule);
+        Row {
+            cells: self.cells + cells,
+            ends: self.ends.map(|end| match is_whole {
+                true => end.saturating_sub(before),
+                false => 0,
+            }),
+            released: self.released + cells,
+            memory: self.memory,
+        }
+    }
+
+    fn has(&self, access: Touch) -> bool {
+        let [base, length] = self.memory;
+        let offset = access.address.wrapping_sub(base);
+        offset < length && access.bytes <= length - offset
     }
 }
 
@@ -108,7 +131,7 @@ pub(crate) extern "C" fn touch(
     live.touch(context, linear, Touch::new(address, what, value))
 }
 
-/// An access outside of what its pointer comes from: the address to use instead.
+/// An access outside of the variable that its pointer comes from: the address to use instead.
 pub(crate) extern "C" fn outside(
     context: *const Context,
     linear: u32,
@@ -119,7 +142,41 @@ pub(crate) extern "C" fn outside(
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
+    tell_outside(
+        context,
+        live,
+        linear,
+        Touch::new(address, what, 0),
+        [base, length],
+    )
+}
+
+/// An access that is not at one of the offsets of a row: the address to use.
+pub(crate) extern "C" fn outside_row(
+    context: *const Context,
+    linear: u32,
+    address: u64,
+    what: u64,
+    row: u64,
+) -> u64 {
+    // SAFETY: as above.
+    let (context, live) = unsafe { live(context) };
     let access = Touch::new(address, what, 0);
+    let row = live.row(row as usize);
+    if row.has(access) {
+        return live.touch(context, linear, access);
+    }
+    tell_outside(context, live, linear, access, row.memory)
+}
+
+fn tell_outside(
+    context: &Context,
+    live: &mut Live,
+    linear: u32,
+    access: Touch,
+    [base, length]: [u64; 2],
+) -> u64 {
+    let address = access.address;
     let by = (invocation(context, linear), access.site);
     live.tell(Kind::OutOfBounds, by, None, |live| {
         let (verb, bytes, object) = (access.verb(), access.bytes, live.object(access.site));
@@ -219,4 +276,23 @@ pub(crate) extern "C" fn copy(
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
     live.copy(context, linear, [to, from, bytes], site as u16);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_of_a_row_begin_where_the_pointer_is() {
+        let row = Row::new(0x1000, 64, [0x8000, 0x9000]);
+        assert_eq!(row.ends, [64, 63, 61, 57, 49]);
+        let within = row.within(0x1010, 2);
+        assert_eq!(within.ends, [48, 47, 45, 41, 33]);
+        assert_eq!((within.cells, within.released), (0x8020, 0x9020));
+        // Where cells would begin elsewhere than addresses, nothing is decided in place.
+        assert_eq!(row.within(0x1012, 2).ends, [0; 5]);
+        let at = |address: u64| Touch::new(address, 4 << info::BYTES_SHIFT, 0);
+        assert!(within.has(at(0x1000)) && within.has(at(0x103c)));
+        assert!(!within.has(at(0xffc)) && !within.has(at(0x103d)));
+    }
 }

@@ -1,6 +1,6 @@
 //! Loads, stores and copies.
 
-use super::checked::Use;
+use super::checked::{Guarded, Use};
 use super::globals::initialiser;
 use super::scope::{Held, Lower, Symbol, clif_type, plain};
 use super::values::Pointer;
@@ -11,6 +11,9 @@ use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
 use spirula_spirv::ir::InstRef;
+
+/// Most scalars of an access that is made both where it should be and where it is made instead.
+const MAX_MADE_TWICE: usize = 4;
 
 /// `OpVariable` of a function.
 pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
@@ -93,8 +96,14 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
         true => Use::Volatile { writes: false },
         false => Use::Read,
     };
-    let pointer = lower.guard_value(inst.id(0), pointer, ty, how, &[])?;
-    let values = lower.load_from(pointer, ty, volatile)?;
+    let values = match pointer {
+        Pointer::Symbol(_) => lower.load_from(pointer, ty, volatile)?,
+        _ => {
+            let strides = strides_of(pointer);
+            let load = |lower: &mut Lower, at| lower.load_at(at, ty, strides, volatile);
+            lower.guard_access(inst.id(0), pointer, ty, how, &[], load)?
+        }
+    };
     lower.set_result(inst.result(), &values)
 }
 
@@ -123,15 +132,20 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
         true => Use::Volatile { writes: true },
         false => Use::Write,
     };
-    let pointer = if lower.is_large(ty) {
+    if lower.is_large(ty) {
         let address = lower.address_of(pointer)?;
         let extent = lower.program.types.get(ty).extent;
-        Pointer::Address(lower.guard_range(inst.id(0), address, extent, how)?, None)
-    } else {
-        let values = lower.values(inst.id(1))?;
-        lower.guard_value(inst.id(0), pointer, ty, how, &values)?
+        let address = lower.guard_range(inst.id(0), address, extent, how)?;
+        return lower.store_to(Pointer::Address(address, None), ty, inst.id(1));
+    }
+    let values = lower.values(inst.id(1))?;
+    let strides = strides_of(pointer);
+    let store = |lower: &mut Lower, at| {
+        lower.store_at(at, ty, strides, &values);
+        Values::new()
     };
-    lower.store_to(pointer, ty, inst.id(1))
+    lower.guard_access(inst.id(0), pointer, ty, how, &values, store)?;
+    Ok(())
 }
 
 /// `OpCopyMemory`.
@@ -209,6 +223,34 @@ impl Lower<'_, '_, '_> {
         let strides = strides_of(pointer);
         self.program.types.leaves(ty, 0, strides, &mut leaves);
         self.guard(id, pointer, &leaves, how, values)
+    }
+
+    /// Checks an access to a value of a type, and makes it: what `make` gives at the address to use.
+    pub fn guard_access(
+        &mut self,
+        id: Id,
+        pointer: Pointer,
+        ty: Id,
+        how: Use,
+        values: &[Value],
+        make: impl Fn(&mut Self, Value) -> Values,
+    ) -> Result<Values, Diagnostic> {
+        let address = self.address_of(pointer)?;
+        if !self.is_checking() {
+            return Ok(make(self, address));
+        }
+        let mut leaves = Vec::new();
+        let strides = strides_of(pointer);
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        if leaves.is_empty() {
+            return Ok(make(self, address));
+        }
+        if leaves.len() > MAX_MADE_TWICE {
+            let address = self.guard_address(id, address, &leaves, how, values)?;
+            return Ok(make(self, address));
+        }
+        let access = Guarded { id, address, how };
+        self.guard_leaves(access, &leaves, values, make)
     }
 
     /// Loads a value of at most 64 scalars.

@@ -146,14 +146,21 @@ impl Lower<'_, '_, '_> {
                 Some(row) => Pointer::Symbol(Symbol::Promoted { first: row.1 }),
                 None => return Err(self.fault(format!("the variable {id} is out of reach"))),
             },
-            Global::Binding { index } => {
-                let table = self.context(types::I64, crate::context::at::BINDINGS);
-                let entry = self.builder.ins().iadd_imm_s(table, i64::from(index) * 16);
-                Pointer::Entry(entry)
-            }
+            Global::Binding { index } => Pointer::Entry(self.binding_entry(index)),
             Global::Bindings { index } => Pointer::Symbol(Symbol::Bindings { binding: index }),
             _ => Pointer::Address(self.global_address(id)?, None),
         })
+    }
+
+    fn binding_entry(&mut self, index: u32) -> Value {
+        let table = self.context(types::I64, crate::context::at::BINDINGS);
+        self.builder.ins().iadd_imm_s(table, i64::from(index) * 16)
+    }
+
+    /// The address of what is bound to a descriptor.
+    pub fn binding_address(&mut self, index: u32) -> Value {
+        let entry = self.binding_entry(index);
+        self.entry_address(entry)
     }
 
     /// The address that an entry of the table of bindings holds.

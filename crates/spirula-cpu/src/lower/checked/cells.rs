@@ -4,7 +4,6 @@ use super::place::{Length, Place, Space};
 use super::{Lower, Use};
 use crate::check::cell::{ATOMIC, HALF, INVOCATION_SHIFT, KEPT, MANY, OWN, SITE, WRITTEN};
 use crate::check::runtime::{self, info};
-use crate::lower::scope::fixed;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
@@ -50,6 +49,7 @@ impl Lower<'_, '_, '_> {
         let offset = self.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
         let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
         let at = self.builder.ins().ishl_imm_u(number, 3);
+        let cells = self.first_cell(cells);
         let at = self.builder.ins().iadd(cells, at);
         let blocks = CellBlocks {
             done: self.builder.create_block(),
@@ -103,6 +103,7 @@ impl Lower<'_, '_, '_> {
         }
         let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
         let step = self.builder.ins().ishl_imm_u(number, 3);
+        let cells = self.first_cell(cells);
         let at = self.builder.ins().iadd(cells, step);
         let flags = self.cell_flags();
         let released = self.released_at(place, step);
@@ -139,8 +140,7 @@ impl Lower<'_, '_, '_> {
         let (Space::Global { .. }, Length::Row(row)) = (place.space, place.length) else {
             return None;
         };
-        let at = runtime::at::RELEASED;
-        let first = self.builder.ins().load(types::I64, fixed(), row, at);
+        let first = self.row_field(row, runtime::at::RELEASED);
         Some(self.builder.ins().iadd(first, step))
     }
 
@@ -173,7 +173,7 @@ impl Lower<'_, '_, '_> {
         let kept = self.builder.ins().band_imm_u(cell, KEPT as i64);
         let kept = self.builder.ins().icmp_imm_u(IntCC::NotEqual, kept, 0);
         let fresh = self.builder.ins().band(earlier, kept);
-        let quiet = self.check_state(runtime::at::QUIET);
+        let quiet = self.live(runtime::at::QUIET);
         let quiet = self.builder.ins().ireduce(types::I8, quiet);
         self.builder.ins().band(fresh, quiet)
     }
@@ -192,14 +192,14 @@ impl Lower<'_, '_, '_> {
         let same = self.builder.ins().icmp_imm_u(IntCC::Equal, kind, change);
         let fine = self.builder.ins().bor(fresh, same);
         let by = self.builder.ins().load(types::I64, flags, released, 0);
-        let acquired = self.check_state(runtime::at::ACQUIRED);
+        let acquired = self.live(runtime::at::ACQUIRED);
         let known = self.builder.ins().icmp(less, by, acquired);
         self.builder.ins().band(fine, known)
     }
 
     /// After a fence every change releases.
     fn note_release(&mut self, released: Value, owner: Value) {
-        let fenced = self.check_state(runtime::at::FENCED);
+        let fenced = self.live(runtime::at::FENCED);
         let [release, next] = [(); 2].map(|()| self.builder.create_block());
         self.builder.ins().brif(fenced, release, &[], next, &[]);
         self.builder.switch_to_block(release);
@@ -209,14 +209,7 @@ impl Lower<'_, '_, '_> {
         self.builder.switch_to_block(next);
     }
 
-    /// A field of what is known of the workgroup that may change while an invocation runs.
-    fn check_state(&mut self, at: i32) -> Value {
-        let live = self.context(types::I64, crate::context::at::CHECK);
-        let flags = self.cell_flags();
-        self.builder.ins().load(types::I64, flags, live, at)
-    }
-
-    fn cell_flags(&self) -> MemFlagsData {
+    pub(super) fn cell_flags(&self) -> MemFlagsData {
         MemFlagsData::trusted()
     }
 
@@ -238,40 +231,39 @@ impl Lower<'_, '_, '_> {
         group: bool,
         blocks: &CellBlocks,
     ) {
+        let first = match group {
+            true => runtime::at::WIDE,
+            false => runtime::at::LAUNCH,
+        };
+        self.store_if_before(cell, first, record, blocks);
         let mine = if group { OWN } else { OWN & !KEPT };
         let rest = self.builder.ins().band_imm_s(change, !mine as i64);
-        let own = self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0);
-        let first = if group {
-            runtime::at::WIDE
-        } else {
-            runtime::at::LAUNCH
-        };
-        let first = self.live(first);
-        let fresh = self
-            .builder
-            .ins()
-            .icmp(IntCC::UnsignedLessThan, cell, first);
-        let fine = self.builder.ins().bor(own, fresh);
         let args = [BlockArg::Value(record)];
         self.builder
             .ins()
-            .brif(fine, blocks.store, &args, blocks.slow, &[]);
+            .brif(rest, blocks.slow, &[], blocks.store, &args);
     }
 
-    /// A read: the cell is the invocation's own, fresh, or many have read it in this phase.
-    fn read_cell(&mut self, cell: Value, change: Value, record: Value, blocks: &CellBlocks) {
-        let less = IntCC::UnsignedLessThan;
-        let others = self.builder.create_block();
-        let shared = self.builder.create_block();
-        let own = self.is_own(change);
-        self.builder.ins().brif(own, blocks.done, &[], others, &[]);
-        self.builder.switch_to_block(others);
-        let first = self.live(runtime::at::LAUNCH);
-        let fresh = self.builder.ins().icmp(less, cell, first);
+    /// Goes on where a cell is not of before a phase; others get the record.
+    fn store_if_before(&mut self, cell: Value, phase: i32, record: Value, blocks: &CellBlocks) {
+        let first = self.live(phase);
+        let since = IntCC::UnsignedGreaterThanOrEqual;
+        let since = self.builder.ins().icmp(since, cell, first);
+        let next = self.builder.create_block();
         let args = [BlockArg::Value(record)];
         self.builder
             .ins()
-            .brif(fresh, blocks.store, &args, shared, &[]);
+            .brif(since, next, &[], blocks.store, &args);
+        self.builder.switch_to_block(next);
+    }
+
+    /// A read: the cell is fresh, the invocation's own, or many have read it in this phase.
+    fn read_cell(&mut self, cell: Value, change: Value, record: Value, blocks: &CellBlocks) {
+        let less = IntCC::UnsignedLessThan;
+        let shared = self.builder.create_block();
+        self.store_if_before(cell, runtime::at::LAUNCH, record, blocks);
+        let own = self.is_own(change);
+        self.builder.ins().brif(own, blocks.done, &[], shared, &[]);
         self.builder.switch_to_block(shared);
         let now = self.live(runtime::at::NOW);
         let old = self.builder.ins().icmp(less, cell, now);

@@ -11,6 +11,7 @@ mod private;
 mod quiet;
 mod undefined;
 
+use super::Values;
 use super::scope::{Held, Lower, fixed};
 use super::values::Pointer;
 use crate::check::cell::SITE;
@@ -22,6 +23,7 @@ use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use place::{Length, Place, Space};
+use smallvec::SmallVec;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::{Id, IdMap};
@@ -85,6 +87,14 @@ pub(crate) enum Use {
     Volatile {
         writes: bool,
     },
+}
+
+/// An access behind a pointer, at an address computed from it.
+#[derive(Clone, Copy)]
+pub(crate) struct Guarded {
+    pub id: Id,
+    pub address: Value,
+    pub how: Use,
 }
 
 /// An access to so many bytes.
@@ -206,6 +216,11 @@ fn has_loops(program: &Program<'_>) -> bool {
     })
 }
 
+/// The address itself, for accesses that are made elsewhere.
+fn itself(_: &mut Lower, address: Value) -> Values {
+    [address].into_iter().collect()
+}
+
 impl Lower<'_, '_, '_> {
     /// Whether accesses are checked.
     pub fn is_checking(&self) -> bool {
@@ -260,6 +275,19 @@ impl Lower<'_, '_, '_> {
         how: Use,
         values: &[Value],
     ) -> Result<Value, Diagnostic> {
+        let access = Guarded { id, address, how };
+        let found = self.guard_leaves(access, leaves, values, itself)?;
+        Ok(found[0])
+    }
+
+    /// Checks an access to the scalars of a value, and makes it at the address to use: what it gives.
+    pub fn guard_leaves(
+        &mut self,
+        Guarded { id, address, how }: Guarded,
+        leaves: &[Leaf],
+        values: &[Value],
+        make: impl Fn(&mut Self, Value) -> Values,
+    ) -> Result<Values, Diagnostic> {
         let end = |leaf: &Leaf| leaf.offset + u64::from(leaf.scalar.bytes());
         let bytes = leaves.iter().map(end).max().unwrap_or(1);
         let value = match values {
@@ -272,7 +300,7 @@ impl Lower<'_, '_, '_> {
             how,
             value,
         };
-        self.guarded(id, access, |lower, place, offset, what| match place.space {
+        let inside = |lower: &mut Self, place: &Place, offset: Value, what: u64| match place.space {
             Space::Nothing => {}
             Space::Private(delta) => {
                 let site = what & SITE;
@@ -296,7 +324,8 @@ impl Lower<'_, '_, '_> {
                     lower.check_cell(place, address, offset, leaf, how, values.get(n).copied());
                 }
             }
-        })
+        };
+        self.guarded(id, access, inside, make)
     }
 
     /// Checks an access to a value that is kept in memory.
@@ -316,7 +345,7 @@ impl Lower<'_, '_, '_> {
             how,
             value: None,
         };
-        self.guarded(id, access, |lower, place, _, what| match place.space {
+        let inside = |lower: &mut Self, place: &Place, _, what| match place.space {
             Space::Nothing => {}
             Space::Private(delta) if how.writes() => {
                 let at = lower.builder.ins().iadd_imm_s(address, delta as i64);
@@ -326,35 +355,58 @@ impl Lower<'_, '_, '_> {
             Space::Global { .. } | Space::Group { .. } => {
                 lower.call_touch(address, what | lower.granule_bits(place), None);
             }
-        })
+        };
+        Ok(self.guarded(id, access, inside, itself)?[0])
     }
 
-    /// The address to use for an access: its own where it is inside of what the pointer comes from,
-    /// after `inside` has checked the rest, by the place, the offset there and what the access is.
+    /// What `make` gives at the address to use for an access: its own where it is inside of what the pointer comes
+    /// from, after `inside` has checked the rest, by the place, the offset there and what the access is.
+    ///
+    /// It is made twice, so that what is usual needs no address that may be one of two.
     fn guarded(
         &mut self,
         id: Id,
         access: Extent,
         inside: impl FnOnce(&mut Self, &Place, Value, u64),
-    ) -> Result<Value, Diagnostic> {
+        make: impl Fn(&mut Self, Value) -> Values,
+    ) -> Result<Values, Diagnostic> {
         let (address, bytes) = (access.address, access.bytes);
         if !self.is_checking() {
-            return Ok(address);
+            return Ok(make(self, address));
         }
         let what = u64::from(self.site()) | access.how.bits() | bytes << info::BYTES_SHIFT;
         if let Some(checking) = &mut self.shared.checking {
             checking.largest = checking.largest.max(bytes);
         }
         let Some(place) = self.place(id)? else {
-            return Ok(self.call_touch(address, what, access.value));
+            let address = self.call_touch(address, what, access.value);
+            return Ok(make(self, address));
         };
         let done = self.builder.create_block();
-        self.builder.append_block_param(done, types::I64);
-        let offset = self.check_bounds(&place, address, bytes, what, done);
+        let offset = self.builder.ins().isub(address, place.base);
+        let bad = self.is_outside(&place, offset, bytes);
+        let fine = self.builder.create_block();
+        let outside = self.cold_block();
+        self.builder.ins().brif(bad, outside, &[], fine, &[]);
+        self.builder.switch_to_block(outside);
+        let instead = self.call_outside(&place, address, what);
+        let made = make(self, instead);
+        for value in &made {
+            let ty = self.clif(*value);
+            self.builder.append_block_param(done, ty);
+        }
+        self.jump_with(done, &made);
+        self.builder.switch_to_block(fine);
         inside(self, &place, offset, what);
-        self.builder.ins().jump(done, &[BlockArg::Value(address)]);
+        let made = make(self, address);
+        self.jump_with(done, &made);
         self.builder.switch_to_block(done);
-        Ok(self.builder.block_params(done)[0])
+        Ok(self.builder.block_params(done).into())
+    }
+
+    fn jump_with(&mut self, to: Block, values: &[Value]) {
+        let args: SmallVec<[BlockArg; 4]> = values.iter().map(|v| BlockArg::Value(*v)).collect();
+        self.builder.ins().jump(to, &args);
     }
 
     /// Whether what is being loaded is written right after.
@@ -404,18 +456,10 @@ impl Lower<'_, '_, '_> {
         self.call_host(runtime::copy as *const () as usize, &params, &[], &args);
     }
 
-    /// Leaves to `done` with another address where an access is outside; its offset otherwise.
-    fn check_bounds(
-        &mut self,
-        place: &Place,
-        address: Value,
-        bytes: u64,
-        what: u64,
-        done: Block,
-    ) -> Value {
-        let offset = self.builder.ins().isub(address, place.base);
+    /// Whether an access of so many bytes at an offset is not inside of a place.
+    fn is_outside(&mut self, place: &Place, offset: Value, bytes: u64) -> Value {
         let least = IntCC::UnsignedGreaterThanOrEqual;
-        let bad = match place.length {
+        match place.length {
             Length::Known(length) => {
                 let end = (length + 1).saturating_sub(bytes);
                 let end = self.iconst(types::I64, end as i64);
@@ -423,42 +467,45 @@ impl Lower<'_, '_, '_> {
             }
             Length::Row(row) if bytes.is_power_of_two() && bytes <= 16 => {
                 let at = runtime::at::ENDS + 8 * bytes.trailing_zeros() as i32;
-                let end = self.builder.ins().load(types::I64, fixed(), row, at);
+                let end = self.row_field(row, at);
                 self.builder.ins().icmp(least, offset, end)
             }
             Length::Row(row) => {
-                let at = runtime::at::ENDS;
-                let end = self.builder.ins().load(types::I64, fixed(), row, at);
+                let end = self.row_field(row, runtime::at::ENDS);
                 let first = self.builder.ins().icmp(least, offset, end);
                 let last = self.builder.ins().iadd_imm_s(offset, bytes as i64 - 1);
                 let last = self.builder.ins().icmp(least, last, end);
                 self.builder.ins().bor(first, last)
             }
-        };
-        let inside = self.builder.create_block();
-        let outside = self.cold_block();
-        self.builder.ins().brif(bad, outside, &[], inside, &[]);
-        self.builder.switch_to_block(outside);
-        let length = match place.length {
-            Length::Known(length) => self.iconst(types::I64, length as i64),
-            Length::Row(row) => {
-                let at = runtime::at::ENDS;
-                self.builder.ins().load(types::I64, fixed(), row, at)
-            }
-        };
+        }
+    }
+
+    /// The address to use for an access that is not inside of a place.
+    fn call_outside(&mut self, place: &Place, address: Value, what: u64) -> Value {
         let what = self.iconst(types::I64, what as i64);
-        let args = [
-            self.item.context,
-            self.item.linear,
-            address,
-            what,
-            place.base,
-            length,
-        ];
-        let instead = self.call_quietly(runtime::outside as *const () as usize, &args);
-        self.builder.ins().jump(done, &[BlockArg::Value(instead)]);
-        self.builder.switch_to_block(inside);
-        offset
+        let common = [self.item.context, self.item.linear, address, what];
+        match place.length {
+            Length::Known(length) => {
+                let length = self.iconst(types::I64, length as i64);
+                let args = [&common[..], &[place.base, length]].concat();
+                self.call_quietly(runtime::outside as *const () as usize, &args)
+            }
+            Length::Row(row) => {
+                let row = self.iconst(types::I64, row as i64);
+                let args = [&common[..], &[row]].concat();
+                self.call_quietly(runtime::outside_row as *const () as usize, &args)
+            }
+        }
+    }
+
+    /// A field of a row of the table of arguments and bindings.
+    fn row_field(&mut self, row: usize, at: i32) -> Value {
+        let live = self.context(types::I64, crate::context::at::CHECK);
+        let ins = self.builder.ins();
+        let rows = ins.load(types::I64, fixed(), live, runtime::at::ROWS);
+        let flags = self.cell_flags();
+        let at = runtime::at::ROW * row as i32 + at;
+        self.builder.ins().load(types::I64, flags, rows, at)
     }
 
     fn cold_block(&mut self) -> Block {

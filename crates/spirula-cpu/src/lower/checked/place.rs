@@ -14,8 +14,17 @@ use spirula_spirv::Id;
 #[derive(Clone, Copy)]
 pub(super) enum Length {
     Known(u64),
-    /// Of a row, by its address.
-    Row(Value),
+    /// Of a row, by its number.
+    Row(usize),
+}
+
+/// Where cells begin.
+#[derive(Clone, Copy)]
+pub(super) enum Cells {
+    /// Those of a row, by its number.
+    Row(usize),
+    /// So many bytes behind those of the workgroup.
+    Group(i64),
 }
 
 /// What is kept about it.
@@ -23,11 +32,11 @@ pub(super) enum Length {
 pub(super) enum Space {
     /// Cells from an address on.
     Global {
-        cells: Value,
+        cells: Cells,
         granule: u32,
     },
     Group {
-        cells: Value,
+        cells: Cells,
         cleared: bool,
     },
     /// Definedness, so many bytes behind.
@@ -96,9 +105,7 @@ impl Lower<'_, '_, '_> {
                 let base = self.context(types::I64, at::WORKGROUP);
                 let base = self.builder.ins().iadd_imm_s(base, i64::from(offset));
                 let granule = self.group_granule();
-                let cells = self.live(runtime::at::GROUP_CELLS);
-                let first = i64::from(offset >> granule) * 8;
-                let cells = self.builder.ins().iadd_imm_s(cells, first);
+                let cells = Cells::Group(i64::from(offset >> granule) * 8);
                 let cleared = self.shared.globals.zero_workgroup;
                 known(base, Space::Group { cells, cleared })
             }
@@ -109,7 +116,8 @@ impl Lower<'_, '_, '_> {
                     .get(self.program.entry.func)
                     .params
                     .len();
-                self.row_place(params + index as usize, false)
+                let base = self.binding_address(index);
+                self.row_place(base, params + index as usize, false)
             }
             _ => return None,
         })
@@ -118,40 +126,34 @@ impl Lower<'_, '_, '_> {
     pub(super) fn argument_place(&mut self, root: Id) -> Option<Place> {
         let params = &self.program.functions.get(self.program.entry.func).params;
         let index = params.iter().position(|p| *p == root)?;
-        let slots = self.shared.slots;
-        match slots.get(index)?.kind {
-            SlotKind::Buffer => Some(self.row_place(index, false)),
-            SlotKind::Local => Some(self.row_place(index, true)),
-            _ => None,
-        }
+        let slot = self.shared.slots.get(index)?;
+        let is_group = match slot.kind {
+            SlotKind::Buffer => false,
+            SlotKind::Local => true,
+            _ => return None,
+        };
+        let args = self.context(types::I64, at::ARGS);
+        let offset = slot.offset as i32;
+        let base = self.builder.ins().load(types::I64, fixed(), args, offset);
+        Some(self.row_place(base, index, is_group))
     }
 
-    pub(super) fn row_place(&mut self, index: usize, is_group: bool) -> Place {
-        let rows = self.live(runtime::at::ROWS);
-        let row = index as i64 * i64::from(runtime::at::ROW);
-        let row = self.builder.ins().iadd_imm_s(rows, row);
-        let base = self.builder.ins().load(types::I64, fixed(), row, 0);
-        let kind = self.shared.rows.get(index).copied();
+    fn row_place(&mut self, base: Value, row: usize, is_group: bool) -> Place {
+        let kind = self.shared.rows.get(row).copied();
         let kind = kind.unwrap_or(RowKind {
             granule: 2,
             races: false,
         });
-        let space = if is_group || kind.races {
-            let ins = self.builder.ins();
-            let cells = ins.load(types::I64, fixed(), row, runtime::at::CELLS);
-            if is_group {
-                Space::Group {
-                    cells,
-                    cleared: false,
-                }
-            } else {
-                Space::Global {
-                    cells,
-                    granule: kind.granule,
-                }
-            }
-        } else {
-            Space::Nothing
+        let space = match (is_group, kind.races) {
+            (true, _) => Space::Group {
+                cells: Cells::Row(row),
+                cleared: false,
+            },
+            (false, true) => Space::Global {
+                cells: Cells::Row(row),
+                granule: kind.granule,
+            },
+            _ => Space::Nothing,
         };
         Place {
             base,
@@ -160,14 +162,27 @@ impl Lower<'_, '_, '_> {
         }
     }
 
+    /// The address of the first cell.
+    pub(super) fn first_cell(&mut self, cells: Cells) -> Value {
+        match cells {
+            Cells::Row(row) => self.row_field(row, runtime::at::CELLS),
+            Cells::Group(first) => {
+                let cells = self.live(runtime::at::GROUP_CELLS);
+                self.builder.ins().iadd_imm_s(cells, first)
+            }
+        }
+    }
+
     pub(super) fn group_granule(&self) -> u32 {
         self.shared.checking.as_ref().map_or(2, |c| c.group_granule)
     }
 
-    /// A field of what is known of the workgroup.
+    /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
+    /// memory as well as from a register, of which code with checks has too few.
     pub(super) fn live(&mut self, offset: i32) -> Value {
         let live = self.context(types::I64, at::CHECK);
-        self.builder.ins().load(types::I64, fixed(), live, offset)
+        let flags = self.cell_flags();
+        self.builder.ins().load(types::I64, flags, live, offset)
     }
 }
 
