@@ -18,7 +18,7 @@ const MOST: u64 = 1 << 32;
 const MOST_AT_ONCE: u64 = 1 << 28;
 
 /// An input as it was read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Input {
     /// What it is called in messages.
     pub name: String,

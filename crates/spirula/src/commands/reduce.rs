@@ -2,10 +2,12 @@
 
 use super::compile::{options, write};
 use crate::cli::args::Reduce;
+use crate::cli::files::Input;
 use crate::cli::progress::Progress;
 use crate::cli::say::say_line;
 use crate::cli::{Failure, Outcome, failure, files};
 use spirula_spirv::binary;
+use spirula_spirv::ir::Module;
 use spirula_spirv::reduce::{Options, reduce};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -38,19 +40,24 @@ pub fn run(args: &Reduce) -> Outcome {
     }
     let mut error = None;
     let mut attempts = 0;
+    let mut best = Best::default();
     let is_interesting = |words: &[u32]| {
         attempts += 1;
         // After a failure to run it, no candidate is kept.
         if error.is_some() {
             return false;
         }
-        match trial.run(words) {
-            Ok(found) => wanted.is_met(&found),
-            Err(failed) => {
-                error = Some(failed);
-                false
+        let met = trial.run(words).and_then(|found| {
+            let met = wanted.is_met(&found);
+            if met {
+                best.keep(args, &input, words)?;
             }
-        }
+            Ok(met)
+        });
+        met.unwrap_or_else(|failed| {
+            error = Some(failed);
+            false
+        })
     };
     let report = |p: spirula_spirv::reduce::Progress| {
         progress.tell(format!(
@@ -67,13 +74,36 @@ pub fn run(args: &Reduce) -> Outcome {
         let text = "the command does not fail in the same way twice";
         return Err(Failure::message(text));
     };
-    let count = |module: &spirula_spirv::ir::Module| module.all_insts().count();
+    let count = |module: &Module| module.all_insts().count();
     say_line!(
         "{} of {} instructions are left after {attempts} attempts",
         count(&small),
         count(&module)
     );
     write(input, &small, &args.output, args.emit)
+}
+
+/// Time between two writings of the best module so far.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The best module so far, which is written now and then: whoever stops the command has it.
+#[derive(Default)]
+struct Best {
+    written: Option<Instant>,
+}
+
+impl Best {
+    fn keep(&mut self, args: &Reduce, input: &Input, words: &[u32]) -> Outcome {
+        let is_recent = self.written.is_some_and(|at| at.elapsed() < PAUSE);
+        if is_recent || files::is_standard(&args.output) {
+            return Ok(());
+        }
+        self.written = Some(Instant::now());
+        match Module::from_words(words.to_vec()) {
+            Ok(module) => write(input.clone(), &module, &args.output, args.emit),
+            Err(_) => Ok(()),
+        }
+    }
 }
 
 /// What a command did.

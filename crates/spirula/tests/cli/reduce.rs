@@ -56,6 +56,28 @@ fn the_place_of_the_module_may_be_within_an_argument() {
     assert!(text.contains("OpStore"), "{text}");
 }
 
+#[cfg(unix)]
+#[test]
+fn the_best_so_far_is_there_before_the_end() {
+    let scratch = Scratch::new();
+    let (small, seen) = (scratch.text("small.spvasm"), scratch.text("seen"));
+    let fails = format!(
+        "[ -s '{small}' ] && touch '{seen}'; '{SPIRULA}' dis \"$0\" | grep -q OpStore && exit 1"
+    );
+    let args = [
+        "reduce",
+        &own("scale.spvasm"),
+        "-o",
+        &small,
+        "--",
+        "sh",
+        "-c",
+        &fails,
+    ];
+    spirula(&args).ok();
+    assert!(std::path::Path::new(&seen).exists());
+}
+
 #[test]
 fn a_command_that_does_not_fail_is_told() {
     let scale = own("scale.spvasm");
