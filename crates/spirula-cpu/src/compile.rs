@@ -135,7 +135,24 @@ fn compile_one(
     spec: &[(u32, u64)],
     options: &Options,
 ) -> Result<(Kernel, Vec<Func>), Vec<Diagnostic>> {
-    let program = Program::new(module, start, spec, options.lanes());
+    // Whoever is alone with a bundle waits for nobody; where there can be no bundle, all is as ever.
+    let is_plain = options.bundles && !options.count && !options.check;
+    if is_plain && let Some(made) = compile_for(module, start, spec, options, true)? {
+        return Ok(made);
+    }
+    let made = compile_for(module, start, spec, options, false)?;
+    made.ok_or_else(Vec::new)
+}
+
+/// The same; none where it is for bundles alone and cannot be.
+fn compile_for(
+    module: &Module,
+    start: Start<'_>,
+    spec: &[(u32, u64)],
+    options: &Options,
+    bundles: bool,
+) -> Result<Option<(Kernel, Vec<Func>)>, Vec<Diagnostic>> {
+    let program = Program::new(module, start, spec, options.lanes(), bundles);
     let program = program.map_err(|fault| vec![fault])?;
     check(&program)?;
     // What is not valid may still confuse the code generator, whose assertions are panics.
@@ -145,9 +162,11 @@ fn compile_one(
         let hint = "validate the module; if it is valid, this is a bug in the CPU device";
         Err(Diagnostic::error(Place::Unknown, message).with_hint(hint))
     });
-    let kernel = built.map_err(|fault| vec![fault])?;
+    let Some(kernel) = built.map_err(|fault| vec![fault])? else {
+        return Ok(None);
+    };
     let blocks = enqueued(&program).map_err(|fault| vec![fault])?;
-    Ok((kernel, blocks))
+    Ok(Some((kernel, blocks)))
 }
 
 /// The functions that a kernel enqueues.
@@ -201,7 +220,8 @@ fn check(program: &Program<'_>) -> Result<(), Vec<Diagnostic>> {
     }
 }
 
-fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic> {
+/// The kernel; none where it can be for bundles alone, and there can be none.
+fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Diagnostic> {
     let bug = |message: String| Diagnostic::error(Place::Unknown, message);
     let mut code = Code::new().map_err(bug)?;
     let globals = Globals::compute(program, &mut code)?;
@@ -222,6 +242,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| Counters::new(program)),
         prints: Vec::new(),
+        dense_bytes: 0,
         in_order: false,
         strings: Vec::new(),
     };
@@ -236,6 +257,9 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     } else {
         None
     };
+    if program.is_single && bundle.is_none() {
+        return Ok(None);
+    }
     let mut frame = Frame::new(0);
     // A shader of which every workgroup divides into bundles needs no other code.
     let alone = bundle.is_none() || program.entry.is_kernel;
@@ -247,6 +271,10 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         frame = lower_one(&mut shared, &mut builders, entry, is_deferred)?;
     }
     let points = shared.points;
+    let workgroup_bytes = match shared.dense_bytes {
+        0 => globals.workgroup_bytes,
+        dense => lower::dense_base(&globals) + dense,
+    };
     let counters = shared.counters.unwrap_or_default();
     let constants = globals.data.iter().copied();
     let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
@@ -256,7 +284,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
     code.finish(alone.then_some(program.entry.func))
         .map_err(bug)?;
     let bundle = bundle.unwrap_or(Frame::new(0));
-    Ok(Kernel {
+    Ok(Some(Kernel {
         code,
         name: program.entry.name.clone(),
         local_size: program.entry.local_size,
@@ -267,7 +295,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         bundle_frame: FrameLayout::new(bundle.below, bundle.above),
         slots,
         bindings: globals.bindings.clone(),
-        workgroup_bytes: globals.workgroup_bytes,
+        workgroup_bytes,
         zero_workgroup: globals.zero_workgroup,
         push_bytes: globals.push_bytes,
         counters,
@@ -275,7 +303,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Kernel, Diagnostic>
         may_wait: may_wait(program),
         blocks: Vec::new(),
         checks,
-    })
+    }))
 }
 
 /// What launches need to know to check.

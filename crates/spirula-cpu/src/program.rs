@@ -1,5 +1,6 @@
 //! A module with everything that is known about it before one of its entry points is lowered.
 
+use crate::bundle;
 use crate::constants::Constants;
 use crate::functions::Functions;
 use crate::types::{Kind, Scalar, Types};
@@ -60,15 +61,20 @@ pub(crate) struct Program<'a> {
     pub sets: IdMap<Option<ExtSet>>,
     pub entry: Entry,
     pub functions: Functions,
+    /// Whether every workgroup is one bundle, whose invocations go on together, so that none waits for
+    /// another one: barriers are nothing then, and large cooperative matrices lie in memory.
+    pub is_single: bool,
 }
 
 impl<'a> Program<'a> {
-    /// Analyses a module for one of its entry points, or for a function that one enqueues.
+    /// Analyses a module for one of its entry points, or for a function that one enqueues; for bundles
+    /// alone, where workgroups are such.
     pub fn new(
         module: &'a Module,
         start: Start<'_>,
         spec: &[(u32, u64)],
         subgroup_size: u32,
+        bundles: bool,
     ) -> Result<Program<'a>, Diagnostic> {
         check_addressing(module)?;
         let definitions = Definitions::compute(module);
@@ -87,7 +93,9 @@ impl<'a> Program<'a> {
             Start::Entry(name, model) => find_entry(module, &constants, name, model)?,
             Start::Block(func) => block_entry(module, &constants, func),
         };
+        let is_single = bundles && is_bundle(&entry, subgroup_size);
         let mut program = Program {
+            is_single,
             sets: extended_sets(module),
             functions: Functions::default(),
             module,
@@ -128,6 +136,11 @@ impl<'a> Program<'a> {
     /// Whether a type is one of cooperative matrices.
     pub fn is_cooperative(&self, ty: Id) -> bool {
         self.definitions.op(self.module, ty) == Some(Op::TypeCooperativeMatrixKHR)
+    }
+
+    /// Whether a type is one of cooperative matrices that lie in memory as a whole.
+    pub fn is_dense(&self, ty: Id) -> bool {
+        self.is_single && self.is_cooperative(ty)
     }
 
     /// The component type of a value.
@@ -266,4 +279,13 @@ fn local_size(module: &Module, constants: &Constants, function: Id) -> Option<[u
         }
     }
     None
+}
+
+/// Whether the workgroups of a shader are one bundle each, and one subgroup.
+fn is_bundle(entry: &Entry, subgroup_size: u32) -> bool {
+    let Some(size @ [x, y, z]) = entry.local_size else {
+        return false;
+    };
+    let width = bundle::width(Some(x)).filter(|width| *width as u32 == x);
+    !entry.is_kernel && width.is_some() && [y, z] == [1, 1] && size[0] <= subgroup_size
 }

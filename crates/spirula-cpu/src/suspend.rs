@@ -440,10 +440,17 @@ pub(crate) fn row(op: Op) -> Option<(Shape, Exchange)> {
 /// Whether an instruction suspends the invocation.
 pub(crate) fn is_point(program: &Program<'_>, inst: InstRef<'_>) -> bool {
     match inst.op() {
+        Op::ControlBarrier if program.is_single => false,
+        Op::CooperativeMatrixMulAddKHR if is_dense(program, inst) => false,
         Op::ControlBarrier => group_of(program, inst).is_some(),
         op if row(op).is_some() => group_of(program, inst).is_some(),
         _ => false,
     }
+}
+
+/// Whether a product is one of matrices that lie in memory.
+fn is_dense(program: &Program<'_>, inst: InstRef<'_>) -> bool {
+    inst.result_type().is_some_and(|ty| program.is_dense(ty))
 }
 
 /// Who waits at a point; none where an invocation would wait for itself only.
@@ -486,6 +493,7 @@ pub(crate) struct Point {
 /// Slots that a point needs at least.
 pub(crate) fn slots(program: &Program<'_>, inst: InstRef<'_>) -> u32 {
     match row(inst.op()) {
+        Some((_, Exchange::Product)) if is_dense(program, inst) => 0,
         Some((_, Exchange::Product)) => {
             let types = [0, 1, 2].map(|n| program.type_of(inst.id(n)));
             let scalars = |ty: Option<Id>| ty.map_or(0, |ty| program.types.scalars(ty));

@@ -4,6 +4,7 @@ mod common;
 
 use common::{compile_with, refusal, run_shader};
 use spirula_cpu::Options;
+use spirula_source::Diagnostic;
 
 /// A shader of one subgroup that has matrices `%A` of `rows` by `depth`, `%B` and `%C`, of one type of
 /// components, and buffers `%a`, `%b` and `%c` of such; `body` makes `%r`, which is stored to `%c`.
@@ -109,6 +110,57 @@ fn products_of_floats() {
             }
         }
     }
+}
+
+#[test]
+fn large_products_in_memory() {
+    // The fold in a loop, as the sums of tiles are made; a barrier is nothing where a bundle is alone.
+    let body = "%zeros = OpCompositeConstruct %C %zero
+OpBranch %head
+%head = OpLabel
+%i = OpPhi %uint %n0 %entry %next %latch
+%sums = OpPhi %C %zeros %entry %sum %latch
+%more = OpULessThan %bool %i %n2
+OpLoopMerge %done %latch None
+OpBranchConditional %more %within %done
+%within = OpLabel
+%x = OpCooperativeMatrixLoadKHR %A %pa %n0 %depth
+%y = OpCooperativeMatrixLoadKHR %B %pb %n1 %depth
+%sum = OpCooperativeMatrixMulAddKHR %C %x %y %sums
+OpBranch %latch
+%latch = OpLabel
+OpControlBarrier %n2 %n2 %n0
+%next = OpIAdd %uint %i %n1
+OpBranch %head
+%done = OpLabel
+%z = OpCooperativeMatrixLoadKHR %C %pc %n0 %columns
+%r = OpCooperativeMatrixMulAddKHR %C %x0 %y0 %sums";
+    let body = body.replace(
+        "%zeros = ",
+        "%x0 = OpCompositeConstruct %A %zero\n%y0 = OpCompositeConstruct %B %zero\n%zeros = ",
+    );
+    for [m, n, k] in [[64, 64, 64], [49, 48, 33]] {
+        let size = [m, n, k].map(|x| x as u32);
+        let text = shader("Float 32", size, 8, &body);
+        let text = text.replace(
+            "%n0 = ",
+            "%bool = OpTypeBool\n%zero = OpConstant %number 0\n%n0 = ",
+        );
+        let got = run(&text, &Options::default(), [m, n, k]);
+        for (at, got) in got.iter().enumerate() {
+            let (row, column) = (at / n, at % n);
+            let terms = (0..k).map(|i| value(row * k + i) * value(column * k + i));
+            assert_eq!(*got, 2.0 * terms.sum::<f32>(), "{at} of {m} {n} {k}");
+        }
+    }
+    let options = Options {
+        bundles: false,
+        ..Options::default()
+    };
+    let text = shader("Float 32", [64, 64, 64], 8, PRODUCT);
+    let faults = compile_with(&text, &[], &options).err().unwrap_or_default();
+    let is_told = |f: &Diagnostic| f.message.contains("so many components");
+    assert!(faults.iter().any(is_told), "{faults:?}");
 }
 
 #[test]

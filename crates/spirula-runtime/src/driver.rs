@@ -39,6 +39,8 @@ pub struct DeviceInfo {
     pub special_values: u32,
     /// Matrices that a subgroup can multiply together.
     pub matrices: Vec<MatrixShape>,
+    /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size, which lie in memory.
+    pub has_dense_matrices: bool,
     /// What must not be exceeded.
     pub limits: Limits,
 }

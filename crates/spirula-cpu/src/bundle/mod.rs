@@ -12,7 +12,8 @@
 //!   where they agree, which is tested, it stays a branch.
 //!
 //! So every kernel can be rewritten, but for those whose invocations wait for each other within
-//! such a region; those stay scalar.
+//! such a region; those stay scalar. Where a bundle is a workgroup by itself, a barrier is no more than a
+//! `nop`, which tells where it is.
 //!
 //! SPMD on SIMD as in Pharr and Mark: ispc, A SPMD Compiler for High-Performance CPU Programming; the
 //! analysis after Coutinho and others: Divergence Analysis and Optimizations.

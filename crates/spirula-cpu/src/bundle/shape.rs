@@ -449,6 +449,11 @@ impl<'a> Shapes<'a> {
             }
             let region = graph.region(at).ok_or(Refused)?;
             left = left.checked_sub(region.blocks.len()).ok_or(Refused)?;
+            let is_barrier = |inst| self.func.dfg.insts[inst].opcode() == Opcode::Nop;
+            let mut blocks = region.blocks.iter();
+            if blocks.any(|block| graph.insts(self.func, *block).any(is_barrier)) {
+                return Err(Refused);
+            }
             changed |= self.vary_join(graph, at, &region);
             for block in &region.blocks {
                 changed |= self.vary_block(graph, *block, &region, uses)?;

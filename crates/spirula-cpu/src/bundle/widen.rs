@@ -156,6 +156,9 @@ impl Widen<'_> {
                 | Opcode::AtomicRmw
                 | Opcode::AtomicCas
         );
+        if opcode == Opcode::Nop {
+            return;
+        }
         if let Some(slot) = self.shapes.slot(inst) {
             return self.kept(inst, slot);
         }

@@ -13,6 +13,9 @@ use spirula_spirv::ir::InstRef;
 /// `OpCompositeConstruct`.
 pub(crate) fn construct(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::construct(lower, inst, ty);
+    }
     if lower.is_large(ty) {
         return construct_large(lower, inst, ty);
     }

@@ -16,6 +16,9 @@ pub(crate) fn phi(lower: &mut Lower, inst: InstRef) -> Done {
         return Ok(());
     };
     let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::phi(lower, id, ty);
+    }
     if lower.is_large(ty) {
         return lower.unsupported("a phi of more than 64 scalars");
     }
@@ -188,6 +191,10 @@ impl Lower<'_, '_, '_> {
                 let Some(id) = phi.result() else { continue };
                 let mut pairs = phi.ids(0);
                 while let (Some(value), Some(label)) = (pairs.next(), pairs.next()) {
+                    if label == here && self.is_dense(id) {
+                        self.copy_dense(id, value, labels.len())?;
+                        break;
+                    }
                     if label == here {
                         let (first, _) = self.phi_variables(phi, id)?;
                         assignments.push((first, self.values(value)?));

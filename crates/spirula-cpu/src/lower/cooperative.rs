@@ -38,6 +38,9 @@ impl Shape {
 /// `OpCooperativeMatrixLoadKHR`.
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::load(lower, inst, ty);
+    }
     let shape = lower.cooperative(ty)?;
     let (pointer, layout, stride) = (inst.id(0), inst.id(1), inst.get_id(2));
     let mut values = super::Values::new();
@@ -58,6 +61,9 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpCooperativeMatrixStoreKHR`.
 pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.type_of(inst.id(1))?;
+    if lower.program.is_dense(ty) {
+        return super::dense::store(lower, inst, ty);
+    }
     let shape = lower.cooperative(ty)?;
     let (pointer, layout, stride) = (inst.id(0), inst.id(2), inst.get_id(3));
     let values = lower.values(inst.id(1))?;

@@ -15,11 +15,20 @@ use spirula_spirv::ir::InstRef;
 
 /// A control barrier, or an instruction that exchanges values.
 pub(crate) fn suspend(lower: &mut Lower, inst: InstRef) -> Done {
-    let Some(group) = suspend::group_of(lower.program, inst) else {
+    if !suspend::is_point(lower.program, inst) {
         return match inst.op() {
-            Op::ControlBarrier => Ok(()),
+            Op::CooperativeMatrixMulAddKHR => super::dense::multiply(lower, inst),
+            Op::ControlBarrier => {
+                if suspend::group_of(lower.program, inst).is_some() {
+                    lower.builder.ins().nop();
+                }
+                Ok(())
+            }
             _ => lower.unsupported("the scope Invocation"),
         };
+    }
+    let Some(group) = suspend::group_of(lower.program, inst) else {
+        return Ok(());
     };
     let (shape, exchange) = suspend::row(inst.op()).unwrap_or((Shape::Scoped, Exchange::Barrier));
     let first = match shape {

@@ -24,6 +24,9 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
         return lower.unsupported("a variable of this type");
     };
     let initialiser = initialiser(inst);
+    if lower.program.is_dense(ty) {
+        return super::dense::variable(lower, id, ty, initialiser);
+    }
     if lower.program.functions.is_promoted(id) {
         let first = match lower.held(id) {
             Held::Symbol(Symbol::Promoted { first }) => first,
@@ -71,6 +74,9 @@ pub(crate) fn variable(lower: &mut Lower, inst: InstRef) -> Done {
 /// `OpLoad`.
 pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
     let ty = lower.result_type(inst)?;
+    if lower.program.is_dense(ty) {
+        return super::dense::read(lower, inst, ty);
+    }
     lower.check_depends(inst.id(0));
     let pointer = lower.pointer(inst.id(0))?;
     // A variable of a kernel's own has what was stored, whatever that is.
@@ -121,8 +127,11 @@ fn is_function_variable(lower: &Lower, pointer: Id) -> Result<bool, Diagnostic> 
 
 /// `OpStore`.
 pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
-    let pointer = lower.pointer(inst.id(0))?;
     let ty = lower.type_of(inst.id(1))?;
+    if lower.program.is_dense(ty) {
+        return super::dense::write(lower, inst, ty);
+    }
+    let pointer = lower.pointer(inst.id(0))?;
     if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
         return lower.store_to(pointer, ty, inst.id(1));
     }

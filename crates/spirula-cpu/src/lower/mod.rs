@@ -14,6 +14,7 @@ mod composite;
 mod control;
 mod convert;
 mod cooperative;
+mod dense;
 mod enqueue;
 mod entry;
 mod exchange;
@@ -34,6 +35,7 @@ mod values;
 
 pub(crate) use call::signature;
 pub(crate) use checked::{Checking, RowKind};
+pub(crate) use dense::dense_base;
 pub(crate) use entry::{Frame, Slot, SlotKind, entry_signature, lower_entry, parameter_slots};
 pub(crate) use ext::check as check_extended;
 pub(crate) use globals::{BindingSlot, Global, Globals, What};

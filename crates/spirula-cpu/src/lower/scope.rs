@@ -47,6 +47,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub slots: &'a [Slot],
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<Printed>>,
+    /// Bytes of the workgroup's memory for large cooperative matrices.
+    pub dense_bytes: u32,
     /// Whether invocations have to come in their order.
     pub in_order: bool,
     /// Addresses and lengths of formats that are no constants.
@@ -122,6 +124,8 @@ pub(crate) enum Held {
     Constant(Id),
     /// The same in the frame, at an offset.
     FrameMemory(u32),
+    /// A large cooperative matrix, at an offset in what the workgroup has for such.
+    Dense(u32),
     /// An address within the frame.
     FrameAddress(u32),
     /// An address within the function's stack.

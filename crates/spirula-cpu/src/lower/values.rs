@@ -88,7 +88,7 @@ impl Lower<'_, '_, '_> {
             held @ (Held::FrameAddress(_) | Held::StackAddress(_)) => {
                 smallvec![self.room_address(held)]
             }
-            Held::Memory(_) | Held::FrameMemory(_) | Held::Constant(_) => {
+            Held::Memory(_) | Held::FrameMemory(_) | Held::Constant(_) | Held::Dense(_) => {
                 return self.unsupported("an aggregate of more than 64 scalars");
             }
             Held::Symbol(symbol) => smallvec![self.materialise(symbol)?],

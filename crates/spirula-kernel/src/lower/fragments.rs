@@ -147,7 +147,11 @@ impl Lower<'_> {
                 let class = self.class_of(patch.first.memory)?;
                 Ok(self.shared(class)?.size)
             }
-            _ => Ok(WIDEST),
+            // Elements of 32 bits may be anywhere.
+            _ => Ok(match patch.first.ty.size() {
+                4 => 4,
+                _ => WIDEST,
+            }),
         }
     }
 
@@ -182,13 +186,14 @@ impl Lower<'_> {
     ) -> Result<Option<Id>, Diagnostic> {
         let index = self.index(patch.first.index)?;
         let index = self.in_units(patch, index)?;
+        let words = (self.unit(patch)? / 4) as u32;
         match self.p.var(patch.first.memory).ty {
             Type::Memory(Space::Shared) => {
                 let pointer = self.shared_pointer(patch.first.memory, index)?;
                 Ok(each(self, pointer))
             }
             _ => self.on_binding(patch.first.memory, given, |l, binding| {
-                let pointer = l.device_words(binding, (WIDEST / 4) as u32, index);
+                let pointer = l.device_words(binding, words, index);
                 Ok(each(l, pointer))
             }),
         }

@@ -389,6 +389,7 @@ mod tests {
             subgroup_size: 1,
             special_values: 0,
             matrices: Vec::new(),
+            has_dense_matrices: false,
             limits: Limits {
                 buffer_size: 1 << 20,
                 workgroup_size: [64, 64, 4],

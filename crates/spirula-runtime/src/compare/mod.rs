@@ -105,6 +105,7 @@ impl Comparing {
             info.name = format!("{}, {}", info.name, other.name);
             info.driver = format!("{}, {}", info.driver, other.driver);
             info.special_values &= other.special_values;
+            info.has_dense_matrices &= other.has_dense_matrices;
             info.matrices.retain(|shape| other.matrices.contains(shape));
             info.limits = common(&info.limits, &other.limits);
         }

@@ -79,6 +79,7 @@ impl CpuDriver {
             subgroup_size: compiler.subgroup_size,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
+            has_dense_matrices: compiler.bundles,
             limits: Limits {
                 buffer_size: memory::available() / 100 * BUFFER_SHARE,
                 workgroup_size: [1024; 3],
@@ -108,6 +109,7 @@ impl CpuDriver {
     pub fn scalar(options: &DeviceOptions) -> Self {
         let mut driver = CpuDriver::new(options);
         driver.options.bundles = false;
+        driver.info.has_dense_matrices = false;
         driver.info.id = "cpu+scalar".to_owned();
         driver
     }

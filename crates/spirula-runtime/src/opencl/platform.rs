@@ -117,6 +117,7 @@ impl Found {
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
+            has_dense_matrices: false,
             limits: Limits {
                 buffer_size: facts.number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE)?,
                 workgroup_size: [size(0), size(1), size(2)],

@@ -110,6 +110,7 @@ impl Physical {
             subgroup_size: subgroup.subgroup_size,
             special_values: special_values(&floats),
             matrices: Vec::new(),
+            has_dense_matrices: false,
             limits: limits(&base.limits, most),
         };
         let mut physical = Physical {

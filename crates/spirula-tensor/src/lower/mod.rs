@@ -59,7 +59,7 @@ fn form(
         if on_device && !structured.is_empty() {
             let name = format!("{}.{}", function.name, dispatches.len());
             let profile = tuning.profile(function, structured, profile);
-            dispatches.push(schedule::form(&name, op, structured, profile)?);
+            dispatches.push(schedule::form(&name, op, (function, structured), profile)?);
         }
     }
     Ok(())

@@ -7,9 +7,14 @@
 
 use super::price;
 use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
-use crate::schedule::{Contraction, Profile, axes_of, contraction, is_along, is_in_place};
+use crate::schedule::{
+    Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place, patch,
+};
 use spirula_program::Scalar;
 use spirula_source::Place;
+
+/// How much more a copy costs whose rows are no multiples of vectors.
+const ONE_BY_ONE: u64 = 8;
 
 /// Stores the factors of all products that want it.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
@@ -49,6 +54,9 @@ fn unlike(
     };
     let has_vectors =
         |node: &Node| matches!(op.body.ty(*node), Scalar::F32 | Scalar::F64 | Scalar::I32);
+    if let Some(factors) = unlike_memory(function, op, profile) {
+        return factors;
+    }
     let (Some(all), Some(columns)) = (
         total(&(0..op.axes.len()).collect::<Vec<_>>()),
         total(&parts.columns),
@@ -76,6 +84,51 @@ fn unlike(
         true => factors,
         false => Vec::new(),
     }
+}
+
+/// The same of a product by large fragments, whose factors have to be matrices in memory; none where it is not
+/// worth it.
+fn unlike_memory(
+    function: &Function,
+    op: &Structured,
+    profile: &Profile,
+) -> Option<Vec<(Node, Vec<usize>)>> {
+    let plan = dense_plan(op, profile)?;
+    let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
+    let mut factors = Vec::new();
+    let mut cost = 0u64;
+    for (side, factor) in plan.contraction.factors.into_iter().enumerate() {
+        let kinds = plan.kinds(side);
+        if patch(function, op, factor, kinds).is_some() {
+            continue;
+        }
+        let [own, steps] = kinds;
+        let axes = axes(
+            op,
+            factor,
+            if side == 0 {
+                [own, steps]
+            } else {
+                [steps, own]
+            },
+        );
+        let elements = extents_of(op, &axes)?;
+        let each = match extents_of(op, &axes[axes.len() - 1..])?.is_multiple_of(profile.tile[0]) {
+            true => 1,
+            // Neighbours read elements that do not lie next to each other.
+            false => ONE_BY_ONE,
+        };
+        let storing = price::storing(function, (&op.body, factor), elements, profile);
+        cost = cost.saturating_add(storing.saturating_mul(each));
+        factors.push((factor, axes));
+    }
+    (cost <= all).then_some(factors)
+}
+
+/// Points of some axes together.
+fn extents_of(op: &Structured, axes: &[usize]) -> Option<u64> {
+    let mut extents = axes.iter().map(|at| op.axes[*at].extent.known());
+    extents.try_fold(1u64, |n, extent| n.checked_mul(extent?))
 }
 
 /// The axes that a factor has: those of no kind, then those of two kinds in their order.

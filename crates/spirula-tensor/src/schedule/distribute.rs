@@ -23,7 +23,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
                 data.run = Run::Sequential;
             }
         }
-        Strategy::Tiled | Strategy::Matrices => {
+        Strategy::Tiled | Strategy::Matrices | Strategy::Dense => {
             group(dispatch);
             distribute(dispatch);
         }

@@ -1,7 +1,7 @@
 //! Formation of dispatches: a loop for each axis.
 
 use super::{Dispatch, Profile, Run, Step, Strategy, nest};
-use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Node, NodeData, Op, Structured};
+use crate::ir::{Axis, AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, Structured};
 use spirula_program::{Op as ScalarOp, Scalar};
 use spirula_source::Diagnostic;
 
@@ -12,7 +12,7 @@ use spirula_source::Diagnostic;
 pub fn form(
     name: &str,
     op: &Op,
-    structured: &Structured,
+    (function, structured): (&Function, &Structured),
     profile: Profile,
 ) -> Result<Dispatch, Diagnostic> {
     if structured.axes.len() > AXES {
@@ -26,7 +26,7 @@ pub fn form(
         results: op.results.clone(),
         place: op.place,
         profile,
-        strategy: strategy(structured, &profile),
+        strategy: strategy(function, structured, &profile),
         loops: Vec::new(),
         points: Body::default(),
         indices: Vec::new(),
@@ -102,7 +102,7 @@ const LARGEST: u64 = 1 << 32;
 /// Folds longer than this are worth a workgroup.
 const LONG: u64 = 512;
 
-fn strategy(op: &Structured, profile: &Profile) -> Strategy {
+fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy {
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
         return Strategy::Serial;
     }
@@ -122,8 +122,10 @@ fn strategy(op: &Structured, profile: &Profile) -> Strategy {
     };
     let length = product(AxisKind::Reduction);
     if super::tile::contraction(op).is_some() {
+        let dense = super::dense::plan(op, profile);
         return match super::matrices::suits(op, profile) {
             true => Strategy::Matrices,
+            false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => Strategy::Dense,
             false => Strategy::Tiled,
         };
     }

@@ -11,6 +11,7 @@
 //! | `promote` | operands of tiles into the workgroup's memory, with barriers |
 //! | `distribute` | parallel loops to workgroups and invocations |
 
+mod dense;
 mod direct;
 mod distribute;
 mod form;
@@ -24,6 +25,7 @@ mod tile;
 mod tuning;
 mod turn;
 
+pub(crate) use dense::{patch, plan as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
 pub use form::form;
@@ -93,6 +95,8 @@ pub enum Strategy {
     Tiled,
     /// The same, whose subgroups multiply matrices.
     Matrices,
+    /// The same with factors that are read where they are, and a fragment for each tile.
+    Dense,
     /// A workgroup for each tile of a map, which reads it along one axis and writes it along another.
     Turned,
     /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
@@ -110,6 +114,7 @@ impl Strategy {
             Strategy::Cooperative => "cooperative",
             Strategy::Tiled => "tiled",
             Strategy::Matrices => "matrices",
+            Strategy::Dense => "dense",
             Strategy::Turned => "turned",
             Strategy::Rows => "rows",
             Strategy::Serial => "serial",
@@ -225,8 +230,11 @@ pub enum Step {
     Clear,
     /// Adds the products of the fragments of a round.
     Multiply,
-    /// Takes a fragment's sums to the accumulators of its points, through the workgroup's memory.
+    /// Takes a fragment's sums to the accumulators of its points, through the workgroup's memory; of large
+    /// fragments only there.
     Spill,
+    /// Takes sums of a large fragment to the accumulators of this row's points.
+    Take,
     /// Waits for the workgroup.
     Barrier,
 }

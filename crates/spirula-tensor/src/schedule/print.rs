@@ -129,6 +129,7 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::Clear => writeln!(text, "clear"),
             Step::Multiply => writeln!(text, "multiply"),
             Step::Spill => writeln!(text, "spill"),
+            Step::Take => writeln!(text, "take"),
             Step::Barrier => writeln!(text, "barrier"),
         };
     }

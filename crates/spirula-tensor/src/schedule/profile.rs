@@ -53,11 +53,17 @@ pub struct Profile {
     /// Most invocations of a workgroup that has a row, for folds of rows that are joined with what is
     /// computed of the same rows; a power of two, 1 where they are not joined.
     pub rows: u64,
+    /// Most rows, columns and points of the fold of fragments, where a device multiplies such of `f32` of any size
+    /// that lie in memory.
+    pub dense: Option<[u64; 3]>,
     /// What subgroups multiply matrices with, where they can.
     pub matrices: Option<Matrices>,
 }
 
 impl Profile {
+    /// Sizes of large fragments that do well: two of them fit a processor's nearest cache, or almost.
+    pub const DENSE: [u64; 3] = [64, 64, 128];
+
     /// A few processors with vectors and caches.
     pub const CPU: Profile = Profile {
         flat: 64,
@@ -81,6 +87,7 @@ impl Profile {
         fma: true,
         vector: 1,
         rows: 8,
+        dense: None,
         matrices: None,
     };
 
@@ -107,6 +114,7 @@ impl Profile {
         fma: false,
         vector: 16,
         rows: 512,
+        dense: None,
         matrices: None,
     };
 }

@@ -24,6 +24,11 @@ fn matrices(profile: &mut Profile, change: impl FnOnce(&mut Matrices)) {
     }
 }
 
+/// Changes the sizes of large fragments.
+fn dense(profile: &mut Profile, at: usize, size: u64) {
+    profile.dense.get_or_insert(Profile::DENSE)[at] = size;
+}
+
 /// The digits of a size of fragments: 160816 is 16 by 8 by 16.
 fn fragment(digits: u64) -> [u32; 3] {
     [digits / 10_000, digits / 100, digits].map(|n| (n % 100) as u32)
@@ -55,6 +60,7 @@ const FLAT: &[Strategy] = &[Strategy::Flat];
 const FOLDS: &[Strategy] = &[Strategy::Cooperative];
 const TILED: &[Strategy] = &[Strategy::Tiled];
 const GRID: &[Strategy] = &[Strategy::Tiled, Strategy::Matrices];
+const DENSE: &[Strategy] = &[Strategy::Dense];
 const MATRICES: &[Strategy] = &[Strategy::Matrices];
 
 impl Profile {
@@ -79,6 +85,9 @@ impl Profile {
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
         "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
+        "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| dense(p, 0, n);
+        "dense-columns", "most columns of one", DENSE, &[32, 64, 128], |p| Some(p.dense?[1]), |p, n| dense(p, 1, n);
+        "dense-depth", "most points of the fold of one, 1 for products without large fragments", DENSE, &[64, 128, 256], |p| Some(p.dense?[2]), |p, n| dense(p, 2, n);
         "matrices", "1 for products of matrices without fragments", &[], &[], |p| flag(p.matrices.is_some()), |p, n| if n == 1 { p.matrices = None };
         "matrix-rows", "rows of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[0]), |p, n| matrices(p, |m| m.tile[0] = n);
         "matrix-columns", "columns of a tile of fragments", MATRICES, &[64, 128, 256], |p| Some(p.matrices?.tile[1]), |p, n| matrices(p, |m| m.tile[1] = n);

@@ -89,6 +89,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
             }
         }
         Strategy::Matrices => super::matrices::tile(dispatch),
+        Strategy::Dense => super::dense::tile(dispatch),
         Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
         Strategy::Flat | Strategy::Serial => {}

@@ -110,8 +110,12 @@ impl Schedule {
             Kind::Cpu => Profile::CPU,
             Kind::Gpu => Profile::GPU,
         };
-        if kind == Kind::Gpu {
-            profile.matrices = device.and_then(matrices);
+        match kind {
+            Kind::Gpu => profile.matrices = device.and_then(matrices),
+            Kind::Cpu if device.is_some_and(|d| d.has_dense_matrices) => {
+                profile.dense = Some(Profile::DENSE);
+            }
+            Kind::Cpu => {}
         }
         for (name, value) in &self.settings {
             profile.set(name, *value);

@@ -3,7 +3,7 @@
 use crate::cli::args::Devices;
 use crate::cli::{Failure, Outcome, cache, failure, files};
 use spirula_runtime::probe::{self, Verdict};
-use spirula_runtime::{Device, DeviceInfo, DeviceOptions, MatrixShape, devices};
+use spirula_runtime::{Device, DeviceInfo, DeviceOptions, devices};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -104,7 +104,7 @@ fn describe(device: &DeviceInfo) -> String {
         ),
         ("workgroups", groups),
         ("workgroup memory", size(limits.workgroup_memory)),
-        ("matrices", matrices(&device.matrices)),
+        ("matrices", matrices(device)),
         ("largest buffer", size(limits.buffer_size)),
         ("push constants", size(limits.push_constants.into())),
     ];
@@ -115,16 +115,20 @@ fn describe(device: &DeviceInfo) -> String {
 }
 
 /// Products of matrices, by what is multiplied.
-fn matrices(shapes: &[MatrixShape]) -> String {
-    let each = shapes.iter().map(|shape| {
+fn matrices(device: &DeviceInfo) -> String {
+    let each = device.matrices.iter().map(|shape| {
         let [m, n, k] = shape.size;
         let [a, b] = shape.factors;
         let text = format!("{m}x{n}x{k} {a:?} {b:?} {:?}", shape.sum);
         text.to_lowercase()
     });
-    match shapes.is_empty() {
+    let dense = device
+        .has_dense_matrices
+        .then(|| "f32 of any size".to_owned());
+    let all: Vec<String> = each.chain(dense).collect();
+    match all.is_empty() {
         true => "none".to_owned(),
-        false => each.collect::<Vec<_>>().join(", "),
+        false => all.join(", "),
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::super::emit::Source;
 use super::Lower;
-use crate::ir::Node;
-use crate::schedule::Matrix;
+use crate::ir::{Affine, Node, NodeData, unflatten};
+use crate::schedule::{Matrix, patch};
 use spirula_kernel::ir::{
     Element, Fragment, FragmentOp, Number, Order, Patch, Role, StmtKind, Type, Var,
 };
@@ -89,8 +89,58 @@ impl Lower<'_> {
         }
     }
 
+    /// Loads a large fragment of a factor from where it is.
+    fn load_dense(&mut self, matrix: &Matrix, side: usize, to: Var) {
+        let dispatch = self.dispatch;
+        let factor = matrix.factors[side];
+        let steps = matrix.tiles[2];
+        let kinds = [matrix.tiles[side], steps].map(|tile| &dispatch.tiles[tile].axes[..]);
+        let Some(patch) = patch(self.function, &dispatch.op, factor, kinds) else {
+            return;
+        };
+        let Some(Source::Memory(memory)) = self.e.sources.get(&patch.value).copied() else {
+            return;
+        };
+        let body = &mut self.e.body;
+        let mut indices = body.import(&dispatch.points, &dispatch.indices, |_, _, _| None);
+        for tile in [matrix.tiles[side], steps] {
+            let tile = &dispatch.tiles[tile];
+            let base = body.import(&dispatch.points, &[tile.base], |_, _, _| None)[0];
+            let first = unflatten(body, base, &tile.extents);
+            for (axis, index) in tile.axes.iter().zip(first) {
+                indices[*axis] = index;
+            }
+        }
+        let mut body = std::mem::take(&mut self.e.body);
+        let element = self.scheduled(&mut body, &[factor], &indices, &[])[0];
+        self.e.body = body;
+        let place = match self.e.body.node(element) {
+            NodeData::Element(_, position) => position.first().copied(),
+            _ => None,
+        };
+        let zero = self.e.body.i64(0);
+        let index = self.e.emit(&[place.unwrap_or(zero)])[0];
+        // The first factor's rows are its tile's, the second's those of the fold.
+        let [own, along] = patch.strides;
+        let (order, stride) = match (side == 0, along == 1) {
+            (true, true) => (Order::Rows, own),
+            (true, false) => (Order::Columns, along),
+            (false, true) if own != 1 => (Order::Columns, own),
+            (false, _) => (Order::Rows, along),
+        };
+        let from = Patch {
+            first: element_of(memory, Scalar::F32, index),
+            order,
+            stride: self.e.b.i64(stride as i64),
+        };
+        self.push(FragmentOp::Load { to, from });
+    }
+
     /// Loads a fragment of a factor: which of the subgroup's, and which along the fold.
     fn load(&mut self, matrix: &Matrix, side: usize, to: Var, at: u64, step: u64) {
+        if self.dispatch.is_direct {
+            return self.load_dense(matrix, side, to);
+        }
         let staged = &self.dispatch.staged[side];
         let memory = match self.e.sources.get(&self.staged_value(side)) {
             Some(Source::Memory(memory)) => *memory,
@@ -166,19 +216,22 @@ impl Lower<'_> {
         let ty = matrix.shape.sum.stored();
         let index = self.e.emit(&[base])[0];
         let to = Patch {
-            first: element(memory, ty, index),
+            first: element_of(memory, ty, index),
             order: Order::Rows,
             stride: self.e.b.i64(n),
         };
         self.push(FragmentOp::Store { to, from: sum });
         self.barrier();
+        if self.dispatch.is_direct {
+            return;
+        }
         let accumulators: Vec<Var> = self.leaves.iter().map(|l| l.accumulators[0]).collect();
         for (at, vars) in accumulators.chunks(VECTOR).enumerate() {
             let body = &mut self.e.body;
             let offset = body.i64((at * VECTOR) as i64);
             let first = body.op(Op::Add, &[own, offset]);
             let index = self.e.emit(&[first])[0];
-            let from = element(memory, ty, index);
+            let from = element_of(memory, ty, index);
             match *vars {
                 [to] => self.e.b.push(StmtKind::Read { to, from }),
                 _ => {
@@ -191,7 +244,31 @@ impl Lower<'_> {
     }
 }
 
-fn element(memory: Var, ty: Scalar, index: spirula_kernel::ir::Expr) -> Element {
+impl Lower<'_> {
+    /// Takes sums of the large fragment to the accumulators of this row's points.
+    pub(super) fn take(&mut self) {
+        let (Some(matrix), Some(memory)) = (self.dispatch.matrix, self.fragments.patch) else {
+            return;
+        };
+        let [_, lane, row, _] = matrix.loops;
+        let lanes = self.dispatch.loops[lane as usize].extent as i64;
+        let (lane, row) = (self.counter(lane), self.counter(row));
+        let columns = i64::from(matrix.shape.size[1]);
+        let mut first = Affine::of(&self.e.body, lane);
+        first.add(&Affine::of(&self.e.body, row), columns);
+        for at in 0..self.leaves.len() {
+            let to = self.leaves[at].accumulators[0];
+            let mut place = first.clone();
+            place.constant += at as i64 * lanes;
+            let place = place.node(&mut self.e.body);
+            let index = self.e.emit(&[place])[0];
+            let from = element_of(memory, Scalar::F32, index);
+            self.e.b.push(StmtKind::Read { to, from });
+        }
+    }
+}
+
+fn element_of(memory: Var, ty: Scalar, index: spirula_kernel::ir::Expr) -> Element {
     Element {
         memory,
         ty,

@@ -363,6 +363,7 @@ impl<'a> Lower<'a> {
                 Step::Clear => self.clear(),
                 Step::Multiply => self.multiply(),
                 Step::Spill => self.spill(),
+                Step::Take => self.take(),
                 Step::Barrier => self.barrier(),
             }
         }

@@ -1,0 +1,365 @@
+//! Large cooperative matrices: what generated code calls.
+//!
+//! A matrix of which an invocation would hold more components than a value has scalars lies in the
+//! workgroup's memory as a whole, row by row ([`crate::lower`] says when). Products are computed in
+//! blocks of a few rows by two vectors, whose sums stay in registers over the fold, with what vectors the
+//! processor has; the fold's sums are added to the summand at last, as every block begins with it.
+//!
+//! # Unsafe code
+//! These functions are called by generated code alone, with addresses of matrices that it has made room
+//! for, or that the program gives: as for its own loads and stores, that there is memory is the promise of
+//! whoever runs the kernel. Vector instructions are used after asking the processor.
+#![allow(unsafe_code)]
+
+/// Two sizes in one argument.
+pub(crate) const fn pair(first: u32, second: u32) -> i64 {
+    (((first as u64) << 32) | second as u64) as i64
+}
+
+fn sizes(pair: u64) -> [usize; 2] {
+    [(pair >> 32) as usize, pair as u32 as usize]
+}
+
+/// Reads a matrix whose rows, or columns, are so many bytes apart.
+///
+/// # Safety
+/// There is such a matrix, and room for it.
+pub(crate) unsafe extern "C" fn load(
+    to: *mut f32,
+    from: *const f32,
+    stride: u64,
+    size: u64,
+    by_rows: u64,
+) {
+    let [rows, columns] = sizes(size);
+    let stride = stride as usize;
+    // SAFETY: the caller's promise for each element.
+    unsafe {
+        if by_rows == 0 {
+            return turn(to, from, stride, [rows, columns]);
+        }
+        for row in 0..rows {
+            let from = from.byte_add(row * stride).cast::<u8>();
+            let to = to.add(row * columns).cast::<u8>();
+            std::ptr::copy_nonoverlapping(from, to, columns * 4);
+        }
+    }
+}
+
+/// Rows and columns of blocks that are turned at once.
+const BLOCK: usize = 8;
+
+/// Reads a matrix that lies column by column.
+unsafe fn turn(to: *mut f32, from: *const f32, stride: usize, [rows, columns]: [usize; 2]) {
+    // SAFETY: the caller's promise for each element.
+    unsafe {
+        for (row, column) in blocks(rows, columns) {
+            let from = |at: usize| from.byte_add((column + at) * stride).add(row);
+            let to = |at: usize| to.add((row + at) * columns + column);
+            if row + BLOCK > rows || column + BLOCK > columns {
+                for at in 0..BLOCK.min(columns - column) {
+                    for below in 0..BLOCK.min(rows - row) {
+                        *to(below).add(at) = from(at).add(below).read_unaligned();
+                    }
+                }
+                continue;
+            }
+            let block: [[f32; BLOCK]; BLOCK] =
+                std::array::from_fn(|at| from(at).cast::<[f32; BLOCK]>().read_unaligned());
+            for below in 0..BLOCK {
+                let row = block.map(|column| column[below]);
+                to(below).cast::<[f32; BLOCK]>().write_unaligned(row);
+            }
+        }
+    }
+}
+
+/// Where blocks begin.
+fn blocks(rows: usize, columns: usize) -> impl Iterator<Item = (usize, usize)> {
+    let down = (0..rows).step_by(BLOCK);
+    down.flat_map(move |row| (0..columns).step_by(BLOCK).map(move |column| (row, column)))
+}
+
+/// Writes a matrix likewise.
+///
+/// # Safety
+/// As for [`load`].
+pub(crate) unsafe extern "C" fn store(
+    to: *mut f32,
+    from: *const f32,
+    stride: u64,
+    size: u64,
+    by_rows: u64,
+) {
+    let [rows, columns] = sizes(size);
+    let stride = stride as usize;
+    // SAFETY: the caller's promise for each element.
+    unsafe {
+        for row in 0..rows {
+            let from = from.add(row * columns);
+            if by_rows != 0 {
+                let to = to.byte_add(row * stride).cast::<u8>();
+                std::ptr::copy_nonoverlapping(from.cast::<u8>(), to, columns * 4);
+                continue;
+            }
+            for column in 0..columns {
+                let to = to.byte_add(column * stride).add(row);
+                to.write_unaligned(from.add(column).read());
+            }
+        }
+    }
+}
+
+/// Makes all of so many elements one number.
+///
+/// # Safety
+/// There is room for them.
+pub(crate) unsafe extern "C" fn fill(to: *mut f32, bits: u64, count: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts_mut(to, count as usize) }.fill(f32::from_bits(bits as u32));
+}
+
+/// Copies so many elements.
+///
+/// # Safety
+/// There are so many, and room for them elsewhere.
+pub(crate) unsafe extern "C" fn copy(to: *mut f32, from: *const f32, count: u64) {
+    // SAFETY: the caller's promise.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, count as usize) };
+}
+
+/// The product of two matrices and a summand; the result may be the summand's memory.
+///
+/// # Safety
+/// There are matrices of `size`, rows and columns of the result, with `depth` columns of the first
+/// factor.
+pub(crate) unsafe extern "C" fn multiply(
+    to: *mut f32,
+    first: *const f32,
+    second: *const f32,
+    summand: *const f32,
+    size: u64,
+    depth: u64,
+) {
+    let [rows, columns] = sizes(size);
+    let product = Product {
+        to,
+        factors: [first, second],
+        summand,
+        size: [rows, columns, depth as usize],
+    };
+    // SAFETY: the caller's promise; the processor has what is asked for.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                return wide::multiply(&product);
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return narrow::multiply(&product);
+            }
+        }
+        product.plain();
+    }
+}
+
+/// A product, row by row each.
+struct Product {
+    to: *mut f32,
+    factors: [*const f32; 2],
+    summand: *const f32,
+    /// Rows, columns, points of the fold.
+    size: [usize; 3],
+}
+
+impl Product {
+    unsafe fn plain(&self) {
+        let [rows, columns, depth] = self.size;
+        // SAFETY: the caller's promise.
+        unsafe {
+            std::ptr::copy(self.summand, self.to, rows * columns);
+            for row in 0..rows {
+                let sums = std::slice::from_raw_parts_mut(self.to.add(row * columns), columns);
+                for k in 0..depth {
+                    let a = *self.factors[0].add(row * depth + k);
+                    let b = std::slice::from_raw_parts(self.factors[1].add(k * columns), columns);
+                    for (sum, b) in sums.iter_mut().zip(b) {
+                        *sum += a * b;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Products by vectors of some width: blocks of at most so many rows by two vectors.
+#[cfg(target_arch = "x86_64")]
+macro_rules! vectors {
+    ($name:ident, $features:literal, $vector:ident, $mask:ident, $width:literal, [$($rows:literal)*],
+     |$count:ident| $mask_of:expr, |$at:ident, $m:ident| $load:expr, |$to:ident, $n:ident, $v:ident| $store:expr,
+     $splat:path, $fma:path) => {
+        mod $name {
+            use super::Product;
+            use std::arch::x86_64::*;
+
+            /// Most rows of a block.
+            const ROWS: usize = [$($rows),*].len();
+
+            #[target_feature(enable = $features)]
+            unsafe fn load($at: *const f32, $m: $mask) -> $vector {
+                // SAFETY: the caller's promise for the elements of the mask.
+                unsafe { $load }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn store($to: *mut f32, $n: $mask, $v: $vector) {
+                // SAFETY: the caller's promise for the elements of the mask.
+                unsafe { $store }
+            }
+
+            #[target_feature(enable = $features)]
+            fn mask($count: usize) -> $mask {
+                $mask_of
+            }
+
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn multiply(product: &Product) {
+                let [rows, columns, _] = product.size;
+                let blocks = rows.div_ceil(ROWS).max(1);
+                for column in (0..columns).step_by(2 * $width) {
+                    let left = columns - column;
+                    let masks = [mask(left), mask(left.saturating_sub($width))];
+                    // Blocks of rows are as equal as can be: few rows do not keep the units busy.
+                    for block in 0..blocks {
+                        let row = rows * block / blocks;
+                        let count = rows * (block + 1) / blocks - row;
+                        // SAFETY: the caller's promise.
+                        unsafe {
+                            match count {
+                                $($rows => add::<$rows>(product, row, column, masks),)*
+                                _ => {}
+                            }
+                        }
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn add<const R: usize>(
+                product: &Product,
+                row: usize,
+                column: usize,
+                masks: [$mask; 2],
+            ) {
+                let [_, columns, depth] = product.size;
+                // SAFETY: the caller's promise.
+                unsafe {
+                    let first = product.factors[0].add(row * depth);
+                    let second = product.factors[1].add(column);
+                    let from = row * columns + column;
+                    let mut sums = [[$splat(0.0); 2]; R];
+                    for (at, sums) in sums.iter_mut().enumerate() {
+                        let from = product.summand.add(from + at * columns);
+                        *sums = [load(from, masks[0]), load(from.wrapping_add($width), masks[1])];
+                    }
+                    for k in 0..depth {
+                        let b = second.add(k * columns);
+                        let b = [load(b, masks[0]), load(b.wrapping_add($width), masks[1])];
+                        for (at, sums) in sums.iter_mut().enumerate() {
+                            let a = $splat(*first.add(at * depth + k));
+                            *sums = [$fma(a, b[0], sums[0]), $fma(a, b[1], sums[1])];
+                        }
+                    }
+                    for (at, sums) in sums.into_iter().enumerate() {
+                        let to = product.to.add(from + at * columns);
+                        store(to, masks[0], sums[0]);
+                        store(to.wrapping_add($width), masks[1], sums[1]);
+                    }
+                }
+            }
+        }
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+vectors!(wide, "avx512f", __m512, __mmask16, 16, [1 2 3 4 5 6 7 8 9 10 11 12],
+    |count| if count >= 16 { !0 } else { (1 << count) - 1 },
+    |at, m| _mm512_maskz_loadu_ps(m, at),
+    |to, n, v| _mm512_mask_storeu_ps(to, n, v),
+    _mm512_set1_ps, _mm512_fmadd_ps);
+
+#[cfg(target_arch = "x86_64")]
+vectors!(narrow, "avx2,fma", __m256, __m256i, 8, [1 2 3 4 5 6],
+    |count| {
+        let lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        _mm256_cmpgt_epi32(_mm256_set1_epi32(count.min(8) as i32), lanes)
+    },
+    |at, m| _mm256_maskload_ps(at, m),
+    |to, n, v| _mm256_maskstore_ps(to, n, v),
+    _mm256_set1_ps, _mm256_fmadd_ps);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A way to multiply.
+    type Way = unsafe fn(&Product);
+
+    fn ways() -> Vec<Way> {
+        let mut ways: Vec<Way> = vec![|product| {
+            // SAFETY: as asked.
+            unsafe { product.plain() }
+        }];
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                ways.push(|product| {
+                    // SAFETY: the processor has them.
+                    unsafe { wide::multiply(product) }
+                });
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                ways.push(|product| {
+                    // SAFETY: the processor has them.
+                    unsafe { narrow::multiply(product) }
+                });
+            }
+        }
+        ways
+    }
+
+    #[test]
+    fn products_of_any_size() {
+        let number = |n: usize| (n * 7 % 11) as f32 - 5.0;
+        for [rows, columns, depth] in [[1, 1, 1], [13, 40, 5], [49, 24, 9], [7, 33, 64]] {
+            let matrix = |count: usize| -> Vec<f32> { (0..count).map(number).collect() };
+            let (a, b, c) = (
+                matrix(rows * depth),
+                matrix(depth * columns),
+                matrix(rows * columns),
+            );
+            for way in ways() {
+                // What lies behind the result stays as it is.
+                let mut to = vec![0.5; rows * columns + 1];
+                let product = Product {
+                    to: to.as_mut_ptr(),
+                    factors: [a.as_ptr(), b.as_ptr()],
+                    summand: c.as_ptr(),
+                    size: [rows, columns, depth],
+                };
+                // SAFETY: the matrices are as large.
+                unsafe { way(&product) };
+                for (at, got) in to[..rows * columns].iter().enumerate() {
+                    let (row, column) = (at / columns, at % columns);
+                    let terms = (0..depth).map(|k| a[row * depth + k] * b[k * columns + column]);
+                    assert_eq!(
+                        *got,
+                        c[at] + terms.sum::<f32>(),
+                        "{at} of {rows} {columns} {depth}"
+                    );
+                }
+                assert_eq!(to[rows * columns], 0.5);
+            }
+        }
+    }
+}

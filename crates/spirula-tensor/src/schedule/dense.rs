@@ -1,0 +1,208 @@
+//! Products by large fragments: factors are read where they are, and a subgroup has a tile as one fragment.
+//!
+//! Processors have no matrix units, but Spirula's CPU device multiplies cooperative matrices of any size that lie in
+//! memory: what loads of fragments do there is the packing of tiles, each once for many uses. A
+//! workgroup is one subgroup; it adds the products of a round of the fold at once, takes the sums through its
+//! memory, and finishes them row by row, an invocation every so-many-th column. Tiles that would go beyond the
+//! space begin earlier, and leave what another tile has to that.
+//!
+//! Both factors have to be matrices as they lie in memory ([`Patch`]); `passes/plain` stores those that are not.
+
+use super::tile::{Contraction, batch, contraction, place, scaled, tile_of};
+use super::{Dispatch, FragmentShape, Matrix, Profile, Run, Step, nest};
+use crate::ir::{Affine, Body, Destination, Function, Node, NodeData, Structured, Value};
+use spirula_kernel::ir::Number;
+use spirula_program::{Op, Scalar};
+
+/// Invocations of a workgroup.
+const LANES: u64 = 8;
+
+/// Fewer rows than this, or columns than twice this, are not worth packing.
+const LEAST: u64 = 8;
+
+/// A factor as a matrix in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Patch {
+    /// The tensor.
+    pub value: Value,
+    /// Elements from one point of the rows, or columns, to the next, and from one of the fold.
+    pub strides: [u64; 2],
+}
+
+/// How a factor is a matrix in memory: the axes of either kind lie as one, and one kind's elements next to
+/// each other.
+pub(crate) fn patch(
+    function: &Function,
+    op: &Structured,
+    factor: Node,
+    kinds: [&[usize]; 2],
+) -> Option<Patch> {
+    let NodeData::Element(value, position) = op.body.node(factor) else {
+        return None;
+    };
+    let mut strides = vec![0u64; op.axes.len()];
+    let mut stride = 1u64;
+    for (node, dim) in position.iter().zip(&function.ty(*value).shape).rev() {
+        for (term, times) in Affine::of(&op.body, *node).terms {
+            let own = &mut strides[op.body.as_index(term)? as usize];
+            let step = stride.checked_mul(u64::try_from(times).ok()?)?;
+            *own = own.checked_add(step)?;
+        }
+        stride = stride.checked_mul(dim.known()?)?;
+    }
+    let of = |axes: &[usize]| -> Option<u64> {
+        let mut inner: Option<(u64, u64)> = None;
+        for axis in axes.iter().rev() {
+            let extent = op.axes[*axis].extent.known()?;
+            if extent == 1 {
+                continue;
+            }
+            let own = strides[*axis];
+            inner = match inner {
+                None => Some((own, own * extent)),
+                Some((first, next)) if next == own => Some((first, own * extent)),
+                Some(_) => return None,
+            };
+        }
+        inner.map(|(first, _)| first).filter(|stride| *stride > 0)
+    };
+    let strides = [of(kinds[0])?, of(kinds[1])?];
+    strides.contains(&1).then_some(Patch {
+        value: *value,
+        strides,
+    })
+}
+
+/// A product by large fragments.
+pub(crate) struct Plan {
+    pub contraction: Contraction,
+    /// Rows, columns and points of the fold, of all and of a tile.
+    extents: [u64; 3],
+    tile: [u64; 3],
+}
+
+impl Plan {
+    /// The axes of a factor: those of rows or columns, and those of the fold.
+    pub fn kinds(&self, side: usize) -> [&[usize]; 2] {
+        let parts = &self.contraction;
+        [[&parts.rows, &parts.columns][side], &parts.steps]
+    }
+
+    /// Whether both factors are matrices in memory.
+    pub fn is_in_memory(&self, function: &Function, op: &Structured) -> bool {
+        let factors = self.contraction.factors.iter().enumerate();
+        let mut patches = factors.map(|(side, node)| patch(function, op, *node, self.kinds(side)));
+        patches.all(|patch| patch.is_some())
+    }
+}
+
+/// Sizes of a product, wherever its factors are.
+pub(crate) fn plan(op: &Structured, profile: &Profile) -> Option<Plan> {
+    let most = profile.dense?;
+    let contraction = contraction(op)?;
+    let initial = op.body.as_literal(op.reductions[0].initial[0])?;
+    let folds = op.axes.len() - op.parallel_rank();
+    let is_point = |d: &Destination| matches!(d, Destination::Point);
+    let fits = (initial.ty, initial.bits) == (Scalar::F32, 0)
+        && contraction.steps.len() == folds
+        && op.sizes().next().is_none()
+        && op.yields.iter().all(|y| is_point(&y.destination));
+    if !fits {
+        return None;
+    }
+    let total = |axes: &[usize]| -> Option<u64> {
+        let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
+        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+    };
+    let extents = [
+        total(&contraction.rows)?,
+        total(&contraction.columns)?,
+        total(&contraction.steps)?,
+    ];
+    let [rows, columns, depth] = extents;
+    if rows < LEAST || columns < 2 * LEAST || depth < LEAST {
+        return None;
+    }
+    let equal = |extent: u64, most: u64| extent.div_ceil(extent.div_ceil(most));
+    let round = (LEAST..=most[2].min(depth)).rev();
+    let round = round.into_iter().find(|n| depth.is_multiple_of(*n))?;
+    Some(Plan {
+        contraction,
+        extents,
+        tile: [
+            equal(rows, most[0]),
+            (equal(columns, most[1]).next_multiple_of(LANES)).min(columns / LANES * LANES),
+            round,
+        ],
+    })
+}
+
+/// Tiles a product.
+pub(super) fn tile(dispatch: &mut Dispatch) {
+    let Some(plan) = plan(&dispatch.op, &dispatch.profile) else {
+        return;
+    };
+    let contraction = &plan.contraction;
+    let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
+    dispatch.loops.clear();
+    dispatch.points = Body::default();
+    dispatch.is_direct = true;
+    let batch = batch(dispatch, contraction, &extents);
+    let tiles = [0, 1].map(|at| {
+        let count = plan.extents[at].div_ceil(plan.tile[at]);
+        dispatch.add_loop(count, Run::Parallel)
+    });
+    let subgroup = dispatch.add_loop(1, Run::Subgroup);
+    let lane = dispatch.add_loop(LANES, Run::Invocation(0));
+    let row = dispatch.add_loop(plan.tile[0], Run::Sequential);
+    let column = dispatch.add_loop(plan.tile[1] / LANES, Run::Unrolled);
+    let outer = dispatch.add_loop(plan.extents[2] / plan.tile[2], Run::Sequential);
+    let locals = [
+        scaled(dispatch, &[(row, 1)]),
+        scaled(dispatch, &[(column, LANES), (lane, 1)]),
+    ];
+    let axes = [&contraction.rows, &contraction.columns];
+    for at in 0..2 {
+        let first = scaled(dispatch, &[(tiles[at], plan.tile[at])]);
+        let points = &mut dispatch.points;
+        let last = points.i64(plan.extents[at] as i64 - plan.tile[at] as i64);
+        let base = points.op(Op::SMin, &[first, last]);
+        if !plan.extents[at].is_multiple_of(plan.tile[at]) {
+            // What another tile has, that does.
+            let own = points.op(Op::Add, &[base, locals[at]]);
+            dispatch.guards.push(points.op(Op::SLe, &[first, own]));
+        }
+        let tile = tile_of(axes[at], &extents, base, locals[at], plan.tile[at]);
+        let guard = place(dispatch, tile);
+        dispatch.guards.extend(guard);
+    }
+    let base = scaled(dispatch, &[(outer, plan.tile[2])]);
+    let local = dispatch.points.i64(0);
+    let tile = tile_of(&contraction.steps, &extents, base, local, plan.tile[2]);
+    place(dispatch, tile);
+
+    dispatch.step_loop = Some(outer);
+    dispatch.matrix = Some(Matrix {
+        shape: FragmentShape {
+            size: plan.tile.map(|n| n as u32),
+            factors: [Number::F32; 2],
+            sum: Number::F32,
+        },
+        factors: contraction.factors,
+        tiles: [0, 1, 2],
+        grid: [1, 1],
+        counts: [1, 1],
+        depth: 1,
+        buffers: 1,
+        loops: [subgroup, lane, row, column],
+        points: plan.tile[1] / LANES,
+    });
+    let mut steps = vec![Step::Clear];
+    steps.extend(nest(&[outer], vec![Step::Multiply]));
+    steps.push(Step::Spill);
+    steps.extend(nest(&[row], vec![Step::Take, Step::Store]));
+    dispatch.grid = Some(tiles);
+    let mut outermost: Vec<u32> = batch.into_iter().collect();
+    outermost.extend(tiles);
+    dispatch.steps = nest(&outermost, steps);
+}

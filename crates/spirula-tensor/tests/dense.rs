@@ -1,0 +1,150 @@
+//! Products by large fragments on the CPU device: how they are scheduled, and that they are right.
+
+use spirula_program::{Literal, Op, Scalar, Session, Value as Data};
+use spirula_runtime::{Device, DeviceMachine, DeviceOptions};
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Constant, Dim, Function, Node, Reduction, Structured, TensorType,
+};
+use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::{Builder, compile, evaluate};
+use spirula_testing::Validator;
+
+/// How the second factor lies in memory.
+#[derive(Clone, Copy, PartialEq)]
+enum Second {
+    Plain,
+    Turned,
+    /// Some columns of a wider tensor, from the third on.
+    Part,
+    /// The absolute values of another tensor: computed, not read.
+    Computed,
+}
+
+/// Two products of matrices side by side, plus a row.
+fn product([m, n, k]: [u64; 3], second: Second) -> Function {
+    let mut b = Builder::new("main");
+    let shape = match second {
+        Second::Plain | Second::Computed => [2, k, n],
+        Second::Turned => [2, n, k],
+        Second::Part => [2, k, n + 5],
+    };
+    let tensor = |shape: &[u64]| TensorType::new(Scalar::F32, shape);
+    let left = b.parameter("left", tensor(&[2, m, k]), false);
+    let right = b.parameter("right", tensor(&shape), false);
+    let row = b.parameter("row", tensor(&[n]), false);
+    let mut op = Structured::parallel(&[2, m, n].map(Dim::Static));
+    let point = op.point();
+    let (batch, i, j) = (point[0], point[1], point[2]);
+    let l = op.axis(Dim::Static(k), AxisKind::Reduction);
+    let two = op.body.i64(2);
+    let position: [Node; 3] = match second {
+        Second::Plain | Second::Computed => [batch, l, j],
+        Second::Turned => [batch, j, l],
+        Second::Part => [batch, l, op.body.op(Op::Add, &[j, two])],
+    };
+    let left = op.body.element(left, Scalar::F32, &[batch, i, l]);
+    let mut right = op.body.element(right, Scalar::F32, &position);
+    if second == Second::Computed {
+        right = op.body.op(Op::FAbs, &[right]);
+    }
+    let value = op.body.op(Op::FMul, &[left, right]);
+    let zero = op.body.literal(Literal::new(Scalar::F32, 0));
+    let sum = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+    });
+    let element = op.body.element(row, Scalar::F32, &[j]);
+    let result = op.body.op(Op::FAdd, &[sum[0], element]);
+    op.give(result);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    b.finish()
+}
+
+fn profile() -> Profile {
+    Profile {
+        dense: Some(Profile::DENSE),
+        ..Profile::CPU
+    }
+}
+
+/// Small whole numbers, of which sums are exact.
+fn constant(ty: &TensorType, seed: u32) -> Constant {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((state >> 24) as i32 % 5 - 2) as f32
+    };
+    let count = ty.elements().unwrap_or(0);
+    let elements = (0..count).flat_map(|_| next().to_le_bytes());
+    Constant {
+        ty: ty.clone(),
+        bytes: elements.collect(),
+    }
+}
+
+/// The last stage of a function, whose results on the CPU device are those of its meaning.
+fn run(function: &Function, profile: Profile) -> String {
+    let mut stage = String::new();
+    let mut shown = |_: &str, text: &dyn Fn() -> String| stage = text();
+    let program = compile(function.clone(), profile, &Tuning::default(), &mut shown);
+    let program = program.expect("the function compiles");
+    spirula_kernel::check(&program).expect("the program is well formed");
+    let program = spirula_kernel::compile(&program).expect("the program compiles");
+    if let Some(validator) = Validator::find() {
+        for kernel in &program.kernels {
+            let bytes: Vec<u8> = kernel.words.iter().flat_map(|w| w.to_le_bytes()).collect();
+            let valid = validator.check(&bytes, "vulkan1.3");
+            valid.unwrap_or_else(|said| panic!("{said}\n{stage}"));
+        }
+    }
+    let parameters = &function.block(function.body()).parameters;
+    let arguments = parameters.iter().zip(1u32..);
+    let arguments = arguments.map(|(value, seed)| constant(function.ty(*value), seed));
+    let arguments: Vec<Constant> = arguments.collect();
+    let expected = evaluate(function, arguments.clone(), 1 << 30).expect("it has a meaning");
+    let inputs = arguments.into_iter().map(|constant| Data {
+        element: constant.ty.element,
+        unsigned: false,
+        shape: constant.ty.shape.iter().filter_map(|d| d.known()).collect(),
+        bytes: constant.bytes,
+    });
+    let inputs: Vec<Data> = inputs.collect();
+    let mut device = Device::open("cpu", &DeviceOptions::default()).expect("it opens");
+    assert!(device.info().has_dense_matrices);
+    let mut session = Session::new(&program, DeviceMachine::new(&mut device)).expect("it begins");
+    let results = session.call("main", &inputs);
+    let results = results.unwrap_or_else(|e| panic!("{e}\n{stage}"));
+    let found = &results[0].as_ref().expect("a result").bytes;
+    let pairs = found.iter().zip(&expected[0].bytes);
+    let different = pairs.enumerate().find(|(_, (a, b))| a != b);
+    assert_eq!(different, None, "{stage}");
+    stage
+}
+
+/// Tiles that fill the space, and such that have to begin earlier, along rows and columns; factors that lie
+/// either way, or in part of a tensor.
+#[test]
+fn products_are_right() {
+    for size in [[64, 64, 64], [128, 64, 256], [67, 83, 33], [8, 17, 130]] {
+        for second in [Second::Plain, Second::Turned, Second::Part] {
+            let stage = run(&product(size, second), profile());
+            assert!(stage.contains("schedule dense("), "{stage}");
+            assert_eq!(stage.matches("dispatch").count(), 1, "{stage}");
+        }
+    }
+}
+
+/// What is computed of a factor is stored before where that is little beside the product; sizes that
+/// are not worth it are tiled as ever.
+#[test]
+fn factors_are_made_matrices() {
+    let stage = run(&product([64, 64, 64], Second::Computed), profile());
+    assert!(stage.contains("schedule dense("), "{stage}");
+    assert_eq!(stage.matches("dispatch").count(), 2, "{stage}");
+    for (size, profile) in [([4, 64, 64], profile()), ([64, 64, 64], Profile::CPU)] {
+        let stage = run(&product(size, Second::Plain), profile);
+        assert!(!stage.contains("schedule dense("), "{stage}");
+    }
+}
