@@ -242,6 +242,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         large_constants: rustc_hash::FxHashMap::default(),
         counters: options.count.then(|| Counters::new(program)),
         prints: Vec::new(),
+        wide: rustc_hash::FxHashMap::default(),
         dense_bytes: 0,
         in_order: false,
         strings: Vec::new(),
@@ -372,7 +373,7 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     frame.above = stride.checked_mul(roots.width as u32)?;
     let target = shared.code.bundle_target();
     let mut builders = FunctionBuilderContext::new();
-    let func = bundle::rewrite(&func, roots, target, &mut builders).ok()?;
+    let func = bundle::rewrite(&func, roots, (target, &shared.wide), &mut builders).ok()?;
     shared.code.define_bundle(func).ok()?;
     Some(frame)
 }

@@ -61,6 +61,7 @@ mod run;
 mod schedule;
 mod suspend;
 mod types;
+mod wide;
 mod worker;
 
 pub use check::{CheckOptions, Checker, Invocation, Report, ReportKind, Site};

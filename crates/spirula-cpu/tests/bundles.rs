@@ -422,7 +422,8 @@ fn comparisons_and_functions_of_floats() {
     let ops = "FOrdEqual FUnordEqual FOrdNotEqual FUnordNotEqual FOrdLessThan FUnordLessThan \
                FOrdGreaterThan FUnordGreaterThan FOrdLessThanEqual FUnordLessThanEqual \
                FOrdGreaterThanEqual FUnordGreaterThanEqual";
-    let functions = "Sqrt Exp Sin Floor Fract FAbs FSign InverseSqrt Normalize RoundEven";
+    let functions =
+        "Sqrt Exp Exp2 Log Log2 Sin Floor Fract FAbs FSign InverseSqrt Normalize RoundEven";
     let mut body = own("%f = OpBitcast %float %own
 %other_at = OpIAdd %uint %global %n1
 %other_from = OpAccessChain %puint %x %n0 %other_at

@@ -4,7 +4,7 @@
 //! specialisation-constant operations ([`fold`]), conversions ([`convert`]), integer operations at
 //! every width ([`int`]), the mathematical functions of OpenCL.std and GLSL.std.450 for `f32`, `f64`
 //! and `f16` ([`math`]), a table of those functions by instruction number with bodies that
-//! generated code can call ([`table`]), and what `printf` makes of scalars ([`printf`]).
+//! generated code can call ([`table`]), some of them for several numbers at once ([`wide`]), and what `printf` makes of scalars ([`printf`]).
 //!
 //! # Semantics
 //!
@@ -48,6 +48,7 @@ pub mod math;
 pub mod printf;
 mod real;
 pub mod table;
+pub mod wide;
 
 pub use elementary::Elementary;
 pub use format::{Decoded, Format, Rounding, decode, encode, round};

@@ -6,7 +6,7 @@
 //!   of the lane's number ([`shape`]): addresses of neighbouring elements need one addition;
 //! - accesses to neighbouring elements become vector accesses, and most arithmetic on 32 bits and on
 //!   `f64` becomes vector arithmetic with the same roundings;
-//! - any other instruction is done lane by lane ([`widen`]);
+//! - some functions are called for all lanes at once, any other instruction is done lane by lane ([`widen`]);
 //! - where a branch differs between the invocations, the region up to where its ways meet is run under a
 //!   mask ([`masked`]) or, if it does more than compute, by one invocation after the other ([`alone`]);
 //!   where they agree, which is tested, it stays a branch.
@@ -63,6 +63,9 @@ pub(crate) struct Roots {
     pub frame: Option<Value>,
 }
 
+/// Functions of one number that there are of several, by their addresses.
+pub(crate) type Several = rustc_hash::FxHashMap<usize, spirula_scalar::wide::Wide>;
+
 /// What the target can do.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
@@ -75,12 +78,12 @@ pub(crate) struct Target {
 pub(crate) fn rewrite(
     func: &Function,
     mut roots: Roots,
-    target: Target,
+    (target, several): (Target, &Several),
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, Refused> {
     roots.context = func.dfg.resolve_aliases(roots.context);
     roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
     let graph = graph::Graph::compute(func);
     let shapes = shape::Shapes::compute(func, &graph, &roots)?;
-    widen::rewrite(&graph, &shapes, target, builders)
+    widen::rewrite(&graph, &shapes, (target, several), builders)
 }

@@ -3,13 +3,14 @@
 use super::forms::{Form, Held, vector_of};
 use super::graph::Graph;
 use super::shape::{Shape, Shapes, arguments, branches};
-use super::{Refused, Target};
+use super::{Refused, Several, Target};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
-    Block, BlockCall, Function, Inst, InstBuilder, JumpTableData, Opcode, StackSlot, Type, Value,
-    types,
+    AbiParam, Block, BlockCall, Function, Inst, InstBuilder, JumpTableData, MemFlagsData, Opcode,
+    Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use spirula_scalar::wide::LANES;
 
 /// Most instructions that are added for invocations that go alone, as a multiple of the code's.
 const MAX_GROWTH: usize = 6;
@@ -24,6 +25,10 @@ pub(super) struct Widen<'a> {
     pub shapes: &'a Shapes<'a>,
     pub builder: FunctionBuilder<'a>,
     pub target: Target,
+    /// Functions that are called for all lanes at once.
+    pub several: &'a Several,
+    /// Room for their numbers.
+    pub called: Option<StackSlot>,
     /// By position: the block of the new code.
     pub blocks: Vec<Block>,
     /// By value of the original code: whether it lives within its block. A variable costs memory for
@@ -50,7 +55,7 @@ pub(super) struct Widen<'a> {
 pub(super) fn rewrite(
     graph: &Graph,
     shapes: &Shapes<'_>,
-    target: Target,
+    (target, several): (Target, &Several),
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, Refused> {
     let old = shapes.func;
@@ -81,6 +86,8 @@ pub(super) fn rewrite(
         shapes,
         builder,
         target,
+        several,
+        called: None,
         blocks,
         locals: super::graph::locals(old, graph),
         held: vec![Held::new(); old.dfg.num_values()],
@@ -170,6 +177,7 @@ impl Widen<'_> {
         let done = match opcode {
             Opcode::Load => self.load(inst),
             Opcode::Store => self.store(inst),
+            Opcode::CallIndirect => self.call(inst),
             _ => self.vector(inst),
         };
         if !done {
@@ -203,6 +211,49 @@ impl Widen<'_> {
             .collect();
         let held = self.gathered(result, &lanes);
         self.set(result, &held);
+    }
+
+    /// A call for all lanes at once, where the function is one that there is of several numbers.
+    fn call(&mut self, inst: Inst) -> bool {
+        let dfg = &self.old.dfg;
+        let ([callee, number], [result]) = (dfg.inst_args(inst), dfg.inst_results(inst)) else {
+            return false;
+        };
+        let (callee, number, result) = (*callee, *number, *result);
+        let address = self.shapes.constant(callee).map(|address| address as usize);
+        let Some(function) = address.and_then(|address| self.several.get(&address)) else {
+            return false;
+        };
+        let form = Form::Parts(types::F32X4);
+        if self.form(result) != form {
+            return false;
+        }
+        let bytes = 4 * LANES as u32;
+        let slot = *self.called.get_or_insert_with(|| {
+            let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 5);
+            self.builder.create_sized_stack_slot(data)
+        });
+        let room = self.builder.ins().stack_addr(types::I64, slot, 0);
+        let flags = MemFlagsData::trusted();
+        let parts = self.in_form(number, form);
+        for (part, value) in (0i32..).zip(&parts) {
+            self.builder.ins().store(flags, *value, room, 16 * part);
+        }
+        let mut signature = Signature::new(self.target.config.default_call_conv);
+        signature.params.push(AbiParam::new(types::I64));
+        let signature = self.builder.import_signature(signature);
+        let address = crate::wide::address(*function) as i64;
+        let callee = self.builder.ins().iconst(types::I64, address);
+        self.builder.ins().call_indirect(signature, callee, &[room]);
+        let held: Held = (0..parts.len() as i32)
+            .map(|part| {
+                self.builder
+                    .ins()
+                    .load(types::F32X4, flags, room, 16 * part)
+            })
+            .collect();
+        self.set(result, &held);
+        true
     }
 
     fn lane_by_lane(&mut self, inst: Inst) {

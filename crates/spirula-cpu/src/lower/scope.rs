@@ -14,6 +14,7 @@ use cranelift_codegen::ir::{
     StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
+use spirula_scalar::wide::Wide;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::{Func, Inst, InstRef};
@@ -47,6 +48,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub slots: &'a [Slot],
     /// The arguments of each instruction that prints.
     pub prints: Vec<Vec<Printed>>,
+    /// Functions of one number that there are of several, by their addresses.
+    pub wide: rustc_hash::FxHashMap<usize, Wide>,
     /// Bytes of the workgroup's memory for large cooperative matrices.
     pub dense_bytes: u32,
     /// Whether invocations have to come in their order.

@@ -65,11 +65,17 @@ pub(crate) fn exp2(x: f64) -> f64 {
 /// A branch seldom taken costs no time, as clamping every argument would.
 #[cold]
 fn exp2_edge(x: f64) -> f64 {
+    exp2_clamped(x)
+}
+
+/// [`exp2`] without that branch.
+#[inline(always)]
+pub(crate) fn exp2_clamped(x: f64) -> f64 {
     exp2_kernel(x.clamp(-900.0, 900.0))
 }
 
 /// [`exp2`] for |x| < 1000.
-#[inline]
+#[inline(always)]
 fn exp2_kernel(x: f64) -> f64 {
     // Adding 1.5 × 2^47 leaves x rounded to 1/32 in the low bits of the significand.
     const SHIFT: f64 = (3u64 << 46) as f64;
@@ -124,7 +130,7 @@ const RECIPROCALS: [(f64, f64); 32] = [
 const FIRST: u64 = 0x3FE6_6000_0000_0000;
 
 /// log₂ `x` with relative error below 2^-39, for positive normal finite `x`.
-#[inline]
+#[inline(always)]
 pub(crate) fn log2(x: f64) -> f64 {
     let bits = x.to_bits();
     let offset = bits.wrapping_sub(FIRST);

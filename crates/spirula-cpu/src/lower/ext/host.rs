@@ -7,6 +7,7 @@ use crate::lower::{Done, Values};
 use crate::types::{Kind, Scalar};
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use spirula_scalar::table::{Body, Function, Half, Integer, Packing, Real};
+use spirula_scalar::wide::Wide;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::ir::InstRef;
@@ -45,6 +46,9 @@ pub(super) fn lower(lower: &mut Lower, inst: InstRef, function: &Function) -> Do
                 (Scalar::F64, _) => (address(*f64), Scalar::F64),
                 _ => (address(*f32), Scalar::F32),
             };
+            if let (Scalar::F32, Some(wide)) = (inner, Wide::by_name(function.name)) {
+                lower.shared.wide.insert(address, wide);
+            }
             let callee = Callee {
                 address,
                 shape,
