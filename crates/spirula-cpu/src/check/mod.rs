@@ -50,7 +50,7 @@ pub(crate) use live::Live;
 pub(crate) use runtime::Row;
 pub(crate) use search::searches;
 pub(crate) use sites::Sites;
-pub(crate) use undefined::{Flow, flow, undefined_components};
+pub(crate) use undefined::{Flow, flow, is_aggregate, undefined_components};
 pub(crate) use uses::used_components;
 
 /// What a kernel that is checked keeps for it.

@@ -1,14 +1,16 @@
-//! Which values may be undefined, as something of them comes from `OpUndef`.
+//! Which values may be undefined, as something of them comes from `OpUndef` or from private memory.
 //!
-//! Only what is computed within a function is followed: what goes through memory or calls counts as defined, so
-//! that nothing is told that may be meant so. Each component is followed by itself: vectors are often made of one
-//! that is undefined, a component at a time. Cost: linear in the instructions of modules that have `OpUndef` at all,
-//! nothing otherwise.
+//! What goes through memory or calls counts as defined, so that nothing is told that may be meant so. Structures and
+//! arrays are followed through both, as unoptimised code returns and copies them whole. Each component is followed by
+//! itself: vectors are often made of one that is undefined, a component at a time. Cost: linear in the instructions of
+//! modules that have anything undefined, nothing otherwise.
 
+use super::provenance::is_private;
 use crate::program::Program;
 use crate::promote::{MAX_SCALARS, operand_ids};
+use crate::types::Kind;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::ir::{InstRef, Section};
+use spirula_spirv::ir::{Func, InstRef, Section};
 use spirula_spirv::{Id, IdMap};
 
 /// How the components of a result follow from those of the operands.
@@ -71,9 +73,9 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
         let functions = program.functions.bottom_up.iter();
         functions.flat_map(|func| module.function_insts(*func))
     };
-    let undefined = insts().filter(|inst| inst.op() == Op::Undef);
+    let undefined = insts().filter(|inst| matches!(inst.op(), Op::Undef | Op::Load));
     for inst in module.section(Section::Globals).chain(undefined) {
-        if matches!(inst.op(), Op::Undef | Op::ConstantComposite) {
+        if matches!(inst.op(), Op::Undef | Op::ConstantComposite | Op::Load) {
             pending.extend(found.update(inst));
         }
     }
@@ -86,6 +88,11 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
             uses.extend(operand_ids(inst).map(|operand| (operand, id)));
         }
     }
+    for inst in insts().filter(|inst| inst.op() == Op::FunctionCall) {
+        if let Some(id) = inst.result() {
+            uses.extend(returned(program, inst).map(|value| (value, id)));
+        }
+    }
     uses.sort_unstable();
     while let Some(id) = pending.pop() {
         let first = uses.partition_point(|(operand, _)| *operand < id);
@@ -96,6 +103,34 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
         }
     }
     Some(found.masks)
+}
+
+/// Whether a load is of a structure or array that is in private memory.
+fn loads_whole(program: &Program<'_>, load: InstRef<'_>) -> bool {
+    is_private(program, load.id(0))
+        && load
+            .result_type()
+            .is_some_and(|ty| is_aggregate(program, ty))
+}
+
+/// Whether values of a type are followed through memory.
+pub(crate) fn is_aggregate(program: &Program<'_>, ty: Id) -> bool {
+    matches!(
+        program.types.kind(ty),
+        Kind::Struct { .. } | Kind::Array { .. }
+    )
+}
+
+/// The structures or arrays that the function called may return.
+fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item = Id> + use<'m> {
+    let whole = call
+        .result_type()
+        .is_some_and(|ty| is_aggregate(program, ty));
+    let func: Option<Func> = program.functions.by_id(call.id(0)).filter(|_| whole);
+    let insts = func.map(|func| program.module.function_insts(func));
+    let returns = insts.into_iter().flatten();
+    let returns = returns.filter(|inst| inst.op() == Op::ReturnValue);
+    returns.map(|inst| inst.id(0))
 }
 
 /// What is known so far.
@@ -119,6 +154,14 @@ impl Found<'_, '_> {
     /// Components of a result that may be undefined.
     fn of(&self, inst: InstRef<'_>, count: usize) -> u64 {
         let any = |of: &[u64]| of.iter().fold(0, |any, mask| any | mask);
+        match inst.op() {
+            Op::Load if loads_whole(self.program, inst) => return all(count),
+            Op::FunctionCall => {
+                let values = returned(self.program, inst);
+                return values.fold(0, |mask, value| mask | self.masks[value]);
+            }
+            _ => {}
+        }
         match flow(inst.op()) {
             Some(Flow::Nothing) => all(count),
             Some(Flow::Moved) | None => self.moved(inst),

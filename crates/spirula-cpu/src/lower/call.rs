@@ -64,6 +64,7 @@ pub(crate) fn call(lower: &mut Lower, inst: InstRef) -> Done {
     if info.params.len() != inst.ids(1).count() {
         return Err(lower.fault("the number of arguments is not that of the parameters"));
     }
+    lower.begin_flags(inst.result());
     if info.inline {
         inline(lower, inst, func)
     } else {
@@ -152,6 +153,7 @@ fn inline(lower: &mut Lower, inst: InstRef, func: Func) -> Done {
     let variables = (0..count).map(|n| Variable::from_u32(first.as_u32() + n));
     let mut scope = Scope::new(lower, func, Some((exit, variables.collect())));
     scope.cut = None;
+    scope.exit_flags = lower.result_flags(inst);
     if info.suspends {
         lower.scope().cut = Some(inst.handle());
     }
@@ -240,6 +242,7 @@ impl Scope {
                 .collect(),
             position: 0,
             exit,
+            exit_flags: None,
             cut: None,
             begun: vec![false; info.cfg.len()],
             flags: Vec::new(),

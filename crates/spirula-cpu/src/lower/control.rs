@@ -90,6 +90,7 @@ pub(crate) fn return_value(lower: &mut Lower, inst: InstRef) -> Done {
         return lower.unsupported("a result of more than 64 scalars");
     }
     let values = lower.values(inst.id(0))?;
+    lower.return_flags(inst.id(0));
     lower.finish(&values)
 }
 

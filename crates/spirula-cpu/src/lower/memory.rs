@@ -95,6 +95,7 @@ pub(crate) fn load(lower: &mut Lower, inst: InstRef) -> Done {
         let address = lower.guard_range(inst.id(0), address, extent, Use::Read)?;
         return lower.set_large(inst, ty, address);
     }
+    lower.begin_flags(inst.result());
     if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
         lower.check_assigned(inst.id(0), first, lower.program.types.scalars(ty) as u32);
     }
@@ -133,7 +134,11 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     }
     let pointer = lower.pointer(inst.id(0))?;
     if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
-        return lower.store_to(pointer, ty, inst.id(1));
+        lower.store_to(pointer, ty, inst.id(1))?;
+        if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
+            lower.assign_flags(first);
+        }
+        return Ok(());
     }
     lower.check_depends(inst.id(0));
     lower.check_shared(inst.id(0), inst.id(1));

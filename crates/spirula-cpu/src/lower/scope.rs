@@ -159,6 +159,8 @@ pub(crate) struct Scope {
     pub position: u32,
     /// Where returns of an inlined function go, with the variables of its result.
     pub exit: Option<(Block, Vec<Variable>)>,
+    /// The first of the variables that are the result's flags, for checks.
+    pub exit_flags: Option<Variable>,
     /// The suspension point or suspending call being lowered.
     pub cut: Option<Inst>,
     /// Blocks whose lowering has begun.

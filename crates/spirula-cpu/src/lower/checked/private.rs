@@ -109,7 +109,8 @@ impl Lower<'_, '_, '_> {
     ) {
         let used = self.used_components();
         let mut defined = Values::new();
-        for leaf in leaves {
+        let undefined = self.stored_flags();
+        for (n, leaf) in leaves.iter().enumerate() {
             let ty = int_of(leaf.scalar.bytes());
             let at = (delta + leaf.offset) as i64;
             let at = self.builder.ins().iadd_imm_s(address, at);
@@ -118,10 +119,15 @@ impl Lower<'_, '_, '_> {
                 defined.push(self.extend_to(bytes, types::I64, false));
             }
             if how.writes() {
-                let ones = self.iconst(ty, -1);
-                self.builder.ins().store(plain(), ones, at, 0);
+                let mut known = self.iconst(ty, -1);
+                if let Some(flag) = undefined.as_ref().and_then(|flags| flags.get(n)) {
+                    let none = self.iconst(ty, 0);
+                    known = self.builder.ins().select(*flag, none, known);
+                }
+                self.builder.ins().store(plain(), known, at, 0);
             }
         }
+        self.load_flags(&defined);
         let Some(fine) = self.enough_defined(&defined, used) else {
             return;
         };
@@ -198,6 +204,18 @@ impl Lower<'_, '_, '_> {
         }
     }
 
+    /// Notes which of the variables in a row were assigned what is undefined, as parts of a structure or array.
+    pub fn assign_flags(&mut self, first: Variable) {
+        let flags = self.stored_flags().unwrap_or_default();
+        for (n, flag) in (first.as_u32()..).zip(flags) {
+            if let Some(assigned) = self.flag_of(Variable::from_u32(n)) {
+                let known = self.builder.ins().icmp_imm_u(IntCC::Equal, flag, 0);
+                self.builder.def_var(assigned, known);
+                self.save(assigned, known);
+            }
+        }
+    }
+
     /// Checks that something was assigned to one of the variables in a row.
     pub fn check_assigned(&mut self, pointer: Id, first: Variable, count: u32) {
         let all = first.as_u32()..first.as_u32() + count;
@@ -207,6 +225,7 @@ impl Lower<'_, '_, '_> {
         };
         let flags = flags.into_iter().map(|flag| self.builder.use_var(flag));
         let flags: Values = flags.collect();
+        self.load_flags(&flags);
         let used = self.used_components();
         let Some(fine) = self.enough_defined(&flags, used) else {
             return;

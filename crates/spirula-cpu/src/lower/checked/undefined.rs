@@ -5,7 +5,7 @@
 //! is false, the result is defined.
 
 use super::{DEPENDS, Lower, UNINITIALISED};
-use crate::check::{Flow, flow};
+use crate::check::{Flow, flow, is_aggregate};
 use crate::lower::Values;
 use crate::promote::MAX_SCALARS;
 use crate::types::Kind;
@@ -84,6 +84,62 @@ impl Lower<'_, '_, '_> {
             false => self.all_defined(count),
         };
         self.set_flags(id, &flags);
+    }
+
+    /// Begins to compute a value whose flags are found out on the way: it counts as defined.
+    pub fn begin_flags(&mut self, id: Option<Id>) {
+        let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
+            return;
+        };
+        let ty = self.program.type_of(id);
+        let count = ty.map_or(0, |ty| self.program.types.scalars(ty));
+        if count <= MAX_SCALARS {
+            let flags = self.all_defined(count);
+            self.set_flags(id, &flags);
+        }
+    }
+
+    /// Sets the flags of the structure or array that is being loaded, by what is zero for what is undefined.
+    pub(super) fn load_flags(&mut self, defined: &[Value]) {
+        let load = self.current.filter(|inst| inst.op() == Op::Load);
+        let id = load.and_then(|inst| inst.result());
+        let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
+            return;
+        };
+        let flags: Values = defined
+            .iter()
+            .map(|part| self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0))
+            .collect();
+        self.set_flags(id, &flags);
+    }
+
+    /// The flags of the structure or array that is being stored, where any of it may be undefined.
+    pub(super) fn stored_flags(&mut self) -> Option<Values> {
+        let store = self.current.filter(|inst| inst.op() == Op::Store)?;
+        let value = store.id(1);
+        let whole = self.program.type_of(value);
+        let whole = whole.is_some_and(|ty| is_aggregate(self.program, ty));
+        (whole && self.may_be_undefined(value)).then(|| self.undefined(value))
+    }
+
+    /// The variables of a call's flags, which what it calls sets when it returns.
+    pub fn result_flags(&mut self, call: InstRef<'_>) -> Option<Variable> {
+        let id = call.result().filter(|id| self.may_be_undefined(*id))?;
+        let count = self.program.types.scalars(call.result_type()?);
+        self.flag_variables(id, count)
+    }
+
+    /// Hands on the flags of what is returned.
+    pub fn return_flags(&mut self, value: Id) {
+        let Some(first) = self.scope().exit_flags else {
+            return;
+        };
+        let flags = self.undefined(value);
+        for (n, flag) in (first.as_u32()..).zip(flags) {
+            let variable = Variable::from_u32(n);
+            self.builder.def_var(variable, flag);
+            self.save(variable, flag);
+        }
     }
 
     /// The flags of a phi's operand, to be assigned where its block is left.
