@@ -192,7 +192,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "inline",
-        help: "put functions that are small, or called once, in the place of calls",
+        help: "put functions that nothing outside sees, or that are small, in the place of calls",
         needs: Analyses::CALLS,
         keeps: Analyses::FACTS.and(Analyses::DEFINITIONS),
         run: Run::Plain(inline::run),

@@ -23,6 +23,7 @@ pub fn run(module: &mut Module, marks: &Marks) -> Outcome {
         let here = control_flow(module, marks, live);
         if here > 0 {
             module.remove_unreachable(&marks.ids, live.func, &mut erased);
+            module.order_blocks(&marks.ids, live.func);
         }
         branches += here;
     }

@@ -14,6 +14,9 @@ use spirula_spirv::{Id, IdMap};
 pub enum Policy {
     /// All that can be.
     All,
+    /// All that nothing outside of the module sees, which go with their calls, as long as the module
+    /// does not become many times as long; others as by `Words`.
+    Hidden(usize),
     /// Where the module is expected to become longer by at most so many words for each call.
     Words(usize),
 }
@@ -57,6 +60,11 @@ pub struct Callees {
 /// Words that copies may add to a module under [`Policy::All`]: call trees can be exponential.
 const MOST_WORDS: usize = 16 << 20;
 
+/// The same under [`Policy::Hidden`]: so many, and some for each id, which is several times what the
+/// module has.
+const SOME_WORDS: usize = 16 << 10;
+const WORDS_AN_ID: usize = 16;
+
 impl Callees {
     /// One pass over the module.
     pub fn new(module: &Module, graph: &CallGraph, policy: Policy) -> Self {
@@ -71,7 +79,10 @@ impl Callees {
             seen_outside: vec![false; size],
             bodies: vec![None; size],
             local_pointers: IdMap::new(0, false),
-            budget: MOST_WORDS,
+            budget: match policy {
+                Policy::Hidden(_) => SOME_WORDS + WORDS_AN_ID * module.bound() as usize,
+                _ => MOST_WORDS,
+            },
         };
         for ty in module.section(Section::Globals) {
             if ty.op() == Op::TypePointer && ty.word(0) == StorageClass::Function.0 {
@@ -176,11 +187,13 @@ impl Callees {
     }
 
     fn worth(&self, callee: Func, body: Body) -> bool {
-        let Policy::Words(slack) = self.policy else {
-            return true;
-        };
         let calls = self.calls[callee.index()] as usize;
         let kept = self.seen_outside[callee.index()];
+        let slack = match self.policy {
+            Policy::All => return true,
+            Policy::Hidden(_) if !kept => return true,
+            Policy::Hidden(slack) | Policy::Words(slack) => slack,
+        };
         if calls == 1 && !kept {
             return true;
         }

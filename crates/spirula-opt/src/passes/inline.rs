@@ -2,9 +2,10 @@
 //! copied as it ends up (Scheifler, "An Analysis of Inline Substitution for a Structured Programming
 //! Language", 1977).
 //!
-//! `inline` takes functions that are called once or hardly longer than their call, `inline-small` those
-//! whose copies are not expected to make the module longer, `inline-all` every function that can be: all but recursive ones, imported ones, and kernels' that take arguments by
-//! value. Functions of structured modules get one return first, as by `merge-return`. Functions that
+//! `inline-all` takes every function that can be copied: all but recursive ones, imported ones, and
+//! kernels' that take arguments by value. `inline` takes those of them that nothing outside of the module
+//! sees and that do not ask to be left, and of the others what is called once or hardly longer than its
+//! call; `inline-small` those whose copies are not expected to make the module longer. Functions of structured modules get one return first, as by `merge-return`. Functions that
 //! nothing calls any more go at once, so that what follows has each body once; variables stay behind for
 //! `sroa` and `mem2reg`.
 //!
@@ -26,9 +27,9 @@ use spirula_spirv::ir::{Erased, Module};
 /// Words by which a call may be expected to make the module longer.
 const SLACK: usize = 12;
 
-/// By cost.
+/// What nothing outside sees, and the rest by cost.
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    with(module, cache, Policy::Words(SLACK))
+    with(module, cache, Policy::Hidden(SLACK))
 }
 
 /// Where it makes the module no longer.

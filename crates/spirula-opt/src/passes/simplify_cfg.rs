@@ -39,6 +39,9 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
         let gone = (here > 0 || !flow.is_all_reachable())
             && module.remove_unreachable(&ids, func, &mut erased);
         removed += usize::from(gone);
+        if here > 0 {
+            module.order_blocks(&ids, func);
+        }
         let single = single_valued(module, func, &mut new, &mut erased);
         let merged = module.join_blocks(
             &ids,

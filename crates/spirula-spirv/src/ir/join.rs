@@ -7,9 +7,20 @@ use crate::grammar::Op;
 
 const NONE: u32 = u32::MAX;
 
+/// What merge instructions and switches say of a block; what counts more comes later.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    Nowhere,
+    Case,
+    Continue,
+    Merge,
+}
+
 impl Module {
     /// Joins each block of a function with the only one that it branches to, where that has no other
-    /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing. The phis of such a block have one value
+    /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing,
+    /// and a continue target goes into what branches to it, which then is the target, unless something
+    /// is merged there or it is a case. The phis of such a block have one value
     /// each: `rename` is told of the phi and the value, and has to replace the one by the other.
     /// Returns the number of blocks that are no more. Takes time linear in the function.
     pub fn join_blocks(
@@ -21,7 +32,7 @@ impl Module {
     ) -> usize {
         let blocks = self.function(func).blocks.clone();
         let labels = Labels::of(self, func);
-        let joinable = self.joinable(ids, &blocks, &labels);
+        let (joinable, mut named) = self.joinable(ids, &blocks, &labels);
         if !joinable.contains(&true) {
             return 0;
         }
@@ -35,7 +46,11 @@ impl Module {
             }
             while let Some(next) = self.sole_target(blocks[at], &blocks, &labels)
                 && joinable[next as usize]
+                && (named[next as usize] != Named::Continue || named[at] == Named::Nowhere)
             {
+                if named[next as usize] == Named::Continue {
+                    named[at] = Named::Continue;
+                }
                 self.absorb(blocks[at], blocks[next as usize], &mut rename, erased);
                 into[next as usize] = at as u32;
                 joined += 1;
@@ -51,15 +66,29 @@ impl Module {
     }
 
     /// Whether each block can become the end of another: it has one predecessor, which ends in a
-    /// branch and heads no selection, and no merge instruction names it.
-    fn joinable(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<bool> {
+    /// branch and heads no selection, and nothing is merged in it. And what it is named as.
+    fn joinable(
+        &self,
+        ids: &IdWords,
+        blocks: &[Block],
+        labels: &Labels,
+    ) -> (Vec<bool>, Vec<Named>) {
         let mut edges = vec![0u32; blocks.len()];
         let mut joinable = vec![false; blocks.len()];
-        let mut named = vec![false; blocks.len()];
+        let mut named = vec![Named::Nowhere; blocks.len()];
+        let mut name = |label: Id, what: Named| {
+            if let Some(at) = labels.position(label) {
+                named[at as usize] = named[at as usize].max(what);
+            }
+        };
         for (own, block) in blocks.iter().enumerate() {
-            self.visit_targets(ids, self.terminator(*block), |_, target| {
+            let terminator = self.terminator(*block);
+            self.visit_targets(ids, terminator, |_, target| {
                 if let Some(at) = labels.position(target) {
                     edges[at as usize] += 1;
+                }
+                if terminator.op() == Op::Switch {
+                    name(target, Named::Case);
                 }
             });
             // Only blocks that cannot be reached stand before their only predecessor, and what they
@@ -70,16 +99,16 @@ impl Module {
                 joinable[at as usize] = true;
             }
             if let Some(merge) = self.merge(*block) {
-                let count = if merge.op() == Op::LoopMerge { 2 } else { 1 };
-                for at in merge.ids(0).take(count).filter_map(|l| labels.position(l)) {
-                    named[at as usize] = true;
+                name(merge.id(0), Named::Merge);
+                if merge.op() == Op::LoopMerge {
+                    name(merge.id(1), Named::Continue);
                 }
             }
         }
         for at in 0..blocks.len() {
-            joinable[at] &= at != 0 && edges[at] == 1 && !named[at];
+            joinable[at] &= at != 0 && edges[at] == 1 && named[at] != Named::Merge;
         }
-        joinable
+        (joinable, named)
     }
 
     /// The block that alone follows. The header of a loop can take in one that heads nothing itself:
@@ -135,14 +164,21 @@ impl Module {
         erased.insert(label);
     }
 
-    /// Phis that took from a block which is no more take from the one that it is part of.
+    /// Phis that took from a block which is no more take from the one that it is part of, and loops go
+    /// on there.
     fn rename_joined(&mut self, blocks: &[Block], labels: &Labels, into: &[u32]) {
         let head = |label: Id| {
             let at = labels.position(label)? as usize;
             let head = *into.get(at).filter(|i| **i != NONE)?;
             Some(blocks[head as usize])
         };
-        for block in blocks {
+        let kept = blocks.iter().zip(into).filter(|(_, into)| **into == NONE);
+        for (block, _) in kept {
+            if let Some(merge) = self.merge(*block).filter(|m| m.op() == Op::LoopMerge)
+                && let (Some(head), handle) = (head(merge.id(1)), merge.handle())
+            {
+                self.words_mut(handle)[1] = self.label(head).word();
+            }
             let phis: Vec<Inst> = self.phis(*block).map(InstRef::handle).collect();
             for phi in phis {
                 let words = self.inst(phi).words().to_vec();
