@@ -210,11 +210,18 @@ impl Lower<'_, '_, '_> {
             offset: 0,
         };
         let how = Use::Atomic {
-            reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear),
+            reads: !matches!(inst.op(), Op::AtomicStore | Op::AtomicFlagClear)
+                && !self.only_clears(inst),
             writes: inst.op() != Op::AtomicLoad,
             semantics: self.program.constants.u64(inst.id(2)),
         };
         self.guard(id, pointer, &[leaf], how, &[])
+    }
+
+    /// Whether an atomic instruction makes bits zero and nothing sees the others: so values that are
+    /// narrower than the memory's elements are stored.
+    fn only_clears(&self, inst: InstRef) -> bool {
+        inst.op() == Op::AtomicAnd && self.used_components() == 0
     }
 
     fn atomic_read(&mut self, place: &Place, ty: Type) -> Value {

@@ -141,7 +141,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Components of the result that is being computed which are used by themselves.
-    fn used_components(&self) -> u64 {
+    pub(in crate::lower) fn used_components(&self) -> u64 {
         let result = self.current.and_then(|i| i.result());
         let checking = self.shared.checking.as_ref();
         checking.zip(result).map_or(0, |(c, id)| c.used[id])
