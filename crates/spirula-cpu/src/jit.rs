@@ -152,7 +152,15 @@ impl Code {
                 id
             }
         };
-        Some(self.module().declare_func_in_func(id, within))
+        Some(self.declare_far(id, within))
+    }
+
+    /// A function to be called by another one, wherever the two come to lie: large functions get memory of
+    /// their own, which may be farther away than near calls reach.
+    fn declare_far(&mut self, id: FuncId, within: &mut Function) -> FuncRef {
+        let callee = self.module().declare_func_in_func(id, within);
+        within.dfg.ext_funcs[callee].colocated = false;
+        callee
     }
 
     /// What the target can do for bundles.
@@ -271,7 +279,7 @@ impl Code {
     /// A function made before, to be called by another one.
     pub fn reference(&mut self, func: Func, within: &mut Function) -> Option<FuncRef> {
         let id = self.id(func)?;
-        Some(self.module().declare_func_in_func(id, within))
+        Some(self.declare_far(id, within))
     }
 
     /// Runs the invocations `lo..hi` that are at the point `resume`, one by one or in bundles.
@@ -397,4 +405,34 @@ fn host() -> Result<OwnedTargetIsa, String> {
             .map_err(|e| e.to_string())
     })
     .clone()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::ir::InstBuilder;
+    use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+
+    /// A function that does nothing.
+    fn empty() -> Function {
+        let mut function = Function::new();
+        let mut context = FunctionBuilderContext::new();
+        let mut builder = FunctionBuilder::new(&mut function, &mut context);
+        let block = builder.create_block();
+        builder.switch_to_block(block);
+        builder.ins().return_(&[]);
+        builder.seal_all_blocks();
+        builder.finalize(host().unwrap().frontend_config());
+        function
+    }
+
+    /// Code of a large kernel lay more than 2 GiB from what it calls, which near calls do not reach.
+    #[test]
+    fn calls_reach_any_distance() {
+        let mut code = Code::new().unwrap();
+        let mut within = Function::new();
+        if let Some(callee) = code.keeping(1, empty, &mut within) {
+            assert!(!within.dfg.ext_funcs[callee].colocated);
+        }
+    }
 }
