@@ -9,6 +9,9 @@ use super::translator::Translator;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 
+/// Parts that a value with such matrices is composed of anew, all within each other together.
+const MAX_PARTS: u64 = 4096;
+
 impl Translator<'_> {
     /// A matrix in memory of so many columns.
     pub(super) fn row_major_matrix(&mut self, column: Id, count: u64) -> Lowered<Id> {
@@ -18,7 +21,7 @@ impl Translator<'_> {
         self.set_first_member(id, column);
         if let Some(shader) = &mut self.shader {
             shader.elements.set(id, Some((column, count.into())));
-            shader.matrices.insert(id);
+            shader.composed.insert(id, count.into());
         }
         Ok(id)
     }
@@ -35,28 +38,51 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether a type is or holds such a matrix.
-    fn holds_matrix(&self, ty: Id) -> bool {
-        let Some(shader) = self.shader.as_ref() else {
-            return false;
-        };
-        match (&shader.members[ty], shader.elements[ty]) {
-            _ if shader.matrices.is_empty() => false,
-            _ if shader.matrices.contains(&ty) => true,
-            (Some(members), _) => members.iter().any(|part| self.holds_matrix(*part)),
-            (None, Some((element, _))) => self.holds_matrix(element),
-            _ => false,
+    /// Notes how many parts of an aggregate are composed anew, if it holds such a matrix.
+    pub(super) fn note_composed(&mut self, aggregate: Id) {
+        let parts = self.composed_parts(aggregate);
+        if let (Some(shader), Some(parts)) = (&mut self.shader, parts) {
+            shader.composed.insert(aggregate, parts);
         }
+    }
+
+    fn composed_parts(&self, aggregate: Id) -> Option<u64> {
+        let shader = self.shader.as_ref()?;
+        let composed = |part: &Id| shader.composed.get(part).copied();
+        match (&shader.members[aggregate], shader.elements[aggregate]) {
+            (Some(members), _) => members.iter().any(|m| composed(m).is_some()).then(|| {
+                let parts = members.iter().map(|m| composed(m).unwrap_or(1));
+                parts.fold(0, u64::saturating_add)
+            }),
+            (None, Some((element, count))) => Some(composed(&element)?.saturating_mul(count)),
+            _ => None,
+        }
+    }
+
+    /// How many parts of a type are composed anew; none where it holds no such matrix.
+    fn parts_to_compose(&self, ty: Id) -> Option<u64> {
+        self.shader.as_ref()?.composed.get(&ty).copied()
     }
 }
 
 impl Body<'_, '_> {
     /// A value in a type that differs by its layout.
-    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> Id {
+    pub(super) fn copied_to_layout(&mut self, id: Id, have: Id, ty: Id) -> Lowered<Id> {
+        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        if parts.iter().flatten().any(|parts| *parts > MAX_PARTS) {
+            return Err(refuse(
+                "a value of so many matrices in row-major order is loaded or stored as a whole",
+            ));
+        }
+        Ok(self.composed_in_layout(id, have, ty))
+    }
+
+    fn composed_in_layout(&mut self, id: Id, have: Id, ty: Id) -> Id {
         if have == ty {
             return id;
         }
-        if !(self.t.holds_matrix(have) || self.t.holds_matrix(ty)) {
+        let parts = [have, ty].map(|ty| self.t.parts_to_compose(ty));
+        if parts == [None; 2] {
             return self.op(Op::CopyLogical, ty, [id]);
         }
         let parts = self.t.parts_of(have).into_iter().zip(self.t.parts_of(ty));
@@ -64,7 +90,7 @@ impl Body<'_, '_> {
         for (index, (have, ty)) in (0..).zip(parts) {
             let operands = [id.word(), index];
             let part = self.t.b.value(Op::CompositeExtract, have, &operands);
-            words.push(self.copied_to_layout(part, have, ty).word());
+            words.push(self.composed_in_layout(part, have, ty).word());
         }
         self.t.b.value(Op::CompositeConstruct, ty, &words)
     }

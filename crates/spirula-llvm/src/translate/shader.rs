@@ -14,7 +14,7 @@ use super::refusal::{Lowered, refuse};
 use super::translator::{Options, Translator};
 use super::types::Shape;
 use crate::ir::{Extra, Flags, Func, Inst, Metadata, Module, Type, TypeKind, Value};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use spirula_spirv::grammar::enumerants::{
     AddressingModel, BuiltIn, Decoration, ExecutionMode, MemoryModel, StorageClass,
 };
@@ -36,8 +36,8 @@ pub(super) struct Shader {
     arrays: FxHashMap<(Id, u64, u32), Id>,
     /// Element and length of arrays.
     pub(super) elements: IdMap<Option<(Id, u64)>>,
-    /// Matrices whose rows lie together.
-    pub(super) matrices: FxHashSet<Id>,
+    /// Matrices whose rows lie together and what holds them: parts that are composed anew.
+    pub(super) composed: FxHashMap<Id, u64>,
     /// GLSL's extended instructions.
     glsl: Option<Id>,
 }
@@ -54,7 +54,7 @@ impl Shader {
             members: IdMap::new(0, None),
             arrays: FxHashMap::default(),
             elements: IdMap::new(0, None),
-            matrices: FxHashSet::default(),
+            composed: FxHashMap::default(),
             glsl: None,
         })
     }
@@ -338,6 +338,7 @@ impl Translator<'_> {
             shader.arrays.insert(key, id);
             shader.elements.set(id, Some((element, len)));
         }
+        self.note_composed(id);
         id
     }
 
@@ -370,6 +371,7 @@ impl Translator<'_> {
         if let Some(shader) = &mut self.shader {
             shader.members.set(id, Some(members.into()));
         }
+        self.note_composed(id);
         id
     }
 
@@ -474,10 +476,10 @@ impl Body<'_, '_> {
     }
 
     /// A value in a type that differs by its layout only.
-    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Id {
+    pub(super) fn in_layout(&mut self, id: Id, ty: Id) -> Lowered<Id> {
         match self.t.b.type_of(id) {
             Some(have) if have != ty && self.t.is_shader() => self.copied_to_layout(id, have, ty),
-            _ => id,
+            _ => Ok(id),
         }
     }
 

@@ -25,7 +25,7 @@ impl Body<'_, '_> {
         words.extend_from_slice(&path);
         let laid_out = self.member_in_layout(aggregate, &path, ty);
         let id = self.t.b.value(Op::CompositeExtract, laid_out, &words);
-        let id = self.in_layout(id, ty);
+        let id = self.in_layout(id, ty)?;
         self.loaded(member, id)
     }
 
@@ -39,7 +39,7 @@ impl Body<'_, '_> {
         let aggregate = self.value(operands[0])?;
         let laid_out = self.t.b.type_of(element).unwrap_or(ty);
         let laid_out = self.member_in_layout(aggregate, &path, laid_out);
-        let element = self.in_layout(element, laid_out);
+        let element = self.in_layout(element, laid_out)?;
         let mut words = vec![element.word(), aggregate.word()];
         words.extend_from_slice(&path);
         Ok(self.t.b.value(Op::CompositeInsert, ty, &words))

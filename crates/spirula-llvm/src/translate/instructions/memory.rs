@@ -239,7 +239,7 @@ impl Body<'_, '_> {
         words.extend(access.words());
         let accessed = self.accessed(pointer, memory);
         let id = self.t.b.value(Op::Load, accessed, &words);
-        let id = self.in_layout(id, memory);
+        let id = self.in_layout(id, memory)?;
         self.loaded(ty, id)
     }
 
@@ -259,7 +259,7 @@ impl Body<'_, '_> {
         let value = self.in_memory(*value)?;
         let pointer = self.pointer(*pointer, memory)?;
         let accessed = self.accessed(pointer, memory);
-        let value = self.in_layout(value, accessed);
+        let value = self.in_layout(value, accessed)?;
         let mut words: Words = smallvec![pointer.word(), value.word()];
         words.extend(access.words());
         self.t.b.effect(Op::Store, &words);
