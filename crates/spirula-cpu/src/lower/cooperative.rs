@@ -107,6 +107,26 @@ impl Lower<'_, '_, '_> {
     }
 
     /// Where an invocation's component is in memory, and whether there is such a component, where that
+    /// Bytes between rows or columns in memory, which are counted in what the pointer points to, or in
+    /// components of so many bytes where it does not say.
+    pub(super) fn matrix_stride(
+        &mut self,
+        pointer: Id,
+        stride: Option<Id>,
+        component: u64,
+    ) -> Result<Value, Diagnostic> {
+        let stride = match stride {
+            Some(id) => {
+                let stride = self.value(id)?;
+                self.extend_to(stride, types::I64, false)
+            }
+            None => self.iconst(types::I64, 0),
+        };
+        let pointee = self.program.pointee_of(pointer);
+        let unit = pointee.map_or(component, |ty| self.program.types.layouts.get(ty).size);
+        Ok(self.builder.ins().imul_imm_s(stride, unit as i64))
+    }
+
     /// is not sure.
     fn component_address(
         &mut self,
@@ -135,17 +155,7 @@ impl Lower<'_, '_, '_> {
             true => (row, column),
             false => (column, row),
         };
-        let stride = match stride {
-            Some(id) => {
-                let stride = self.value(id)?;
-                self.extend_to(stride, types::I64, false)
-            }
-            None => self.iconst(types::I64, 0),
-        };
-        // Strides count what the pointer points to.
-        let pointee = self.program.pointee_of(pointer);
-        let unit = pointee.map_or(bytes, |ty| self.program.types.layouts.get(ty).size);
-        let stride = self.builder.ins().imul_imm_s(stride, unit as i64);
+        let stride = self.matrix_stride(pointer, stride, bytes)?;
         let line = self.extend_to(line, types::I64, false);
         let line = self.builder.ins().imul(line, stride);
         let within = self.extend_to(within, types::I64, false);

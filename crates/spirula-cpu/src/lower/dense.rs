@@ -167,17 +167,7 @@ impl Lower<'_, '_, '_> {
         };
         let base = self.pointer(pointer)?;
         let base = self.address_of(base)?;
-        let stride = match stride {
-            Some(id) => {
-                let stride = self.value(id)?;
-                self.extend_to(stride, types::I64, false)
-            }
-            None => self.iconst(types::I64, 0),
-        };
-        // Strides count what the pointer points to.
-        let pointee = self.program.pointee_of(pointer);
-        let unit = pointee.map_or(4, |ty| self.program.types.layouts.get(ty).size);
-        let stride = self.builder.ins().imul_imm_s(stride, unit as i64);
+        let stride = self.matrix_stride(pointer, stride, 4)?;
         let by_rows = self.iconst(types::I64, by_rows);
         Ok([base, stride, by_rows])
     }

@@ -221,6 +221,14 @@ impl Lower<'_, '_, '_> {
         }
     }
 
+    /// The scalars of a value of a type behind a pointer.
+    fn leaves_behind(&self, pointer: Pointer, ty: Id) -> Vec<Leaf> {
+        let mut leaves = Vec::new();
+        let strides = strides_of(pointer);
+        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        leaves
+    }
+
     /// Checks an access to a value of a type; the pointer to use.
     pub fn guard_value(
         &mut self,
@@ -233,9 +241,7 @@ impl Lower<'_, '_, '_> {
         if !self.is_checking() {
             return Ok(pointer);
         }
-        let mut leaves = Vec::new();
-        let strides = strides_of(pointer);
-        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        let leaves = self.leaves_behind(pointer, ty);
         self.guard(id, pointer, &leaves, how, values)
     }
 
@@ -253,9 +259,7 @@ impl Lower<'_, '_, '_> {
         if !self.is_checking() {
             return Ok(make(self, address));
         }
-        let mut leaves = Vec::new();
-        let strides = strides_of(pointer);
-        self.program.types.leaves(ty, 0, strides, &mut leaves);
+        let leaves = self.leaves_behind(pointer, ty);
         if leaves.is_empty() {
             return Ok(make(self, address));
         }
