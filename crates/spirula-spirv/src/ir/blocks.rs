@@ -230,7 +230,8 @@ impl Module {
     }
 
     /// Splits a block: `at` and what follows go into a new block, to which the old one branches.
-    /// A loop's header keeps its merge instruction.
+    /// A loop's header keeps its merge instruction; of a loop of one block the new one is the continue
+    /// target.
     ///
     /// # Errors
     /// When no block can begin at `at`, or a structured loop's header would leave its conditional
@@ -271,6 +272,7 @@ impl Module {
         }
         let branch = self.create(Op::Branch, &[new_label.word()]);
         self.append(old_body, branch);
+        self.continue_in(block, new_label);
         let func = self.block(block).func;
         for target in self.distinct_targets(ids, new) {
             if let Some(target) = self.find_block(func, target) {
@@ -278,6 +280,16 @@ impl Module {
             }
         }
         Ok(new)
+    }
+
+    /// Where a loop's header is its continue target too, has another block be that: the one that now
+    /// leads back to the header.
+    fn continue_in(&mut self, header: Block, target: Id) {
+        let own = self.label(header);
+        let merge = self.merge(header).filter(|m| m.op() == Op::LoopMerge);
+        if let Some(inst) = merge.filter(|m| m.id(1) == own).map(InstRef::handle) {
+            self.words_mut(inst)[1] = target.word();
+        }
     }
 
     fn distinct_targets(&self, ids: &IdWords, block: Block) -> Vec<Id> {
@@ -334,6 +346,9 @@ impl Module {
         self.append(body, branch);
         self.retarget(ids, from, target, label);
         self.rename_phi_parent(to, source, label);
+        if from == to {
+            self.continue_in(from, label);
+        }
         Ok(block)
     }
 

@@ -21,8 +21,8 @@ impl Module {
     /// predecessor and is named by no merge instruction; a loop's header takes in what heads nothing,
     /// and a continue target goes into what branches to it, which then is the target, unless something
     /// is merged there or it is a case. The phis of such a block have one value
-    /// each: `rename` is told of the phi and the value, and has to replace the one by the other.
-    /// Returns the number of blocks that are no more. Takes time linear in the function.
+    /// each: `rename` is told of the phi and the value, and has to replace the one by the other. Blocks
+    /// that cannot be reached are left, as they may use what any block between them defines. Returns the number of blocks that are no more. Takes time linear in the function.
     pub fn join_blocks(
         &mut self,
         ids: &IdWords,
@@ -32,9 +32,12 @@ impl Module {
     ) -> usize {
         let blocks = self.function(func).blocks.clone();
         let labels = Labels::of(self, func);
-        let (joinable, mut named) = self.joinable(ids, &blocks, &labels);
+        let (mut joinable, mut named) = self.joinable(ids, &blocks, &labels);
         if !joinable.contains(&true) {
             return 0;
+        }
+        for (joinable, reached) in joinable.iter_mut().zip(self.reached(ids, &blocks, &labels)) {
+            *joinable &= reached;
         }
         let mut into = vec![NONE; blocks.len()];
         let mut joined = 0;
@@ -81,7 +84,7 @@ impl Module {
                 named[at as usize] = named[at as usize].max(what);
             }
         };
-        for (own, block) in blocks.iter().enumerate() {
+        for block in blocks {
             let terminator = self.terminator(*block);
             self.visit_targets(ids, terminator, |_, target| {
                 if let Some(at) = labels.position(target) {
@@ -91,11 +94,7 @@ impl Module {
                     name(target, Named::Case);
                 }
             });
-            // Only blocks that cannot be reached stand before their only predecessor, and what they
-            // define would then stand behind its uses.
-            if let Some(at) = self.sole_target(*block, blocks, labels)
-                && at as usize > own
-            {
+            if let Some(at) = self.sole_target(*block, blocks, labels) {
                 joinable[at as usize] = true;
             }
             if let Some(merge) = self.merge(*block) {

@@ -58,23 +58,30 @@ impl Module {
         changed
     }
 
-    fn fates(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<Fate> {
-        let mut fates = vec![Fate::Gone; blocks.len()];
+    /// Whether each block can be reached from the entry, by terminators.
+    pub(super) fn reached(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<bool> {
+        let mut reached = vec![false; blocks.len()];
         let mut work = Vec::new();
-        if let Some(entry) = fates.first_mut() {
-            *entry = Fate::Reached;
+        if let Some(entry) = reached.first_mut() {
+            *entry = true;
             work.push(0);
         }
         while let Some(at) = work.pop() {
             self.visit_targets(ids, self.terminator(blocks[at]), |_, target| {
                 if let Some(next) = labels.position(target).map(|p| p as usize)
-                    && fates[next] == Fate::Gone
+                    && !std::mem::replace(&mut reached[next], true)
                 {
-                    fates[next] = Fate::Reached;
                     work.push(next);
                 }
             });
         }
+        reached
+    }
+
+    fn fates(&self, ids: &IdWords, blocks: &[Block], labels: &Labels) -> Vec<Fate> {
+        let reached = self.reached(ids, blocks, labels);
+        let fate = |reached: bool| if reached { Fate::Reached } else { Fate::Gone };
+        let mut fates: Vec<Fate> = reached.into_iter().map(fate).collect();
         for at in 0..blocks.len() {
             if fates[at] != Fate::Reached {
                 continue;
