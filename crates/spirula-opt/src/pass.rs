@@ -5,8 +5,8 @@ use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, fission,
     flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
     private_to_local, relaxed, sccp, simplify, simplify_cfg, sink, specialise, split_descriptors,
-    split_loads, sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unswitch,
-    workgroup_size,
+    split_loads, split_phis, sroa, strip_debug, strip_reflection, trim_capabilities, unroll,
+    unswitch, workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -327,6 +327,15 @@ pub const PASSES: &[Pass] = &[
             .and(Analyses::CALLS)
             .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(split_loads::run),
+    },
+    Pass {
+        name: "split-phis",
+        help: "give each part of a structure that goes round a loop a phi of its own",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::Plain(split_phis::run),
     },
     Pass {
         name: "sroa",

@@ -42,17 +42,17 @@ const PRESETS: &[Preset] = &[
     },
     Preset {
         name: "O2",
-        passes: "simplify-cfg,inline,private-to-local,sroa,mem2reg,sccp,gvn,simplify-cfg,dead-components,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,dead-stores,sink,adce,trim-capabilities,compact-ids",
+        passes: "simplify-cfg,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,licm,gvn,simplify-cfg,dead-members,dedup,dead-stores,sink,adce,trim-capabilities,compact-ids",
         never_larger: false,
     },
     Preset {
         name: "O3",
-        passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,sccp,gvn,simplify-cfg,fuse,unswitch,unroll-small,peel,copy-arrays,split-loads,O2",
+        passes: "simplify-cfg,adce,inline,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,fuse,unswitch,unroll-small,peel,copy-arrays,split-loads,O2",
         never_larger: false,
     },
     Preset {
         name: "Os",
-        passes: "simplify-cfg,adce,inline-small,private-to-local,sroa,mem2reg,sccp,gvn,simplify-cfg,dead-components,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,dead-stores,adce,trim-capabilities,compact-ids",
+        passes: "simplify-cfg,adce,inline-small,private-to-local,sroa,mem2reg,split-phis,sccp,gvn,simplify-cfg,sroa,mem2reg,dead-components,adce,if-convert,gvn-hoist,simplify-cfg,dead-members,dedup,dead-stores,adce,trim-capabilities,compact-ids",
         never_larger: true,
     },
     Preset {

@@ -179,10 +179,14 @@ impl Callees {
                 body
             }
         };
-        if !self.worth(callee, body) || body.words > self.budget {
+        if !self.worth(callee, body) {
             return None;
         }
-        self.budget -= body.words;
+        // What goes with its only call makes the module no longer.
+        let moves = self.calls[callee.index()] == 1 && !self.seen_outside[callee.index()];
+        if !moves {
+            self.budget = self.budget.checked_sub(body.words)?;
+        }
         Some((callee, body))
     }
 

@@ -35,7 +35,7 @@ use spirula_spirv::ir::{Block, Erased, IdWords, Inst, InstRef, Module};
 use std::rc::Rc;
 
 /// What the instructions of both sides may cost.
-const MOST_COST: usize = 6;
+const MOST_COST: usize = 4;
 /// Phis that may become selections.
 const MOST_PHIS: usize = 4;
 /// Rounds in which what encloses a branch that is no more is looked at.

@@ -26,6 +26,7 @@ pub mod sink;
 pub mod specialise;
 pub mod split_descriptors;
 pub mod split_loads;
+pub mod split_phis;
 pub mod sroa;
 pub mod strip_debug;
 pub mod strip_reflection;

@@ -2,7 +2,8 @@
 //! that always follow each other become one, and phis of one value become that value.
 //!
 //! A decided selection loses its merge instruction, which is right only when its merge block is
-//! reached from directly within it; selections that are left from further inside stay.
+//! reached from directly within it; one that is left from further inside keeps it, and what it cannot
+//! go to is taken away.
 //!
 //! Before:
 //! ```text
@@ -90,10 +91,6 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
     for (at, target) in known {
         let block = cfg.block(at);
         let merge = module.merge(block).map(|m| (m.op(), m.id(0), m.handle()));
-        let can_go = || constructs.is_left_directly(module, cfg, &flow.dominators, at);
-        if structured && merge.is_some() && !can_go() {
-            continue;
-        }
         // A loop must keep the edge that makes it one.
         let mut lost = cfg
             .successors(at)
@@ -102,13 +99,12 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
         if structured && lost.any(|s| flow.dominators.dominates(*s, at)) {
             continue;
         }
-        let label = module.label(block);
-        for &old in cfg.successors(at) {
-            let old = cfg.block(old);
-            if module.label(old) != target {
-                module.remove_phi_parent(old, label);
-            }
+        let can_go = || constructs.is_left_directly(module, cfg, &flow.dominators, at);
+        if structured && merge.is_some() && !can_go() {
+            decided += usize::from(narrow(module, flow, at, target));
+            continue;
         }
+        forget_others(module, flow, at, target);
         module.branch_to(block, Some(target));
         if let Some((Op::LoopMerge, left, inst)) = merge
             && left == target
@@ -118,6 +114,65 @@ fn decide(module: &mut Module, ids: &IdWords, definitions: &Definitions, flow: &
         decided += 1;
     }
     decided
+}
+
+/// Takes what other targets have of a block from their phis.
+fn forget_others(module: &mut Module, flow: &Flow, at: u32, target: Id) {
+    let label = module.label(flow.cfg.block(at));
+    for &old in flow.cfg.successors(at) {
+        let old = flow.cfg.block(old);
+        if module.label(old) != target {
+            module.remove_phi_parent(old, label);
+        }
+    }
+}
+
+/// Leaves a selection that has to stay the target that is taken: a switch has no cases, and of a
+/// branch the other side is the merge block. Returns whether that changes anything.
+fn narrow(module: &mut Module, flow: &Flow, at: u32, target: Id) -> bool {
+    let cfg = &flow.cfg;
+    let block = cfg.block(at);
+    let position = |label| {
+        cfg.successors(at)
+            .iter()
+            .find(|s| module.label(cfg.block(**s)) == label)
+    };
+    let within = position(target).is_some_and(|t| flow.dominators.immediate(*t) == Some(at));
+    let Some(merge) = module.merge(block).map(|m| m.id(0)).filter(|_| within) else {
+        return false;
+    };
+    let terminator = module.terminator(block);
+    let (op, value, first) = (terminator.op(), terminator.word(0), terminator.id(1));
+    if op == Op::Switch {
+        if terminator.words().len() == 2 {
+            return false;
+        }
+        forget_others(module, flow, at, target);
+        module.set_terminator(block, op, &[value, target.word()]);
+        return true;
+    }
+    let func = module.block(block).func;
+    let merge_block = module.find_block(func, merge);
+    let Some(merge_block) = merge_block.filter(|_| position(merge).is_none() && merge != target)
+    else {
+        return false;
+    };
+    forget_others(module, flow, at, target);
+    let label = module.label(block);
+    let phis: Vec<_> = module.phis(merge_block).map(InstRef::handle).collect();
+    for phi in phis {
+        if let Some(ty) = module.inst(phi).result_type() {
+            let undef = module.undef(ty);
+            module.set_phi_value(phi, label, undef);
+        }
+    }
+    let sides = if first == target {
+        [target, merge]
+    } else {
+        [merge, target]
+    };
+    module.set_terminator(block, op, &[value, sides[0].word(), sides[1].word()]);
+    true
 }
 
 fn known_target(

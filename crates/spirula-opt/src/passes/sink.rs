@@ -1,7 +1,7 @@
 //! Code sinking: what is computed before a branch and used behind one side of it only is computed
-//! there (Knoop, Rüthing and Steffen, "Partial Dead Code Elimination", 1994, for single
-//! computations). What has no effects may sink, and loads of what nothing writes while the module
-//! runs. Nothing sinks into a loop.
+//! there, and what is computed in a loop and used behind it only is computed once (Knoop, Rüthing and
+//! Steffen, "Partial Dead Code Elimination", 1994, for single computations). What has no effects may
+//! sink, and loads of what nothing writes while the module runs. Nothing sinks into a loop.
 //!
 //! Before:
 //! ```text
@@ -105,7 +105,10 @@ impl Sinker<'_> {
                 let Some(target) = self.target(module, flow, &loops, inst, at) else {
                     continue;
                 };
-                if behind.dominates(target, at) {
+                let left = loops
+                    .innermost(at)
+                    .is_some_and(|l| !loops.contains(l, target));
+                if behind.dominates(target, at) && !left {
                     continue;
                 }
                 let first = module.first_after_phis(cfg.block(target));

@@ -14,9 +14,14 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::IMul, constant_last),
     (Op::IMul, multiply),
     (Op::IMul, chained),
+    (Op::UDiv, of_nothing),
     (Op::UDiv, divide),
+    (Op::SDiv, of_nothing),
     (Op::SDiv, divide),
+    (Op::UMod, of_nothing),
     (Op::UMod, remainder),
+    (Op::SRem, of_nothing),
+    (Op::SMod, of_nothing),
     (Op::BitwiseAnd, constant_last),
     (Op::BitwiseAnd, and),
     (Op::BitwiseAnd, chained),
@@ -160,6 +165,14 @@ fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
         1 => same(facts, module, inst, a),
         _ => None,
     }
+}
+
+/// Zero divided by anything: to divide by zero is undefined.
+fn of_nothing(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let divided = facts.splat(module, module.inst(inst).id(0))?;
+    (divided.bits == 0)
+        .then(|| zero(facts, module, inst))
+        .flatten()
 }
 
 fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {

@@ -2,7 +2,6 @@
 
 use super::Rule;
 use crate::values::{Facts, Simple};
-use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, Module};
 
@@ -14,9 +13,7 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::LogicalNotEqual, equal),
     (Op::Select, select),
     (Op::IEqual, reflexive),
-    (Op::IEqual, of_choice),
     (Op::INotEqual, reflexive),
-    (Op::INotEqual, of_choice),
     (Op::ULessThan, reflexive),
     (Op::ULessThan, bounds),
     (Op::ULessThanEqual, reflexive),
@@ -163,23 +160,4 @@ fn bounds(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> 
     let (b, holds) = (i.id(1), i.op() == Op::UGreaterThanEqual);
     let zero = facts.splat(module, b)?.bits == 0;
     zero.then(|| truth(facts, module, inst, holds)).flatten()
-}
-
-/// A choice of two constants, compared with a constant, is its condition.
-fn of_choice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
-    let i = module.inst(inst);
-    let (choice, wanted, ty, op) = (i.id(0), i.id(1), i.result_type()?, i.op());
-    let wanted = facts.splat(module, wanted)?;
-    let choice = facts.def_of(module, choice, Op::Select)?;
-    let (c, a, b): (Id, Id, Id) = (choice.id(0), choice.id(1), choice.id(2));
-    if facts.type_of(module, c) != Some(ty) {
-        return None;
-    }
-    let equals = |v: Id| facts.splat(module, v).map(|v| v.bits == wanted.bits);
-    let positive = op == Op::IEqual;
-    match (equals(a)? == positive, equals(b)? == positive) {
-        (true, false) => Some(Simple::Value(c)),
-        (false, true) => Some(facts.become_(module, inst, Op::LogicalNot, &[c.word()])),
-        (both, _) => truth(facts, module, inst, both),
-    }
 }

@@ -14,6 +14,7 @@ mod logic;
 mod pointers;
 
 use crate::values::{Facts, Simple};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Inst, Module};
 use std::sync::OnceLock;
@@ -58,8 +59,19 @@ pub fn simplify(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Si
         return Some(Simple::Value(constant));
     }
     let rules = rules(op);
-    if rules.is_empty() || facts.marks(result).is_none() || facts.is_non_uniform(result) {
+    if facts.marks(result).is_none() || facts.is_non_uniform(result) {
         return None;
     }
-    rules.iter().find_map(|rule| rule(facts, module, inst))
+    let ruled = rules.iter().find_map(|rule| rule(facts, module, inst));
+    ruled.or_else(|| choice(facts, module, inst))
+}
+
+/// What is computed from a choice of constants is one of what is computed from these.
+fn choice(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let (condition, [first, second]) = facts.folded_choice(module, inst)?;
+    if first == second {
+        return Some(Simple::Value(first));
+    }
+    let words = [condition, first, second].map(Id::word);
+    Some(facts.become_(module, inst, Op::Select, &words))
 }

@@ -41,6 +41,9 @@ impl Accesses {
     pub fn gather(&mut self, facts: &Facts, module: &Module, func: Func) -> Vec<Variable> {
         self.users.clear();
         let mut found = Vec::new();
+        if !has_variables(module, func) {
+            return found;
+        }
         for block in &module.function(func).blocks {
             for inst in module.body(*block) {
                 if inst.op() == Op::Variable {
@@ -97,6 +100,13 @@ impl Accesses {
             list.push(user);
         }
     }
+}
+
+/// Whether a function has variables, which stand first in it.
+fn has_variables(module: &Module, func: Func) -> bool {
+    let entry = module.function(func).blocks.first();
+    let first = entry.and_then(|b| module.body(*b).find(|i| !i.op().is_line()));
+    first.is_some_and(|i| i.op() == Op::Variable)
 }
 
 fn variable(facts: &Facts, module: &Module, inst: InstRef<'_>) -> Option<Variable> {

@@ -101,6 +101,47 @@ impl Facts {
         self.numbers(module, ty, &results)
     }
 
+    /// What an instruction computes from a choice of two constants, its other values being constants: the
+    /// constant, or the choice of what it computes from each (condition and both constants).
+    pub fn folded_choice(&mut self, module: &mut Module, inst: Inst) -> Option<(Id, [Id; 2])> {
+        let i = module.inst(inst);
+        if i.op() == Op::Select {
+            return None;
+        }
+        let (ty, skip) = (i.result_type()?, first_value(i.op()));
+        let choice = i
+            .ids(skip)
+            .find_map(|id| self.def_of(module, id, Op::Select))?;
+        let (chosen, condition) = (choice.result()?, choice.id(0));
+        if !self.is_foldable(i) || self.width(module, chosen) != self.shape(module, ty)?.1 {
+            return None;
+        }
+        let mut sides = [Vec::new(), Vec::new()];
+        for (side, results) in sides.iter_mut().enumerate() {
+            let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
+            for id in i.ids(skip) {
+                let id = if id == chosen {
+                    choice.id(1 + side)
+                } else {
+                    id
+                };
+                let mut lanes = Vec::new();
+                self.lanes(module, id, &mut lanes)?;
+                operands.push(lanes);
+            }
+            *results = self.computed(module, i, &operands)?;
+        }
+        let first = self.numbers(module, ty, &sides[0])?;
+        let second = self.numbers(module, ty, &sides[1])?;
+        Some((condition, [first, second]))
+    }
+
+    /// The number of components of a value, 0 where it is none of numbers.
+    fn width(&self, module: &Module, value: Id) -> u32 {
+        let ty = self.type_of(module, value);
+        ty.and_then(|ty| self.shape(module, ty)).map_or(0, |s| s.1)
+    }
+
     /// The function that an extended instruction is, where it gives the same everywhere.
     fn function(&self, inst: InstRef<'_>) -> Option<&'static Function> {
         let set = self.ids.set(inst).filter(|_| inst.op() == Op::ExtInst)?;
