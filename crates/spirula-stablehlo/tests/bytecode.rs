@@ -3,7 +3,7 @@
 use spirula_source::Place;
 use spirula_stablehlo::mlir::{Numbering, parse};
 use spirula_stablehlo::{bytecode, verify};
-use spirula_testing::{corpus, files};
+use spirula_testing::{Expected, corpus, files};
 use std::path::{Path, PathBuf};
 
 fn inputs() -> Vec<PathBuf> {
@@ -62,6 +62,17 @@ fn artifacts_are_read_as_the_models_they_are_made_of() {
             assert!(same, "{name} differs:\n{shown}");
         }
     }
+}
+
+/// Artifacts that have attributes and operations of other dialects, beside what is made of them.
+#[test]
+fn artifacts_with_other_dialects_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/portable");
+    let mut expected = Expected::new();
+    for path in files(&folder, ".mlirbc") {
+        expected.compare(&path.with_extension("generic"), &show(&path));
+    }
+    expected.finish();
 }
 
 fn survives(bytes: &[u8]) {

@@ -53,6 +53,9 @@ fn named(table: &'static [(u64, &'static str)], code: u64) -> Option<&'static st
 impl<'a> Reader<'a> {
     /// An attribute in the encoding of its dialect.
     pub fn custom_attribute(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Attr> {
+        if !matches!(dialect, "builtin" | "vhlo" | "stablehlo") {
+            return self.encoded_attribute(dialect, data);
+        }
         let code = data.number()?;
         let kind = match dialect {
             "builtin" => self.builtin_attribute(code, data)?,
@@ -60,12 +63,21 @@ impl<'a> Reader<'a> {
                 Some(name) => self.shared_attribute(name, data)?,
                 None => self.vhlo_attribute(code, data)?,
             },
-            "stablehlo" => match named(STABLEHLO, code) {
+            _ => match named(STABLEHLO, code) {
                 Some(name) => self.shared_attribute(name, data)?,
                 None => return data.error(format!("attribute {code} of `stablehlo` is not known")),
             },
-            _ => return data.error(format!("attributes of `{dialect}` are not known")),
         };
+        Ok(self.module.attributes.intern(kind))
+    }
+
+    /// An attribute in an encoding that is not known, such as a sharding: its bytes.
+    fn encoded_attribute(&mut self, dialect: &str, data: &mut Cursor<'a>) -> Result<Attr> {
+        let bytes = data.take(data.left())?;
+        let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+        let name = self.module.intern(&format!("{dialect}.encoded"));
+        let body = DialectBody::Text(self.module.intern(&format!("<\"0x{digits}\">")));
+        let kind = AttributeKind::Dialect { name, body };
         Ok(self.module.attributes.intern(kind))
     }
 

@@ -105,8 +105,8 @@ const GROUPS: &[(&str, &str, &str)] = &[
     ("dot_general", "algorithm", "stablehlo.dot_algorithm"),
 ];
 
-/// Attributes that are names of functions.
-const SYMBOLS: &[&str] = &["callee", "decomposition"];
+/// Attributes that are names of functions, or lists of them.
+const SYMBOLS: &[&str] = &["callee", "decomposition", "called_computations"];
 
 /// `name_v2` as the name and 2.
 fn split(name: &str) -> Option<(&str, u32)> {
@@ -259,13 +259,15 @@ fn channel(module: &mut Module, properties: &mut Vec<Named>) {
 }
 
 fn symbol_ref(module: &mut Module, attr: Attr) -> Attr {
-    match *module.attributes.kind(attr) {
-        AttributeKind::String(name) => {
-            let path = [name].into();
-            module.attributes.intern(AttributeKind::SymbolRef(path))
+    let kind = match module.attributes.kind(attr).clone() {
+        AttributeKind::String(name) => AttributeKind::SymbolRef([name].into()),
+        AttributeKind::Array(list) => {
+            let symbols = list.iter().map(|attr| symbol_ref(module, *attr));
+            AttributeKind::Array(symbols.collect())
         }
-        _ => attr,
-    }
+        _ => return attr,
+    };
+    module.attributes.intern(kind)
 }
 
 /// Whether an attribute that may be missing says what its absence says.

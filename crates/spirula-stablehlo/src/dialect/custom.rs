@@ -1,7 +1,7 @@
 //! Custom forms that no format describes.
 
 use crate::mlir::text::{Argument, Draft, Parser, Result};
-use crate::mlir::{Attr, AttributeKind, Block, Elements, Type, TypeKind};
+use crate::mlir::{Attr, AttributeKind, Block, DialectBody, Elements, Type, TypeKind};
 
 /// `module @name attributes {…} {…}`
 pub(crate) fn module<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
@@ -167,6 +167,45 @@ pub(crate) fn slice<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Resul
     parser.formatted(draft, "", super::Types::Functional)
 }
 
+/// `@name = <["x"=2]> {…}`
+pub(crate) fn mesh<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
+    let name = parser.symbol_name()?;
+    parser.property(draft, "sym_name", AttributeKind::String(name));
+    parser.cursor.expect("=")?;
+    unread(parser, draft, "mesh", "sdy.mesh")?;
+    if parser.cursor.peek() == b'{' {
+        draft.attributes = parser.dictionary()?;
+    }
+    Ok(())
+}
+
+/// `%x <@mesh, [{"x"}, {}]> {…} : type`
+pub(crate) fn sharding_constraint<'a>(
+    parser: &mut Parser<'a>,
+    draft: &mut Draft<'a>,
+) -> Result<()> {
+    parser.format(draft, "%")?;
+    unread(parser, draft, "sharding", "sdy.sharding")?;
+    parser.formatted(draft, "", super::Types::Same)
+}
+
+/// The body of a dialect's attribute, whose text is kept as it stands.
+fn unread<'a>(
+    parser: &mut Parser<'a>,
+    draft: &mut Draft<'a>,
+    property: &str,
+    attribute: &str,
+) -> Result<()> {
+    if parser.cursor.peek() != b'<' {
+        return parser.cursor.expected("`<`");
+    }
+    let body = parser.balanced_body()?;
+    let body = DialectBody::Text(parser.module.intern(body));
+    let name = parser.module.intern(attribute);
+    parser.property(draft, property, AttributeKind::Dialect { name, body });
+    Ok(())
+}
+
 /// `%x, format = e5m10 : type`
 pub(crate) fn reduce_precision<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) -> Result<()> {
     parser.format(draft, "%, format = ")?;
@@ -215,7 +254,7 @@ pub(crate) fn dot_general<'a>(parser: &mut Parser<'a>, draft: &mut Draft<'a>) ->
     let name = parser.module.intern("stablehlo.dot");
     let kind = AttributeKind::Dialect {
         name,
-        body: crate::mlir::DialectBody::Fields(named.into()),
+        body: DialectBody::Fields(named.into()),
     };
     parser.property(draft, "dot_dimension_numbers", kind);
     parser.formatted(

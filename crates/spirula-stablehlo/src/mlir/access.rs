@@ -78,6 +78,20 @@ impl Module {
         }
     }
 
+    /// The function that a custom call names alone in `called_computations`.
+    pub fn called_computation(&self, op: Op) -> Option<&str> {
+        let AttributeKind::Array(list) = self.kind(op, "called_computations")? else {
+            return None;
+        };
+        match (
+            &list[..],
+            list.first().map(|attr| self.attributes.kind(*attr))?,
+        ) {
+            ([_], AttributeKind::SymbolRef(path)) => path.last().map(|&symbol| self.str(symbol)),
+            _ => None,
+        }
+    }
+
     /// A type, such as `function_type`.
     pub fn type_attribute(&self, op: Op, name: &str) -> Option<Type> {
         match *self.kind(op, name)? {

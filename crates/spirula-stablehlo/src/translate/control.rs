@@ -4,6 +4,7 @@ use super::check;
 use super::error::Result;
 use super::lapack;
 use super::reduction;
+use super::sort;
 use super::translator::{Item, Tensor, Translator};
 use crate::mlir::{Block as MlirBlock, Op};
 use spirula_program::{Literal, Op as Scalar};
@@ -40,6 +41,7 @@ pub(super) fn custom_call(t: &mut Translator<'_>, op: Op) -> Result<()> {
     }
     match target {
         "stablehlo.dynamic_reduce_window" => reduction::dynamic_reduce_window(t, op),
+        "ApproxTopK" => sort::approximate_top_k(t, op),
         "shape_assertion" => t.give_items(op, Vec::new()),
         "Sharding"
         | "SPMDFullToShardShape"

@@ -42,7 +42,8 @@ pub fn translate(module: &Module, entry: &str) -> Result<Translated> {
 /// What is known of arguments when a function is translated.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Shapes of the first arguments: dimensions of unknown size have their sizes.
+    /// Shapes of the first arguments as they are given, those of complex numbers with a last
+    /// dimension for both parts: dimensions of unknown size have their sizes.
     pub shapes: Vec<Vec<u64>>,
     /// Values of the first arguments, where they are integers without dimensions: sizes that are
     /// computed of them are known.
@@ -101,15 +102,23 @@ fn parameter(
     (at, argument): (usize, Mlir),
     known: &Known,
 ) -> Result<Interface> {
-    let (element, declared) = t.tensor_type(op, t.module.type_of(argument))?;
+    let (element, mut declared) = t.tensor_type(op, t.module.type_of(argument))?;
+    let rank = declared.len();
+    if element.parts() == 2 {
+        declared.push(Some(2));
+    }
     let given = known.shapes.get(at).map(Vec::as_slice);
-    let shape = parameter_shape(t, &declared, given);
-    let shape = shape.ok_or_else(|| t.invalid(op, format!("argument {at} has a wrong shape")))?;
+    let outside = parameter_shape(t, &declared, given);
+    let outside = outside.ok_or_else(|| {
+        let given: Declared = given.into_iter().flatten().copied().map(Some).collect();
+        let (given, takes) = (sizes(&given), sizes(&declared));
+        t.invalid(
+            op,
+            format!("argument {at} has sizes {given}, it takes {takes}"),
+        )
+    })?;
+    let shape: Shape = outside[..rank].iter().cloned().collect();
     let name = format!("arg{at}");
-    let outside = match element.parts() {
-        1 => shape.clone(),
-        _ => interleaved(&shape),
-    };
     let ty = TensorType {
         element: element.storage(),
         shape: outside,
@@ -136,6 +145,15 @@ fn parameter(
     t.follow_parameter(&mut tensor, known.numbers.get(at).copied().flatten());
     t.bind(argument, Item::Tensor(tensor));
     Ok(interface)
+}
+
+/// Sizes as types write them, `[2x?]`.
+fn sizes(declared: &Declared) -> String {
+    let text = declared.iter().map(|size| match size {
+        Some(size) => size.to_string(),
+        None => "?".to_owned(),
+    });
+    format!("[{}]", text.collect::<Vec<_>>().join("x"))
 }
 
 /// The shape of a parameter: given sizes, or values that are known with the argument.

@@ -149,3 +149,14 @@ pub(super) fn alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operands = t.operands(op)?;
     t.give(op, operands)
 }
+
+/// `collective_permute` where the only device sends to itself.
+pub(super) fn permuted_alone(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let pairs = t.module.attribute(op, "source_target_pairs");
+    let pairs = pairs.and_then(|pairs| t.module.as_integers(pairs));
+    if pairs.as_deref() != Some(&[0, 0]) {
+        return Err(t.unsupported(op, "collective_permute among several devices"));
+    }
+    let operands = t.operands(op)?;
+    t.give(op, operands)
+}

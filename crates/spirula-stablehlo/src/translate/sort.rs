@@ -5,42 +5,86 @@ use super::error::Result;
 use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
-use crate::mlir::Op;
+use crate::mlir::{Block, Op};
 use spirula_tensor::ir::{Body, Combiner, Dim, Sort};
 
 /// `sort`
 pub(super) fn sort(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let operands = t.operands(op)?;
-    t.ensure(op, !operands.is_empty(), "has no operands")?;
-    let shape = t.common_shape(op, &operands)?;
-    let rank = shape.len() as i64;
     let dimension = t.module.integer(op, "dimension").unwrap_or(-1);
-    let dimension = if dimension < 0 {
-        dimension + rank
-    } else {
-        dimension
+    let is_stable = t.module.boolean(op, "is_stable").unwrap_or(false);
+    let comparator = t.region(op, 0)?;
+    let results = ordered(t, op, &operands, dimension, comparator, is_stable)?;
+    t.give(op, results)
+}
+
+/// Tensors along a dimension, which counts from the last where it is negative, in the order of a
+/// comparator.
+fn ordered(
+    t: &mut Translator<'_>,
+    op: Op,
+    operands: &[Tensor],
+    dimension: i64,
+    comparator: Block,
+    is_stable: bool,
+) -> Result<Vec<Tensor>> {
+    t.ensure(op, !operands.is_empty(), "has no operands")?;
+    let rank = t.common_shape(op, operands)?.len() as i64;
+    let dimension = match dimension {
+        0.. => dimension,
+        _ => dimension + rank,
     };
     t.ensure(
         op,
         (0..rank).contains(&dimension),
         "sorts along no dimension",
     )?;
-    let block = t.region(op, 0)?;
     let mut body = Body::default();
-    let arguments = pairs(&mut body, &operands);
-    let results = region::scalars(t, &mut body, block, arguments, None)?;
+    let arguments = pairs(&mut body, operands);
+    let results = region::scalars(t, &mut body, comparator, arguments, None)?;
     let is_test = matches!(&results[..], [val] if val.element == Element::Bool);
     t.ensure(op, is_test, "has a wrong comparator")?;
     let sort = Sort {
         operands: operands.iter().flat_map(|o| o.parts.clone()).collect(),
         dimension: dimension as usize,
-        is_stable: t.module.boolean(op, "is_stable").unwrap_or(false),
+        is_stable,
         comparator: Combiner {
             results: vec![results[0].node()],
             body,
         },
     };
-    let results = sorted(t, sort, &operands);
+    Ok(sorted(t, sort, operands))
+}
+
+/// `custom_call @ApproxTopK`: the first elements along a dimension, in the order of a function. It
+/// may leave out some of them, and never does here. Behind the tensors stand what they are filled up
+/// with, which nothing needs.
+pub(super) fn approximate_top_k(t: &mut Translator<'_>, op: Op) -> Result<()> {
+    let mut operands = t.operands(op)?;
+    operands.truncate(t.module.results(op).len());
+    let configuration = t.module.attribute(op, "mhlo.backend_config");
+    let dimension = configuration
+        .and_then(|attr| t.module.as_integer(t.module.field(attr, "reduction_dim")?))
+        .ok_or_else(|| t.invalid(op, "has no reduction_dim"))?;
+    let comparator = t
+        .module
+        .called_computation(op)
+        .and_then(|name| t.module.function(name));
+    let comparator = comparator.ok_or_else(|| t.invalid(op, "names no function that compares"))?;
+    let comparator = t.region(comparator, 0)?;
+    let sorted = ordered(t, op, &operands, dimension, comparator, true)?;
+    let mut results = Vec::new();
+    for (at, tensor) in sorted.iter().enumerate() {
+        let (_, shape) = t.result_type(op, at)?;
+        let whole = t.shape(tensor);
+        let fits = shape.len() == whole.len()
+            && shape.iter().zip(&whole).all(|(part, whole)| {
+                let sizes = part.known().zip(whole.known());
+                sizes.is_some_and(|(part, whole)| part <= whole)
+            });
+        t.ensure(op, fits, "takes more than there is")?;
+        results.push(t.moved(tensor, &shape, |_, point| point.to_vec())?);
+    }
     t.give(op, results)
 }
 

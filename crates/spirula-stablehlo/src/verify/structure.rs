@@ -150,23 +150,26 @@ impl<'m> Structure<'m> {
             let parent = module.name(module.parent(op)?);
             let right = match name {
                 "func.return" => parent == "func.func",
-                _ => !matches!(parent, "func.func" | "builtin.module"),
+                _ => parent != "builtin.module",
             };
             return (!right).then(|| format!("`{name}` does not end a block of `{parent}`"));
         }
-        let wanted = match name.split_once('.') {
-            Some(("func", "func")) => "func.return",
-            Some(("stablehlo" | "chlo", _)) => "stablehlo.return",
+        // JAX ends functions that only custom calls name with the return of regions.
+        let wanted: &[&str] = match name.split_once('.') {
+            Some(("func", "func")) => &["func.return", "stablehlo.return"],
+            Some(("stablehlo" | "chlo", _)) => &["stablehlo.return"],
             _ => return None,
         };
         let regions = module.regions(op);
         let mut blocks = regions.flat_map(|region| module.blocks(region));
         let without = |block: &&Block| match module.ops(**block).last() {
-            Some(&last) => module.name(last) != wanted && module.successors(last).is_empty(),
+            Some(&last) => {
+                !wanted.contains(&module.name(last)) && module.successors(last).is_empty()
+            }
             None => true,
         };
         let missing = blocks.any(|block| without(&block));
-        missing.then(|| format!("a block of `{name}` does not end with `{wanted}`"))
+        missing.then(|| format!("a block of `{name}` does not end with `{}`", wanted[0]))
     }
 
     /// Rule 3.
@@ -209,7 +212,8 @@ impl<'m> Structure<'m> {
                 continue;
             };
             let returned = module.operands(last).iter().map(|&v| module.type_of(v));
-            if module.name(last) == "func.return" && !returned.eq(results.iter().copied()) {
+            let is_return = matches!(module.name(last), "func.return" | "stablehlo.return");
+            if is_return && !returned.eq(results.iter().copied()) {
                 return Some(
                     "what is returned has other types than the function's results".to_owned(),
                 );

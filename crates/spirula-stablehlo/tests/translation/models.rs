@@ -65,6 +65,15 @@ fn sizes(json: &Json) -> Vec<u64> {
     sizes.iter().filter_map(Json::as_u64).collect()
 }
 
+/// Sizes of an argument as it is given.
+fn given(json: &Json) -> Vec<u64> {
+    let is_complex = json["dtype"].as_str().is_some_and(|ty| ty.starts_with('c'));
+    sizes(json)
+        .into_iter()
+        .chain(is_complex.then_some(2))
+        .collect()
+}
+
 fn arguments(manifest: &Json, translated: &Translated) -> Vec<Constant> {
     let seed = manifest["seed"].as_str().unwrap_or("0x0");
     let seed = u64::from_str_radix(&seed[2..], 16).expect("a seed");
@@ -168,7 +177,7 @@ fn model(path: &Path, is_static: bool, tally: &mut Tally) {
     let manifest = std::fs::read(path.with_extension("json")).expect("a manifest");
     let manifest: Json = serde_json::from_slice(&manifest).expect("a manifest");
     let shapes = match is_static {
-        true => described(&manifest, "args").iter().map(sizes).collect(),
+        true => described(&manifest, "args").iter().map(given).collect(),
         false => Vec::new(),
     };
     let known = Known {

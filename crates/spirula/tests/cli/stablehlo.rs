@@ -52,6 +52,16 @@ fn types_that_programs_lack() {
 }
 
 #[test]
+fn complex_numbers_are_pairs() {
+    let conjugate = own("conjugate.mlir");
+    let text = spirula(&["run", &conjugate, "--arg", "3x2xf32=1 2 3 4 5 6"]);
+    let text = text.ok().text();
+    assert_eq!(text, "result 0: 3x2xf32, -6 to 5\n  1 -2\n  3 -4\n  5 -6\n");
+    let wrong = spirula(&["run", &conjugate, "--arg", "3xf32=1"]);
+    wrong.fails(1, "argument 0 has sizes [3], it takes [3x2]");
+}
+
+#[test]
 fn stages_are_shown() {
     let scale = own("scale.mlir");
     let all = spirula(&[

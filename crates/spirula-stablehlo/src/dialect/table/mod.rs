@@ -5,6 +5,7 @@ mod distributed;
 mod elementwise;
 mod movement;
 mod program;
+mod sharding;
 mod structured;
 mod testing;
 
@@ -17,6 +18,7 @@ pub(super) const TABLES: &[&[Operation]] = &[
     movement::OPERATIONS,
     structured::OPERATIONS,
     distributed::OPERATIONS,
+    sharding::OPERATIONS,
     chlo::OPERATIONS,
     testing::OPERATIONS,
 ];

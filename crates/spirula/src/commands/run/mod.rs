@@ -13,6 +13,7 @@ mod stages;
 use super::compile::options;
 use crate::cli::args::{Run, Validation};
 use crate::cli::{Failure, Outcome, cache, failure, files, schedule};
+use crate::values::tensor::array_element;
 use crate::values::{ArgSpec, ValueSpec};
 use spirula::{CompileOptions, Known, Output, Tensors};
 use spirula_llvm::Extensions;
@@ -79,12 +80,13 @@ pub(super) fn known_shapes(given: &[ArgSpec]) -> Vec<Vec<u64>> {
 pub(super) fn default_arguments(tensors: &Tensors) -> Result<Vec<ArgSpec>, Failure> {
     let parameters = tensors.parameters.iter();
     let specs = parameters.map(|parameter| {
-        let sizes = parameter
-            .shape
-            .iter()
-            .map(|size| Some(format!("{}x", (*size)?)));
-        let sizes: String = sizes.collect::<Option<_>>()?;
-        format!("{sizes}{}=random", parameter.element).parse().ok()
+        let element = array_element(parameter.element)?;
+        let pair = (parameter.element.parts() == 2).then_some(Some(2));
+        let sizes = parameter.shape.iter().copied().chain(pair);
+        let sizes: String = sizes
+            .map(|size| Some(format!("{}x", size?)))
+            .collect::<Option<_>>()?;
+        format!("{sizes}{}=random", element.name()).parse().ok()
     });
     let specs: Option<Vec<ArgSpec>> = specs.collect();
     specs.ok_or_else(|| {

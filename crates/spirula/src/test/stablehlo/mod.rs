@@ -204,15 +204,13 @@ fn called_with(
     session: &session::Options,
 ) -> Result<(Program, Vec<Value>), Outcome> {
     let arguments = manifest.arguments()?;
-    let sizes = |t: &Tensor| t.shape.iter().map(|n| *n as u64).collect();
-    let shapes = arguments.iter().map(sizes).collect();
+    let values: Vec<Value> = arguments.into_iter().map(Tensor::into_value).collect();
     let known = Known {
-        shapes,
+        shapes: values.iter().map(|value| value.shape.clone()).collect(),
         ..Known::default()
     };
     let (program, _) = compiled(bytes, None, known, session)?;
-    let values = arguments.into_iter().map(Tensor::into_value);
-    Ok((program, values.collect()))
+    Ok((program, values))
 }
 
 /// The program that a function of a module becomes, by default `main`, for arguments of which this is known.

@@ -48,15 +48,12 @@ pub fn run(bytes: &[u8], session: &session::Options) -> Result<(), Outcome> {
     let (open, tensors) = compiled(bytes, None, Known::default(), session)?;
     for size in SIZES {
         let arguments = made(&tensors, size)?;
-        let shapes = arguments.iter().map(|tensor| {
-            let sizes = tensor.shape.iter();
-            sizes.map(|size| *size as u64).collect()
-        });
-        let known = Known {
-            shapes: shapes.collect(),
-            numbers: arguments.iter().map(number).collect(),
-        };
+        let numbers = arguments.iter().map(number).collect();
         let values: Vec<_> = arguments.into_iter().map(Tensor::into_value).collect();
+        let known = Known {
+            shapes: values.iter().map(|value| value.shape.clone()).collect(),
+            numbers,
+        };
         let found = call(&open, &values, session)?;
         let (closed, _) = compiled(bytes, None, known, session)?;
         let expected = call(&closed, &values, session)?;
