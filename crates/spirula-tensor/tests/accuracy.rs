@@ -51,12 +51,13 @@ fn number(ty: Scalar, bits: u64) -> f64 {
     }
 }
 
-/// The function at evenly spread numbers, on the CPU device.
-fn results(op: Op, ty: Scalar, arguments: &[u64]) -> Vec<u64> {
+/// The function at these numbers, a list for each argument, on the CPU device.
+fn results(op: Op, ty: Scalar, arguments: &[&[u64]]) -> Vec<u64> {
     let mut b = Builder::new("main");
-    let shape = [arguments.len() as u64];
-    let x = b.parameter("x", TensorType::new(ty, &shape), false);
-    let y = b.elementwise(&[x], |body, e| body.op(op, e));
+    let shape = [arguments[0].len() as u64];
+    let parameter = |_| b.parameter("x", TensorType::new(ty, &shape), false);
+    let parameters: Vec<_> = arguments.iter().map(parameter).collect();
+    let y = b.elementwise(&parameters, |body, e| body.op(op, e));
     b.result(y, false);
     let program = compile(
         b.finish(),
@@ -70,7 +71,7 @@ fn results(op: Op, ty: Scalar, arguments: &[u64]) -> Vec<u64> {
     let machine = DeviceMachine::new(&mut device);
     let mut session = Session::new(&program, machine).expect("the program begins");
     let size = ty.size() as usize;
-    let input = Data {
+    let input = |arguments: &&[u64]| Data {
         element: ty,
         unsigned: false,
         shape: shape.to_vec(),
@@ -79,7 +80,8 @@ fn results(op: Op, ty: Scalar, arguments: &[u64]) -> Vec<u64> {
             .flat_map(|a| a.to_le_bytes()[..size].to_vec())
             .collect(),
     };
-    let results = session.call("main", &[input]).expect("the program runs");
+    let inputs: Vec<Data> = arguments.iter().map(input).collect();
+    let results = session.call("main", &inputs).expect("the program runs");
     let result = results[0].as_ref().expect("a result");
     result.elements().collect()
 }
@@ -93,7 +95,7 @@ fn functions_have_the_stated_accuracy() {
             let at = |n: usize| (low + step * n as f64).min(*high);
             let arguments: Vec<u64> = (0..COUNT).map(|n| bits(ty, at(n))).collect();
             let mut error: (f64, f64) = (0.0, 0.0);
-            for (argument, found) in arguments.iter().zip(results(*op, ty, &arguments)) {
+            for (argument, found) in arguments.iter().zip(results(*op, ty, &[&arguments])) {
                 let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
                 let found = number(ty, found);
                 let scale = expected
@@ -112,4 +114,86 @@ fn functions_have_the_stated_accuracy() {
         }
     }
     assert!(worse.is_empty(), "{}", worse.join("\n"));
+}
+
+/// An error of the logarithm counts as often as the exponent is large.
+#[test]
+fn large_powers_have_the_accuracy_of_small_ones() {
+    let (mut bases, mut exponents) = (Vec::new(), Vec::new());
+    for n in 0..COUNT {
+        let base = (n as f64 / 37.0 - 27.0).exp2();
+        let most = 1020.0 / base.log2().abs().max(0.01);
+        bases.push(base.to_bits());
+        exponents.push((most * (n as f64 * 0.618).sin()).to_bits());
+    }
+    let found = results(Op::FPow, Scalar::F64, &[&bases, &exponents]);
+    let power = Operator::of(Op::FPow, Scalar::F64);
+    for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
+        let expected = f64::from_bits(power.eval(&[base, exponent]));
+        let relative = (f64::from_bits(found) - expected).abs() / expected;
+        let (base, exponent) = (f64::from_bits(base), f64::from_bits(exponent));
+        assert!(relative < 5e-15, "{relative:.1e} for {base} to {exponent}");
+    }
+}
+
+/// Functions with zeros, poles and limits, and arguments where they are.
+const EDGES: &[(Op, &[f64])] = &[
+    (Op::LGamma, &[0.0, -1.0, -2.0, -3.0, -9.0, f64::INFINITY]),
+    (Op::Gamma, &[f64::INFINITY]),
+    (
+        Op::SinPi,
+        &[-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0],
+    ),
+    (
+        Op::CosPi,
+        &[-2.0, -1.5, -1.0, -0.5, 0.0, 0.5, 1.0, 1.5, 3.0],
+    ),
+];
+
+#[test]
+fn zeros_and_poles_are_exact() {
+    for (op, arguments) in EDGES {
+        for ty in [Scalar::F32, Scalar::F64] {
+            let bits: Vec<u64> = arguments.iter().map(|x| bits(ty, *x)).collect();
+            for (argument, found) in bits.iter().zip(results(*op, ty, &[&bits])) {
+                let expected = number(ty, Operator::of(*op, ty).eval(&[*argument]));
+                let (argument, found) = (number(ty, *argument), number(ty, found));
+                let name = op.row().name;
+                assert_eq!(found, expected, "{name}.{ty} of {argument}");
+            }
+        }
+    }
+}
+
+#[test]
+fn powers_at_their_edges() {
+    let edges = [
+        0.0,
+        0.5,
+        1.0,
+        2.0,
+        3.0,
+        f64::MIN_POSITIVE / 8.0,
+        f64::INFINITY,
+    ];
+    let edges: Vec<f64> = edges
+        .iter()
+        .flat_map(|x| [*x, -*x])
+        .chain([f64::NAN])
+        .collect();
+    let pairs = edges
+        .iter()
+        .flat_map(|x| edges.iter().map(move |y| (x.to_bits(), y.to_bits())));
+    let (bases, exponents): (Vec<u64>, Vec<u64>) = pairs.unzip();
+    let found = results(Op::FPow, Scalar::F64, &[&bases, &exponents]);
+    let power = Operator::of(Op::FPow, Scalar::F64);
+    for ((base, exponent), found) in bases.into_iter().zip(exponents).zip(found) {
+        let [expected, found] = [power.eval(&[base, exponent]), found].map(f64::from_bits);
+        let same = (found - expected).abs() <= 1e-15 * expected.abs();
+        let (base, exponent) = (f64::from_bits(base), f64::from_bits(exponent));
+        assert!(
+            same || found == expected || found.is_nan() && expected.is_nan(),
+            "{base} to {exponent} is {found}, not {expected}"
+        );
+    }
 }

@@ -33,7 +33,7 @@ const EXP: &[f64] = &[
 ];
 
 /// Of log((1 + s) / (1 − s)) / 2s in s².
-const LOG: &[f64] = &[
+pub(super) const LOG: &[f64] = &[
     1.0 / 23.0,
     1.0 / 21.0,
     1.0 / 19.0,
@@ -47,6 +47,9 @@ const LOG: &[f64] = &[
     1.0 / 3.0,
     1.0,
 ];
+
+/// The logarithm of two in two parts, the first with zeros at its end.
+pub(super) const LOG_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
 const LANCZOS: [f64; 9] = [
     0.999_999_999_999_809_9,
@@ -78,17 +81,7 @@ impl Lower<'_> {
                 Ok(self.f(S::FDiv, s, &[sin, cos]))
             }
             Op::Atan => self.atan(s, a),
-            Op::SinPi | Op::CosPi => {
-                let half = self.number_of(s, 0.5);
-                let two = self.number_of(s, 2.0);
-                let turns = self.f(S::FMul, s, &[a, half]);
-                let turns = self.apply(Op::Round, s, &[turns])?;
-                let whole = self.f(S::FMul, s, &[turns, two]);
-                let rest = self.f(S::FSub, s, &[a, whole]);
-                let angle = self.f(S::FMul, s, &[rest, pi]);
-                let op = if op == Op::SinPi { Op::Sin } else { Op::Cos };
-                self.apply(op, s, &[angle])
-            }
+            Op::SinPi | Op::CosPi => self.of_turns(s, op, a),
             Op::TanPi => {
                 let sin = self.apply(Op::SinPi, s, &[a])?;
                 let cos = self.apply(Op::CosPi, s, &[a])?;
@@ -113,6 +106,7 @@ impl Lower<'_> {
                 let by = self.number_of(s, by);
                 Ok(self.f(S::FMul, s, &[log, by]))
             }
+            Op::FPow if s == Scalar::F64 => Ok(self.power_of_real(args)),
             Op::FPow => {
                 let magnitude = self.apply(Op::FAbs, s, &[a])?;
                 let log = self.apply(Op::Log, s, &[magnitude])?;
@@ -199,7 +193,7 @@ impl Lower<'_> {
         self.apply(op, Scalar::F64, args).unwrap_or(or)
     }
 
-    fn exp(&mut self, a: Id) -> Id {
+    pub(super) fn exp(&mut self, a: Id) -> Id {
         let s = Scalar::F64;
         let log2_e = self.number_of(s, std::f64::consts::LOG2_E);
         let (lowest, highest) = (self.number_of(s, -746.0), self.number_of(s, 710.0));
@@ -209,11 +203,7 @@ impl Lower<'_> {
         let x = self.pick(s, high, highest, x);
         let k = self.f(S::FMul, s, &[x, log2_e]);
         let k = self.operator_or(Op::Round, &[k], k);
-        let r = self.reduce(
-            x,
-            k,
-            &[6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10],
-        );
+        let r = self.reduce(x, k, &LOG_2);
         let p = self.polynomial(s, r, EXP);
         // In two steps, as the power of two alone may not be a number.
         let word = self.uint(32);
@@ -241,11 +231,12 @@ impl Lower<'_> {
         self.f(S::FMul, Scalar::F64, &[value, power])
     }
 
-    fn log(&mut self, a: Id) -> Id {
+    /// A positive number as m·2^k, with m between the roots of a half and of two.
+    pub(super) fn normalised(&mut self, a: Id) -> [Id; 2] {
         let s = Scalar::F64;
         let (long, real) = (self.uint(64), self.ty(s));
         let tiny = self.number_of(s, f64::MIN_POSITIVE);
-        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
+        let one = self.number_of(s, 1.0);
         let is_tiny = self.less(a, tiny);
         let large = self.number_of(s, 18_014_398_509_481_984.0);
         let scaled = self.f(S::FMul, s, &[a, large]);
@@ -271,6 +262,13 @@ impl Lower<'_> {
         let shift = self.number_of(s, 54.0);
         let lower = self.f(S::FSub, s, &[k, shift]);
         let k = self.pick(s, is_tiny, lower, k);
+        [m, k]
+    }
+
+    fn log(&mut self, a: Id) -> Id {
+        let s = Scalar::F64;
+        let (one, zero) = (self.number_of(s, 1.0), self.number_of(s, 0.0));
+        let [m, k] = self.normalised(a);
         let f = self.f(S::FSub, s, &[m, one]);
         let g = self.f(S::FAdd, s, &[m, one]);
         let q = self.f(S::FDiv, s, &[f, g]);
@@ -278,10 +276,7 @@ impl Lower<'_> {
         let p = self.polynomial(s, z, LOG);
         let two_q = self.f(S::FAdd, s, &[q, q]);
         let p = self.f(S::FMul, s, &[p, two_q]);
-        let (high, low) = (
-            self.number_of(s, 6.931_471_803_691_238e-1),
-            self.number_of(s, 1.908_214_929_270_587_7e-10),
-        );
+        let [high, low] = LOG_2.map(|part| self.number_of(s, part));
         let low = self.f(S::FMul, s, &[k, low]);
         let p = self.f(S::FAdd, s, &[p, low]);
         let high = self.f(S::FMul, s, &[k, high]);
@@ -412,7 +407,8 @@ impl Lower<'_> {
     }
 
     fn gamma(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
-        let [half, one, pi] = [0.5, 1.0, std::f64::consts::PI].map(|n| self.number_of(s, n));
+        let [half, one, pi, infinity] =
+            [0.5, 1.0, std::f64::consts::PI, f64::INFINITY].map(|n| self.number_of(s, n));
         // Below one half by reflection: Γ(x) Γ(1 − x) = π / sin πx.
         let reflect = self.less(a, half);
         let mirrored = self.f(S::FSub, s, &[one, a]);
@@ -441,12 +437,42 @@ impl Lower<'_> {
             let quotient = self.f(S::FDiv, s, &[pi, size]);
             let reflected = self.apply(Op::Log, s, &[quotient])?;
             let reflected = self.f(S::FSub, s, &[reflected, log]);
-            return Ok(self.pick(s, reflect, reflected, log));
+            let result = self.pick(s, reflect, reflected, log);
+            let is_infinite = self.test(S::IsInf, &[a]);
+            return Ok(self.pick(s, is_infinite, infinity, result));
         }
         let gamma = self.apply(Op::Exp, s, &[log])?;
+        let is_infinite = self.test(S::FOrdEqual, &[a, infinity]);
+        let gamma = self.pick(s, is_infinite, infinity, gamma);
         let product = self.f(S::FMul, s, &[sin, gamma]);
         let reflected = self.f(S::FDiv, s, &[pi, product]);
         Ok(self.pick(s, reflect, reflected, gamma))
+    }
+
+    /// `sin` or `cos` of a multiple of π, exact where that is a multiple of a half: the angle is brought
+    /// to at most a quarter of a turn before it is rounded.
+    fn of_turns(&mut self, s: Scalar, op: Op, a: Id) -> Result1 {
+        let [half, one, two] = [0.5, 1.0, 2.0].map(|n| self.number_of(s, n));
+        let pi = self.number_of(s, std::f64::consts::PI);
+        let turns = self.f(S::FMul, s, &[a, half]);
+        let turns = self.apply(Op::Round, s, &[turns])?;
+        let whole = self.f(S::FMul, s, &[turns, two]);
+        let rest = self.f(S::FSub, s, &[a, whole]);
+        let size = self.apply(Op::FAbs, s, &[rest])?;
+        if op == Op::CosPi {
+            let quarter = self.f(S::FSub, s, &[half, size]);
+            let angle = self.f(S::FMul, s, &[quarter, pi]);
+            return self.apply(Op::Sin, s, &[angle]);
+        }
+        let other = self.f(S::FSub, s, &[one, size]);
+        let beyond = self.less(half, size);
+        let quarter = self.pick(s, beyond, other, size);
+        let angle = self.f(S::FMul, s, &[quarter, pi]);
+        let sin = self.apply(Op::Sin, s, &[angle])?;
+        let turned = self.f(S::FNegate, s, &[sin]);
+        let zero = self.number_of(s, 0.0);
+        let is_negative = self.less(rest, zero);
+        Ok(self.pick(s, is_negative, turned, sin))
     }
 
     /// The next number by the order of bits.

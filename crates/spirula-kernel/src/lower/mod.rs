@@ -23,6 +23,7 @@ mod interface;
 mod layout;
 mod memory;
 mod operators;
+mod power;
 mod shared;
 mod statements;
 mod survey;

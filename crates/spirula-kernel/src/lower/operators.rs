@@ -464,7 +464,9 @@ impl Lower<'_> {
         let is_odd = self.test(S::FOrdNotEqual, &[floor, halved]);
         let turned = self.value(S::FNegate, ty, &[power]);
         let signed = self.select(ty, is_odd, turned, power);
-        let of_negative = self.select(ty, is_whole, signed, nan);
+        let is_infinite = self.test(S::IsInf, &args[..1]);
+        let of_fraction = self.select(ty, is_infinite, power, nan);
+        let of_negative = self.select(ty, is_whole, signed, of_fraction);
         let is_negative = self.test(S::FOrdLessThan, &[args[0], zero]);
         let result = self.select(ty, is_negative, of_negative, power);
         let is_zero = self.test(S::FOrdEqual, &[args[1], zero]);
