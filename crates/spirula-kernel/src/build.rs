@@ -312,6 +312,11 @@ impl Builder {
         self.open.push(Vec::new());
     }
 
+    /// What stands in the innermost block so far.
+    pub(crate) fn open_block(&self) -> &[Stmt] {
+        self.open.last().map_or(&[], Vec::as_slice)
+    }
+
     /// Closes the innermost block. Without one, gives an empty block.
     pub fn end_block(&mut self) -> Block {
         let stmts = self.open.pop().unwrap_or_default();

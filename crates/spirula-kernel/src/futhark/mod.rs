@@ -8,6 +8,7 @@
 mod cursor;
 mod entry;
 mod expr;
+mod flags;
 mod kernel;
 mod operators;
 mod stmt;

@@ -145,6 +145,7 @@ impl Reader<'_> {
                 self.builder.begin_block();
             }
             self.builder.at(place);
+            self.separate_flags(then);
             self.builder.push(StmtKind::If {
                 condition,
                 then,
