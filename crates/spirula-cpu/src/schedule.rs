@@ -88,7 +88,10 @@ impl Workgroup<'_> {
                 // SAFETY: the caller's promise.
                 unsafe { self.exchange(at, 0, self.count as usize)? };
             }
-            self.begin_phase(at, true);
+            // A copy of the workgroup's orders nothing until it is waited for.
+            if self.point(at).exchange != Exchange::AsyncCopy {
+                self.begin_phase(at, true);
+            }
             resume = at;
         }
     }
@@ -223,7 +226,7 @@ impl Workgroup<'_> {
             // SAFETY: as in `live`.
             match unsafe { live.as_mut() } {
                 Some(live) => {
-                    live.copy_elements(context, *lane as u32, point.site, elements);
+                    live.copy_elements(context, point.site, elements);
                 }
                 None => {
                     // SAFETY: the caller's promise.

@@ -10,14 +10,14 @@ use super::cell::{
     ATOMIC, Access, Found, HALF, INVOCATION_SHIFT, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
 };
 use super::checker::{Checker, Fault};
+use super::copy::COPIER;
 use super::order::Order;
 use super::report::{Invocation, Kind, Report};
-use super::runtime::{Row, info};
+use super::runtime::Row;
 use super::touch::{Touch, invocation, local_id};
 use crate::compile::Kernel;
 use crate::context::Context;
 use crate::lower::SlotKind;
-use crate::memory::Elements;
 use std::collections::BTreeMap;
 
 /// Rounds of loops that waiting for others counts as.
@@ -51,9 +51,9 @@ pub(crate) struct Live {
     pub(super) order: Order,
     checker: *mut Checker,
     kernel: *const Kernel,
-    cells: Vec<u64>,
+    pub(super) cells: Vec<u64>,
     kept_rows: Vec<Row>,
-    group_base: u64,
+    pub(super) group_base: u64,
     pub(super) private: BTreeMap<u64, Private>,
     pub(super) scratch: Box<[u128]>,
     /// First phase of each workgroup.
@@ -219,60 +219,9 @@ impl Live {
         }
     }
 
-    fn kernel(&self) -> &Kernel {
+    pub(super) fn kernel(&self) -> &Kernel {
         // SAFETY: the kernel outlives its launches.
         unsafe { &*self.kernel }
-    }
-
-    /// Copies elements for all invocations together, one side's `stride` elements apart.
-    pub fn copy_elements(&mut self, context: &Context, linear: u32, site: u16, copy: Elements) {
-        for n in 0..copy.count {
-            let step = |stride: u64| n.wrapping_mul(copy.size).wrapping_mul(stride);
-            let (to, from) = match copy.strided_source {
-                true => (step(1), step(copy.stride)),
-                false => (step(copy.stride), step(1)),
-            };
-            let (to, from) = (copy.to.wrapping_add(to), copy.from.wrapping_add(from));
-            self.copy(context, linear, [to, from, copy.size], site);
-        }
-    }
-
-    pub(super) fn copy(
-        &mut self,
-        context: &Context,
-        linear: u32,
-        [to, from, bytes]: [u64; 3],
-        site: u16,
-    ) {
-        let bytes = bytes.min(u64::from(u32::MAX));
-        if bytes == 0 {
-            return;
-        }
-        let what = u64::from(site) | bytes << info::BYTES_SHIFT;
-        let known = self.definedness(from, bytes).map(|known| known.to_vec());
-        let source = self.touch(context, linear, Touch::new(from, what, 0));
-        let target = self.touch(context, linear, Touch::new(to, what | info::WRITE, 0));
-        if (source, target) == (from, to) {
-            // SAFETY: both were found to be memory of the launch.
-            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
-        }
-        // Copies of structures may have holes. Where all is one, that was told.
-        let known = known.filter(|known| known.iter().any(|byte| *byte != 0));
-        if let Some((known, copied)) = known.zip(self.definedness(to, bytes)) {
-            copied.copy_from_slice(&known);
-        }
-    }
-
-    /// What says which of some bytes are defined, where they are private memory.
-    fn definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
-        let (base, private) = self.private.range(..=address).next_back()?;
-        let offset = address - base;
-        if offset.saturating_add(bytes) > private.length {
-            return None;
-        }
-        let at = (private.defined + offset) as *mut u8;
-        // SAFETY: the room was registered with so many bytes of definedness.
-        Some(unsafe { std::slice::from_raw_parts_mut(at, bytes as usize) })
     }
 
     /// Adds a report.
@@ -409,7 +358,7 @@ impl Live {
                 group,
                 local: local_id(context, local),
             }),
-            _ if local == linear => None,
+            _ if local == linear || local == COPIER => None,
             _ => Some(invocation(context, local)),
         };
         let did = if other & WRITTEN != 0 {
@@ -520,7 +469,7 @@ impl Live {
         released
     }
 
-    fn is_group(&self, access: &Touch) -> bool {
+    pub(super) fn is_group(&self, access: &Touch) -> bool {
         let length = (self.cells.len() as u64 - 2)
             << self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
         access.address >= self.group_base

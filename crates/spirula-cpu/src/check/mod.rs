@@ -23,11 +23,12 @@
 //!
 //! # Undefined values
 //!
-//! An access that reads no byte that was written is reported; reading some that were and some that
-//! were not is what copies of structures do.
+//! An access that reads no byte that was written is reported, unless it only puts the rest of a vector beside a
+//! component that is assigned; reading some that were and some that were not is what copies of structures do.
 
 pub(crate) mod cell;
 mod checker;
+mod copy;
 mod covered;
 mod launch;
 mod live;
@@ -50,8 +51,8 @@ pub(crate) use live::Live;
 pub(crate) use runtime::Row;
 pub(crate) use search::searches;
 pub(crate) use sites::Sites;
-pub(crate) use undefined::{Flow, flow, is_aggregate, undefined_components};
-pub(crate) use uses::used_components;
+pub(crate) use undefined::{Flow, flow, is_followed, undefined_components};
+pub(crate) use uses::{only_moved, used_components};
 
 /// What a kernel that is checked keeps for it.
 pub(crate) struct Checks {

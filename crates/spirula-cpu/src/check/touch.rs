@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::cell::{Access, INVOCATION_SHIFT, Phases};
+use super::copy::COPIER;
 use super::report::Invocation;
 use super::runtime::info;
 use crate::context::Context;
@@ -80,7 +81,9 @@ pub(super) fn local_id(context: &Context, linear: u32) -> [u64; 3] {
     [n % x, n / x % y, n / x / y]
 }
 
+/// Who runs; of what all invocations do together, the first.
 pub(super) fn invocation(context: &Context, linear: u32) -> Invocation {
+    let linear = if linear == COPIER { 0 } else { linear };
     Invocation {
         group: context.group,
         local: local_id(context, linear),

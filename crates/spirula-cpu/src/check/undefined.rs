@@ -1,11 +1,12 @@
 //! Which values may be undefined, as something of them comes from `OpUndef` or from private memory.
 //!
-//! What goes through memory or calls counts as defined, so that nothing is told that may be meant so. Structures and
-//! arrays are followed through both, as unoptimised code returns and copies them whole. Each component is followed by
-//! itself: vectors are often made of one that is undefined, a component at a time. Cost: linear in the instructions of
-//! modules that have anything undefined, nothing otherwise.
+//! What goes through memory or calls counts as defined, so that nothing is told that may be meant so. Structures,
+//! arrays and vectors are followed through both, as unoptimised code returns and copies them whole. Each component is
+//! followed by itself: vectors are often made of one that is undefined, a component at a time, also in memory. Cost:
+//! linear in the instructions of modules that have anything undefined, nothing otherwise.
 
 use super::provenance::is_private;
+use super::uses::only_moved;
 use crate::program::Program;
 use crate::promote::{MAX_SCALARS, operand_ids};
 use crate::types::Kind;
@@ -66,6 +67,8 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
     let mut found = Found {
         program,
         masks: IdMap::new(program.module.bound(), 0),
+        moved: only_moved(program),
+        stored: stored_vectors(program),
     };
     let module = program.module;
     let mut pending: Vec<Id> = Vec::new();
@@ -93,6 +96,7 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
             uses.extend(returned(program, inst).map(|value| (value, id)));
         }
     }
+    uses.extend(found.stored.iter().map(|(load, value)| (*value, *load)));
     uses.sort_unstable();
     while let Some(id) = pending.pop() {
         let first = uses.partition_point(|(operand, _)| *operand < id);
@@ -105,27 +109,50 @@ pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> 
     Some(found.masks)
 }
 
-/// Whether a load is of a structure or array that is in private memory.
-fn loads_whole(program: &Program<'_>, load: InstRef<'_>) -> bool {
-    is_private(program, load.id(0))
-        && load
-            .result_type()
-            .is_some_and(|ty| is_aggregate(program, ty))
+/// Loads of vectors from private memory, with what is stored by the same pointer. In order.
+fn stored_vectors(program: &Program<'_>) -> Vec<(Id, Id)> {
+    let functions = program.functions.bottom_up.iter();
+    let insts = functions.flat_map(|func| program.module.function_insts(*func));
+    let (mut loads, mut stores) = (Vec::new(), Vec::new());
+    for inst in insts {
+        match (inst.op(), inst.result()) {
+            (Op::Load, Some(load)) if is_vector(program, load) => loads.push((inst.id(0), load)),
+            (Op::Store, _) if is_vector(program, inst.id(1)) => {
+                stores.push((inst.id(0), inst.id(1)));
+            }
+            _ => {}
+        }
+    }
+    loads.retain(|(pointer, _)| is_private(program, *pointer));
+    stores.sort_unstable();
+    let mut pairs = Vec::new();
+    for (pointer, load) in loads {
+        let first = stores.partition_point(|(to, _)| *to < pointer);
+        let same = stores[first..].iter().take_while(|(to, _)| *to == pointer);
+        pairs.extend(same.map(|(_, value)| (load, *value)));
+    }
+    pairs.sort_unstable();
+    pairs
 }
 
-/// Whether values of a type are followed through memory.
-pub(crate) fn is_aggregate(program: &Program<'_>, ty: Id) -> bool {
+fn is_vector(program: &Program<'_>, id: Id) -> bool {
+    let kind = program.type_of(id).map(|ty| program.types.kind(ty));
+    matches!(kind, Some(Kind::Vector { .. }))
+}
+
+/// Whether values of a type are followed through memory: all but scalars.
+pub(crate) fn is_followed(program: &Program<'_>, ty: Id) -> bool {
     matches!(
         program.types.kind(ty),
-        Kind::Struct { .. } | Kind::Array { .. }
+        Kind::Struct { .. } | Kind::Array { .. } | Kind::Vector { .. }
     )
 }
 
-/// The structures or arrays that the function called may return.
+/// What the function called may return, where that is followed.
 fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item = Id> + use<'m> {
     let whole = call
         .result_type()
-        .is_some_and(|ty| is_aggregate(program, ty));
+        .is_some_and(|ty| is_followed(program, ty));
     let func: Option<Func> = program.functions.by_id(call.id(0)).filter(|_| whole);
     let insts = func.map(|func| program.module.function_insts(func));
     let returns = insts.into_iter().flatten();
@@ -137,6 +164,10 @@ fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item 
 struct Found<'a, 'm> {
     program: &'a Program<'m>,
     masks: IdMap<u64>,
+    /// Values that only become parts of vectors.
+    moved: IdMap<bool>,
+    /// Loads of vectors, with what they may give.
+    stored: Vec<(Id, Id)>,
 }
 
 impl Found<'_, '_> {
@@ -155,7 +186,7 @@ impl Found<'_, '_> {
     fn of(&self, inst: InstRef<'_>, count: usize) -> u64 {
         let any = |of: &[u64]| of.iter().fold(0, |any, mask| any | mask);
         match inst.op() {
-            Op::Load if loads_whole(self.program, inst) => return all(count),
+            Op::Load => return self.loaded(inst, count),
             Op::FunctionCall => {
                 let values = returned(self.program, inst);
                 return values.fold(0, |mask, value| mask | self.masks[value]);
@@ -184,6 +215,25 @@ impl Found<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Of what is loaded from private memory. A vector is followed where it is written a component at a time, or
+    /// may be undefined when it is stored.
+    fn loaded(&self, load: InstRef<'_>, count: usize) -> u64 {
+        let Some((id, ty)) = load.result().zip(load.result_type()) else {
+            return 0;
+        };
+        if !is_private(self.program, load.id(0)) || !is_followed(self.program, ty) {
+            return 0;
+        }
+        if !is_vector(self.program, id) || self.moved[id] {
+            return all(count);
+        }
+        let first = self.stored.partition_point(|(load, _)| *load < id);
+        let same = self.stored[first..]
+            .iter()
+            .take_while(|(load, _)| *load == id);
+        same.fold(0, |mask, (_, value)| mask | self.masks[*value])
     }
 
     fn moved(&self, inst: InstRef<'_>) -> u64 {

@@ -32,6 +32,26 @@ pub(crate) fn used_components(program: &Program<'_>) -> IdMap<u64> {
     uses.used
 }
 
+/// Which values only become parts of vectors that are made of them, as when one component after the other is
+/// assigned: nothing of such a value need be defined. Cost: linear in the instructions.
+pub(crate) fn only_moved(program: &Program<'_>) -> IdMap<bool> {
+    let mut moved = IdMap::new(program.module.bound(), true);
+    let functions = program.functions.bottom_up.iter();
+    for inst in functions.flat_map(|func| program.module.function_insts(*func)) {
+        let whole = match inst.op() {
+            Op::CompositeInsert => Some(inst.id(1)),
+            Op::VectorInsertDynamic => Some(inst.id(0)),
+            _ => None,
+        };
+        if inst.op() != Op::VectorShuffle {
+            operand_ids(inst)
+                .filter(|id| Some(*id) != whole)
+                .for_each(|id| moved.set(id, false));
+        }
+    }
+    moved
+}
+
 struct Uses<'a, 'm> {
     program: &'a Program<'m>,
     used: IdMap<u64>,
@@ -49,7 +69,7 @@ impl Uses<'_, '_> {
     /// Marks what an instruction uses whatever becomes of its result.
     fn note(&mut self, inst: InstRef<'_>) {
         if passes_on(self.program, inst) {
-            return;
+            return self.note_stored(inst);
         }
         let whole = matches!(flow(inst.op()), Some(Flow::All | Flow::Sum));
         for id in operand_ids(inst) {
@@ -58,6 +78,13 @@ impl Uses<'_, '_> {
                 Some(count) if whole => self.mark(id, u64::MAX >> (64 - count)),
                 _ => {}
             }
+        }
+    }
+
+    /// Marks a scalar that is stored: there is nothing else to be read of it.
+    fn note_stored(&mut self, inst: InstRef<'_>) {
+        if inst.op() == Op::Store && self.count(inst.id(1)) == Some(1) {
+            self.mark(inst.id(1), 1);
         }
     }
 

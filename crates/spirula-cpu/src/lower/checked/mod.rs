@@ -17,7 +17,9 @@ use super::values::Pointer;
 use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
-use crate::check::{Sites, covered_loads, searches, undefined_components, used_components};
+use crate::check::{
+    Sites, covered_loads, only_moved, searches, undefined_components, used_components,
+};
 use crate::program::Program;
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -43,6 +45,8 @@ pub(crate) struct Checking {
     pub covered: IdMap<bool>,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
+    /// Values that only become parts of vectors.
+    pub moved: IdMap<bool>,
     /// By value: components that may be undefined, where there are any.
     pub undefined: Option<IdMap<u64>>,
     /// Logarithm of the bytes that a cell of workgroup memory stands for.
@@ -171,6 +175,7 @@ impl Checking {
             sites: Sites::new(),
             searches: searches(program),
             used: used_components(program),
+            moved: only_moved(program),
             undefined: undefined_components(program),
             covered: covered_loads(program),
             provenance,

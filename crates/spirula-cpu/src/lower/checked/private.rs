@@ -147,18 +147,30 @@ impl Lower<'_, '_, '_> {
         checking.zip(result).map_or(0, |(c, id)| c.used[id])
     }
 
-    /// Of what says of each component whether it is defined: not zero where one is, and all that are used.
+    /// Whether what is being loaded only becomes parts of vectors.
+    fn is_only_moved(&self) -> bool {
+        let result = self.current.and_then(|i| i.result());
+        let checking = self.shared.checking.as_ref();
+        checking.zip(result).is_some_and(|(c, id)| c.moved[id])
+    }
+
+    /// Of what says of each component whether it is defined: not zero where one is, and all that are used. Of what only
+    /// becomes parts of vectors none need be.
     fn enough_defined(&mut self, components: &[Value], used: u64) -> Option<Value> {
         let (first, rest) = components.split_first()?;
         if rest.is_empty() {
             return Some(*first);
         }
-        let any = rest
-            .iter()
-            .fold(*first, |any, next| self.builder.ins().bor(any, *next));
         let parts = components.iter().enumerate();
         let parts = parts.filter(|(n, _)| used >> n.min(&63) & 1 != 0);
         let parts: Values = parts.map(|(_, part)| *part).collect();
+        let any = match (self.is_only_moved(), parts.is_empty()) {
+            (true, true) => return None,
+            (true, false) => parts[0],
+            (false, _) => rest
+                .iter()
+                .fold(*first, |any, next| self.builder.ins().bor(any, *next)),
+        };
         Some(parts.into_iter().fold(any, |all, part| {
             let zero = self.builder.ins().icmp_imm_u(IntCC::Equal, part, 0);
             let ty = self.clif(all);

@@ -5,7 +5,7 @@
 //! is false, the result is defined.
 
 use super::{DEPENDS, Lower, UNINITIALISED};
-use crate::check::{Flow, flow, is_aggregate};
+use crate::check::{Flow, flow, is_followed};
 use crate::lower::Values;
 use crate::promote::MAX_SCALARS;
 use crate::types::Kind;
@@ -99,26 +99,31 @@ impl Lower<'_, '_, '_> {
         }
     }
 
-    /// Sets the flags of the structure or array that is being loaded, by what is zero for what is undefined.
+    /// Sets the flags of what is being loaded, by what is zero for what is undefined. Of components of vectors that are
+    /// used it is told here.
     pub(super) fn load_flags(&mut self, defined: &[Value]) {
         let load = self.current.filter(|inst| inst.op() == Op::Load);
         let id = load.and_then(|inst| inst.result());
         let Some(id) = id.filter(|id| self.may_be_undefined(*id)) else {
             return;
         };
-        let flags: Values = defined
-            .iter()
-            .map(|part| self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0))
-            .collect();
+        let used = self.used_components();
+        let mut flags = Values::new();
+        for (n, part) in defined.iter().enumerate() {
+            flags.push(match used >> n.min(63) & 1 {
+                0 => self.builder.ins().icmp_imm_u(IntCC::Equal, *part, 0),
+                _ => self.iconst(types::I8, 0),
+            });
+        }
         self.set_flags(id, &flags);
     }
 
-    /// The flags of the structure or array that is being stored, where any of it may be undefined.
+    /// The flags of the structure, array or vector that is being stored, where any of it may be undefined.
     pub(super) fn stored_flags(&mut self) -> Option<Values> {
         let store = self.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id(1);
         let whole = self.program.type_of(value);
-        let whole = whole.is_some_and(|ty| is_aggregate(self.program, ty));
+        let whole = whole.is_some_and(|ty| is_followed(self.program, ty));
         (whole && self.may_be_undefined(value)).then(|| self.undefined(value))
     }
 

@@ -1,0 +1,117 @@
+//! Copies of memory: what is known of the bytes goes along.
+//!
+//! # Unsafe code
+//! Memory is only copied where it was found to be inside of what the launch may use.
+#![allow(unsafe_code)]
+
+use super::cell::KEPT;
+use super::live::Live;
+use super::runtime::info;
+use super::touch::Touch;
+use crate::context::Context;
+use crate::memory::Elements;
+
+/// Who makes the copies of a workgroup, in an invocation's place. They run beside all invocations until these have
+/// waited for them.
+pub(super) const COPIER: u32 = 0xffff;
+
+impl Live {
+    /// Copies elements for all invocations together, one side's `stride` elements apart.
+    pub fn copy_elements(&mut self, context: &Context, site: u16, copy: Elements) {
+        for n in 0..copy.count {
+            let step = |stride: u64| n.wrapping_mul(copy.size).wrapping_mul(stride);
+            let (to, from) = match copy.strided_source {
+                true => (step(1), step(copy.stride)),
+                false => (step(copy.stride), step(1)),
+            };
+            let (to, from) = (copy.to.wrapping_add(to), copy.from.wrapping_add(from));
+            self.copy(context, COPIER, [to, from, copy.size], site);
+        }
+    }
+
+    pub(super) fn copy(
+        &mut self,
+        context: &Context,
+        linear: u32,
+        [to, from, bytes]: [u64; 3],
+        site: u16,
+    ) {
+        let bytes = bytes.min(u64::from(u32::MAX));
+        if bytes == 0 {
+            return;
+        }
+        let what = u64::from(site) | bytes << info::BYTES_SHIFT;
+        let [read, write] = [
+            Touch::new(from, what, 0),
+            Touch::new(to, what | info::WRITE, 0),
+        ];
+        let known = match self.is_group(&read) {
+            true => Some(self.written(&read)),
+            false => self.definedness(from, bytes).map(|known| known.to_vec()),
+        };
+        let source = self.touch(context, linear, read);
+        let target = self.touch(context, linear, write);
+        if (source, target) == (from, to) {
+            // SAFETY: both were found to be memory of the launch.
+            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
+        }
+        // Copies of structures may have holes. Where all is one, that was told.
+        let Some(known) = known.filter(|known| known.iter().any(|byte| *byte != 0)) else {
+            return;
+        };
+        if self.is_group(&write) {
+            self.forget(&write, &known);
+        } else if let Some(copied) = self.definedness(to, bytes) {
+            copied.copy_from_slice(&known);
+        }
+    }
+
+    /// The cells of an access to workgroup memory, each with its bytes by their numbers within the access.
+    fn cells_of(&self, access: &Touch) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let (offset, bytes) = (access.address - self.group_base, access.bytes);
+        let last = (offset + bytes.max(1) - 1) >> granule;
+        (offset >> granule..=last).map(move |cell| {
+            let first = (cell << granule).saturating_sub(offset);
+            let end = (((cell + 1) << granule) - offset).min(bytes);
+            (cell as usize, first as usize..end as usize)
+        })
+    }
+
+    /// Of bytes of workgroup memory: all bits where the workgroup wrote them.
+    fn written(&self, access: &Touch) -> Vec<u8> {
+        let group = self.phases().group;
+        let mut known = vec![0; access.bytes as usize];
+        for (cell, bytes) in self.cells_of(access) {
+            let cell = self.cells.get(cell).copied().unwrap_or(0);
+            if cell >= group && cell & KEPT != 0 {
+                known[bytes].fill(0xff);
+            }
+        }
+        known
+    }
+
+    /// Notes of workgroup memory that was written which of it is undefined still.
+    fn forget(&mut self, access: &Touch, known: &[u8]) {
+        let cells: Vec<_> = self.cells_of(access).collect();
+        for (cell, bytes) in cells {
+            if let Some(cell) = self.cells.get_mut(cell)
+                && known[bytes].iter().all(|byte| *byte == 0)
+            {
+                *cell &= !KEPT;
+            }
+        }
+    }
+
+    /// What says which of some bytes are defined, where they are private memory.
+    pub(super) fn definedness(&mut self, address: u64, bytes: u64) -> Option<&mut [u8]> {
+        let (base, private) = self.private.range(..=address).next_back()?;
+        let offset = address - base;
+        if offset.saturating_add(bytes) > private.length {
+            return None;
+        }
+        let at = (private.defined + offset) as *mut u8;
+        // SAFETY: the room was registered with so many bytes of definedness.
+        Some(unsafe { std::slice::from_raw_parts_mut(at, bytes as usize) })
+    }
+}
