@@ -17,7 +17,6 @@ use super::variant::{Needs, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::specialised::specialise;
 use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
-use gpu_allocator::MemoryLocation;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{Module, Section};
@@ -106,7 +105,7 @@ impl VulkanDriver {
     }
 
     fn new_buffer(&self, number: Buffer, size: u64) -> Result<Arc<memory::Buffer>, Error> {
-        let buffer = Arc::new(self.memory.create(size, MemoryLocation::GpuOnly)?);
+        let buffer = Arc::new(self.memory.create_for_kernels(size)?);
         self.device
             .name(buffer.raw(), &format!("buffer {}", number.index()));
         Ok(buffer)

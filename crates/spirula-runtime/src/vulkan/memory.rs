@@ -16,6 +16,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 const ALIGNMENT: u64 = 128;
 /// Smallest block of memory that is asked of the device, in bytes.
 const BLOCK: u64 = 4 << 20;
+/// Largest buffer, in bytes, that lies where the host sees it, on a graphics card whose memory the host sees.
+const MOST_SEEN: u64 = 256 << 10;
+/// Bytes that are read in place from memory that is slow to read, in about the time of a copy.
+const FEW: usize = 64;
 /// Largest block that is shared by buffers, in bytes.
 const MOST_BLOCK: u64 = 256 << 20;
 
@@ -72,6 +76,17 @@ impl Memory {
             device: Arc::clone(device),
             direct,
         }))
+    }
+
+    /// Makes a buffer for kernels, with any contents. One that is not large lies where the host sees it, too,
+    /// if it can, so that scalars are read without a copy.
+    pub fn create_for_kernels(self: &Arc<Self>, size: u64) -> Result<Buffer, Error> {
+        let seen = self.direct && size <= MOST_SEEN && self.device.physical.is_seen_whole;
+        let location = match seen {
+            true => MemoryLocation::CpuToGpu,
+            false => MemoryLocation::GpuOnly,
+        };
+        self.create(size, location)
     }
 
     /// Makes a buffer of so many bytes, with any contents.
@@ -235,9 +250,11 @@ impl Buffer {
         self.has(vk::MemoryPropertyFlags::HOST_COHERENT)
     }
 
-    /// Whether the host may read it in place, and not slowly so.
-    pub fn is_readable(&self) -> bool {
-        self.has(vk::MemoryPropertyFlags::HOST_COHERENT | vk::MemoryPropertyFlags::HOST_CACHED)
+    /// Whether the host may read so many bytes of it in place, and not slowly so.
+    pub fn is_readable(&self, length: usize) -> bool {
+        let coherent = vk::MemoryPropertyFlags::HOST_COHERENT;
+        self.has(coherent | vk::MemoryPropertyFlags::HOST_CACHED)
+            || length <= FEW && self.has(coherent)
     }
 
     fn has(&self, properties: vk::MemoryPropertyFlags) -> bool {

@@ -33,6 +33,8 @@ pub struct Physical {
     pub subgroup: vk::PhysicalDeviceSubgroupProperties<'static>,
     /// What its floating-point arithmetic can do.
     pub floats: vk::PhysicalDeviceFloatControlsProperties<'static>,
+    /// Whether the host sees all of its own memory.
+    pub is_seen_whole: bool,
     extensions: Vec<vk::ExtensionProperties>,
 }
 
@@ -124,6 +126,7 @@ impl Physical {
             subgroup,
             floats,
             extensions,
+            is_seen_whole: is_seen_whole(&memory),
         };
         if physical.has(khr::cooperative_matrix::NAME) {
             physical.info.matrices = matrices::shapes(instance, raw);
@@ -146,6 +149,21 @@ impl Physical {
         let mut names = self.extensions.iter().map(|e| e.extension_name_as_c_str());
         names.any(|n| n == Ok(name))
     }
+}
+
+/// Whether the host sees all of the largest heap of the device's own memory.
+fn is_seen_whole(memory: &vk::PhysicalDeviceMemoryProperties) -> bool {
+    let heaps = memory.memory_heaps_as_slice().iter().enumerate();
+    let own = heaps.filter(|(_, h)| h.flags.contains(vk::MemoryHeapFlags::DEVICE_LOCAL));
+    let Some((largest, _)) = own.max_by_key(|(_, h)| h.size) else {
+        return false;
+    };
+    memory.memory_types_as_slice().iter().any(|ty| {
+        let wanted = vk::MemoryPropertyFlags::DEVICE_LOCAL
+            | vk::MemoryPropertyFlags::HOST_VISIBLE
+            | vk::MemoryPropertyFlags::HOST_COHERENT;
+        ty.heap_index as usize == largest && ty.property_flags.contains(wanted)
+    })
 }
 
 /// Newest version of SPIR-V that a version of Vulkan takes.

@@ -102,8 +102,8 @@ impl Transfer {
         parts: &mut [(&Arc<Buffer>, u64, &mut [u8])],
     ) -> Result<(), Error> {
         let total: usize = parts.iter().map(|(_, _, out)| out.len()).sum();
-        let is_seen = |b: &Buffer| self.memory.direct && b.is_readable();
-        if total > PIECE || parts.iter().any(|(b, ..)| is_seen(b)) {
+        let is_seen = |b: &Buffer, length| self.memory.direct && b.is_readable(length);
+        if total > PIECE || parts.iter().any(|(b, _, out)| is_seen(b, out.len())) {
             let mut parts = parts.iter_mut();
             return parts.try_for_each(|(buffer, at, out)| self.read(queue, buffer, *at, out));
         }
@@ -139,7 +139,7 @@ impl Transfer {
         offset: u64,
         out: &mut [u8],
     ) -> Result<(), Error> {
-        if self.memory.direct && buffer.is_readable() {
+        if self.memory.direct && buffer.is_readable(out.len()) {
             wait(queue, buffer.readable_at())?;
             return buffer.read(offset, out);
         }
@@ -157,7 +157,9 @@ impl Transfer {
 
 /// Makes a buffer zeros, before all that is recorded after.
 pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result<(), Error> {
-    if memory.direct && buffer.is_writable() {
+    // What the host cannot read it also writes slowly.
+    let size = buffer.size as usize;
+    if memory.direct && buffer.is_writable() && (size <= LITTLE || buffer.is_readable(size)) {
         return buffer.clear();
     }
     let uses = copies(None, buffer);
