@@ -230,30 +230,30 @@ impl Lower<'_> {
             1 => self.b.capability(Capability::StorageBuffer16BitAccess),
             _ => {}
         }
-        let block = self.block_of(view, element);
-        let variable = self.global(StorageClass::StorageBuffer, block);
-        self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
-        self.b.decorate(variable, Decoration::Binding, &[binding]);
-        self.b.decorate(variable, Decoration::Aliased, &[]);
         let mut classes = self.survey.classes.iter();
         let class = classes.find(|class| class.bindings.contains(&binding));
         // What belongs to no class are the failures.
         let fails = self.can_fail();
         let (coherent, written) = class.map_or((fails, fails), |c| (c.coherent, c.written));
+        let block = self.block_of(view, element, written);
+        let variable = self.global(StorageClass::StorageBuffer, block);
+        self.b.decorate(variable, Decoration::DescriptorSet, &[0]);
+        self.b.decorate(variable, Decoration::Binding, &[binding]);
+        self.b.decorate(variable, Decoration::Aliased, &[]);
         if coherent {
             self.b.decorate(variable, Decoration::Coherent, &[]);
-        }
-        if !written {
-            self.b.decorate(variable, Decoration::NonWritable, &[]);
         }
         self.bindings[key] = Some(variable);
         variable
     }
 
-    /// A block of any number of elements.
-    fn block_of(&mut self, view: usize, element: Id) -> Id {
+    /// A block of any number of elements. What is only read has a type of its own: NVIDIA's driver 580 takes
+    /// variables of the same type as one that is `NonWritable` for such, and loads from them before what
+    /// the same invocation stored.
+    fn block_of(&mut self, view: usize, element: Id, written: bool) -> Id {
         let size: u32 = [1, 2, 4, 8, 8, 16][view];
-        if let Some(block) = self.blocks[view] {
+        let own = usize::from(written);
+        if let Some(block) = self.blocks[view][own] {
             return block;
         }
         let array = self
@@ -263,7 +263,11 @@ impl Lower<'_> {
         let block = self.b.distinct_type(Op::TypeStruct, &[array.word()]);
         self.b.decorate(block, Decoration::Block, &[]);
         self.b.decorate_member(block, 0, Decoration::Offset, &[0]);
-        self.blocks[view] = Some(block);
+        if !written {
+            self.b
+                .decorate_member(block, 0, Decoration::NonWritable, &[]);
+        }
+        self.blocks[view][own] = Some(block);
         block
     }
 

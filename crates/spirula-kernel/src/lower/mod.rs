@@ -131,7 +131,7 @@ fn lower_as(
         values: vec![None; program.vars.len()],
         array_lengths: vec![None; program.arrays.len()],
         bindings: Vec::new(),
-        blocks: [None; VIEWS],
+        blocks: [[None; 2]; VIEWS],
         shared: vec![None; survey.classes.len()],
         survey,
         interface: Vec::new(),
@@ -186,7 +186,7 @@ struct Lower<'a> {
     /// Variables of bindings, [`VIEWS`] for each: elements of 1, 2, 4, 8 bytes, two and four words.
     bindings: Vec<Option<Id>>,
     /// Block types, by the size of their elements likewise.
-    blocks: [Option<Id>; VIEWS],
+    blocks: [[Option<Id>; 2]; VIEWS],
     /// Shared memory by class.
     shared: Vec<Option<Shared>>,
     survey: Survey,

@@ -327,6 +327,13 @@ impl Lower<'_> {
                 let word = self.value(S::BitwiseOr, u32_ty, &[word, end]);
                 self.count_word(op, word)
             }
+            // NVIDIA's driver 580 counts the bits of bytes that it loads with their sign, whatever is
+            // masked; not those of a field.
+            Op::Popc if width < 32 => {
+                let (zero, all) = (self.u32(0), self.u32(width));
+                let word = self.value(S::BitFieldUExtract, u32_ty, &[word, zero, all]);
+                self.count_word(op, word)
+            }
             _ => self.count_word(op, word),
         }
     }

@@ -1,7 +1,8 @@
-//! Shaders written anew for what a device's limits are too small for.
+//! Shaders written anew for what a device's limits are too small for, or its driver gets wrong.
 //!
 //! - `pushes`: push constants that are too many come from a storage buffer.
 //! - `addresses`: storage buffers that are larger than a descriptor reaches come by their addresses.
+//! - `promises`: what a driver understands wrongly is not said.
 //! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
 //!
 //! Each takes a compute shader that is valid and gives one, or `None` where the shader does something that
@@ -10,10 +11,12 @@
 mod addresses;
 mod editor;
 mod grid;
+mod promises;
 mod pushes;
 
 pub use addresses::by_address;
 pub use grid::{folded, grid};
+pub use promises::without_shared;
 pub use pushes::from_buffer;
 
 /// A descriptor that a rewritten shader has besides its own.

@@ -145,7 +145,8 @@ impl Variants {
             grid = Some(shader.fold(device, total, &self.spec)?);
         }
         let read_only = read_only(&shader.interface);
-        let (module, interface) = (&shader.module, &shader.interface);
+        let kept = rewrite::without_shared(&shader.module);
+        let (module, interface) = (kept.as_ref().unwrap_or(&shader.module), &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
         Ok(Variant {
             pipeline: Arc::new(pipeline),

@@ -130,12 +130,19 @@ impl Lower<'_> {
     /// The number of bits that are set.
     pub fn bit_count(&mut self, value: Id, width: u32) -> Id {
         let word = self.int(32);
-        let count = self.by_words(
-            value,
-            width,
-            &mut |l, v| l.op(Op::BitCount, word, &[v]),
-            &mut |l, low, high| l.op(Op::IAdd, word, &[low, high]),
-        );
+        // Of less than a word a field is taken, since NVIDIA's driver 580 counts the bits of bytes that it
+        // loads with their sign, whatever is masked.
+        let field = (width < 32).then(|| (self.number(32, 0), self.number(32, u64::from(width))));
+        let mut make = |l: &mut Self, v| {
+            let v = match field {
+                Some((zero, all)) => l.op(Op::BitFieldUExtract, word, &[v, zero, all]),
+                None => v,
+            };
+            l.op(Op::BitCount, word, &[v])
+        };
+        let count = self.by_words(value, width, &mut make, &mut |l, low, high| {
+            l.op(Op::IAdd, word, &[low, high])
+        });
         self.resize(count, 32, width)
     }
 

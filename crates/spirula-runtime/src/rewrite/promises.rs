@@ -1,0 +1,93 @@
+//! Buffers that are only read and share their type with ones that are written.
+//!
+//! NVIDIA's driver 580 takes what a variable's `NonWritable` promises for a promise of its type: it loads
+//! from all variables of that type before what the same invocation has stored. A promise that is not kept by
+//! all of a type is therefore not handed over; in a type of its own, it is.
+
+use spirula_spirv::IdMap;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+
+/// The module without such promises; `None` where there are none.
+pub fn without_shared(module: &Module) -> Option<Module> {
+    let promises = || {
+        module
+            .section(Section::Annotations)
+            .filter(|d| d.op() == Op::Decorate && Decoration(d.word(1)) == Decoration::NonWritable)
+    };
+    let mut promised = IdMap::new(module.bound(), false);
+    promises().for_each(|d| promised.set(d.id(0), true));
+    // What each pointer type leads to, and what of it is written.
+    let mut pointee = IdMap::new(module.bound(), None);
+    let mut written = IdMap::new(module.bound(), false);
+    let mut shared = Vec::new();
+    let globals = || module.section(Section::Globals);
+    for ty in globals().filter(|i| i.op() == Op::TypePointer) {
+        if let Some(id) = ty.result() {
+            pointee.set(id, ty.get_id(1));
+        }
+    }
+    let variables = || {
+        let variables = globals().filter(|i| i.op() == Op::Variable);
+        variables.filter_map(|v| Some((v.result()?, pointee[v.result_type()?]?)))
+    };
+    for (variable, ty) in variables() {
+        if !promised[variable] {
+            written.set(ty, true);
+        }
+    }
+    for (variable, ty) in variables() {
+        if promised[variable] && written[ty] {
+            shared.push(variable);
+        }
+    }
+    if shared.is_empty() {
+        return None;
+    }
+    let gone: Vec<Inst> = promises()
+        .filter(|d| shared.contains(&d.id(0)))
+        .map(InstRef::handle)
+        .collect();
+    let mut module = module.clone();
+    gone.into_iter().for_each(|d| module.remove(d));
+    Some(module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_shared;
+    use spirula_spirv::ir::Module;
+    use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+
+    /// Two buffers of one type and one of another, the first and the last only read.
+    fn module(types: [&str; 3]) -> Module {
+        let [a, b, c] = types;
+        let source = format!(
+            "OpCapability Shader
+OpMemoryModel Logical GLSL450
+OpDecorate %a NonWritable
+OpDecorate %c NonWritable
+%uint = OpTypeInt 32 0
+%first = OpTypeStruct %uint
+%second = OpTypeStruct %uint
+%pfirst = OpTypePointer StorageBuffer %first
+%psecond = OpTypePointer StorageBuffer %second
+%a = OpVariable %p{a} StorageBuffer
+%b = OpVariable %p{b} StorageBuffer
+%c = OpVariable %p{c} StorageBuffer
+"
+        );
+        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
+        Module::from_words(words).expect("it is a module")
+    }
+
+    #[test]
+    fn only_promises_of_shared_types_go() {
+        let changed = without_shared(&module(["first", "first", "second"]));
+        let words = changed.expect("one is shared").to_words();
+        let text = print(&words, &PrintOptions::default()).expect("it can be printed");
+        assert_eq!(text.matches("NonWritable").count(), 1, "{text}");
+        assert!(without_shared(&module(["first", "second", "first"])).is_none());
+    }
+}
