@@ -12,6 +12,10 @@ use super::tile::{Contraction, Split};
 use crate::ir::{Body, Dim, Node, NodeData, Structured};
 use spirula_program::{Op, Scalar};
 
+/// Tiles of a single row that there should be. Fewer are wider: what is read of the second factor lies
+/// together then, which memory is faster at than registers are at holding the sums.
+const TILES: u64 = 8;
+
 /// The tile of a contraction with so many rows and columns; none if its factors are better put into the
 /// workgroup's memory.
 pub(super) fn splits(
@@ -24,14 +28,20 @@ pub(super) fn splits(
     let [lanes, invocations] = profile.tile;
     let [along_rows, along_columns] = contraction.factors;
     let is_read = is_in_place(&op.body, along_rows) && is_plain(&op.body, along_columns);
-    let is_grid = !contraction.rows.is_empty() && !contraction.columns.is_empty();
+    // Without rows nothing is read twice: only what does not lie as the columns do is worth a copy.
+    let is_shared = !contraction.rows.is_empty() || is_along(op, contraction, along_columns);
+    let is_grid = !contraction.columns.is_empty() && is_shared;
     let fits = is_read && is_grid && !contraction.steps.is_empty();
     if most < 2 || !fits || !columns.is_multiple_of(lanes) {
         return None;
     }
+    let wide = match rows {
+        1 => (columns / lanes / TILES).clamp(most, most * 4),
+        _ => most,
+    };
     let across = Split {
         invocations: lanes,
-        points: largest_divisor(columns / lanes, most),
+        points: largest_divisor(columns / lanes, wide),
     };
     let points = largest_divisor(rows, most);
     let others = (invocations / lanes).max(1);

@@ -197,6 +197,61 @@ fn plain_factors_stay_where_they_are() {
     }
 }
 
+/// A vector's product with a matrix reads nothing twice: the matrix stays where it is if its columns lie
+/// together, in tiles that are the wider the more columns there are.
+#[test]
+fn matrices_stay_where_they_are_for_vectors() {
+    for (columns, tile) in [
+        (40, Some(40)),
+        (768, Some(96)),
+        (4096, Some(256)),
+        (768, None),
+    ] {
+        let mut b = Builder::new("main");
+        let shapes = match tile {
+            Some(_) => [vec![20], vec![20, columns]],
+            None => [vec![20], vec![columns, 20]],
+        };
+        let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
+        let mut op = Structured::parallel(&[Dim::Static(columns)]);
+        let column = op.point()[0];
+        let step = op.axis(Dim::Static(20), AxisKind::Reduction);
+        let position = match tile {
+            Some(_) => [step, column],
+            None => [column, step],
+        };
+        let body = &mut op.body;
+        let left = body.element(x, Scalar::I32, &[step]);
+        let right = body.element(y, Scalar::I32, &position);
+        let term = body.op(Op::Mul, &[left, right]);
+        let initial = vec![body.literal(Literal::i32(0))];
+        let sum = op.fold(Reduction {
+            initial,
+            values: vec![term],
+            combiner: Combiner::of(Op::Add, Scalar::I32),
+        });
+        op.give(sum[0]);
+        let result = b.structured(op)[0];
+        b.result(result, false);
+        let function = b.finish();
+        let arguments = arguments(&shapes);
+        let expected = meaning(&function, &arguments);
+        let stages = stage(&function, Profile::CPU, Some("promote"));
+        assert_eq!(stages.contains("barrier"), tile.is_none(), "{stages}");
+        if let Some(tile) = tile {
+            assert!(
+                stages.contains(&format!("* {tile} + ")) || tile == columns,
+                "{stages}"
+            );
+        }
+        assert_eq!(
+            run(function, Profile::CPU, &arguments),
+            expected,
+            "{stages}"
+        );
+    }
+}
+
 /// Convolutions read what is outside as zeros without the workgroup's memory, along several folded axes.
 #[test]
 fn convolutions_stay_where_they_are() {
