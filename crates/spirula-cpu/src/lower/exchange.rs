@@ -1,10 +1,12 @@
 //! Suspension points: what an invocation leaves behind, and how it goes on.
 
+use super::checked::copies::CopySide;
 use super::scope::{Held, Lower, Symbol, clif_type};
 use super::{Done, Values};
 use crate::context::{EXCHANGE, at};
 use crate::suspend::{self, Exchange, Point, Shape};
 use crate::types::{Kind, Scalar};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{BlockArg, InstBuilder, MemFlagsData, Value, types};
 use cranelift_frontend::Variable;
 use spirula_source::Diagnostic;
@@ -214,11 +216,36 @@ impl Lower<'_, '_, '_> {
         );
         point.components = u32::try_from(bytes).unwrap_or(u32::MAX);
         point.operation = u32::from(to_local);
+        let ids = [to, from];
         let (to, from) = (self.value(to)?, self.value(from)?);
         let (count, stride) = (self.value(count)?, self.value(stride)?);
         let count = self.extend_to(count, types::I64, false);
         let stride = self.extend_to(stride, types::I64, false);
+        if self.is_checking() {
+            let size = self.iconst(types::I64, bytes as i64);
+            let local = self.builder.ins().imul(count, size);
+            let global = self.strided_bytes(count, stride, size);
+            let side = |at: usize, address, is_local| CopySide {
+                id: ids[at],
+                address,
+                bytes: if is_local { local } else { global },
+                writes: at == 0,
+            };
+            self.check_sides([side(0, to, to_local), side(1, from, !to_local)])?;
+        }
         Ok([to, from, count, stride].into())
+    }
+
+    /// Bytes from the first to the last of elements that are so many elements apart.
+    fn strided_bytes(&mut self, count: Value, stride: Value, size: Value) -> Value {
+        let one = self.iconst(types::I64, 1);
+        let stride = self.builder.ins().umax(stride, one);
+        let steps = self.builder.ins().iadd_imm_s(count, -1);
+        let steps = self.builder.ins().imul(steps, stride);
+        let all = self.builder.ins().iadd_imm_s(steps, 1);
+        let bytes = self.builder.ins().imul(all, size);
+        let none = self.builder.ins().icmp_imm_u(IntCC::Equal, count, 0);
+        self.builder.ins().select(none, count, bytes)
     }
 
     fn store_slots(&mut self, slots: &[Value]) {

@@ -174,7 +174,7 @@ pub(crate) fn copy_memory(lower: &mut Lower, inst: InstRef) -> Done {
         let extent = lower.program.types.get(ty).extent;
         if lower.is_checking() {
             let bytes = lower.iconst(types::I64, extent as i64);
-            lower.guarded_copy(to, from, bytes);
+            lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], bytes)?;
         } else {
             lower.copy_bytes(to, from, extent);
         }
@@ -193,8 +193,7 @@ pub(crate) fn copy_memory_sized(lower: &mut Lower, inst: InstRef) -> Done {
     if lower.is_checking() {
         let size = lower.value(inst.id(2))?;
         let size = lower.extend_to(size, types::I64, false);
-        lower.guarded_copy(to, from, size);
-        return Ok(());
+        return lower.guarded_copy([(inst.id(0), to), (inst.id(1), from)], size);
     }
     if let Some(bytes) = lower.program.constants.u64(inst.id(2)) {
         lower.copy_bytes(to, from, bytes);

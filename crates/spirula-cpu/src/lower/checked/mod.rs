@@ -5,6 +5,7 @@
 //! fresh or the invocation's own. Everything else calls the functions of [`crate::check::runtime`].
 
 mod cells;
+pub(in crate::lower) mod copies;
 mod faults;
 mod place;
 mod private;
@@ -394,7 +395,8 @@ impl Lower<'_, '_, '_> {
         let outside = self.cold_block();
         self.builder.ins().brif(bad, outside, &[], fine, &[]);
         self.builder.switch_to_block(outside);
-        let instead = self.call_outside(&place, address, what);
+        let told = self.iconst(types::I64, what as i64);
+        let instead = self.call_outside(&place, address, told);
         let made = make(self, instead);
         for value in &made {
             let ty = self.clif(*value);
@@ -445,22 +447,6 @@ impl Lower<'_, '_, '_> {
         self.call_quietly(runtime::touch as *const () as usize, &args)
     }
 
-    /// A copy of bytes that the checks make.
-    pub fn guarded_copy(&mut self, to: Value, from: Value, bytes: Value) {
-        let site = i64::from(self.site());
-        let site = self.iconst(types::I64, site);
-        let args = [self.item.context, self.item.linear, to, from, bytes, site];
-        let params = [
-            types::I64,
-            types::I32,
-            types::I64,
-            types::I64,
-            types::I64,
-            types::I64,
-        ];
-        self.call_host(runtime::copy as *const () as usize, &params, &[], &args);
-    }
-
     /// Whether an access of so many bytes at an offset is not inside of a place.
     fn is_outside(&mut self, place: &Place, offset: Value, bytes: u64) -> Value {
         let least = IntCC::UnsignedGreaterThanOrEqual;
@@ -486,8 +472,7 @@ impl Lower<'_, '_, '_> {
     }
 
     /// The address to use for an access that is not inside of a place.
-    fn call_outside(&mut self, place: &Place, address: Value, what: u64) -> Value {
-        let what = self.iconst(types::I64, what as i64);
+    fn call_outside(&mut self, place: &Place, address: Value, what: Value) -> Value {
         let common = [self.item.context, self.item.linear, address, what];
         match place.length {
             Length::Known(length) => {

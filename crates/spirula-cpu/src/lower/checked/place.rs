@@ -55,12 +55,28 @@ pub(super) struct Place {
 impl Lower<'_, '_, '_> {
     /// What a pointer comes from, where that is known here.
     pub(super) fn place(&mut self, pointer: Id) -> Result<Option<Place>, Diagnostic> {
-        let root = self
-            .shared
-            .checking
-            .as_ref()
-            .and_then(|c| c.provenance.root(pointer));
-        let Some(root) = root else { return Ok(None) };
+        let Some(root) = self.root(pointer) else {
+            return Ok(None);
+        };
+        let place = self.place_of(root)?;
+        if place.is_some() {
+            let site = self.site();
+            let program = self.program;
+            if let Some(checking) = &mut self.shared.checking {
+                checking.sites.name_object(site, || describe(program, root));
+            }
+        }
+        Ok(place)
+    }
+
+    /// The variable or argument that a pointer comes from.
+    pub(super) fn root(&self, pointer: Id) -> Option<Id> {
+        let checking = self.shared.checking.as_ref();
+        checking.and_then(|c| c.provenance.root(pointer))
+    }
+
+    /// What pointers to a variable or argument come from.
+    pub(super) fn place_of(&mut self, root: Id) -> Result<Option<Place>, Diagnostic> {
         let place = if let Some(room) = self.rooms.get(&root).copied() {
             Some(Place {
                 base: self.room_address(room.held),
@@ -72,13 +88,6 @@ impl Lower<'_, '_, '_> {
         } else {
             self.argument_place(root)
         };
-        if place.is_some() {
-            let site = self.site();
-            let program = self.program;
-            if let Some(checking) = &mut self.shared.checking {
-                checking.sites.name_object(site, || describe(program, root));
-            }
-        }
         Ok(place)
     }
 
