@@ -1,7 +1,7 @@
 //! Progress on standard error: only on terminals, and only of what takes longer than a second.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::{IsTerminal, stderr};
+use std::io::{IsTerminal, Write, stderr};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -49,6 +49,14 @@ impl Progress {
     /// Says what is being done.
     pub fn tell(&self, message: String) {
         self.bar.set_message(message);
+    }
+
+    /// Writes a line to standard error, above what is shown.
+    pub fn line(&self, text: &str) {
+        self.bar.suspend(|| {
+            // Nobody is left to be told that it cannot be written.
+            let _ = writeln!(stderr(), "{text}");
+        });
     }
 
     /// One step is done.

@@ -3,7 +3,7 @@
 use crate::cli::args::{Test, TestWorker};
 use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, failure, files, schedule};
-use crate::test::{AllowList, Options, Report, find, run_all, session, worker};
+use crate::test::{self, AllowList, Case, Options, Report, find, run_all, session, worker};
 use spirula_runtime::{Device, DeviceOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -23,7 +23,14 @@ pub fn run(args: &Test) -> Outcome {
     let cases = find(&args.paths, args.filter.as_deref(), args.limit);
     let cases = cases.map_err(Failure::message)?;
     let progress = Progress::bar("testing", cases.len() as u64);
-    let outcomes = run_all(&cases, &options(args), &|| progress.step());
+    // Said at once, too, for who does not wait for the end.
+    let done = |case: &Case, outcome: &test::Outcome| {
+        if let test::Outcome::Failed(reason) = outcome {
+            progress.line(&format!("failed: {}: {reason}", case.id));
+        }
+        progress.step();
+    };
+    let outcomes = run_all(&cases, &options(args), &done);
     drop(progress);
     let report = Report::new(&args.device, cases, outcomes);
     if let Some(path) = &args.json {

@@ -24,11 +24,11 @@ pub struct Options {
 /// Bytes kept of what a worker last wrote to standard error.
 const TAIL: usize = 4096;
 
-/// Runs all tests; their outcomes and times in the same order. `done` is called after each.
+/// Runs all tests; their outcomes and times in the same order. `done` is told of each as it ends.
 pub fn run_all(
     cases: &[Case],
     options: &Options,
-    done: &(dyn Fn() + Sync),
+    done: &(dyn Fn(&Case, &Outcome) + Sync),
 ) -> Vec<(Outcome, Duration)> {
     let next = AtomicUsize::new(0);
     let work = || {
@@ -41,8 +41,8 @@ pub fn run_all(
             };
             let start = Instant::now();
             let outcome = attempt(case, &mut worker, options);
+            done(case, &outcome);
             ended.push((i, outcome, start.elapsed()));
-            done();
         }
     };
     let mut all = thread::scope(|scope| {
