@@ -35,10 +35,6 @@ fn body(module: &Module) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn block(module: &Module, at: usize) -> Block {
-    module.function(module.functions()[0]).blocks[at]
-}
-
 /// A loop of one block.
 const LOOP: &str = "%entry = OpLabel
 OpBranch %loop
@@ -49,15 +45,23 @@ OpBranch %loop
 %end = OpLabel
 OpUnreachable";
 
+/// What an edit of that loop leaves.
+fn edited(edit: impl FnOnce(&mut Module, &IdWords, Block)) -> String {
+    let mut module = module(LOOP);
+    let header = module.function(module.functions()[0]).blocks[1];
+    let ids = IdWords::new(&module);
+    edit(&mut module, &ids, header);
+    body(&module)
+}
+
 #[test]
 fn the_second_half_of_a_loop_of_one_block_is_its_continue_target() {
-    let mut module = module(LOOP);
-    let header = block(&module, 1);
-    let at = module.first_after_phis(header);
-    let ids = IdWords::new(&module);
-    module
-        .split_block(&ids, header, at)
-        .expect("it can be split");
+    let found = edited(|module, ids, header| {
+        let at = module.first_after_phis(header);
+        module
+            .split_block(ids, header, at)
+            .expect("it can be split");
+    });
     let expected = "%6 = OpLabel
 OpBranch %7
 %7 = OpLabel
@@ -69,17 +73,15 @@ OpBranch %7
 %9 = OpLabel
 OpUnreachable
 OpFunctionEnd";
-    assert_eq!(body(&module), expected);
+    assert_eq!(found, expected);
 }
 
 #[test]
 fn a_block_on_the_edge_of_a_loop_of_one_block_is_its_continue_target() {
-    let mut module = module(LOOP);
-    let header = block(&module, 1);
-    let ids = IdWords::new(&module);
-    module
-        .insert_on_edge(&ids, header, header)
-        .expect("there is such an edge");
+    let found = edited(|module, ids, header| {
+        let made = module.insert_on_edge(ids, header, header);
+        made.expect("there is such an edge");
+    });
     let expected = "%6 = OpLabel
 OpBranch %7
 %7 = OpLabel
@@ -91,7 +93,7 @@ OpBranch %7
 %9 = OpLabel
 OpUnreachable
 OpFunctionEnd";
-    assert_eq!(body(&module), expected);
+    assert_eq!(found, expected);
 }
 
 #[test]

@@ -106,7 +106,6 @@ impl Lower<'_, '_, '_> {
         })
     }
 
-    /// Where an invocation's component is in memory, and whether there is such a component, where that
     /// Bytes between rows or columns in memory, which are counted in what the pointer points to, or in
     /// components of so many bytes where it does not say.
     pub(super) fn matrix_stride(
@@ -127,6 +126,7 @@ impl Lower<'_, '_, '_> {
         Ok(self.builder.ins().imul_imm_s(stride, unit as i64))
     }
 
+    /// Where an invocation's component is in memory, and whether there is such a component, where that
     /// is not sure.
     fn component_address(
         &mut self,

@@ -91,14 +91,24 @@ impl Facts {
         if !self.is_constant(module, first) {
             return None;
         }
+        let results = self.computed_of(module, i, |id| id)?;
+        self.numbers(module, ty, &results)
+    }
+
+    /// The components that an instruction computes, with what is put in the place of each value.
+    fn computed_of(
+        &self,
+        module: &Module,
+        inst: InstRef<'_>,
+        put: impl Fn(Id) -> Id,
+    ) -> Option<Vec<u64>> {
         let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
-        for id in i.ids(skip) {
+        for id in inst.ids(first_value(inst.op())) {
             let mut lanes = Vec::new();
-            self.lanes(module, id, &mut lanes)?;
+            self.lanes(module, put(id), &mut lanes)?;
             operands.push(lanes);
         }
-        let results = self.computed(module, i, &operands)?;
-        self.numbers(module, ty, &results)
+        self.computed(module, inst, &operands)
     }
 
     /// What an instruction computes from a choice of two constants, its other values being constants: the
@@ -116,23 +126,11 @@ impl Facts {
         if !self.is_foldable(i) || self.width(module, chosen) != self.shape(module, ty)?.1 {
             return None;
         }
-        let mut sides = [Vec::new(), Vec::new()];
-        for (side, results) in sides.iter_mut().enumerate() {
-            let mut operands: Vec<Vec<Value>> = Vec::with_capacity(3);
-            for id in i.ids(skip) {
-                let id = if id == chosen {
-                    choice.id(1 + side)
-                } else {
-                    id
-                };
-                let mut lanes = Vec::new();
-                self.lanes(module, id, &mut lanes)?;
-                operands.push(lanes);
-            }
-            *results = self.computed(module, i, &operands)?;
-        }
-        let first = self.numbers(module, ty, &sides[0])?;
-        let second = self.numbers(module, ty, &sides[1])?;
+        let side =
+            |value: Id| self.computed_of(module, i, |id| if id == chosen { value } else { id });
+        let (first, second) = (side(choice.id(1))?, side(choice.id(2))?);
+        let first = self.numbers(module, ty, &first)?;
+        let second = self.numbers(module, ty, &second)?;
         Some((condition, [first, second]))
     }
 
