@@ -30,6 +30,24 @@ fn unsupported_instructions_are_named() {
 }
 
 #[test]
+fn phis_of_many_scalars_are_refused_where_they_are_assigned() {
+    let globals = "%most = OpConstant %uint 4294967295
+%list = OpTypeArray %uint %most
+%any = OpUndef %list
+%yes = OpConstantTrue %bool";
+    let body = "OpSelectionMerge %join None
+OpBranchConditional %yes %left %join
+%left = OpLabel
+OpBranch %join
+%join = OpLabel
+%p = OpPhi %list %any %entry %any %left";
+    assert_eq!(
+        refusal(&shader([1, 1, 1], globals, body)),
+        ["OpBranchConditional: a phi of more than 64 scalars is not supported by the CPU device"]
+    );
+}
+
+#[test]
 fn recursion_is_refused() {
     let globals = "%f = OpFunction %void None %fn
 %l = OpLabel

@@ -19,9 +19,6 @@ pub(crate) fn phi(lower: &mut Lower, inst: InstRef) -> Done {
     if lower.program.is_dense(ty) {
         return super::dense::phi(lower, id, ty);
     }
-    if lower.is_large(ty) {
-        return lower.unsupported("a phi of more than 64 scalars");
-    }
     let (first, count) = lower.phi_variables(inst, id)?;
     let values = lower.read(first, count as usize);
     lower.set(id, &values);
@@ -159,6 +156,9 @@ impl Lower<'_, '_, '_> {
     /// The variables of a phi, declared where it is met first.
     fn phi_variables(&mut self, inst: InstRef, id: Id) -> Result<(Variable, u32), Diagnostic> {
         let ty = self.result_type(inst)?;
+        if self.is_large(ty) {
+            return self.unsupported("a phi of more than 64 scalars");
+        }
         let count = self.program.types.scalars(ty) as u32;
         let Some(local) = self.program.functions.local(id) else {
             return Err(self.fault("it stands outside of a function"));
