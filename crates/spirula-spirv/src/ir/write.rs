@@ -28,7 +28,7 @@ impl Module {
     /// # Errors
     /// Those of the writer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut bytes = Vec::with_capacity(PIECE);
+        let mut bytes = Vec::with_capacity(PIECE.min(4 * self.words.len()));
         let mut result = Ok(());
         self.write(|words| {
             for words in words.chunks(PIECE / 4) {

@@ -162,6 +162,7 @@ fn replace(path: &Path, contents: impl Contents) -> io::Result<()> {
 struct Temporary {
     path: PathBuf,
     file: File,
+    is_renamed: bool,
 }
 
 impl Temporary {
@@ -177,7 +178,13 @@ impl Temporary {
                 .create_new(true)
                 .open(&beside)
             {
-                Ok(file) => return Ok(Temporary { path: beside, file }),
+                Ok(file) => {
+                    return Ok(Temporary {
+                        path: beside,
+                        file,
+                        is_renamed: false,
+                    });
+                }
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(e),
             }
@@ -187,16 +194,20 @@ impl Temporary {
 
     fn rename(mut self, to: &Path) -> io::Result<()> {
         self.file.flush()?;
-        fs::rename(&self.path, to)
+        fs::rename(&self.path, to)?;
+        self.is_renamed = true;
+        Ok(())
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // After a rename there is nothing left to remove.
-        let _ = fs::remove_file(&self.path);
+        if !self.is_renamed {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
+
 /// Fails where a file could not be written later on, without touching it.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if fs::metadata(path).is_ok_and(|m| m.is_dir()) {

@@ -8,32 +8,27 @@ use spirula_spirv::grammar::enumerants::Capability;
 /// Heading of the options in the help.
 const HEADING: &str = "LLVM IR";
 
-/// How LLVM IR is translated.
+/// How LLVM IR is translated. What is not given is not parsed either: that takes time at each start.
 #[derive(Args)]
 pub struct Llvm {
     /// Target triple instead of the module's own, such as spir64-unknown-unknown
     #[arg(help_heading = HEADING, long)]
     pub triple: Option<String>,
     /// Extensions that the module may use: `all`, `none`, `+NAME,...` for these alone, `-NAME,...`
-    /// for all others
-    #[arg(
-        long,
-        value_name = "LIST",
-        default_value = "all",
-        allow_hyphen_values = true
-    )]
-    pub spirv_ext: Extensions,
+    /// for all others; by default all
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub spirv_ext: Option<Extensions>,
     /// Capabilities that the module may declare, separated by commas; by default all
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',', value_parser = capability)]
     pub capabilities: Option<Vec<Capability>>,
     /// Debug information: `opencl` (OpenCL.DebugInfo.100), `nonsemantic`
     /// (NonSemantic.Shader.DebugInfo.100), `nonsemantic-200` (the same with ranges of arrays,
-    /// strings and modules) or `none`
-    #[arg(help_heading = HEADING, long, value_name = "FORM", default_value = "opencl")]
-    pub debug_info: DebugInfo,
-    /// Pointers: `typed`, or `untyped` by SPV_KHR_untyped_pointers
-    #[arg(help_heading = HEADING, long, value_name = "FORM", default_value = "typed")]
-    pub pointers: Pointers,
+    /// strings and modules) or `none`; by default `opencl`
+    #[arg(help_heading = HEADING, long, value_name = "FORM")]
+    pub debug_info: Option<DebugInfo>,
+    /// Pointers: `typed`, which is the default, or `untyped` by SPV_KHR_untyped_pointers
+    #[arg(help_heading = HEADING, long, value_name = "FORM")]
+    pub pointers: Option<Pointers>,
     /// Functions that are kernels in a module for a host, such as one of rustc; `all`: those that
     /// give nothing and have names that are not mangled
     #[arg(help_heading = HEADING, long, value_name = "LIST", value_delimiter = ',')]
@@ -50,11 +45,11 @@ impl Llvm {
         Options {
             target: None,
             triple: self.triple.clone(),
-            extensions: self.spirv_ext.clone(),
-            debug: self.debug_info,
+            extensions: self.spirv_ext.clone().unwrap_or_default(),
+            debug: self.debug_info.unwrap_or_default(),
             imported: self.allow_unknown.clone(),
             kernels: self.kernels.clone(),
-            pointers: self.pointers,
+            pointers: self.pointers.unwrap_or_default(),
             capabilities: self.capabilities.clone(),
         }
     }

@@ -17,8 +17,11 @@ mod test;
 mod tune;
 mod val;
 
-use crate::cli::{Outcome, args};
+use crate::cli::{Outcome, args, passes, stages};
+use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches};
+use std::env;
+use std::ffi::OsStr;
 
 /// A command.
 struct Command {
@@ -131,33 +134,77 @@ const COMMANDS: &[Command] = &[
     },
 ];
 
+/// Most columns of the help.
+const WIDTH: usize = 100;
+
+/// What the long help of a command ends with, where that is made of tables.
+const EXPLAINED: &[(&str, fn() -> String)] = &[("compile", stages::help), ("opt", passes::help)];
+
 /// The command by which a process runs tests for another one.
 const SERVANT: &str = "test-worker";
 
 /// Runs the command that the arguments of the process name.
 pub fn run() -> Outcome {
-    let given = command_line().get_matches().remove_subcommand();
-    // Without a command of ours the help was shown, and the process has ended.
-    let Some((name, mut given)) = given else {
-        return Ok(());
-    };
-    let command = COMMANDS.iter().find(|command| command.name == name);
-    command.map_or(Ok(()), |command| (command.run)(&mut given))
+    let name = env::args_os().nth(1);
+    let named = COMMANDS
+        .iter()
+        .find(|command| name.as_deref() == Some(OsStr::new(command.name)));
+    match named {
+        Some(command) => (command.run)(&mut given(command)),
+        // Help, which is shown, or a mistake, which is told.
+        None => {
+            whole().get_matches();
+            Ok(())
+        }
+    }
 }
 
-fn command_line() -> clap::Command {
-    let whole = clap::Command::new("spirula")
+/// What the process was given after the name of a command. The others are not built for that, and
+/// the tables of its long help only where that is asked for.
+fn given(command: &Command) -> ArgMatches {
+    let given = || env::args_os().skip(1);
+    let name = || format!("spirula {}", command.name);
+    let alone = (command.arguments)(command.built()).bin_name(name());
+    match alone.try_get_matches_from(given()) {
+        Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+            let alone = (command.arguments)(command.explained()).bin_name(name());
+            alone.get_matches_from(given())
+        }
+        given => given.unwrap_or_else(|error| error.exit()),
+    }
+}
+
+impl Command {
+    /// The command without its arguments.
+    fn built(&self) -> clap::Command {
+        clap::Command::new(self.name)
+            .about(self.about)
+            .max_term_width(WIDTH)
+            .hide(self.name == SERVANT)
+    }
+
+    /// The same with the tables of its long help.
+    fn explained(&self) -> clap::Command {
+        match EXPLAINED.iter().find(|(name, _)| *name == self.name) {
+            Some((_, end)) => self.built().after_long_help(end()),
+            None => self.built(),
+        }
+    }
+}
+
+/// All commands with all of their help.
+fn whole() -> clap::Command {
+    clap::Command::new("spirula")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Compile compute programs to SPIR-V and run them")
-        .max_term_width(100)
+        .max_term_width(WIDTH)
         .subcommand_required(true)
-        .arg_required_else_help(true);
-    whole.subcommands(COMMANDS.iter().map(|command| {
-        clap::Command::new(command.name)
-            .about(command.about)
-            .hide(command.name == SERVANT)
-            .defer(command.arguments)
-    }))
+        .arg_required_else_help(true)
+        .subcommands(
+            COMMANDS
+                .iter()
+                .map(|command| command.explained().defer(command.arguments)),
+        )
 }
 
 /// Adds what `A` takes; the line about the command stays.
@@ -175,6 +222,6 @@ fn read<A: FromArgMatches>(given: &mut ArgMatches) -> A {
 mod tests {
     #[test]
     fn what_commands_take_makes_sense() {
-        super::command_line().debug_assert();
+        super::whole().debug_assert();
     }
 }

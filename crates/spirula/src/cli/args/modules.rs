@@ -2,7 +2,7 @@
 
 use super::{From, Grammar, How};
 use crate::cli::allow::{self, Allowed};
-use crate::cli::passes::{self, PrintAfter};
+use crate::cli::passes::PrintAfter;
 use crate::cli::stages;
 use clap::{Args as ClapArgs, ValueEnum};
 use spirula_opt::Pipeline;
@@ -12,7 +12,6 @@ use std::path::PathBuf;
 
 /// Arguments of `compile`.
 #[derive(ClapArgs)]
-#[command(after_long_help = stages::help())]
 pub struct Compile {
     #[command(flatten)]
     pub from: From,
@@ -55,7 +54,6 @@ pub enum Emit {
 
 /// Arguments of `opt`.
 #[derive(ClapArgs)]
-#[command(after_long_help = passes::help())]
 pub struct Opt {
     #[command(flatten)]
     pub from: From,
