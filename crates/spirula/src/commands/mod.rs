@@ -134,11 +134,14 @@ const COMMANDS: &[Command] = &[
     },
 ];
 
+/// Makes a text.
+type Text = fn() -> String;
+
 /// Most columns of the help.
 const WIDTH: usize = 100;
 
 /// What the long help of a command ends with, where that is made of tables.
-const EXPLAINED: &[(&str, fn() -> String)] = &[("compile", stages::help), ("opt", passes::help)];
+const EXPLAINED: &[(&str, Text)] = &[("compile", stages::help), ("opt", passes::help)];
 
 /// The command by which a process runs tests for another one.
 const SERVANT: &str = "test-worker";
