@@ -14,7 +14,7 @@ pub use statistics::{Summary, microseconds};
 use crate::test::{Outcome, session};
 use cpu_time::ProcessTime;
 use spirula_program::{Item, Machine, Program, RunError, Session};
-use spirula_runtime::{DeviceMachine, Error};
+use spirula_runtime::{Device, DeviceMachine, Error, KernelTime};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -74,7 +74,15 @@ impl Clock {
     }
 }
 
-/// Measures a workload after one run that does not count; gives the time of each run.
+/// What was measured of a workload.
+pub struct Measured {
+    /// The time of each run.
+    pub times: Vec<Duration>,
+    /// The launches of all runs, one more than there are times, where the device measures them.
+    pub kernels: Vec<KernelTime>,
+}
+
+/// Measures a workload after one run that does not count.
 ///
 /// # Errors
 /// When a run fails.
@@ -82,9 +90,19 @@ pub fn measure(
     workload: &Workload,
     session: &session::Options,
     effort: Effort,
-) -> Result<Vec<Duration>, Outcome> {
+) -> Result<Measured, Outcome> {
     let mut device = session.open()?;
-    let mut machine = DeviceMachine::new(&mut device);
+    let times = timed(workload, &mut device, effort)?;
+    let kernels = device.kernel_times().to_vec();
+    Ok(Measured { times, kernels })
+}
+
+fn timed(
+    workload: &Workload,
+    device: &mut Device,
+    effort: Effort,
+) -> Result<Vec<Duration>, Outcome> {
+    let mut machine = DeviceMachine::new(device);
     for (name, size) in &workload.sizes {
         machine.set_parameter(name, *size);
     }

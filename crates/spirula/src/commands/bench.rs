@@ -6,7 +6,8 @@ use crate::cli::progress::Progress;
 use crate::cli::{Failure, Outcome, files, schedule};
 use crate::test::{Outcome as Ended, Suites, find, session};
 use spirula_opt::Pipeline;
-use spirula_runtime::{Device, DeviceOptions};
+use spirula_runtime::{Device, DeviceOptions, KernelTime};
+use std::cmp::Reverse;
 use std::path::Path;
 use std::time::Duration;
 
@@ -70,6 +71,7 @@ pub fn run(args: &Bench) -> Outcome {
 fn options(args: &Bench, device: &str) -> Result<session::Options, Failure> {
     let options = DeviceOptions {
         threads: args.threads.map(usize::from),
+        times: args.profile,
         ..DeviceOptions::default()
     };
     // A device that is not there is told once.
@@ -111,19 +113,21 @@ impl Table {
     ) -> Outcome {
         let (program, dataset) = (&workload.program, &workload.dataset);
         let title = format!("{program} {dataset}");
-        let times = match measure(workload, options, effort) {
-            Ok(times) => microseconds(&times),
+        let measured = match measure(workload, options, effort) {
+            Ok(measured) => measured,
             Err(why) => {
                 self.record.add_failure(program, dataset, &why.to_string());
                 return self.refuse(&title, why);
             }
         };
+        let times = microseconds(&measured.times);
         let summary = Summary::of(&times);
         let before = match other {
             Some(Other::Record(record)) => record.times(program, dataset).map(Summary::of),
             Some(Other::Device(other)) => {
-                let times = measure(workload, other, effort);
-                times.ok().map(|times| Summary::of(&microseconds(&times)))
+                let measured = measure(workload, other, effort);
+                let times = measured.ok().map(|measured| microseconds(&measured.times));
+                times.map(|times| Summary::of(&times))
             }
             None => None,
         };
@@ -135,7 +139,13 @@ impl Table {
             self.ratios = (self.ratios.0 + ratio.ln(), self.ratios.1 + 1);
         }
         self.record.add(program, dataset, times);
-        say(&line)
+        say(&line)?;
+        let kernels = measured.kernels.iter().filter(|k| k.launches > 0);
+        let mut kernels: Vec<&KernelTime> = kernels.collect();
+        kernels.sort_by_key(|kernel| Reverse(kernel.run));
+        kernels
+            .into_iter()
+            .try_for_each(|k| say(&of_kernel(k, runs)))
     }
 
     fn refuse(&mut self, title: &str, why: Ended) -> Outcome {
@@ -158,6 +168,15 @@ impl Table {
             self.failed, self.unsupported
         )
     }
+}
+
+/// What a kernel took in a run on the mean, the first and uncounted run included.
+fn of_kernel(kernel: &KernelTime, runs: usize) -> String {
+    let run = kernel.run.as_secs_f64() * 1e6;
+    let (launches, name) = (kernel.launches as f64, &kernel.name);
+    let all = (runs + 1) as f64;
+    let (each, share, count) = (run / launches, run / all, launches / all);
+    format!("  kernel {name}: {share:.1} us a run, {count:.1} launches of {each:.2} us")
 }
 
 fn say(line: &str) -> Outcome {

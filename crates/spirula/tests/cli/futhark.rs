@@ -129,12 +129,18 @@ fn a_compiler_prints_what_has_no_printed_form() {
     let form = own("double.imp");
     let good = printer("good", format!("test -f \"$5\" && cat {form}"));
     spirula(&["test", &source, "--futhark", &good]).ok();
-    let bench = spirula(&["bench", &source, "--futhark", &good, "--runs", "1"]).ok();
-    assert!(
-        bench.text().contains("1 measured, 0 failed"),
-        "{}",
-        bench.text()
-    );
+    let bench = [
+        "bench",
+        &source,
+        "--futhark",
+        &good,
+        "--runs",
+        "1",
+        "--profile",
+    ];
+    let told = spirula(&bench).ok().text();
+    assert!(told.contains("1 measured, 0 failed"), "{told}");
+    assert!(told.contains("1.0 launches of "), "{told}");
     let bad = printer("bad", "echo Error at a.fut:1:2 >&2; exit 2".to_owned());
     let told = spirula(&["test", &source, "--futhark", &bad]).text();
     assert!(told.contains("futhark: Error at a.fut:1:2"), "{told}");

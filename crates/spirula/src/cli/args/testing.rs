@@ -94,6 +94,9 @@ pub struct Bench {
     /// Measure the processor time of this process in place of the time that passes
     #[arg(long)]
     pub processor_time: bool,
+    /// Tell what each kernel takes of a run on the device, which measuring makes a little longer
+    #[arg(long)]
+    pub profile: bool,
     /// Seconds after which no further run of a program begins
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     pub timeout: u64,
