@@ -1,14 +1,13 @@
 //! What is known of a piece of shared memory, in 64 bits.
 //!
-//! From the highest bit: the phase of the last access (28 bits), flags (4), the invocation's number in its
-//! workgroup (16), the access's site (16). What is decided without invocation and site is in the upper half. A cell of
-//! an earlier launch is as good as none, so that launches need not clear anything.
+//! From the highest bit: the phase of the last access (28 bits), flags (4), the access's site (16), the
+//! invocation's number in its workgroup (16). What is decided without invocation and site is in the upper half; the
+//! invocation is the lowest, so that a cell is a sum of what is at hand. A cell of an earlier launch is as good as none,
+//! so that launches need not clear anything.
 
-/// Bits of the site.
-pub(crate) const SITE: u64 = 0xffff;
-/// Where the invocation begins.
-pub(crate) const INVOCATION_SHIFT: u32 = 16;
-/// An invocation's number, at the lowest place.
+/// Where the site begins.
+pub(crate) const SITE_SHIFT: u32 = 16;
+/// An invocation's number.
 pub(crate) const INVOCATION: u64 = 0xffff;
 /// Where the upper half begins.
 pub(crate) const HALF: u32 = 32;
@@ -23,11 +22,18 @@ pub(crate) const MANY: u64 = 1 << 35;
 /// Where the phase begins.
 pub(crate) const PHASE_SHIFT: u32 = 36;
 /// What invocations' plain accesses to one place may differ in and still be one invocation's.
-pub(crate) const OWN: u64 = SITE | WRITTEN | KEPT;
+pub(crate) const OWN: u64 = 0xffff << SITE_SHIFT | WRITTEN | KEPT;
 /// Phase and invocation.
-const OWNER: u64 = u64::MAX << PHASE_SHIFT | INVOCATION << INVOCATION_SHIFT;
+const OWNER: u64 = u64::MAX << PHASE_SHIFT | INVOCATION;
+/// Combinations of `WRITTEN`, `KEPT` and `ATOMIC`, from the place of `WRITTEN` on.
+pub(crate) const FLAGS: usize = 8;
 /// Most phases.
 pub(crate) const PHASES: u64 = 1 << 28;
+
+/// The site of a cell's access.
+pub(crate) fn site_of(cell: u64) -> u16 {
+    (cell >> SITE_SHIFT) as u16
+}
 
 /// An access that is being made.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +66,7 @@ pub(crate) struct Phases {
 impl Phases {
     /// Whether an access that is not of the current phase is ordered before what an invocation does.
     fn orders(self, old: u64, owner: u64) -> bool {
-        let subgroup = |cell: u64| (cell >> INVOCATION_SHIFT & INVOCATION) >> self.lanes;
+        let subgroup = |cell: u64| (cell & INVOCATION) >> self.lanes;
         old < self.wide || subgroup(old) == subgroup(owner)
     }
 }
@@ -80,7 +86,7 @@ impl Access {
     fn record(&self, flags: u64) -> u64 {
         let writes = if self.writes { WRITTEN } else { 0 };
         let atomic = if self.atomic { ATOMIC } else { 0 };
-        self.owner | flags | writes | atomic | u64::from(self.site)
+        self.owner | flags | writes | atomic | u64::from(self.site) << SITE_SHIFT
     }
 
     /// Whether one of the two writes and not both are atomic.
@@ -182,7 +188,7 @@ mod tests {
 
     fn access(phase: u64, invocation: u64, writes: bool) -> Access {
         Access {
-            owner: phase << PHASE_SHIFT | invocation << INVOCATION_SHIFT,
+            owner: phase << PHASE_SHIFT | invocation,
             site: 9,
             writes,
             atomic: false,
@@ -291,7 +297,7 @@ mod tests {
             Found::Ordered
         );
         let other = Access {
-            owner: 7 << PHASE_SHIFT | 2 << INVOCATION_SHIFT,
+            owner: 7 << PHASE_SHIFT | 2,
             ..atomic
         };
         assert_eq!(

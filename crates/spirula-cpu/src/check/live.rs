@@ -7,7 +7,8 @@
 #![allow(unsafe_code)]
 
 use super::cell::{
-    ATOMIC, Access, Found, HALF, INVOCATION_SHIFT, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
+    ATOMIC, Access, FLAGS, Found, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
+    site_of,
 };
 use super::checker::{Checker, Fault};
 use super::copy::COPIER;
@@ -31,6 +32,8 @@ const SCRATCH: usize = 1 << 16;
 pub(crate) struct Live {
     /// The phases, in a cell's place.
     pub(super) now: u64,
+    /// The same with each combination of flags, in the order of their bits.
+    pub(super) now_with: [u64; FLAGS],
     /// That since which a cell of workgroup memory may be of another subgroup.
     pub(super) wide: u64,
     pub(super) launch: u64,
@@ -88,6 +91,7 @@ impl Live {
         let launch = launch_phase << PHASE_SHIFT;
         let mut live = Box::new(Live {
             now: launch,
+            now_with: [0; FLAGS],
             wide: launch,
             launch,
             group: launch,
@@ -149,6 +153,7 @@ impl Live {
         // SAFETY: as in `begin_group`.
         let (phase, forgot) = unsafe { (*self.checker).regions.next_phase() };
         self.now = phase << PHASE_SHIFT;
+        self.now_with = std::array::from_fn(|flags| self.now + WRITTEN * flags as u64);
         self.read_by_many = ((self.now | MANY | KEPT) >> HALF) as u32;
         if forgot {
             (self.launch, self.group, self.wide) = (self.now, self.now, self.now);
@@ -352,7 +357,7 @@ impl Live {
         if self.is_meant(access, other) {
             return;
         }
-        let local = (other >> INVOCATION_SHIFT & 0xffff) as u32;
+        let local = (other & INVOCATION) as u32;
         let by = match found {
             Found::Other(_) => self.group_of(other).map(|group| Invocation {
                 group,
@@ -371,7 +376,7 @@ impl Live {
             _ => "another invocation",
         };
         let at = (invocation(context, linear), access.site);
-        self.tell(Kind::Race, at, Some((other as u16, by)), |live| {
+        self.tell(Kind::Race, at, Some((site_of(other), by)), |live| {
             format!(
                 "{} {} bytes of {}, which {whose} {did} without anything that orders the two",
                 access.verb(),
@@ -393,7 +398,7 @@ impl Live {
         let writes = (access.writes, other & WRITTEN != 0);
         match writes {
             (false, true) => other & ATOMIC != 0 || searches(access.site),
-            (true, false) => access.atomic || searches(other as u16),
+            (true, false) => access.atomic || searches(site_of(other)),
             _ => false,
         }
     }
@@ -423,7 +428,7 @@ impl Live {
     /// What atomics order.
     fn synchronise(&mut self, access: Touch, linear: u32) {
         let phases = self.phases();
-        let owner = phases.now | u64::from(linear) << INVOCATION_SHIFT;
+        let owner = phases.now | u64::from(linear);
         let within = self.is_group(&access);
         let fenced = match within {
             true => self.order.fenced_within,

@@ -5,7 +5,6 @@
 //! the thread, which nothing else uses while generated code runs.
 #![allow(unsafe_code)]
 
-use super::cell::INVOCATION_SHIFT;
 use super::live::{Live, Private};
 use super::report::Kind;
 use super::touch::{Touch, invocation};
@@ -65,6 +64,7 @@ impl Row {
 /// What an access is, in the number that generated code passes: the site in the lowest 16 bits,
 /// these, and from bit 32 on the number of bytes.
 pub(crate) mod info {
+    pub const SITE: u64 = 0xffff;
     pub const WRITE: u64 = 1 << 16;
     pub const ATOMIC: u64 = 1 << 17;
     /// The value written is given.
@@ -90,6 +90,7 @@ pub(crate) mod at {
     use super::{Live, Row, offset_of};
 
     pub const NOW: i32 = offset_of!(Live, now) as i32;
+    pub const NOW_WITH: i32 = offset_of!(Live, now_with) as i32;
     pub const WIDE: i32 = offset_of!(Live, wide) as i32;
     pub const LAUNCH: i32 = offset_of!(Live, launch) as i32;
     pub const GROUP: i32 = offset_of!(Live, group) as i32;
@@ -238,7 +239,7 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
 pub(crate) extern "C" fn fence(context: *const Context, linear: u32) {
     // SAFETY: as above.
     let (_, live) = unsafe { live(context) };
-    live.fence(u64::from(linear) << INVOCATION_SHIFT);
+    live.fence(u64::from(linear));
 }
 
 /// Says that there is private memory, with its definedness behind it.

@@ -4,7 +4,7 @@
 //! Memory is only read where it was found to be inside of what the launch may use.
 #![allow(unsafe_code)]
 
-use super::cell::{Access, INVOCATION_SHIFT, Phases};
+use super::cell::{Access, Phases};
 use super::copy::COPIER;
 use super::report::Invocation;
 use super::runtime::info;
@@ -47,7 +47,7 @@ impl Touch {
     /// It as cells know it.
     pub fn made(&self, phases: Phases, linear: u32, strict: bool) -> Access {
         Access {
-            owner: phases.now | u64::from(linear) << INVOCATION_SHIFT,
+            owner: phases.now | u64::from(linear),
             site: self.site,
             writes: self.writes,
             atomic: self.atomic,

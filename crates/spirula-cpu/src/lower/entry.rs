@@ -13,7 +13,8 @@ use crate::context::{EXCHANGE, START, STATE, at};
 use crate::types::Kind;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Signature, Value, types,
+    AbiParam, Block, BlockArg, InstBuilder, JumpTableData, MemFlagsData, Signature, StackSlot,
+    StackSlotData, StackSlotKind, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::FunctionBuilder;
@@ -151,6 +152,7 @@ impl Lower<'_, '_, '_> {
             }
         });
         let firsts = self.first_ids(lo, size);
+        let last = self.keep_last(hi);
         let zero = self.iconst(types::I64, 0);
         let all = self.iconst(types::I64, 0xffff_ffff);
         let header = self.builder.create_block();
@@ -178,6 +180,13 @@ impl Lower<'_, '_, '_> {
         });
         let body = self.builder.create_block();
         let exit = self.builder.create_block();
+        let hi = match last {
+            Some(slot) => self
+                .builder
+                .ins()
+                .stack_load(types::I64, types::I32, slot, 0),
+            None => hi,
+        };
         let more = self.builder.ins().icmp(IntCC::UnsignedLessThan, at[0], hi);
         self.builder.ins().brif(more, body, &[], exit, &[]);
         self.builder.switch_to_block(exit);
@@ -211,6 +220,18 @@ impl Lower<'_, '_, '_> {
             end,
             size,
         })
+    }
+
+    /// Puts where the loop ends into memory where code has checks, and so too few registers: it would be stored and
+    /// loaded again by each invocation, which waits for the one before then.
+    fn keep_last(&mut self, hi: Value) -> Option<StackSlot> {
+        if !self.is_checking() {
+            return None;
+        }
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, 4, 2);
+        let slot = self.builder.create_sized_stack_slot(data);
+        self.builder.ins().stack_store(types::I64, hi, slot, 0);
+        Some(slot)
     }
 
     /// Marks the numbers that differ between the invocations of a bundle, which has one frame with

@@ -2,11 +2,13 @@
 
 use super::place::{Length, Place, Space};
 use super::{Lower, Use};
-use crate::check::cell::{ATOMIC, HALF, INVOCATION_SHIFT, KEPT, MANY, OWN, SITE, WRITTEN};
+use crate::check::cell::{ATOMIC, FLAGS, HALF, KEPT, MANY, OWN, SITE_SHIFT, WRITTEN};
 use crate::check::runtime::{self, info};
 use crate::types::Leaf;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::MemoryAccess;
 
 /// Where deciding goes on.
 struct CellBlocks {
@@ -47,10 +49,9 @@ impl Lower<'_, '_, '_> {
             return;
         }
         let offset = self.builder.ins().iadd_imm_s(offset, leaf.offset as i64);
-        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
-        let at = self.builder.ins().ishl_imm_u(number, 3);
+        let step = self.cell_step(offset, granule, leaf);
         let cells = self.first_cell(cells);
-        let at = self.builder.ins().iadd(cells, at);
+        let at = self.builder.ins().iadd(cells, step);
         let blocks = CellBlocks {
             done: self.builder.create_block(),
             slow: self.cold_block(),
@@ -61,18 +62,14 @@ impl Lower<'_, '_, '_> {
         }
         let flags = self.cell_flags();
         let cell = self.builder.ins().load(types::I64, flags, at, 0);
-        let owner = self.owner();
-        let record = if how.writes() { WRITTEN | site } else { site };
+        let written = if how.writes() { WRITTEN } else { 0 };
         let kept = if group.is_some() { KEPT } else { 0 };
-        let record = self.builder.ins().bor_imm_u(owner, (record | kept) as i64);
+        let record = self.record(written | kept, site);
         let new = self.builder.append_block_param(blocks.store, types::I64);
-        let change = self.builder.ins().bxor(cell, owner);
         match (how.writes(), group) {
-            (true, _) => self.write_cell(cell, change, record, group.is_some(), &blocks),
-            (false, None) => self.read_cell(cell, change, record, &blocks),
-            (false, Some(cleared)) => {
-                self.read_group_cell(cell, change, record, cleared, &blocks);
-            }
+            (true, _) => self.write_cell(cell, record, group.is_some(), &blocks),
+            (false, None) => self.read_cell(cell, record, &blocks),
+            (false, Some(cleared)) => self.read_group_cell(cell, record, cleared, &blocks),
         }
         self.builder.switch_to_block(blocks.slow);
         self.call_touch(address, what, value);
@@ -81,6 +78,32 @@ impl Lower<'_, '_, '_> {
         self.builder.ins().store(flags, new, at, 0);
         self.builder.ins().jump(blocks.done, &[]);
         self.builder.switch_to_block(blocks.done);
+    }
+
+    /// Bytes from the first cell to that of an offset. Offsets that are whole multiples by what the program promises
+    /// of its pointers are not rounded first.
+    fn cell_step(&mut self, offset: Value, granule: u32, leaf: &Leaf) -> Value {
+        let bytes = u64::from(leaf.scalar.bytes());
+        let access = self.current.and_then(|inst| match inst.op() {
+            Op::Load => inst.operands().get(1..),
+            Op::Store => inst.operands().get(2..),
+            _ => None,
+        });
+        let aligned = match access {
+            Some(&[mask, align, ..]) if mask & MemoryAccess::Aligned.0 != 0 => {
+                u64::from(align) >= bytes
+            }
+            Some([]) => true,
+            _ => false,
+        };
+        if aligned && leaf.offset.is_multiple_of(bytes) {
+            return self
+                .builder
+                .ins()
+                .ishl_imm_u(offset, 3 - i64::from(granule));
+        }
+        let number = self.builder.ins().ushr_imm_u(offset, i64::from(granule));
+        self.builder.ins().ishl_imm_u(number, 3)
     }
 
     /// A relaxed atomic change of memory that invocations share: what is usual is decided in place.
@@ -124,12 +147,11 @@ impl Lower<'_, '_, '_> {
         self.call_touch(address, what, value);
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(usual);
-        let owner = self.owner();
         if let Some(released) = released {
+            let owner = self.owner();
             self.note_release(released, owner);
         }
-        let record = (WRITTEN | ATOMIC | kept | what & SITE) as i64;
-        let record = self.builder.ins().bor_imm_u(owner, record);
+        let record = self.record(WRITTEN | ATOMIC | kept, what & info::SITE);
         self.builder.ins().store(flags, record, at, 0);
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(done);
@@ -154,10 +176,12 @@ impl Lower<'_, '_, '_> {
         self.builder.ins().icmp(IntCC::Equal, known, half)
     }
 
-    /// Whether a cell changes in nothing that distinguishes an invocation's plain accesses from all else.
-    fn is_own(&mut self, change: Value) -> Value {
-        let rest = self.builder.ins().band_imm_s(change, !OWN as i64);
-        self.builder.ins().icmp_imm_u(IntCC::Equal, rest, 0)
+    /// What is not zero where a cell has anything that distinguishes it from the invocation's plain accesses, which may
+    /// differ in some bits.
+    fn not_own(&mut self, cell: Value, may_differ: u64) -> Value {
+        let owner = self.owner();
+        let change = self.builder.ins().bxor(cell, owner);
+        self.builder.ins().band_imm_s(change, !may_differ as i64)
     }
 
     /// Workgroup memory: whether the access before was of an earlier phase of the workgroup, and atomics have ordered
@@ -217,31 +241,31 @@ impl Lower<'_, '_, '_> {
     fn owner(&mut self) -> Value {
         let phase = self.live(runtime::at::NOW);
         let invocation = self.builder.ins().uextend(types::I64, self.item.linear);
-        let shift = i64::from(INVOCATION_SHIFT);
-        let invocation = self.builder.ins().ishl_imm_u(invocation, shift);
         self.builder.ins().bor(phase, invocation)
     }
 
+    /// The cell of an access by the invocation, from flags and site.
+    fn record(&mut self, flags: u64, site: u64) -> Value {
+        let flags = (flags / WRITTEN) as usize % FLAGS;
+        let phase = self.live(runtime::at::NOW_WITH + 8 * flags as i32);
+        let invocation = self.builder.ins().uextend(types::I64, self.item.linear);
+        let owner = self.builder.ins().iadd(phase, invocation);
+        let site = site << SITE_SHIFT;
+        self.builder.ins().iadd_imm_s(owner, site as i64)
+    }
+
     /// A write: the cell is fresh, or the invocation's own and nobody else has read it.
-    fn write_cell(
-        &mut self,
-        cell: Value,
-        change: Value,
-        record: Value,
-        group: bool,
-        blocks: &CellBlocks,
-    ) {
-        let first = match group {
-            true => runtime::at::WIDE,
-            false => runtime::at::LAUNCH,
+    fn write_cell(&mut self, cell: Value, record: Value, group: bool, blocks: &CellBlocks) {
+        let (first, mine) = match group {
+            true => (runtime::at::WIDE, OWN),
+            false => (runtime::at::LAUNCH, OWN & !KEPT),
         };
         self.store_if_before(cell, first, record, blocks);
-        let mine = if group { OWN } else { OWN & !KEPT };
-        let rest = self.builder.ins().band_imm_s(change, !mine as i64);
+        let other = self.not_own(cell, mine);
         let args = [BlockArg::Value(record)];
         self.builder
             .ins()
-            .brif(rest, blocks.slow, &[], blocks.store, &args);
+            .brif(other, blocks.slow, &[], blocks.store, &args);
     }
 
     /// Goes on where a cell is not of before a phase; others get the record.
@@ -258,12 +282,14 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A read: the cell is fresh, the invocation's own, or many have read it in this phase.
-    fn read_cell(&mut self, cell: Value, change: Value, record: Value, blocks: &CellBlocks) {
+    fn read_cell(&mut self, cell: Value, record: Value, blocks: &CellBlocks) {
         let less = IntCC::UnsignedLessThan;
         let shared = self.builder.create_block();
         self.store_if_before(cell, runtime::at::LAUNCH, record, blocks);
-        let own = self.is_own(change);
-        self.builder.ins().brif(own, blocks.done, &[], shared, &[]);
+        let other = self.not_own(cell, OWN);
+        self.builder
+            .ins()
+            .brif(other, shared, &[], blocks.done, &[]);
         self.builder.switch_to_block(shared);
         let now = self.live(runtime::at::NOW);
         let old = self.builder.ins().icmp(less, cell, now);
@@ -289,18 +315,13 @@ impl Lower<'_, '_, '_> {
     }
 
     /// A read of workgroup memory: besides, something has to have been written there.
-    fn read_group_cell(
-        &mut self,
-        cell: Value,
-        change: Value,
-        record: Value,
-        cleared: bool,
-        blocks: &CellBlocks,
-    ) {
+    fn read_group_cell(&mut self, cell: Value, record: Value, cleared: bool, blocks: &CellBlocks) {
         let less = IntCC::UnsignedLessThan;
         let others = self.builder.create_block();
-        let own = self.is_own(change);
-        self.builder.ins().brif(own, blocks.done, &[], others, &[]);
+        let other = self.not_own(cell, OWN);
+        self.builder
+            .ins()
+            .brif(other, others, &[], blocks.done, &[]);
         self.builder.switch_to_block(others);
         if !cleared {
             let first = self.live(runtime::at::GROUP);

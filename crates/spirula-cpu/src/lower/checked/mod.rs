@@ -15,7 +15,6 @@ mod undefined;
 use super::Values;
 use super::scope::{Held, Lower, fixed};
 use super::values::Pointer;
-use crate::check::cell::SITE;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
 use crate::check::{
@@ -309,7 +308,7 @@ impl Lower<'_, '_, '_> {
         let inside = |lower: &mut Self, place: &Place, offset: Value, what: u64| match place.space {
             Space::Nothing => {}
             Space::Private(delta) => {
-                let site = what & SITE;
+                let site = what & info::SITE;
                 lower.check_defined(address, delta, leaves, how, site);
             }
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
