@@ -469,12 +469,17 @@ impl Device {
     /// # Errors
     /// When the launch does not fit the kernel or the device.
     pub fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
+        self.launch_owned(launch.clone())
+    }
+
+    /// Begins a launch whose arguments need no copy.
+    pub(crate) fn launch_owned(&mut self, launch: Launch) -> Result<(), Error> {
         let slot = self.kernels.get(launch.kernel.index());
         let Slot {
             interface, opaque, ..
         } = slot.ok_or(Error::Handle("a kernel"))?;
         let info = self.driver.info();
-        check::launch(interface, opaque, launch, info, &self.buffers)?;
+        check::launch(interface, opaque, &launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }
@@ -516,20 +521,25 @@ impl Device {
 
     /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one; and
     /// the buffers that it reaches by their addresses.
-    fn for_driver(&mut self, launch: &Launch) -> Result<(Launch, Vec<Buffer>), Error> {
+    fn for_driver(&mut self, launch: Launch) -> Result<(Launch, Vec<Buffer>), Error> {
         let slot = &mut self.kernels[launch.kernel.index()];
         let shader = match &slot.how {
             How::Driver(kernel) => {
                 let launch = Launch {
                     kernel: *kernel,
-                    ..launch.clone()
+                    ..launch
                 };
                 return Ok((launch, Vec::new()));
             }
             How::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
-        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
+        let mut plan = shader.plan(
+            &launch,
+            slot.interface.workgroup_size,
+            limits,
+            &self.buffers,
+        )?;
         let mut reached = Vec::new();
         for (buffer, at) in std::mem::take(&mut plan.addresses) {
             reached.push(buffer);

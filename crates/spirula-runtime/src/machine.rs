@@ -1,6 +1,7 @@
 //! Devices as machines for whole programs.
 
 use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
+use rustc_hash::FxHashMap;
 use spirula_program::{Machine, Parameter, Part, Request, SizeClass};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
@@ -18,7 +19,8 @@ const CHECKING: &str = "cpu+san";
 /// Kernels are compiled when they are first launched with a set of specialisation values.
 pub struct DeviceMachine<'d> {
     device: &'d mut Device,
-    kernels: HashMap<(usize, Vec<u64>), Kernel>,
+    /// Of each kernel of the program, by its number, what was compiled, with the constants that it has.
+    kernels: FxHashMap<usize, Vec<(Vec<u64>, Kernel)>>,
     sizes: HashMap<String, u64>,
 }
 
@@ -27,7 +29,7 @@ impl<'d> DeviceMachine<'d> {
     pub fn new(device: &'d mut Device) -> Self {
         DeviceMachine {
             device,
-            kernels: HashMap::new(),
+            kernels: FxHashMap::default(),
             sizes: HashMap::new(),
         }
     }
@@ -38,8 +40,8 @@ impl<'d> DeviceMachine<'d> {
     }
 
     fn kernel(&mut self, request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
-        let key = (request.kernel, request.constants.to_vec());
-        if let Some(kernel) = self.kernels.get(&key) {
+        let known = self.kernels.get(&request.kernel).into_iter().flatten();
+        if let Some((_, kernel)) = known.into_iter().find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
         }
         // A driver may lack explicit layouts, or fail to compile them.
@@ -50,7 +52,8 @@ impl<'d> DeviceMachine<'d> {
                 .made(request.words, request)
                 .map_err(|e| blame(e, request))?,
         };
-        self.kernels.insert(key, made);
+        let all = self.kernels.entry(request.kernel).or_default();
+        all.push((request.constants.to_vec(), made));
         Ok(made)
     }
 
@@ -125,7 +128,7 @@ impl Machine for DeviceMachine<'_> {
             index: 0,
             buffer: *buffer,
         });
-        self.device.launch(&Launch {
+        self.device.launch_owned(Launch {
             kernel,
             size: Size::Groups(groups),
             inputs: Inputs::Resources {

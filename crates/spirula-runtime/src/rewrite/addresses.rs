@@ -1,8 +1,8 @@
 //! Storage buffers by their addresses.
 //!
 //! Pointers to storage buffers become physical ones, which have no limit but memory. The addresses come
-//! from a small storage buffer, in the order of the descriptors that they replace; each function that uses a
-//! buffer's variable loads its address first. What is accessed is aligned as its scalars are, which is
+//! behind the push constants or, where these have no room, from a small storage buffer, in the order of the
+//! descriptors that they replace; each function that uses a buffer's variable loads its address first. What is accessed is aligned as its scalars are, which is
 //! what the layouts of storage buffers ask for.
 
 use super::Descriptor;
@@ -27,19 +27,29 @@ const STORAGE: Version = Version::new(1, 4);
 pub struct Addressed {
     /// The shader.
     pub module: Module,
-    /// Where the buffer of addresses is bound, eight bytes for each of `buffers`.
-    pub table: Descriptor,
+    /// Where the addresses come from, eight bytes for each of `buffers`.
+    pub table: Place,
     /// The descriptors that are no more, in the order of the addresses.
     pub buffers: Vec<Descriptor>,
 }
 
-/// The shader with the storage buffers of an entry point by address.
-pub fn by_address(module: &Module, interface: &Interface) -> Option<Addressed> {
+/// Where addresses come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// From the push constants, from this byte on.
+    Pushed(u32),
+    /// From a storage buffer that is bound.
+    Bound(Descriptor),
+}
+
+/// The shader with the storage buffers of an entry point by address, on a device with so many bytes of push
+/// constants.
+pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<Addressed> {
     if module.version < STORAGE {
         let mut module = module.clone();
         to_version(&mut module, STORAGE).ok()?;
         let interface = Interface::of(&module, &interface.name).ok()?;
-        return by_address(&module, &interface);
+        return by_address(&module, &interface, most);
     }
     let storage = |b: &&Binding| matches!(b.kind, BindingKind::Storage(_));
     let all = interface.bindings.iter().chain(&interface.unused);
@@ -54,14 +64,24 @@ pub fn by_address(module: &Module, interface: &Interface) -> Option<Addressed> {
     let mut editor = Editor {
         module: &mut module,
     };
-    let table = Table::new(&mut editor);
+    let table = Table::pushed(
+        &mut editor,
+        interface.push_constant_bytes,
+        buffers.len(),
+        most,
+    )
+    .unwrap_or_else(|| Table::bound(&mut editor));
     physical_pointers(&mut editor, table.pointer);
     for variable in &variables {
         let row = buffers.iter().position(|b| *b == place(variable));
         table.replace(&mut editor, variable.variable, row)?;
     }
     let gone: Vec<Id> = variables.iter().map(|b| b.variable).collect();
-    table.declare(&mut editor, interface.function, &gone);
+    if let Some(replaced) = table.replaced {
+        let definition = Definitions::compute(editor.module).handle(replaced)?;
+        remove(&mut editor, replaced, definition);
+    }
+    table.declare(&mut editor, interface.function, gone);
     align(&mut editor);
     Some(Addressed {
         table: table.place,
@@ -133,20 +153,33 @@ fn physical_pointers(editor: &mut Editor<'_>, table: Id) {
     }
 }
 
-/// The buffer of addresses.
+/// The addresses.
 struct Table {
-    place: Descriptor,
+    place: Place,
     variable: Id,
-    /// Type of pointers to the buffer, made after all of the module's own.
+    /// Type of pointers to all of them, made after all of the module's own.
     pointer: Id,
     /// Type of pointers to an address, and of an address.
     row_pointer: Id,
     row: Id,
-    zero: Id,
+    /// What leads to the first of them: a member in front of the row, or the member that it is.
+    first: First,
+    /// The variable whose place it took.
+    replaced: Option<Id>,
+}
+
+/// How an address is reached.
+#[derive(Clone, Copy)]
+enum First {
+    /// Rows of an array, which is this member.
+    Array(Id),
+    /// Members, from this one on.
+    Member(u32),
 }
 
 impl Table {
-    fn new(editor: &mut Editor<'_>) -> Table {
+    /// In a storage buffer.
+    fn bound(editor: &mut Editor<'_>) -> Table {
         let place = editor.free_place();
         let word = editor.u32();
         let zero = editor.constant(0);
@@ -164,13 +197,55 @@ impl Table {
         editor.decorate(variable, Decoration::Binding, &[place.binding]);
         editor.decorate(variable, Decoration::NonWritable, &[]);
         Table {
-            place,
+            place: Place::Bound(place),
             variable,
             pointer,
             row_pointer,
             row,
-            zero,
+            first: First::Array(zero),
+            replaced: None,
         }
+    }
+
+    /// Behind the push constants, where these have room and are only reached member by member.
+    fn pushed(editor: &mut Editor<'_>, bytes: u32, rows: usize, most: u32) -> Option<Table> {
+        let at = bytes.next_multiple_of(8);
+        let is_room = u64::from(at) + 8 * rows as u64 <= u64::from(most);
+        let old = PushBlock::find(editor.module)?;
+        if !is_room {
+            return None;
+        }
+        let word = editor.u32();
+        let row = editor.ty(Op::TypeVector, &[word.word(), 2]);
+        let mut members: Vec<u32> = old.members.clone();
+        let first = members.len() as u32;
+        members.resize(members.len() + rows, row.word());
+        let block = editor.new_type(Op::TypeStruct, &members);
+        editor.decorate(block, Decoration::Block, &[]);
+        for words in &old.decorations {
+            let words = [&[block.word()], &words[..]].concat();
+            editor.push(Section::Annotations, Op::MemberDecorate, &words);
+        }
+        for member in 0..rows as u32 {
+            let offset = at + 8 * member;
+            let words = [block.word(), first + member, Decoration::Offset.0, offset];
+            editor.push(Section::Annotations, Op::MemberDecorate, &words);
+        }
+        let pointer = editor.pointer(StorageClass::PushConstant, block);
+        let row_pointer = editor.pointer(StorageClass::PushConstant, row);
+        let variable = editor.variable(pointer, StorageClass::PushConstant);
+        for (inst, at) in old.uses {
+            editor.module.words_mut(inst)[at] = variable.word();
+        }
+        Some(Table {
+            place: Place::Pushed(at),
+            variable,
+            pointer,
+            row_pointer,
+            row,
+            first: First::Member(first),
+            replaced: old.variable,
+        })
     }
 
     /// Has every function use the address in a row instead of a variable, which goes; one without a row is
@@ -178,22 +253,19 @@ impl Table {
     fn replace(&self, editor: &mut Editor<'_>, variable: Id, row: Option<usize>) -> Option<()> {
         let definition = Definitions::compute(editor.module).handle(variable)?;
         let ty = editor.module.inst(definition).result_type()?;
-        let row = editor.constant(row.unwrap_or(0) as u32);
+        let row = row.unwrap_or(0) as u32;
+        let steps = match self.first {
+            First::Array(member) => vec![member, editor.constant(row)],
+            First::Member(first) => vec![editor.constant(first + row)],
+        };
         for func in editor.module.functions().to_vec() {
-            self.replace_in(editor, func, variable, ty, row);
+            self.replace_in(editor, func, variable, ty, &steps);
         }
-        editor.forget(variable, |_| true);
-        let names = editor.module.section(Section::Names);
-        let names: Vec<_> = names
-            .filter(|n| n.id(0) == variable)
-            .map(|n| n.handle())
-            .collect();
-        names.iter().for_each(|n| editor.module.remove(*n));
-        editor.module.remove(definition);
+        remove(editor, variable, definition);
         Some(())
     }
 
-    fn replace_in(&self, editor: &mut Editor<'_>, func: Func, variable: Id, ty: Id, row: Id) {
+    fn replace_in(&self, editor: &mut Editor<'_>, func: Func, variable: Id, ty: Id, steps: &[Id]) {
         let uses = DefUse::compute(editor.module);
         let own: Vec<Inst> = editor
             .module
@@ -214,9 +286,10 @@ impl Table {
             return;
         };
         let [at, address, pointer] = [0; 3].map(|_| editor.module.fresh_id());
-        let words = [self.row_pointer, at, self.variable, self.zero, row].map(Id::word);
+        let chain = [self.row_pointer, at, self.variable];
+        let chain = chain.iter().chain(steps).map(|id| id.word()).collect();
         let code = [
-            (Op::AccessChain, words.to_vec()),
+            (Op::AccessChain, chain),
             (Op::Load, [self.row, address, at].map(Id::word).to_vec()),
             (Op::Bitcast, [ty, pointer, address].map(Id::word).to_vec()),
         ];
@@ -230,7 +303,8 @@ impl Table {
     }
 
     /// Declares what physical pointers need, and the table in the interface.
-    fn declare(&self, editor: &mut Editor<'_>, function: Id, gone: &[Id]) {
+    fn declare(&self, editor: &mut Editor<'_>, function: Id, mut gone: Vec<Id>) {
+        gone.extend(self.replaced);
         editor.capability(Capability::PhysicalStorageBufferAddresses);
         if editor.module.version < Version::new(1, 5) {
             let mut words = Vec::new();
@@ -246,14 +320,81 @@ impl Table {
             editor.module.words_mut(memory)[0] = model;
         }
         let points = editor.module.section(Section::EntryPoints);
-        let points: Vec<_> = points.map(|p| (p.handle(), p.id(1))).collect();
-        for (point, of) in points {
-            let add: &[Id] = match of == function {
+        let is_meant = |p: &InstRef<'_>| {
+            let name = p.string(2).len() / 4 + 1;
+            p.id(1) == function || p.ids(2 + name).any(|id| Some(id) == self.replaced)
+        };
+        let points: Vec<_> = points.map(|p| (p.handle(), is_meant(&p))).collect();
+        for (point, is_meant) in points {
+            let add: &[Id] = match is_meant {
                 true => &[self.variable],
                 false => &[],
             };
-            editor.interface(point, add, gone);
+            editor.interface(point, add, &gone);
         }
+    }
+}
+
+/// Takes out a variable with all that is said of it.
+fn remove(editor: &mut Editor<'_>, variable: Id, definition: Inst) {
+    editor.forget(variable, |_| true);
+    let names = editor.module.section(Section::Names);
+    let names: Vec<_> = names
+        .filter(|n| n.id(0) == variable)
+        .map(|n| n.handle())
+        .collect();
+    names.iter().for_each(|n| editor.module.remove(*n));
+    editor.module.remove(definition);
+}
+
+/// The push constants of a module, as they were.
+#[derive(Default)]
+struct PushBlock {
+    variable: Option<Id>,
+    /// Types of the members.
+    members: Vec<u32>,
+    /// What is said of members, without the type in front.
+    decorations: Vec<Vec<u32>>,
+    /// Where the variable is used, by access chains.
+    uses: Vec<(Inst, usize)>,
+}
+
+impl PushBlock {
+    /// Those of a module with one variable of them, or without; `None` where it has several, or is used in
+    /// another way than by its members.
+    fn find(module: &Module) -> Option<PushBlock> {
+        let is_pushed =
+            |i: &InstRef<'_>| i.op() == Op::Variable && i.word(0) == StorageClass::PushConstant.0;
+        let mut variables = module.section(Section::Globals).filter(is_pushed);
+        let Some(variable) = variables.next() else {
+            return Some(PushBlock::default());
+        };
+        if variables.next().is_some() {
+            return None;
+        }
+        let definitions = Definitions::compute(module);
+        let id = variable.result()?;
+        let pointer = definitions.get(module, variable.result_type()?)?;
+        let block = definitions.get(module, pointer.id(1))?;
+        let about =
+            |i: &InstRef<'_>| i.op() == Op::MemberDecorate && Some(i.id(0)) == block.result();
+        let decorations = module.section(Section::Annotations).filter(about);
+        let mut uses = Vec::new();
+        for place in DefUse::compute(module).uses(id) {
+            match module.inst(place.inst).op() {
+                Op::AccessChain | Op::InBoundsAccessChain => {
+                    uses.push((place.inst, usize::from(place.at)));
+                }
+                Op::Name | Op::EntryPoint => {}
+                _ => return None,
+            }
+        }
+        Some(PushBlock {
+            variable: Some(id),
+            members: block.operands().to_vec(),
+            decorations: decorations.map(|i| i.operands()[1..].to_vec()).collect(),
+            uses,
+        })
     }
 }
 
@@ -319,4 +460,59 @@ fn scalar_size(module: &Module, definitions: &Definitions, ty: Id) -> u32 {
         }
     }
     smallest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirula_spirv::text::{ParseOptions, parse};
+    use spirula_spirv::verify;
+
+    /// Two buffers, and eight bytes of push constants.
+    const SAXPY: &str = include_str!("../../tests/vulkan/saxpy.spvasm");
+
+    fn rewritten(source: &str, most: u32) -> Addressed {
+        let options = ParseOptions {
+            version: Some(Version::new(1, 3)),
+            ..ParseOptions::default()
+        };
+        let words = parse(source, &options).expect("the text is right");
+        let module = Module::from_words(words).expect("it is a module");
+        let interface = Interface::of(&module, "saxpy").expect("it has the entry point");
+        let made = by_address(&module, &interface, most).expect("it can be rewritten");
+        let faults = verify::module(&made.module, &verify::Options::default());
+        assert!(faults.is_ok(), "{faults:?}");
+        made
+    }
+
+    /// Bytes of push constants that a rewritten shader takes.
+    fn pushed(made: &Addressed) -> u32 {
+        let interface = Interface::of(&made.module, "saxpy").expect("the entry point stays");
+        assert_eq!(
+            interface.bindings.len(),
+            usize::from(made.table != Place::Pushed(8))
+        );
+        interface.push_constant_bytes
+    }
+
+    #[test]
+    fn addresses_stand_behind_push_constants_that_have_room() {
+        let made = rewritten(SAXPY, 24);
+        assert_eq!((made.table, pushed(&made)), (Place::Pushed(8), 24));
+    }
+
+    #[test]
+    fn addresses_come_from_a_buffer_where_there_is_no_room() {
+        let made = rewritten(SAXPY, 23);
+        assert!(matches!(made.table, Place::Bound(_)));
+        assert_eq!(pushed(&made), 8);
+    }
+
+    #[test]
+    fn push_constants_that_are_read_as_a_whole_stay_as_they_are() {
+        let part = "%n_ptr = OpAccessChain %push_u32 %push %c1\n%n = OpLoad %u32 %n_ptr\n";
+        let whole = "%all = OpLoad %push_block %push\n%n = OpCompositeExtract %u32 %all 1\n";
+        let made = rewritten(&SAXPY.replace(part, whole), 256);
+        assert!(matches!(made.table, Place::Bound(_)));
+    }
 }

@@ -14,7 +14,7 @@ mod grid;
 mod promises;
 mod pushes;
 
-pub use addresses::by_address;
+pub use addresses::{Place, by_address};
 pub use grid::{folded, grid};
 pub use promises::without_shared;
 pub use pushes::from_buffer;

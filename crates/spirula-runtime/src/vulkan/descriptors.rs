@@ -369,8 +369,7 @@ impl Pools {
         layouts: &Layouts,
         bound: impl Iterator<Item = Part<'a>>,
     ) -> Result<Vec<vk::DescriptorSet>, Error> {
-        let raw = layouts.raw();
-        if raw.is_empty() {
+        if layouts.sets.is_empty() {
             return Ok(Vec::new());
         }
         let parts: Vec<_> = bound.filter(|part| layouts.has(&part.bound)).collect();
@@ -379,7 +378,7 @@ impl Pools {
         if let Some((_, sets)) = self.recent.iter().find(|(known, _)| *known == key) {
             return Ok(sets.clone());
         }
-        let sets = self.take(layouts, &raw)?;
+        let sets = self.take(layouts, &layouts.raw())?;
         let mut rows = Vec::new();
         for Part { bound, what } in parts {
             let unfit = |problem: String| Error::Binding {

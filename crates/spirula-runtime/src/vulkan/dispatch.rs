@@ -7,9 +7,10 @@ use super::hazards::{Kind, Uses};
 use super::memory::{self, Memory};
 use super::resource::Given;
 use super::variant::Variant;
-use crate::rewrite::Descriptor;
+use crate::rewrite::{Descriptor, Place};
 use crate::{Bound, Buffer, Error, Kernel};
 use ash::vk;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A launch with what it was found to need.
@@ -71,7 +72,7 @@ impl Dispatch<'_> {
             }
             if pipeline.push > 0 {
                 let stage = vk::ShaderStageFlags::COMPUTE;
-                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
+                functions.cmd_push_constants(commands, layout, stage, 0, &self.pushed());
             }
             functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
         }
@@ -83,13 +84,40 @@ impl Dispatch<'_> {
     fn writes(&self, bound: &Bound) -> bool {
         let (set, binding) = (bound.set, bound.binding);
         let place = Descriptor { set, binding };
-        !self.variant.read_only.contains(&place) || self.is_addressed(bound)
+        !self.variant.read_only.contains(&place)
     }
 
     fn is_addressed(&self, bound: &Bound) -> bool {
         let (set, binding) = (bound.set, bound.binding);
         let addressed = self.variant.addressed.as_ref();
         addressed.is_some_and(|(_, all)| all.contains(&Descriptor { set, binding }))
+    }
+
+    /// The addresses of what is bound to descriptors.
+    fn addresses(&self, descriptors: &[Descriptor]) -> Vec<u8> {
+        let address = |wanted: &Descriptor| {
+            let mut bound = self.bound.iter();
+            let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
+            let address = found.and_then(|(_, given)| match given {
+                Given::Buffer(buffer) => buffer.address,
+                _ => None,
+            });
+            address.unwrap_or(0)
+        };
+        let rows = descriptors.iter();
+        rows.flat_map(|d| address(d).to_le_bytes()).collect()
+    }
+
+    /// The push constants, with the addresses that come behind them.
+    fn pushed(&self) -> Cow<'_, [u8]> {
+        let Some((Place::Pushed(at), buffers)) = &self.variant.addressed else {
+            return Cow::Borrowed(&self.push);
+        };
+        let mut push = self.push.clone();
+        push.truncate(*at as usize);
+        push.resize(*at as usize, 0);
+        push.extend(self.addresses(buffers));
+        Cow::Owned(push)
     }
 
     /// What it uses, if that is nothing but buffers.
@@ -142,21 +170,8 @@ impl Dispatch<'_> {
         if let Some(place) = self.variant.pushed {
             add(place, &self.push)?;
         }
-        if let Some((place, buffers)) = &self.variant.addressed {
-            let address = |wanted: &Descriptor| {
-                let mut bound = self.bound.iter();
-                let found = bound.find(|(b, _)| (b.set, b.binding) == (wanted.set, wanted.binding));
-                let address = found.and_then(|(_, given)| match given {
-                    Given::Buffer(buffer) => buffer.address,
-                    _ => None,
-                });
-                address.unwrap_or(0)
-            };
-            let rows: Vec<u8> = buffers
-                .iter()
-                .flat_map(|b| address(b).to_le_bytes())
-                .collect();
-            add(*place, &rows)?;
+        if let Some((Place::Bound(place), buffers)) = &self.variant.addressed {
+            add(*place, &self.addresses(buffers))?;
         }
         Ok(extra)
     }

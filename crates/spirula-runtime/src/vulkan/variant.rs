@@ -10,7 +10,7 @@ use super::device::Device;
 use super::error::unsupported;
 use super::features::Features;
 use super::pipeline::Pipeline;
-use crate::rewrite::{self, Descriptor};
+use crate::rewrite::{self, Descriptor, Place};
 use crate::{Bound, Error, Size};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
@@ -32,8 +32,8 @@ pub struct Variant {
     pub pipeline: Arc<Pipeline>,
     /// Where the push constants are bound, if they are none.
     pub pushed: Option<Descriptor>,
-    /// Where the addresses are bound, and the descriptors that they stand for.
-    pub addressed: Option<(Descriptor, Vec<Descriptor>)>,
+    /// Where addresses come from, and the descriptors that they stand for.
+    pub addressed: Option<(Place, Vec<Descriptor>)>,
     /// The grid that is run, if not that of the launch.
     pub grid: Option<[u32; 3]>,
     /// Descriptors that are not written.
@@ -144,7 +144,7 @@ impl Variants {
         if let Some(total) = needs.folded {
             grid = Some(shader.fold(device, total, &self.spec)?);
         }
-        let read_only = read_only(&shader.interface);
+        let read_only = read_only(&self.interface);
         let kept = rewrite::without_shared(&shader.module);
         let (module, interface) = (kept.as_ref().unwrap_or(&shader.module), &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
@@ -193,9 +193,10 @@ impl Shader {
         &mut self,
         device: &Device,
         features: &Features,
-    ) -> Result<(Descriptor, Vec<Descriptor>), Error> {
+    ) -> Result<(Place, Vec<Descriptor>), Error> {
         let name = self.name(device);
         let most = device.physical.limits.max_storage_buffer_range;
+        let pushed = device.physical.limits.max_push_constants_size;
         let refused = |why: &str| {
             let text =
                 format!("{name} {most} bytes of a storage buffer are bound at most, and {why}");
@@ -205,7 +206,7 @@ impl Shader {
         if !capabilities::has(&device.physical, features, capability) {
             return Err(refused("the device has no buffer addresses"));
         }
-        let made = rewrite::by_address(&self.module, &self.interface);
+        let made = rewrite::by_address(&self.module, &self.interface, pushed);
         let made = made.ok_or_else(|| refused("the shader cannot take them by address"))?;
         self.becomes(made.module)?;
         Ok((made.table, made.buffers))
