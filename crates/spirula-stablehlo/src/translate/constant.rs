@@ -122,6 +122,11 @@ pub(super) fn scalar_list(
 
 /// `constant`
 pub(super) fn constant(t: &mut Translator<'_>, op: Op) -> Result<()> {
-    let tensor = elements(t, op, "value")?;
+    let mut tensor = elements(t, op, "value")?;
+    let declared = t.result_element(op, 0)?;
+    // Elements of a quantised type are written as what it stores.
+    if declared.stored() == tensor.element {
+        tensor.element = declared;
+    }
     t.give_one(op, tensor)
 }

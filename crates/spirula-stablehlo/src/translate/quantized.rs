@@ -7,16 +7,29 @@ use super::element::Element;
 use super::error::Result;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
-use crate::mlir::{Granularity, Op, Quantized, Type, TypeKind};
+use crate::mlir::{Float, Granularity, Op, Quantized, Type, TypeKind};
 use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
-use spirula_tensor::ir::{Constant, Node, Structured, TensorType, Value};
+use spirula_tensor::ir::{Body, Constant, Dim, Node, Structured, TensorType, Value};
 
 /// Scale and zero point of every element.
 struct Parameters {
     scale: Value,
     zero_point: Value,
-    /// The dimension along which they differ.
-    axis: Option<usize>,
+    along: Along,
+}
+
+/// What a position has of the index of its parameters.
+enum Along {
+    Tensor,
+    /// For each dimension of the parameters, one of the tensor and how many elements share them.
+    Dimensions(Vec<(usize, u64)>),
+}
+
+/// What one element is made with.
+#[derive(Clone, Copy)]
+struct At {
+    scale: Node,
+    zero_point: Node,
 }
 
 impl Translator<'_> {
@@ -40,138 +53,209 @@ impl Translator<'_> {
     fn parameters(&mut self, op: Op, tensor: &Tensor, ty: Type) -> Result<Parameters> {
         let unknown = || self.unsupported(op, "kind of quantisation");
         let quantized = self.quantized(ty).ok_or_else(unknown)?;
-        let axis = match quantized.axis {
-            Granularity::Tensor => None,
-            Granularity::Axis(axis) => Some(axis as usize),
-            Granularity::Blocks { .. } => return Err(unknown()),
-        };
-        let count = quantized.parameters.len() as u64;
         let shape = self.shape(tensor);
-        let expected = match axis {
-            None => Some(1),
-            Some(axis) => shape.get(axis).and_then(|dim| dim.known()),
-        };
-        self.ensure(op, expected == Some(count), "has a wrong number of scales")?;
-        let sizes: &[u64] = if axis.is_some() { &[count] } else { &[] };
-        let scales = quantized
-            .parameters
-            .iter()
-            .flat_map(|(bits, _)| bits.to_le_bytes());
-        let scale = Constant {
-            ty: TensorType::new(Ty::F64, sizes),
-            bytes: scales.collect(),
-        };
-        let points = quantized
-            .parameters
-            .iter()
-            .flat_map(|(_, zero)| zero.to_le_bytes());
-        let zero_point = Constant {
-            ty: TensorType::new(Ty::I64, sizes),
-            bytes: points.collect(),
-        };
-        // Rounded to the expressed type while compiling.
-        let scale = narrowed(scale, self.expressed(tensor.element));
-        let mut made = |constant: Constant| match axis {
+        let (sizes, along) = spread(quantized, &shape)
+            .ok_or_else(|| self.invalid(op, "has a wrong number of scales"))?;
+        let scales = self.scales(tensor.element, quantized);
+        let points = points(quantized);
+        let mut made = |literals: Vec<Literal>| match along {
             // One value is computed where it is used.
-            None => {
-                let literal = Literal::new(constant.ty.element, constant.bits(0));
-                self.builder.splat(literal, &[])
+            Along::Tensor => self.builder.splat(literals[0], &[]),
+            Along::Dimensions(_) => {
+                let ty = TensorType::new(literals[0].ty, &sizes);
+                let size = ty.element.size() as usize;
+                let bytes = literals
+                    .iter()
+                    .flat_map(|l| l.bits.to_le_bytes()[..size].to_vec());
+                let bytes = bytes.collect();
+                self.builder.constant(Constant { ty, bytes })
             }
-            Some(_) => self.builder.constant(constant),
         };
         Ok(Parameters {
-            scale: made(scale),
-            zero_point: made(zero_point),
-            axis,
+            scale: made(scales),
+            zero_point: made(points),
+            along,
         })
+    }
+
+    /// The scales in a type that can be computed with, rounded to it while compiling.
+    fn scales(&self, element: Element, quantized: &Quantized) -> Vec<Literal> {
+        let is_wide = self.expressed(element).storage() == Ty::F64;
+        let scales = quantized.parameters.iter().map(|(bits, _)| match is_wide {
+            true => Literal::new(Ty::F64, *bits),
+            false => Literal::new(Ty::F32, (f64::from_bits(*bits) as f32).to_bits().into()),
+        });
+        scales.collect()
     }
 
     /// The real numbers that a tensor stands for.
     pub fn dequantized(&mut self, op: Op, tensor: &Tensor) -> Result<Tensor> {
-        let Element::Quantized { ty, signed, .. } = tensor.element else {
+        let Element::Quantized { ty, .. } = tensor.element else {
             return Ok(tensor.clone());
-        };
-        let expressed = self.expressed(tensor.element);
-        let Element::Float(float) = expressed else {
-            return Err(self.unsupported(op, "kind of quantisation"));
         };
         let parameters = self.parameters(op, tensor, ty)?;
         let shape = self.shape(tensor);
         self.map(&shape, |t, s, point| {
-            let stored = t.read(s, tensor, point).node();
-            let (scale, zero_point) = parameters.at(t, s, point);
-            let mut c = Calc::new(&mut s.body);
-            let stored = c.resize(Ty::I64, signed, stored);
-            let offset = c.sub(stored, zero_point);
-            let ty = c.ty(scale);
-            let offset = c.body.convert(Scalar::SToF, ty, offset);
-            let value = c.mul(offset, scale);
-            Ok(Val::new(expressed, c.encode(float, value)))
+            let stored = t.read(s, tensor, point);
+            let at = parameters.at(t, s, point);
+            t.real(op, &mut s.body, &stored, at)
         })
     }
 
     /// Real numbers as a quantised tensor.
     pub fn quantize(&mut self, op: Op, tensor: &Tensor, to: Element) -> Result<Tensor> {
-        let (Element::Quantized { ty, .. }, Element::Float(float)) = (to, tensor.element) else {
+        let Element::Quantized { ty, .. } = to else {
             return Err(self.unsupported(op, "kind of quantisation"));
         };
         let like = Tensor::of(to, &tensor.parts);
         let parameters = self.parameters(op, &like, ty)?;
-        let range = self.quantized(ty).map_or((0, 0), |q| (q.min, q.max));
         let shape = self.shape(tensor);
         self.map(&shape, |t, s, point| {
-            let stored = t.read(s, tensor, point).node();
-            let (scale, zero_point) = parameters.at(t, s, point);
-            let mut c = Calc::new(&mut s.body);
-            let value = c.decode_wide(float, stored);
-            let quotient = c.div(value, scale);
-            let rounded = c.op1(Scalar::Round, quotient);
-            let ty = c.ty(rounded);
-            let zero_point = c.body.convert(Scalar::SToF, ty, zero_point);
-            let moved = c.add(rounded, zero_point);
-            let (low, high) = (c.like(moved, range.0 as f64), c.like(moved, range.1 as f64));
-            let moved = c.maximum(low, moved);
-            let moved = c.minimum(moved, high);
-            let value = match ty {
-                Ty::F64 => Element::Float(crate::mlir::Float::F64),
-                _ => Element::Float(crate::mlir::Float::F32),
-            };
-            let value = Val::new(value, moved);
-            let integer = c.convert(&value, to.stored());
-            let integer = integer.ok_or_else(|| t.unsupported(op, "kind of quantisation"))?;
-            Ok(Val::new(to, integer.node()))
+            let value = t.read(s, tensor, point);
+            let at = parameters.at(t, s, point);
+            t.stored(op, &mut s.body, &value, to, at)
         })
+    }
+
+    /// The real number that a scalar stands for; others are themselves.
+    pub(super) fn real_scalar(&self, op: Op, body: &mut Body, val: Val) -> Result<Val> {
+        match self.scalar_parameters(op, body, val.element)? {
+            Some(at) => self.real(op, body, &val, at),
+            None => Ok(val),
+        }
+    }
+
+    /// A scalar of another type, which is quantised if it stands for one.
+    pub(super) fn stored_scalar(
+        &self,
+        op: Op,
+        body: &mut Body,
+        val: Val,
+        to: Element,
+    ) -> Result<Val> {
+        match self.scalar_parameters(op, body, to)? {
+            Some(at) => self.stored(op, body, &val, to, at),
+            None => Ok(val),
+        }
+    }
+
+    fn scalar_parameters(&self, op: Op, body: &mut Body, element: Element) -> Result<Option<At>> {
+        let Element::Quantized { ty, .. } = element else {
+            return Ok(None);
+        };
+        let quantized = self.quantized(ty);
+        let quantized = quantized.filter(|quantized| quantized.parameters.len() == 1);
+        let quantized = quantized.ok_or_else(|| self.unsupported(op, "kind of quantisation"))?;
+        Ok(Some(At {
+            scale: body.literal(self.scales(element, quantized)[0]),
+            zero_point: body.literal(points(quantized)[0]),
+        }))
+    }
+
+    fn real(&self, op: Op, body: &mut Body, stored: &Val, at: At) -> Result<Val> {
+        let expressed = self.expressed(stored.element);
+        let Element::Float(float) = expressed else {
+            return Err(self.unsupported(op, "kind of quantisation"));
+        };
+        let mut c = Calc::new(body);
+        let is_signed = !stored.element.is_unsigned();
+        let ty = c.ty(at.zero_point);
+        let integer = c.resize(ty, is_signed, stored.node());
+        let offset = c.sub(integer, at.zero_point);
+        let ty = c.ty(at.scale);
+        let offset = c.body.convert(Scalar::SToF, ty, offset);
+        let value = c.mul(offset, at.scale);
+        Ok(Val::new(expressed, c.encode(float, value)))
+    }
+
+    fn stored(&self, op: Op, body: &mut Body, val: &Val, to: Element, at: At) -> Result<Val> {
+        let unknown = || self.unsupported(op, "kind of quantisation");
+        let (Element::Quantized { ty, .. }, Element::Float(float)) = (to, val.element) else {
+            return Err(unknown());
+        };
+        let quantized = self.quantized(ty).ok_or_else(unknown)?;
+        let mut c = Calc::new(body);
+        let value = c.decode_wide(float, val.node());
+        let quotient = c.div(value, at.scale);
+        let rounded = c.op1(Scalar::Round, quotient);
+        let ty = c.ty(rounded);
+        let zero_point = c.body.convert(Scalar::SToF, ty, at.zero_point);
+        let moved = c.add(rounded, zero_point);
+        let low = c.like(moved, quantized.min as f64);
+        let high = c.like(moved, quantized.max as f64);
+        let moved = c.maximum(low, moved);
+        let moved = c.minimum(moved, high);
+        let value = match ty {
+            Ty::F64 => Element::Float(Float::F64),
+            _ => Element::Float(Float::F32),
+        };
+        let integer = c.convert(&Val::new(value, moved), to.stored());
+        Ok(Val::new(to, integer.ok_or_else(unknown)?.node()))
     }
 }
 
-/// An `f64` constant in a type that can be computed with.
-fn narrowed(constant: Constant, expressed: Element) -> Constant {
-    if expressed.storage() == Ty::F64 {
-        return constant;
-    }
-    let values = (0..constant.bytes.len() / 8).map(|at| f64::from_bits(constant.bits(at)));
-    Constant {
-        bytes: values
-            .flat_map(|value| (value as f32).to_le_bytes())
-            .collect(),
-        ty: TensorType {
-            element: Ty::F32,
-            ..constant.ty
-        },
-    }
+/// Zero points, in an integer that their distance to what is stored fits in.
+fn points(quantized: &Quantized) -> Vec<Literal> {
+    let is_small = |n: i64| n.unsigned_abs() < 1 << 30;
+    let mut all = quantized.parameters.iter().map(|(_, point)| *point);
+    let bounds = [quantized.min, quantized.max];
+    let ty = match all.by_ref().chain(bounds).all(is_small) {
+        true => Ty::I32,
+        false => Ty::I64,
+    };
+    let all = quantized.parameters.iter();
+    all.map(|(_, point)| Literal::new(ty, ty.truncate(*point as u64)))
+        .collect()
+}
+
+/// Sizes of the tensor of parameters, and which elements share them, where they fit a shape.
+fn spread(quantized: &Quantized, shape: &[Dim]) -> Option<(Vec<u64>, Along)> {
+    let count = quantized.parameters.len() as u64;
+    let (sizes, along) = match &quantized.axis {
+        Granularity::Tensor => (vec![], Along::Tensor),
+        Granularity::Axis(axis) => {
+            let axis = *axis as usize;
+            (shape.get(axis)?.known() == Some(count)).then_some(())?;
+            (vec![count], Along::Dimensions(vec![(axis, 1)]))
+        }
+        Granularity::Blocks { sizes, shape: list } => {
+            let mut along = Vec::new();
+            (sizes.len() == list.len()).then_some(())?;
+            for ((dimension, size), count) in sizes.iter().zip(list) {
+                let whole = shape.get(*dimension as usize)?.known()?;
+                (*size > 0 && size.checked_mul(*count) == Some(whole)).then_some(())?;
+                along.push((*dimension as usize, *size));
+            }
+            (list.to_vec(), Along::Dimensions(along))
+        }
+    };
+    (count > 0 && sizes.iter().product::<u64>() == count).then_some((sizes, along))
 }
 
 impl Parameters {
-    fn at(&self, t: &Translator<'_>, s: &mut Structured, point: &[Node]) -> (Node, Node) {
-        let position: &[Node] = match self.axis {
-            Some(axis) => &point[axis..=axis],
-            None => &[],
+    fn at(&self, t: &Translator<'_>, s: &mut Structured, point: &[Node]) -> At {
+        let position = match &self.along {
+            Along::Tensor => Vec::new(),
+            Along::Dimensions(dimensions) => {
+                let mut c = Calc::new(&mut s.body);
+                let index = dimensions.iter().map(|(dimension, size)| match size {
+                    1 => point[*dimension],
+                    _ => {
+                        let size = c.body.i64(*size as i64);
+                        c.op2(Scalar::SDiv, point[*dimension], size)
+                    }
+                });
+                index.collect()
+            }
         };
-        let ty = t.builder.ty(self.scale).element;
-        (
-            s.body.element(self.scale, ty, position),
-            s.body.element(self.zero_point, Ty::I64, position),
-        )
+        let mut read = |value| {
+            s.body
+                .element(value, t.builder.ty(value).element, &position)
+        };
+        At {
+            scale: read(self.scale),
+            zero_point: read(self.zero_point),
+        }
     }
 }
 

@@ -126,14 +126,18 @@ fn constant_val(
     op: Op,
     wide: Option<Float>,
 ) -> Result<Val> {
-    let (element, shape) = t.result_type(op, 0)?;
+    let (given, shape) = t.result_type(op, 0)?;
     t.ensure(op, shape.is_empty(), "is no scalar")?;
-    let literals = scalar_bits(t, op, element);
+    let element = t.declared_element(op, 0)?;
+    let literals = scalar_bits(t, op, element.stored());
     let literals = literals.ok_or_else(|| t.invalid(op, "a constant has no elements"))?;
-    let val = Val {
+    let mut val = Val {
         element,
         nodes: literals.into_iter().map(|l| body.literal(l)).collect(),
     };
+    if given != element {
+        val = t.real_scalar(op, body, val)?;
+    }
     let to = widened(element, wide);
     let converted = Calc::new(body).convert(&val, to);
     converted.ok_or_else(|| t.unsupported(op, format!("constant of {element}")))
@@ -214,15 +218,21 @@ fn apply(
         return Err(t.unsupported(op, format!("{name} in a region")));
     };
     t.ensure(op, arity == operands.len(), "has too few or many operands")?;
-    let result = t.result_element(op, 0)?;
+    let element = t.result_element(op, 0)?;
     let call = Call {
         module: t.module,
         op,
-        result: widened(result, wide),
+        result: widened(t.expressed(element), wide),
     };
-    call.check_operands(t, operands)?;
-    let result = function(&mut Calc::new(body), &call, operands);
-    result.ok_or_else(|| t.unsupported(op, format!("{name} of {}", operands[0].element)))
+    // Quantised scalars are computed with as the numbers that they stand for.
+    let operands = operands.iter().cloned();
+    let operands: Vec<Val> = operands
+        .map(|val| t.real_scalar(op, body, val))
+        .collect::<Result<_>>()?;
+    call.check_operands(t, &operands)?;
+    let result = function(&mut Calc::new(body), &call, &operands);
+    let unknown = || t.unsupported(op, format!("{name} of {}", operands[0].element));
+    t.stored_scalar(op, body, result.ok_or_else(unknown)?, element)
 }
 
 /// A combiner of a region: its arguments are the parts of the scalars of these types in turn.

@@ -268,6 +268,14 @@ impl<'m> Translator<'m> {
         Ok(self.declared(op, at)?.0)
     }
 
+    /// Element type that a result is declared with, also where real numbers are computed with.
+    pub fn declared_element(&self, op: Op, at: usize) -> Result<Element> {
+        let result = self.module.results(op).nth(at);
+        let result = result.ok_or_else(|| self.invalid(op, "an operation lacks a result"))?;
+        let ty = self.module.type_of(result);
+        Ok(tensor_type(self.module, self.module.place(op), ty)?.0)
+    }
+
     /// Element type and sizes of a result as it is declared.
     pub fn declared(&self, op: Op, at: usize) -> Result<(Element, Declared)> {
         match self.module.results(op).nth(at) {

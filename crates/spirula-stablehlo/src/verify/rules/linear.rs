@@ -6,7 +6,7 @@ use crate::verify::check::{Check, Classes, Outcome, fault};
 
 /// `cholesky`: batches of square matrices.
 pub(crate) fn cholesky(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[0], classes::FLOAT.or(Classes::COMPLEX))?;
+    check.demand(check.operands[0], classes::CONTINUOUS)?;
     check.demand_compatible(check.operands[0], check.results[0])?;
     square(check, check.operands[0])
 }
@@ -22,7 +22,7 @@ fn square(check: &Check<'_>, ty: crate::mlir::Type) -> Outcome {
 /// `triangular_solve`
 pub(crate) fn triangular_solve(check: &Check<'_>) -> Outcome {
     let (a, b) = (check.operands[0], check.operands[1]);
-    check.demand(a, classes::FLOAT.or(Classes::COMPLEX))?;
+    check.demand(a, classes::CONTINUOUS)?;
     check.demand_same_element(a, b)?;
     check.demand_compatible(b, check.results[0])?;
     square(check, a)?;
