@@ -150,12 +150,16 @@ impl Builder {
     /// Work over an index space.
     pub fn structured(&mut self, op: Structured) -> Vec<Value> {
         let shape: Shape = op.parallel_shape().collect();
-        let types = op.yields.iter().map(|result| match result.destination {
+        let types = op.yields.iter().map(|result| match &result.destination {
             Destination::Point | Destination::Each(_) => TensorType {
                 element: op.body.ty(result.value),
                 shape: shape.clone(),
             },
-            Destination::Scatter { base, .. } => self.function.ty(base).clone(),
+            Destination::Prefix { shape, .. } => TensorType {
+                element: op.body.ty(result.value),
+                shape: shape.clone(),
+            },
+            Destination::Scatter { base, .. } => self.function.ty(*base).clone(),
         });
         let types = types.collect();
         self.push(OpKind::Structured(Box::new(op)), types)

@@ -201,6 +201,10 @@ pub(crate) fn lines(op: &Structured) -> Vec<String> {
                 let position = list(indices, |n| names.expression(*n));
                 format!("yield {value} at each [{position}]")
             }
+            Destination::Prefix { indices, .. } => {
+                let position = list(indices, |n| names.expression(*n));
+                format!("yield {value} so far at [{position}]")
+            }
             Destination::Scatter {
                 base,
                 indices,

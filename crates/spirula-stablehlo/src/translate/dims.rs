@@ -130,6 +130,12 @@ impl Translator<'_> {
         compute(&mut Calc::new(&mut self.dims.body))
     }
 
+    /// The number that a node of the sizes is, if that is known.
+    pub fn known_node(&self, node: Node) -> Option<i64> {
+        let literal = self.dims.body.as_literal(node);
+        literal.map(|literal| literal.signed())
+    }
+
     /// What an integer parameter holds, if that may be a size; `known` where it is known.
     pub fn follow_parameter(&mut self, tensor: &mut Tensor, known: Option<i64>) {
         let count = self.builder.ty(tensor.part()).elements();

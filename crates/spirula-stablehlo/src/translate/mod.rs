@@ -25,6 +25,7 @@ mod lapack;
 mod linear;
 mod movement;
 mod normalization;
+mod prefix;
 mod quantized;
 mod ragged;
 mod random;

@@ -4,6 +4,7 @@ use super::dims::merged_shapes;
 use super::element::{Element, native};
 use super::error::Result;
 use super::movement::{choose, dilated};
+use super::prefix::Scan;
 use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
@@ -25,7 +26,7 @@ fn wide(elements: &[Element]) -> Option<Float> {
 }
 
 /// Folds values by a region from initial values; the accumulators, of the region's types.
-fn fold(
+pub(super) fn fold(
     t: &mut Translator<'_>,
     op: Op,
     s: &mut Structured,
@@ -86,6 +87,11 @@ fn finish(t: &mut Translator<'_>, mut s: Structured, results: &[Val]) -> Vec<Ten
     for node in results.iter().flat_map(|val| &val.nodes) {
         s.give(*node);
     }
+    given(t, s, results)
+}
+
+/// The tensors that the results of an operation are.
+pub(super) fn given(t: &mut Translator<'_>, s: Structured, results: &[Val]) -> Vec<Tensor> {
     let mut parts = t.builder.structured(s).into_iter();
     let tensors = results.iter().map(|val| Tensor {
         element: val.element,
@@ -338,6 +344,9 @@ fn pool(
     windows: &[Window],
     (operands, initial): (&[Tensor], &[Tensor]),
 ) -> Result<()> {
+    if let Some(scan) = Scan::of(t, windows) {
+        return scan.translate(t, op, block, (operands, initial));
+    }
     let mut s = Structured::parallel(&counts(t, op, windows)?);
     let point = s.point();
     let offsets = window_axes(&mut s, windows);

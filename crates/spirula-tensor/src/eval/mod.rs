@@ -210,13 +210,17 @@ impl Machine<'_> {
         self.spend(all.saturating_mul(point.innermost()))?;
         let mut results = Vec::new();
         for result in &op.yields {
-            results.push(match result.destination {
+            results.push(match &result.destination {
                 Destination::Each(_) => return Err(EvalError::Malformed(self.place)),
                 Destination::Point => {
                     let shape = &extents[..op.parallel_rank()];
                     blank(TensorType::new(op.body.ty(result.value), shape))
                 }
-                Destination::Scatter { base, .. } => (*self.get(base)?).clone(),
+                Destination::Prefix { shape, .. } => blank(self.known_type(&TensorType {
+                    element: op.body.ty(result.value),
+                    shape: shape.clone(),
+                })?),
+                Destination::Scatter { base, .. } => (*self.get(*base)?).clone(),
             });
         }
         point.run(op, &extents, &mut results)?;

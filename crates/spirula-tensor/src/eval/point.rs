@@ -88,7 +88,7 @@ impl<'a> Point<'a> {
             .iter()
             .map(|result| match &result.destination {
                 Destination::Scatter { combiner, .. } => combiner.as_ref().map(Call::new),
-                Destination::Point | Destination::Each(_) => None,
+                _ => None,
             })
             .collect();
         let mut changed = Some(0);
@@ -96,10 +96,20 @@ impl<'a> Point<'a> {
         while let Some(axis) = changed {
             let first = if axis == 0 { 0 } else { axis + 1 };
             (first..=parallel).for_each(|level| self.level(level));
-            self.fold(&mut combiners, inner, parallel)?;
-            self.level(extents.len() + 1);
-            for ((result, tensor), by) in op.yields.iter().zip(&mut *results).zip(&mut scatters) {
-                self.write(&result.destination, result.value, tensor, at, by)?;
+            let mut give = |point: &mut Self| -> Result<(), EvalError> {
+                point.level(extents.len() + 1);
+                let yields = op.yields.iter().zip(&mut *results);
+                for ((result, tensor), by) in yields.zip(&mut scatters) {
+                    point.write(&result.destination, result.value, tensor, at, by)?;
+                }
+                Ok(())
+            };
+            match op.is_scan() && !op.reductions.is_empty() {
+                true => self.fold(&mut combiners, inner, parallel, &mut give)?,
+                false => {
+                    self.fold(&mut combiners, inner, parallel, &mut |_| Ok(()))?;
+                    give(self)?;
+                }
             }
             at += 1;
             changed = advance(&mut self.indices[..parallel], outer);
@@ -112,6 +122,7 @@ impl<'a> Point<'a> {
         combiners: &mut [(&Reduction, Call<'_>)],
         extents: &[u64],
         parallel: usize,
+        after_each: &mut dyn FnMut(&mut Self) -> Result<(), EvalError>,
     ) -> Result<(), EvalError> {
         self.accumulators.clear();
         for (reduction, _) in &*combiners {
@@ -138,6 +149,7 @@ impl<'a> Point<'a> {
                 self.accumulators[first..last].copy_from_slice(&after);
                 first = last;
             }
+            after_each(self)?;
             changed = advance(&mut self.indices[parallel..], extents);
         }
         Ok(())
@@ -151,11 +163,11 @@ impl<'a> Point<'a> {
         at: usize,
         by: &mut Option<Call<'_>>,
     ) -> Result<(), EvalError> {
-        let Destination::Scatter { indices, .. } = destination else {
+        if matches!(destination, Destination::Point | Destination::Each(_)) {
             set_bits(tensor, at, self.value(value)?);
             return Ok(());
-        };
-        let position = indices.iter().map(|node| self.value(*node));
+        }
+        let position = destination.indices().iter().map(|node| self.value(*node));
         let position: Vec<u64> = position.collect::<Result<_, _>>()?;
         let Some(at) = offset(&position, &sizes(&tensor.ty)) else {
             return Ok(());

@@ -1,6 +1,6 @@
 //! Structured operations.
 
-use super::{Body, Dim, Node, Value};
+use super::{Body, Dim, Node, Shape, Value};
 use spirula_program::{Literal, Op, Operator, Scalar};
 
 /// Work over an index space: maps, reductions, contractions, gathers, scatters and histograms.
@@ -120,6 +120,14 @@ pub enum Destination {
     Point,
     /// At a position, once for each point of all axes, after the folds; no two have the same.
     Each(Vec<Node>),
+    /// At a position, at each point of all axes, what is folded up to there: the folded axes are run
+    /// in order. A position that is outside is not written.
+    Prefix {
+        /// The position; no two points have the same.
+        indices: Vec<Node>,
+        /// Sizes of the result.
+        shape: Shape,
+    },
     /// Into a copy of a tensor, at a computed position; points whose position is outside write
     /// nothing.
     Scatter {
@@ -131,6 +139,18 @@ pub enum Destination {
         /// replaces it, and which of several values for one position stays is open.
         combiner: Option<Combiner>,
     },
+}
+
+impl Destination {
+    /// The position that it says.
+    pub fn indices(&self) -> &[Node] {
+        match self {
+            Destination::Point => &[],
+            Destination::Each(indices)
+            | Destination::Prefix { indices, .. }
+            | Destination::Scatter { indices, .. } => indices,
+        }
+    }
 }
 
 impl Structured {
@@ -193,6 +213,12 @@ impl Structured {
         self.reductions.is_empty() && self.yields.iter().all(at_point)
     }
 
+    /// Whether results are written while the folded axes are run, which is in order then.
+    pub fn is_scan(&self) -> bool {
+        let is_prefix = |y: &Yield| matches!(y.destination, Destination::Prefix { .. });
+        self.yields.iter().any(is_prefix)
+    }
+
     /// Adds a result that is written at its point.
     pub fn give(&mut self, value: Node) {
         self.yields.push(Yield {
@@ -225,11 +251,7 @@ impl Structured {
         }
         for result in &self.yields {
             roots.push(result.value);
-            if let Destination::Scatter { indices, .. } | Destination::Each(indices) =
-                &result.destination
-            {
-                roots.extend(indices);
-            }
+            roots.extend(result.destination.indices());
         }
         roots
     }
@@ -247,8 +269,9 @@ impl Structured {
         }
         for result in &mut self.yields {
             replace(&mut result.value);
-            if let Destination::Scatter { indices, .. } | Destination::Each(indices) =
-                &mut result.destination
+            if let Destination::Scatter { indices, .. }
+            | Destination::Prefix { indices, .. }
+            | Destination::Each(indices) = &mut result.destination
             {
                 indices.iter_mut().for_each(&mut replace);
             }

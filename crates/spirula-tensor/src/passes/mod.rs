@@ -7,6 +7,7 @@ mod pad;
 mod plain;
 mod price;
 mod rows;
+mod scan;
 mod siblings;
 mod single;
 mod sort;
@@ -76,6 +77,12 @@ pub const PASSES: &[Pass] = &[
         name: "siblings",
         about: "Joins operations over equal spaces that do not need each other",
         run: |function, _| siblings::run(function),
+        notes: none,
+    },
+    Pass {
+        name: "scan",
+        about: "Scans long dimensions chunk by chunk, from what the chunks before give",
+        run: scan::run,
         notes: none,
     },
     Pass {

@@ -39,16 +39,26 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 }
 
 /// How a fold is split.
-struct Split {
+pub(super) struct Split {
     /// Sizes of the parallel axes.
-    parallel: Vec<u64>,
+    pub parallel: Vec<u64>,
     /// Sizes of the folded axes, which are split as one.
     folded: Vec<i64>,
     /// Points of all folded axes.
     total: u64,
-    chunks: u64,
+    pub chunks: u64,
     /// Points of a chunk.
     length: u64,
+}
+
+/// The points of one chunk, as axes of an operation.
+pub(super) struct Chunk {
+    /// Indices of the parallel axes, and of the chunk.
+    pub results: Vec<Node>,
+    /// Indices along the axes of what is split.
+    pub indices: Vec<Node>,
+    /// Whether the point is one of what is split.
+    pub inside: Node,
 }
 
 impl Split {
@@ -56,9 +66,14 @@ impl Split {
     fn of(op: &Structured, profile: &Profile) -> Option<Split> {
         let is_row = |y: &Yield| matches!(y.destination, Destination::Each(_));
         let is_plain = !op.reductions.is_empty() && !op.yields.iter().any(is_row);
-        if !is_plain || contraction(op).is_some() {
+        if !is_plain || op.is_scan() || contraction(op).is_some() {
             return None;
         }
+        Split::into(op, profile.chunks, CHUNK)
+    }
+
+    /// Into chunks of at least so many points, with at most so many for all results.
+    pub fn into(op: &Structured, most: u64, least: u64) -> Option<Split> {
         let sizes = |kind: AxisKind| -> Option<Vec<u64>> {
             let axes = op.axes.iter().filter(|axis| axis.kind == kind);
             axes.map(|axis| axis.extent.known()).collect()
@@ -67,30 +82,30 @@ impl Split {
         let folded = sizes(AxisKind::Reduction)?;
         let product = |sizes: &[u64]| sizes.iter().try_fold(1u64, |n, size| n.checked_mul(*size));
         let (results, total) = (product(&parallel)?, product(&folded)?);
-        let wanted = profile.chunks / results.max(1);
-        let chunks = wanted.min(total / CHUNK);
+        let chunks = (most / results.max(1)).min(total / least);
         if chunks < 2 || i64::try_from(total).is_err() {
             return None;
         }
+        let length = total.div_ceil(chunks);
         Some(Split {
             parallel,
             folded: folded.into_iter().map(|size| size as i64).collect(),
             total,
-            chunks,
-            length: total.div_ceil(chunks),
+            chunks: total.div_ceil(length),
+            length,
         })
     }
 
     /// The parallel axes of an operation, with their indices.
-    fn over_results(&self) -> (Structured, Vec<Node>) {
+    pub fn over_results(&self) -> (Structured, Vec<Node>) {
         let shape: Vec<Dim> = self.parallel.iter().map(|n| Dim::Static(*n)).collect();
         let mut op = Structured::parallel(&shape);
         let point = op.point();
         (op, point)
     }
 
-    /// Folds each chunk by itself, from neutral elements.
-    fn first_round(&self, function: &mut Function, from: &Structured) -> (Vec<Value>, Structured) {
+    /// An axis for the chunks behind those of the results, and one for their points.
+    pub fn over_chunks(&self) -> (Structured, Chunk) {
         let (mut op, mut indices) = self.over_results();
         let chunk = op.axis(Dim::Static(self.chunks), AxisKind::Parallel);
         let round = op.axis(Dim::Static(self.length), AxisKind::Reduction);
@@ -99,8 +114,28 @@ impl Split {
         let flat = op.body.op(ScalarOp::Add, &[first, round]);
         let limit = op.body.i64(self.total as i64);
         let inside = op.body.op(ScalarOp::SLt, &[flat, limit]);
+        let results = [&indices[..], &[chunk]].concat();
         indices.extend(unflatten(&mut op.body, flat, &self.folded));
+        let points = Chunk {
+            results,
+            indices,
+            inside,
+        };
+        (op, points)
+    }
 
+    /// Folds each chunk by itself, from neutral elements.
+    pub fn first_round(
+        &self,
+        function: &mut Function,
+        from: &Structured,
+    ) -> (Vec<Value>, Structured) {
+        let (
+            mut op,
+            Chunk {
+                indices, inside, ..
+            },
+        ) = self.over_chunks();
         let mut values = Vec::new();
         for reduction in &from.reductions {
             let types: Vec<Scalar> = reduction.values.iter().map(|n| from.body.ty(*n)).collect();
@@ -133,7 +168,8 @@ impl Split {
         (values, op)
     }
 
-    fn is_even(&self) -> bool {
+    /// Whether all points of all chunks are inside.
+    pub fn is_even(&self) -> bool {
         self.chunks * self.length == self.total
     }
 

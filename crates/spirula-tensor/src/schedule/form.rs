@@ -63,9 +63,15 @@ pub fn form(
     let mut steps = Vec::new();
     if !structured.reductions.is_empty() {
         steps.push(Step::Initialise);
-        steps.extend(nest(&folded, vec![Step::Accumulate]));
+        let mut round = vec![Step::Accumulate];
+        if structured.is_scan() {
+            round.push(Step::Store);
+        }
+        steps.extend(nest(&folded, round));
     }
-    steps.push(Step::Store);
+    if steps.is_empty() || !structured.is_scan() {
+        steps.push(Step::Store);
+    }
     dispatch.steps = nest(&parallel, steps);
     Ok(dispatch)
 }
@@ -113,7 +119,7 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     {
         return Strategy::Rows;
     }
-    if op.sizes().next().is_some() {
+    if op.is_scan() || op.sizes().next().is_some() {
         return Strategy::Flat;
     }
     let product = |kind: AxisKind| {
@@ -142,9 +148,10 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
 /// values for which there are atomic operations.
 fn is_concurrent(destination: &Destination) -> bool {
     match destination {
-        Destination::Point | Destination::Each(_) | Destination::Scatter { combiner: None, .. } => {
-            true
-        }
+        Destination::Point
+        | Destination::Each(_)
+        | Destination::Prefix { .. }
+        | Destination::Scatter { combiner: None, .. } => true,
         Destination::Scatter {
             combiner: Some(combiner),
             ..

@@ -17,7 +17,7 @@ pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
     };
     let positions = op.yields.iter().map(|y| match &y.destination {
         Destination::Point => Some(&[][..]),
-        Destination::Each(indices) => Some(&indices[..]),
+        Destination::Each(indices) | Destination::Prefix { indices, .. } => Some(&indices[..]),
         Destination::Scatter { .. } => None,
     });
     let positions: Option<Vec<&[Node]>> = positions.collect();

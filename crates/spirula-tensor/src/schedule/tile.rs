@@ -26,6 +26,9 @@ const LEAST: u64 = 4;
 
 /// How an operation is a contraction.
 pub(crate) fn contraction(op: &Structured) -> Option<Contraction> {
+    if op.is_scan() {
+        return None;
+    }
     let [reduction] = &op.reductions[..] else {
         return None;
     };

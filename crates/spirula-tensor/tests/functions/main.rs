@@ -3,5 +3,6 @@
 mod common;
 mod fusion;
 mod random;
+mod scans;
 mod schedules;
 mod sizes;

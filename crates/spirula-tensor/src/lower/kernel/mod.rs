@@ -245,10 +245,7 @@ impl<'a> Lower<'a> {
             values.extend(take(reduction.values.len()));
         }
         let scattered = op.yields.iter().map(|result| {
-            let count = match &result.destination {
-                Destination::Point => 0,
-                Destination::Scatter { indices, .. } | Destination::Each(indices) => indices.len(),
-            };
+            let count = result.destination.indices().len();
             (take(1)[0], take(count))
         });
         let mut yields: Vec<(Node, Vec<Node>)> = scattered.collect();

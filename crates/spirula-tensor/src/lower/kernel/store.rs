@@ -97,6 +97,12 @@ impl Lower<'_> {
             let (mut inside, mut by) = (Vec::new(), None);
             if let Destination::Scatter { combiner, .. } = &result.destination {
                 by = combiner.clone();
+            }
+            let may_be_outside = matches!(
+                result.destination,
+                Destination::Scatter { .. } | Destination::Prefix { .. }
+            );
+            if may_be_outside {
                 for (index, dim) in position.iter().zip(shape) {
                     let (zero, size) = (body.i64(0), body.size(*dim));
                     inside.push(body.op(Op::SLe, &[zero, *index]));

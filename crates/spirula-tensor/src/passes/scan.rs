@@ -1,0 +1,158 @@
+//! Long scans, chunk by chunk.
+//!
+//! An invocation that scans alone keeps one processor busy. Where there are few scans, their points
+//! are split into chunks: each is folded, what they give is scanned, and each chunk is scanned from what
+//! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
+//! and written once.
+
+use super::split::{Chunk, Split};
+use crate::ir::{
+    AxisKind, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Shape, Structured,
+    TensorType, Value, Yield,
+};
+use crate::schedule::Profile;
+use spirula_program::Op as ScalarOp;
+use spirula_source::Place;
+
+/// Fewest points of a chunk.
+const CHUNK: u64 = 64;
+/// Fewest chunks of a scan that are worth reading its points twice.
+const FEWEST: u64 = 8;
+
+/// Splits all long scans.
+pub(super) fn run(function: &mut Function, profile: &Profile) {
+    for block in function.block_ids() {
+        let ops = std::mem::take(&mut function.block_mut(block).ops);
+        let mut split = Vec::with_capacity(ops.len());
+        for op in ops {
+            match op.kind {
+                OpKind::Structured(scan) if scan.is_scan() => {
+                    let mut scans = Scans {
+                        function,
+                        profile,
+                        place: op.place,
+                        ops: &mut split,
+                    };
+                    scans.add(*scan, op.results);
+                }
+                _ => split.push(op),
+            }
+        }
+        function.block_mut(block).ops = split;
+    }
+}
+
+struct Scans<'a> {
+    function: &'a mut Function,
+    profile: &'a Profile,
+    place: Place,
+    ops: &'a mut Vec<Op>,
+}
+
+impl Scans<'_> {
+    fn push(&mut self, op: Structured, results: Vec<Value>) {
+        self.ops.push(Op {
+            kind: OpKind::Structured(Box::new(op)),
+            results,
+            place: self.place,
+        });
+    }
+
+    /// A scan, in chunks where that is worth it.
+    fn add(&mut self, scan: Structured, results: Vec<Value>) {
+        let most = self.profile.chunks.saturating_mul(self.profile.flat);
+        let split = Split::into(&scan, most, CHUNK).filter(|split| split.chunks >= FEWEST);
+        let Some(split) = split else {
+            return self.push(scan, results);
+        };
+        let (sums, first) = split.first_round(self.function, &scan);
+        self.push(first, sums.clone());
+        let shape = [&split.parallel[..], &[split.chunks]].concat();
+        let types = sums.iter().map(|sum| self.function.ty(*sum).element);
+        let types: Vec<TensorType> = types.map(|ty| TensorType::new(ty, &shape)).collect();
+        let types = types.into_iter();
+        let ends: Vec<Value> = types.map(|ty| self.function.new_value(ty)).collect();
+        let across = self.across(&split, &scan, &sums);
+        self.add(across, ends.clone());
+        let within = self.within(&split, &scan, &ends);
+        self.push(within, results);
+    }
+
+    /// The scan of what the chunks give.
+    fn across(&self, split: &Split, scan: &Structured, sums: &[Value]) -> Structured {
+        let (mut op, mut position) = split.over_results();
+        let extent = Dim::Static(split.chunks);
+        let mut shape: Shape = op.parallel_shape().collect();
+        shape.push(extent);
+        position.push(op.axis(extent, AxisKind::Reduction));
+        let mut sums = sums.iter();
+        for reduction in &scan.reductions {
+            let initial = op
+                .body
+                .import(&scan.body, &reduction.initial, |_, _, _| None);
+            let sums = sums.by_ref().take(initial.len());
+            let types = initial.iter().map(|n| op.body.ty(*n)).collect::<Vec<_>>();
+            let values = sums.zip(types);
+            let values = values.map(|(sum, ty)| op.body.element(*sum, ty, &position));
+            let values = values.collect();
+            let folded = op.fold(Reduction {
+                initial,
+                values,
+                combiner: reduction.combiner.clone(),
+            });
+            op.yields.extend(folded.into_iter().map(|value| Yield {
+                value,
+                destination: Destination::Prefix {
+                    indices: position.clone(),
+                    shape: shape.clone(),
+                },
+            }));
+        }
+        op
+    }
+
+    /// The scan of each chunk, from where the one before it ends.
+    fn within(&self, split: &Split, scan: &Structured, ends: &[Value]) -> Structured {
+        let (mut op, chunk) = split.over_chunks();
+        let roots = scan.roots();
+        let copies = op.body.import(&scan.body, &roots, |_, _, data| match data {
+            NodeData::Index(axis) => chunk.indices.get(*axis as usize).copied(),
+            _ => None,
+        });
+        let mut copies = copies.into_iter();
+        let mut copy = scan.clone();
+        copy.replace_roots(|_| copies.next());
+        op.yields = copy.yields;
+        let mut ends = ends.iter();
+        for mut reduction in copy.reductions {
+            for (initial, value) in reduction.initial.iter_mut().zip(&mut reduction.values) {
+                if !split.is_even() {
+                    // Nothing is read outside, and what is folded there is not written.
+                    *value = op
+                        .body
+                        .op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
+                }
+                if let Some(end) = ends.next() {
+                    *initial = begin(&mut op, &chunk, *end, *initial);
+                }
+            }
+            op.reductions.push(reduction);
+        }
+        op
+    }
+}
+
+/// What a chunk begins with: the first as the scan does, others where the one before ends.
+fn begin(op: &mut Structured, chunk: &Chunk, end: Value, initial: Node) -> Node {
+    let Some((own, rows)) = chunk.results.split_last() else {
+        return initial;
+    };
+    let body = &mut op.body;
+    let (zero, one) = (body.i64(0), body.i64(1));
+    let before = body.op(ScalarOp::Sub, &[*own, one]);
+    let position = [rows, &[before]].concat();
+    let ty = body.ty(initial);
+    let end = body.element(end, ty, &position);
+    let is_first = body.op(ScalarOp::Eq, &[*own, zero]);
+    body.op(ScalarOp::Cond, &[is_first, initial, end])
+}

@@ -1,0 +1,163 @@
+//! What is folded up to each point.
+
+use crate::common::{arguments, meaning, only_dispatch, parameter, run, stage};
+use spirula_program::{Literal, Op, Scalar};
+use spirula_tensor::Builder;
+use spirula_tensor::ir::{
+    Body, Combiner, Destination, Function, Node, Reduction, Structured, Value, Yield,
+};
+use spirula_tensor::schedule::Profile;
+
+/// How a function scans.
+#[derive(Clone, Copy)]
+struct Scan {
+    axis: usize,
+    is_reverse: bool,
+}
+
+/// Adds what an array and its squares add up to, from 7, to a function's results.
+fn sums(b: &mut Builder, x: Value, scan: Scan) -> Value {
+    let squares = b.elementwise(&[x], |body, e| body.op(Op::Mul, &[e[0], e[0]]));
+    let (mut op, position) = space(b, x, scan);
+    let value = op.body.element(squares, Scalar::I32, &position);
+    let seven = op.body.literal(Literal::i32(7));
+    let folded = op.fold(Reduction {
+        initial: vec![seven],
+        values: vec![value],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    given(b, op, x, &position, &folded)[0]
+}
+
+/// The space over an array, and the position that each point reads and writes.
+fn space(b: &Builder, x: Value, scan: Scan) -> (Structured, Vec<Node>) {
+    let mut op = Structured::default();
+    let shape = &b.ty(x).shape;
+    let mut position = op.reduced_position(shape, &[scan.axis]);
+    if scan.is_reverse {
+        let last = shape[scan.axis].known().expect("a known size") as i64 - 1;
+        let last = op.body.i64(last);
+        position[scan.axis] = op.body.op(Op::Sub, &[last, position[scan.axis]]);
+    }
+    (op, position)
+}
+
+fn given(
+    b: &mut Builder,
+    mut op: Structured,
+    x: Value,
+    position: &[Node],
+    nodes: &[Node],
+) -> Vec<Value> {
+    for value in nodes {
+        op.yields.push(Yield {
+            value: *value,
+            destination: Destination::Prefix {
+                indices: position.to_vec(),
+                shape: b.ty(x).shape.clone(),
+            },
+        });
+    }
+    b.structured(op)
+}
+
+/// The last number that is not a multiple of 3 so far, and how many there were: the order counts.
+fn last_and_count() -> Combiner {
+    let mut body = Body::default();
+    let [a, m, b, n] = [0, 1, 2, 3].map(|at| body.argument(at, Scalar::I32));
+    let zero = body.literal(Literal::i32(0));
+    let is_none = body.op(Op::Eq, &[n, zero]);
+    let results = vec![
+        body.op(Op::Cond, &[is_none, a, b]),
+        body.op(Op::Add, &[m, n]),
+    ];
+    Combiner { body, results }
+}
+
+fn last_of_some(b: &mut Builder, x: Value, scan: Scan) -> Vec<Value> {
+    let (mut op, position) = space(b, x, scan);
+    let value = op.body.element(x, Scalar::I32, &position);
+    let three = op.body.literal(Literal::i32(3));
+    let rest = op.body.op(Op::SMod, &[value, three]);
+    let zero = op.body.literal(Literal::i32(0));
+    let is_some = op.body.op(Op::SLt, &[zero, rest]);
+    let one = op.body.convert(Op::FromBool, Scalar::I32, is_some);
+    let kept = op.body.op(Op::Mul, &[value, one]);
+    let folded = op.fold(Reduction {
+        initial: vec![zero, zero],
+        values: vec![kept, one],
+        combiner: last_and_count(),
+    });
+    given(b, op, x, &position, &folded)
+}
+
+fn scanned(shape: &[u64], scan: Scan) -> Function {
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, shape);
+    let sums = sums(&mut b, x, scan);
+    let twice = b.elementwise(&[sums], |body, e| body.op(Op::Add, &[e[0], e[0]]));
+    let last = last_of_some(&mut b, x, scan);
+    for value in [sums, twice, last[0], last[1]] {
+        b.result(value, false);
+    }
+    b.finish()
+}
+
+/// Scans of every length in both directions, whose chunks fill it and do not: those of few rows are
+/// split, and the scan of the chunks is if that is long.
+#[test]
+fn long_scans_are_split() {
+    let cases: [(&[u64], usize, bool); 6] = [
+        (&[100_000], 0, true),
+        (&[8192], 0, true),
+        (&[3, 20_011], 1, true),
+        (&[1000, 2, 3], 0, true),
+        (&[4, 100], 1, false),
+        (&[9, 8], 0, false),
+    ];
+    for (shape, axis, is_split) in cases {
+        for is_reverse in [false, true] {
+            let function = scanned(shape, Scan { axis, is_reverse });
+            let arguments = arguments(&[shape.to_vec()]);
+            let expected = meaning(&function, &arguments);
+            for profile in [Profile::CPU, Profile::GPU] {
+                let stages = stage(&function, profile, Some("scan"));
+                let count = stages.matches(" so far ").count();
+                assert_eq!(count > 3, is_split, "{stages}");
+                let found = run(function.clone(), profile, &arguments);
+                assert!(found == expected, "other results:\n{stages}");
+            }
+        }
+    }
+}
+
+/// What computes the elements is part of the scan, also where the sum of products looks like a product
+/// of matrices.
+#[test]
+fn producers_are_fused() {
+    let shape = [5, 40];
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, &shape);
+    let y = parameter(&mut b, &[40]);
+    let dims = b.ty(x).shape.clone();
+    let rows = b.moved(y, &dims, |_, at| vec![at[1]]);
+    let products = b.elementwise(&[x, rows], |body, e| body.op(Op::Mul, e));
+    let scan = Scan {
+        axis: 1,
+        is_reverse: false,
+    };
+    let (mut op, position) = space(&b, x, scan);
+    let value = op.body.element(products, Scalar::I32, &position);
+    let zero = op.body.literal(Literal::i32(0));
+    let folded = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    let result = given(&mut b, op, x, &position, &folded)[0];
+    b.result(result, false);
+    let function = b.finish();
+    for profile in [Profile::CPU, Profile::GPU] {
+        only_dispatch(&function, &[shape.to_vec(), vec![40]], profile);
+    }
+}
