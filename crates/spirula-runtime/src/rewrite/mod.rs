@@ -3,6 +3,7 @@
 //! - `pushes`: push constants that are too many come from a storage buffer.
 //! - `addresses`: storage buffers that are larger than a descriptor reaches come by their addresses.
 //! - `promises`: what a driver understands wrongly is not said.
+//! - `parities`: lowest bits of 64, which a driver computes wrongly, are said in another way.
 //! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
 //!
 //! Each takes a compute shader that is valid and gives one, or `None` where the shader does something that
@@ -11,11 +12,13 @@
 mod addresses;
 mod editor;
 mod grid;
+mod parities;
 mod promises;
 mod pushes;
 
 pub use addresses::{Place, by_address};
 pub use grid::{folded, grid};
+pub use parities::with_parities_chosen;
 pub use promises::without_shared;
 pub use pushes::from_buffer;
 

@@ -145,8 +145,12 @@ impl Variants {
             grid = Some(shader.fold(device, total, &self.spec)?);
         }
         let read_only = read_only(&self.interface);
-        let kept = rewrite::without_shared(&shader.module);
-        let (module, interface) = (kept.as_ref().unwrap_or(&shader.module), &shader.interface);
+        for mend in [rewrite::without_shared, rewrite::with_parities_chosen] {
+            if let Some(mended) = mend(&shader.module) {
+                shader.module = mended;
+            }
+        }
+        let (module, interface) = (&shader.module, &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
         Ok(Variant {
             pipeline: Arc::new(pipeline),

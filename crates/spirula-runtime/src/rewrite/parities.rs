@@ -1,0 +1,137 @@
+//! Lowest bits of integers of 64 bits, as choices.
+//!
+//! NVIDIA's driver 580 takes the lowest bit of a sum of 64 bits for 1 where it is multiplied and added to a
+//! remainder of 64 bits: `t % 3 + (n + t / 3 & 1) * 3` gives `t % 3 + 3`. A choice between 1 and 0 by
+//! the same bit is right. Remainders by two are such bits to it as well.
+
+use super::editor::Editor;
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+
+/// The module with choices in their place; `None` where it has no such bits.
+pub fn with_parities_chosen(module: &Module) -> Option<Module> {
+    let definitions = Definitions::compute(module);
+    let parities: Vec<(Inst, Id)> = module
+        .all_insts()
+        .filter_map(|inst| Some((inst.handle(), parity(module, &definitions, &inst)?)))
+        .collect();
+    let (_, ty) = *parities.first()?;
+    let mut module = module.clone();
+    let mut editor = Editor {
+        module: &mut module,
+    };
+    let bool_ty = editor.ty(Op::TypeBool, &[]);
+    let [zero, one] = [0, 1].map(|value| {
+        let id = editor.module.fresh_id();
+        let words = [ty.word(), id.word(), value, 0];
+        editor.push(Section::Globals, Op::Constant, &words);
+        id
+    });
+    for (inst, ty) in parities {
+        let module = &mut *editor.module;
+        let Some(result) = module.inst(inst).result() else {
+            continue;
+        };
+        let [bit, is_odd] = [0; 2].map(|_| module.fresh_id());
+        module.words_mut(inst)[1] = bit.word();
+        let choice = [ty, result, is_odd, one, zero].map(Id::word);
+        let choice = module.create(Op::Select, &choice);
+        module.insert_after(inst, choice);
+        let compared = [bool_ty, is_odd, bit, zero].map(Id::word);
+        let compared = module.create(Op::INotEqual, &compared);
+        module.insert_after(inst, compared);
+    }
+    Some(module)
+}
+
+/// The type of a lowest bit of 64.
+fn parity(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> Option<Id> {
+    let wanted = match inst.op() {
+        Op::BitwiseAnd => 1,
+        Op::UMod => 2,
+        _ => return None,
+    };
+    let ty = inst.result_type()?;
+    let is_wide = |ty: InstRef<'_>| ty.op() == Op::TypeInt && ty.word(0) == 64;
+    definitions.get(module, ty).filter(|ty| is_wide(*ty))?;
+    let is_wanted = |id: Id| {
+        let constant = definitions.get(module, id);
+        constant.is_some_and(|c| c.op() == Op::Constant && (c.word(0), c.word(1)) == (wanted, 0))
+    };
+    let mut operands = inst.ids(0).skip(usize::from(inst.op() == Op::UMod));
+    operands.any(is_wanted).then_some(ty)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_parities_chosen;
+    use spirula_spirv::ir::Module;
+    use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+    use spirula_spirv::verify;
+
+    /// A function that computes something of a number of 64 bits and one of 32.
+    fn module(body: &str) -> Module {
+        let source = format!(
+            "OpCapability Kernel
+OpCapability Addresses
+OpCapability Linkage
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+%void = OpTypeVoid
+%ulong = OpTypeInt 64 0
+%uint = OpTypeInt 32 0
+%type = OpTypeFunction %void %ulong %uint
+%one = OpConstant %ulong 1
+%two = OpConstant %ulong 2
+%one_32 = OpConstant %uint 1
+%f = OpFunction %void None %type
+%wide = OpFunctionParameter %ulong
+%narrow = OpFunctionParameter %uint
+%entry = OpLabel
+{body}
+OpReturn
+OpFunctionEnd
+"
+        );
+        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
+        Module::from_words(words).expect("it is a module")
+    }
+
+    #[test]
+    fn lowest_bits_of_64_become_choices() {
+        for body in [
+            "%r = OpBitwiseAnd %ulong %wide %one\n%s = OpIMul %ulong %r %two",
+            "%r = OpBitwiseAnd %ulong %one %wide\n%s = OpIMul %ulong %r %two",
+            "%r = OpUMod %ulong %wide %two\n%s = OpIMul %ulong %r %two",
+        ] {
+            let changed = with_parities_chosen(&module(body)).expect("there is one");
+            let faults = verify::module(&changed, &verify::Options::default());
+            assert!(faults.is_ok(), "{faults:?}");
+            let text = print(&changed.to_words(), &PrintOptions::default());
+            let text = text.expect("it can be printed");
+            let lines: Vec<&str> = text.lines().map(str::trim).collect();
+            let chosen = lines
+                .iter()
+                .position(|l| l.contains("OpSelect"))
+                .expect("a choice");
+            let (id, _) = lines[chosen].split_once(' ').expect("it has a result");
+            assert!(
+                lines[chosen + 1].contains(&format!("OpIMul %2 {id} ")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn others_stay() {
+        for body in [
+            "%r = OpBitwiseAnd %uint %narrow %one_32",
+            "%r = OpBitwiseAnd %ulong %wide %two",
+            "%r = OpUMod %ulong %two %wide",
+        ] {
+            assert!(with_parities_chosen(&module(body)).is_none(), "{body}");
+        }
+    }
+}
