@@ -204,7 +204,8 @@ impl Calc<'_> {
         self.cond(is_zero, zero, signed)
     }
 
-    /// An integer brought into the range of its type, for those below 8 bits.
+    /// An integer brought into the range of its type, for those below 8 bits. The sign is a choice, as
+    /// NVIDIA's driver 580 takes what extends it in another way before a negation, not behind it.
     pub fn wrap(&mut self, element: Element, value: Node) -> Node {
         let Element::Int { width, signed } = element else {
             return value;
@@ -212,9 +213,13 @@ impl Calc<'_> {
         let rest = self.ty(value).width().saturating_sub(width);
         match (rest, signed) {
             (0, _) => value,
-            (rest, true) => {
-                let up = self.with(Op::Shl, value, rest.into());
-                self.with(Op::AShr, up, rest.into())
+            (_, true) => {
+                let ty = self.ty(value);
+                let low = self.with(Op::And, value, (1 << width) - 1);
+                let largest = self.bits(ty, (1 << (width - 1)) - 1);
+                let is_negative = self.lt(largest, low);
+                let below = self.with(Op::Sub, low, 1 << width);
+                self.cond(is_negative, below, low)
             }
             (_, false) => self.with(Op::And, value, (1 << width) - 1),
         }
