@@ -1,5 +1,6 @@
 //! The walk.
 
+use super::conditions::Conditions;
 use super::memory::{Event, Kind, Memory, Place, is_plain};
 use crate::analyses::Flow;
 use crate::rules;
@@ -49,6 +50,7 @@ pub struct Walker<'a> {
     hoists: bool,
     replaced: IdMap<Option<Id>>,
     known: FxHashMap<u64, Known>,
+    conditions: Conditions,
     held: FxHashMap<Id, Held>,
     /// Events of the function at hand, block by block.
     events: Vec<Event>,
@@ -74,6 +76,7 @@ impl<'a> Walker<'a> {
             hoists: false,
             replaced: IdMap::new(module.bound(), None),
             known: FxHashMap::default(),
+            conditions: Conditions::default(),
             held: FxHashMap::default(),
             events: Vec::new(),
             first_event: Vec::new(),
@@ -93,6 +96,7 @@ impl<'a> Walker<'a> {
     /// Walks over a function.
     pub fn function(&mut self, module: &mut Module, flow: &Flow, erased: &mut Erased) {
         self.known.clear();
+        self.conditions.clear();
         self.held.clear();
         self.note_events(module, flow);
         let before = self.counts;
@@ -140,6 +144,7 @@ impl<'a> Walker<'a> {
 
     fn block(&mut self, module: &mut Module, flow: &Flow, at: u32, erased: &mut Erased) {
         let block = flow.cfg.block(at);
+        self.conditions.enter(self.facts, module, flow, at);
         let mut state = Here {
             block: at,
             events: 0,
@@ -155,7 +160,28 @@ impl<'a> Walker<'a> {
                 }
                 id
             });
+            self.decide(module, flow, inst, at);
             self.inst(module, flow, inst, &mut state, erased);
+        }
+    }
+
+    /// Gives a branch or a choice the value of its condition, where that is decided.
+    fn decide(&mut self, module: &mut Module, flow: &Flow, inst: Inst, at: u32) {
+        let i = module.inst(inst);
+        let place = match i.op() {
+            Op::BranchConditional => 0,
+            Op::Select => 2,
+            _ => return,
+        };
+        let condition = i.id(0);
+        let Some(value) = self.conditions.value(flow, condition, at) else {
+            return;
+        };
+        let ty = self.facts.type_of(module, condition);
+        let decided = ty.and_then(|ty| self.facts.numbers(module, ty, &[u64::from(value)]));
+        if let Some(decided) = decided.filter(|id| *id != condition) {
+            module.words_mut(inst)[place] = decided.word();
+            self.counts.simplified += 1;
         }
     }
 

@@ -1,0 +1,77 @@
+//! Conditions that are decided where a block stands: what lies below one way of a branch knows its condition.
+//!
+//! A block that is only reached by one way of a branch knows the condition, as do all blocks that it
+//! dominates; a conjunction that is true, and a disjunction that is false, decide their parts. See the equalities
+//! that LLVM's `GVN` propagates. Cost: one entry for each such block and part; a look at a few entries for
+//! each use.
+
+use crate::analyses::Flow;
+use crate::values::Facts;
+use rustc_hash::FxHashMap;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::Module;
+
+/// Parts of conditions that are looked at for a branch.
+const MOST_PARTS: usize = 16;
+
+/// Entries that are looked at for a use.
+const MOST_ENTRIES: usize = 8;
+
+/// Conditions of a function, with the blocks from which on each is decided.
+#[derive(Default)]
+pub struct Conditions {
+    decided: FxHashMap<Id, Vec<(u32, bool)>>,
+}
+
+impl Conditions {
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        self.decided.clear();
+    }
+
+    /// Takes note of what a block knows. Those that dominate it were entered before.
+    pub fn enter(&mut self, facts: &Facts, module: &Module, flow: &Flow, at: u32) {
+        let Some((condition, value)) = decision(module, flow, at) else {
+            return;
+        };
+        let mut open = vec![(condition, value)];
+        for _ in 0..MOST_PARTS {
+            let Some((id, value)) = open.pop() else {
+                return;
+            };
+            self.decided.entry(id).or_default().push((at, value));
+            let Some(inst) = facts.def(module, id) else {
+                continue;
+            };
+            match (inst.op(), value) {
+                (Op::LogicalNot, _) => open.push((inst.id(0), !value)),
+                (Op::LogicalAnd, true) | (Op::LogicalOr, false) => {
+                    open.extend([(inst.id(0), value), (inst.id(1), value)]);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What a condition is in a block, where that is decided.
+    pub fn value(&self, flow: &Flow, condition: Id, at: u32) -> Option<bool> {
+        let entries = self.decided.get(&condition)?.iter().rev();
+        let mut entries = entries.take(MOST_ENTRIES);
+        let found = entries.find(|(block, _)| flow.dominators.dominates(*block, at));
+        found.map(|(_, value)| *value)
+    }
+}
+
+/// The condition by which alone a block is reached, and its value.
+fn decision(module: &Module, flow: &Flow, at: u32) -> Option<(Id, bool)> {
+    let [before] = *flow.cfg.predecessors(at) else {
+        return None;
+    };
+    let branch = module.terminator(flow.cfg.block(before));
+    if branch.op() != Op::BranchConditional || branch.id(1) == branch.id(2) {
+        return None;
+    }
+    let is_first = flow.cfg.position(branch.id(1)) == Some(at);
+    Some((branch.id(0), is_first))
+}
