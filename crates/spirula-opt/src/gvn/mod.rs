@@ -1,6 +1,6 @@
 //! One walk over a function's blocks, dominators first: instructions are simplified, conditions that a branch
-//! above has decided are taken as decided, what was
-//! computed before is taken from there, and loads are answered by what was loaded or stored.
+//! above has decided are constants, what was computed before is taken from there, and loads are answered by
+//! what was loaded or stored.
 
 mod conditions;
 mod memory;
