@@ -40,8 +40,8 @@ impl<'d> DeviceMachine<'d> {
     }
 
     fn kernel(&mut self, request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
-        let known = self.kernels.get(&request.kernel).into_iter().flatten();
-        if let Some((_, kernel)) = known.into_iter().find(|(c, _)| c == request.constants) {
+        let mut known = self.kernels.get(&request.kernel).into_iter().flatten();
+        if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
         }
         // A driver may lack explicit layouts, or fail to compile them.

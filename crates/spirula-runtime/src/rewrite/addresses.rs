@@ -2,8 +2,8 @@
 //!
 //! Pointers to storage buffers become physical ones, which have no limit but memory. The addresses come
 //! behind the push constants or, where these have no room, from a small storage buffer, in the order of the
-//! descriptors that they replace; each function that uses a buffer's variable loads its address first. What is accessed is aligned as its scalars are, which is
-//! what the layouts of storage buffers ask for.
+//! descriptors that they replace; each function that uses a buffer's variable loads its address first. What is
+//! accessed is aligned as its scalars are, which is what the layouts of storage buffers ask for.
 
 use super::Descriptor;
 use super::editor::Editor;
@@ -76,12 +76,13 @@ pub fn by_address(module: &Module, interface: &Interface, most: u32) -> Option<A
         let row = buffers.iter().position(|b| *b == place(variable));
         table.replace(&mut editor, variable.variable, row)?;
     }
-    let gone: Vec<Id> = variables.iter().map(|b| b.variable).collect();
     if let Some(replaced) = table.replaced {
         let definition = Definitions::compute(editor.module).handle(replaced)?;
         remove(&mut editor, replaced, definition);
     }
-    table.declare(&mut editor, interface.function, gone);
+    let gone = variables.iter().map(|b| b.variable);
+    let gone: Vec<Id> = gone.chain(table.replaced).collect();
+    table.declare(&mut editor, interface.function, &gone);
     align(&mut editor);
     Some(Addressed {
         table: table.place,
@@ -210,14 +211,13 @@ impl Table {
     /// Behind the push constants, where these have room and are only reached member by member.
     fn pushed(editor: &mut Editor<'_>, bytes: u32, rows: usize, most: u32) -> Option<Table> {
         let at = bytes.next_multiple_of(8);
-        let is_room = u64::from(at) + 8 * rows as u64 <= u64::from(most);
-        let old = PushBlock::find(editor.module)?;
-        if !is_room {
+        if u64::from(at) + 8 * rows as u64 > u64::from(most) {
             return None;
         }
+        let old = PushBlock::find(editor.module)?;
         let word = editor.u32();
         let row = editor.ty(Op::TypeVector, &[word.word(), 2]);
-        let mut members: Vec<u32> = old.members.clone();
+        let mut members = old.members;
         let first = members.len() as u32;
         members.resize(members.len() + rows, row.word());
         let block = editor.new_type(Op::TypeStruct, &members);
@@ -303,8 +303,7 @@ impl Table {
     }
 
     /// Declares what physical pointers need, and the table in the interface.
-    fn declare(&self, editor: &mut Editor<'_>, function: Id, mut gone: Vec<Id>) {
-        gone.extend(self.replaced);
+    fn declare(&self, editor: &mut Editor<'_>, function: Id, gone: &[Id]) {
         editor.capability(Capability::PhysicalStorageBufferAddresses);
         if editor.module.version < Version::new(1, 5) {
             let mut words = Vec::new();
@@ -330,7 +329,7 @@ impl Table {
                 true => &[self.variable],
                 false => &[],
             };
-            editor.interface(point, add, &gone);
+            editor.interface(point, add, gone);
         }
     }
 }
