@@ -1,5 +1,8 @@
 //! How the command is linked.
 
+use std::path::Path;
+use std::process::Command;
+
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let of = |name: &str| std::env::var(format!("CARGO_CFG_TARGET_{name}")).unwrap_or_default();
@@ -7,5 +10,39 @@ fn main() {
     // until it is, these are made at each start, which takes longer than to compile a small module.
     if of("OS") == "linux" && of("ENV") == "gnu" {
         println!("cargo::rustc-link-arg-bin=spirula=-no-pie");
+        link_unwinder();
     }
+}
+
+/// Takes the unwinder into the program, where the C compiler has it as an archive: to load a
+/// library for it is a twentieth of the time that a small module takes.
+///
+/// The standard library asks for `-lgcc_s` wherever it is linked, so a linker script of that name
+/// stands in for it. Without the archive the shared library is used, as ever.
+fn link_unwinder() {
+    let archives = ["libgcc_eh.a", "libgcc.a"].map(archive);
+    let (Some(out), [Some(unwinder), Some(arithmetic)]) = (std::env::var_os("OUT_DIR"), archives)
+    else {
+        return;
+    };
+    let script = Path::new(&out).join("libgcc_s.so");
+    if std::fs::write(script, format!("GROUP ( {unwinder} {arithmetic} )\n")).is_ok() {
+        println!(
+            "cargo::rustc-link-search=native={}",
+            Path::new(&out).display()
+        );
+    }
+}
+
+/// Where the C compiler of this machine has an archive, if it has it and builds for itself.
+fn archive(name: &str) -> Option<String> {
+    if std::env::var("HOST").ok()? != std::env::var("TARGET").ok()? {
+        return None;
+    }
+    let found = Command::new("cc")
+        .arg(format!("-print-file-name={name}"))
+        .output()
+        .ok()?;
+    let path = String::from_utf8(found.stdout).ok()?.trim().to_owned();
+    (Path::new(&path).is_absolute() && !path.contains(char::is_whitespace)).then_some(path)
 }
