@@ -246,6 +246,7 @@ impl Scope {
             cut: None,
             begun: vec![false; info.cfg.len()],
             flags: Vec::new(),
+            arriving: rustc_hash::FxHashMap::default(),
         }
     }
 }

@@ -210,7 +210,7 @@ impl Lower<'_, '_, '_> {
             self.assign(first, &values);
         }
         for (id, flags) in flags {
-            self.set_flags(id, &flags);
+            self.assign_phi_flags(id, &flags);
         }
         let scope = self.scope();
         let blocks = successors.iter().map(|at| scope.blocks[*at as usize]);

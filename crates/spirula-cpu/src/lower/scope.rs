@@ -167,6 +167,8 @@ pub(crate) struct Scope {
     pub begun: Vec<bool>,
     /// By local number: the first of the variables that say which components are undefined, for checks.
     pub flags: Vec<Option<Variable>>,
+    /// By phi: the first of the variables that its flags are taken from, for checks.
+    pub arriving: rustc_hash::FxHashMap<Id, Variable>,
 }
 
 /// Lowering of one function of generated code.

@@ -58,7 +58,7 @@ impl Lower<'_, '_, '_> {
         let Some((id, ty)) = inst.result().zip(inst.result_type()) else {
             return;
         };
-        let Some(how) = flow(inst.op()).filter(|how| *how != Flow::Phi) else {
+        let Some(how) = flow(inst.op()) else {
             return;
         };
         if !self.may_be_undefined(id) || self.is_large(ty) {
@@ -70,13 +70,12 @@ impl Lower<'_, '_, '_> {
                 let one = self.iconst(types::I8, 1);
                 smallvec![one; count]
             }
+            Flow::Phi => self.arriving(id, count),
             Flow::Moved => self.moved(inst, count),
             Flow::Chosen => self.chosen(inst, count),
             Flow::Masked | Flow::Filled => self.decided(inst, count, how == Flow::Masked),
             Flow::Each => self.either(inst, count),
-            Flow::All | Flow::Phi => {
-                self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b))
-            }
+            Flow::All => self.over_all(inst, count, |lower, a, b| lower.builder.ins().band(a, b)),
             Flow::Sum => self.over_all(inst, count, |lower, a, b| lower.builder.ins().bor(a, b)),
         };
         let flags = match flags.len() == count {
@@ -152,6 +151,41 @@ impl Lower<'_, '_, '_> {
         self.may_be_undefined(phi).then(|| self.undefined(operand))
     }
 
+    /// Assigns what the flags of a phi will be. The phi's own stay: the block that is left may be its block, and
+    /// what follows a loop may use the value of the round before.
+    pub fn assign_phi_flags(&mut self, phi: Id, flags: &[Value]) {
+        let Some(first) = self.arriving_variables(phi, flags.len()) else {
+            return;
+        };
+        for (n, flag) in (first.as_u32()..).zip(flags) {
+            self.builder.def_var(Variable::from_u32(n), *flag);
+        }
+    }
+
+    /// What was assigned for a phi where the block before was left.
+    fn arriving(&mut self, phi: Id, count: usize) -> Values {
+        let Some(first) = self.arriving_variables(phi, count) else {
+            return Values::new();
+        };
+        self.read(first, count)
+    }
+
+    fn arriving_variables(&mut self, phi: Id, count: usize) -> Option<Variable> {
+        if let Some(first) = self.scope().arriving.get(&phi) {
+            return Some(*first);
+        }
+        let first = self.declare_flags(count)?;
+        self.scope().arriving.insert(phi, first);
+        Some(first)
+    }
+
+    fn declare_flags(&mut self, count: usize) -> Option<Variable> {
+        let mut all = (0..count).map(|_| self.builder.declare_var(types::I8));
+        let first = all.next();
+        all.for_each(drop);
+        first
+    }
+
     /// Sets the flags of a value.
     pub fn set_flags(&mut self, id: Id, flags: &[Value]) {
         let Some(first) = self.flag_variables(id, flags.len()) else {
@@ -172,10 +206,7 @@ impl Lower<'_, '_, '_> {
         if let Some(first) = flags[local] {
             return Some(first);
         }
-        let variables: Vec<_> = (0..count)
-            .map(|_| self.builder.declare_var(types::I8))
-            .collect();
-        let first = *variables.first()?;
+        let first = self.declare_flags(count)?;
         let func = self.scope().func;
         if self.item.frame.is_some() && self.program.functions.get(func).suspends {
             self.keep(first, &vec![types::I8; count]);
