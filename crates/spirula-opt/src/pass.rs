@@ -2,11 +2,11 @@
 
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
-    adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, fission,
-    flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
-    private_to_local, relaxed, sccp, simplify, simplify_cfg, sink, specialise, split_descriptors,
-    split_loads, split_phis, sroa, strip_debug, strip_reflection, trim_capabilities, unroll,
-    unswitch, workgroup_size,
+    adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
+    fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
+    private_to_local, readable_buffers, relaxed, sccp, simplify, simplify_cfg, sink, specialise,
+    split_descriptors, split_loads, split_phis, sroa, strip_debug, strip_reflection,
+    trim_capabilities, unroll, unswitch, workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -136,6 +136,13 @@ pub const PASSES: &[Pass] = &[
         run: Run::Plain(dedup::run),
     },
     Pass {
+        name: "expand",
+        help: "write what narrow consumers lack in terms of other instructions",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(expand::run),
+    },
+    Pass {
         name: "fission",
         help: "make loops of what a loop does that has nothing to do with each other",
         needs: Analyses::FLOW,
@@ -251,6 +258,13 @@ pub const PASSES: &[Pass] = &[
         run: Run::Plain(private_to_local::run),
     },
     Pass {
+        name: "readable-buffers",
+        help: "let buffers that are only written be read as well",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(readable_buffers::run),
+    },
+    Pass {
         name: "relax-floats",
         help: "allow less precision for all operations on 32-bit floats",
         needs: Analyses::NONE,
@@ -352,6 +366,13 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::FLOW.and(Analyses::CALLS),
         run: Run::Plain(strip_debug::run),
+    },
+    Pass {
+        name: "strip-lines",
+        help: "delete lines, sources and debug information, but not names",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW.and(Analyses::CALLS),
+        run: Run::Plain(strip_debug::run_lines),
     },
     Pass {
         name: "strip-reflection",

@@ -60,6 +60,11 @@ const PRESETS: &[Preset] = &[
         passes: "simplify-cfg,inline-all,sroa,mem2reg,gvn,simplify-cfg,dedup,adce,compact-ids",
         never_larger: false,
     },
+    Preset {
+        name: "legalize-naga",
+        passes: "strip-lines,strip-reflection,flatten-decorations,freeze-spec-const,expand,readable-buffers,legalize,expand,trim-capabilities",
+        never_larger: false,
+    },
 ];
 
 impl Pipeline {

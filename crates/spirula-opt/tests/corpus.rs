@@ -197,7 +197,7 @@ fn damaged_modules_do_no_harm() {
     let Some(folder) = corpus("spirv") else {
         return;
     };
-    let presets: Vec<Pipeline> = ["O2,strip-debug", "legalize", "merge-return,O2"]
+    let presets: Vec<Pipeline> = ["O2,strip-debug", "legalize-naga", "merge-return,O2"]
         .iter()
         .map(|p| p.parse().expect("passes exist"))
         .collect();

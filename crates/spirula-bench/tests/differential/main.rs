@@ -17,7 +17,7 @@ use spirula_testing::{corpus, files};
 use std::time::Duration;
 
 /// Pipelines whose results are compared with those of the input, besides one made at random.
-const PRESETS: [&str; 4] = ["O2", "O3", "Os", "legalize"];
+const PRESETS: [&str; 5] = ["O2", "O3", "Os", "legalize", "legalize-naga"];
 /// How far floats may be apart, relative to themselves.
 const TOLERANCE: f32 = 1e-4;
 /// Rounds of loops after which an invocation is taken never to end.

@@ -2,7 +2,8 @@
 //! constants, and workgroups a size.
 //!
 //! - `set-spec-const=ID:VALUE` gives the constant with this `SpecId` another default.
-//! - `freeze-spec-const` makes all of them constants, and computes what is computed of them.
+//! - `freeze-spec-const` makes all of them constants, computes what is computed of them, and says the
+//!   size of workgroups in numbers.
 //! - `workgroup-size=X:Y:Z` says of every compute entry point whose size is open, because it is a
 //!   specialisation constant or not said at all, that it is this one; kernels that ask for it are
 //!   answered by constants.
@@ -27,7 +28,7 @@ use spirula_scalar::{Format, Rounding, convert};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Decoration;
+use spirula_spirv::grammar::enumerants::{Decoration, ExecutionMode};
 use spirula_spirv::ir::{Inst, InstRef, Module, Section};
 
 /// What `set-spec-const` is told: the constant and its value.
@@ -146,9 +147,37 @@ fn is_spec_id(decoration: &InstRef<'_>) -> bool {
 /// Makes all specialisation constants constants.
 pub fn run_freeze(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let frozen = freeze(module, |_| true);
+    let sizes = freeze_sizes(module);
     Ok(Outcome {
-        statistics: vec![("constants frozen", frozen)],
+        statistics: vec![("constants frozen", frozen), ("sizes said", sizes)],
     })
+}
+
+/// Says in numbers how large workgroups are that were said so by constants.
+fn freeze_sizes(module: &mut Module) -> usize {
+    let modes = module.section(Section::ExecutionModes);
+    let by_ids = |m: &InstRef<'_>| {
+        m.op() == Op::ExecutionModeId && m.word(1) == ExecutionMode::LocalSizeId.0
+    };
+    let modes: Vec<Inst> = modes.filter(by_ids).map(InstRef::handle).collect();
+    if modes.is_empty() {
+        return 0;
+    }
+    let facts = Facts::new(module);
+    let mut said = 0;
+    for mode in modes {
+        let inst = module.inst(mode);
+        let size: Option<Vec<u32>> = inst
+            .ids(2)
+            .map(|id| u32::try_from(facts.scalar(module, id)?.bits).ok())
+            .collect();
+        if let Some(size) = size {
+            let head = [inst.word(0), ExecutionMode::LocalSize.0];
+            module.replace(mode, Op::ExecutionMode, &[&head[..], &size].concat());
+            said += 1;
+        }
+    }
+    said
 }
 
 /// Makes constants of those that are picked, and of what is computed of constants only.

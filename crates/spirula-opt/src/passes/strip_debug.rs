@@ -1,5 +1,6 @@
 //! Deletes what only people and debuggers read: names, lines, sources, and instructions of debug
 //! information sets. Strings stay where other instructions use them (`NonSemantic.DebugPrintf`).
+//! `strip-lines` leaves the names.
 //!
 //! Before:
 //! ```text
@@ -20,17 +21,22 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::{Erased, InstRef, Module, Section};
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    strip(module, cache, true)
+}
+
+/// Leaves the names.
+pub fn run_lines(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
+    strip(module, cache, false)
+}
+
+fn strip(module: &mut Module, cache: &mut Cache, names: bool) -> Result<Outcome, Diagnostic> {
     let ids = cache.ids(module);
     let is_debug = |inst: InstRef<'_>| {
         inst.op().is_line()
+            || (names && matches!(inst.op(), Op::Name | Op::MemberName))
             || matches!(
                 inst.op(),
-                Op::Name
-                    | Op::MemberName
-                    | Op::Source
-                    | Op::SourceContinued
-                    | Op::SourceExtension
-                    | Op::ModuleProcessed
+                Op::Source | Op::SourceContinued | Op::SourceExtension | Op::ModuleProcessed
             )
             || ids
                 .set(inst)

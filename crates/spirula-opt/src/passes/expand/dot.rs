@@ -1,0 +1,129 @@
+//! Products of integer vectors, packed ones too, and their saturating sums
+//! (`SPV_KHR_integer_dot_product`).
+
+use super::Expander;
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+
+/// How a factor is read.
+#[derive(Clone, Copy)]
+struct Factor {
+    value: Id,
+    signed: bool,
+    /// The type of its parts, or of the word that they are packed in.
+    ty: Id,
+    packed: bool,
+}
+
+/// Parts of a packed vector, and the bits of each.
+const PACKED: (u32, u32) = (4, 8);
+
+pub fn expand(e: &mut Expander<'_>) -> Option<()> {
+    let inst = e.module.inst(e.at);
+    let (op, ty) = (inst.op(), inst.result_type()?);
+    let signs = match op {
+        Op::SDot | Op::SDotAccSat => [true, true],
+        Op::SUDot | Op::SUDotAccSat => [true, false],
+        _ => [false, false],
+    };
+    let count = match e
+        .facts
+        .def_of(e.module, e.type_of(e.value(0)?)?, Op::TypeVector)
+    {
+        Some(vector) => vector.word(1),
+        None => PACKED.0,
+    };
+    let (a, b) = (factor(e, 0, signs[0])?, factor(e, 1, signs[1])?);
+    let mut sum = None;
+    for at in 0..count {
+        let (a, b) = (part(e, a, at, ty)?, part(e, b, at, ty)?);
+        let product = e.op(Op::IMul, ty, &[a, b]);
+        sum = Some(match sum {
+            Some(sum) => e.op(Op::IAdd, ty, &[sum, product]),
+            None => product,
+        });
+    }
+    let sum = sum?;
+    if matches!(op, Op::SDotAccSat | Op::UDotAccSat | Op::SUDotAccSat) {
+        let before = e.value(2)?;
+        return saturate(e, ty, [before, sum], signs[0]);
+    }
+    e.become_(Op::CopyObject, &[sum.word()])
+}
+
+fn factor(e: &Expander<'_>, at: usize, signed: bool) -> Option<Factor> {
+    let value = e.value(at)?;
+    let ty = e.type_of(value)?;
+    let vector = e.facts.def_of(e.module, ty, Op::TypeVector);
+    Some(Factor {
+        value,
+        signed,
+        ty: vector.map_or(ty, |v| v.id(0)),
+        packed: vector.is_none(),
+    })
+}
+
+/// A part of a factor, as wide as the result.
+fn part(e: &mut Expander<'_>, factor: Factor, at: u32, result: Id) -> Option<Id> {
+    let Factor {
+        value,
+        signed,
+        ty,
+        packed,
+    } = factor;
+    let part = match packed {
+        true => unpacked(e, factor, at)?,
+        false => e.part(ty, value, at),
+    };
+    let width = e.width(result)?;
+    if e.width(ty)? == width {
+        return Some(part);
+    }
+    let wide = e
+        .facts
+        .ty(e.module, Op::TypeInt, &[width, u32::from(signed)]);
+    let op = if signed { Op::SConvert } else { Op::UConvert };
+    Some(e.op(op, wide, &[part]))
+}
+
+fn unpacked(e: &mut Expander<'_>, factor: Factor, at: u32) -> Option<Id> {
+    let Factor {
+        value, signed, ty, ..
+    } = factor;
+    let (_, bits) = PACKED;
+    if signed {
+        let (left, right) = (32 - bits * (at + 1), 32 - bits);
+        let (left, right) = (e.number(ty, left.into())?, e.number(ty, right.into())?);
+        let high = e.op(Op::ShiftLeftLogical, ty, &[value, left]);
+        return Some(e.op(Op::ShiftRightArithmetic, ty, &[high, right]));
+    }
+    let (right, mask) = (
+        e.number(ty, (bits * at).into())?,
+        e.number(ty, (1 << bits) - 1)?,
+    );
+    let low = e.op(Op::ShiftRightLogical, ty, &[value, right]);
+    Some(e.op(Op::BitwiseAnd, ty, &[low, mask]))
+}
+
+/// The sum of two numbers, or the one next to it that there is.
+fn saturate(e: &mut Expander<'_>, ty: Id, [a, b]: [Id; 2], signed: bool) -> Option<()> {
+    let (truth, width) = (e.truth(ty), e.width(ty)?);
+    let all = u64::MAX >> (64 - width);
+    let sum = e.op(Op::IAdd, ty, &[a, b]);
+    let (over, limit) = if signed {
+        let (zero, most) = (e.number(ty, 0)?, e.number(ty, all >> 1)?);
+        let last = e.number(ty, u64::from(width - 1))?;
+        // Where both have one sign and the sum has another.
+        let a_differs = e.op(Op::BitwiseXor, ty, &[a, sum]);
+        let b_differs = e.op(Op::BitwiseXor, ty, &[b, sum]);
+        let both = e.op(Op::BitwiseAnd, ty, &[a_differs, b_differs]);
+        let sign = e.op(Op::ShiftRightArithmetic, ty, &[a, last]);
+        (
+            e.op(Op::SLessThan, truth, &[both, zero]),
+            e.op(Op::BitwiseXor, ty, &[sign, most]),
+        )
+    } else {
+        (e.op(Op::ULessThan, truth, &[sum, a]), e.number(ty, all)?)
+    };
+    e.become_(Op::Select, &[over.word(), limit.word(), sum.word()])
+}
