@@ -4,12 +4,14 @@
 //! - `addresses`: storage buffers that are larger than a descriptor reaches come by their addresses.
 //! - `promises`: what a driver understands wrongly is not said.
 //! - `parities`: lowest bits of 64, which a driver computes wrongly, are said in another way.
+//! - `divisions`: quotients of 64 bits, which a driver computes wrongly, are of 32 where these are enough.
 //! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
 //!
 //! Each takes a compute shader that is valid and gives one, or `None` where the shader does something that
 //! stands in the way; what is bound besides is told. Cost: a pass or two over the module.
 
 mod addresses;
+mod divisions;
 mod editor;
 mod grid;
 mod parities;
@@ -17,6 +19,7 @@ mod promises;
 mod pushes;
 
 pub use addresses::{Place, by_address};
+pub use divisions::with_divisions_guarded;
 pub use grid::{folded, grid};
 pub use parities::with_parities_chosen;
 pub use promises::without_shared;

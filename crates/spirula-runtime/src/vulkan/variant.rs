@@ -145,7 +145,11 @@ impl Variants {
             grid = Some(shader.fold(device, total, &self.spec)?);
         }
         let read_only = read_only(&self.interface);
-        for mend in [rewrite::without_shared, rewrite::with_parities_chosen] {
+        for mend in [
+            rewrite::without_shared,
+            rewrite::with_parities_chosen,
+            rewrite::with_divisions_guarded,
+        ] {
             if let Some(mended) = mend(&shader.module) {
                 shader.module = mended;
             }

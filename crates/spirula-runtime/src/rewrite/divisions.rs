@@ -1,0 +1,186 @@
+//! Divisions of integers of 64 bits, in 32 bits where these are enough.
+//!
+//! NVIDIA's driver 580 computes `x`, `y` and `z` of an index `t` wrongly in some shaders where both
+//! quotients of `x = t / (m * n)`, `y = (t - x * m * n) / n` are of 64 bits: the second is that of other
+//! numbers. Quotients that are of 32 bits where both numbers fit in them are right, and no slower.
+//! Each kind of division becomes a function; divisions by constants stay.
+
+use spirula_spirv::Id;
+use spirula_spirv::analysis::Definitions;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, InstRef, Module};
+use spirula_spirv::link::{Importer, Values};
+use spirula_spirv::text;
+
+/// A kind of division, and the function that stands for it.
+struct Kind {
+    op: Op,
+    signed: bool,
+    function: Id,
+}
+
+/// The module with such functions called; `None` where it divides nothing of 64 bits.
+pub fn with_divisions_guarded(module: &Module) -> Option<Module> {
+    let definitions = Definitions::compute(module);
+    let divisions: Vec<(Inst, bool)> = module
+        .all_insts()
+        .filter_map(|inst| Some((inst.handle(), is_signed(module, &definitions, &inst)?)))
+        .collect();
+    if divisions.is_empty() {
+        return None;
+    }
+    let mut module = module.clone();
+    let mut kinds: Vec<Kind> = Vec::new();
+    for (at, signed) in divisions {
+        let inst = module.inst(at);
+        let (op, words) = (inst.op(), inst.words().to_vec());
+        let known = kinds.iter().find(|k| k.op == op && k.signed == signed);
+        let function = match known {
+            Some(kind) => kind.function,
+            None => {
+                let function = import(&mut module, op, signed)?;
+                #[rustfmt::skip]
+                kinds.push(Kind { op, signed, function });
+                function
+            }
+        };
+        let called = [words[0], words[1], function.word(), words[2], words[3]];
+        module.replace(at, Op::FunctionCall, &called);
+    }
+    Some(module)
+}
+
+/// For a division of integers of 64 bits whose types are one: whether that has a sign.
+fn is_signed(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> Option<bool> {
+    let ops = [Op::SDiv, Op::UDiv, Op::SRem, Op::SMod, Op::UMod];
+    if !ops.contains(&inst.op()) {
+        return None;
+    }
+    let ty = inst.result_type()?;
+    let info = definitions.get(module, ty)?;
+    let mut numbers = inst.ids(0).map(|id| definitions.get(module, id));
+    let fits = |number: Option<InstRef<'_>>| {
+        number.is_some_and(|n| n.result_type() == Some(ty) && n.op() != Op::Constant)
+    };
+    let is_wide = info.op() == Op::TypeInt && info.word(0) == 64;
+    (is_wide && numbers.all(fits)).then(|| info.word(1) == 1)
+}
+
+/// Puts the function for a kind of division into a module.
+fn import(module: &mut Module, op: Op, signed: bool) -> Option<Id> {
+    let words = text::parse(&function(op, signed), &text::ParseOptions::default()).ok()?;
+    let library = Module::from_words(words).ok()?;
+    let function = library.function_id(*library.functions().first()?);
+    let mut values = Values::compute(module);
+    let made = Importer::new(&library).import(module, &mut values, &[function]);
+    made.ok()?.first().copied()
+}
+
+/// A module with the function for a kind of division.
+fn function(op: Op, signed: bool) -> String {
+    let name = op.info().map_or("", |info| info.name);
+    let narrow = match op {
+        Op::SDiv | Op::UDiv => "OpUDiv",
+        _ => "OpUMod",
+    };
+    let (types, converted) = match signed {
+        true => (
+            "%long = OpTypeInt 64 1\n%ulong = OpTypeInt 64 0",
+            "%wide = OpUConvert %ulong %quotient\n%fast = OpBitcast %long %wide",
+        ),
+        false => (
+            "%long = OpTypeInt 64 0",
+            "%fast = OpUConvert %long %quotient",
+        ),
+    };
+    format!(
+        "OpCapability Shader
+OpCapability Int64
+OpCapability Linkage
+OpMemoryModel Logical GLSL450
+%bool = OpTypeBool
+%uint = OpTypeInt 32 0
+{types}
+%type = OpTypeFunction %long %long %long
+%zero = OpConstant %long 0
+%half = OpConstant %long 32
+%function = OpFunction %long None %type
+%a = OpFunctionParameter %long
+%b = OpFunctionParameter %long
+%entry = OpLabel
+%both = OpBitwiseOr %long %a %b
+%upper = OpShiftRightLogical %long %both %half
+%fits = OpIEqual %bool %upper %zero
+OpSelectionMerge %end None
+OpBranchConditional %fits %short %whole
+%short = OpLabel
+%low_a = OpUConvert %uint %a
+%low_b = OpUConvert %uint %b
+%quotient = {narrow} %uint %low_a %low_b
+{converted}
+OpBranch %end
+%whole = OpLabel
+%slow = {name} %long %a %b
+OpBranch %end
+%end = OpLabel
+%result = OpPhi %long %fast %short %slow %whole
+OpReturnValue %result
+OpFunctionEnd
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_divisions_guarded;
+    use spirula_spirv::grammar::Op;
+    use spirula_spirv::ir::Module;
+    use spirula_spirv::text::{ParseOptions, parse};
+    use spirula_spirv::verify;
+
+    fn module(body: &str) -> Module {
+        let source = format!(
+            "OpCapability Kernel
+OpCapability Addresses
+OpCapability Linkage
+OpCapability Int64
+OpMemoryModel Physical64 OpenCL
+%void = OpTypeVoid
+%ulong = OpTypeInt 64 0
+%uint = OpTypeInt 32 0
+%type = OpTypeFunction %void %ulong %ulong %uint
+%three = OpConstant %ulong 3
+%f = OpFunction %void None %type
+%a = OpFunctionParameter %ulong
+%b = OpFunctionParameter %ulong
+%n = OpFunctionParameter %uint
+%entry = OpLabel
+{body}
+OpReturn
+OpFunctionEnd
+"
+        );
+        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
+        Module::from_words(words).expect("it is a module")
+    }
+
+    #[test]
+    fn divisions_become_calls_of_one_function_for_each_kind() {
+        let body = "%x = OpSDiv %ulong %a %b
+%y = OpSDiv %ulong %x %b
+%z = OpUMod %ulong %x %y";
+        let changed = with_divisions_guarded(&module(body)).expect("there are some");
+        let faults = verify::module(&changed, &verify::Options::default());
+        assert!(faults.is_ok(), "{faults:?}");
+        assert_eq!(changed.functions().len(), 3);
+        let calls = changed.all_insts().filter(|i| i.op() == Op::FunctionCall);
+        assert_eq!(calls.count(), 3);
+    }
+
+    #[test]
+    fn others_stay() {
+        for body in ["%x = OpUDiv %ulong %a %three", "%x = OpUDiv %uint %n %n"] {
+            assert!(with_divisions_guarded(&module(body)).is_none(), "{body}");
+        }
+    }
+}
