@@ -6,7 +6,7 @@ use crate::passes::{
     fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
     private_to_local, readable_buffers, relaxed, sccp, simplify, simplify_cfg, sink, specialise,
     split_descriptors, split_loads, split_phis, sroa, strip_debug, strip_reflection,
-    trim_capabilities, unroll, unswitch, workgroup_size,
+    trim_capabilities, unroll, unroll_runtime, unswitch, workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -409,6 +409,20 @@ pub const PASSES: &[Pass] = &[
                 is_right: unroll::is_factor,
             },
             unroll::run_by,
+        ),
+    },
+    Pass {
+        name: "unroll-runtime",
+        help: "make so many rounds of a short loop at once that reads, as long as so many are left",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::With(
+            Argument {
+                form: "NUMBER",
+                example: "2",
+                is_right: unroll::is_factor,
+            },
+            unroll_runtime::run,
         ),
     },
     Pass {

@@ -34,5 +34,6 @@ pub mod strip_debug;
 pub mod strip_reflection;
 pub mod trim_capabilities;
 pub mod unroll;
+pub mod unroll_runtime;
 pub mod unswitch;
 pub mod workgroup_size;
