@@ -138,10 +138,20 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     if super::turn::turned(op, profile).is_some() {
         return Strategy::Turned;
     }
-    match length >= LONG && product(AxisKind::Parallel) <= profile.folds {
+    let results = product(AxisKind::Parallel);
+    match length >= LONG && results <= profile.folds && !is_across(op, results, profile) {
         true => Strategy::Cooperative,
         false => Strategy::Flat,
     }
+}
+
+/// Whether results are folded of what lies next to each other, such as sums of columns, and are
+/// enough to keep the device busy without folding together. Sums of less than 32 bits are not: one
+/// after the other they lose more than in parts.
+fn is_across(op: &Structured, results: u64, profile: &Profile) -> bool {
+    let mut values = op.reductions.iter().flat_map(|r| &r.values);
+    let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
+    is_wide && results >= profile.chunks * profile.flat && super::lanes::is_adjacent(op)
 }
 
 /// Whether several invocations may write at once: at their own points, values that replace, or

@@ -4,7 +4,7 @@
 //! many points as a vector has elements.
 
 use super::Dispatch;
-use crate::ir::{Affine, AxisKind, Body, Destination, Node, NodeData};
+use crate::ir::{Affine, Axis, AxisKind, Body, Destination, Node, NodeData, Structured};
 
 /// Points of an invocation along the axes of a kind, which are run as one of so many points: a number
 /// that divides the last axis.
@@ -36,6 +36,14 @@ pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
         true => lanes,
         false => 1,
     }
+}
+
+/// Whether points that lie next to each other along the last parallel axis read what lies next to
+/// each other, or the same.
+pub(super) fn is_adjacent(op: &Structured) -> bool {
+    let is_parallel = |axis: &Axis| axis.kind == AxisKind::Parallel;
+    let last = op.axes.iter().rposition(is_parallel);
+    last.is_some_and(|axis| accesses_fit(&op.body, axis as u32, &[]))
 }
 
 fn is_element(body: &Body, node: Node) -> bool {

@@ -40,6 +40,31 @@ fn long_folds_are_split() {
     }
 }
 
+/// Long columns are folded by an invocation each, whose neighbours read neighbours, where there are
+/// enough of them; few ones, and rows, by a workgroup each.
+#[test]
+fn columns_are_folded_side_by_side() {
+    let cases = [
+        ([600, 1100], 0, "flat"),
+        ([600, 110], 0, "cooperative"),
+        ([1100, 600], 1, "cooperative"),
+    ];
+    for (shape, axis, strategy) in cases {
+        let mut b = Builder::new("main");
+        let x = parameter(&mut b, &shape);
+        let zero = b.splat(Literal::i32(0), &[]);
+        let add = Combiner::of(Op::Add, Scalar::I32);
+        let sums = b.reduce(&[x], &[zero], &[axis], add)[0];
+        b.result(sums, false);
+        let function = b.finish();
+        let stages = stage(&function, Profile::CPU, Some("distribute"));
+        assert!(stages.contains(&format!("schedule {strategy}")), "{stages}");
+        let arguments = arguments(&[shape.to_vec()]);
+        let expected = meaning(&function, &arguments);
+        assert_eq!(run(function, Profile::CPU, &arguments), expected);
+    }
+}
+
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
 /// dispatch, whatever the order of the axes, and whether rows fill vectors or not.
 #[test]
