@@ -3,7 +3,7 @@
 
 use super::cursor::{Cursor, Result};
 use super::entries::Reader;
-use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind};
+use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind, quantized};
 
 /// A number that says "dynamic" among the sizes of a shape.
 const DYNAMIC: i64 = i64::MIN;
@@ -141,11 +141,15 @@ impl<'a> Reader<'a> {
             true => Some(self.attribute(data)?),
             false => None,
         };
-        Ok(TypeKind::Tensor {
-            shape: self.shape(data)?,
-            element: self.ty(data)?,
-            encoding,
-        })
+        let (shape, element) = (self.shape(data)?, self.ty(data)?);
+        match quantized::tensor_fault(&self.module.types, &shape, element) {
+            Some(why) => data.error(why),
+            None => Ok(TypeKind::Tensor {
+                shape,
+                element,
+                encoding,
+            }),
+        }
     }
 
     fn vector(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
@@ -160,12 +164,17 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The type of what a quantised type stores: at most 32 bits.
+    /// The type of what a quantised type stores. The lowest of the flags in front says whether it is
+    /// signed, the type there does not.
     fn storage_type(&mut self, data: &mut Cursor<'a>) -> Result<Type> {
+        let is_signed = data.number()? & 1 == 1;
         let ty = self.ty(data)?;
-        match self.module.types.kind(ty) {
-            TypeKind::Integer { width: ..=32, .. } => Ok(ty),
-            _ => data.error("quantised values are stored as integers of at most 32 bits"),
+        match *self.module.types.kind(ty) {
+            TypeKind::Integer { width, .. } if !is_signed => {
+                let sign = Signedness::Unsigned;
+                Ok(self.module.types.intern(TypeKind::Integer { width, sign }))
+            }
+            _ => Ok(ty),
         }
     }
 
@@ -174,23 +183,22 @@ impl<'a> Reader<'a> {
     }
 
     fn quantized(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
-        data.number()?;
         let storage = self.storage_type(data)?;
         let expressed = self.ty(data)?;
         let scale = self.double(data)?;
         let zero = data.signed()?;
-        Ok(TypeKind::Quantized(Box::new(Quantized {
+        let quantized = Quantized {
             storage,
             min: data.signed()?,
             max: data.signed()?,
             expressed,
             axis: Granularity::Tensor,
             parameters: [(scale, zero)].into(),
-        })))
+        };
+        self.checked(quantized, data)
     }
 
     fn quantized_per_axis(&mut self, data: &mut Cursor<'a>) -> Result<TypeKind> {
-        data.number()?;
         let storage = self.storage_type(data)?;
         let expressed = self.ty(data)?;
         let axis = data.number()?;
@@ -203,14 +211,22 @@ impl<'a> Reader<'a> {
         if zeros.len() != scales.len() {
             return data.error("scales and zero points differ in number");
         }
-        Ok(TypeKind::Quantized(Box::new(Quantized {
+        let quantized = Quantized {
             storage,
             min,
             max,
             expressed,
             axis: Granularity::Axis(axis),
             parameters: scales.into_iter().zip(zeros).collect(),
-        })))
+        };
+        self.checked(quantized, data)
+    }
+
+    fn checked(&self, quantized: Quantized, data: &Cursor<'a>) -> Result<TypeKind> {
+        match quantized::fault(&self.module.types, &quantized) {
+            Some(why) => data.error(why),
+            None => Ok(TypeKind::Quantized(Box::new(quantized))),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod interner;
 mod location;
 mod module;
 mod print;
+pub(crate) mod quantized;
 pub(crate) mod text;
 mod types;
 

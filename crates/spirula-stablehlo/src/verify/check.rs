@@ -156,6 +156,15 @@ impl<'m> Check<'m> {
         fault(format!("{ty} is no tensor of {}", classes.shown()))
     }
 
+    /// The elements are signed integers of 32 bits.
+    pub fn demand_i32(&self, ty: Type) -> Outcome {
+        let wanted = self.is(ty, Classes::SIGNED) && self.bit_width(self.element(ty)) == Some(32);
+        match wanted {
+            true => Ok(()),
+            false => fault(format!("{} is no tensor of i32", self.show(ty))),
+        }
+    }
+
     pub fn is_bool(&self, ty: Type) -> bool {
         self.is(ty, Classes::BOOL)
     }
@@ -163,7 +172,48 @@ impl<'m> Check<'m> {
     /// Whether elements are the same; quantised ones may differ in their scales.
     pub fn same_element(&self, a: Type, b: Type) -> bool {
         let (a, b) = (self.element(a), self.element(b));
-        a == b || (self.is(a, Classes::QUANTIZED) && self.is(b, Classes::QUANTIZED))
+        match (self.module.types.kind(a), self.module.types.kind(b)) {
+            (TypeKind::Quantized(a), TypeKind::Quantized(b)) => {
+                a.storage == b.storage && a.expressed == b.expressed
+            }
+            _ => a == b,
+        }
+    }
+
+    /// Elements are of one class.
+    pub fn demand_same_class(&self, a: Type, b: Type) -> Outcome {
+        let class = |ty| match self.class(self.element(ty)) {
+            Some(Classes::SIGNED | Classes::UNSIGNED) => Some(Classes::INTEGER),
+            class => class,
+        };
+        if class(a) == class(b) {
+            return Ok(());
+        }
+        let (a, b) = (self.show(a), self.show(b));
+        fault(format!("{a} and {b} have elements of different kinds"))
+    }
+
+    /// Elements become others of one class that have as many bits at least.
+    pub fn demand_promotable(&self, from: Type, to: Type) -> Outcome {
+        self.demand_same_class(from, to)?;
+        let bits = |ty| self.bit_width(self.element(ty));
+        if self.is(from, Classes::QUANTIZED) || bits(from) <= bits(to) {
+            return Ok(());
+        }
+        let (from, to) = (self.show(from), self.show(to));
+        fault(format!("elements of {from} do not fit into those of {to}"))
+    }
+
+    /// Bits of an element.
+    pub fn bit_width(&self, element: Type) -> Option<u64> {
+        Some(match self.module.types.kind(element) {
+            TypeKind::Integer { width, .. } => u64::from(*width),
+            TypeKind::Index => 64,
+            TypeKind::Float(float) => u64::from(float.width()),
+            TypeKind::Complex(part) => 2 * self.bit_width(*part)?,
+            TypeKind::Quantized(quantized) => self.bit_width(quantized.storage)?,
+            _ => return None,
+        })
     }
 
     pub fn demand_same_element(&self, a: Type, b: Type) -> Outcome {

@@ -1,6 +1,7 @@
 //! Operations between devices, and tokens.
 
-use crate::dialect::operations::{Form, Operation, counted, row, same};
+use crate::dialect::operations::{Form, Operation, checked, counted, row, same};
+use crate::verify::rules::window;
 
 pub(super) const OPERATIONS: &[Operation] = &[
     counted("* 1", row("stablehlo", &["after_all"], "", same("%*"))),
@@ -23,8 +24,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Form::Generic,
         ),
     ),
-    counted(
+    checked(
         "1+ 1+ 1",
+        window::reduce_devices,
         row(
             "stablehlo",
             &["all_reduce"],
@@ -32,8 +34,9 @@ pub(super) const OPERATIONS: &[Operation] = &[
             Form::Generic,
         ),
     ),
-    counted(
+    checked(
         "1 1 1",
+        window::reduce_devices,
         row(
             "stablehlo",
             &["reduce_scatter"],

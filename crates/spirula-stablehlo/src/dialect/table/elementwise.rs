@@ -44,7 +44,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     ),
     checked(
         "1 1",
-        elementwise::real_part,
+        elementwise::part,
         row("stablehlo", &["imag", "real"], "", same("%")),
     ),
     checked(

@@ -3,7 +3,7 @@
 use super::cursor::Result;
 use super::parser::Parser;
 use crate::dialect;
-use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind};
+use crate::mlir::{Dim, Float, Granularity, Quantized, Signedness, Type, TypeKind, quantized};
 
 /// Widest integer that MLIR has.
 const MAX_WIDTH: u64 = (1 << 24) - 1;
@@ -159,15 +159,19 @@ impl Parser<'_> {
             self.cursor.expect(">")?;
             return Ok(self.module.types.intern(TypeKind::UnrankedTensor(element)));
         }
-        let shape = self.dimensions()?.into();
+        let shape = self.dimensions()?;
+        let start = self.cursor.start();
         let element = self.parse_type()?;
+        if let Some(why) = quantized::tensor_fault(&self.module.types, &shape, element) {
+            return self.cursor.error_at(self.cursor.since(start), why);
+        }
         let encoding = match self.cursor.eat(",") {
             true => Some(self.parse_attribute()?),
             false => None,
         };
         self.cursor.expect(">")?;
         Ok(self.module.types.intern(TypeKind::Tensor {
-            shape,
+            shape: shape.into(),
             element,
             encoding,
         }))
@@ -241,7 +245,7 @@ impl Parser<'_> {
         }
         let name = self.full_name(name)?;
         if name == "quant.uniform" {
-            return self.quantized();
+            return self.quantized(start);
         }
         let body = self.balanced_body()?;
         let name = dialect::shared_name(&name);
@@ -250,11 +254,15 @@ impl Parser<'_> {
         Ok(self.module.types.intern(TypeKind::Dialect { name, body }))
     }
 
-    /// What stands behind `!quant.uniform`.
-    fn quantized(&mut self) -> Result<Type> {
+    /// What stands behind `!quant.uniform`, which begins at a position.
+    fn quantized(&mut self, start: usize) -> Result<Type> {
         self.cursor.expect("<")?;
         let storage = self.storage_type()?;
-        let (mut min, mut max) = self.storage_range(storage)?;
+        let Some((mut min, mut max)) = quantized::storage_range(&self.module.types, storage) else {
+            return self
+                .cursor
+                .error("quantised values are stored as integers of at most 32 bits");
+        };
         if self.cursor.eat("<") {
             min = self.cursor.signed()?;
             self.cursor.expect(":")?;
@@ -281,17 +289,19 @@ impl Parser<'_> {
             parameters.push(self.scale()?);
         }
         self.cursor.expect(">")?;
-        Ok(self
-            .module
-            .types
-            .intern(TypeKind::Quantized(Box::new(Quantized {
-                storage,
-                min,
-                max,
-                expressed,
-                axis,
-                parameters: parameters.into(),
-            }))))
+        let quantized = Quantized {
+            storage,
+            min,
+            max,
+            expressed,
+            axis,
+            parameters: parameters.into(),
+        };
+        if let Some(why) = quantized::fault(&self.module.types, &quantized) {
+            return self.cursor.error_at(self.cursor.since(start), why);
+        }
+        let kind = TypeKind::Quantized(Box::new(quantized));
+        Ok(self.module.types.intern(kind))
     }
 
     /// `i8` or `u8`, the latter for `ui8`.
@@ -304,19 +314,6 @@ impl Parser<'_> {
                 Ok(ty)
             }
             None => self.parse_type(),
-        }
-    }
-
-    /// Least and greatest value of an integer type of at most 32 bits.
-    fn storage_range(&mut self, storage: Type) -> Result<(i64, i64)> {
-        match *self.module.types.kind(storage) {
-            TypeKind::Integer { width, sign } if width <= 32 => Ok(match sign {
-                Signedness::Unsigned => (0, (1 << width) - 1),
-                _ => (-1 << (width - 1), (1 << (width - 1)) - 1),
-            }),
-            _ => self
-                .cursor
-                .error("quantised values are stored as integers of at most 32 bits"),
         }
     }
 

@@ -1,10 +1,19 @@
 //! Products of tensors and convolutions.
 
-use crate::mlir::{Attr, Dim, Type};
-use crate::verify::check::{Check, Outcome, fault};
+use crate::mlir::{Attr, AttributeKind, Dim, Type};
+use crate::verify::check::{Check, Classes, Outcome, fault};
 
-/// Elements of a product may be wider than those of its operands, but of one class.
-fn demand_product_shape(check: &Check<'_>, shape: &[Dim]) -> Outcome {
+/// Elements of a product may be others than those of its operands; there are none or two
+/// precisions.
+fn demand_product(check: &Check<'_>, shape: &[Dim]) -> Outcome {
+    let precisions = check.module.attribute(check.op, "precision_config");
+    if let Some(AttributeKind::Array(all)) =
+        precisions.map(|attr| check.module.attributes.kind(attr))
+        && !matches!(all.len(), 0 | 2)
+    {
+        let count = all.len();
+        return fault(format!("`precision_config` has {count} members, not 2"));
+    }
     check.demand_result(0, shape, check.results[0])
 }
 
@@ -52,7 +61,7 @@ pub(crate) fn dot(check: &Check<'_>) -> Outcome {
             "{left} and {right} do not contract: their inner sizes differ"
         ));
     }
-    demand_product_shape(check, &[rows, columns].concat())
+    demand_product(check, &[rows, columns].concat())
 }
 
 /// `dot_general`
@@ -99,7 +108,7 @@ pub(crate) fn dot_general(check: &Check<'_>) -> Outcome {
     let mut shape: Vec<Dim> = batch.collect();
     shape.extend(free(left, &left_batch, &left_inner));
     shape.extend(free(right, &right_batch, &right_inner));
-    demand_product_shape(check, &shape)
+    demand_product(check, &shape)
 }
 
 /// Dimensions of one of the three tensors of a convolution: those with a letter, then spatial.
@@ -157,6 +166,10 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
         "output_feature",
         check.operands[1],
     )?;
+    // A quantised kernel may stand beside floats.
+    if !check.is(check.operands[1], Classes::QUANTIZED) {
+        check.demand_same_class(check.operands[0], check.operands[1])?;
+    }
     let (output, _) = read("output", "batch", "feature", check.results[0])?;
     let groups = |name: &str| check.module.integer(check.op, name).unwrap_or(1);
     let (features, batches) = (groups("feature_group_count"), groups("batch_group_count"));
@@ -188,7 +201,7 @@ pub(crate) fn convolution(check: &Check<'_>) -> Outcome {
     for (&axis, size) in output.spatial.iter().zip(sizes) {
         shape[axis] = size;
     }
-    demand_product_shape(check, &shape)
+    demand_product(check, &shape)
 }
 
 /// Sizes of the output's spatial dimensions.

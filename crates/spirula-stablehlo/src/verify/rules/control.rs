@@ -38,7 +38,7 @@ pub(crate) fn if_else(check: &Check<'_>) -> Outcome {
 
 /// `case`
 pub(crate) fn case(check: &Check<'_>) -> Outcome {
-    check.demand(check.operands[0], Classes::SIGNED)?;
+    check.demand_i32(check.operands[0])?;
     check.demand_rank(check.operands[0], 0)?;
     branches(check)
 }

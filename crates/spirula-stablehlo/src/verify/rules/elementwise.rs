@@ -1,7 +1,7 @@
 //! Operations that look at one element of each operand.
 
 use crate::mlir::{Float, Type, TypeKind};
-use crate::verify::check::{Check, Classes, Outcome, fault};
+use crate::verify::check::{Check, Classes, Fault, Outcome, fault};
 
 /// Operands and results have one shape, and one type of elements of the classes.
 pub(crate) fn same(check: &Check<'_>, classes: Classes) -> Outcome {
@@ -39,7 +39,13 @@ pub(crate) fn abs(check: &Check<'_>) -> Outcome {
 }
 
 /// `real`, `imag`
-pub(crate) fn real_part(check: &Check<'_>) -> Outcome {
+pub(crate) fn part(check: &Check<'_>) -> Outcome {
+    check.demand(check.operands[0], Classes::FLOAT.or(Classes::COMPLEX))?;
+    real_part(check)
+}
+
+/// The result has the real type that belongs to the operand.
+fn real_part(check: &Check<'_>) -> Outcome {
     one_shape(check)?;
     check.demand_same_element(real_element(check, check.operands[0]), check.results[0])
 }
@@ -121,21 +127,44 @@ pub(crate) fn clamp(check: &Check<'_>) -> Outcome {
 
 /// `convert`
 pub(crate) fn convert(check: &Check<'_>) -> Outcome {
-    one_shape(check)
+    one_shape(check)?;
+    let mut all = check.all_types();
+    match all.any(|ty| check.is(ty, Classes::QUANTIZED)) {
+        true => fault("quantised numbers are not converted")
+            .map_err(|f: Fault| f.with_hint("use `uniform_quantize` or `uniform_dequantize`")),
+        false => Ok(()),
+    }
+}
+
+/// The type of the numbers that quantised elements stand for; of others, themselves.
+fn expressed(check: &Check<'_>, ty: Type) -> Type {
+    let element = check.element(ty);
+    match check.module.types.kind(element) {
+        TypeKind::Quantized(quantized) => quantized.expressed,
+        _ => element,
+    }
+}
+
+/// Both stand for numbers of one type.
+fn demand_same_expressed(check: &Check<'_>) -> Outcome {
+    let (from, to) = (check.operands[0], check.results[0]);
+    check.demand_same_element(expressed(check, from), expressed(check, to))
 }
 
 /// `uniform_quantize`
 pub(crate) fn quantize(check: &Check<'_>) -> Outcome {
     one_shape(check)?;
     check.demand(check.operands[0], Classes::FLOAT.or(Classes::QUANTIZED))?;
-    check.demand(check.results[0], Classes::QUANTIZED)
+    check.demand(check.results[0], Classes::QUANTIZED)?;
+    demand_same_expressed(check)
 }
 
 /// `uniform_dequantize`
 pub(crate) fn dequantize(check: &Check<'_>) -> Outcome {
     one_shape(check)?;
     check.demand(check.operands[0], Classes::QUANTIZED)?;
-    check.demand(check.results[0], Classes::FLOAT)
+    check.demand(check.results[0], Classes::FLOAT)?;
+    demand_same_expressed(check)
 }
 
 /// `reduce_precision`
@@ -154,7 +183,10 @@ pub(crate) fn bitcast_convert(check: &Check<'_>) -> Outcome {
     let (Some(source), Some(target)) = (check.shape(from), check.shape(to)) else {
         return Ok(());
     };
-    let bits = |ty| bit_width(check, check.element(ty));
+    if check.is(from, Classes::COMPLEX) != check.is(to, Classes::COMPLEX) {
+        return fault("complex numbers are only the bits of complex numbers");
+    }
+    let bits = |ty| check.bit_width(check.element(ty));
     let (Some(narrow), Some(wide)) = (bits(from), bits(to)) else {
         return fault("the elements have no bits");
     };
@@ -174,17 +206,6 @@ pub(crate) fn bitcast_convert(check: &Check<'_>) -> Outcome {
     }
     let (from, to) = (check.show(from), check.show(to));
     fault(format!("{from} and {to} have different bits"))
-}
-
-fn bit_width(check: &Check<'_>, element: Type) -> Option<u64> {
-    Some(match check.module.types.kind(element) {
-        TypeKind::Integer { width, .. } => u64::from(*width),
-        TypeKind::Index => 64,
-        TypeKind::Float(float) => u64::from(float.width()),
-        TypeKind::Complex(part) => 2 * bit_width(check, *part)?,
-        TypeKind::Quantized(quantized) => bit_width(check, quantized.storage)?,
-        _ => return None,
-    })
 }
 
 /// `constant`: elements and result agree; elements of a quantised result are what it stores.
@@ -218,6 +239,16 @@ pub(crate) fn map(check: &Check<'_>) -> Outcome {
     let (arguments, returned) = check.region_types(0)?;
     if arguments.len() != check.operands.len() || returned.len() != 1 {
         return fault("the region takes an element of each operand and returns one");
+    }
+    let dims = check.integers("dimensions")?;
+    if let Some(shape) = check.shape(check.results[0])
+        && !(0..shape.len() as i64).eq(dims)
+    {
+        return fault("`dimensions` are not all dimensions in their order");
+    }
+    for (&argument, &operand) in arguments.iter().zip(&check.operands) {
+        check.demand_rank(argument, 0)?;
+        check.demand_same_element(argument, operand)?;
     }
     check.demand_same_element(returned[0], check.results[0])
 }

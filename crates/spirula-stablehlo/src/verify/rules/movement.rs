@@ -94,6 +94,11 @@ pub(crate) fn broadcast_in_dim(check: &Check<'_>) -> Outcome {
 /// `dynamic_broadcast_in_dim`
 pub(crate) fn dynamic_broadcast_in_dim(check: &Check<'_>) -> Outcome {
     demand_sizes(check, check.operands[1])?;
+    let mut known = check.integers("known_expanding_dimensions")?;
+    known.extend(check.integers("known_nonexpanding_dimensions")?);
+    if let Some(shape) = check.shape(check.operands[0]) {
+        check.axes("known_…_dimensions", &known, shape.len())?;
+    }
     broadcast_in_dim(check)
 }
 
@@ -196,6 +201,7 @@ fn demand_indices(check: &Check<'_>, indices: &[Type], rank: usize) -> Outcome {
     }
     indices.iter().try_for_each(|&index| {
         check.demand(index, Classes::INTEGER)?;
+        check.demand_same_element(index, indices[0])?;
         check.demand_rank(index, 0)
     })
 }
@@ -302,7 +308,7 @@ pub(crate) fn pad(check: &Check<'_>) -> Outcome {
 
 /// `get_dimension_size`
 pub(crate) fn get_dimension_size(check: &Check<'_>) -> Outcome {
-    check.demand(check.results[0], Classes::SIGNED)?;
+    check.demand_i32(check.results[0])?;
     check.demand_rank(check.results[0], 0)?;
     match check.shape(check.operands[0]) {
         Some(shape) => check.dimension("dimension", shape.len()).map(|_| ()),

@@ -15,12 +15,14 @@ fn inputs<'c>(check: &'c Check<'_>) -> Outcome<&'c [Type]> {
         check.demand_same_element(input, initial)?;
         check.demand_rank(initial, 0)?;
     }
-    reducer(check, 0, count)?;
+    for (at, returned) in reducer(check, 0, count)?.into_iter().enumerate() {
+        check.demand_promotable(inputs[at], returned)?;
+    }
     Ok(inputs)
 }
 
-/// A region that takes two values of each of `count` kinds and returns one.
-fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome {
+/// What a region returns that takes two values of each of `count` kinds and returns one.
+fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome<Vec<Type>> {
     let (arguments, returned) = check.region_types(region)?;
     if arguments.len() != 2 * count || returned.len() != count {
         let (takes, gives) = (arguments.len(), returned.len());
@@ -33,7 +35,14 @@ fn reducer(check: &Check<'_>, region: usize, count: usize) -> Outcome {
         check.demand_rank(ty, 0)?;
         check.demand_compatible(ty, returned[at % count])?;
     }
-    Ok(())
+    Ok(returned)
+}
+
+/// `all_reduce`, `reduce_scatter`: what the region combines are elements of the operands.
+pub(crate) fn reduce_devices(check: &Check<'_>) -> Outcome {
+    let returned = reducer(check, 0, 1)?[0];
+    let mut operands = check.operands.iter();
+    operands.try_for_each(|&operand| check.demand_promotable(operand, returned))
 }
 
 /// `reduce`
@@ -149,7 +158,11 @@ pub(crate) fn select_and_scatter(check: &Check<'_>) -> Outcome {
     if arguments.len() != 2 || returned.len() != 1 || !check.is_bool(returned[0]) {
         return fault("the first region takes two elements and returns a truth value");
     }
-    reducer(check, 1, 1)?;
+    for argument in arguments {
+        check.demand_rank(argument, 0)?;
+        check.demand_same_element(argument, operand)?;
+    }
+    check.demand_promotable(operand, reducer(check, 1, 1)?[0])?;
     let (Some(shape), Some(found)) = (check.shape(operand), check.shape(source)) else {
         return Ok(());
     };

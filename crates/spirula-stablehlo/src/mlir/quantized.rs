@@ -1,0 +1,81 @@
+//! What quantised types demand: StableHLO's specification, "Types", of quantised elements and tensors of them.
+
+use crate::mlir::{Dim, Granularity, Quantized, Signedness, Type, TypeKind, Types};
+
+/// Least and greatest value of an integer type that quantised numbers are stored in: one of at
+/// most 32 bits.
+pub(crate) fn storage_range(types: &Types, storage: Type) -> Option<(i64, i64)> {
+    match *types.kind(storage) {
+        TypeKind::Integer { width, sign } if width <= 32 => Some(match sign {
+            Signedness::Unsigned => (0, (1 << width) - 1),
+            _ => (-1 << (width - 1), (1 << (width - 1)) - 1),
+        }),
+        _ => None,
+    }
+}
+
+/// What is wrong with a quantised type, if anything is.
+pub(crate) fn fault(types: &Types, quantized: &Quantized) -> Option<String> {
+    let Some((least, greatest)) = storage_range(types, quantized.storage) else {
+        return Some("quantised values are stored as integers of at most 32 bits".to_owned());
+    };
+    let (min, max) = (quantized.min, quantized.max);
+    if !(least <= min && min < max && max <= greatest) {
+        return Some(format!(
+            "{min} to {max} is no range within {least} to {greatest}, which the storage type has"
+        ));
+    }
+    let TypeKind::Float(float) = *types.kind(quantized.expressed) else {
+        return Some("quantised values stand for floats".to_owned());
+    };
+    if quantized.parameters.is_empty() {
+        return Some("a quantised type has at least one scale".to_owned());
+    }
+    for &(bits, zero) in &quantized.parameters {
+        let (scale, format) = (f64::from_bits(bits), float.format());
+        let rounded = format.decode(format.encode(scale));
+        if !(rounded.is_finite() && rounded > 0.0) {
+            let name = float.name();
+            return Some(format!(
+                "the scale {scale:?} is not above 0 and finite as {name}"
+            ));
+        }
+        if !(min..=max).contains(&zero) {
+            return Some(format!(
+                "the zero point {zero} is not within {min} to {max}, which is stored"
+            ));
+        }
+    }
+    None
+}
+
+/// Why a tensor of this shape can not have these elements, if they are quantised and it can not.
+/// Sizes that are not known fit.
+pub(crate) fn tensor_fault(types: &Types, shape: &[Dim], element: Type) -> Option<String> {
+    let TypeKind::Quantized(quantized) = types.kind(element) else {
+        return None;
+    };
+    let (sizes, counts): (Vec<(u64, u64)>, Vec<u64>) = match &quantized.axis {
+        Granularity::Tensor => return None,
+        Granularity::Axis(axis) => (vec![(*axis, 1)], vec![quantized.parameters.len() as u64]),
+        Granularity::Blocks { sizes, shape } => (sizes.to_vec(), shape.to_vec()),
+    };
+    if sizes.len() != counts.len() {
+        return Some(
+            "the list of scales is not nested as deep as blocks have dimensions".to_owned(),
+        );
+    }
+    sizes.iter().zip(counts).find_map(|(&(axis, size), count)| {
+        let Some(&whole) = usize::try_from(axis).ok().and_then(|axis| shape.get(axis)) else {
+            let rank = shape.len();
+            return Some(format!(
+                "scales are along dimension {axis} of a tensor of {rank} dimensions"
+            ));
+        };
+        let whole = whole?;
+        let fits = size > 0 && size.checked_mul(count) == Some(whole);
+        (!fits).then(|| {
+            format!("{count} scales for {size} each do not make the {whole} of dimension {axis}")
+        })
+    })
+}
