@@ -39,8 +39,17 @@ pub(crate) struct Code {
     bundle: Option<Form>,
     /// Sizes of the functions that were compiled.
     sizes: Vec<(FuncId, usize)>,
-    /// Functions that keep all registers, by the host's functions that they call.
-    keeping: Vec<(usize, FuncId)>,
+    /// Functions that keep all registers.
+    keeping: Vec<(Kept, FuncId)>,
+}
+
+/// What a function that keeps all registers is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It calls the host's function at an address.
+    Host(usize),
+    /// It decides about accesses of a kind, by its number.
+    Deed(u8),
 }
 
 /// An entry function that can be called, and where it and what it calls lie.
@@ -123,23 +132,22 @@ impl Code {
         Ok(())
     }
 
-    /// A function that keeps all registers and calls the one of the host at an address; made where there is
-    /// none yet. None where the target has no such functions.
+    /// A function that keeps all registers; made where there is none yet. None where the target has no such functions.
     pub fn keeping(
         &mut self,
-        address: usize,
-        make: impl FnOnce() -> Function,
+        kept: Kept,
+        make: impl FnOnce(&mut Code) -> Function,
         within: &mut Function,
     ) -> Option<FuncRef> {
         if !cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
             return None;
         }
-        let known = self.keeping.iter().find(|row| row.0 == address);
+        let known = self.keeping.iter().find(|row| row.0 == kept);
         let id = match known {
             Some(row) => row.1,
             None => {
-                let func = make();
-                let name = format!("host{}", self.keeping.len());
+                let func = make(self);
+                let name = format!("kept{}", self.keeping.len());
                 let module = self.module();
                 let id = module.declare_function(&name, Linkage::Local, &func.signature);
                 let id = id.ok()?;
@@ -148,7 +156,7 @@ impl Code {
                 context.func.name = UserFuncName::user(0, id.as_u32());
                 module.define_function(id, &mut context).ok()?;
                 self.sizes.push((id, size(&context)));
-                self.keeping.push((address, id));
+                self.keeping.push((kept, id));
                 id
             }
         };
@@ -431,7 +439,7 @@ mod tests {
     fn calls_reach_any_distance() {
         let mut code = Code::new().unwrap();
         let mut within = Function::new();
-        if let Some(callee) = code.keeping(1, empty, &mut within) {
+        if let Some(callee) = code.keeping(Kept::Host(1), |_| empty(), &mut within) {
             assert!(!within.dfg.ext_funcs[callee].colocated);
         }
     }

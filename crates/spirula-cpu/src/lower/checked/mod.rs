@@ -10,6 +10,7 @@ mod faults;
 mod place;
 mod private;
 mod quiet;
+mod state;
 mod undefined;
 
 use super::Values;
@@ -21,17 +22,22 @@ use crate::check::{
     Sites, covered_loads, only_moved, searches, undefined_components, used_components,
 };
 use crate::program::Program;
-use crate::types::Leaf;
+use crate::types::{Kind, Leaf};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use place::{Length, Place, Space};
 use smallvec::SmallVec;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::{Id, IdMap};
+use state::cell_flags;
 
 /// The number of the kind of fault.
 const UNINITIALISED: u64 = 2;
+/// Most scalars of shared memory whose accesses are decided in place: each takes a dozen blocks, most of which are
+/// rarely run.
+const MAX_IN_PLACE: usize = 16;
 /// Beside a kind: a value is at fault, not the memory that is read.
 const DEPENDS: u64 = info::DEPENDS >> info::KIND_SHIFT;
 
@@ -57,6 +63,8 @@ pub(crate) struct Checking {
     pub largest: u64,
     /// Whether there is any loop.
     pub loops: bool,
+    /// Whether accesses to shared memory are decided where they are made.
+    pub in_place: bool,
 }
 
 /// What a row of the table of arguments and bindings is.
@@ -150,6 +158,10 @@ impl Use {
         }
     }
 
+    fn is_volatile(self) -> bool {
+        matches!(self, Use::Volatile { .. })
+    }
+
     fn is_plain(self) -> bool {
         matches!(self, Use::Read | Use::Write)
     }
@@ -182,6 +194,7 @@ impl Checking {
             group_granule,
             largest: 0,
             loops: has_loops(program),
+            in_place: shared_accesses(program) <= MAX_IN_PLACE,
         }
     }
 
@@ -207,6 +220,37 @@ impl Checking {
         }
         rows
     }
+}
+
+/// How many scalars are read and written where other invocations may.
+fn shared_accesses(program: &Program<'_>) -> usize {
+    let functions = program.functions.bottom_up.iter();
+    let insts = functions.flat_map(|func| program.module.function_insts(*func));
+    let accessed = insts.filter_map(|inst| match inst.op() {
+        Op::Load => Some((inst.id(0), inst.result()?)),
+        Op::Store => Some((inst.id(0), inst.id(1))),
+        _ => None,
+    });
+    let shared = accessed.filter(|(pointer, _)| is_shared(program, *pointer));
+    let scalars = |value| program.type_of(value).map(|ty| program.types.scalars(ty));
+    shared.filter_map(|(_, value)| scalars(value)).sum()
+}
+
+/// Whether a pointer is to memory that invocations may share.
+fn is_shared(program: &Program<'_>, pointer: Id) -> bool {
+    let ty = program.type_of(pointer);
+    let class = ty.map(|ty| program.types.kind(ty));
+    !matches!(
+        class,
+        Some(Kind::Pointer {
+            class: StorageClass::Function
+                | StorageClass::Private
+                | StorageClass::Input
+                | StorageClass::PushConstant
+                | StorageClass::UniformConstant,
+            ..
+        })
+    )
 }
 
 /// Whether any block may be run again.
@@ -311,6 +355,9 @@ impl Lower<'_, '_, '_> {
                 let site = what & info::SITE;
                 lower.check_defined(address, delta, leaves, how, site);
             }
+            Space::Group { .. } if how.is_volatile() => {
+                lower.check_cells(place, [address, offset], leaves, how, values);
+            }
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
                 let cleared = matches!(place.space, Space::Group { cleared: true, .. });
                 let what = what | if cleared { info::CLEARED } else { 0 };
@@ -325,9 +372,7 @@ impl Lower<'_, '_, '_> {
             }
             Space::Global { .. } if how == Use::Read && lower.is_covered() => {}
             Space::Global { .. } | Space::Group { .. } => {
-                for (n, leaf) in leaves.iter().enumerate() {
-                    lower.check_cell(place, address, offset, leaf, how, values.get(n).copied());
-                }
+                lower.check_cells(place, [address, offset], leaves, how, values);
             }
         };
         self.guarded(id, access, inside, make)
@@ -433,6 +478,11 @@ impl Lower<'_, '_, '_> {
     }
 
     fn call_touch(&mut self, address: Value, what: u64, value: Option<Value>) -> Value {
+        let args = self.touch_args(address, what, value);
+        self.call_quietly(runtime::touch as *const () as usize, &args)
+    }
+
+    fn touch_args(&mut self, address: Value, what: u64, value: Option<Value>) -> [Value; 5] {
         let what = what | if value.is_some() { info::VALUE } else { 0 };
         let value = match value {
             Some(value) => {
@@ -442,8 +492,7 @@ impl Lower<'_, '_, '_> {
             None => self.iconst(types::I64, 0),
         };
         let what = self.iconst(types::I64, what as i64);
-        let args = [self.item.context, self.item.linear, address, what, value];
-        self.call_quietly(runtime::touch as *const () as usize, &args)
+        [self.item.context, self.item.linear, address, what, value]
     }
 
     /// Whether an access of so many bytes at an offset is not inside of a place.
@@ -492,7 +541,7 @@ impl Lower<'_, '_, '_> {
         let live = self.context(types::I64, crate::context::at::CHECK);
         let ins = self.builder.ins();
         let rows = ins.load(types::I64, fixed(), live, runtime::at::ROWS);
-        let flags = self.cell_flags();
+        let flags = cell_flags();
         let at = runtime::at::ROW * row as i32 + at;
         self.builder.ins().load(types::I64, flags, rows, at)
     }

@@ -185,14 +185,6 @@ impl Lower<'_, '_, '_> {
     pub(super) fn group_granule(&self) -> u32 {
         self.shared.checking.as_ref().map_or(2, |c| c.group_granule)
     }
-
-    /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
-    /// memory as well as from a register, of which code with checks has too few.
-    pub(super) fn live(&mut self, offset: i32) -> Value {
-        let live = self.context(types::I64, at::CHECK);
-        let flags = self.cell_flags();
-        self.builder.ins().load(types::I64, flags, live, offset)
-    }
 }
 
 /// What a variable or parameter is called in reports.

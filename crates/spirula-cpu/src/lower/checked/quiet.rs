@@ -4,11 +4,14 @@
 //! good as if the calls were not there.
 
 use super::Lower;
-use crate::check::runtime;
+use super::state::{CellBlocks, Deed, State, cell_flags};
+use crate::check::cell::SITE_SHIFT;
+use crate::check::runtime::{self, info};
 use crate::context::at;
+use crate::jit::{Code, Kept};
 use crate::lower::Values;
 use cranelift_codegen::ir::{
-    AbiParam, Function, InstBuilder, MemFlagsData, Signature, Type, Value, types,
+    AbiParam, FuncRef, Function, InstBuilder, MemFlagsData, Signature, Type, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -17,10 +20,7 @@ impl Lower<'_, '_, '_> {
     /// Calls a function of the host whose first parameter is the context, and which gives 64 bits.
     pub(super) fn call_quietly(&mut self, address: usize, args: &[Value]) -> Value {
         let params: Vec<Type> = args.iter().map(|arg| self.clif(*arg)).collect();
-        let code = &mut self.shared.code;
-        let (host, config) = (code.host_convention(), code.frontend_config());
-        let make = || keeping(address, &params, host, config);
-        let callee = code.keeping(address, make, self.builder.func);
+        let callee = keeping_host(self.shared.code, address, &params, self.builder.func);
         let Some(callee) = callee else {
             return self.call_host(address, &params, &[types::I64], args)[0];
         };
@@ -30,6 +30,82 @@ impl Lower<'_, '_, '_> {
         let ins = self.builder.ins();
         ins.load(types::I64, flags, live, runtime::at::RESULT)
     }
+
+    /// Calls the function that decides about an access to a scalar, given by its address and its cell.
+    pub(super) fn call_decide(
+        &mut self,
+        deed: Deed,
+        [address, cell]: [Value; 2],
+        what: u64,
+        value: Option<Value>,
+    ) {
+        let make = |code: &mut Code| deciding(code, deed);
+        let code = &mut *self.shared.code;
+        match code.keeping(Kept::Deed(deed.number()), make, self.builder.func) {
+            Some(callee) => {
+                let touch = self.touch_args(address, what, value);
+                let args = [&touch[..], &[cell]].concat();
+                self.builder.ins().call(callee, &args);
+            }
+            None => _ = self.call_touch(address, what, value),
+        }
+    }
+}
+
+/// The function that calls one of the host and keeps all registers.
+fn keeping_host(
+    code: &mut Code,
+    address: usize,
+    params: &[Type],
+    within: &mut Function,
+) -> Option<FuncRef> {
+    let make = |code: &mut Code| {
+        let (host, config) = (code.host_convention(), code.frontend_config());
+        keeping(address, params, host, config)
+    };
+    code.keeping(Kept::Host(address), make, within)
+}
+
+/// A function that decides about accesses of a kind as is done in place, from what is passed on of others and the
+/// address of the cell.
+fn deciding(code: &mut Code, deed: Deed) -> Function {
+    let mut func = Function::new();
+    func.signature = Signature::new(CallConv::PreserveAll);
+    let touch = [types::I64, types::I32, types::I64, types::I64, types::I64];
+    let params = touch.iter().chain(&[types::I64]);
+    func.signature.params = params.copied().map(AbiParam::new).collect();
+    let host = runtime::touch as *const () as usize;
+    let callee = keeping_host(code, host, &touch, &mut func);
+    let mut builders = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut func, &mut builders);
+    let entry = builder.create_block();
+    builder.append_block_params_for_function_params(entry);
+    builder.switch_to_block(entry);
+    let args: Values = builder.block_params(entry).into();
+    let site = builder.ins().band_imm_u(args[3], info::SITE as i64);
+    let site = builder.ins().ishl_imm_u(site, i64::from(SITE_SHIFT));
+    let [done, slow, store] = [(); 3].map(|()| builder.create_block());
+    let new = builder.append_block_param(store, types::I64);
+    let mut state = State {
+        builder: &mut builder,
+        context: args[0],
+        linear: args[1],
+    };
+    let blocks = CellBlocks { done, slow, store };
+    state.decide_rest(deed, args[5], site, &blocks);
+    builder.switch_to_block(slow);
+    if let Some(callee) = callee {
+        builder.ins().call(callee, &args[..5]);
+    }
+    builder.ins().jump(done, &[]);
+    builder.switch_to_block(store);
+    builder.ins().store(cell_flags(), new, args[5], 0);
+    builder.ins().jump(done, &[]);
+    builder.switch_to_block(done);
+    builder.ins().return_(&[]);
+    builder.seal_all_blocks();
+    builder.finalize(code.frontend_config());
+    func
 }
 
 /// A function that calls another one, notes what it gives, and keeps all registers.

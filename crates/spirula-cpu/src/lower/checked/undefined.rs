@@ -208,7 +208,8 @@ impl Lower<'_, '_, '_> {
         }
         let first = self.declare_flags(count)?;
         let func = self.scope().func;
-        if self.item.frame.is_some() && self.program.functions.get(func).suspends {
+        let live = &self.program.functions.get(func).live;
+        if self.item.frame.is_some() && live.is_kept(local) {
             self.keep(first, &vec![types::I8; count]);
         }
         self.scope().flags[local] = Some(first);
