@@ -3,7 +3,7 @@
 //!
 //! - `set-spec-const=ID:VALUE` gives the constant with this `SpecId` another default.
 //! - `freeze-spec-const` makes all of them constants, computes what is computed of them, and says the
-//!   size of workgroups in numbers.
+//!   size of workgroups in numbers; sizes that are 0 until they are specialised stay.
 //! - `workgroup-size=X:Y:Z` says of every compute entry point whose size is open, because it is a
 //!   specialisation constant or not said at all, that it is this one; kernels that ask for it are
 //!   answered by constants.
@@ -146,20 +146,37 @@ fn is_spec_id(decoration: &InstRef<'_>) -> bool {
 
 /// Makes all specialisation constants constants.
 pub fn run_freeze(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diagnostic> {
-    let frozen = freeze(module, |_| true);
+    let open = open_sizes(module);
+    let frozen = freeze(module, |id| !open.contains(&id));
     let sizes = freeze_sizes(module);
     Ok(Outcome {
         statistics: vec![("constants frozen", frozen), ("sizes said", sizes)],
     })
 }
 
+/// Constants of 0 that say how large workgroups are: only as long as they may become others is that
+/// right.
+fn open_sizes(module: &Module) -> Vec<Id> {
+    let modes = module.section(Section::ExecutionModes);
+    let mut open: Vec<Id> = modes.filter(is_size).flat_map(|m| m.ids(2)).collect();
+    let globals = module.section(Section::Globals);
+    if !open.is_empty() {
+        let zero = |i: &InstRef<'_>| i.op() == Op::SpecConstant && i.operands() == [0];
+        let zeros: Vec<Id> = globals.filter(zero).filter_map(|i| i.result()).collect();
+        open.retain(|id| zeros.contains(id));
+    }
+    open
+}
+
+/// Whether an execution mode says by constants how large workgroups are.
+fn is_size(mode: &InstRef<'_>) -> bool {
+    mode.op() == Op::ExecutionModeId && mode.word(1) == ExecutionMode::LocalSizeId.0
+}
+
 /// Says in numbers how large workgroups are that were said so by constants.
 fn freeze_sizes(module: &mut Module) -> usize {
     let modes = module.section(Section::ExecutionModes);
-    let by_ids = |m: &InstRef<'_>| {
-        m.op() == Op::ExecutionModeId && m.word(1) == ExecutionMode::LocalSizeId.0
-    };
-    let modes: Vec<Inst> = modes.filter(by_ids).map(InstRef::handle).collect();
+    let modes: Vec<Inst> = modes.filter(is_size).map(InstRef::handle).collect();
     if modes.is_empty() {
         return 0;
     }

@@ -1,7 +1,9 @@
-//! Floating-point numbers: only what gives the same bits.
+//! Floating-point numbers: only what gives the same bits, but for numbers below the normal ones in
+//! shaders that promise nothing of them.
 
 use super::Rule;
 use crate::values::{Facts, Simple};
+use spirula_scalar::Format;
 use spirula_scalar::fold::{Type, Value};
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
@@ -27,7 +29,7 @@ fn is(value: Option<Value>, wanted: f64) -> bool {
     let known = spirula_scalar::convert::float_to_float(
         bits,
         format,
-        spirula_scalar::Format::F64,
+        Format::F64,
         spirula_scalar::Rounding::NearestEven,
     );
     known == wanted.to_bits()
@@ -88,13 +90,42 @@ fn multiply(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple
     Some(facts.become_(module, inst, Op::FMul, &words))
 }
 
+/// `x / 1` is `x`; `x * f / c` is `x / (c / f)` for `f` of 1/2, 1/4, ..., which is exact.
 fn divide(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     let i = module.inst(inst);
     let (a, b) = (i.id(0), i.id(1));
-    if is(facts.splat(module, b), 1.0) {
+    let divisor = facts.splat(module, b);
+    if is(divisor, 1.0) {
         return same(facts, module, inst, a);
     }
-    None
+    let product = facts.def_of(module, a, Op::FMul)?;
+    let (x, y) = (product.id(0), product.id(1));
+    let (factor, other) = match [x, y].map(|id| facts.splat(module, id)) {
+        [Some(factor), _] => (factor, y),
+        [_, Some(factor)] => (factor, x),
+        _ => return None,
+    };
+    let (result, ty) = (i.result()?, i.result_type()?);
+    let fits = facts.may_contract(a) && facts.may_contract(result);
+    let bits = scaled(divisor?, factor).filter(|_| fits)?;
+    let lanes = facts.shape(module, ty)?.1 as usize;
+    let divisor = facts.numbers(module, ty, &vec![bits; lanes])?;
+    let words = [other, divisor].map(Id::word);
+    Some(facts.become_(module, inst, Op::FDiv, &words))
+}
+
+/// A divisor by a power of two that is below 1, where that is a normal number.
+fn scaled(divisor: Value, factor: Value) -> Option<u64> {
+    let both = (divisor.ty, factor.ty);
+    let (Type::Float(Format::F32), Type::Float(Format::F32)) = both else {
+        return None;
+    };
+    let number = |value: Value| f32::from_bits(value.bits as u32);
+    let (divisor, factor) = (number(divisor), number(factor));
+    let is_power = factor.is_normal() && factor.to_bits().trailing_zeros() >= 23;
+    let scaled = divisor / factor;
+    let fits = is_power && factor > 0.0 && factor < 1.0 && scaled.is_normal();
+    (fits && divisor.is_normal()).then(|| scaled.to_bits().into())
 }
 
 fn scale(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {

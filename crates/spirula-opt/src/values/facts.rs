@@ -35,6 +35,8 @@ pub struct Facts {
     groups: bool,
     /// Whether results of float operations may be computed here.
     pub floats: bool,
+    /// Whether numbers below the normal ones have to be what IEEE 754 says.
+    subnormals: bool,
 }
 
 /// Decorations that matter when values are compared, as bits of [`Facts::marks`].
@@ -64,6 +66,7 @@ impl Facts {
             seen: module.inst_count(),
             groups: false,
             floats: floats_are_plain(module),
+            subnormals: subnormals_matter(module),
         };
         for d in module.section(Section::Annotations) {
             facts.decoration(d);
@@ -405,10 +408,33 @@ impl Facts {
         id
     }
 
+    /// Whether what computes a value may be put together with what computes its operands, as far as
+    /// results are the same but for numbers below the normal ones.
+    pub fn may_contract(&self, id: Id) -> bool {
+        let marks = self.marks(id);
+        !self.subnormals && marks.is_some_and(|m| m & NO_CONTRACTION == 0)
+    }
+
     /// Whether a value may be computed with less precision.
     pub fn is_relaxed(&self, id: Id) -> bool {
         self.marks[id] & RELAXED != 0
     }
+}
+
+/// Whether numbers below the normal ones may not be lost. Shaders that ask for neither may have them
+/// either way (specification, section 3.6, `DenormPreserve`; Vulkan, "Precision and Operation of SPIR-V
+/// Instructions").
+fn subnormals_matter(module: &Module) -> bool {
+    let special = [
+        ExecutionMode::DenormPreserve,
+        ExecutionMode::DenormFlushToZero,
+    ];
+    let mut modes = module.section(Section::ExecutionModes);
+    !module.is_structured()
+        || modes.any(|m| {
+            let mode = m.operands().get(1).copied();
+            m.op() == Op::ExecutionMode && special.iter().any(|s| Some(s.0) == mode)
+        })
 }
 
 /// Whether no entry point asks for another rounding than to nearest even, or for numbers below the
