@@ -2,7 +2,7 @@
 
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Cfg, Dominators};
-use spirula_spirv::grammar::enumerants::AddressingModel;
+use spirula_spirv::grammar::enumerants::{AddressingModel, Capability};
 use spirula_spirv::grammar::{Op, literal_string_words};
 use spirula_spirv::ir::{Func, Inst, InstRef, Module, Section};
 
@@ -74,4 +74,13 @@ pub fn continuing(module: &Module, cfg: &Cfg, dominators: &Dominators) -> Vec<bo
         within[at as usize] |= from.is_some_and(|b| within[b as usize]);
     }
     within
+}
+
+/// Declares a capability, where it is not.
+pub fn declare(module: &mut Module, wanted: Capability) {
+    let mut declared = module.section(Section::Capabilities);
+    if !declared.any(|c| c.op() == Op::Capability && c.word(0) == wanted.0) {
+        let capability = module.create(Op::Capability, &[wanted.0]);
+        module.append(Section::Capabilities.list(), capability);
+    }
 }

@@ -201,6 +201,19 @@ impl Copier {
     }
 }
 
+/// Has the phis of a header, in their order, take values from another block than before.
+pub fn come_from(module: &mut Module, header: Block, [old, new]: [Block; 2], values: &[Id]) {
+    let [old, new] = [old, new].map(|block| module.label(block));
+    let phis: Vec<Inst> = module.phis(header).map(InstRef::handle).collect();
+    for (phi, value) in phis.into_iter().zip(values) {
+        for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
+            if pair[1] == old.word() {
+                pair.copy_from_slice(&[value.word(), new.word()]);
+            }
+        }
+    }
+}
+
 /// Has a block that leads nowhere branch to another.
 pub fn end_with(module: &mut Module, block: Block, label: Id) {
     let branch = module.create(Op::Branch, &[label.word()]);
@@ -213,16 +226,7 @@ impl Chain {
         let label = module.label(self.first);
         module.branch_to(shape.entry, Some(label));
         end_with(module, self.last, module.label(shape.header));
-        let old = module.label(shape.entry);
-        let new = module.label(self.last);
-        let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
-        for (phi, value) in phis.into_iter().zip(&self.values) {
-            for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
-                if pair[1] == old.word() {
-                    pair.copy_from_slice(&[value.word(), new.word()]);
-                }
-            }
-        }
+        come_from(module, shape.header, [shape.entry, self.last], &self.values);
     }
 
     /// Puts the rounds between the end of a loop and its header: behind each of its rounds.
@@ -236,16 +240,7 @@ impl Chain {
             }
         }
         end_with(module, self.last, header);
-        let old = module.label(shape.latch);
-        let new = module.label(self.last);
-        let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
-        for (phi, value) in phis.into_iter().zip(&self.values) {
-            for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
-                if pair[1] == old.word() {
-                    pair.copy_from_slice(&[value.word(), new.word()]);
-                }
-            }
-        }
+        come_from(module, shape.header, [shape.latch, self.last], &self.values);
         let merge = module.merge(shape.header).map(InstRef::handle);
         if let (Some(merge), Some(continues)) = (merge, continues) {
             module.words_mut(merge)[1] = continues.word();

@@ -18,6 +18,7 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
+use crate::structure::declare;
 use crate::values::{Facts, first_value};
 use spirula_scalar::Format;
 use spirula_scalar::fold::Type;
@@ -154,7 +155,7 @@ pub fn run_half(module: &mut Module, _cache: &mut Cache) -> Result<Outcome, Diag
     for decoration in decorations {
         module.remove(decoration);
     }
-    declare(module);
+    declare(module, Capability::Float16);
     Ok(Outcome {
         statistics: vec![("operations halved", found.len())],
     })
@@ -180,20 +181,6 @@ fn halve(module: &mut Module, facts: &mut Facts, inst: Inst) -> Option<Id> {
 
 /// The type of the same shape with 16 bits.
 fn half(module: &mut Module, facts: &mut Facts, ty: Id) -> Id {
-    let vector = facts.def_of(module, ty, Op::TypeVector).map(|v| v.word(1));
     let scalar = facts.ty(module, Op::TypeFloat, &[16]);
-    match vector {
-        Some(count) => facts.ty(module, Op::TypeVector, &[scalar.word(), count]),
-        None => scalar,
-    }
-}
-
-/// Declares the capability for numbers of 16 bits.
-fn declare(module: &mut Module) {
-    let wanted = Capability::Float16.0;
-    let mut declared = module.section(Section::Capabilities);
-    if !declared.any(|c| c.op() == Op::Capability && c.word(0) == wanted) {
-        let capability = module.create(Op::Capability, &[wanted]);
-        module.append(Section::Capabilities.list(), capability);
-    }
+    facts.shaped(module, ty, scalar)
 }

@@ -58,7 +58,7 @@ pub fn is_factor(text: &str) -> bool {
 }
 
 /// What a loop asks for.
-fn control(module: &Module, shape: &Shape) -> LoopControl {
+pub fn control(module: &Module, shape: &Shape) -> LoopControl {
     let merge = module.merge(shape.header);
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
     LoopControl(merge.map_or(0, |m| m.word(2)))
@@ -186,9 +186,13 @@ fn by(module: &mut Module, copier: &mut Copier, shape: &Shape, factor: u32) {
     let merge = merge.filter(|m| m.op() == Op::LoopMerge);
     let continues = merge.map(|m| copier.resolve(m.id(1)));
     chain.put_behind(module, shape, continues);
-    let merge = module.merge(shape.header).map(InstRef::handle);
+    leave_rolled(module, shape.header);
+}
+
+/// Has a loop ask not to be unrolled: what it said of the number of its rounds does not hold any more.
+pub fn leave_rolled(module: &mut Module, header: Block) {
+    let merge = module.merge(header).map(InstRef::handle);
     if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
-        // What it says of the number of rounds does not hold any more.
         let words = module.inst(merge).words();
         let words = [words[0], words[1], LoopControl::DontUnroll.0];
         module.replace_words(merge, &words);

@@ -29,14 +29,15 @@
 //! and `%h` begins with `%i1`.
 
 use crate::analyses::{Cache, Flow};
-use crate::loops::{Chain, LoopPass, Shape, Tools, end_with, shapes, words};
+use crate::loops::{Chain, LoopPass, Shape, Tools, accesses, come_from, end_with, shapes, words};
 use crate::pass::Outcome;
+use crate::passes::unroll::{control, leave_rolled};
 use crate::values::Facts;
 use spirula_scalar::fold::Type;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
-use spirula_spirv::grammar::enumerants::{LoopControl, MemoryAccess};
-use spirula_spirv::grammar::{Effects, Op};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
 /// Words of a round that is made several at once.
@@ -82,7 +83,7 @@ impl LoopPass for Runtime {
     }
 
     fn change(&mut self, tools: &mut Tools, module: &mut Module, shape: &Shape) -> bool {
-        if !is_short(module, shape) || !reads_only(module, &tools.facts, shape) {
+        if !is_short(module, shape) || !reads_only(module, tools, shape) {
             return false;
         }
         let Some(counter) = counter(module, &tools.facts, shape) else {
@@ -99,47 +100,20 @@ impl LoopPass for Runtime {
 
 /// Whether a loop is a header that decides and one short block, and may be unrolled.
 fn is_short(module: &Module, shape: &Shape) -> bool {
-    let merge = module
-        .merge(shape.header)
-        .filter(|m| m.op() == Op::LoopMerge);
-    let asks = LoopControl(merge.map_or(0, |m| m.word(2)));
+    let control = control(module, shape);
     let said = [LoopControl::Unroll, LoopControl::DontUnroll];
     shape.blocks.len() == 2
         && shape.exit == shape.header
         && shape.stays_when
-        && !said.iter().any(|s| asks.contains(*s))
+        && !said.iter().any(|s| control.contains(*s))
         && words(module, shape) <= MOST_WORDS
 }
 
 /// Whether a loop reads memory and has no other effect.
-fn reads_only(module: &Module, facts: &Facts, shape: &Shape) -> bool {
-    let mut reads = false;
-    for block in &shape.blocks {
-        for inst in module.body(*block) {
-            let op = inst.op();
-            let effects = match op {
-                Op::Load => {
-                    let access = MemoryAccess(inst.operands().get(1).copied().unwrap_or(0));
-                    reads = true;
-                    match access.contains(MemoryAccess::Volatile) {
-                        true => Effects::WRITES,
-                        false => Effects::READS,
-                    }
-                }
-                Op::ExtInst => match facts.ids.set(inst) {
-                    Some(set) => set.effects(inst.word(1)),
-                    None => Effects::ANY,
-                },
-                Op::Phi | Op::LoopMerge => Effects::PURE,
-                op if op.is_line() || op.is_terminator() => Effects::PURE,
-                op => op.effects(),
-            };
-            if effects.contains(Effects::WRITES) || effects.contains(Effects::CONVERGENT) {
-                return false;
-            }
-        }
-    }
-    reads
+fn reads_only(module: &Module, tools: &mut Tools, shape: &Shape) -> bool {
+    let (memory, facts) = tools.memory(module);
+    let found = accesses(module, facts, memory, &shape.blocks);
+    found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
 }
 
 fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
@@ -218,7 +192,7 @@ fn unroll(
     factor: u32,
 ) {
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
-    let [entry, latch] = [shape.entry, shape.latch].map(|b| module.label(b));
+    let entry = module.label(shape.entry);
     let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
     let copier = tools.copier(module);
     let chain = copier.rounds(module, shape, factor as usize, Some(values.clone()));
@@ -247,23 +221,12 @@ fn unroll(
         values[counter.at],
         most,
     );
-    let (start, between) = (module.label(head), module.label(end));
+    let start = module.label(head);
     module.branch_to(shape.entry, Some(start));
     end_with(module, end, module.label(shape.header));
-    for (phi, value) in phis.into_iter().zip(values) {
-        for pair in module.words_mut(phi)[2..].chunks_exact_mut(2) {
-            if pair[1] != latch.word() {
-                pair.copy_from_slice(&[value.word(), between.word()]);
-            }
-        }
-    }
-    let merge = module.merge(shape.header).map(InstRef::handle);
-    if let Some(merge) = merge.filter(|m| module.inst(*m).op() == Op::LoopMerge) {
-        // Few rounds are left to it.
-        let words = module.inst(merge).words();
-        let words = [words[0], words[1], LoopControl::DontUnroll.0];
-        module.replace_words(merge, &words);
-    }
+    come_from(module, shape.header, [shape.entry, end], &values);
+    // Few rounds are left to it.
+    leave_rolled(module, shape.header);
 }
 
 /// Has a header enter several rounds at once as long as they are left, and come back behind them.

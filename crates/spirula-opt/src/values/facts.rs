@@ -205,6 +205,14 @@ impl Facts {
         }
     }
 
+    /// The type of the same shape as a scalar or vector type, of other scalars.
+    pub fn shaped(&mut self, module: &mut Module, ty: Id, scalar: Id) -> Id {
+        match self.def_of(module, ty, Op::TypeVector).map(|v| v.word(1)) {
+            Some(count) => self.ty(module, Op::TypeVector, &[scalar.word(), count]),
+            None => scalar,
+        }
+    }
+
     /// The types of a composite's parts: how many, and one of them.
     pub fn part_type(&self, module: &Module, ty: Id, at: u32) -> Option<Id> {
         let inst = self.def(module, ty)?;

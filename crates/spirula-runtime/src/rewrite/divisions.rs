@@ -132,37 +132,10 @@ OpFunctionEnd
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::module;
     use super::with_divisions_guarded;
     use spirula_spirv::grammar::Op;
-    use spirula_spirv::ir::Module;
-    use spirula_spirv::text::{ParseOptions, parse};
     use spirula_spirv::verify;
-
-    fn module(body: &str) -> Module {
-        let source = format!(
-            "OpCapability Kernel
-OpCapability Addresses
-OpCapability Linkage
-OpCapability Int64
-OpMemoryModel Physical64 OpenCL
-%void = OpTypeVoid
-%ulong = OpTypeInt 64 0
-%uint = OpTypeInt 32 0
-%type = OpTypeFunction %void %ulong %ulong %uint
-%three = OpConstant %ulong 3
-%f = OpFunction %void None %type
-%a = OpFunctionParameter %ulong
-%b = OpFunctionParameter %ulong
-%n = OpFunctionParameter %uint
-%entry = OpLabel
-{body}
-OpReturn
-OpFunctionEnd
-"
-        );
-        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
-        Module::from_words(words).expect("it is a module")
-    }
 
     #[test]
     fn divisions_become_calls_of_one_function_for_each_kind() {

@@ -17,6 +17,8 @@ mod grid;
 mod parities;
 mod promises;
 mod pushes;
+#[cfg(test)]
+mod testing;
 
 pub use addresses::{Place, by_address};
 pub use divisions::with_divisions_guarded;

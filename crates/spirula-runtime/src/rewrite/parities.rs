@@ -66,45 +66,17 @@ fn parity(module: &Module, definitions: &Definitions, inst: &InstRef<'_>) -> Opt
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::module;
     use super::with_parities_chosen;
-    use spirula_spirv::ir::Module;
-    use spirula_spirv::text::{ParseOptions, PrintOptions, parse, print};
+    use spirula_spirv::text::{PrintOptions, print};
     use spirula_spirv::verify;
-
-    /// A function that computes something of a number of 64 bits and one of 32.
-    fn module(body: &str) -> Module {
-        let source = format!(
-            "OpCapability Kernel
-OpCapability Addresses
-OpCapability Linkage
-OpCapability Int64
-OpMemoryModel Physical64 OpenCL
-%void = OpTypeVoid
-%ulong = OpTypeInt 64 0
-%uint = OpTypeInt 32 0
-%type = OpTypeFunction %void %ulong %uint
-%one = OpConstant %ulong 1
-%two = OpConstant %ulong 2
-%one_32 = OpConstant %uint 1
-%f = OpFunction %void None %type
-%wide = OpFunctionParameter %ulong
-%narrow = OpFunctionParameter %uint
-%entry = OpLabel
-{body}
-OpReturn
-OpFunctionEnd
-"
-        );
-        let words = parse(&source, &ParseOptions::default()).expect("the text is right");
-        Module::from_words(words).expect("it is a module")
-    }
 
     #[test]
     fn lowest_bits_of_64_become_choices() {
         for body in [
-            "%r = OpBitwiseAnd %ulong %wide %one\n%s = OpIMul %ulong %r %two",
-            "%r = OpBitwiseAnd %ulong %one %wide\n%s = OpIMul %ulong %r %two",
-            "%r = OpUMod %ulong %wide %two\n%s = OpIMul %ulong %r %two",
+            "%r = OpBitwiseAnd %ulong %a %one\n%s = OpIMul %ulong %r %two",
+            "%r = OpBitwiseAnd %ulong %one %a\n%s = OpIMul %ulong %r %two",
+            "%r = OpUMod %ulong %a %two\n%s = OpIMul %ulong %r %two",
         ] {
             let changed = with_parities_chosen(&module(body)).expect("there is one");
             let faults = verify::module(&changed, &verify::Options::default());
@@ -127,9 +99,9 @@ OpFunctionEnd
     #[test]
     fn others_stay() {
         for body in [
-            "%r = OpBitwiseAnd %uint %narrow %one_32",
-            "%r = OpBitwiseAnd %ulong %wide %two",
-            "%r = OpUMod %ulong %two %wide",
+            "%r = OpBitwiseAnd %uint %n %one_32",
+            "%r = OpBitwiseAnd %ulong %a %two",
+            "%r = OpUMod %ulong %two %a",
         ] {
             assert!(with_parities_chosen(&module(body)).is_none(), "{body}");
         }

@@ -29,13 +29,14 @@ mod dot;
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
+use crate::structure::declare;
 use crate::values::Facts;
 use spirula_scalar::fold::Type;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{Capability, GroupOperation};
-use spirula_spirv::ir::{Inst, InstRef, Module, Section};
+use spirula_spirv::ir::{Inst, InstRef, Module};
 
 /// How an instruction is written otherwise; `None`: it stays.
 type Rule = fn(&mut Expander<'_>) -> Option<()>;
@@ -147,25 +148,8 @@ impl Expander<'_> {
 
     /// The type of comparisons of values of a type.
     fn truth(&mut self, ty: Id) -> Id {
-        let vector = self.facts.def_of(self.module, ty, Op::TypeVector);
-        let count = vector.map(|v| v.word(1));
         let bool = self.facts.ty(self.module, Op::TypeBool, &[]);
-        match count {
-            Some(count) => {
-                let words = [bool.word(), count];
-                self.facts.ty(self.module, Op::TypeVector, &words)
-            }
-            None => bool,
-        }
-    }
-
-    /// Declares a capability.
-    fn declare(&mut self, wanted: Capability) {
-        let mut declared = self.module.section(Section::Capabilities);
-        if !declared.any(|c| c.op() == Op::Capability && c.word(0) == wanted.0) {
-            let capability = self.module.create(Op::Capability, &[wanted.0]);
-            self.module.append(Section::Capabilities.list(), capability);
-        }
+        self.facts.shaped(self.module, ty, bool)
     }
 }
 
@@ -292,7 +276,7 @@ fn elect(e: &mut Expander<'_>) -> Option<()> {
     let before = [scope, GroupOperation::ExclusiveScan.0, one.word()];
     let op = Op::GroupNonUniformIAdd;
     let before = e.facts.insert(e.module, e.at, op, uint, &before);
-    e.declare(Capability::GroupNonUniformArithmetic);
+    declare(e.module, Capability::GroupNonUniformArithmetic);
     e.become_(Op::IEqual, &[before.word(), zero.word()])
 }
 
@@ -313,6 +297,6 @@ fn all_equal(e: &mut Expander<'_>) -> Option<()> {
         let bool = e.facts.ty(e.module, Op::TypeBool, &[]);
         same = e.op(Op::All, bool, &[same]);
     }
-    e.declare(Capability::GroupNonUniformBallot);
+    declare(e.module, Capability::GroupNonUniformBallot);
     e.become_(Op::GroupNonUniformAll, &[scope.word(), same.word()])
 }
