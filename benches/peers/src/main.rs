@@ -12,6 +12,8 @@ mod dominators;
 mod growth;
 mod measure;
 mod memory;
+#[cfg(feature = "spirv-tools")]
+mod optimisers;
 mod ours;
 mod peers;
 #[cfg(feature = "spirv-tools")]
@@ -34,6 +36,11 @@ const TABLES: &[Table] = &[
     Table {
         name: "throughput",
         print: throughput::print,
+    },
+    #[cfg(feature = "spirv-tools")]
+    Table {
+        name: "optimisers",
+        print: optimisers::print,
     },
     Table {
         name: "memory",

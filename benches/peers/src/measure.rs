@@ -46,6 +46,21 @@ pub fn times(corpus: &Corpus, contenders: &[Work]) -> Vec<Taken> {
 }
 
 impl Taken {
+    /// The same of some modules only.
+    pub fn of(&self, corpus: &Corpus, wanted: impl Fn(&Sample) -> bool) -> Taken {
+        let pairs = corpus.samples.iter().zip(&self.times);
+        Taken {
+            times: pairs
+                .map(|(sample, time)| time.filter(|_| wanted(sample)))
+                .collect(),
+        }
+    }
+
+    /// Number of modules that are accepted.
+    pub fn accepted(&self) -> usize {
+        self.times.len() - self.refused()
+    }
+
     /// Number of modules that are refused.
     pub fn refused(&self) -> usize {
         self.times.iter().filter(|t| t.is_none()).count()
@@ -66,13 +81,23 @@ impl Taken {
 
     /// How often faster this is than another, over the modules that both take.
     pub fn ratio(&self, other: &Taken) -> f64 {
-        let (mut own, mut others) = (Duration::ZERO, Duration::ZERO);
-        for pair in self.times.iter().zip(&other.times) {
-            if let (Some(a), Some(b)) = pair {
-                own += *a;
-                others += *b;
-            }
+        let (mut own, mut others) = (0.0, 0.0);
+        for (a, b) in self.pairs(other) {
+            own += a;
+            others += b;
         }
-        others.as_secs_f64() / own.as_secs_f64()
+        others / own
+    }
+
+    /// The same as a geometric mean of what it is for each module.
+    pub fn mean_ratio(&self, other: &Taken) -> f64 {
+        let logarithms: Vec<f64> = self.pairs(other).map(|(a, b)| (b / a).ln()).collect();
+        (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+    }
+
+    /// Seconds of this and another for each module that both take.
+    fn pairs(&self, other: &Taken) -> impl Iterator<Item = (f64, f64)> {
+        let pairs = self.times.iter().zip(&other.times);
+        pairs.filter_map(|(a, b)| Some(((*a)?.as_secs_f64(), (*b)?.as_secs_f64())))
     }
 }

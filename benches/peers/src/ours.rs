@@ -1,6 +1,7 @@
 //! What Spirula's library does.
 
 use crate::corpus::Sample;
+use spirula_opt::{Options, Pipeline, optimise};
 use spirula_spirv::analysis::{Cfg, DefUse, Definitions, Dominators};
 use spirula_spirv::binary::Stream;
 use spirula_spirv::ir::{Index, Module};
@@ -91,6 +92,26 @@ pub fn validate(sample: &Sample) -> bool {
 pub fn construct_ssa(sample: &Sample) -> bool {
     let mut module = module(sample);
     if ssa::construct(&mut module).is_err() {
+        return false;
+    }
+    black_box(module.to_words());
+    true
+}
+
+/// Reads a module, optimises it as `-O2` does, and writes it.
+pub fn optimise_o2(sample: &Sample) -> bool {
+    optimised(sample, "O2")
+}
+
+/// Reads a module, optimises it as `-Os` does, and writes it.
+pub fn optimise_os(sample: &Sample) -> bool {
+    optimised(sample, "Os")
+}
+
+fn optimised(sample: &Sample, preset: &str) -> bool {
+    let pipeline: Pipeline = preset.parse().expect("a preset's name");
+    let mut module = module(sample);
+    if optimise(&mut module, &pipeline, &mut Options::default()).is_err() {
         return false;
     }
     black_box(module.to_words());

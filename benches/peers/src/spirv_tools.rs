@@ -3,7 +3,7 @@
 use crate::corpus::Sample;
 use spirv_tools_sys::assembler::{BinaryOptions, DisassembleOptions, Text};
 use spirv_tools_sys::diagnostics::Diagnostic;
-use spirv_tools_sys::opt::{self, Passes};
+use spirv_tools_sys::opt::{self, Optimizer, Passes};
 use spirv_tools_sys::shared::{self, Binary, SpirvResult, TargetEnv, ToolContext};
 use spirv_tools_sys::{assembler, diagnostics, val};
 use std::ptr::null_mut;
@@ -85,22 +85,40 @@ pub fn assemble(sample: &Sample) -> bool {
 
 /// The optimizer builds its module, runs no pass, and writes the module.
 pub fn build_and_write(sample: &Sample) -> bool {
-    optimize(sample, &[])
+    optimize(sample, |_| ())
 }
 
 pub fn construct_ssa(sample: &Sample) -> bool {
-    optimize(sample, &[Passes::SSARewrite])
+    // SAFETY: the optimizer is alive.
+    optimize(sample, |optimizer| unsafe {
+        opt::optimizer_register_pass(optimizer, Passes::SSARewrite);
+    })
 }
 
-fn optimize(sample: &Sample, passes: &[Passes]) -> bool {
+/// What `spirv-opt -O` runs.
+pub fn optimize_performance(sample: &Sample) -> bool {
+    // SAFETY: the optimizer is alive.
+    optimize(sample, |optimizer| unsafe {
+        opt::optimizer_register_performance_passes(optimizer);
+    })
+}
+
+/// What `spirv-opt -Os` runs.
+pub fn optimize_size(sample: &Sample) -> bool {
+    // SAFETY: the optimizer is alive.
+    optimize(sample, |optimizer| unsafe {
+        opt::optimizer_register_size_passes(optimizer);
+    })
+}
+
+/// Reads a module, runs the passes that `register` asks for, without validating the module, and writes it.
+fn optimize(sample: &Sample, register: impl FnOnce(*mut Optimizer)) -> bool {
     let mut binary: *mut Binary = null_mut();
     let (words, size) = (sample.words.as_ptr(), sample.words.len());
     // SAFETY: as above.
     let result = unsafe {
         let optimizer = opt::optimizer_create(environment(sample));
-        for pass in passes {
-            opt::optimizer_register_pass(optimizer, *pass);
-        }
+        register(optimizer);
         let options = opt::optimizer_options_create();
         opt::optimizer_options_run_validator(options, false);
         let result = opt::optimizer_run(

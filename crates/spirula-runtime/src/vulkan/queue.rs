@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 /// Commands of a batch after which it is submitted.
 pub const LONGEST: usize = 128;
 
-/// Commands after which a batch is submitted to a device that has nothing else to do, so that it works
+/// Commands from which on a batch is submitted to a device that has nothing else to do, so that it works
 /// while more is recorded.
-const SHORT: usize = 8;
+const SHORT: usize = 4;
 
 /// How long the end of work on a graphics card is looked for before the thread sleeps until it is
 /// woken, which takes longer than many kernels do.
@@ -135,7 +135,7 @@ impl Queue {
         let recorded = batch.recorded;
         self.open = Some(batch);
         done?;
-        let is_due = recorded >= LONGEST || recorded % SHORT == 0 && self.is_idle()?;
+        let is_due = recorded >= LONGEST || recorded >= SHORT && self.is_idle()?;
         if is_due { self.submit() } else { Ok(()) }
     }
 
