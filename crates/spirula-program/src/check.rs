@@ -137,7 +137,12 @@ impl<'a> Scope<'a> {
         small(self.function.scalars)?;
         small(self.function.memories)?;
         self.slots(&self.function.inputs)?;
-        self.slots(&self.function.outputs)
+        self.slots(&self.function.outputs)?;
+        let mut constants = self.function.constants.iter();
+        constants.try_for_each(|(Reg(number), _)| {
+            let own = self.function.scalars as usize;
+            within(*number as usize, own, "scalar")
+        })
     }
 
     fn reg(&self, Reg(number): Reg) -> Check {

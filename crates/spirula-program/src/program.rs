@@ -134,6 +134,9 @@ pub struct Function {
     pub inputs: Vec<Slot>,
     /// Outputs.
     pub outputs: Vec<Slot>,
+    /// Scalars of its own that it begins with; others are 0.
+    #[serde(default)]
+    pub constants: Vec<(Reg, u64)>,
     /// Steps; after the last the function ends.
     pub steps: Vec<Step>,
 }

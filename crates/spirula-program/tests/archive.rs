@@ -110,6 +110,7 @@ fn program() -> Program {
         inputs: vec![Slot::Scalar(REG)],
         outputs: vec![Slot::Memory(MEM)],
         steps: steps(),
+        constants: vec![(REG, 5)],
     };
     Program {
         kernels: kernels(),
@@ -187,6 +188,8 @@ fn what_is_not_there_is_named() {
         fault(|p| p.kernels[0].scalars.clear()),
         fault(|p| p.entries[0].function = 9),
         fault(|p| p.functions[0].scalars = u32::MAX),
+        fault(|p| p.functions[0].constants[0].0 = Reg(1)),
+        fault(|p| p.functions[0].constants[0].0 = Reg(GLOBAL)),
     ];
     insta::assert_snapshot!(faults.join("\n"), @r"
     initialisation: there is no function 2
@@ -198,6 +201,8 @@ fn what_is_not_there_is_named() {
     function 0, step 12: kernel 0 takes 0 scalars, not 1
     entry point main: there is no function 9
     function 0: 4294967295 are more than 1048576
+    function 0: there is no scalar 1
+    function 0: there is no scalar 2147483648
     ");
 }
 

@@ -2,6 +2,7 @@
 
 mod entry;
 mod sequential;
+mod simplify;
 
 use crate::calls;
 use crate::copier;
@@ -11,6 +12,7 @@ use crate::ir::{
 };
 use crate::lower::{Lowered, SpecValue, lower, refusal};
 use rustc_hash::FxHashMap;
+use simplify::simplify;
 use spirula_program::program as out;
 use spirula_program::program::{GLOBAL, Mem, Reg, Slot, Step};
 use spirula_program::{Literal, Op, Operator, Scalar};
@@ -61,21 +63,25 @@ pub fn compile(program: &Program) -> Result<out::Program, Diagnostic> {
         ..out::Program::default()
     };
     for function in program.function_ids() {
-        let compiled = match host.function(function) {
+        let mut compiled = match host.function(function) {
             Ok(compiled) => compiled,
             // A function that only kernels call may do what the host cannot.
             Err(_) if on_device[function.index()] => out::Function::default(),
             Err(fault) => return Err(fault),
         };
-        for entry in program.entries.iter().filter(|e| e.function == function) {
-            result.entries.push(host.entry(entry));
-        }
+        let entries = program.entries.iter().filter(|e| e.function == function);
+        let first = result.entries.len();
+        result
+            .entries
+            .extend(entries.map(|entry| host.entry(entry)));
+        simplify(&mut compiled, &result.entries[first..]);
         result.functions.push(compiled);
     }
     host.begin();
     if let Some(block) = program.initialise {
         host.block(block)?;
     }
+    simplify(&mut host.function, &[]);
     result.functions.push(std::mem::take(&mut host.function));
     result.data = host.data;
     copier::add(&mut result)?;

@@ -18,10 +18,14 @@ pub(super) struct Frame {
 
 impl Frame {
     pub fn new(number: usize, function: &Function, outputs: Vec<Slot>) -> Frame {
+        let mut scalars = vec![0; function.scalars as usize];
+        for (reg, bits) in &function.constants {
+            scalars[reg.0 as usize] = *bits;
+        }
         Frame {
             function: number,
             next: 0,
-            scalars: vec![0; function.scalars as usize],
+            scalars,
             wrapped: vec![false; function.scalars as usize],
             memories: vec![None; function.memories as usize],
             outputs,

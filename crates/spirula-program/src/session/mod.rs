@@ -111,8 +111,8 @@ impl<'p, M: Machine> Session<'p, M> {
         let program = self.program;
         let mut frame = first;
         let mut callers: Vec<Frame> = Vec::new();
+        let mut function = &program.functions[frame.function];
         loop {
-            let function = &program.functions[frame.function];
             let Some(step) = function.steps.get(frame.next) else {
                 let Some(mut caller) = callers.pop() else {
                     return Ok(Some(frame));
@@ -121,6 +121,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.pass(&frame, &function.outputs, &mut caller, &outputs);
                 self.drop_frame(&frame);
                 frame = caller;
+                function = &program.functions[frame.function];
                 continue;
             };
             frame.next += 1;
@@ -135,13 +136,14 @@ impl<'p, M: Machine> Session<'p, M> {
                     if callers.len() >= DEPTH {
                         return Err(RunError::Invalid("too many nested calls".to_owned()));
                     }
-                    let function = &program.functions[*callee];
+                    function = &program.functions[*callee];
                     let mut inner = Frame::new(*callee, function, outputs.clone());
                     self.pass(&frame, inputs, &mut inner, &function.inputs);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
                 Step::Copy(copy) => {
                     if let Some(copier) = self.copy(&frame, copy)? {
+                        function = &program.functions[copier.function];
                         callers.push(std::mem::replace(&mut frame, copier));
                     }
                 }
