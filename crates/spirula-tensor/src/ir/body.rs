@@ -229,6 +229,9 @@ impl Body {
         {
             return chosen;
         }
+        if let Some(wide) = self.widened(operator, operands) {
+            return self.convert(operator.op, operator.to, wide);
+        }
         if operator.from == Scalar::I64
             && let Some(node) = Affine::simplified(self, operator.op, operands)
         {
@@ -272,6 +275,30 @@ impl Body {
         (is_power && is_exact).then(|| self.literal(reciprocal))
     }
 
+    /// What an integer was before it was narrowed, where that lost nothing of what a conversion reads.
+    fn widened(&self, operator: Operator, operands: &[Node]) -> Option<Node> {
+        let has_sign = match operator.op {
+            Op::SExt | Op::SToF => true,
+            Op::ZExt | Op::UToF => false,
+            _ => return None,
+        };
+        let (narrowed, wide) = self.applied(*operands.first()?)?;
+        let is_narrowed = matches!(narrowed.op, Op::SExt | Op::ZExt)
+            && narrowed.to == operator.from
+            && narrowed.from.width() > narrowed.to.width();
+        if !is_narrowed {
+            return None;
+        }
+        let wide = *wide.first()?;
+        let (low, high) = self.range(wide)?;
+        let half = 1i64 << (narrowed.to.width() - 1);
+        let is_kept = match has_sign {
+            true => -half <= low && high < half,
+            false => 0 <= low && high < 2 * half,
+        };
+        is_kept.then_some(wide)
+    }
+
     fn chosen(&self, operands: &[Node]) -> Option<Node> {
         let [condition, then, otherwise] = *operands else {
             return None;
@@ -306,6 +333,10 @@ impl Body {
         let range = match operator.op {
             Op::SExt => of(0)?,
             Op::Cond => union(of(1)?, of(2)?),
+            Op::And => match (of(0), of(1)) {
+                (Some((0.., high)), _) | (_, Some((0.., high))) => (0, high),
+                _ => return None,
+            },
             Op::SMin => {
                 let ((a, b), (c, d)) = (of(0)?, of(1)?);
                 (a.min(c), b.min(d))
@@ -437,5 +468,24 @@ mod tests {
         assert_eq!(by(3.0), (Op::FDiv, 3.0));
         let below_all_normal = 2f32.powi(127);
         assert_eq!(by(below_all_normal), (Op::FDiv, below_all_normal));
+    }
+
+    #[test]
+    fn conversions_of_narrowed_numbers_that_fit_read_what_was_narrowed() {
+        let mut body = Body::default();
+        let word = body.argument(0, Scalar::I32);
+        let mut reads_word = |mask, op, to| {
+            let mask = body.literal(Literal::i32(mask));
+            let masked = body.op(Op::And, &[word, mask]);
+            let byte = body.convert(Op::SExt, Scalar::I8, masked);
+            let number = body.convert(op, to, byte);
+            number == masked || body.operands(number) == [masked]
+        };
+        assert!(reads_word(15, Op::SExt, Scalar::I32));
+        assert!(reads_word(15, Op::SToF, Scalar::F32));
+        assert!(reads_word(255, Op::UToF, Scalar::F16));
+        assert!(!reads_word(255, Op::SToF, Scalar::F32));
+        assert!(!reads_word(256, Op::ZExt, Scalar::I64));
+        assert!(!reads_word(-1, Op::SExt, Scalar::I64));
     }
 }

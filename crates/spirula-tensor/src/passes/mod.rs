@@ -3,6 +3,7 @@
 mod behind;
 mod dce;
 mod fuse;
+mod pack;
 mod pad;
 mod plain;
 mod price;
@@ -89,6 +90,12 @@ pub const PASSES: &[Pass] = &[
         name: "split",
         about: "Folds long dimensions with few results in two rounds",
         run: split::run,
+        notes: none,
+    },
+    Pass {
+        name: "pack",
+        about: "Keeps large constants of small numbers in words, several in each",
+        run: |function, _| pack::run(function),
         notes: none,
     },
     Pass {

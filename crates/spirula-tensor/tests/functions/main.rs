@@ -2,6 +2,7 @@
 
 mod common;
 mod fusion;
+mod packed;
 mod random;
 mod scans;
 mod schedules;

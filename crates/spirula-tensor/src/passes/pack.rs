@@ -1,0 +1,264 @@
+//! Constants whose numbers need few bits, kept packed.
+//!
+//! A tensor of integers of 4 or 2 bits has a byte for each, as its arguments and results have. What weights
+//! of a model take of memory, and of the time to read them, is what runs such models; large constants are
+//! therefore kept in words of 32 bits, and unpacked where they are read. What kernels write stays as it is,
+//! so that no two invocations write to one word.
+//!
+//! A word has numbers along one dimension, the one that is folded if there is one. Along the last they lie
+//! [`SIDE`] apart, along others next to each other: either way invocations side by side read words side by side,
+//! and shift all by as much.
+
+use crate::ir::{
+    AxisKind, Block, Body, Constant, Destination, Dim, Function, Node, NodeData, OpKind,
+    Structured, TensorType, Value,
+};
+use rustc_hash::FxHashMap;
+use spirula_program::{Literal, Op as ScalarOp, Scalar};
+
+/// Fewest elements of a constant that is packed.
+const LEAST: u64 = 4096;
+/// Bits of a word.
+const WORD: u32 = 32;
+/// Neighbours along the last dimension that lie in words of their own.
+const SIDE: usize = 8;
+
+/// Bits that numbers are packed in.
+const BITS: [u32; 3] = [1, 2, 4];
+
+/// How numbers are packed: as what they are above the least of them, so that none has a sign.
+#[derive(Clone, Copy)]
+struct Format {
+    bits: u32,
+    least: i8,
+}
+
+impl Format {
+    /// Numbers in a word.
+    fn count(self) -> u32 {
+        WORD / self.bits
+    }
+}
+
+/// How a constant is packed.
+#[derive(Clone, Copy)]
+struct Layout {
+    format: Format,
+    /// The dimension along which a word's numbers lie.
+    dimension: usize,
+    /// How far apart.
+    apart: usize,
+}
+
+impl Layout {
+    /// Of a tensor of some rank.
+    fn along(dimension: usize, rank: usize, format: Format) -> Self {
+        let is_last = dimension + 1 == rank;
+        Layout {
+            format,
+            dimension,
+            apart: if is_last { SIDE } else { 1 },
+        }
+    }
+
+    /// Numbers of words that are filled together.
+    fn period(self) -> usize {
+        self.apart * self.format.count() as usize
+    }
+
+    /// Words for so many numbers.
+    fn words(self, size: usize) -> usize {
+        size.div_ceil(self.period()) * self.apart
+    }
+}
+
+/// A constant that is packed: the words in place of it.
+type Packed = (Value, Layout);
+
+/// Packs all constants that are worth it.
+pub(super) fn run(function: &mut Function) {
+    let layouts = layouts(function);
+    if layouts.is_empty() {
+        return;
+    }
+    let mut packed = FxHashMap::default();
+    for block in function.block_ids() {
+        for at in 0..function.block(block).ops.len() {
+            pack(function, (block, at), &layouts, &mut packed);
+        }
+    }
+    for block in function.block_ids() {
+        for op in &mut function.block_mut(block).ops {
+            if let OpKind::Structured(structured) = &mut op.kind
+                && structured.body.reads().any(|v| packed.contains_key(&v))
+            {
+                unpack(structured, &packed);
+            }
+        }
+    }
+}
+
+/// The constants to be packed, and how.
+fn layouts(function: &Function) -> FxHashMap<Value, Layout> {
+    let mut layouts = FxHashMap::default();
+    for block in function.block_ids() {
+        for op in &function.block(block).ops {
+            if let OpKind::Constant(constant) = &op.kind
+                && let Some(format) = format(constant)
+            {
+                let rank = constant.ty.rank();
+                let layout = Layout::along(rank.saturating_sub(2), rank, format);
+                layouts.insert(op.results[0], layout);
+            }
+        }
+    }
+    for block in function.block_ids() {
+        let data = function.block(block);
+        for op in &data.ops {
+            match &op.kind {
+                OpKind::Structured(structured) => notice(structured, &mut layouts),
+                kind => kind.operands().iter().for_each(|value| {
+                    layouts.remove(value);
+                }),
+            }
+        }
+        for result in &data.results {
+            layouts.remove(result);
+        }
+    }
+    layouts
+}
+
+/// The format that has all numbers of a constant.
+fn format(constant: &Constant) -> Option<Format> {
+    let is_large = constant.ty.elements().is_some_and(|count| count >= LEAST);
+    if constant.ty.element != Scalar::I8 || !is_large {
+        return None;
+    }
+    let numbers = constant.bytes.iter().map(|byte| *byte as i8);
+    let (least, greatest) = (numbers.clone().min()?, numbers.max()?);
+    let fits = |bits: &&u32| i32::from(greatest) - i32::from(least) < 1 << **bits;
+    let bits = BITS.iter().find(fits).copied()?;
+    Some(Format { bits, least })
+}
+
+/// Notes along which dimensions constants are folded, and forgets those that are copied whole.
+fn notice(op: &Structured, layouts: &mut FxHashMap<Value, Layout>) {
+    for result in &op.yields {
+        if let Destination::Scatter { base, .. } = &result.destination {
+            layouts.remove(base);
+        }
+    }
+    let is_folded = |node: &Node| {
+        let axis = op.body.as_index(*node);
+        axis.is_some_and(|axis| op.axes[axis as usize].kind == AxisKind::Reduction)
+    };
+    for node in op.body.ids() {
+        if let NodeData::Element(value, position) = op.body.node(node)
+            && let Some(layout) = layouts.get_mut(value)
+            && let Some(folded) = position.iter().position(is_folded)
+        {
+            *layout = Layout::along(folded, position.len(), layout.format);
+        }
+    }
+}
+
+/// Puts words in the place of a constant, unless they take as much.
+fn pack(
+    function: &mut Function,
+    (block, at): (Block, usize),
+    layouts: &FxHashMap<Value, Layout>,
+    packed: &mut FxHashMap<Value, Packed>,
+) {
+    let op = &function.block(block).ops[at];
+    let (OpKind::Constant(constant), [result]) = (&op.kind, &op.results[..]) else {
+        return;
+    };
+    let (result, Some(layout)) = (*result, layouts.get(result).copied()) else {
+        return;
+    };
+    let sizes = constant.ty.shape.iter();
+    let sizes: Vec<usize> = sizes.map(|dim| dim.known().unwrap_or(0) as usize).collect();
+    let size = sizes[layout.dimension];
+    if layout.words(size) * Scalar::I32.size() as usize >= size {
+        return;
+    }
+    let constant = words(constant, layout, &sizes);
+    let words = function.new_value(constant.ty.clone());
+    let op = &mut function.block_mut(block).ops[at];
+    op.kind = OpKind::Constant(Box::new(constant));
+    op.results = vec![words];
+    packed.insert(result, (words, layout));
+}
+
+/// The words that have a constant's numbers. The last along a dimension are filled up with zeros.
+fn words(constant: &Constant, layout: Layout, sizes: &[usize]) -> Constant {
+    let inner: usize = sizes[layout.dimension + 1..].iter().product();
+    let size = sizes[layout.dimension];
+    let long = layout.words(size);
+    let mut words = vec![0u32; constant.bytes.len() / size * long];
+    let Format { bits, least } = layout.format;
+    for (row, numbers) in constant.bytes.chunks_exact(inner).enumerate() {
+        let (outer, at) = (row / size, row % size);
+        let word = at / layout.period() * layout.apart + at % layout.apart;
+        let shift = bits * (at % layout.period() / layout.apart) as u32;
+        let first = (outer * long + word) * inner;
+        for (word, number) in words[first..first + inner].iter_mut().zip(numbers) {
+            *word |= u32::from(number.wrapping_sub(least as u8)) << shift;
+        }
+    }
+    let mut shape = constant.ty.shape.clone();
+    shape[layout.dimension] = Dim::Static(long as u64);
+    Constant {
+        ty: TensorType {
+            element: Scalar::I32,
+            shape,
+        },
+        bytes: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+    }
+}
+
+/// Has an operation read words.
+fn unpack(op: &mut Structured, packed: &FxHashMap<Value, Packed>) {
+    let mut body = Body::default();
+    let nodes = body.import(&op.body, &op.roots(), |body, _, data| match data {
+        NodeData::Element(value, position) => {
+            let packed = packed.get(value)?;
+            Some(number(body, packed, position))
+        }
+        _ => None,
+    });
+    op.body = body;
+    let mut nodes = nodes.into_iter();
+    op.replace_roots(|_| nodes.next());
+}
+
+/// The number at a position of what was packed.
+fn number(body: &mut Body, (words, layout): &Packed, position: &[Node]) -> Node {
+    let format = layout.format;
+    let index = position[layout.dimension];
+    let (apart, period) = (
+        body.i64(layout.apart as i64),
+        body.i64(layout.period() as i64),
+    );
+    let full = body.op(ScalarOp::SDiv, &[index, period]);
+    let first = body.op(ScalarOp::Mul, &[full, apart]);
+    let side = body.op(ScalarOp::SMod, &[index, apart]);
+    let mut position = position.to_vec();
+    position[layout.dimension] = body.op(ScalarOp::Add, &[first, side]);
+    let word = body.element(*words, Scalar::I32, &position);
+    let within = body.op(ScalarOp::SMod, &[index, period]);
+    let within = body.op(ScalarOp::SDiv, &[within, apart]);
+    let within = body.convert(ScalarOp::SExt, Scalar::I32, within);
+    let mut i32 = |value: i32| body.literal(Literal::i32(value));
+    let (bits, mask, least) = (
+        i32(format.bits as i32),
+        i32((1 << format.bits) - 1),
+        i32(format.least.into()),
+    );
+    let shift = body.op(ScalarOp::Mul, &[within, bits]);
+    let lower = body.op(ScalarOp::LShr, &[word, shift]);
+    let above = body.op(ScalarOp::And, &[lower, mask]);
+    let number = body.op(ScalarOp::Add, &[above, least]);
+    body.convert(ScalarOp::SExt, Scalar::I8, number)
+}

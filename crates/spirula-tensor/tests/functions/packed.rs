@@ -1,0 +1,107 @@
+//! Constants of small numbers.
+
+use crate::common::{arguments, meaning, parameter, product, run, stage};
+use spirula_program::{Op, Scalar};
+use spirula_tensor::Builder;
+use spirula_tensor::ir::{Constant, Function, TensorType};
+use spirula_tensor::schedule::Profile;
+
+/// What is multiplied by a constant, and how.
+struct Weights {
+    /// Least and greatest number.
+    numbers: [i8; 2],
+    is_signed: bool,
+    is_turned: bool,
+    rows: u64,
+}
+
+const DEPTH: u64 = 131;
+const COLUMNS: u64 = 40;
+
+fn weights(b: &mut Builder, weights: &Weights) -> spirula_tensor::ir::Value {
+    let shape = match weights.is_turned {
+        true => [COLUMNS, DEPTH],
+        false => [DEPTH, COLUMNS],
+    };
+    let [low, high] = weights.numbers.map(i64::from);
+    let number = |at: u64| (low + (at * 37 / 5) as i64 % (high - low + 1)) as u8;
+    b.constant(Constant {
+        ty: TensorType::new(Scalar::I8, &shape),
+        bytes: (0..DEPTH * COLUMNS).map(number).collect(),
+    })
+}
+
+fn multiplied(given: &Weights) -> Function {
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, &[given.rows, DEPTH]);
+    let packed = weights(&mut b, given);
+    let widen = if given.is_signed { Op::SExt } else { Op::ZExt };
+    let wide = b.elementwise(&[packed], |body, e| body.convert(widen, Scalar::I32, e[0]));
+    let result = product(&mut b, x, wide, given.is_turned);
+    b.result(result, false);
+    b.finish()
+}
+
+/// Numbers lie along the dimension that is folded, the last words are not full; nothing is narrowed to be
+/// widened again.
+#[test]
+fn weights_of_few_bits_are_packed() {
+    let cases = [
+        ([-8, 7], true, [17, 24]),
+        ([0, 15], false, [17, 24]),
+        ([-3, 8], true, [17, 24]),
+        ([112, 127], true, [17, 24]),
+        ([-1, 0], true, [5, 8]),
+        ([-2, 1], true, [9, 16]),
+        ([0, 3], false, [9, 16]),
+    ];
+    for (numbers, is_signed, words) in cases {
+        for (is_turned, rows) in [(false, 1), (true, 1), (false, 24), (true, 24)] {
+            let function = multiplied(&Weights {
+                numbers,
+                is_signed,
+                is_turned,
+                rows,
+            });
+            let arguments = arguments(&[vec![rows, DEPTH]]);
+            let expected = meaning(&function, &arguments);
+            for profile in [Profile::CPU, Profile::GPU] {
+                let text = stage(&function, profile, Some("pack"));
+                let ty = match is_turned {
+                    true => format!("i32[{COLUMNS},{}]", words[1]),
+                    false => format!("i32[{},{COLUMNS}]", words[0]),
+                };
+                assert!(text.contains(&ty), "no {ty}:\n{text}");
+                assert!(!text.contains("i8"), "{text}");
+                let found = run(function.clone(), profile, &arguments);
+                assert!(found == expected, "other results:\n{text}");
+            }
+        }
+    }
+}
+
+/// What is a result has a byte for each number, and so do constants of other numbers.
+#[test]
+fn others_are_not_packed() {
+    let wide = multiplied(&Weights {
+        numbers: [-8, 16],
+        is_signed: true,
+        is_turned: false,
+        rows: 1,
+    });
+    let mut b = Builder::new("main");
+    let result = weights(
+        &mut b,
+        &Weights {
+            numbers: [-8, 7],
+            is_signed: true,
+            is_turned: false,
+            rows: 1,
+        },
+    );
+    b.result(result, false);
+    for function in [wide, b.finish()] {
+        let text = stage(&function, Profile::CPU, Some("pack"));
+        assert!(text.contains("i8[131,40]"), "{text}");
+    }
+}
