@@ -41,6 +41,16 @@ pub(super) struct Emitter<'a> {
     log: Vec<Node>,
 }
 
+/// What some roots need, by node.
+struct Needs {
+    /// Whether it depends on memory that is read only under conditions.
+    reads: Vec<bool>,
+    /// Whether it is evaluated whatever the conditions.
+    always: Vec<bool>,
+    /// How often it is used.
+    uses: Vec<u32>,
+}
+
 impl<'a> Emitter<'a> {
     pub fn new(b: &'a mut Builder) -> Self {
         Emitter {
@@ -130,8 +140,7 @@ impl<'a> Emitter<'a> {
     /// that are needed whatever the conditions, and arithmetic, which does no harm.
     pub fn ready(&mut self, roots: &[Node], fixed: impl Fn(Node) -> bool) -> Vec<Node> {
         self.grow();
-        let reads = self.reads();
-        let (always, _) = self.always(roots, &reads);
+        let Needs { reads, always, .. } = self.needs(roots);
         let needed = self.body.reachable(roots);
         let mut ready = Vec::new();
         let mut add = |node: Node| {
@@ -186,8 +195,11 @@ impl<'a> Emitter<'a> {
     /// The values of nodes.
     pub fn emit(&mut self, roots: &[Node]) -> Vec<Expr> {
         self.grow();
-        let reads = self.reads();
-        let (always, uses) = self.always(roots, &reads);
+        let Needs {
+            reads,
+            always,
+            uses,
+        } = self.needs(roots);
         for node in self.body.ids() {
             if always[node.index()] && self.values[node.index()].is_none() {
                 self.node(node, uses[node.index()], &reads);
@@ -216,8 +228,7 @@ impl<'a> Emitter<'a> {
     /// their tensors and indices.
     pub fn wanted(&mut self, roots: &[Node]) -> Vec<(Node, Value, Node)> {
         self.grow();
-        let reads = self.reads();
-        let (always, _) = self.always(roots, &reads);
+        let Needs { always, .. } = self.needs(roots);
         let nodes = self.body.ids();
         let nodes = nodes.filter(|n| always[n.index()] && self.values[n.index()].is_none());
         let elements = nodes.filter_map(|node| match self.body.node(node) {
@@ -225,6 +236,27 @@ impl<'a> Emitter<'a> {
             _ => None,
         });
         elements.collect()
+    }
+
+    /// What roots need. A choice between elements that are read whatever it is needs no branch.
+    fn needs(&self, roots: &[Node]) -> Needs {
+        let reads = self.reads(&[]);
+        let (always, uses) = self.always(roots, &reads);
+        let mut nodes = self.body.ids();
+        if !nodes.any(|node| always[node.index()] && self.is_lazy(node, &reads)) {
+            return Needs {
+                reads,
+                always,
+                uses,
+            };
+        }
+        let reads = self.reads(&always);
+        let (always, uses) = self.always(roots, &reads);
+        Needs {
+            reads,
+            always,
+            uses,
+        }
     }
 
     /// Nodes that are evaluated whatever the conditions, and how often each is used.
@@ -249,11 +281,12 @@ impl<'a> Emitter<'a> {
         (always, uses)
     }
 
-    /// Nodes that depend on memory that has not been read yet.
-    fn reads(&self) -> Vec<bool> {
+    /// Nodes that depend on memory that has not been read yet and is not always read.
+    fn reads(&self, always: &[bool]) -> Vec<bool> {
         let mut reads = vec![false; self.body.len()];
         for node in self.body.ids() {
-            let is_read = matches!(self.body.node(node), NodeData::Element(..));
+            let is_certain = always.get(node.index()).is_some_and(|always| *always);
+            let is_read = !is_certain && matches!(self.body.node(node), NodeData::Element(..));
             let operands = self.body.operands(node);
             reads[node.index()] = self.values[node.index()].is_none()
                 && (is_read || operands.iter().any(|n| reads[n.index()]));

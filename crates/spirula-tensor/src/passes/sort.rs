@@ -68,15 +68,6 @@ impl Expansion<'_> {
         });
     }
 
-    fn element_types(&self) -> Vec<Scalar> {
-        let types = self
-            .sort
-            .operands
-            .iter()
-            .map(|v| self.function.ty(*v).element);
-        types.collect()
-    }
-
     /// Elements of values at a position whose index along the sorted dimension is given.
     fn read(&self, body: &mut Body, values: &[Value], point: &[Node], index: Node) -> Vec<Node> {
         let mut position = point[..self.shape.len()].to_vec();
@@ -148,42 +139,51 @@ impl Expansion<'_> {
 
     /// By a network of comparisons of elements at a distance.
     fn network(&mut self, length: u64, results: &[Value]) {
+        let number = match i32::try_from(length) {
+            Ok(_) => Scalar::I32,
+            Err(_) => Scalar::I64,
+        };
         let mut values = self.sort.operands.clone();
-        values.push(self.numbers());
+        values.push(self.numbers(number));
         let levels = 64 - (length - 1).leading_zeros();
         let merges = (1..=levels).flat_map(|level| {
-            let first = (1i64 << level) - 1;
-            let rest = (0..level - 1).rev().map(|step| 1i64 << step);
-            std::iter::once(first).chain(rest)
+            let far = Partner::Mirrored(1 << level);
+            let rest = (0..level - 1).rev();
+            std::iter::once(far).chain(rest.map(|step| Partner::Away(1 << step)))
         });
-        let steps: Vec<i64> = merges.collect();
-        for (at, mask) in steps.iter().enumerate() {
-            values = self.step(&values, *mask, (at + 1 == steps.len()).then_some(results));
+        let steps: Vec<Partner> = merges.collect();
+        for (at, partner) in steps.iter().enumerate() {
+            let last = (at + 1 == steps.len()).then_some(results);
+            values = self.step(&values, (*partner, length as i64), last);
         }
     }
 
     /// The index along the sorted dimension, as a tensor.
-    fn numbers(&mut self) -> Value {
+    fn numbers(&mut self, element: Scalar) -> Value {
         let mut op = Structured::parallel(&self.shape);
         let index = op.point()[self.sort.dimension];
-        op.give(index);
+        let number = op.body.convert(ScalarOp::SExt, element, index);
+        op.give(number);
         let value = self.function.new_value(TensorType {
-            element: Scalar::I64,
+            element,
             shape: self.shape.clone(),
         });
         self.push(op, vec![value]);
         value
     }
 
-    /// Each element and its partner, whose index differs in the bits of a mask, in order.
-    fn step(&mut self, values: &[Value], mask: i64, last: Option<&[Value]>) -> Vec<Value> {
+    /// Each element and its partner in order. One without a partner is its own.
+    fn step(
+        &mut self,
+        values: &[Value],
+        (partner, length): (Partner, i64),
+        last: Option<&[Value]>,
+    ) -> Vec<Value> {
         let mut op = Structured::parallel(&self.shape);
         let point = op.point();
         let own = point[self.sort.dimension];
         let body = &mut op.body;
-        let (mask, length) = (body.i64(mask), body.size(self.length));
-        let partner = body.op(ScalarOp::Xor, &[own, mask]);
-        let is_there = body.op(ScalarOp::SLt, &[partner, length]);
+        let partner = partner.index(body, own, length);
         let is_first = body.op(ScalarOp::SLt, &[own, partner]);
         let mine = self.read(body, values, &point, own);
         let theirs = self.read(body, values, &point, partner);
@@ -193,11 +193,9 @@ impl Expansion<'_> {
         let theirs_before = self.before(body, (&b, b_number), (&a, a_number));
         // The first of a pair takes what comes before, the second what does not.
         let swaps = body.op(ScalarOp::Eq, &[theirs_before, is_first]);
-        let no = body.literal(Literal::new(Scalar::Bool, 0));
-        let swaps = body.op(ScalarOp::Cond, &[is_there, swaps, no]);
         let mut results = Vec::new();
-        let mut types = self.element_types();
-        types.push(Scalar::I64);
+        let types = values.iter().map(|v| self.function.ty(*v).element);
+        let types: Vec<Scalar> = types.collect();
         for (at, (mine, theirs)) in mine.iter().zip(&theirs).enumerate() {
             let result = match last {
                 Some(last) if at == last.len() => break,
@@ -214,6 +212,64 @@ impl Expansion<'_> {
         self.push(op, results.clone());
         results
     }
+}
+
+/// Which element an element is compared with.
+#[derive(Clone, Copy)]
+enum Partner {
+    /// That with the same distance to the middle of so many.
+    Mirrored(i64),
+    /// That so far away, of pairs of such blocks.
+    Away(i64),
+}
+
+impl Partner {
+    /// The index of an element's partner; its own, where that is not below the length. Distances and
+    /// comparisons are the same for as many neighbours as can be told from the sizes.
+    fn index(self, body: &mut Body, own: Node, length: i64) -> Node {
+        let (block, partner) = match self {
+            Partner::Mirrored(block) => {
+                let size = body.i64(block);
+                let within = body.op(ScalarOp::SMod, &[own, size]);
+                let (two, last) = (body.i64(2), body.i64(block - 1));
+                let twice = body.op(ScalarOp::Mul, &[within, two]);
+                let away = body.op(ScalarOp::Sub, &[last, twice]);
+                (block, body.op(ScalarOp::Add, &[own, away]))
+            }
+            Partner::Away(distance) => {
+                let away = across(body, own, distance);
+                (2 * distance, body.op(ScalarOp::Add, &[own, away]))
+            }
+        };
+        if length % block == 0 {
+            return partner;
+        }
+        let is_there = match self {
+            Partner::Mirrored(_) => {
+                let length = body.i64(length);
+                body.op(ScalarOp::SLt, &[partner, length])
+            }
+            Partner::Away(distance) => {
+                let unit = 1 << length.trailing_zeros().min(distance.trailing_zeros());
+                let (size, count) = (body.i64(unit), body.i64(length / unit));
+                let own = body.op(ScalarOp::SDiv, &[own, size]);
+                let away = across(body, own, distance / unit);
+                let partner = body.op(ScalarOp::Add, &[own, away]);
+                body.op(ScalarOp::SLt, &[partner, count])
+            }
+        };
+        body.op(ScalarOp::Cond, &[is_there, partner, own])
+    }
+}
+
+/// How far it is to the other of a pair of blocks.
+fn across(body: &mut Body, own: Node, distance: i64) -> Node {
+    let [distance, two] = [distance, 2].map(|value| body.i64(value));
+    let block = body.op(ScalarOp::SDiv, &[own, distance]);
+    let side = body.op(ScalarOp::SMod, &[block, two]);
+    let back = body.op(ScalarOp::Mul, &[side, two]);
+    let back = body.op(ScalarOp::Mul, &[back, distance]);
+    body.op(ScalarOp::Sub, &[distance, back])
 }
 
 /// The comparator on two elements of each operand.

@@ -7,3 +7,4 @@ mod random;
 mod scans;
 mod schedules;
 mod sizes;
+mod sorts;
