@@ -91,6 +91,10 @@ fn search(folder: &Path, cases: &mut Vec<Case>) -> Result<(), String> {
             return Ok(());
         }
     }
+    if folder.is_file() {
+        let text = "is no source with tests (.fut, .mlir), nor a folder of tests";
+        return Err(format!("{} {text}", folder.display()));
+    }
     let unreadable = |e: std::io::Error| format!("cannot read {}: {e}", folder.display());
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let mut folders = Vec::new();

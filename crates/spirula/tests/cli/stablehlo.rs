@@ -118,6 +118,8 @@ fn modules_without_anything_to_run_are_read() {
     let told = lines(&scratch.text("m"));
     assert!(told[0].starts_with("FAILED m/b/broken.mlir: "), "{told:?}");
     assert_eq!(told[1..], ["2 passed, 1 failed, 0 unsupported"]);
+    let told = lines(&scratch.text("m/b/two.mlir"));
+    assert_eq!(told, ["1 passed, 0 failed, 0 unsupported"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub struct Programs {
 /// Arguments of `test`.
 #[derive(ClapArgs)]
 pub struct Test {
-    /// Folders of tests, searched with all folders below them; a folder with a manifest is claimed
+    /// Sources with tests (.fut, .mlir) and folders of tests, searched with all folders below them; a folder with a manifest is claimed
     /// by it. Or sources of Futhark with test blocks
     #[arg(value_name = "PATH", required = true)]
     pub paths: Vec<PathBuf>,

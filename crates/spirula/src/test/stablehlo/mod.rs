@@ -58,26 +58,35 @@ enum What {
     Read,
 }
 
-/// Loads a folder that has modules, with all folders below it.
+/// Loads a folder that has modules, with all folders below it, or a single module.
 pub fn load(path: &Path) -> Option<Loaded> {
+    if path.is_file() && is_module(path) {
+        let beside = path.parent().unwrap_or(path);
+        return Some(suite(&[path.to_owned()], beside));
+    }
     let entries = fs::read_dir(path).ok()?;
     let mut files = entries.filter_map(|entry| Some(entry.ok()?.path()));
     files.any(|file| is_module(&file)).then(|| {
         let mut modules = Vec::new();
         gather(path, &mut modules)?;
-        let mut tests = Vec::new();
-        for module in modules {
-            let name = module.strip_prefix(path).unwrap_or(&module);
-            let name = name.to_string_lossy().into_owned();
-            let found = tests_of(&module, &name)?;
-            tests.extend(found.into_iter().map(|(name, what)| Test {
-                name,
-                module: module.clone(),
-                what,
-            }));
-        }
-        Ok(Box::new(Folder { tests }) as Box<dyn Suite>)
+        suite(&modules, path)
     })
+}
+
+/// The tests of modules, which are named from a folder.
+fn suite(modules: &[PathBuf], folder: &Path) -> Loaded {
+    let mut tests = Vec::new();
+    for module in modules {
+        let name = module.strip_prefix(folder).unwrap_or(module);
+        let name = name.to_string_lossy().into_owned();
+        let found = tests_of(module, &name)?;
+        tests.extend(found.into_iter().map(|(name, what)| Test {
+            name,
+            module: module.clone(),
+            what,
+        }));
+    }
+    Ok(Box::new(Folder { tests }))
 }
 
 fn is_module(path: &Path) -> bool {
