@@ -1,7 +1,7 @@
 //! Reading inputs and writing outputs.
 //!
-//! A file is written to a temporary beside it and then renamed, so that nothing half-written is
-//! ever seen under its name.
+//! A file is written when all that it will have is known. What is much goes to a temporary beside it, which is then
+//! renamed, so that nothing half-written stays under its name; what is little is written over a file that is there.
 
 use super::Failure;
 use flate2::read::MultiGzDecoder;
@@ -151,11 +151,77 @@ fn replace(path: &Path, contents: impl Contents) -> io::Result<()> {
     if is_special(path) {
         return contents(&mut OpenOptions::new().write(true).open(path)?);
     }
-    // A link keeps pointing where it does.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut temporary = Temporary::create(&path)?;
-    contents(&mut temporary.file)?;
-    temporary.rename(&path)
+    let mut staged = Staged {
+        path,
+        held: Vec::new(),
+        beside: None,
+    };
+    contents(&mut staged)?;
+    staged.place()
+}
+
+/// Bytes of a file up to which it is written in its place: a single call does so, which no signal cuts short, and a
+/// file of such a size is sooner written than another is put in its place.
+const LITTLE: usize = 64 << 10;
+
+/// What a file will have: held here, or where it is much in a file beside.
+struct Staged<'p> {
+    path: &'p Path,
+    held: Vec<u8>,
+    beside: Option<(Temporary, PathBuf)>,
+}
+
+impl Staged<'_> {
+    /// Goes on in a file beside.
+    fn spill(&mut self) -> io::Result<()> {
+        // A link keeps pointing where it does.
+        let path = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
+        let mut temporary = Temporary::create(&path)?;
+        temporary.file.write_all(&self.held)?;
+        self.held = Vec::new();
+        self.beside = Some((temporary, path));
+        Ok(())
+    }
+
+    /// Puts it in its place.
+    fn place(mut self) -> io::Result<()> {
+        if self.beside.is_none() && self.written_over()? {
+            return Ok(());
+        }
+        if self.beside.is_none() {
+            self.spill()?;
+        }
+        match self.beside {
+            Some((temporary, path)) => temporary.rename(&path),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether there is a file that may be written to, which has the contents then.
+    fn written_over(&self) -> io::Result<bool> {
+        let Ok(mut file) = OpenOptions::new().write(true).open(self.path) else {
+            return Ok(false);
+        };
+        file.write_all(&self.held)?;
+        file.set_len(self.held.len() as u64)?;
+        Ok(true)
+    }
+}
+
+impl Write for Staged<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.beside.is_none() && self.held.len() + bytes.len() > LITTLE {
+            self.spill()?;
+        }
+        match &mut self.beside {
+            Some((temporary, _)) => temporary.file.write(bytes),
+            None => self.held.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A file beside the one that it will replace; removed unless renamed.
@@ -214,7 +280,8 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
         let error = io::Error::from(io::ErrorKind::IsADirectory);
         return Err(cannot_write(path, &error));
     }
-    if is_special(path) {
+    let is_there = OpenOptions::new().write(true).open(path).is_ok();
+    if is_there || is_special(path) {
         return Ok(());
     }
     Temporary::create(path)

@@ -62,6 +62,27 @@ fn a_refused_input_leaves_the_old_output() {
     assert_eq!(scratch.names(), ["bad.spvasm", "out.spv"]);
 }
 
+/// Little is written over what is there, much is put in its place: nothing of what was there is left.
+#[test]
+fn outputs_replace_what_is_there() {
+    let scratch = Scratch::new();
+    let output = scratch.file("out.spvasm", vec![b'x'; 300_000]);
+    let small = scratch.file("small.spv", module("double.spvasm"));
+    let constant = |n| format!("%c{n} = OpConstant %int {n}\n");
+    let constants: String = (0..9000).map(constant).collect();
+    let begin = "OpCapability Shader\nOpMemoryModel Logical GLSL450\n%int = OpTypeInt 32 0\n";
+    let large = scratch.file("large.spvasm", format!("{begin}{constants}"));
+    for (input, is_large) in [(&small, false), (&large, true), (&small, false)] {
+        let command = if is_large { "as" } else { "dis" };
+        spirula(&[command, input, "-o", &output]).ok();
+        let shown = spirula(&[command, input, "-o", "-"]).ok().out;
+        let written = std::fs::read(&output).unwrap();
+        assert_eq!(written.len() > 64 << 10, is_large);
+        assert!(written == shown, "{} bytes", written.len());
+    }
+    assert_eq!(scratch.names(), ["large.spvasm", "out.spvasm", "small.spv"]);
+}
+
 #[test]
 fn truncated_modules() {
     let whole = module("double.spvasm");
