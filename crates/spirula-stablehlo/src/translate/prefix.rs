@@ -20,24 +20,25 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    /// The scan that windows are, if they are one of known length.
-    pub fn of(t: &Translator<'_>, windows: &[Window]) -> Option<Scan> {
-        let number = |node: Node| t.known_node(node);
+    /// The scan that windows are, if they are one; those of few known elements are none.
+    pub fn of(t: &mut Translator<'_>, windows: &[Window]) -> Option<Scan> {
+        let is_zero = |node: Node| t.known_node(node) == Some(0);
         let is_dense = |w: &Window| (w.stride, w.base_dilation, w.dilation) == (1, 1, 1);
-        let is_point = |w: &Window| {
-            w.size == Dim::Static(1) && number(w.low) == Some(0) && number(w.high) == Some(0)
-        };
+        let is_point = |w: &Window| w.size == Dim::Static(1) && is_zero(w.low) && is_zero(w.high);
         let mut wide = (0..windows.len()).filter(|at| !is_point(&windows[*at]));
         let dimension = wide.next()?;
         if wide.next().is_some() || !windows.iter().all(is_dense) {
             return None;
         }
         let window = &windows[dimension];
-        let size = window.size.known().filter(|size| *size > SHORT)?;
-        let rest = size as i64 - 1;
-        let is_reverse = match (number(window.low)?, number(window.high)?) {
-            (low, 0) if low == rest => false,
-            (0, high) if high == rest => true,
+        if window.size.known().is_some_and(|size| size <= SHORT) {
+            return None;
+        }
+        let size = t.size(window.size);
+        let (rest, zero) = t.node_by(|c| (c.plus(size, -1.0), c.body.i64(0)));
+        let is_reverse = match (window.low, window.high) {
+            (low, high) if (low, high) == (rest, zero) => false,
+            (low, high) if (low, high) == (zero, rest) => true,
             _ => return None,
         };
         (window.input == window.size).then_some(Scan {

@@ -7,8 +7,8 @@
 
 use super::split::{Chunk, Split};
 use crate::ir::{
-    AxisKind, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Shape, Structured,
-    TensorType, Value, Yield,
+    AxisKind, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType,
+    Value, Yield,
 };
 use crate::schedule::Profile;
 use spirula_program::Op as ScalarOp;
@@ -18,6 +18,10 @@ use spirula_source::Place;
 const CHUNK: u64 = 64;
 /// Fewest chunks of a scan that are worth reading its points twice.
 const FEWEST: u64 = 8;
+/// Fewest chunks that a scan may have whose length is known only when run.
+const FEWEST_SIZED: u64 = 32;
+/// More points than there are along any axis.
+const LONGEST: u64 = 1 << 32;
 
 /// Splits all long scans.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
@@ -33,7 +37,7 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
                         place: op.place,
                         ops: &mut split,
                     };
-                    scans.add(*scan, op.results);
+                    scans.add(*scan, op.results, LONGEST);
                 }
                 _ => split.push(op),
             }
@@ -58,33 +62,47 @@ impl Scans<'_> {
         });
     }
 
-    /// A scan, in chunks where that is worth it.
-    fn add(&mut self, scan: Structured, results: Vec<Value>) {
-        let most = self.profile.chunks.saturating_mul(self.profile.flat);
-        let split = Split::into(&scan, most, CHUNK).filter(|split| split.chunks >= FEWEST);
-        let Some(split) = split else {
+    /// A scan of at most so many points for each result, in chunks where that is worth it.
+    fn add(&mut self, scan: Structured, results: Vec<Value>, longest: u64) {
+        let Some((split, longest)) = self.split(&scan, longest) else {
             return self.push(scan, results);
         };
         let (sums, first) = split.first_round(self.function, &scan);
         self.push(first, sums.clone());
-        let shape = [&split.parallel[..], &[split.chunks]].concat();
-        let types = sums.iter().map(|sum| self.function.ty(*sum).element);
-        let types: Vec<TensorType> = types.map(|ty| TensorType::new(ty, &shape)).collect();
+        let types = sums.iter().map(|sum| self.function.ty(*sum).clone());
+        let types: Vec<TensorType> = types.collect();
         let types = types.into_iter();
         let ends: Vec<Value> = types.map(|ty| self.function.new_value(ty)).collect();
         let across = self.across(&split, &scan, &sums);
-        self.add(across, ends.clone());
+        self.add(across, ends.clone(), longest);
         let within = self.within(&split, &scan, &ends);
         self.push(within, results);
+    }
+
+    /// How a scan is split where that is worth it, and the most chunks that there are for each result.
+    fn split(&mut self, scan: &Structured, longest: u64) -> Option<(Split, u64)> {
+        let most = self.profile.chunks.saturating_mul(self.profile.flat);
+        if scan.sizes().next().is_none() {
+            let split = Split::into(scan, most, CHUNK)?;
+            let chunks = split.chunks.known()?;
+            return (chunks >= FEWEST).then_some((split, chunks));
+        }
+        let known = scan.axes.last()?.extent.known().unwrap_or(LONGEST);
+        let longest = known.min(longest) / CHUNK;
+        if longest < FEWEST_SIZED {
+            return None;
+        }
+        let (split, sizes) = Split::sized(self.function, scan, most, CHUNK)?;
+        self.push(sizes, split.sizes());
+        Some((split, longest.min(most)))
     }
 
     /// The scan of what the chunks give.
     fn across(&self, split: &Split, scan: &Structured, sums: &[Value]) -> Structured {
         let (mut op, mut position) = split.over_results();
-        let extent = Dim::Static(split.chunks);
-        let mut shape: Shape = op.parallel_shape().collect();
-        shape.push(extent);
-        position.push(op.axis(extent, AxisKind::Reduction));
+        let mut shape = split.parallel.clone();
+        shape.push(split.chunks);
+        position.push(op.axis(split.chunks, AxisKind::Reduction));
         let mut sums = sums.iter();
         for reduction in &scan.reductions {
             let initial = op

@@ -5,8 +5,8 @@
 //! gives stay with the second round.
 
 use crate::ir::{
-    AxisKind, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Structured,
-    TensorType, Value, Yield, unflatten,
+    AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Shape,
+    Structured, TensorType, Value, Yield, unflatten,
 };
 use crate::schedule::{Profile, contraction};
 use spirula_program::{Op as ScalarOp, Scalar};
@@ -41,14 +41,15 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
 /// How a fold is split.
 pub(super) struct Split {
     /// Sizes of the parallel axes.
-    pub parallel: Vec<u64>,
-    /// Sizes of the folded axes, which are split as one.
-    folded: Vec<i64>,
+    pub parallel: Shape,
+    /// Sizes of the folded axes, which are split as one; of one alone where its size is known only
+    /// when run.
+    folded: Shape,
     /// Points of all folded axes.
-    total: u64,
-    pub chunks: u64,
+    total: Dim,
+    pub chunks: Dim,
     /// Points of a chunk.
-    length: u64,
+    length: Dim,
 }
 
 /// The points of one chunk, as axes of an operation.
@@ -87,19 +88,74 @@ impl Split {
             return None;
         }
         let length = total.div_ceil(chunks);
+        let shape = |sizes: Vec<u64>| sizes.into_iter().map(Dim::Static).collect();
         Some(Split {
-            parallel,
-            folded: folded.into_iter().map(|size| size as i64).collect(),
-            total,
-            chunks: total.div_ceil(length),
-            length,
+            parallel: shape(parallel),
+            folded: shape(folded),
+            total: Dim::Static(total),
+            chunks: Dim::Static(total.div_ceil(length)),
+            length: Dim::Static(length),
         })
+    }
+
+    /// Into chunks of at least so many points, with about so many for all results, where sizes are
+    /// known only when run, and what computes how many chunks there are and how long they are. None
+    /// where several axes are folded.
+    pub fn sized(
+        function: &mut Function,
+        op: &Structured,
+        most: u64,
+        least: u64,
+    ) -> Option<(Split, Structured)> {
+        let parallel: Shape = op.parallel_shape().collect();
+        let [folded] = op.axes[parallel.len()..] else {
+            return None;
+        };
+        let mut sizes = Structured::default();
+        let body = &mut sizes.body;
+        let one = body.i64(1);
+        let (most, least) = (body.i64(most as i64), body.i64(least as i64));
+        let mut results = one;
+        for dim in &parallel {
+            let size = body.size(*dim);
+            results = body.op(ScalarOp::Mul, &[results, size]);
+        }
+        let results = body.op(ScalarOp::SMax, &[results, one]);
+        let chunks = body.op(ScalarOp::SDiv, &[most, results]);
+        let chunks = body.op(ScalarOp::SMax, &[chunks, one]);
+        let total = body.size(folded.extent);
+        let length = quotient_up(body, total, chunks);
+        let length = body.op(ScalarOp::SMax, &[length, least]);
+        let chunks = quotient_up(body, total, length);
+        sizes.give(chunks);
+        sizes.give(length);
+        let mut size = || function.new_value(TensorType::scalar(Scalar::I64));
+        let split = Split {
+            parallel,
+            folded: [folded.extent].into_iter().collect(),
+            total: folded.extent,
+            chunks: Dim::Value(size()),
+            length: Dim::Value(size()),
+        };
+        Some((split, sizes))
+    }
+
+    /// What holds the number of chunks and their length where these are known only when run.
+    pub fn sizes(&self) -> Vec<Value> {
+        let sizes = [self.chunks, self.length];
+        sizes.into_iter().filter_map(Dim::value).collect()
+    }
+
+    /// The type of what all chunks of all results give.
+    pub fn chunk_type(&self, element: Scalar) -> TensorType {
+        let mut shape = self.parallel.clone();
+        shape.push(self.chunks);
+        TensorType { element, shape }
     }
 
     /// The parallel axes of an operation, with their indices.
     pub fn over_results(&self) -> (Structured, Vec<Node>) {
-        let shape: Vec<Dim> = self.parallel.iter().map(|n| Dim::Static(*n)).collect();
-        let mut op = Structured::parallel(&shape);
+        let mut op = Structured::parallel(&self.parallel);
         let point = op.point();
         (op, point)
     }
@@ -107,15 +163,19 @@ impl Split {
     /// An axis for the chunks behind those of the results, and one for their points.
     pub fn over_chunks(&self) -> (Structured, Chunk) {
         let (mut op, mut indices) = self.over_results();
-        let chunk = op.axis(Dim::Static(self.chunks), AxisKind::Parallel);
-        let round = op.axis(Dim::Static(self.length), AxisKind::Reduction);
-        let length = op.body.i64(self.length as i64);
+        let chunk = op.axis(self.chunks, AxisKind::Parallel);
+        let round = op.axis(self.length, AxisKind::Reduction);
+        let length = op.body.size(self.length);
         let first = op.body.op(ScalarOp::Mul, &[chunk, length]);
         let flat = op.body.op(ScalarOp::Add, &[first, round]);
-        let limit = op.body.i64(self.total as i64);
+        let limit = op.body.size(self.total);
         let inside = op.body.op(ScalarOp::SLt, &[flat, limit]);
         let results = [&indices[..], &[chunk]].concat();
-        indices.extend(unflatten(&mut op.body, flat, &self.folded));
+        let folded = self.folded.iter().map(|dim| Some(dim.known()? as i64));
+        match folded.collect::<Option<Vec<i64>>>() {
+            Some(sizes) => indices.extend(unflatten(&mut op.body, flat, &sizes)),
+            None => indices.push(flat),
+        }
         let points = Chunk {
             results,
             indices,
@@ -159,24 +219,28 @@ impl Split {
                 values: guarded,
                 combiner: reduction.combiner.clone(),
             });
-            let shape = [&self.parallel[..], &[self.chunks]].concat();
             for (result, ty) in results.into_iter().zip(types) {
                 op.give(result);
-                values.push(function.new_value(TensorType::new(ty, &shape)));
+                values.push(function.new_value(self.chunk_type(ty)));
             }
         }
         (values, op)
     }
 
-    /// Whether all points of all chunks are inside.
+    /// Whether all points of all chunks are known to be inside.
     pub fn is_even(&self) -> bool {
-        self.chunks * self.length == self.total
+        match (self.chunks, self.length, self.total) {
+            (Dim::Static(chunks), Dim::Static(length), Dim::Static(total)) => {
+                chunks * length == total
+            }
+            _ => false,
+        }
     }
 
     /// Folds what the chunks gave.
     fn second_round(&self, from: &Structured, values: &[Value]) -> Structured {
         let (mut op, mut position) = self.over_results();
-        let chunk = op.axis(Dim::Static(self.chunks), AxisKind::Reduction);
+        let chunk = op.axis(self.chunks, AxisKind::Reduction);
         position.push(chunk);
         let mut elements = Vec::new();
         let types = from.reductions.iter().flat_map(|r| &r.values);
@@ -213,4 +277,12 @@ impl Split {
         op.yields = replaced.yields;
         op
     }
+}
+
+/// A quotient rounded up.
+fn quotient_up(body: &mut Body, whole: Node, by: Node) -> Node {
+    let one = body.i64(1);
+    let less = body.op(ScalarOp::Sub, &[by, one]);
+    let above = body.op(ScalarOp::Add, &[whole, less]);
+    body.op(ScalarOp::SDiv, &[above, by])
 }

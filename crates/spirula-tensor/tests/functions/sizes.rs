@@ -1,9 +1,12 @@
 //! Sizes that are known only when a program runs: one program for all of them.
 
-use crate::common::product;
+use crate::common::{product, stage};
 use spirula_program::{Literal, Op, Program, RunError, Scalar, Session, Value as Data};
 use spirula_runtime::{Device, DeviceMachine, DeviceOptions, Error};
-use spirula_tensor::ir::{Combiner, Constant, Dim, Function, Shape, Sort, Structured, TensorType};
+use spirula_tensor::ir::{
+    Combiner, Constant, Destination, Dim, Function, Reduction, Shape, Sort, Structured, TensorType,
+    Value, Yield,
+};
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile, evaluate};
 
@@ -66,9 +69,7 @@ fn check(function: &Function, arguments: &[Vec<Constant>]) {
 }
 
 /// A function of a tensor with rows of unknown number and length, and of a tensor like it.
-fn with_rows(
-    make: impl FnOnce(&mut Builder, [spirula_tensor::ir::Value; 2], [Dim; 2]),
-) -> Function {
+fn with_rows(make: impl FnOnce(&mut Builder, [Value; 2], [Dim; 2])) -> Function {
     let mut b = Builder::new("main");
     let sizes = [b.size(), b.size()].map(Dim::Value);
     let ty = TensorType {
@@ -133,6 +134,79 @@ fn products_and_sorts() {
         b.result(sorted, false);
     });
     check(&function, &pairs());
+}
+
+/// What elements add up to along a dimension, from 7.
+fn sums(b: &mut Builder, x: Value, axis: usize, is_reverse: bool) -> Value {
+    let shape = b.ty(x).shape.clone();
+    let mut op = Structured::default();
+    let mut position = op.reduced_position(&shape, &[axis]);
+    if is_reverse {
+        let size = op.body.size(shape[axis]);
+        let one = op.body.i64(1);
+        let last = op.body.op(Op::Sub, &[size, one]);
+        position[axis] = op.body.op(Op::Sub, &[last, position[axis]]);
+    }
+    let value = op.body.element(x, Scalar::I32, &position);
+    let seven = op.body.literal(Literal::i32(7));
+    let folded = op.fold(Reduction {
+        initial: vec![seven],
+        values: vec![value],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    op.yields.push(Yield {
+        value: folded[0],
+        destination: Destination::Prefix {
+            indices: position,
+            shape,
+        },
+    });
+    b.structured(op)[0]
+}
+
+#[test]
+fn scans_of_rows_and_columns() {
+    let function = with_rows(|b, [x, y], _| {
+        for axis in [0, 1] {
+            let forwards = sums(b, x, axis, false);
+            let backwards = sums(b, y, axis, true);
+            b.result(forwards, false);
+            b.result(backwards, false);
+        }
+    });
+    let mut arguments = pairs();
+    arguments.push(vec![tensor(&[2, 70_001], 1), tensor(&[2, 70_001], 5)]);
+    check(&function, &arguments);
+}
+
+/// Scans are split into chunks as long as the run asks for, those of the chunks again where there may
+/// be many; time is linear in the length, or this would not end.
+#[test]
+fn long_scans_are_split() {
+    let mut b = Builder::new("main");
+    let size = b.size();
+    let ty = TensorType {
+        element: Scalar::I32,
+        shape: Shape::from(vec![Dim::Value(size)]),
+    };
+    let x = b.parameter("x", ty, false);
+    let result = sums(&mut b, x, 0, false);
+    b.result(result, false);
+    let function = b.finish();
+    for (profile, count) in [(Profile::CPU, 3), (Profile::GPU, 7)] {
+        let stage = stage(&function, profile, Some("scan"));
+        assert_eq!(stage.matches("fold d").count(), count, "{stage}");
+        let program = compiled(&function, profile);
+        for length in [1 << 22, 100_003, 65, 64, 1, 0] {
+            let ones = Constant {
+                ty: TensorType::new(Scalar::I32, &[length]),
+                bytes: 1i32.to_le_bytes().repeat(length as usize),
+            };
+            let found = call(&program, &[ones]).unwrap_or_else(|e| panic!("{e}"));
+            let expected = (0..length as u32).flat_map(|at| (at + 8).to_le_bytes());
+            assert!(found[0].bytes.iter().copied().eq(expected), "{length}");
+        }
+    }
 }
 
 /// A size that is computed of elements comes from the device before what it is the size of.
