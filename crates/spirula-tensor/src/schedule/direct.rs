@@ -91,7 +91,7 @@ pub(crate) fn is_in_place(body: &Body, node: Node) -> bool {
 }
 
 /// The largest divisor of a number up to a bound.
-fn largest_divisor(number: u64, most: u64) -> u64 {
+pub(super) fn largest_divisor(number: u64, most: u64) -> u64 {
     let mut divisors = (1..=most.min(number.max(1))).rev();
     divisors
         .find(|divisor| number.is_multiple_of(*divisor))

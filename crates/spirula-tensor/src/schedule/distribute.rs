@@ -27,7 +27,9 @@ pub(super) fn run(dispatch: &mut Dispatch) {
             group(dispatch);
             distribute(dispatch);
         }
-        Strategy::Cooperative | Strategy::Rows | Strategy::Turned => distribute(dispatch),
+        Strategy::Cooperative | Strategy::Across | Strategy::Rows | Strategy::Turned => {
+            distribute(dispatch);
+        }
     }
 }
 
@@ -240,6 +242,7 @@ impl Dispatch {
         let mut roots = self.indices.clone();
         roots.extend(self.tiles.iter().flat_map(|t| [t.base, t.local]));
         roots.extend(self.guards.iter().chain(&self.fold_guards));
+        roots.extend(self.kept.map(|kept| kept.place));
         let from = std::mem::take(&mut self.points);
         let copies = self.points.import(&from, by, |_, _, _| None);
         let nodes = self.points.import(&from, &roots, |_, _, data| match data {
@@ -262,5 +265,8 @@ impl Dispatch {
         }
         self.guards.iter_mut().for_each(&mut replace);
         self.fold_guards.iter_mut().for_each(&mut replace);
+        if let Some(kept) = &mut self.kept {
+            replace(&mut kept.place);
+        }
     }
 }

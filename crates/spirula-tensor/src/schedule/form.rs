@@ -32,6 +32,7 @@ pub fn form(
         indices: Vec::new(),
         tiles: Vec::new(),
         is_direct: false,
+        kept: None,
         matrix: None,
         grid: None,
         step_loop: None,
@@ -127,6 +128,9 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
         axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
     };
     let length = product(AxisKind::Reduction);
+    if super::across(op, profile).is_some() {
+        return Strategy::Across;
+    }
     if super::tile::contraction(op).is_some() {
         let dense = super::dense::plan(op, profile);
         return match super::matrices::suits(op, profile) {

@@ -52,7 +52,7 @@ fn is_element(body: &Body, node: Node) -> bool {
 
 /// Whether all that is read, or written at some positions, is the same along an axis, or lies next to
 /// each other.
-fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+pub(super) fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
     let mut depends = vec![false; body.len()];
     for node in body.ids() {
         depends[node.index()] = match body.node(node) {

@@ -11,6 +11,7 @@
 //! | `promote` | operands of tiles into the workgroup's memory, with barriers |
 //! | `distribute` | parallel loops to workgroups and invocations |
 
+mod across;
 mod dense;
 mod direct;
 mod distribute;
@@ -21,10 +22,12 @@ mod print;
 mod profile;
 mod promote;
 mod settings;
+mod stream;
 mod tile;
 mod tuning;
 mod turn;
 
+pub(crate) use across::across;
 pub(crate) use dense::{patch, plan as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
@@ -74,6 +77,8 @@ pub struct Dispatch {
     pub fold_guards: Vec<Node>,
     /// Whether the factors of a tiled contraction are read where they are.
     pub is_direct: bool,
+    /// Where accumulators are kept while others are folded.
+    pub kept: Option<Kept>,
     /// How subgroups compute products, where they do.
     pub matrix: Option<Matrix>,
     /// What is kept in the workgroup's memory.
@@ -97,6 +102,8 @@ pub enum Strategy {
     Matrices,
     /// The same with factors that are read where they are, and a fragment for each tile.
     Dense,
+    /// A workgroup for each tile of a contraction with one row, whose invocations fold each result together.
+    Across,
     /// A workgroup for each tile of a map, which reads it along one axis and writes it along another.
     Turned,
     /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
@@ -115,6 +122,7 @@ impl Strategy {
             Strategy::Tiled => "tiled",
             Strategy::Matrices => "matrices",
             Strategy::Dense => "dense",
+            Strategy::Across => "across",
             Strategy::Turned => "turned",
             Strategy::Rows => "rows",
             Strategy::Serial => "serial",
@@ -176,6 +184,15 @@ impl Tile {
     }
 }
 
+/// Accumulators in the workgroup's memory, so many of each reduction.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// The place of a point's; a node of [`Dispatch::points`].
+    pub place: Node,
+    /// How many.
+    pub size: u64,
+}
+
 /// A node that a workgroup computes once for a tile.
 #[derive(Clone, Debug)]
 pub struct Staged {
@@ -235,6 +252,10 @@ pub enum Step {
     Spill,
     /// Takes sums of a large fragment to the accumulators of this row's points.
     Take,
+    /// Puts this point's accumulators into the workgroup's memory.
+    Keep,
+    /// Takes them from there.
+    Recall,
     /// Waits for the workgroup.
     Barrier,
 }

@@ -130,6 +130,8 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::Multiply => writeln!(text, "multiply"),
             Step::Spill => writeln!(text, "spill"),
             Step::Take => writeln!(text, "take"),
+            Step::Keep => writeln!(text, "keep"),
+            Step::Recall => writeln!(text, "recall"),
             Step::Barrier => writeln!(text, "barrier"),
         };
     }

@@ -5,6 +5,7 @@
 //! in steps along a reduced axis; an invocation has a few points of the tile, whose accumulators it
 //! keeps in registers. A long fold with few results is split across the invocations of a workgroup.
 
+use super::stream::Stream;
 use super::{Dispatch, Profile, Run, Step, Strategy, Tile, direct, nest};
 use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
 use spirula_program::Op;
@@ -93,6 +94,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         }
         Strategy::Matrices => super::matrices::tile(dispatch),
         Strategy::Dense => super::dense::tile(dispatch),
+        Strategy::Across => super::across::tile(dispatch),
         Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
         Strategy::Flat | Strategy::Serial => {}
@@ -145,7 +147,7 @@ fn step_size(extent: u64, steps: &[u64]) -> u64 {
 }
 
 /// Points of the axes of each kind together.
-fn total(extents: &[u64], axes: &[usize]) -> u64 {
+pub(super) fn total(extents: &[u64], axes: &[usize]) -> u64 {
     axes.iter().map(|at| extents[*at]).product()
 }
 
@@ -212,6 +214,14 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
     let direct = direct::splits(op, profile, &contraction, sizes);
     let [down, across] = splits(op, profile, &contraction, &extents);
+    if super::across(op, profile).is_some() {
+        return Some(Reading {
+            contraction,
+            tiles: sizes,
+            is_direct: true,
+            is_in_matrices: false,
+        });
+    }
     let matrices = super::matrices::tiles(op, profile);
     let tiles = matrices.unwrap_or_else(|| [down.tiles(sizes[0]), across.tiles(sizes[1])]);
     Some(Reading {
@@ -228,9 +238,16 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     let (op, profile) = (&dispatch.op, &dispatch.profile);
     let direct = direct::splits(op, profile, contraction, sizes);
     dispatch.is_direct = direct.is_some();
+    let stream = direct.as_ref().and_then(|[_, across]| {
+        let lanes = across.invocations;
+        Stream::of(op, contraction, &extents, lanes)
+    });
     let [down, across] = direct.unwrap_or_else(|| splits(op, profile, contraction, &extents));
     dispatch.loops.clear();
     dispatch.points = Body::default();
+    if let Some(stream) = stream {
+        return stream.tile(dispatch, contraction, &extents);
+    }
     let batch = batch(dispatch, contraction, &extents);
     let rows = split(dispatch, &contraction.rows, &extents, &down);
     let columns = split(dispatch, &contraction.columns, &extents, &across);
@@ -388,7 +405,7 @@ pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
 }
 
 /// Sequential loops for the reduced axes that are not tiled.
-fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Vec<u32> {
+pub(super) fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Vec<u32> {
     let mut numbers = Vec::new();
     for (axis, extent) in extents.iter().enumerate() {
         let is_fold = dispatch.op.axes[axis].kind == AxisKind::Reduction;

@@ -4,7 +4,9 @@ use crate::common::{
     arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
 };
 use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::ir::{AxisKind, Combiner, Dim, Reduction, Structured, TensorType, Value};
+use spirula_tensor::ir::{
+    AxisKind, Combiner, Dim, Function, Reduction, Structured, TensorType, Value,
+};
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile};
 
@@ -222,58 +224,83 @@ fn plain_factors_stay_where_they_are() {
     }
 }
 
+/// A vector's product with a matrix, whose rows or columns lie together, so many times, with something
+/// added; and the shapes of its parameters.
+fn vector_by_matrix(
+    [batches, length, columns]: [u64; 3],
+    is_turned: bool,
+) -> (Function, Vec<Vec<u64>>) {
+    let mut b = Builder::new("main");
+    let matrix = match is_turned {
+        true => vec![batches, columns, length],
+        false => vec![batches, length, columns],
+    };
+    let shapes = vec![vec![batches, length], matrix, vec![columns]];
+    let [x, y, z] = [0, 1, 2].map(|at: usize| parameter(&mut b, &shapes[at]));
+    let mut op = Structured::parallel(&[Dim::Static(batches), Dim::Static(columns)]);
+    let point = op.point();
+    let step = op.axis(Dim::Static(length), AxisKind::Reduction);
+    let position = match is_turned {
+        true => [point[0], point[1], step],
+        false => [point[0], step, point[1]],
+    };
+    let body = &mut op.body;
+    let left = body.element(x, Scalar::I32, &[point[0], step]);
+    let right = body.element(y, Scalar::I32, &position);
+    let term = body.op(Op::Mul, &[left, right]);
+    let initial = vec![body.literal(Literal::i32(3))];
+    let sum = op.fold(Reduction {
+        initial,
+        values: vec![term],
+        combiner: Combiner::of(Op::Add, Scalar::I32),
+    });
+    let added = op.body.element(z, Scalar::I32, &[point[1]]);
+    let sum = op.body.op(Op::Sub, &[sum[0], added]);
+    op.give(sum);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    (b.finish(), shapes)
+}
+
 /// A vector's product with a matrix reads nothing twice: the matrix stays where it is if its columns lie
-/// together, in tiles that are the wider the more columns there are.
+/// together, in tiles that are the wider the more columns there are. Sums of one that is too large for caches
+/// stay in the workgroup's memory, so that tiles can be wider.
 #[test]
 fn matrices_stay_where_they_are_for_vectors() {
-    for (columns, tile) in [
-        (40, Some(40)),
-        (768, Some(96)),
-        (4096, Some(256)),
-        (768, None),
+    for (sizes, tile, is_kept) in [
+        ([1, 20, 40], 40, false),
+        ([1, 20, 768], 96, false),
+        ([1, 20, 4096], 256, false),
+        ([3, 20, 40], 40, false),
+        ([1, 72, 4096], 1024, true),
+        ([2, 514, 600], 40, false),
+        ([2, 516, 608], 152, true),
     ] {
-        let mut b = Builder::new("main");
-        let shapes = match tile {
-            Some(_) => [vec![20], vec![20, columns]],
-            None => [vec![20], vec![columns, 20]],
-        };
-        let [x, y] = [0, 1].map(|at: usize| parameter(&mut b, &shapes[at]));
-        let mut op = Structured::parallel(&[Dim::Static(columns)]);
-        let column = op.point()[0];
-        let step = op.axis(Dim::Static(20), AxisKind::Reduction);
-        let position = match tile {
-            Some(_) => [step, column],
-            None => [column, step],
-        };
-        let body = &mut op.body;
-        let left = body.element(x, Scalar::I32, &[step]);
-        let right = body.element(y, Scalar::I32, &position);
-        let term = body.op(Op::Mul, &[left, right]);
-        let initial = vec![body.literal(Literal::i32(0))];
-        let sum = op.fold(Reduction {
-            initial,
-            values: vec![term],
-            combiner: Combiner::of(Op::Add, Scalar::I32),
-        });
-        op.give(sum[0]);
-        let result = b.structured(op)[0];
-        b.result(result, false);
-        let function = b.finish();
-        let arguments = arguments(&shapes);
-        let expected = meaning(&function, &arguments);
-        let stages = stage(&function, Profile::CPU, Some("promote"));
-        assert_eq!(stages.contains("barrier"), tile.is_none(), "{stages}");
-        if let Some(tile) = tile {
-            assert!(
-                stages.contains(&format!("* {tile} + ")) || tile == columns,
-                "{stages}"
-            );
-        }
-        assert_eq!(
-            run(function, Profile::CPU, &arguments),
-            expected,
-            "{stages}"
-        );
+        let (function, shapes) = vector_by_matrix(sizes, false);
+        let stages = only_dispatch(&function, &shapes, Profile::CPU);
+        assert!(!stages.contains("barrier"), "{stages}");
+        assert_eq!(stages.contains("recall"), is_kept, "{stages}");
+        let is_wide = stages.contains(&format!("* {tile} + "));
+        assert!(is_wide || tile == sizes[2], "{stages}");
+    }
+}
+
+/// Where the rows of the matrix lie together, a workgroup folds each result together, with one barrier for
+/// its tile of results; also where the fold does not fill all vectors, if it is long.
+#[test]
+fn rows_of_matrices_are_folded_together_for_vectors() {
+    for (sizes, is_together) in [
+        ([1, 64, 300], true),
+        ([1, 768, 31], true),
+        ([1, 300, 1024], true),
+        ([5, 32, 7], true),
+        ([1, 77, 300], false),
+        ([1, 24, 300], false),
+    ] {
+        let (function, shapes) = vector_by_matrix(sizes, true);
+        let stages = only_dispatch(&function, &shapes, Profile::CPU);
+        assert_eq!(stages.contains("schedule across"), is_together, "{stages}");
+        only_dispatch(&function, &shapes, Profile::GPU);
     }
 }
 

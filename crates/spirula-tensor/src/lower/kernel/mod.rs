@@ -4,6 +4,7 @@ mod accumulate;
 mod combine;
 mod copies;
 mod fragments;
+mod kept;
 mod launch;
 mod staging;
 mod store;
@@ -38,6 +39,7 @@ pub(super) fn lower(
         stages: Vec::new(),
         copies: Vec::new(),
         fragments: Fragments::default(),
+        kept: Vec::new(),
         rounds: vec![0; dispatch.loops.len()],
         only: None,
         local: None,
@@ -79,6 +81,8 @@ struct Leaf {
     /// Whether the point is within the space, and whether the fold is.
     guard: Node,
     fold_guard: Node,
+    /// Where its accumulators are kept, where they are.
+    kept: Option<Node>,
     /// Values and positions of the results.
     yields: Vec<(Node, Vec<Node>)>,
 }
@@ -93,6 +97,8 @@ struct Lower<'a> {
     /// The same of tiles for fragments.
     copies: Vec<Vec<copies::Run>>,
     fragments: Fragments,
+    /// Memory for accumulators while others are added to.
+    kept: Vec<Var>,
     /// The rounds that loops which are written out are in.
     rounds: Vec<u64>,
     /// The reduction that steps are about, where they are about one.
@@ -129,6 +135,7 @@ impl<'a> Lower<'a> {
             self.e.sources.insert(value, Source::Memory(memory));
         }
         self.make_leaves();
+        self.make_kept();
         match &self.dispatch.matrix {
             Some(matrix) => {
                 self.make_fragments(matrix);
@@ -202,6 +209,7 @@ impl<'a> Lower<'a> {
         nodes.push(all(&mut template, &guards));
         nodes.push(all(&mut template, &fold_guards));
         nodes.extend(&indices[..dispatch.op.parallel_rank()]);
+        nodes.extend(self.kept_place(&mut template));
         let loops = dispatch.loops.iter().enumerate();
         let unrolled: Vec<(u32, u64)> = loops
             .filter(|(_, l)| l.run == Run::Unrolled)
@@ -251,6 +259,7 @@ impl<'a> Lower<'a> {
         let mut yields: Vec<(Node, Vec<Node>)> = scattered.collect();
         let guards = take(2);
         let point = take(op.parallel_rank());
+        let kept = take(1).first().copied();
         for (result, (_, position)) in op.yields.iter().zip(&mut yields) {
             if matches!(result.destination, Destination::Point) {
                 position.clone_from(&point);
@@ -264,6 +273,7 @@ impl<'a> Lower<'a> {
             values,
             guard: guards[0],
             fold_guard: guards[1],
+            kept,
             yields,
         }
     }
@@ -339,6 +349,9 @@ impl<'a> Lower<'a> {
                 Step::For(number, inner) => self.repeat(*number, inner),
                 Step::Initialise => self.initialise(),
                 Step::Accumulate => self.accumulate(),
+                Step::Combine(number) if self.dispatch.kept.is_some() => {
+                    self.combine_kept(*number);
+                }
                 Step::Combine(number) => self.combine(*number),
                 Step::Store => self.store(),
                 Step::Stage(at) if is_matrix => self.copy(*at),
@@ -361,6 +374,8 @@ impl<'a> Lower<'a> {
                 Step::Multiply => self.multiply(),
                 Step::Spill => self.spill(),
                 Step::Take => self.take(),
+                Step::Keep => self.keep(),
+                Step::Recall => self.recall(),
                 Step::Barrier => self.barrier(),
             }
         }
@@ -491,15 +506,16 @@ impl<'a> Lower<'a> {
     fn initialise(&mut self) {
         let is_shared = matches!(
             self.dispatch.strategy,
-            Strategy::Cooperative | Strategy::Rows
+            Strategy::Cooperative | Strategy::Rows | Strategy::Across
         );
+        let is_kept = self.dispatch.kept.is_some();
         for at in 0..self.leaves.len() {
             let (vars, initial) = {
                 let leaf = &self.leaves[at];
                 (leaf.accumulators.clone(), leaf.initial.clone())
             };
             let initial = match is_shared {
-                true if at > 0 => self.neutral(initial),
+                true if at > 0 || is_kept => self.neutral(initial),
                 true => self.first_only(initial),
                 false => initial,
             };

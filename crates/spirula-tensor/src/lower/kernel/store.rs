@@ -56,7 +56,9 @@ impl Lower<'_> {
         if self.dispatch.strategy == Strategy::Flat {
             guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
         }
-        if let (Strategy::Cooperative, Some(local)) = (self.dispatch.strategy, self.local) {
+        if let (Strategy::Cooperative | Strategy::Across, Some(local)) =
+            (self.dispatch.strategy, self.local)
+        {
             let body = &mut self.e.body;
             let zero = body.i64(0);
             let is_first = body.op(Op::Eq, &[local, zero]);

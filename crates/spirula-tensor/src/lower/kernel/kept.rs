@@ -1,0 +1,98 @@
+//! Accumulators in the workgroup's memory while others are added to.
+
+use super::super::write::Writer;
+use super::{Leaf, Lower, accumulator_types};
+use crate::ir::{Body, Node};
+use spirula_kernel::ir::{Expr, Var};
+use spirula_program::Op;
+
+impl Lower<'_> {
+    /// Makes the memory.
+    pub(super) fn make_kept(&mut self) {
+        let Some(kept) = self.dispatch.kept else {
+            return;
+        };
+        for ty in accumulator_types(&self.dispatch.op) {
+            let memory = self.shared(ty, kept.size as i64);
+            self.kept.push(memory);
+        }
+    }
+
+    /// The place in it of what a leaf has.
+    pub(super) fn kept_place(&self, template: &mut Body) -> Vec<Node> {
+        let dispatch = self.dispatch;
+        let place: Vec<Node> = dispatch.kept.iter().map(|kept| kept.place).collect();
+        template.import(&dispatch.points, &place, |_, _, _| None)
+    }
+
+    /// Accumulators of all leaves, with their places.
+    fn kept_leaves(&self) -> Vec<(Node, Vec<Var>)> {
+        let leaves = self.leaves.iter();
+        let placed = leaves.filter_map(|leaf| Some((leaf.kept?, leaf.accumulators.clone())));
+        placed.collect()
+    }
+
+    pub(super) fn keep(&mut self) {
+        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
+        for (at, accumulators) in self.kept_leaves() {
+            Writer::new(&types, &memory).all(&mut self.e, at, &accumulators);
+        }
+    }
+
+    pub(super) fn recall(&mut self) {
+        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
+        for (at, accumulators) in self.kept_leaves() {
+            let values = Writer::new(&types, &memory).read(&mut self.e, at);
+            for (var, value) in accumulators.iter().zip(values) {
+                self.e.b.assign(*var, value);
+            }
+        }
+    }
+
+    /// Folds what the invocations of a loop keep of each leaf into what it begins with.
+    pub(super) fn combine_kept(&mut self, number: u32) {
+        let (types, memory) = (accumulator_types(&self.dispatch.op), self.kept.clone());
+        let counter = self.counter(number);
+        let lanes = self.dispatch.loops[number as usize].extent;
+        for leaf in 0..self.leaves.len() {
+            let Leaf {
+                kept: Some(place),
+                ref accumulators,
+                ref initial,
+                ..
+            } = self.leaves[leaf]
+            else {
+                continue;
+            };
+            let (accumulators, initial) = (accumulators.clone(), initial.clone());
+            let values = self.e.emit(&initial);
+            for (var, value) in accumulators.iter().zip(values) {
+                self.e.b.assign(*var, value);
+            }
+            for lane in 0..lanes {
+                let body = &mut self.e.body;
+                let lane = body.i64(lane as i64);
+                let first = body.op(Op::Sub, &[place, counter]);
+                let at = body.op(Op::Add, &[first, lane]);
+                let values = Writer::new(&types, &memory).read(&mut self.e, at);
+                self.fold_in(&accumulators, &values);
+            }
+        }
+    }
+
+    /// Folds values of all reductions into accumulators.
+    fn fold_in(&mut self, accumulators: &[Var], values: &[Expr]) {
+        let mut first = 0;
+        for reduction in &self.dispatch.op.reductions {
+            let range = first..first + reduction.values.len();
+            first = range.end;
+            let own = accumulators[range.clone()].iter();
+            let mut arguments: Vec<Expr> = own.map(|var| self.e.b.value(*var)).collect();
+            arguments.extend(&values[range.clone()]);
+            let results = self.e.combine(&reduction.combiner, &arguments);
+            for (var, value) in accumulators[range].iter().zip(results) {
+                self.e.b.assign(*var, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Tiles of products of a single row with a matrix that is too large for caches.
+//!
+//! Such a product is as fast as memory gives the matrix, which it does best in long pieces, several at
+//! once. Sums that stay in registers over the whole fold allow only narrow tiles, whose rows lie far from
+//! each other. Here tiles are wide, and a few rows are added to all sums before the next ones are read;
+//! the sums are in the workgroup's memory meanwhile.
+
+use super::tile::{Contraction, batch, other_folds, place, scaled, tile_of, total};
+use super::{Dispatch, Kept, Run, Step, direct, nest};
+use crate::ir::Structured;
+
+/// Bytes of a matrix from which on the nearest caches do not hold it.
+const LARGE: u64 = 1 << 20;
+/// Tiles that there should be, and fewest and most columns of one.
+const TILES: u64 = 4;
+const COLUMNS: [u64; 2] = [256, 2048];
+/// Fewest and most rows of the matrix that are added at once.
+const ROWS: [u64; 2] = [4, 8];
+/// Most groups of neighbouring columns that an invocation has at once.
+const GROUPS: u64 = 4;
+
+/// Sizes of such tiles.
+pub(super) struct Stream {
+    columns: u64,
+    /// Invocations along them.
+    lanes: u64,
+    /// Groups of as many columns that are added to at once.
+    groups: u64,
+    /// Rows of the matrix that are added at once.
+    rows: u64,
+}
+
+impl Stream {
+    /// The sizes for a contraction whose factors are read where they are; none where it is better tiled
+    /// otherwise.
+    pub fn of(
+        op: &Structured,
+        contraction: &Contraction,
+        extents: &[u64],
+        lanes: u64,
+    ) -> Option<Stream> {
+        let columns = total(extents, &contraction.columns);
+        let last = extents[*contraction.steps.last()?];
+        let element = op.body.ty(contraction.factors[1]).size();
+        let bytes = extents.iter().product::<u64>().checked_mul(element)?;
+        if total(extents, &contraction.rows) != 1 || bytes < LARGE {
+            return None;
+        }
+        let width = (columns / TILES).clamp(COLUMNS[0], COLUMNS[1]) / lanes;
+        let blocks = direct::largest_divisor(columns / lanes, width);
+        let rows = direct::largest_divisor(last, ROWS[1]);
+        let fits = columns.is_multiple_of(lanes) && blocks * lanes * 2 >= COLUMNS[0];
+        (fits && rows >= ROWS[0]).then_some(Stream {
+            columns: blocks * lanes,
+            lanes,
+            groups: direct::largest_divisor(blocks, GROUPS),
+            rows,
+        })
+    }
+
+    /// Tiles a dispatch whose loops are gone.
+    pub fn tile(&self, dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) {
+        let batch = batch(dispatch, contraction, extents);
+        for axis in &contraction.rows {
+            dispatch.indices[*axis] = dispatch.points.i64(0);
+        }
+        let count = total(extents, &contraction.columns) / self.columns;
+        let outer = dispatch.add_loop(count, Run::Parallel);
+        let across = dispatch.add_loop(self.lanes, Run::Parallel);
+        let visited = self.lanes * self.groups;
+        let visit = dispatch.add_loop(self.columns / visited, Run::Sequential);
+        let group = dispatch.add_loop(self.groups, Run::Unrolled);
+        let base = scaled(dispatch, &[(outer, self.columns)]);
+        let local = [(visit, visited), (group, self.lanes), (across, 1)];
+        let local = scaled(dispatch, &local);
+        dispatch.kept = Some(Kept {
+            place: local,
+            size: self.columns,
+        });
+        let columns = tile_of(&contraction.columns, extents, base, local, self.columns);
+        place(dispatch, columns);
+
+        let axis = &contraction.steps[contraction.steps.len() - 1..];
+        let mut folds = other_folds(dispatch, axis, extents);
+        let rounds = dispatch.add_loop(total(extents, axis) / self.rows, Run::Sequential);
+        let row = dispatch.add_loop(self.rows, Run::Repeated);
+        let base = scaled(dispatch, &[(rounds, self.rows)]);
+        let local = scaled(dispatch, &[(row, 1)]);
+        place(dispatch, tile_of(axis, extents, base, local, self.rows));
+        folds.push(rounds);
+
+        let over_tile = [visit, across];
+        let mut visited = vec![Step::Recall];
+        visited.extend(nest(&[row], vec![Step::Accumulate]));
+        visited.push(Step::Keep);
+        let mut steps = nest(&over_tile, vec![Step::Initialise, Step::Keep]);
+        steps.extend(nest(&folds, nest(&over_tile, visited)));
+        steps.extend(nest(&over_tile, vec![Step::Recall, Step::Store]));
+        let outermost: Vec<u32> = batch.into_iter().chain([outer]).collect();
+        dispatch.steps = nest(&outermost, steps);
+    }
+}
