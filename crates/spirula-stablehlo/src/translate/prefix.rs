@@ -6,7 +6,7 @@ use super::reduction::{Window, fold, given};
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Block, Op};
-use spirula_tensor::ir::{Destination, Dim, Node, Structured, Yield};
+use spirula_tensor::ir::{Body, Destination, Dim, Node, NodeData, Reduction, Structured, Yield};
 
 /// Windows up to this size are folded each by itself, which may be fused with what follows.
 const SHORT: u64 = 8;
@@ -47,14 +47,15 @@ impl Scan {
         })
     }
 
-    /// Gives what is folded up to each element.
+    /// What is folded up to each element; none where what windows have beyond the tensor, the initial
+    /// value once more for each element, may matter.
     pub fn translate(
         self,
         t: &mut Translator<'_>,
         op: Op,
         block: Block,
         (operands, initial): (&[Tensor], &[Tensor]),
-    ) -> Result<()> {
+    ) -> Result<Option<Vec<Tensor>>> {
         let shape = t.shape(&operands[0]);
         let mut s = Structured::default();
         let mut position = s.reduced_position(&shape, &[self.dimension]);
@@ -68,6 +69,9 @@ impl Scan {
         let values = operands.iter().map(|v| t.read(&mut s, v, &position));
         let values: Vec<Val> = values.collect();
         let results = fold(t, op, &mut s, block, (&initial, &values))?;
+        if !s.reductions.iter().all(|r| is_kept(t, &s.body, r)) {
+            return Ok(None);
+        }
         for value in results.iter().flat_map(|val| &val.nodes) {
             s.yields.push(Yield {
                 value: *value,
@@ -77,7 +81,24 @@ impl Scan {
                 },
             });
         }
-        let results = given(t, s, &results);
-        t.give(op, results)
+        Ok(Some(given(t, s, &results)))
     }
+}
+
+/// Whether what a fold begins with is known, and folded into itself gives itself.
+fn is_kept(t: &Translator<'_>, body: &Body, reduction: &Reduction) -> bool {
+    let mut known = Body::default();
+    let initial = known.import(body, &reduction.initial, |known, _, data| match data {
+        NodeData::Element(value, position) if position.is_empty() => {
+            let literal = t.builder.function().scalar(*value)?;
+            Some(known.literal(literal))
+        }
+        _ => None,
+    });
+    let combiner = &reduction.combiner;
+    let folded = known.import(&combiner.body, &combiner.results, |_, _, data| match data {
+        NodeData::Argument(number) => initial.get(*number as usize % initial.len()).copied(),
+        _ => None,
+    });
+    initial.iter().all(|node| known.as_literal(*node).is_some()) && folded == initial
 }

@@ -344,8 +344,10 @@ fn pool(
     windows: &[Window],
     (operands, initial): (&[Tensor], &[Tensor]),
 ) -> Result<()> {
-    if let Some(scan) = Scan::of(t, windows) {
-        return scan.translate(t, op, block, (operands, initial));
+    if let Some(scan) = Scan::of(t, windows)
+        && let Some(results) = scan.translate(t, op, block, (operands, initial))?
+    {
+        return t.give(op, results);
     }
     let mut s = Structured::parallel(&counts(t, op, windows)?);
     let point = s.point();

@@ -4,11 +4,15 @@ use super::dims::merged_shapes;
 use super::element::Element;
 use super::error::Result;
 use super::gather::Numbers;
+use super::movement::choose;
 use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Block, Op};
-use spirula_tensor::ir::{Body, Combiner, Destination, Node, NodeData, Shape, Structured, Yield};
+use spirula_program::{Literal, Op as Arithmetic, Scalar};
+use spirula_tensor::ir::{
+    AxisKind, Body, Combiner, Destination, Node, NodeData, Shape, Structured, Yield,
+};
 
 /// Names of the fields in the order of [`Numbers`].
 const SCATTER: [&str; 6] = [
@@ -48,44 +52,162 @@ pub(super) fn scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     let others: Shape = others.map(|at| update_sizes[at]).collect();
     let fits = merged_shapes(&others, &batch_sizes.into_iter().collect());
     t.ensure(op, fits.is_some(), "has updates of another shape")?;
-    let mut s = Structured::parallel(&update_sizes);
-    let point = s.point();
-    let batch = numbers.batch(&point);
-    let mut position = numbers.start(t, &mut s, indices, (&batch, rank), |_, index, _| index);
-    let mut c = Calc::new(&mut s.body);
-    for (from, to) in numbers.offset.iter().zip(numbers.kept(rank)) {
-        position[to] = c.add(position[to], point[*from]);
-    }
-    let block = t.region(op, 0)?;
-    give_scattered(t, op, s, block, (inputs, updates), &point, &position)
+    let scatter = Scatter {
+        op,
+        block: t.region(op, 0)?,
+        numbers,
+        indices,
+        updates,
+        sizes: update_sizes,
+    };
+    let elements: Vec<Element> = inputs.iter().map(|input| input.element).collect();
+    let results = match combiners(t, op, scatter.block, &elements)? {
+        Some(combiners) => scatter.at_once(t, inputs, combiners)?,
+        None => scatter.in_rounds(t, inputs)?,
+    };
+    t.give(op, results)
 }
 
-fn give_scattered(
-    t: &mut Translator<'_>,
+/// Updates and where they go.
+struct Scatter<'a> {
     op: Op,
-    mut s: Structured,
     block: Block,
-    (inputs, updates): (&[Tensor], &[Tensor]),
-    point: &[Node],
-    position: &[Node],
-) -> Result<()> {
-    let elements: Vec<Element> = inputs.iter().map(|input| input.element).collect();
-    let combiners = combiners(t, op, block, &elements)?;
-    let mut combiners = combiners.into_iter();
-    for (input, update) in inputs.iter().zip(updates) {
-        let value = t.read(&mut s, update, point);
-        let value = Calc::new(&mut s.body).convert(&value, input.element);
-        let value = value.ok_or_else(|| t.unsupported(op, "type of updates"))?;
-        for (base, node) in input.parts.iter().zip(value.nodes) {
-            s.yields.push(Yield {
-                value: node,
-                destination: Destination::Scatter {
-                    base: *base,
-                    indices: position.to_vec(),
-                    combiner: combiners.next().flatten(),
-                },
-            });
+    numbers: Numbers,
+    indices: &'a Tensor,
+    updates: &'a [Tensor],
+    /// The shape of the updates.
+    sizes: Shape,
+}
+
+impl Scatter<'_> {
+    /// Where the update at a point goes.
+    fn position(
+        &self,
+        t: &mut Translator<'_>,
+        s: &mut Structured,
+        rank: usize,
+        point: &[Node],
+    ) -> Vec<Node> {
+        let batch = self.numbers.batch(point);
+        let ranks = (&batch[..], rank);
+        let mut position = self
+            .numbers
+            .start(t, s, self.indices, ranks, |_, index, _| index);
+        let mut c = Calc::new(&mut s.body);
+        for (from, to) in self.numbers.offset.iter().zip(self.numbers.kept(rank)) {
+            position[to] = c.add(position[to], point[*from]);
         }
+        position
+    }
+
+    /// The updates at a point, as elements of the inputs.
+    fn values(
+        &self,
+        t: &mut Translator<'_>,
+        s: &mut Structured,
+        inputs: &[Tensor],
+        point: &[Node],
+    ) -> Result<Vec<Val>> {
+        let updates = inputs.iter().zip(self.updates);
+        let values = updates.map(|(input, update)| {
+            let value = t.read(s, update, point);
+            let value = Calc::new(&mut s.body).convert(&value, input.element);
+            value.ok_or_else(|| t.unsupported(self.op, "type of updates"))
+        });
+        values.collect()
+    }
+
+    /// All updates at once, each part combined by itself.
+    fn at_once(
+        &self,
+        t: &mut Translator<'_>,
+        inputs: &[Tensor],
+        combiners: Vec<Option<Combiner>>,
+    ) -> Result<Vec<Tensor>> {
+        let mut s = Structured::parallel(&self.sizes);
+        let point = s.point();
+        let position = self.position(t, &mut s, t.shape(&inputs[0]).len(), &point);
+        let values = self.values(t, &mut s, inputs, &point)?;
+        Ok(scattered(t, s, inputs, &values, &position, combiners))
+    }
+
+    /// One index after the other, where parts depend on each other: the updates of one go to different
+    /// elements.
+    fn in_rounds(&self, t: &mut Translator<'_>, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let is_batch = |at: &usize| !self.numbers.offset.contains(at);
+        let batch: Vec<usize> = (0..self.sizes.len()).filter(is_batch).collect();
+        let batch_sizes: Shape = batch.iter().map(|at| self.sizes[*at]).collect();
+        let count = t.dim_by(&batch_sizes, |c, sizes| {
+            let one = c.body.i64(1);
+            sizes.iter().fold(one, |all, size| c.mul(all, *size))
+        });
+        let shape = t.shape(&inputs[0]);
+        t.rounds(inputs, count, |t, before, round| {
+            let mut s = Structured::default();
+            let mut rest = s.body.element(round, Scalar::I64, &[]);
+            let mut point = vec![rest; self.sizes.len()];
+            for at in batch.iter().rev() {
+                let size = s.body.size(self.sizes[*at]);
+                point[*at] = s.body.op(Arithmetic::SMod, &[rest, size]);
+                rest = s.body.op(Arithmetic::SDiv, &[rest, size]);
+            }
+            for at in &self.numbers.offset {
+                point[*at] = s.axis(self.sizes[*at], AxisKind::Parallel);
+            }
+            let position = self.position(t, &mut s, shape.len(), &point);
+            let inside = within(&mut s, &position, &shape);
+            let mut values = Vec::new();
+            for tensor in before {
+                let value = t.read(&mut s, tensor, &position);
+                let zero = Literal::new(tensor.element.storage(), 0);
+                let zeros = value.nodes.iter().map(|_| s.body.literal(zero)).collect();
+                let zero = Val {
+                    element: tensor.element,
+                    nodes: zeros,
+                };
+                values.push(choose(&mut s, inside, &value, &zero));
+            }
+            values.extend(self.values(t, &mut s, before, &point)?);
+            let combined = region::scalars(t, &mut s.body, self.block, values, None)?;
+            Ok(scattered(t, s, before, &combined, &position, Vec::new()))
+        })
+    }
+}
+
+/// Whether a position is within a shape.
+fn within(s: &mut Structured, position: &[Node], shape: &Shape) -> Node {
+    let mut c = Calc::new(&mut s.body);
+    let mut inside = c.truth(true);
+    for (index, dim) in position.iter().zip(shape) {
+        let (zero, size) = (c.body.i64(0), c.body.size(*dim));
+        let (above, below) = (c.le(zero, *index), c.lt(*index, size));
+        let both = c.and(above, below);
+        inside = c.and(inside, both);
+    }
+    inside
+}
+
+/// Tensors with values at a position, combined with what is there where there are combiners.
+fn scattered(
+    t: &mut Translator<'_>,
+    mut s: Structured,
+    inputs: &[Tensor],
+    values: &[Val],
+    position: &[Node],
+    combiners: Vec<Option<Combiner>>,
+) -> Vec<Tensor> {
+    let mut combiners = combiners.into_iter();
+    let bases = inputs.iter().flat_map(|input| &input.parts);
+    let nodes = values.iter().flat_map(|value| &value.nodes);
+    for (base, value) in bases.zip(nodes) {
+        s.yields.push(Yield {
+            value: *value,
+            destination: Destination::Scatter {
+                base: *base,
+                indices: position.to_vec(),
+                combiner: combiners.next().flatten(),
+            },
+        });
     }
     let mut parts = t.builder.structured(s).into_iter();
     let results = inputs.iter().map(|input| Tensor {
@@ -93,8 +215,7 @@ fn give_scattered(
         parts: parts.by_ref().take(input.parts.len()).collect(),
         followed: None,
     });
-    let results = results.collect();
-    t.give(op, results)
+    results.collect()
 }
 
 /// The combiner of each part of a region of one operand.
@@ -104,17 +225,18 @@ pub(super) fn part_combiners(
     block: Block,
     element: Element,
 ) -> Result<Vec<Option<Combiner>>> {
-    combiners(t, op, block, &[element])
+    let combiners = combiners(t, op, block, &[element])?;
+    combiners.ok_or_else(|| t.unsupported(op, "scatter of values that depend on each other"))
 }
 
 /// For each part of each operand how an element and an update are combined; nothing where the
-/// update replaces the element. Parts must not depend on each other.
+/// update replaces the element. None if parts depend on each other.
 fn combiners(
     t: &mut Translator<'_>,
     op: Op,
     block: Block,
     elements: &[Element],
-) -> Result<Vec<Option<Combiner>>> {
+) -> Result<Option<Vec<Option<Combiner>>>> {
     let twice: Vec<Element> = elements.iter().chain(elements).copied().collect();
     let (whole, results) = region::combiner(t, op, block, &twice, None)?;
     let types = results.iter().map(|val: &Val| val.element);
@@ -141,20 +263,17 @@ fn combiners(
             _ => None,
         });
         if !is_alone {
-            return Err(t.unsupported(op, "scatter of values that depend on each other"));
+            return Ok(None);
         }
         combiners.push(Some(Combiner { body, results }));
     }
-    Ok(combiners)
+    Ok(Some(combiners))
 }
 
 /// Type of a part, counted over all operands.
-fn part_type(elements: &[Element], part: u32) -> spirula_program::Scalar {
+fn part_type(elements: &[Element], part: u32) -> Scalar {
     let parts = elements
         .iter()
         .flat_map(|e| std::iter::repeat_n(e.storage(), e.parts()));
-    parts
-        .into_iter()
-        .nth(part as usize)
-        .unwrap_or(spirula_program::Scalar::I32)
+    parts.into_iter().nth(part as usize).unwrap_or(Scalar::I32)
 }

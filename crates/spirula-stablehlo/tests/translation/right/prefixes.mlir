@@ -42,3 +42,18 @@ func.func @two_values_together() {
   check.expect_eq_const %0#1, dense<[[0, 0], [0, 1], [2, 1], [2, 3], [4, 4], [5, 4], [5, 4], [5, 4], [5, 4]]> : tensor<9x2xi32>
   return
 }
+
+// -----
+
+// What windows have beyond the tensor is the initial value: where that is not neutral, they are no scans.
+func.func @from_what_is_not_neutral() {
+  %a = stablehlo.constant dense<1> : tensor<10xi32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %0 = "stablehlo.reduce_window"(%a, %two) ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %s = stablehlo.add %x, %y : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) {window_dimensions = array<i64: 10>, padding = dense<[[9, 0]]> : tensor<1x2xi64>} : (tensor<10xi32>, tensor<i32>) -> tensor<10xi32>
+  check.expect_eq_const %0, dense<[21, 20, 19, 18, 17, 16, 15, 14, 13, 12]> : tensor<10xi32>
+  return
+}
