@@ -3,10 +3,10 @@
 use crate::analyses::{Analyses, Cache};
 use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
-    fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return, peel,
-    private_to_local, readable_buffers, relaxed, sccp, simplify, simplify_cfg, sink, specialise,
-    split_descriptors, split_loads, split_phis, sroa, strip_debug, strip_reflection,
-    trim_capabilities, unroll, unroll_runtime, unswitch, workgroup_size,
+    fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return,
+    narrow_indices, peel, private_to_local, readable_buffers, relaxed, sccp, simplify,
+    simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis, sroa, strip_debug,
+    strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch, workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -240,6 +240,15 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(merge_return::run),
+    },
+    Pass {
+        name: "narrow-indices",
+        help: "compute indices into workgroup memory in 32 bits",
+        needs: Analyses::NONE,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::Plain(narrow_indices::run),
     },
     Pass {
         name: "peel",

@@ -30,8 +30,8 @@ impl Lower<'_> {
         }
     }
 
-    /// An index of which all is computed in 32 bits: the lower bits of sums and products come from lower
-    /// bits alone.
+    /// An index of which all that is written here is computed in 32 bits: the lower bits of sums and products
+    /// come from lower bits alone. What variables hold of it is left to the optimiser (`narrow-indices`).
     fn narrow_index(&mut self, expr: Expr) -> Result<Id, Diagnostic> {
         let program = self.p;
         let ExprData::Apply(operator, start) = program.expr(expr) else {
