@@ -60,10 +60,10 @@ pub trait Machine {
         true
     }
 
-    /// The value of a tuning parameter.
+    /// The value of a tuning parameter. A session asks once, when it begins.
     fn parameter(&self, parameter: &Parameter) -> u64;
 
-    /// A limit.
+    /// A limit, likewise.
     fn limit(&self, class: &SizeClass) -> u64;
 }
 

@@ -20,6 +20,11 @@ const DEPTH: usize = 1000;
 pub struct Session<'p, M: Machine> {
     program: &'p Program,
     blocks: Blocks<M>,
+    /// What launches are given, for the next one to fill.
+    given: Given<M::Block>,
+    /// Values of the program's parameters and limits.
+    parameters: Vec<u64>,
+    limits: Vec<u64>,
     scalars: Vec<u64>,
     memories: Vec<Option<usize>>,
     /// The block for failures.
@@ -30,14 +35,39 @@ pub struct Session<'p, M: Machine> {
     traced: Vec<String>,
 }
 
+/// What a launch is given.
+struct Given<B> {
+    /// Values of specialisation constants.
+    constants: Vec<u64>,
+    /// Scalars.
+    push: Vec<u8>,
+    /// Blocks, by binding.
+    blocks: Vec<(u32, B)>,
+}
+
+impl<B> Default for Given<B> {
+    fn default() -> Self {
+        Given {
+            constants: Vec::new(),
+            push: Vec::new(),
+            blocks: Vec::new(),
+        }
+    }
+}
+
 impl<'p, M: Machine> Session<'p, M> {
     /// Initialises a program.
     ///
     /// # Errors
     /// When its initialisation fails.
     pub fn new(program: &'p Program, machine: M) -> Run<Self, M> {
+        let parameters = program.parameters.iter().map(|p| machine.parameter(p));
+        let limits = program.limits.iter().map(|class| machine.limit(class));
         let mut session = Session {
             program,
+            given: Given::default(),
+            parameters: parameters.collect(),
+            limits: limits.collect(),
             blocks: Blocks::new(machine),
             scalars: vec![0; program.global_scalars as usize],
             memories: vec![None; program.global_memories as usize],
@@ -186,15 +216,10 @@ impl<'p, M: Machine> Session<'p, M> {
                 frame.note_wrapped(*to, is_wrapped);
             }
             Step::Parameter(to, number) => {
-                let value = self
-                    .blocks
-                    .machine
-                    .parameter(&self.program.parameters[*number]);
-                self.set(frame, *to, value);
+                self.set(frame, *to, self.parameters[*number]);
             }
             Step::Limit(to, number) => {
-                let value = self.blocks.machine.limit(&self.program.limits[*number]);
-                self.set(frame, *to, value);
+                self.set(frame, *to, self.limits[*number]);
             }
             Step::Allocate(to, reg) => {
                 let reg = *reg;
@@ -324,19 +349,37 @@ impl<'p, M: Machine> Session<'p, M> {
         if let Some(refusal) = &kernel.refusal {
             return Err(RunError::Unsupported(refusal.clone()));
         }
-        let constants: Vec<u64> = launch
-            .constants
-            .iter()
-            .map(|c| self.get(frame, *c))
-            .collect();
-        let mut push = vec![0; kernel.scalar_bytes as usize];
+        let mut given = std::mem::take(&mut self.given);
+        let launched = self.launch_given(frame, launch, groups, &mut given);
+        self.given = given;
+        launched
+    }
+
+    /// Launches a kernel of a launch, whose data is put into what is given.
+    fn launch_given(
+        &mut self,
+        frame: &Frame,
+        launch: &Launch,
+        groups: [u64; 3],
+        given: &mut Given<M::Block>,
+    ) -> Run<(), M> {
+        let kernel = &self.program.kernels[launch.kernel];
+        let Given {
+            constants,
+            push,
+            blocks,
+        } = given;
+        constants.clear();
+        constants.extend(launch.constants.iter().map(|c| self.get(frame, *c)));
+        push.clear();
+        push.resize(kernel.scalar_bytes as usize, 0);
         push[..4].copy_from_slice(&(groups[0] as u32).to_le_bytes());
         for ((at, ty), reg) in kernel.scalars.iter().zip(&launch.scalars) {
             let bytes = self.get(frame, *reg).to_le_bytes();
             let (at, size) = (*at as usize, (ty.size() as usize).max(4));
             push[at..at + size].copy_from_slice(&bytes[..size]);
         }
-        let mut blocks = Vec::new();
+        blocks.clear();
         for (binding, mem) in launch.memories.iter().enumerate() {
             if kernel.bound.get(binding).is_some_and(|bound| *bound) {
                 let block = match self.reference(frame, *mem) {
@@ -355,7 +398,7 @@ impl<'p, M: Machine> Session<'p, M> {
         let mut scalars = None;
         if kernel.scalars_in_buffer {
             let block = self.blocks.allocate(push.len() as u64)?;
-            self.blocks.write(block, 0, &push)?;
+            self.blocks.write(block, 0, push)?;
             blocks.push((next, self.blocks.device(block)?));
             scalars = Some(block);
         }
@@ -364,9 +407,9 @@ impl<'p, M: Machine> Session<'p, M> {
             words: &kernel.words,
             laid_out: kernel.laid_out.as_deref(),
             groups,
-            constants: &constants,
-            push: if kernel.scalars_in_buffer { &[] } else { &push },
-            blocks: &blocks,
+            constants,
+            push: if kernel.scalars_in_buffer { &[] } else { push },
+            blocks,
         };
         let launched = self.blocks.machine.launch(&request);
         if let Some(block) = scalars {

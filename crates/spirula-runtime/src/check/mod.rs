@@ -4,6 +4,7 @@ mod size;
 
 use crate::types::{TypeNames, Value};
 use crate::{Argument, Bound, Buffer, DeviceInfo, Error, Format, Inputs, Launch};
+use smallvec::SmallVec;
 use spirula_spirv::Id;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
@@ -278,7 +279,8 @@ fn resources(
             return Err(unfit(declared, problem));
         }
     }
-    let mut places: Vec<_> = given.iter().map(|b| (b.set, b.binding, b.index)).collect();
+    let places = given.iter().map(|b| (b.set, b.binding, b.index));
+    let mut places: SmallVec<[_; 16]> = places.collect();
     places.sort_unstable();
     for declared in &interface.bindings {
         if let Some(problem) = elements_problem(declared, &places) {

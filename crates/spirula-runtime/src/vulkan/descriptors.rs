@@ -2,10 +2,12 @@
 
 use super::device::{Device, Owned};
 use super::error::{Call, failed, unsupported};
+use super::hazards::FEW;
 use super::image::Image;
 use super::memory::Buffer;
 use crate::{Bound, Error};
 use ash::vk::{self, Handle as _};
+use smallvec::SmallVec;
 use spirula_cpu::{Filter, ImageType};
 use spirula_spirv::analysis::Definitions;
 use spirula_spirv::grammar::Op;
@@ -47,6 +49,7 @@ struct Slot {
 /// The layouts of all sets of a shader.
 pub struct Layouts {
     sets: Vec<Owned<vk::DescriptorSetLayout>>,
+    raw: Vec<vk::DescriptorSetLayout>,
     slots: Vec<Slot>,
 }
 
@@ -86,15 +89,17 @@ impl Layouts {
             return Err(unsupported(text));
         }
         let sets = (0..count).map(|set| layout(device, &slots, set));
+        let sets = sets.collect::<Result<Vec<_>, _>>()?;
         Ok(Layouts {
-            sets: sets.collect::<Result<_, _>>()?,
+            raw: sets.iter().map(|set| **set).collect(),
+            sets,
             slots,
         })
     }
 
     /// The layouts, by number of the set.
-    pub fn raw(&self) -> Vec<vk::DescriptorSetLayout> {
-        self.sets.iter().map(|set| **set).collect()
+    pub fn raw(&self) -> &[vk::DescriptorSetLayout] {
+        &self.raw
     }
 
     fn slot(&self, bound: &Bound) -> Option<&Slot> {
@@ -242,9 +247,12 @@ pub enum What<'a> {
     Sampler(vk::Sampler),
 }
 
+/// What tells something at a descriptor from others that are alive: its handle, and the part of a buffer.
+type Key = (u64, (u64, u64));
+
 impl What<'_> {
     /// What tells it from others that are alive.
-    fn key(self) -> (u64, (u64, u64)) {
+    fn key(self) -> Key {
         match self {
             What::Buffer(buffer, range) => (buffer.raw().as_raw(), range),
             What::Image(image) => (std::ptr::from_ref(image) as u64, (0, 0)),
@@ -326,6 +334,9 @@ impl Slot {
     }
 }
 
+/// The descriptor sets of a launch.
+pub type Sets = SmallVec<[vk::DescriptorSet; 2]>;
+
 /// Pools that grow by need and are emptied together.
 pub struct Pools {
     device: Arc<Device>,
@@ -333,11 +344,17 @@ pub struct Pools {
     /// The pool that sets are taken from.
     current: usize,
     /// The sets that were made last, which launches of the same in a loop share.
-    recent: VecDeque<(Key, Vec<vk::DescriptorSet>)>,
+    recent: VecDeque<Known>,
 }
 
-/// The address of a pipeline's layouts, which the batch keeps, and what is bound.
-type Key = (usize, Vec<(Bound, (u64, (u64, u64)))>);
+/// Sets that were made.
+struct Known {
+    /// The address of a pipeline's layouts, which the batch keeps.
+    layouts: usize,
+    /// What is bound.
+    bound: SmallVec<[(Bound, Key); FEW]>,
+    sets: Sets,
+}
 
 impl Pools {
     /// No pools yet.
@@ -368,18 +385,25 @@ impl Pools {
         &mut self,
         layouts: &Layouts,
         bound: impl Iterator<Item = Part<'a>>,
-    ) -> Result<Vec<vk::DescriptorSet>, Error> {
+    ) -> Result<Sets, Error> {
         if layouts.sets.is_empty() {
-            return Ok(Vec::new());
+            return Ok(Sets::new());
         }
-        let parts: Vec<_> = bound.filter(|part| layouts.has(&part.bound)).collect();
-        let what = parts.iter().map(|p| (p.bound, p.what.key()));
-        let key: Key = (std::ptr::from_ref(layouts) as usize, what.collect());
-        if let Some((_, sets)) = self.recent.iter().find(|(known, _)| *known == key) {
-            return Ok(sets.clone());
+        let parts = bound.filter(|part| layouts.has(&part.bound));
+        let parts: SmallVec<[_; FEW]> = parts.collect();
+        let at = std::ptr::from_ref(layouts) as usize;
+        let what = || parts.iter().map(|p| (p.bound, p.what.key()));
+        let is_known = |k: &&Known| k.layouts == at && what().eq(k.bound.iter().copied());
+        if let Some(known) = self.recent.iter().find(is_known) {
+            return Ok(known.sets.clone());
         }
-        let sets = self.take(layouts, &layouts.raw())?;
-        let mut rows = Vec::new();
+        let sets = self.take(layouts)?;
+        let known = Known {
+            layouts: at,
+            bound: what().collect(),
+            sets: sets.clone(),
+        };
+        let mut rows: SmallVec<[_; FEW]> = SmallVec::new();
         for Part { bound, what } in parts {
             let unfit = |problem: String| Error::Binding {
                 set: bound.set,
@@ -397,7 +421,7 @@ impl Pools {
             let row = slot.row(&self.device, what).map_err(unfit)?;
             rows.push((bound, slot.kind, row));
         }
-        let writes: Vec<_> = rows
+        let writes: SmallVec<[_; FEW]> = rows
             .iter()
             .map(|(bound, kind, row)| {
                 let write = vk::WriteDescriptorSet::default()
@@ -418,15 +442,12 @@ impl Pools {
         if self.recent.len() == RECENT {
             self.recent.pop_front();
         }
-        self.recent.push_back((key, sets.clone()));
+        self.recent.push_back(known);
         Ok(sets)
     }
 
-    fn take(
-        &mut self,
-        layouts: &Layouts,
-        raw: &[vk::DescriptorSetLayout],
-    ) -> Result<Vec<vk::DescriptorSet>, Error> {
+    /// New sets of a shader.
+    fn take(&mut self, layouts: &Layouts) -> Result<Sets, Error> {
         loop {
             let is_new = self.current == self.pools.len();
             if is_new {
@@ -434,10 +455,10 @@ impl Pools {
             }
             let info = vk::DescriptorSetAllocateInfo::default()
                 .descriptor_pool(*self.pools[self.current])
-                .set_layouts(raw);
+                .set_layouts(layouts.raw());
             // SAFETY: the pool and the layouts are alive.
             match unsafe { self.device.raw().allocate_descriptor_sets(&info) } {
-                Ok(sets) => return Ok(sets),
+                Ok(sets) => return Ok(Sets::from_vec(sets)),
                 Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY | vk::Result::ERROR_FRAGMENTED_POOL)
                     if !is_new =>
                 {

@@ -22,7 +22,7 @@ pub struct Dispatch<'a> {
     /// What is bound.
     pub bound: &'a [(&'a Bound, Given)],
     /// Push constants.
-    pub push: Vec<u8>,
+    pub push: Cow<'a, [u8]>,
     /// Workgroups.
     pub groups: [u32; 3],
     /// Bytes that what is bound is a multiple of.
@@ -113,7 +113,7 @@ impl Dispatch<'_> {
         let Some((Place::Pushed(at), buffers)) = &self.variant.addressed else {
             return Cow::Borrowed(&self.push);
         };
-        let mut push = self.push.clone();
+        let mut push = self.push.to_vec();
         push.truncate(*at as usize);
         push.resize(*at as usize, 0);
         push.extend(self.addresses(buffers));
@@ -126,7 +126,7 @@ impl Dispatch<'_> {
             Given::Buffer(buffer) => Some((buffer.raw(), self.writes(bound))),
             Given::Image(_) | Given::Sampler(_) => None,
         });
-        let buffers = rows.collect::<Option<Vec<_>>>()?;
+        let buffers = rows.collect::<Option<_>>()?;
         Some(Uses {
             kind: Kind::Launch,
             buffers,

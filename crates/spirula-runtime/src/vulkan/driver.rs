@@ -5,6 +5,7 @@ use super::capabilities;
 use super::device::Device;
 use super::dispatch::Dispatch;
 use super::features::Features;
+use super::hazards::FEW;
 use super::image::Image;
 use super::instance::{Instance, Validation};
 use super::memory::{self, Memory};
@@ -17,11 +18,13 @@ use super::variant::{Needs, Variants};
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::specialised::specialise;
 use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
+use smallvec::SmallVec;
 use spirula_source::{Diagnostic, Place};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::{Module, Section};
 use spirula_spirv::reflect::Interface;
 use spirula_vulkan::emulate::{self, Lacking};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -309,7 +312,7 @@ impl Driver for VulkanDriver {
     }
 
     fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
-        let mut bound = Vec::new();
+        let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
         let Inputs::Resources { bindings, push } = &launch.inputs else {
             let text = "a shader takes buffers by set and binding".to_owned();
             return Err(Error::Launch(text));
@@ -335,8 +338,11 @@ impl Driver for VulkanDriver {
         };
         let (device, cache) = (&self.device, &mut self.cache);
         let variant = kernel.get(device, &self.features, cache, needs)?;
-        let mut push = push.clone();
-        push.resize(push.len().next_multiple_of(4).max(variant.pipeline.push), 0);
+        let mut push = Cow::Borrowed(push.as_slice());
+        let bytes = push.len().next_multiple_of(4).max(variant.pipeline.push);
+        if push.len() < bytes {
+            push.to_mut().resize(bytes, 0);
+        }
         let dispatch = Dispatch {
             kernel: launch.kernel,
             variant: &variant,

@@ -7,6 +7,10 @@
 
 use ash::vk;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Buffers of a command that are told of without an allocation.
+pub const FEW: usize = 8;
 
 /// How a command sees memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +27,7 @@ pub struct Uses {
     /// How it does.
     pub kind: Kind,
     /// The buffers, and whether each may be written.
-    pub buffers: Vec<(vk::Buffer, bool)>,
+    pub buffers: SmallVec<[(vk::Buffer, bool); FEW]>,
 }
 
 /// What has to stand before a command.

@@ -158,7 +158,7 @@ fn layout(
     let range = vk::PushConstantRange::default()
         .stage_flags(vk::ShaderStageFlags::COMPUTE)
         .size(push);
-    let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(&raw);
+    let mut info = vk::PipelineLayoutCreateInfo::default().set_layouts(raw);
     if push > 0 {
         info = info.push_constant_ranges(std::slice::from_ref(&range));
     }

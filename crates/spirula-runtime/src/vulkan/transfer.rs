@@ -12,6 +12,7 @@ use super::queue::Queue;
 use crate::Error;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
+use smallvec::smallvec;
 use std::sync::Arc;
 
 /// Bytes that are copied at a time.
@@ -114,7 +115,7 @@ impl Transfer {
             // Parts of the buffer that both see are different ones.
             let uses = Uses {
                 kind: Kind::Copy,
-                buffers: vec![(buffer.raw(), false)],
+                buffers: smallvec![(buffer.raw(), false)],
             };
             queue.record_using(Some(&uses), |device, batch| {
                 record_copy(device, batch, (buffer, *offset), (&down, at), length);
