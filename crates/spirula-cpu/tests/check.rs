@@ -1,7 +1,8 @@
 //! The checking mode: faulty modules with what is told of them, and correct ones of which nothing is.
 //!
 //! `tests/check/*.spvasm` say in their first lines how they are launched: `; groups X Y Z`,
-//! `; words N…` for the sizes of the buffers in words, `; options …`.
+//! `; words N…` for the sizes of the buffers in words, `; iota` for 0, 1, 2… in the first, `; options …`. Where a faulty
+//! module is what a compiler made of source, a correct twin stands beside it by the same name.
 #![allow(unsafe_code)] // Kernels are run on buffers that the test owns.
 
 mod common;
@@ -16,6 +17,8 @@ use std::path::Path;
 struct Setup {
     groups: [u32; 3],
     words: Vec<usize>,
+    /// Whether the first buffer counts, rather than being zero.
+    iota: bool,
     check: CheckOptions,
 }
 
@@ -23,6 +26,7 @@ fn setup(text: &str) -> Setup {
     let mut setup = Setup {
         groups: [1; 3],
         words: vec![64, 64],
+        iota: false,
         check: CheckOptions::default(),
     };
     for line in text.lines().map_while(|l| l.strip_prefix("; ")) {
@@ -37,6 +41,7 @@ fn setup(text: &str) -> Setup {
                 }
             }
             "words" => setup.words = rest.iter().map(|n| number(n) as usize).collect(),
+            "iota" => setup.iota = true,
             "seed" => setup.check.seed = rest.first().map(number),
             "loops" => setup.check.loops = rest.first().map_or(0, number),
             "strict" => setup.check.strict = true,
@@ -61,6 +66,9 @@ fn run(text: &str) -> String {
     let kernel = Kernel::compile(&module(text), "main", model, &[], &options)
         .unwrap_or_else(|f| panic!("{}", f[0]));
     let mut buffers: Vec<Vec<u32>> = setup.words.iter().map(|n| vec![0; *n]).collect();
+    if let Some(first) = buffers.first_mut().filter(|_| setup.iota) {
+        first.iter_mut().zip(0..).for_each(|(word, n)| *word = n);
+    }
     let memories: Vec<Memory> = buffers
         .iter_mut()
         .map(|b| Memory {

@@ -82,6 +82,8 @@ pub(crate) mod info {
     pub const KIND_SHIFT: u32 = 26;
     /// Behind the kind: a value is at fault, not the memory that is read.
     pub const DEPENDS: u64 = 1 << 29;
+    /// Behind the kind: a result is more than its type holds.
+    pub const OVERFLOW: u64 = 1 << 30;
     pub const BYTES_SHIFT: u32 = 32;
 }
 
@@ -205,6 +207,9 @@ pub(crate) extern "C" fn fault(context: *const Context, linear: u32, what: u64) 
     let by = (invocation(context, linear), what as u16);
     let loops = live.budget_full;
     live.tell(kind, by, None, |live| match kind {
+        Kind::Division if what & info::OVERFLOW != 0 => {
+            "divides the least number by -1, which gives more than its type holds".to_owned()
+        }
         Kind::Division => "divides by zero".to_owned(),
         Kind::Shift if live.instruction(what as u16).starts_with("OpBitField") => {
             "takes bits that the value does not have".to_owned()

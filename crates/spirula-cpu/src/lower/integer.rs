@@ -93,6 +93,7 @@ impl Lower<'_, '_, '_> {
         let minus = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, -1);
         let lowest = self.builder.ins().icmp(IntCC::Equal, dividend, least);
         let wraps = self.builder.ins().band(minus, lowest);
+        self.check_quotient(wraps);
         let bad = self.builder.ins().bor(zero, wraps);
         self.builder.ins().select(bad, one, divisor)
     }

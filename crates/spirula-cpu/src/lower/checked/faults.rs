@@ -9,7 +9,11 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 /// The number of the kind of fault.
 const OUT_OF_BOUNDS: u64 = 0;
 /// The number of the kind of fault.
+const DIVISION: u64 = 4;
+/// The number of the kind of fault.
 const SHIFT: u64 = 5;
+/// Beside a kind: a result is more than its type holds.
+const OVERFLOW: u64 = info::OVERFLOW >> info::KIND_SHIFT;
 
 impl Lower<'_, '_, '_> {
     /// Tells of a fault; whether the launch has to end.
@@ -42,9 +46,15 @@ impl Lower<'_, '_, '_> {
     /// Checks a divisor.
     pub fn check_divisor(&mut self, divisor: Value) {
         if self.result_counts() {
-            const DIVISION: u64 = 4;
             let bad = self.builder.ins().icmp_imm_s(IntCC::Equal, divisor, 0);
             self.fault_if(bad, DIVISION);
+        }
+    }
+
+    /// Checks that a quotient is one that its type has, by what says that it is not.
+    pub fn check_quotient(&mut self, wraps: Value) {
+        if self.result_counts() {
+            self.fault_if(wraps, DIVISION | OVERFLOW);
         }
     }
 
