@@ -68,10 +68,19 @@ impl<'a> Lower<'a, '_, '_> {
         let cells = self.first_cell(cells);
         let at = self.builder.ins().iadd(cells, step);
         let site = self.iconst(types::I64, (site << SITE_SHIFT) as i64);
+        let released = match deed.volatile {
+            true => self.released_at(place, step),
+            false => None,
+        };
+        if deed.volatile && !deed.group && released.is_none() {
+            self.call_touch(address, what, value);
+            return;
+        }
         let blocks = CellBlocks {
             done: self.builder.create_block(),
             slow: self.cold_block(),
             store: self.builder.create_block(),
+            released,
         };
         let new = self.builder.append_block_param(blocks.store, types::I64);
         let in_place = self.shared.checking.as_ref().is_none_or(|c| c.in_place);
@@ -80,12 +89,17 @@ impl<'a> Lower<'a, '_, '_> {
             false => self.state().decide_at_once(deed, at, site, &blocks),
         }
         self.builder.switch_to_block(blocks.slow);
-        match in_place {
+        // What may order something is not decided behind the first test alone.
+        match in_place || deed.volatile {
             true => _ = self.call_touch(address, what, value),
             false => self.call_decide(deed, [address, at], what, value),
         }
         self.builder.ins().jump(blocks.done, &[]);
         self.builder.switch_to_block(blocks.store);
+        if let Some(released) = blocks.released.filter(|_| deed.writes) {
+            let owner = self.state().owner();
+            self.state().note_release(released, owner);
+        }
         self.builder.ins().store(cell_flags(), new, at, 0);
         self.builder.ins().jump(blocks.done, &[]);
         self.builder.switch_to_block(blocks.done);

@@ -355,7 +355,7 @@ impl Lower<'_, '_, '_> {
                 let site = what & info::SITE;
                 lower.check_defined(address, delta, leaves, how, site);
             }
-            Space::Group { .. } if how.is_volatile() => {
+            Space::Global { .. } | Space::Group { .. } if how.is_volatile() => {
                 lower.check_cells(place, [address, offset], leaves, how, values);
             }
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {

@@ -91,7 +91,12 @@ fn deciding(code: &mut Code, deed: Deed) -> Function {
         context: args[0],
         linear: args[1],
     };
-    let blocks = CellBlocks { done, slow, store };
+    let blocks = CellBlocks {
+        done,
+        slow,
+        store,
+        released: None,
+    };
     state.decide_rest(deed, args[5], site, &blocks);
     builder.switch_to_block(slow);
     if let Some(callee) = callee {

@@ -21,7 +21,7 @@ pub(super) struct Deed {
     pub group: bool,
     /// Reads need no write before.
     pub cleared: bool,
-    /// Only of memory of the workgroup.
+    /// It counts as atomic, and may order something.
     pub volatile: bool,
 }
 
@@ -31,6 +31,8 @@ pub(super) struct CellBlocks {
     pub slow: Block,
     /// Stores its argument into the cell.
     pub store: Block,
+    /// Address of what was released at the cell, where an access to memory that workgroups share may acquire it.
+    pub released: Option<Value>,
 }
 
 /// Makes code that reads the state.
@@ -42,9 +44,9 @@ pub(super) struct State<'a, 'f> {
 }
 
 impl Deed {
-    /// A number that no other has.
+    /// A number that no other has but those that are volatile.
     pub fn number(self) -> u8 {
-        let bits = [self.writes, self.group, self.cleared, self.volatile];
+        let bits = [self.writes, self.group, self.cleared];
         bits.into_iter()
             .fold(0, |all, bit| all << 1 | u8::from(bit))
     }
@@ -143,19 +145,31 @@ impl State<'_, '_> {
         self.builder.switch_to_block(next);
         match (deed.writes, deed.group) {
             (true, _) => self.write(deed, cell, site, blocks),
-            (false, false) => self.read(cell, blocks),
+            (false, false) => self.read(deed, cell, blocks),
             (false, true) => self.read_group(deed, cell, blocks),
         }
     }
 
-    /// Volatile accesses may order something, as atomics do.
+    /// Volatile accesses may order something, as atomics do: those to memory of the workgroup once there was a fence,
+    /// reads of other memory where something was released that is not known to be before.
     fn begin(&mut self, deed: Deed, blocks: &CellBlocks) {
-        if deed.volatile {
-            let quiet = self.live(runtime::at::QUIET);
-            let next = self.builder.create_block();
-            self.builder.ins().brif(quiet, next, &[], blocks.slow, &[]);
-            self.builder.switch_to_block(next);
-        }
+        let quiet = match (deed.volatile, deed.group, blocks.released) {
+            (true, true, _) => self.live(runtime::at::QUIET),
+            (true, false, Some(released)) if !deed.writes => self.has_acquired(released),
+            _ => return,
+        };
+        let next = self.builder.create_block();
+        self.builder.ins().brif(quiet, next, &[], blocks.slow, &[]);
+        self.builder.switch_to_block(next);
+    }
+
+    /// Whether what was released at a cell, if anything was, is before the invocation already.
+    fn has_acquired(&mut self, released: Value) -> Value {
+        let ins = self.builder.ins();
+        let by = ins.load(types::I64, cell_flags(), released, 0);
+        let acquired = self.live(runtime::at::ACQUIRED);
+        let less = IntCC::UnsignedLessThan;
+        self.builder.ins().icmp(less, by, acquired)
     }
 
     /// Is done where many have read a cell in this phase and nobody has written, as of a tile that all
@@ -226,8 +240,9 @@ impl State<'_, '_> {
     }
 
     /// A read of a cell that is not fresh: it is the invocation's own, or many have read it in this phase.
-    fn read(&mut self, cell: Value, blocks: &CellBlocks) {
-        let other = self.not_own(cell, OWN);
+    fn read(&mut self, deed: Deed, cell: Value, blocks: &CellBlocks) {
+        let atomic = if deed.volatile { ATOMIC } else { 0 };
+        let other = self.not_own(cell, OWN | atomic);
         let shared = self.builder.create_block();
         self.builder
             .ins()
@@ -236,7 +251,7 @@ impl State<'_, '_> {
         let now = self.live(runtime::at::NOW);
         let less = IntCC::UnsignedLessThan;
         let old = self.builder.ins().icmp(less, cell, now);
-        let kinds = (WRITTEN | MANY | ATOMIC) as i64;
+        let kinds = (WRITTEN | MANY | ATOMIC & !atomic) as i64;
         let kinds = self.builder.ins().band_imm_u(cell, kinds);
         let many = MANY as i64;
         let other = self.builder.ins().icmp_imm_u(IntCC::NotEqual, kinds, many);
@@ -292,12 +307,7 @@ impl State<'_, '_> {
         let change = (WRITTEN | ATOMIC) as i64;
         let same = self.builder.ins().icmp_imm_u(IntCC::Equal, kind, change);
         let fine = self.builder.ins().bor(fresh, same);
-        let by = self
-            .builder
-            .ins()
-            .load(types::I64, cell_flags(), released, 0);
-        let acquired = self.live(runtime::at::ACQUIRED);
-        let known = self.builder.ins().icmp(less, by, acquired);
+        let known = self.has_acquired(released);
         self.builder.ins().band(fine, known)
     }
 
