@@ -7,6 +7,8 @@
 
 /// Where the site begins.
 pub(crate) const SITE_SHIFT: u32 = 16;
+/// A site's number.
+const SITE: u64 = 0xffff;
 /// An invocation's number.
 pub(crate) const INVOCATION: u64 = 0xffff;
 /// Where the upper half begins.
@@ -33,6 +35,12 @@ pub(crate) const PHASES: u64 = 1 << 28;
 /// The site of a cell's access.
 pub(crate) fn site_of(cell: u64) -> u16 {
     (cell >> SITE_SHIFT) as u16
+}
+
+/// A cell, but for the site, which is another's.
+fn with_site_of(cell: u64, other: u64) -> u64 {
+    const SITES: u64 = SITE << SITE_SHIFT;
+    (cell & !SITES) | (other & SITES)
 }
 
 /// An access that is being made.
@@ -148,19 +156,27 @@ impl Access {
         let own = (old ^ self.owner) & OWNER == 0;
         let alone = own && old & MANY == 0;
         let conflict = !alone && self.conflicts(old);
-        // Plain reads before do not make an atomic write less atomic, unless they count.
+        // Plain reads before do not make an atomic write less atomic, unless they count; nor does what is told of.
         let plain = old & ATOMIC == 0 && (self.strict || !self.writes || old & WRITTEN != 0);
-        let atomic = self.atomic && !plain;
+        let atomic = self.atomic && (conflict || !plain);
         *cell = if self.writes {
             let record = self.record(kept) & !ATOMIC;
-            record | if atomic { ATOMIC } else { 0 }
+            match own && self.atomic && !atomic {
+                // The plain access is what is at fault.
+                true => with_site_of(record, old),
+                false => record | if atomic { ATOMIC } else { 0 },
+            }
         } else if old & WRITTEN != 0 {
             // The write matters more to whoever comes next.
             let lost = match self.strict && !self.atomic {
                 true => KEPT | ATOMIC,
                 false => KEPT,
             };
-            (old & !lost) | kept
+            let left = (old & !lost) | kept;
+            match own && old & lost & ATOMIC != 0 {
+                true => with_site_of(left, u64::from(self.site) << SITE_SHIFT),
+                false => left,
+            }
         } else {
             let record = (old & !(KEPT | ATOMIC)) | kept;
             let many = if own { 0 } else { MANY };

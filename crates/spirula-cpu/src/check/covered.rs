@@ -43,7 +43,7 @@ fn in_block(program: &Program<'_>, body: &[InstRef<'_>], covered: &mut IdMap<boo
     }
 }
 
-fn is_volatile(access: Option<&u32>) -> bool {
+pub(super) fn is_volatile(access: Option<&u32>) -> bool {
     access.is_some_and(|mask| mask & MemoryAccess::Volatile.0 != 0)
 }
 

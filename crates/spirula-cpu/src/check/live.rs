@@ -286,14 +286,18 @@ impl Live {
             (offset + access.bytes.max(1) - 1) >> granule,
         );
         let phases = self.phases();
-        let made = access.made(phases, linear, self.is_strict());
+        let mut made = access.made(phases, linear, true);
+        made.atomic |= !access.writes && self.is_trial(access.site);
         let mut empty = access.reads && !access.cleared;
         let mut found = Found::Ordered;
         for n in first..=last {
+            let old = self.cells.get(n as usize).copied().unwrap_or(0);
+            let tried = old & WRITTEN == 0 && self.is_trial(site_of(old));
             let Some(cell) = self.cells.get_mut(n as usize) else {
                 continue;
             };
             empty &= *cell < phases.group || *cell & KEPT == 0;
+            *cell |= if tried { ATOMIC } else { 0 };
             let what = made.on_workgroup(cell, phases);
             if access.reads {
                 *cell |= KEPT;
@@ -366,10 +370,11 @@ impl Live {
             _ if local == linear || local == COPIER => None,
             _ => Some(invocation(context, local)),
         };
-        let did = if other & WRITTEN != 0 {
-            "writes"
-        } else {
-            "reads"
+        // A read that counts takes the place of the invocation's own atomic in the cell.
+        let is_load = self.instruction(site_of(other)).starts_with("OpLoad");
+        let did = match other & WRITTEN != 0 && !is_load {
+            true => "writes",
+            false => "reads",
         };
         let whose = match found {
             Found::Other(_) => "an invocation of another workgroup",
@@ -386,19 +391,28 @@ impl Live {
         });
     }
 
+    /// Whether a read, by its site, only tries what an atomic then does: what it gives is compared. Other plain reads of
+    /// what atomics change count in memory of the workgroup, where a barrier would have been cheap.
+    fn is_trial(&self, site: u16) -> bool {
+        let checks = self.kernel().checks.as_ref();
+        !self.is_strict() && checks.is_some_and(|c| c.sites.is_compared(site))
+    }
+
     /// Whether a conflict is of a kind that algorithms are often meant to have.
     fn is_meant(&self, access: Touch, other: u64) -> bool {
         if self.is_strict() {
             return false;
         }
-        let searches = |site: u16| {
-            let checks = self.kernel().checks.as_ref();
-            checks.is_some_and(|c| c.sites.is_search(site))
+        let Some(checks) = &self.kernel().checks else {
+            return false;
         };
+        let everywhere = !self.is_group(&access);
+        let searches = |site: u16| checks.sites.is_search(site);
+        let tries = |site: u16| everywhere || self.is_trial(site);
         let writes = (access.writes, other & WRITTEN != 0);
         match writes {
-            (false, true) => other & ATOMIC != 0 || searches(access.site),
-            (true, false) => access.atomic || searches(site_of(other)),
+            (false, true) => other & ATOMIC != 0 && tries(access.site) || searches(access.site),
+            (true, false) => access.atomic && tries(site_of(other)) || searches(site_of(other)),
             _ => false,
         }
     }

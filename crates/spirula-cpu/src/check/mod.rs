@@ -18,8 +18,9 @@
 //! Atomics order as release and acquire do, and more generously so: what a workgroup did before it
 //! released is ordered before everything that another one does after it acquired at the same place.
 //! Writes of the value that is there already are taken to be meant, and unless strictness is asked for
-//! so are plain reads of what others change atomically, and looking something up in a structure that
-//! changes ([`search`]). So what is reported is a race, while not every race is found.
+//! so are plain reads of what others change atomically, in memory of the workgroup where they are compared with
+//! something, and looking something up in a structure that changes ([`search`]). Volatile accesses count as atomic
+//! unless they update what they have read and nothing waits ([`update`]). So what is reported is a race, while not every race is found.
 //!
 //! # Undefined values
 //!
@@ -41,6 +42,7 @@ mod shadow;
 pub(crate) mod sites;
 mod touch;
 mod undefined;
+mod update;
 mod uses;
 
 pub use checker::{CheckOptions, Checker};
@@ -49,9 +51,10 @@ pub use report::{Invocation, Kind as ReportKind, Report, Site};
 pub(crate) use covered::covered_loads;
 pub(crate) use live::Live;
 pub(crate) use runtime::Row;
-pub(crate) use search::searches;
+pub(crate) use search::{Purpose, purposes};
 pub(crate) use sites::Sites;
 pub(crate) use undefined::{Flow, flow, is_followed, undefined_components};
+pub(crate) use update::{is_update, waits};
 pub(crate) use uses::{only_moved, used_components};
 
 /// What a kernel that is checked keeps for it.

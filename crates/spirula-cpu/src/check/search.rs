@@ -15,8 +15,20 @@ use spirula_spirv::{Id, IdMap};
 /// Most rounds over the instructions.
 const ROUNDS: usize = 8;
 
-/// The results of loads that look something up.
-pub(crate) fn searches(program: &Program<'_>) -> IdMap<bool> {
+/// What is done with what a load gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It may be anything.
+    #[default]
+    Any,
+    /// It is compared, also by an atomic exchange.
+    Compared,
+    /// It looks something up.
+    Search,
+}
+
+/// Of the results of loads: what is done with them.
+pub(crate) fn purposes(program: &Program<'_>) -> IdMap<Purpose> {
     let bound = program.module.bound();
     let mut loaded = IdMap::new(bound, false);
     let mut compared = IdMap::new(bound, false);
@@ -25,11 +37,16 @@ pub(crate) fn searches(program: &Program<'_>) -> IdMap<bool> {
             break;
         }
     }
-    let mut found = IdMap::new(bound, false);
+    let mut found = IdMap::new(bound, Purpose::Any);
     each(program, |inst| {
         if let (Op::Load, Some(id)) = (inst.op(), inst.result()) {
             let group = class_of(program, inst.id(0)) == Some(StorageClass::Workgroup);
-            found.set(id, loaded[inst.id(0)] && compared[id] && !group);
+            let purpose = match (compared[id], loaded[inst.id(0)] && !group) {
+                (true, true) => Purpose::Search,
+                (true, false) => Purpose::Compared,
+                _ => Purpose::Any,
+            };
+            found.set(id, purpose);
         }
     });
     found
@@ -84,6 +101,13 @@ fn round(program: &Program<'_>, loaded: &mut IdMap<bool>, compared: &mut IdMap<b
             for operand in operand_ids(inst) {
                 mark(compared, operand);
             }
+        }
+        if matches!(
+            inst.op(),
+            Op::AtomicCompareExchange | Op::AtomicCompareExchangeWeak
+        ) {
+            const COMPARATOR: usize = 5;
+            mark(compared, inst.id(COMPARATOR));
         }
         // What is loaded from a variable is what was stored there.
         if inst.op() == Op::Load && compared[id] && is_private(program, inst.id(0)) {

@@ -1,6 +1,7 @@
 //! The instructions that checks may have something to say about, by number.
 
 use super::report::Site;
+use super::search::Purpose;
 use crate::program::{ExtSet, Program};
 use rustc_hash::FxHashMap;
 use spirula_spirv::Id;
@@ -13,8 +14,8 @@ pub(crate) struct Sites {
     sites: Vec<Site>,
     /// What each site's pointer comes from, in words.
     objects: Vec<String>,
-    /// Whether a site looks something up.
-    searches: Vec<bool>,
+    /// What is done with what each site gives.
+    purposes: Vec<Purpose>,
 }
 
 impl Sites {
@@ -32,7 +33,7 @@ impl Sites {
             numbers: FxHashMap::default(),
             sites: vec![unknown],
             objects: vec![String::new()],
-            searches: vec![false],
+            purposes: vec![Purpose::Any],
         }
     }
 
@@ -43,7 +44,7 @@ impl Sites {
         func: Func,
         block: Id,
         inst: InstRef<'_>,
-        searches: bool,
+        purpose: Purpose,
     ) -> u16 {
         if let Some(number) = self.numbers.get(&inst.handle()) {
             return *number;
@@ -54,7 +55,7 @@ impl Sites {
         self.numbers.insert(inst.handle(), number);
         self.sites.push(site(program, func, block, inst));
         self.objects.push(String::new());
-        self.searches.push(searches);
+        self.purposes.push(purpose);
         number
     }
 
@@ -75,7 +76,17 @@ impl Sites {
 
     /// Whether a site looks something up in a structure that may change.
     pub fn is_search(&self, number: u16) -> bool {
-        self.searches.get(usize::from(number)).is_some_and(|s| *s)
+        self.purpose(number) == Purpose::Search
+    }
+
+    /// Whether what a site gives is compared.
+    pub fn is_compared(&self, number: u16) -> bool {
+        self.purpose(number) != Purpose::Any
+    }
+
+    fn purpose(&self, number: u16) -> Purpose {
+        let known = self.purposes.get(usize::from(number));
+        known.copied().unwrap_or_default()
     }
 
     /// What a site's pointer comes from.

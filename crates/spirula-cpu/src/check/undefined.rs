@@ -2,11 +2,11 @@
 //!
 //! What goes through memory or calls counts as defined, so that nothing is told that may be meant so. Structures,
 //! arrays and vectors are followed through both, as unoptimised code returns and copies them whole. Each component is
-//! followed by itself: vectors are often made of one that is undefined, a component at a time, also in memory. Cost:
+//! followed by itself: vectors are often made of one that is undefined, a component at a time, also in memory; scalars
+//! only where nothing else is done with them than copying and choosing. Cost:
 //! linear in the instructions of modules that have anything undefined, nothing otherwise.
 
 use super::provenance::is_private;
-use super::uses::only_moved;
 use crate::program::Program;
 use crate::promote::{MAX_SCALARS, operand_ids};
 use crate::types::Kind;
@@ -63,11 +63,14 @@ pub(crate) fn flow(op: Op) -> Option<Flow> {
 }
 
 /// By value: a bit for each component that may be undefined. None where the module has nothing that is.
-pub(crate) fn undefined_components(program: &Program<'_>) -> Option<IdMap<u64>> {
+pub(crate) fn undefined_components(
+    program: &Program<'_>,
+    moved: &IdMap<bool>,
+) -> Option<IdMap<u64>> {
     let mut found = Found {
         program,
         masks: IdMap::new(program.module.bound(), 0),
-        moved: only_moved(program),
+        moved,
         stored: stored_vectors(program),
     };
     let module = program.module;
@@ -164,8 +167,8 @@ fn returned<'m>(program: &Program<'m>, call: InstRef<'m>) -> impl Iterator<Item 
 struct Found<'a, 'm> {
     program: &'a Program<'m>,
     masks: IdMap<u64>,
-    /// Values that only become parts of vectors.
-    moved: IdMap<bool>,
+    /// Values that are only moved.
+    moved: &'a IdMap<bool>,
     /// Loads of vectors, with what they may give.
     stored: Vec<(Id, Id)>,
 }
@@ -223,10 +226,13 @@ impl Found<'_, '_> {
         let Some((id, ty)) = load.result().zip(load.result_type()) else {
             return 0;
         };
-        if !is_private(self.program, load.id(0)) || !is_followed(self.program, ty) {
+        if !is_private(self.program, load.id(0)) {
             return 0;
         }
-        if !is_vector(self.program, id) || self.moved[id] {
+        if !is_followed(self.program, ty) {
+            return u64::from(self.moved[id]);
+        }
+        if self.moved[id] || !is_vector(self.program, id) {
             return all(count);
         }
         let first = self.stored.partition_point(|(load, _)| *load < id);

@@ -14,9 +14,10 @@ use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 
 /// By scalar or vector: a bit for each component that is used by itself. Cost: linear in the instructions.
-pub(crate) fn used_components(program: &Program<'_>) -> IdMap<u64> {
+pub(crate) fn used_components(program: &Program<'_>, moved: &IdMap<bool>) -> IdMap<u64> {
     let mut uses = Uses {
         program,
+        moved,
         used: IdMap::new(program.module.bound(), 0),
         pending: Vec::new(),
     };
@@ -33,27 +34,40 @@ pub(crate) fn used_components(program: &Program<'_>) -> IdMap<u64> {
 }
 
 /// Which values only become parts of vectors that are made of them, as when one component after the other is
-/// assigned: nothing of such a value need be defined. Cost: linear in the instructions.
+/// assigned, or go from one private variable to another, as what a function leaves in a variable of its caller, or are
+/// chosen from: nothing of such a value need be defined. Cost: linear in the instructions.
 pub(crate) fn only_moved(program: &Program<'_>) -> IdMap<bool> {
     let mut moved = IdMap::new(program.module.bound(), true);
     let functions = program.functions.bottom_up.iter();
     for inst in functions.flat_map(|func| program.module.function_insts(*func)) {
-        let whole = match inst.op() {
-            Op::CompositeInsert => Some(inst.id(1)),
-            Op::VectorInsertDynamic => Some(inst.id(0)),
-            _ => None,
+        let goes_on = |id: Id| match inst.op() {
+            Op::CompositeInsert => id == inst.id(1),
+            Op::VectorInsertDynamic => id == inst.id(0),
+            Op::Select => id != inst.id(0) && is_private_load(program, id),
+            Op::Store => {
+                id == inst.id(1) && is_private(program, inst.id(0)) && is_private_load(program, id)
+            }
+            _ => false,
         };
         if inst.op() != Op::VectorShuffle {
             operand_ids(inst)
-                .filter(|id| Some(*id) != whole)
+                .filter(|id| !goes_on(*id))
                 .for_each(|id| moved.set(id, false));
         }
     }
     moved
 }
 
+/// Whether a value is loaded from a private variable.
+fn is_private_load(program: &Program<'_>, value: Id) -> bool {
+    let inst = program.definitions.get(program.module, value);
+    inst.is_some_and(|inst| inst.op() == Op::Load && is_private(program, inst.id(0)))
+}
+
 struct Uses<'a, 'm> {
     program: &'a Program<'m>,
+    /// Values that are only moved.
+    moved: &'a IdMap<bool>,
     used: IdMap<u64>,
     pending: Vec<Id>,
 }
@@ -76,15 +90,28 @@ impl Uses<'_, '_> {
             match self.count(id) {
                 Some(1) => self.mark(id, 1),
                 Some(count) if whole => self.mark(id, u64::MAX >> (64 - count)),
+                None if needs_matrices(inst.op()) => self.mark_matrix(id),
                 _ => {}
             }
         }
     }
 
+    /// Marks all of a matrix.
+    fn mark_matrix(&mut self, id: Id) {
+        let types = &self.program.types;
+        let ty = self.program.type_of(id);
+        let matrix = ty.filter(|ty| matches!(types.kind(*ty), Kind::Matrix { .. }));
+        let count = matrix.map_or(0, |ty| types.scalars(ty));
+        if matches!(count, 1..=MAX_SCALARS) {
+            self.mark(id, u64::MAX >> (64 - count));
+        }
+    }
+
     /// Marks a scalar that is stored: there is nothing else to be read of it.
     fn note_stored(&mut self, inst: InstRef<'_>) {
-        if inst.op() == Op::Store && self.count(inst.id(1)) == Some(1) {
-            self.mark(inst.id(1), 1);
+        let value = (inst.op() == Op::Store).then(|| inst.id(1));
+        if let Some(value) = value.filter(|v| self.count(*v) == Some(1) && !self.moved[*v]) {
+            self.mark(value, 1);
         }
     }
 
@@ -150,6 +177,14 @@ impl Uses<'_, '_> {
             _ => None,
         }
     }
+}
+
+/// Whether an operation computes with all of a matrix.
+fn needs_matrices(op: Op) -> bool {
+    matches!(
+        op,
+        Op::VectorTimesMatrix | Op::MatrixTimesVector | Op::MatrixTimesMatrix | Op::ExtInst
+    )
 }
 
 /// Whether an instruction only passes values on, so that they may be undefined.

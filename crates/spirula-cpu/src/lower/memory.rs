@@ -142,7 +142,8 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     }
     lower.check_depends(inst.id(0));
     lower.check_shared(inst.id(0), inst.id(1));
-    let how = match is_volatile(inst.operands().get(2)) {
+    let volatile = is_volatile(inst.operands().get(2));
+    let how = match volatile && !lower.is_plain_update(inst) {
         true => Use::Volatile { writes: true },
         false => Use::Write,
     };

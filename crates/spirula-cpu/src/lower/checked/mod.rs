@@ -19,7 +19,8 @@ use super::values::Pointer;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
 use crate::check::{
-    Sites, covered_loads, only_moved, searches, undefined_components, used_components,
+    Purpose, Sites, covered_loads, is_update, only_moved, purposes, undefined_components,
+    used_components, waits,
 };
 use crate::program::Program;
 use crate::types::{Kind, Leaf};
@@ -30,6 +31,7 @@ use smallvec::SmallVec;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
+use spirula_spirv::ir::InstRef;
 use spirula_spirv::{Id, IdMap};
 use state::cell_flags;
 
@@ -45,13 +47,13 @@ const DEPENDS: u64 = info::DEPENDS >> info::KIND_SHIFT;
 pub(crate) struct Checking {
     pub sites: Sites,
     pub provenance: Provenance,
-    /// Loads that look something up.
-    pub searches: IdMap<bool>,
+    /// What is done with what loads give.
+    pub purposes: IdMap<Purpose>,
     /// Loads whose place is written right after.
     pub covered: IdMap<bool>,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
-    /// Values that only become parts of vectors.
+    /// Values that are only moved.
     pub moved: IdMap<bool>,
     /// By value: components that may be undefined, where there are any.
     pub undefined: Option<IdMap<u64>>,
@@ -63,6 +65,8 @@ pub(crate) struct Checking {
     pub largest: u64,
     /// Whether there is any loop.
     pub loops: bool,
+    /// Whether invocations may wait for others.
+    pub waits: bool,
     /// Whether accesses to shared memory are decided where they are made.
     pub in_place: bool,
 }
@@ -179,16 +183,19 @@ impl Checking {
             .filter(|p| super::globals::is_workgroup(program, *p))
             .chain(globals.workgroup.iter().copied());
         let group_granule = groups.map(|id| provenance.granule(id)).min().unwrap_or(2);
+        let moved = only_moved(program);
+        let purposes = purposes(program);
         let mut functions = program.functions.bottom_up.iter();
         let called =
             functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
         Checking {
             registers: provenance.has_unknown() || called,
             sites: Sites::new(),
-            searches: searches(program),
-            used: used_components(program),
-            moved: only_moved(program),
-            undefined: undefined_components(program),
+            waits: waits(program, &purposes),
+            purposes,
+            used: used_components(program, &moved),
+            undefined: undefined_components(program, &moved),
+            moved,
             covered: covered_loads(program),
             provenance,
             group_granule,
@@ -287,11 +294,18 @@ impl Lower<'_, '_, '_> {
         let block = program.module.label(block);
         match &mut self.shared.checking {
             Some(checking) => {
-                let searches = inst.result().is_some_and(|id| checking.searches[id]);
-                checking.sites.number(program, func, block, inst, searches)
+                let purpose = inst.result().map(|id| checking.purposes[id]);
+                let purpose = purpose.unwrap_or_default();
+                checking.sites.number(program, func, block, inst, purpose)
             }
             None => 0,
         }
+    }
+
+    /// Whether a store that is volatile counts as one that is not.
+    pub fn is_plain_update(&self, store: InstRef<'_>) -> bool {
+        let checking = self.shared.checking.as_ref();
+        checking.is_some_and(|c| !c.waits) && is_update(self.program, store)
     }
 
     /// Checks an access to the scalars of a value behind a pointer; the pointer to use.

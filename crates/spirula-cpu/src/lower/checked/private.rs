@@ -147,19 +147,24 @@ impl Lower<'_, '_, '_> {
         checking.zip(result).map_or(0, |(c, id)| c.used[id])
     }
 
-    /// Whether what is being loaded only becomes parts of vectors.
+    /// Whether what is being loaded is only moved.
     fn is_only_moved(&self) -> bool {
         let result = self.current.and_then(|i| i.result());
-        let checking = self.shared.checking.as_ref();
-        checking.zip(result).is_some_and(|(c, id)| c.moved[id])
+        result.is_some_and(|id| self.is_moved(id))
     }
 
-    /// Of what says of each component whether it is defined: not zero where one is, and all that are used. Of what only
-    /// becomes parts of vectors none need be.
+    /// Whether a value only becomes part of vectors, goes from one private variable to another, or is chosen from.
+    pub(super) fn is_moved(&self, id: Id) -> bool {
+        let checking = self.shared.checking.as_ref();
+        checking.is_some_and(|c| c.moved[id])
+    }
+
+    /// Of what says of each component whether it is defined: not zero where one is, and all that are used. Of what is
+    /// only moved none need be.
     fn enough_defined(&mut self, components: &[Value], used: u64) -> Option<Value> {
         let (first, rest) = components.split_first()?;
         if rest.is_empty() {
-            return Some(*first);
+            return (!self.is_only_moved()).then_some(*first);
         }
         let parts = components.iter().enumerate();
         let parts = parts.filter(|(n, _)| used >> n.min(&63) & 1 != 0);

@@ -117,13 +117,21 @@ impl Lower<'_, '_, '_> {
         self.set_flags(id, &flags);
     }
 
-    /// The flags of the structure, array or vector that is being stored, where any of it may be undefined.
+    /// The flags of the structure, array or vector that is being stored, or of a scalar that is only copied, where any of
+    /// it may be undefined.
     pub(super) fn stored_flags(&mut self) -> Option<Values> {
         let store = self.current.filter(|inst| inst.op() == Op::Store)?;
         let value = store.id(1);
         let whole = self.program.type_of(value);
         let whole = whole.is_some_and(|ty| is_followed(self.program, ty));
-        (whole && self.may_be_undefined(value)).then(|| self.undefined(value))
+        let copied = self.is_loaded(value) && self.is_moved(value);
+        ((whole || copied) && self.may_be_undefined(value)).then(|| self.undefined(value))
+    }
+
+    fn is_loaded(&self, value: Id) -> bool {
+        let program = self.program;
+        let made = program.definitions.get(program.module, value);
+        made.is_some_and(|inst| inst.op() == Op::Load)
     }
 
     /// The variables of a call's flags, which what it calls sets when it returns.
