@@ -489,10 +489,14 @@ impl Live {
     }
 
     pub(super) fn is_group(&self, access: &Touch) -> bool {
-        let length = (self.cells.len() as u64 - 2)
-            << self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
         access.address >= self.group_base
-            && access.address.saturating_add(access.bytes) <= self.group_base + length
+            && access.address.saturating_add(access.bytes) <= self.group_base + self.group_length()
+    }
+
+    /// Bytes of the workgroup's memory.
+    fn group_length(&self) -> u64 {
+        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        (self.cells.len() as u64 - 2) << granule
     }
 
     /// An access to private memory by a pointer of which only the address is known; false where
@@ -542,17 +546,31 @@ impl Live {
         let by = (invocation(context, linear), access.site);
         self.tell(Kind::OutOfBounds, by, None, |live| {
             let (verb, bytes, address) = (access.verb(), access.bytes, access.address);
-            // SAFETY: as in `begin_group`.
-            let before = unsafe { (*live.checker).regions.before(address) };
-            let near = before.filter(|(base, length)| address - base < length + (1 << 20));
-            match near {
-                Some((base, length)) => format!(
-                    "{verb} {bytes} bytes at offset {} of a buffer of {length} bytes",
+            match live.memory_before(address) {
+                Some((what, [base, length])) => format!(
+                    "{verb} {bytes} bytes at offset {} of {what} of {length} bytes",
                     address - base
                 ),
                 None => format!("{verb} {bytes} bytes at address {address:#x}, where no memory is"),
             }
         });
         self.scratch.as_ptr() as u64
+    }
+
+    /// The memory that ends nearest before an address, with where it begins and how long it is.
+    fn memory_before(&self, address: u64) -> Option<(&'static str, [u64; 2])> {
+        const NEAR: u64 = 1 << 20;
+        // SAFETY: as in `begin_group`.
+        let buffer = unsafe { (*self.checker).regions.before(address) };
+        let buffer = buffer.map(|(base, length)| ("a buffer", [base, length]));
+        let group = (
+            "a workgroup's memory",
+            [self.group_base, self.group_length()],
+        );
+        let is_near = |(_, [base, length]): &(&str, [u64; 2])| {
+            address >= *base && *length > 0 && address - base < length + NEAR
+        };
+        let known = buffer.into_iter().chain([group]).filter(is_near);
+        known.max_by_key(|(_, [base, _])| *base)
     }
 }
