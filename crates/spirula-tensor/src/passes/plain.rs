@@ -8,7 +8,7 @@
 use super::price;
 use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
 use crate::schedule::{
-    Contraction, Profile, across, axes_of, contraction, dense_plan, is_along, is_in_place, patch,
+    Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place, patch,
 };
 use spirula_program::Scalar;
 use spirula_source::Place;
@@ -54,7 +54,7 @@ fn unlike(
     };
     let has_vectors =
         |node: &Node| matches!(op.body.ty(*node), Scalar::F32 | Scalar::F64 | Scalar::I32);
-    if across(op, profile).is_some() {
+    if Across::of(op, profile).is_some() {
         return Vec::new();
     }
     if let Some(factors) = unlike_memory(function, op, profile) {

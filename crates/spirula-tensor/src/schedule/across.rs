@@ -1,17 +1,21 @@
-//! Products of a single row with a matrix whose rows lie along the fold, as `A x` is written.
+//! Folds of what lies next to each other: sums of rows, and products of a single row with a matrix whose
+//! rows lie along the fold, as `A x` is written.
 //!
 //! On a processor the invocations of a workgroup, which are the lanes of its vectors, fold each result
 //! together: what they read lies next to each other then. A workgroup has a tile of results, a few of
-//! which are folded at once. What the lanes have of each is kept in the workgroup's memory, and added
-//! up behind one barrier for all.
+//! which are folded at once. What the lanes have of each is kept in the workgroup's memory, and folded
+//! behind one barrier for all.
 
-use super::lanes::accesses_fit;
-use super::tile::{Contraction, batch, contraction, other_folds, place, scaled, tile_of, total};
+use super::direct::largest_divisor;
+use super::lanes::{accesses_fit, is_adjacent};
+use super::tile::{batch, contraction, other_folds, place, scaled, tile_of, total};
 use super::{Dispatch, Kept, Profile, Run, Step, direct, nest};
-use crate::ir::{Body, Structured};
+use crate::ir::{AxisKind, Body, Destination, NodeData, Reduction, Structured};
 
-/// Fewest points of the fold, where they fill all vectors and where they do not.
+/// Fewest points of the last folded axis, where they fill all vectors and where they do not.
 const LEAST: [u64; 2] = [32, 256];
+/// Most points of the fold: sums of more lose accuracy in so few parts.
+const MOST: u64 = 1 << 14;
 /// Workgroups that there should be, and most results of one.
 const TILES: u64 = 16;
 const RESULTS: u64 = 64;
@@ -19,48 +23,92 @@ const RESULTS: u64 = 64;
 const AT_ONCE: u64 = 4;
 const POINTS: u64 = 4;
 
-/// The contraction that an operation is, if it is such a product.
-pub(crate) fn across(op: &Structured, profile: &Profile) -> Option<Contraction> {
-    let contraction = contraction(op)?;
-    let extents = op.axes.iter().map(|axis| axis.extent.known());
-    let extents: Vec<u64> = extents.collect::<Option<_>>()?;
-    let last = *contraction.steps.last()?;
-    let is_row = total(&extents, &contraction.rows) == 1;
-    let is_whole = extents[last].is_multiple_of(profile.tile[0]);
-    let is_long = extents[last] >= LEAST[usize::from(!is_whole)] && !extents.contains(&0);
-    let is_along = direct::is_along(op, &contraction, contraction.factors[1]);
-    let fits = profile.direct > 1 && is_row && is_long && !is_along;
-    (fits && accesses_fit(&op.body, last as u32, &[])).then_some(contraction)
+/// The axes of such a fold.
+pub(crate) struct Across {
+    /// Parallel axes that are tiled as one.
+    results: Vec<usize>,
+    folds: Vec<usize>,
 }
 
-/// Tiles such a product.
+impl Across {
+    /// How an operation is such a fold.
+    pub fn of(op: &Structured, profile: &Profile) -> Option<Across> {
+        let extents = op.axes.iter().map(|axis| axis.extent.known());
+        let extents: Vec<u64> = extents.collect::<Option<_>>()?;
+        let axes = (0..op.axes.len()).partition(|at| op.axes[*at].kind == AxisKind::Parallel);
+        let (mut results, folds): (Vec<usize>, Vec<usize>) = axes;
+        let last = *folds.last()?;
+        let is_point = |d: &Destination| matches!(d, Destination::Point);
+        let is_plain = op.reductions.iter().all(|r| has_neutral(&op.body, r))
+            && op.yields.iter().all(|y| is_point(&y.destination));
+        let is_whole = extents[last].is_multiple_of(profile.tile[0]);
+        let is_long = extents[last] >= LEAST[usize::from(!is_whole)]
+            && total(&extents, &folds) <= MOST
+            && !extents.contains(&0);
+        if profile.direct < 2 || !is_plain || !is_long {
+            return None;
+        }
+        let is_across = match contraction(op) {
+            Some(parts) => {
+                let is_along = direct::is_along(op, &parts, parts.factors[1]);
+                let is_row = total(&extents, &parts.rows) == 1;
+                results = parts.columns;
+                is_row && !is_along && parts.steps == folds
+            }
+            None => !is_adjacent(op),
+        };
+        let fits =
+            is_across && reads_along(&op.body, last) && accesses_fit(&op.body, last as u32, &[]);
+        fits.then_some(Across { results, folds })
+    }
+}
+
+/// Whether accumulators can begin with a neutral element, and have at least 32 bits.
+fn has_neutral(body: &Body, reduction: &Reduction) -> bool {
+    reduction.values.iter().all(|value| {
+        let ty = body.ty(*value);
+        ty.size() >= 4 && reduction.combiner.neutral(ty).is_some()
+    })
+}
+
+/// Whether something is read at the index along an axis.
+fn reads_along(body: &Body, axis: usize) -> bool {
+    let mut nodes = body.ids();
+    nodes.any(|node| match body.node(node) {
+        NodeData::Element(_, position) => {
+            let needed = body.reachable(position);
+            let mut needed = body.ids().filter(|n| needed[n.index()]);
+            needed.any(|n| body.as_index(n) == Some(axis as u32))
+        }
+        _ => false,
+    })
+}
+
+/// Tiles such a fold.
 pub(super) fn tile(dispatch: &mut Dispatch) {
-    let Some(contraction) = across(&dispatch.op, &dispatch.profile) else {
+    let Some(across) = Across::of(&dispatch.op, &dispatch.profile) else {
         return;
     };
     let extents: Vec<u64> = dispatch.loops.iter().map(|l| l.extent).collect();
     let lanes = dispatch.profile.tile[0];
     dispatch.loops.clear();
     dispatch.points = Body::default();
-    let outer_batch = batch(dispatch, &contraction, &extents);
-    for axis in &contraction.rows {
-        dispatch.indices[*axis] = dispatch.points.i64(0);
-    }
-    let results = total(&extents, &contraction.columns);
-    let size = direct::largest_divisor(results, (results / TILES).clamp(1, RESULTS));
-    let together = direct::largest_divisor(size, AT_ONCE);
+    let outer_batch = batch(dispatch, &across.results, &extents);
+    let results = total(&extents, &across.results);
+    let size = largest_divisor(results, (results / TILES).clamp(1, RESULTS));
+    let together = largest_divisor(size, AT_ONCE);
     let outer = dispatch.add_loop(results / size, Run::Parallel);
     let visit = dispatch.add_loop(size / together, Run::Sequential);
     let result = dispatch.add_loop(together, Run::Unrolled);
     let base = scaled(dispatch, &[(outer, size)]);
     let local = scaled(dispatch, &[(visit, together), (result, 1)]);
-    let columns = tile_of(&contraction.columns, &extents, base, local, size);
-    place(dispatch, columns);
+    let tile = tile_of(&across.results, &extents, base, local, size);
+    place(dispatch, tile);
 
-    let axis = &contraction.steps[contraction.steps.len() - 1..];
+    let axis = &across.folds[across.folds.len() - 1..];
     let mut folds = other_folds(dispatch, axis, &extents);
     let points = total(&extents, axis);
-    let written_out = direct::largest_divisor(points.div_ceil(lanes), POINTS);
+    let written_out = largest_divisor(points.div_ceil(lanes), POINTS);
     let step = written_out * lanes;
     let rounds = dispatch.add_loop(points.div_ceil(step), Run::Sequential);
     let point = dispatch.add_loop(written_out, Run::Repeated);

@@ -128,7 +128,7 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
         axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
     };
     let length = product(AxisKind::Reduction);
-    if super::across(op, profile).is_some() {
+    if super::Across::of(op, profile).is_some() {
         return Strategy::Across;
     }
     if super::tile::contraction(op).is_some() {

@@ -283,7 +283,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let points = m * n / matrices.subgroup;
     dispatch.loops.clear();
     dispatch.points = Body::default();
-    let batch = batch(dispatch, &contraction, &extents);
+    let batch = batch(dispatch, &contraction.tiled(), &extents);
     let tiles = [0, 1].map(|at| {
         let count = plan.extents[at].div_ceil(plan.tile[at]);
         dispatch.add_loop(count, Run::Parallel)

@@ -27,7 +27,7 @@ mod tile;
 mod tuning;
 mod turn;
 
-pub(crate) use across::across;
+pub(crate) use across::Across;
 pub(crate) use dense::{patch, plan as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
@@ -102,7 +102,7 @@ pub enum Strategy {
     Matrices,
     /// The same with factors that are read where they are, and a fragment for each tile.
     Dense,
-    /// A workgroup for each tile of a contraction with one row, whose invocations fold each result together.
+    /// A workgroup for each tile of the results of folds, whose invocations fold each result together.
     Across,
     /// A workgroup for each tile of a map, which reads it along one axis and writes it along another.
     Turned,

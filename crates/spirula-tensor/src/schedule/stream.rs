@@ -60,7 +60,7 @@ impl Stream {
 
     /// Tiles a dispatch whose loops are gone.
     pub fn tile(&self, dispatch: &mut Dispatch, contraction: &Contraction, extents: &[u64]) {
-        let batch = batch(dispatch, contraction, extents);
+        let batch = batch(dispatch, &contraction.tiled(), extents);
         for axis in &contraction.rows {
             dispatch.indices[*axis] = dispatch.points.i64(0);
         }

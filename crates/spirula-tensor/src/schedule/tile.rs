@@ -22,6 +22,13 @@ pub(crate) struct Contraction {
     pub steps: Vec<usize>,
 }
 
+impl Contraction {
+    /// Rows and columns.
+    pub fn tiled(&self) -> Vec<usize> {
+        [&self.rows[..], &self.columns].concat()
+    }
+}
+
 /// Fewer points of a fold than this are not worth tiles.
 const LEAST: u64 = 4;
 
@@ -214,7 +221,7 @@ pub(crate) fn reading(op: &Structured, profile: &Profile) -> Option<Reading> {
     let sizes = [&contraction.rows, &contraction.columns].map(|axes| total(&extents, axes));
     let direct = direct::splits(op, profile, &contraction, sizes);
     let [down, across] = splits(op, profile, &contraction, &extents);
-    if super::across(op, profile).is_some() {
+    if super::Across::of(op, profile).is_some() {
         return Some(Reading {
             contraction,
             tiles: sizes,
@@ -248,7 +255,7 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
     if let Some(stream) = stream {
         return stream.tile(dispatch, contraction, &extents);
     }
-    let batch = batch(dispatch, contraction, &extents);
+    let batch = batch(dispatch, &contraction.tiled(), &extents);
     let rows = split(dispatch, &contraction.rows, &extents, &down);
     let columns = split(dispatch, &contraction.columns, &extents, &across);
     let tiled = match (dispatch.is_direct, contraction.steps.split_last()) {
@@ -281,15 +288,9 @@ fn tile(dispatch: &mut Dispatch, contraction: &Contraction) {
 }
 
 /// One loop for all parallel axes that are not tiled.
-pub(super) fn batch(
-    dispatch: &mut Dispatch,
-    contraction: &Contraction,
-    extents: &[u64],
-) -> Option<u32> {
-    let is_batch = |at: &usize| {
-        let is_tiled = contraction.rows.contains(at) || contraction.columns.contains(at);
-        dispatch.op.axes[*at].kind == AxisKind::Parallel && !is_tiled
-    };
+pub(super) fn batch(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u64]) -> Option<u32> {
+    let is_batch =
+        |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Parallel && !tiled.contains(at);
     let axes: Vec<usize> = (0..extents.len()).filter(is_batch).collect();
     if axes.is_empty() {
         return None;

@@ -108,7 +108,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     };
     dispatch.loops.clear();
     dispatch.points = crate::ir::Body::default();
-    let batch = batch(dispatch, &axes, &extents);
+    let batch = batch(dispatch, &axes.tiled(), &extents);
     let sizes = [DOWN, ACROSS].map(|invocations| Split {
         invocations,
         points: profile.turn / invocations,

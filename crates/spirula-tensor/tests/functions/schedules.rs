@@ -43,13 +43,14 @@ fn long_folds_are_split() {
 }
 
 /// Long columns are folded by an invocation each, whose neighbours read neighbours, where there are
-/// enough of them; few ones, and rows, by a workgroup each.
+/// enough of them; few ones, and very long rows, by a workgroup each.
 #[test]
 fn columns_are_folded_side_by_side() {
     let cases = [
         ([600, 1100], 0, "flat"),
         ([600, 110], 0, "cooperative"),
-        ([1100, 600], 1, "cooperative"),
+        ([1100, 600], 1, "across"),
+        ([20, 20_000], 1, "cooperative"),
     ];
     for (shape, axis, strategy) in cases {
         let mut b = Builder::new("main");
@@ -301,6 +302,36 @@ fn rows_of_matrices_are_folded_together_for_vectors() {
         let stages = only_dispatch(&function, &shapes, Profile::CPU);
         assert_eq!(stages.contains("schedule across"), is_together, "{stages}");
         only_dispatch(&function, &shapes, Profile::GPU);
+    }
+}
+
+/// Long rows that lie together are folded by the lanes of a vector on processors, several folds of one
+/// operation, too; short ones, very long ones, and columns are not.
+#[test]
+fn rows_are_folded_together() {
+    for (shape, axis, is_together) in [
+        ([300, 64], 1, true),
+        ([7, 1000], 1, true),
+        ([31, 257], 1, true),
+        ([300, 24], 1, false),
+        ([20, 20_000], 1, false),
+        ([64, 300], 0, false),
+    ] {
+        let mut b = Builder::new("main");
+        let x = parameter(&mut b, &shape);
+        let zero = b.splat(Literal::i32(5), &[]);
+        let sums = b.reduce(&[x], &[zero], &[axis], Combiner::of(Op::Add, Scalar::I32))[0];
+        let most = b.reduce(&[x], &[zero], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
+        let result = b.elementwise(&[sums, most], |body, e| body.op(Op::Sub, e));
+        b.result(sums, false);
+        b.result(result, false);
+        let function = b.finish();
+        let shapes = [shape.to_vec()];
+        let arguments = arguments(&shapes);
+        let stages = stage(&function, Profile::CPU, Some("promote"));
+        assert_eq!(stages.contains("schedule across"), is_together, "{stages}");
+        let found = run(function.clone(), Profile::CPU, &arguments);
+        assert!(found == meaning(&function, &arguments), "{stages}");
     }
 }
 
