@@ -10,29 +10,24 @@ use spirula_spirv::ir::Module;
 /// is worth more than the time that this takes.
 const TENSORS: &str = "O2";
 
-/// What other kernels pass through, behind `mem2reg`: of `O2` what makes a difference to them. They have one
+/// What other kernels pass through: of `O2` what makes a difference to them. They have one
 /// function, no aggregates, and each type and constant once; what else is left out takes two fifths of the time
 /// and makes them smaller by 2%.
-const KERNELS: &str = "gvn,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
+const KERNELS: &str = "mem2reg,narrow-indices,gvn,simplify-cfg,adce,if-convert,licm,unroll-runtime=4,simplify-cfg,dead-stores,adce,trim-capabilities,compact-ids";
 
 /// Optimises all kernels, of the tensor IR or others.
 pub(crate) fn optimise_kernels(program: &mut Program, of_tensors: bool) -> Result<(), Diagnostic> {
-    let passes = |text: String| text.parse::<Pipeline>().map_err(|error| fault(&error));
-    let [wide, narrow] = match of_tensors {
-        true => [passes(TENSORS.to_owned())?, passes(TENSORS.to_owned())?],
-        false => [
-            passes(format!("mem2reg,{KERNELS}"))?,
-            passes(format!("mem2reg,narrow-indices,{KERNELS}"))?,
-        ],
-    };
+    let passes = if of_tensors { TENSORS } else { KERNELS };
+    let parsed = |passes: &str| passes.parse::<Pipeline>().map_err(|error| fault(&error));
+    let narrow = parsed(passes)?;
+    let wide = parsed(&passes.replace("narrow-indices,", ""))?;
     for kernel in program.kernels.iter_mut().filter(|k| k.refusal.is_none()) {
         // Where shared memory can be laid out explicitly and is not, elements are put together from smaller
         // ones. That is for devices such as lavapipe, whose compiler unrolls loops over narrow indices into
         // them and then needs minutes.
-        let plain = if kernel.laid_out.is_some() {
-            &wide
-        } else {
-            &narrow
+        let plain = match kernel.laid_out {
+            Some(_) => &wide,
+            None => &narrow,
         };
         optimise_words(&mut kernel.words, plain)?;
         if let Some(words) = &mut kernel.laid_out {

@@ -344,9 +344,7 @@ pub(super) fn dilated(c: &mut Calc<'_>, position: Node, dilation: i64, size: Dim
     let last = c.plus(size, -1.0);
     let last = c.mul(last, by);
     let end = c.plus(last, 1.0);
-    let not_before = c.le(zero, position);
-    let not_behind = c.lt(position, end);
-    let inside = c.and(not_before, not_behind);
+    let inside = c.is_between(position, [zero, end]);
     if dilation == 1 {
         return (position, inside);
     }
@@ -508,9 +506,8 @@ pub(super) fn dynamic_update_slice(t: &mut Translator<'_>, op: Op) -> Result<()>
             let index = c.sub(point[at], *start);
             position.push(index);
             if slice[at] != sizes[at] {
-                let (zero, end) = (c.body.i64(0), c.body.size(slice[at]));
-                let (first, last) = (c.le(zero, index), c.lt(index, end));
-                let within = c.and(first, last);
+                let range = [c.body.i64(0), c.body.size(slice[at])];
+                let within = c.is_between(index, range);
                 inside = c.and(inside, within);
             }
         }

@@ -146,10 +146,8 @@ pub(super) fn ragged_dot(t: &mut Translator<'_>, op: Op) -> Result<()> {
         Some(group) => {
             let at = groups.at(&pairs, &sides.positions[0], group);
             let bounds = &groups.bounds;
-            let [begin, end] = [0, 1].map(|side| t.read(&mut s, &bounds[side], &at).node());
-            let mut c = Calc::new(&mut s.body);
-            let (is_after, is_before) = (c.le(begin, index), c.lt(index, end));
-            c.and(is_after, is_before)
+            let range = [0, 1].map(|side| t.read(&mut s, &bounds[side], &at).node());
+            Calc::new(&mut s.body).is_between(index, range)
         }
         None => {
             let numbers = groups.numbers(t, shapes[0][ragged]);

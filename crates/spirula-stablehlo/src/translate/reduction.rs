@@ -9,7 +9,7 @@ use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{AttributeKind, Block, Float, Op};
-use spirula_program::{Literal, Op as Scalar, Scalar as Ty};
+use spirula_program::{Op as Scalar, Scalar as Ty};
 use spirula_tensor::ir::{
     AxisKind, Body, Combiner, Destination, Dim, Node, Reduction, Shape, Structured, Yield,
 };
@@ -408,14 +408,7 @@ pub(super) fn select_and_scatter(t: &mut Translator<'_>, op: Op) -> Result<()> {
     }
     let flat = c.cond(inside, flat, none);
     let value = t.read(&mut s, &operand, &position);
-    let zero = Val {
-        element: value.element,
-        nodes: value
-            .nodes
-            .iter()
-            .map(|_| s.body.literal(Literal::new(value.element.storage(), 0)))
-            .collect(),
-    };
+    let zero = Calc::new(&mut s.body).known(value.element, 0.0);
     let value = choose(&mut s, inside, &value, &zero);
     let combiner = preferred(t, op, operand.element)?;
     let mut initials = zero.nodes.to_vec();

@@ -9,7 +9,7 @@ use super::region;
 use super::scalar::{Calc, Val};
 use super::translator::{Tensor, Translator};
 use crate::mlir::{Block, Op};
-use spirula_program::{Literal, Op as Arithmetic, Scalar};
+use spirula_program::{Op as Arithmetic, Scalar};
 use spirula_tensor::ir::{
     AxisKind, Body, Combiner, Destination, Node, NodeData, Shape, Structured, Yield,
 };
@@ -159,12 +159,7 @@ impl Scatter<'_> {
             let mut values = Vec::new();
             for tensor in before {
                 let value = t.read(&mut s, tensor, &position);
-                let zero = Literal::new(tensor.element.storage(), 0);
-                let zeros = value.nodes.iter().map(|_| s.body.literal(zero)).collect();
-                let zero = Val {
-                    element: tensor.element,
-                    nodes: zeros,
-                };
+                let zero = Calc::new(&mut s.body).known(tensor.element, 0.0);
                 values.push(choose(&mut s, inside, &value, &zero));
             }
             values.extend(self.values(t, &mut s, before, &point)?);
@@ -179,10 +174,9 @@ fn within(s: &mut Structured, position: &[Node], shape: &Shape) -> Node {
     let mut c = Calc::new(&mut s.body);
     let mut inside = c.truth(true);
     for (index, dim) in position.iter().zip(shape) {
-        let (zero, size) = (c.body.i64(0), c.body.size(*dim));
-        let (above, below) = (c.le(zero, *index), c.lt(*index, size));
-        let both = c.and(above, below);
-        inside = c.and(inside, both);
+        let range = [c.body.i64(0), c.body.size(*dim)];
+        let is_between = c.is_between(*index, range);
+        inside = c.and(inside, is_between);
     }
     inside
 }

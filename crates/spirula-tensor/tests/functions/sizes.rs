@@ -179,10 +179,8 @@ fn scans_of_rows_and_columns() {
     check(&function, &arguments);
 }
 
-/// Scans are split into chunks as long as the run asks for, those of the chunks again where there may
-/// be many; time is linear in the length, or this would not end.
-#[test]
-fn long_scans_are_split() {
+/// The beginning of a function of a row whose length is known only when run.
+fn of_a_row() -> (Builder, Value) {
     let mut b = Builder::new("main");
     let size = b.size();
     let ty = TensorType {
@@ -190,6 +188,14 @@ fn long_scans_are_split() {
         shape: Shape::from(vec![Dim::Value(size)]),
     };
     let x = b.parameter("x", ty, false);
+    (b, x)
+}
+
+/// Scans are split into chunks as long as the run asks for, those of the chunks again where there may
+/// be many; time is linear in the length, or this would not end.
+#[test]
+fn long_scans_are_split() {
+    let (mut b, x) = of_a_row();
     let result = sums(&mut b, x, 0, false);
     b.result(result, false);
     let function = b.finish();
@@ -212,13 +218,7 @@ fn long_scans_are_split() {
 /// A size that is computed of elements comes from the device before what it is the size of.
 #[test]
 fn sizes_that_elements_say() {
-    let mut b = Builder::new("main");
-    let size = b.size();
-    let ty = TensorType {
-        element: Scalar::I32,
-        shape: Shape::from(vec![Dim::Value(size)]),
-    };
-    let x = b.parameter("x", ty, false);
+    let (mut b, x) = of_a_row();
     let zero = b.splat(Literal::i32(0), &[]);
     let most = b.reduce(&[x], &[zero], &[0], Combiner::of(Op::SMax, Scalar::I32))[0];
     let count = b.elementwise(&[most], |body, e| body.convert(Op::SExt, Scalar::I64, e[0]));

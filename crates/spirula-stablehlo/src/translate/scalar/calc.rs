@@ -106,6 +106,13 @@ impl<'a> Calc<'a> {
         self.either(Op::FLe, Op::SLe, a, b)
     }
 
+    /// Whether a number is one from a first up to, but without, an end.
+    pub fn is_between(&mut self, number: Node, [first, end]: [Node; 2]) -> Node {
+        let not_before = self.le(first, number);
+        let not_behind = self.lt(number, end);
+        self.and(not_before, not_behind)
+    }
+
     /// Whether they are equal.
     pub fn eq(&mut self, a: Node, b: Node) -> Node {
         self.op2(Op::Eq, a, b)
