@@ -34,6 +34,8 @@ pub struct DeviceInfo {
     pub newest_module: Option<Version>,
     /// Invocations of a subgroup; 0 where it does not tell.
     pub subgroup_size: u32,
+    /// Whether the invocations of a subgroup hand values to each other by `OpGroupNonUniformShuffleXor` and the like.
+    pub has_shuffles: bool,
     /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
     /// kernels can rely on.
     pub special_values: u32,

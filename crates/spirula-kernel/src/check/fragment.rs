@@ -1,9 +1,12 @@
-//! Vectors and fragments (rule 12).
+//! Vectors, fragments and shuffles (rule 12).
 
 use super::{Checked, Checker};
-use crate::ir::{Element, Fragment, FragmentOp, Patch, Role, Type, Var};
+use crate::ir::{Element, Expr, Fragment, FragmentOp, Patch, Role, Type, Var};
 use spirula_program::Scalar;
 use spirula_source::Diagnostic;
+
+/// Invocations that a subgroup has at most (Vulkan's limit).
+const MOST_LANES: u32 = 128;
 
 impl Checker<'_> {
     /// Adjacent elements of memory.
@@ -16,6 +19,18 @@ impl Checker<'_> {
         self.demand(12, matches!(bytes, 4 | 8 | 16) && count > 1, || {
             format!("a vector of {bytes} bytes")
         })
+    }
+
+    pub(super) fn shuffle(&self, to: Var, value: Expr, mask: u32) -> Checked {
+        self.on_device("a shuffle")?;
+        let ty = self.expr(value)?;
+        self.demand(12, matches!(ty, Scalar::I32 | Scalar::F32), || {
+            format!("values of type {ty} are not shuffled")
+        })?;
+        self.demand(12, mask < MOST_LANES, || {
+            format!("no subgroup has an invocation {mask}")
+        })?;
+        self.target(to, ty)
     }
 
     pub(super) fn fragment(&self, op: &FragmentOp) -> Checked {

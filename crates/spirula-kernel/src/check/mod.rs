@@ -13,7 +13,7 @@
 //! | 9 | constants, constant block sizes and the shapes of private arrays depend on parameters, limits, literals and constants only |
 //! | 10 | calls give and take what the function takes and gives |
 //! | 11 | entry points are typed by inputs and outputs of their function |
-//! | 12 | vectors have 4, 8 or 16 bytes; fragments are the kernel's, and fit the memory and each other |
+//! | 12 | vectors have 4, 8 or 16 bytes, what is shuffled 4; fragments are the kernel's, and fit the memory and each other |
 //!
 //! A function that kernels call and that has device memory is checked as the host's; lowering
 //! refuses the kernels that call it.
@@ -188,6 +188,7 @@ impl Checker<'_> {
                 self.demand(8, *dimension < 3, || format!("no dimension {dimension}"))?;
                 self.target(*to, Scalar::I32)
             }
+            StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask),
             StmtKind::Sync { .. } => self.on_device("a barrier or fence"),
             StmtKind::Atomic(atomic) => self.atomic(atomic),
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::While { .. } => {

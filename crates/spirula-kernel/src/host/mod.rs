@@ -350,6 +350,7 @@ impl Host<'_> {
             }
             StmtKind::Sync { .. } if self.invocation.is_some() => {}
             StmtKind::Sync { .. }
+            | StmtKind::Shuffle { .. }
             | StmtKind::Atomic(_)
             | StmtKind::ReadVector { .. }
             | StmtKind::WriteVector { .. }

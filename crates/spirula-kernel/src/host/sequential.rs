@@ -36,7 +36,7 @@ pub(super) fn is_for_host(program: &Program, kernel: Kernel) -> bool {
                     matches!(ty, Type::Memory(Space::Shared) | Type::Array(_))
                 }
                 StmtKind::Sync { kind, .. } => *kind == Sync::Barrier,
-                StmtKind::Atomic(_) => true,
+                StmtKind::Atomic(_) | StmtKind::Shuffle { .. } => true,
                 _ => false,
             };
             if is_shared {

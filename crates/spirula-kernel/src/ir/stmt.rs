@@ -130,6 +130,16 @@ pub enum StmtKind {
         /// In which dimension.
         dimension: u8,
     },
+    /// Hands a value of 32 bits to the invocation of the subgroup whose number differs by a mask, and
+    /// takes that one's; all invocations of the subgroup get there together (kernels).
+    Shuffle {
+        /// Gets the other's value.
+        to: Var,
+        /// What this invocation hands over.
+        value: Expr,
+        /// The bits by which their numbers differ.
+        mask: u32,
+    },
     /// Synchronises (kernels).
     Sync {
         /// How.

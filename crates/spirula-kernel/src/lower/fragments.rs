@@ -3,6 +3,7 @@
 //! Modules with fragments are of Vulkan's memory model, in which accesses to shared memory have to say
 //! that they are not private.
 
+use super::subgroups::SUBGROUP;
 use super::vectors::WIDEST;
 use super::{Lower, refusal};
 use crate::ir::{Fragment, FragmentOp, Number, Order, Patch, Role, Space, Type, Var};
@@ -11,8 +12,6 @@ use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
 
-/// The scope of a subgroup.
-const SUBGROUP: u32 = 3;
 /// Operand of accesses that others see.
 pub(super) const NON_PRIVATE: u32 = 0x20;
 

@@ -26,6 +26,7 @@ mod operators;
 mod power;
 mod shared;
 mod statements;
+mod subgroups;
 mod survey;
 mod trigonometry;
 mod vectors;

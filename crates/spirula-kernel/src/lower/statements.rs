@@ -155,6 +155,7 @@ impl Lower<'_> {
                 };
                 self.assign(*to, value);
             }
+            StmtKind::Shuffle { to, value, mask } => self.shuffle(*to, *value, *mask)?,
             StmtKind::Sync { kind, scope } => self.sync(*kind, *scope),
             StmtKind::Atomic(atomic) => self.atomic(atomic)?,
             kind => self.control(kind)?,

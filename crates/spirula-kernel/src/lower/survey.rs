@@ -193,7 +193,9 @@ impl Surveyor<'_> {
             match &stmt.kind {
                 StmtKind::Assert { .. } => fails = true,
                 StmtKind::Sync { kind, .. } => waits |= *kind != Sync::Fence,
-                StmtKind::Assign { to, .. } | StmtKind::Where { to, .. } => {
+                StmtKind::Assign { to, .. }
+                | StmtKind::Where { to, .. }
+                | StmtKind::Shuffle { to, .. } => {
                     self.survey.changed[to.index()] = true;
                 }
                 StmtKind::For { counter, .. } => self.survey.changed[counter.index()] = true,

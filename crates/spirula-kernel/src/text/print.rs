@@ -287,6 +287,12 @@ impl Printer<'_> {
                 self.target(*to);
                 put!(self, "{} {dimension}", name_of(&Index::NAMES, *what));
             }
+            StmtKind::Shuffle { to, value, mask } => {
+                self.target(*to);
+                self.out.push_str("shuffle ");
+                self.expr(*value);
+                put!(self, ", {mask}");
+            }
             StmtKind::Sync { kind, scope } => {
                 let scope = match scope {
                     Scope::Shared => Space::Shared,

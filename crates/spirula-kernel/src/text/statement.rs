@@ -177,6 +177,14 @@ impl Parser {
             }
         } else if self.eat_word("atomic") {
             return self.atomic(Some(to));
+        } else if self.eat_word("shuffle") {
+            let value = self.expr()?;
+            self.expect(",")?;
+            StmtKind::Shuffle {
+                to,
+                value,
+                mask: self.number()?,
+            }
         } else if let Some(what) = self.one_of(&Index::NAMES) {
             StmtKind::Where {
                 to,

@@ -389,6 +389,7 @@ mod tests {
             driver: String::new(),
             newest_module: None,
             subgroup_size: 1,
+            has_shuffles: false,
             special_values: 0,
             matrices: Vec::new(),
             has_dense_matrices: false,

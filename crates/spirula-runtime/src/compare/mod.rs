@@ -104,6 +104,7 @@ impl Comparing {
             info.id = format!("{},{}", info.id, other.id);
             info.name = format!("{}, {}", info.name, other.name);
             info.driver = format!("{}, {}", info.driver, other.driver);
+            info.has_shuffles &= other.has_shuffles && info.subgroup_size == other.subgroup_size;
             info.special_values &= other.special_values;
             info.has_dense_matrices &= other.has_dense_matrices;
             info.matrices.retain(|shape| other.matrices.contains(shape));

@@ -77,6 +77,7 @@ impl CpuDriver {
             driver: format!("spirula-cpu {version}"),
             newest_module: Some(Version::NEWEST),
             subgroup_size: compiler.subgroup_size,
+            has_shuffles: true,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: compiler.bundles,

@@ -115,6 +115,7 @@ impl Found {
             driver: format!("{platform_name} {driver}, {}", version.trim()),
             newest_module: versions.last().copied(),
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
+            has_shuffles: false,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: false,

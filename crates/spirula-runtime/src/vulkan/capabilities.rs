@@ -23,10 +23,7 @@ struct Facts<'a> {
 
 impl Facts<'_> {
     fn subgroups(&self, operations: Subgroup) -> bool {
-        let subgroup = &self.device.subgroup;
-        let stages = subgroup.supported_stages;
-        stages.contains(vk::ShaderStageFlags::COMPUTE)
-            && subgroup.supported_operations.contains(operations)
+        super::physical::can(&self.device.subgroup, operations)
     }
 }
 

@@ -110,6 +110,7 @@ impl Physical {
             driver: described(&driver, base.api_version),
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
+            has_shuffles: can(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
             special_values: special_values(&floats),
             matrices: Vec::new(),
             has_dense_matrices: false,
@@ -172,6 +173,16 @@ fn newest_module(version: u32) -> Version {
         vk::API_VERSION_1_3.. => Version::new(1, 6),
         _ => Version::new(1, 5),
     }
+}
+
+/// Whether subgroups of compute shaders have operations.
+pub fn can(
+    subgroup: &vk::PhysicalDeviceSubgroupProperties<'_>,
+    operations: vk::SubgroupFeatureFlags,
+) -> bool {
+    let stages = subgroup.supported_stages;
+    stages.contains(vk::ShaderStageFlags::COMPUTE)
+        && subgroup.supported_operations.contains(operations)
 }
 
 /// The widths of floats whose signed zeros, infinities and NaNs can be kept, a bit each.

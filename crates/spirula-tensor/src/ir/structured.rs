@@ -84,11 +84,34 @@ impl Combiner {
         arguments.eq([Some(0), Some(1)]).then_some(operator.op)
     }
 
+    /// The operator, where one of the arguments is given that is no number, and the operator's result
+    /// otherwise.
+    pub fn of_numbers(&self) -> Option<Op> {
+        let ([a, b], rest) = self.unless_nan(*self.results.first()?)?;
+        let ([other, _], rest) = self.unless_nan(rest)?;
+        let (operator, operands) = self.body.applied(rest)?;
+        let is_both = a != b && other == b && operands == [a, b];
+        (self.results.len() == 1 && is_both).then_some(operator.op)
+    }
+
+    /// An argument that a node gives if it is no number, the other one, and what else it gives.
+    fn unless_nan(&self, node: Node) -> Option<([Node; 2], Node)> {
+        let (select, &[condition, given, rest]) = self.body.applied(node)? else {
+            return None;
+        };
+        let (test, tested) = self.body.applied(condition)?;
+        let asks = (select.op, test.op) == (Op::Cond, Op::IsNan) && *tested == [given];
+        let number = 1u32.checked_sub(self.body.as_argument(given)?)?;
+        let mut nodes = self.body.ids();
+        let other = nodes.find(|n| self.body.as_argument(*n) == Some(number))?;
+        asks.then_some(([given, other], rest))
+    }
+
     /// The value that does not change others, where the function is an operator that has one.
     pub fn neutral(&self, ty: Scalar) -> Option<Literal> {
         let format = ty.format();
         let sign = 1u64 << (ty.width() - 1);
-        let bits = match self.operator()? {
+        let bits = match self.operator().or_else(|| self.of_numbers())? {
             Op::FAdd => format?.sign_bit(),
             Op::FMul => Operator::convert(Op::SToF, Scalar::I32, ty).eval(&[1]),
             Op::FMax => format?.infinity() | format?.sign_bit(),

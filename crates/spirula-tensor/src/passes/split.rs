@@ -1,18 +1,22 @@
 //! Long folds in two rounds.
 //!
 //! A fold with few results keeps few workgroups busy. Its points are split into chunks that are
-//! folded side by side, and what they give is folded once more. Operations that read what a fold
+//! folded side by side, and what they give is folded once more. Chunks of columns are folded by an
+//! invocation each, whose neighbours have the columns beside. Operations that read what a fold
 //! gives stay with the second round.
 
 use crate::ir::{
     AxisKind, Body, Destination, Dim, Function, Node, NodeData, Op, OpKind, Reduction, Shape,
     Structured, TensorType, Value, Yield, unflatten,
 };
-use crate::schedule::{Profile, contraction};
+use crate::schedule::{Profile, contraction, is_adjacent};
 use spirula_program::{Op as ScalarOp, Scalar};
 
 /// Fewest points of a chunk: below that a workgroup costs more than it saves.
 const CHUNK: u64 = 4096;
+
+/// Fewest columns, points of one's chunk, and points of all that are folded side by side.
+const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
 
 /// Splits all long folds.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
@@ -50,6 +54,8 @@ pub(super) struct Split {
     pub chunks: Dim,
     /// Points of a chunk.
     length: Dim,
+    /// Whether the chunks are the slowest of what the first round gives, and not the fastest.
+    is_chunk_first: bool,
 }
 
 /// The points of one chunk, as axes of an operation.
@@ -70,7 +76,29 @@ impl Split {
         if !is_plain || op.is_scan() || contraction(op).is_some() {
             return None;
         }
-        Split::into(op, profile.chunks, CHUNK)
+        match Split::columns(op, profile) {
+            Some(split) => Some(split),
+            None => Split::into(op, profile.chunks, CHUNK),
+        }
+    }
+
+    /// Chunks of columns that lie side by side, an invocation each: neighbours read neighbours.
+    fn columns(op: &Structured, profile: &Profile) -> Option<Split> {
+        let (least, length, points) = COLUMNS;
+        let mut values = op.reductions.iter().flat_map(|r| &r.values);
+        let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
+        if !is_wide || !is_adjacent(op) {
+            return None;
+        }
+        let mut results = op.parallel_shape().map(|dim| dim.known());
+        let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
+        let chunks = profile.invocations().div_ceil(results.max(1));
+        let split = Split::into(op, chunks.checked_mul(results)?, length)?;
+        let is_worth = results >= least && results * split.total.known()? >= points;
+        is_worth.then_some(Split {
+            is_chunk_first: true,
+            ..split
+        })
     }
 
     /// Into chunks of at least so many points, with at most so many for all results.
@@ -95,6 +123,7 @@ impl Split {
             total: Dim::Static(total),
             chunks: Dim::Static(total.div_ceil(length)),
             length: Dim::Static(length),
+            is_chunk_first: false,
         })
     }
 
@@ -136,6 +165,7 @@ impl Split {
             total: folded.extent,
             chunks: Dim::Value(size()),
             length: Dim::Value(size()),
+            is_chunk_first: false,
         };
         Some((split, sizes))
     }
@@ -149,8 +179,16 @@ impl Split {
     /// The type of what all chunks of all results give.
     pub fn chunk_type(&self, element: Scalar) -> TensorType {
         let mut shape = self.parallel.clone();
-        shape.push(self.chunks);
+        shape.insert(self.chunk_at(), self.chunks);
         TensorType { element, shape }
+    }
+
+    /// Where the chunks stand among the axes of what the first round gives.
+    fn chunk_at(&self) -> usize {
+        match self.is_chunk_first {
+            true => 0,
+            false => self.parallel.len(),
+        }
     }
 
     /// The parallel axes of an operation, with their indices.
@@ -160,17 +198,20 @@ impl Split {
         (op, point)
     }
 
-    /// An axis for the chunks behind those of the results, and one for their points.
+    /// An axis for the chunks among those of the results, and one for their points.
     pub fn over_chunks(&self) -> (Structured, Chunk) {
-        let (mut op, mut indices) = self.over_results();
-        let chunk = op.axis(self.chunks, AxisKind::Parallel);
+        let mut shape = self.parallel.clone();
+        shape.insert(self.chunk_at(), self.chunks);
+        let mut op = Structured::parallel(&shape);
+        let results = op.point();
+        let mut indices = results.clone();
+        let chunk = indices.remove(self.chunk_at());
         let round = op.axis(self.length, AxisKind::Reduction);
         let length = op.body.size(self.length);
         let first = op.body.op(ScalarOp::Mul, &[chunk, length]);
         let flat = op.body.op(ScalarOp::Add, &[first, round]);
         let limit = op.body.size(self.total);
         let inside = op.body.op(ScalarOp::SLt, &[flat, limit]);
-        let results = [&indices[..], &[chunk]].concat();
         let folded = self.folded.iter().map(|dim| Some(dim.known()? as i64));
         match folded.collect::<Option<Vec<i64>>>() {
             Some(sizes) => indices.extend(unflatten(&mut op.body, flat, &sizes)),
@@ -241,7 +282,7 @@ impl Split {
     fn second_round(&self, from: &Structured, values: &[Value]) -> Structured {
         let (mut op, mut position) = self.over_results();
         let chunk = op.axis(self.chunks, AxisKind::Reduction);
-        position.push(chunk);
+        position.insert(self.chunk_at(), chunk);
         let mut elements = Vec::new();
         let types = from.reductions.iter().flat_map(|r| &r.values);
         for (value, node) in values.iter().zip(types) {

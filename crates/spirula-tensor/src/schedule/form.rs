@@ -155,7 +155,7 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
 fn is_across(op: &Structured, results: u64, profile: &Profile) -> bool {
     let mut values = op.reductions.iter().flat_map(|r| &r.values);
     let is_wide = values.all(|value| op.body.ty(*value).size() >= 4);
-    is_wide && results >= profile.chunks * profile.flat && super::lanes::is_adjacent(op)
+    is_wide && results >= profile.invocations() && super::lanes::is_adjacent(op)
 }
 
 /// Whether several invocations may write at once: at their own points, values that replace, or

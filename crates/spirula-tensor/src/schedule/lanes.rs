@@ -40,7 +40,7 @@ pub(super) fn lanes(dispatch: &Dispatch, kind: AxisKind, total: u64) -> u64 {
 
 /// Whether points that lie next to each other along the last parallel axis read what lies next to
 /// each other, or the same.
-pub(super) fn is_adjacent(op: &Structured) -> bool {
+pub(crate) fn is_adjacent(op: &Structured) -> bool {
     let is_parallel = |axis: &Axis| axis.kind == AxisKind::Parallel;
     let last = op.axes.iter().rposition(is_parallel);
     last.is_some_and(|axis| accesses_fit(&op.body, axis as u32, &[]))

@@ -32,6 +32,7 @@ pub(crate) use dense::{patch, plan as dense_plan};
 pub(crate) use direct::{is_along, is_in_place};
 pub(crate) use form::atomic;
 pub use form::form;
+pub(crate) use lanes::is_adjacent;
 pub(crate) use matrices::suits as is_for_matrices;
 pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;

@@ -5,7 +5,7 @@ use super::Matrices;
 /// Sizes that a kind of device does well with.
 ///
 /// They were found by measurement. Schedules stay within 16 KiB of the workgroup's memory, Vulkan's
-/// minimum, but for folds over many accumulators; a GPU's have up to 512 invocations a workgroup.
+/// minimum, but for folds over many accumulators; a GPU's have up to 1024 invocations a workgroup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Profile {
     /// Invocations of a workgroup that runs a flat space.
@@ -56,6 +56,8 @@ pub struct Profile {
     /// Most rows, columns and points of the fold of fragments, where a device multiplies such of `f32` of any size
     /// that lie in memory.
     pub dense: Option<[u64; 3]>,
+    /// Invocations of a subgroup, where they hand values to each other; else 1.
+    pub subgroup: u64,
     /// What subgroups multiply matrices with, where they can.
     pub matrices: Option<Matrices>,
 }
@@ -63,6 +65,20 @@ pub struct Profile {
 impl Profile {
     /// Sizes of large fragments that do well: two of them fit a processor's nearest cache, or almost.
     pub const DENSE: [u64; 3] = [64, 64, 128];
+
+    /// Invocations that keep the device busy.
+    pub(crate) fn invocations(&self) -> u64 {
+        self.chunks * self.flat / 2
+    }
+
+    /// The sizes for a device whose workgroups have at most so many invocations.
+    pub fn within(mut self, invocations: u64) -> Profile {
+        let most = 1 << invocations.max(2).ilog2();
+        self.flat = self.flat.min(most);
+        self.fold = self.fold.min(most / 2);
+        self.rows = self.rows.min(most);
+        self
+    }
 
     /// A few processors with vectors and caches.
     pub const CPU: Profile = Profile {
@@ -88,6 +104,7 @@ impl Profile {
         vector: 1,
         rows: 8,
         dense: None,
+        subgroup: 1,
         matrices: None,
     };
 
@@ -113,8 +130,9 @@ impl Profile {
         prefetch: true,
         fma: false,
         vector: 16,
-        rows: 512,
+        rows: 1024,
         dense: None,
+        subgroup: 1,
         matrices: None,
     };
 }

@@ -8,7 +8,7 @@
 use super::stream::Stream;
 use super::{Dispatch, Profile, Run, Step, Strategy, Tile, direct, nest};
 use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
-use spirula_program::Op;
+use spirula_program::{Op, Scalar};
 
 /// The axes of a contraction.
 pub(crate) struct Contraction {
@@ -435,17 +435,23 @@ fn cooperate(dispatch: &mut Dispatch) {
         .map(|at| dispatch.loops[*at].extent as i64)
         .collect();
     let total = sizes.iter().product::<i64>() as u64;
+    let results = parallel.iter().map(|at| dispatch.loops[*at].extent);
+    let results = results.fold(1u64, u64::saturating_mul);
     let most = dispatch.profile.fold;
     let lanes = fold_lanes(dispatch, total);
     let runs = total / lanes;
     let invocations = match dispatch.strategy {
         Strategy::Rows => row_invocations(runs, lanes, &dispatch.profile),
+        _ if results >= dispatch.profile.chunks => {
+            let each = dispatch.profile.kept.max(lanes);
+            let enough = (total / each).next_power_of_two();
+            enough.clamp(SUBGROUP.min(most), most)
+        }
         _ if total >= 4096 => 2 * most,
         _ => most,
     };
     let rounds = runs.div_ceil(invocations);
-    let is_kept = dispatch.strategy == Strategy::Rows
-        && runs.is_multiple_of(invocations)
+    let is_kept = runs.is_multiple_of(invocations)
         && rounds * lanes <= dispatch.profile.kept
         && rounds * lanes * dispatch.op.body.len() as u64 <= WRITTEN_OUT;
     let run = match is_kept {
@@ -455,6 +461,7 @@ fn cooperate(dispatch: &mut Dispatch) {
     let rounds = dispatch.add_loop(rounds, run);
     let across = dispatch.add_loop(invocations, Run::Parallel);
     let lane = dispatch.add_loop(lanes, Run::Unrolled);
+    add_subgroups(dispatch, invocations);
     let run = scaled(dispatch, &[(rounds, invocations), (across, 1)]);
     let limit = dispatch.points.i64(runs as i64);
     let guard = dispatch.points.op(Op::SLt, &[run, limit]);
@@ -491,6 +498,19 @@ fn cooperate(dispatch: &mut Dispatch) {
     };
     let parallel: Vec<u32> = parallel.iter().map(|at| *at as u32).collect();
     dispatch.steps = nest(&parallel, steps);
+}
+
+/// Has subgroups fold by shuffles, where a workgroup is made of whole ones and they can with all
+/// accumulators.
+fn add_subgroups(dispatch: &mut Dispatch, invocations: u64) {
+    let (op, subgroup) = (&dispatch.op, dispatch.profile.subgroup);
+    let initial = op.reductions.iter().flat_map(|r| &r.initial);
+    let mut types = initial.map(|node| op.body.ty(*node));
+    let fit = types.all(|ty| matches!(ty, Scalar::I32 | Scalar::F32));
+    if fit && subgroup > 1 && invocations.is_multiple_of(subgroup) {
+        dispatch.add_loop(invocations / subgroup, Run::Subgroup);
+        dispatch.add_loop(subgroup, Run::Lane);
+    }
 }
 
 /// Invocations for a row: where they can keep it in their registers, so few that each has as much of it

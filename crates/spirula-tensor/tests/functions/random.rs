@@ -323,7 +323,7 @@ proptest! {
         let expected = meaning(&function, &arguments);
         let text = spirula_tensor::print(&function);
         // Vectors where there is only little to do.
-        let eager = Profile { busy: 1, flat: 2, ..Profile::GPU };
+        let eager = Profile { busy: 1, flat: 2, subgroup: 8, ..Profile::GPU };
         for profile in [Profile::CPU, Profile::GPU, eager] {
             let results = run(function.clone(), profile, &arguments);
             prop_assert_eq!(&results, &expected, "{:?}\n{}", profile, text);

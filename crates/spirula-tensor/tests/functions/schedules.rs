@@ -10,6 +10,12 @@ use spirula_tensor::ir::{
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile};
 
+/// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
+const SHUFFLING: Profile = Profile {
+    subgroup: 8,
+    ..Profile::GPU
+};
+
 /// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
 /// that begins elsewhere than at its neutral element, and by a function of two accumulators.
 #[test]
@@ -32,7 +38,7 @@ fn long_folds_are_split() {
     let function = b.finish();
     let arguments = arguments(&[shape.to_vec()]);
     let expected = meaning(&function, &arguments);
-    for profile in [Profile::CPU, Profile::GPU] {
+    for profile in [Profile::CPU, Profile::GPU, SHUFFLING] {
         let stages = stage(&function, profile, Some("split"));
         assert!(
             stages.matches("fold").count() > 6,
@@ -66,6 +72,54 @@ fn columns_are_folded_side_by_side() {
         let expected = meaning(&function, &arguments);
         assert_eq!(run(function, Profile::CPU, &arguments), expected);
     }
+}
+
+/// Long columns that are not enough to keep the device busy are folded in chunks, an invocation each.
+#[test]
+fn columns_are_folded_in_chunks() {
+    for (shape, axes) in [(vec![5000, 300], vec![0]), (vec![700, 40, 64], vec![0, 1])] {
+        for profile in [Profile::CPU, Profile::GPU] {
+            let mut b = Builder::new("main");
+            let x = parameter(&mut b, &shape);
+            let seven = b.splat(Literal::i32(7), &[]);
+            let add = Combiner::of(Op::Add, Scalar::I32);
+            let sums = b.reduce(&[x], &[seven], &axes, add)[0];
+            b.result(sums, false);
+            let function = b.finish();
+            let stages = stage(&function, profile, Some("distribute"));
+            assert_eq!(stages.matches("schedule flat").count(), 2, "{stages}");
+            let arguments = arguments(std::slice::from_ref(&shape));
+            let expected = meaning(&function, &arguments);
+            assert_eq!(run(function, profile, &arguments), expected);
+        }
+    }
+}
+
+/// Rows of a workgroup each are folded by shuffles first where subgroups have them, and the rest in the workgroup's
+/// memory with one barrier.
+#[test]
+fn subgroups_fold_by_shuffles() {
+    let mut b = Builder::new("main");
+    let shape = [9, 4096];
+    let x = parameter(&mut b, &shape);
+    let zero = b.splat(Literal::i32(0), &[]);
+    let add = Combiner::of(Op::Add, Scalar::I32);
+    let sums = b.reduce(&[x], &[zero], &[1], add)[0];
+    b.result(sums, false);
+    let function = b.finish();
+    let profile = Profile {
+        fold: 32,
+        chunks: 8,
+        ..SHUFFLING
+    };
+    let tuning = Tuning::default();
+    let program = compile(function.clone(), profile, &tuning, &mut |_, _| {});
+    let text = spirula_kernel::print(&program.expect("the function compiles"));
+    let count = |what: &str| text.matches(what).count();
+    assert_eq!((count("shuffle"), count("barrier")), (3, 1), "{text}");
+    let arguments = arguments(&[shape.to_vec()]);
+    let expected = meaning(&function, &arguments);
+    assert_eq!(run(function, profile, &arguments), expected);
 }
 
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
@@ -104,7 +158,7 @@ fn rows_are_one_dispatch() {
         let expected = meaning(&function, &arguments);
         let stages = stage(&function, Profile::GPU, Some("distribute"));
         assert_eq!(stages.matches("dispatch @").count(), 1, "{stages}");
-        for profile in [Profile::CPU, Profile::GPU] {
+        for profile in [Profile::CPU, Profile::GPU, SHUFFLING] {
             assert_eq!(run(function.clone(), profile, &arguments), expected);
         }
     }

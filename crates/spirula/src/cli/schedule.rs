@@ -111,7 +111,14 @@ impl Schedule {
             Kind::Gpu => Profile::GPU,
         };
         match kind {
-            Kind::Gpu => profile.matrices = device.and_then(matrices),
+            Kind::Gpu => {
+                profile.matrices = device.and_then(matrices);
+                let shuffling = device.filter(|device| device.has_shuffles);
+                profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
+                if let Some(device) = device {
+                    profile = profile.within(device.limits.workgroup_invocations.into());
+                }
+            }
             Kind::Cpu if device.is_some_and(|d| d.has_dense_matrices) => {
                 profile.dense = Some(Profile::DENSE);
             }

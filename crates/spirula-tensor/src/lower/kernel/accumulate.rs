@@ -13,42 +13,44 @@ impl Lower<'_> {
         let range = self.range();
         let leaves = self.leaves.iter().map(|leaf| {
             let values = leaf.values[range.clone()].to_vec();
-            (values, leaf.accumulators[range.clone()].to_vec())
+            let given = leaf.given[range.clone()].to_vec();
+            (values, leaf.accumulators[range.clone()].to_vec(), given)
         });
-        let leaves: Vec<(Vec<Node>, Vec<Var>)> = leaves.collect();
+        let leaves: Vec<(Vec<Node>, Vec<Var>, Vec<bool>)> = leaves.collect();
         let reductions = self.reductions();
         let is_wide = self.dispatch.has_vectors();
         let is_exact = !self.dispatch.profile.fma;
         self.e.when(guard, |e| {
-            let values: Vec<Node> = leaves.iter().flat_map(|(v, _)| v).copied().collect();
+            let values: Vec<Node> = leaves.iter().flat_map(|(v, ..)| v).copied().collect();
             if is_wide {
                 e.widen(&values);
             }
-            let each = leaves.iter().flat_map(|(values, vars)| {
+            let each = leaves.iter().flat_map(|(values, vars, given)| {
                 let mut first = 0;
                 reductions.iter().map(move |reduction| {
                     let range = first..first + reduction.values.len();
                     first = range.end;
-                    (reduction, &values[range.clone()], &vars[range])
+                    let is_given = given[range.start];
+                    (reduction, &values[range.clone()], &vars[range], is_given)
                 })
             });
-            let terms = each.map(|(reduction, values, vars)| {
-                let factors = match is_exact {
+            let terms = each.map(|(reduction, values, vars, is_given)| {
+                let factors = match is_exact || is_given {
                     true => None,
                     false => factors(e, reduction, values),
                 };
-                (reduction, values, vars, factors)
+                (reduction, values, vars, is_given, factors)
             });
             let terms: Vec<_> = terms.collect();
             let roots = terms
                 .iter()
-                .flat_map(|(_, values, _, factors)| match factors {
+                .flat_map(|(_, values, _, _, factors)| match factors {
                     Some(factors) => &factors[..],
                     None => values,
                 });
             let roots: Vec<Node> = roots.copied().collect();
             let mut operands = e.emit(&roots).into_iter();
-            for (reduction, values, vars, factors) in terms {
+            for (reduction, values, vars, is_given, factors) in terms {
                 let accumulators = vars.iter().map(|v| e.b.value(*v));
                 let mut arguments: Vec<Expr> = accumulators.collect();
                 let results = match factors {
@@ -59,6 +61,7 @@ impl Lower<'_> {
                         let sum = e.b.apply(Operator::of(Op::Fma, ty), &arguments);
                         vec![e.kept(sum, ty)]
                     }
+                    None if is_given => operands.by_ref().take(values.len()).collect(),
                     None => {
                         arguments.extend(operands.by_ref().take(values.len()));
                         e.combine(&reduction.combiner, &arguments)

@@ -1,10 +1,15 @@
 //! Folding together: the accumulators of a workgroup's invocations into one.
 
+use super::super::emit::Emitter;
 use super::super::write::Writer;
-use super::{Lower, accumulator_types};
+use super::{Lower, accumulator_types, all};
 use crate::ir::{Node, Reduction};
-use spirula_kernel::ir::Var;
-use spirula_program::Op;
+use crate::schedule::{Run, Step};
+use spirula_kernel::ir::{Expr, StmtKind, Type, Var};
+use spirula_program::{Op, Scalar};
+
+/// Accumulators that an invocation folds at a time.
+const RADIX: u64 = 8;
 
 impl<'a> Lower<'a> {
     /// The accumulators that steps are about.
@@ -48,6 +53,35 @@ impl<'a> Lower<'a> {
         nodes
     }
 
+    /// Which accumulators are given their only value, if they begin as stated.
+    pub(super) fn given(&self, initial: &[Node]) -> Vec<bool> {
+        let is_once = !self.adds_again(&self.dispatch.steps);
+        let body = &self.e.body;
+        let (mut given, mut first) = (vec![false; initial.len()], 0);
+        for reduction in &self.dispatch.op.reductions {
+            let neutral = reduction.combiner.neutral(body.ty(initial[first]));
+            // Maxima of two numbers are the greater one, of a number and another thing the number.
+            let keeps_all = !matches!(reduction.combiner.operator(), Some(Op::FMax | Op::FMin));
+            let begins = neutral.is_some() && body.as_literal(initial[first]) == neutral;
+            given[first] = is_once && keeps_all && begins;
+            first += reduction.values.len();
+        }
+        given
+    }
+
+    /// Whether a loop adds to accumulators that were set before it.
+    fn adds_again(&self, steps: &[Step]) -> bool {
+        steps.iter().any(|step| match step {
+            Step::For(number, inner) => {
+                let data = self.dispatch.loops[*number as usize];
+                let repeats = matches!(data.run, Run::Sequential | Run::Repeated);
+                let adds = has(inner, &Step::Accumulate) && !has(inner, &Step::Initialise);
+                (repeats && data.extent > 1 && adds) || self.adds_again(inner)
+            }
+            _ => false,
+        })
+    }
+
     /// What further accumulators of an invocation begin as: neutral elements.
     pub(super) fn neutral(&mut self, mut initial: Vec<Node>) -> Vec<Node> {
         let mut first = 0;
@@ -61,92 +95,169 @@ impl<'a> Lower<'a> {
         initial
     }
 
-    /// Folds an invocation's further accumulators into its first.
+    /// Folds an invocation's further accumulators into its first, pair by pair, so that none waits for all before.
     fn combine_leaves(&mut self) {
-        let reductions = self.reductions();
-        let start = self.range().start;
-        let (own, others) = self.leaves.split_at(1);
-        for other in others {
-            let mut first = start;
-            for reduction in reductions {
-                let range = first..first + reduction.values.len();
-                let both = [&own[0], other].map(|leaf| &leaf.accumulators[range.clone()]);
-                let arguments = both.into_iter().flatten().map(|v| self.e.b.value(*v));
-                let arguments: Vec<_> = arguments.collect();
-                let results = self.e.combine(&reduction.combiner, &arguments);
-                for (var, value) in both[0].iter().zip(results) {
-                    self.e.b.assign(*var, value);
-                }
-                first = range.end;
+        let (reductions, range) = (self.reductions(), self.range());
+        let (count, mut distance) = (self.leaves.len(), 1);
+        while distance < count {
+            for at in (0..count - distance).step_by(2 * distance) {
+                let [own, other] =
+                    [at, at + distance].map(|at| &self.leaves[at].accumulators[range.clone()]);
+                let values: Vec<Expr> = other.iter().map(|var| self.e.b.value(*var)).collect();
+                fold(&mut self.e, reductions, own, &values);
             }
+            distance *= 2;
         }
     }
 
-    /// Folds the accumulators of all invocations in the workgroup's memory, half of them in each
-    /// round.
+    /// Folds the accumulators of all invocations of a loop into one, which each of them gets: those of a
+    /// subgroup by shuffles, where the device has them, then [`RADIX`] of what is left at a time in the
+    /// workgroup's memory.
     pub(super) fn combine(&mut self, number: u32) {
         self.combine_leaves();
-        let size = self.dispatch.loops[number as usize].extent as i64;
+        let size = self.dispatch.loops[number as usize].extent;
         let range = self.range();
         let vars = self.leaves[0].accumulators[range.clone()].to_vec();
         let types = accumulator_types(&self.dispatch.op)[range].to_vec();
-        let reductions = self.reductions();
-        let memory: Vec<Var> = types.iter().map(|ty| self.shared(*ty, size)).collect();
         let Some(local) = self.local else { return };
-        let zero = self.e.body.i64(0);
-        let mut distance = size;
-        while distance > 1 {
-            let above = match distance == size {
-                true => zero,
-                false => local,
-            };
-            let limit = self.e.body.i64(distance);
-            let is_in = self.e.body.op(Op::SLt, &[above, limit]);
-            let write = Writer::new(&types, &memory);
-            self.e.when(is_in, |e| write.all(e, local, &vars));
-            self.barrier();
-            distance /= 2;
-            let limit = self.e.body.i64(distance);
+        let lanes = self.extent_of(Run::Lane);
+        self.shuffle(lanes, &vars, &types);
+        let mut left = size / lanes;
+        if left == 1 {
+            return;
+        }
+        let memory: Vec<Var> = types
+            .iter()
+            .map(|ty| self.shared(*ty, left as i64))
+            .collect();
+        let memory = Writer::new(&types, &memory);
+        self.wait_for_the_round_before();
+        let (place, writes) = self.place_left(local);
+        self.e.when(writes, |e| memory.all(e, place, &vars));
+        self.barrier();
+        let reductions = self.reductions();
+        while left > RADIX {
+            let next = left / RADIX;
+            let limit = self.e.body.i64(next as i64);
             let is_in = self.e.body.op(Op::SLt, &[local, limit]);
-            let other = self.e.body.op(Op::Add, &[local, limit]);
             self.e.when(is_in, |e| {
-                let read = write.read(e, other);
-                let mut first = 0;
-                for reduction in reductions {
-                    let range = first..first + reduction.values.len();
-                    let own = vars[range.clone()].iter().map(|v| e.b.value(*v));
-                    let mut arguments: Vec<_> = own.collect();
-                    arguments.extend(&read[range.clone()]);
-                    let results = e.combine(&reduction.combiner, &arguments);
-                    for (var, value) in vars[range.clone()].iter().zip(results) {
-                        e.b.assign(*var, value);
-                    }
-                    first = range.end;
-                }
+                fold_places(e, reductions, &memory, &vars, (local, next), RADIX);
+                memory.all(e, local, &vars);
             });
+            self.barrier();
+            left = next;
+        }
+        let zero = self.e.body.i64(0);
+        fold_places(&mut self.e, reductions, &memory, &vars, (zero, 1), left);
+    }
+
+    /// Rounds of the loop that something runs; 1 where it runs none.
+    fn extent_of(&self, run: Run) -> u64 {
+        let mut loops = self.dispatch.loops.iter();
+        loops.find(|l| l.run == run).map_or(1, |l| l.extent)
+    }
+
+    /// Folds the accumulators of each subgroup together, so that all of its invocations have the same.
+    fn shuffle(&mut self, lanes: u64, vars: &[Var], types: &[Scalar]) {
+        let reductions = self.reductions();
+        let mut mask = lanes as u32 / 2;
+        while mask > 0 {
+            let both = vars.iter().zip(types);
+            let others = both.map(|(var, ty)| {
+                let to = self.e.b.declare("other", Type::Scalar(*ty), false);
+                let value = self.e.b.value(*var);
+                self.e.b.push(StmtKind::Shuffle { to, value, mask });
+                self.e.b.value(to)
+            });
+            let others: Vec<Expr> = others.collect();
+            fold(&mut self.e, reductions, vars, &others);
+            mask /= 2;
+        }
+    }
+
+    /// Where an invocation writes what is left after shuffles, and whether it does.
+    fn place_left(&mut self, local: Node) -> (Node, Node) {
+        let run_by = |run| self.dispatch.loops.iter().position(|l| l.run == run);
+        let (Some(subgroup), Some(lane)) = (run_by(Run::Subgroup), run_by(Run::Lane)) else {
+            return (local, all(&mut self.e.body, &[]));
+        };
+        let [subgroup, lane] = [subgroup, lane].map(|number| self.counter(number as u32));
+        let zero = self.e.body.i64(0);
+        (subgroup, self.e.body.op(Op::Eq, &[lane, zero]))
+    }
+
+    /// Has what other invocations still read of a round of the loops around stay.
+    fn wait_for_the_round_before(&mut self) {
+        let loops = self.dispatch.loops.iter().enumerate();
+        let mut open = loops.filter(|(at, _)| self.open & 1 << at != 0);
+        if open.any(|(_, data)| data.run == Run::Sequential) {
             self.barrier();
         }
     }
 
-    /// Gives what the first invocation has combined to all, as what the reductions gave.
+    /// Gives what was combined to what comes after, as what the reductions gave.
     pub(super) fn share(&mut self) {
         let range = self.range();
-        let count = accumulator_types(&self.dispatch.op).len();
-        let vars = self.leaves[0].accumulators[range.clone()].to_vec();
-        let types = accumulator_types(&self.dispatch.op)[range.clone()].to_vec();
-        let memory: Vec<Var> = types.iter().map(|ty| self.shared(*ty, 1)).collect();
-        let Some(local) = self.local else { return };
-        let zero = self.e.body.i64(0);
-        let is_first = self.e.body.op(Op::Eq, &[local, zero]);
-        let write = Writer::new(&types, &memory);
-        self.e.when(is_first, |e| write.all(e, zero, &vars));
-        self.barrier();
-        let values = write.read(&mut self.e, zero);
+        let types = accumulator_types(&self.dispatch.op);
         for leaf in 0..self.leaves.len() {
-            for ((at, value), ty) in range.clone().zip(&values).zip(&types) {
-                let node = self.e.body.reduced((leaf * count + at) as u32, *ty);
-                self.e.set(node, *value);
+            for at in range.clone() {
+                let value = self.e.b.value(self.leaves[0].accumulators[at]);
+                let number = (leaf * types.len() + at) as u32;
+                let node = self.e.body.reduced(number, types[at]);
+                self.e.set(node, value);
             }
+        }
+    }
+}
+
+/// Whether a step is among others, or in their loops.
+fn has(steps: &[Step], wanted: &Step) -> bool {
+    steps.iter().any(|step| match step {
+        Step::For(_, inner) => has(inner, wanted),
+        step => step == wanted,
+    })
+}
+
+/// Folds values of reductions into their accumulators.
+pub(super) fn fold(e: &mut Emitter<'_>, reductions: &[Reduction], vars: &[Var], values: &[Expr]) {
+    let mut first = 0;
+    for reduction in reductions {
+        let range = first..first + reduction.values.len();
+        first = range.end;
+        let own = vars[range.clone()].iter();
+        let mut arguments: Vec<Expr> = own.map(|var| e.b.value(*var)).collect();
+        arguments.extend(&values[range.clone()]);
+        let results = e.combine(&reduction.combiner, &arguments);
+        for (var, value) in vars[range].iter().zip(results) {
+            e.b.assign(*var, value);
+        }
+    }
+}
+
+/// Folds what lies in the workgroup's memory into accumulators: so many places from a first one on, a
+/// distance apart.
+fn fold_places(
+    e: &mut Emitter<'_>,
+    reductions: &[Reduction],
+    memory: &Writer<'_>,
+    vars: &[Var],
+    (first, distance): (Node, u64),
+    count: u64,
+) {
+    let places = (0..count).map(|at| {
+        let offset = e.body.i64((at * distance) as i64);
+        e.body.op(Op::Add, &[first, offset])
+    });
+    let places: Vec<Node> = places.collect();
+    let mut read = places.into_iter().map(|at| memory.read(e, at));
+    let read: Vec<Vec<Expr>> = read.by_ref().collect();
+    for (at, values) in read.iter().enumerate() {
+        match at {
+            0 => vars
+                .iter()
+                .zip(values)
+                .for_each(|(var, value)| e.b.assign(*var, *value)),
+            _ => fold(e, reductions, vars, values),
         }
     }
 }

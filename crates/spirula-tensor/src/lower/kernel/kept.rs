@@ -1,9 +1,10 @@
 //! Accumulators in the workgroup's memory while others are added to.
 
 use super::super::write::Writer;
+use super::combine::fold;
 use super::{Leaf, Lower, accumulator_types};
 use crate::ir::{Body, Node};
-use spirula_kernel::ir::{Expr, Var};
+use spirula_kernel::ir::Var;
 use spirula_program::Op;
 
 impl Lower<'_> {
@@ -75,23 +76,12 @@ impl Lower<'_> {
                 let first = body.op(Op::Sub, &[place, counter]);
                 let at = body.op(Op::Add, &[first, lane]);
                 let values = Writer::new(&types, &memory).read(&mut self.e, at);
-                self.fold_in(&accumulators, &values);
-            }
-        }
-    }
-
-    /// Folds values of all reductions into accumulators.
-    fn fold_in(&mut self, accumulators: &[Var], values: &[Expr]) {
-        let mut first = 0;
-        for reduction in &self.dispatch.op.reductions {
-            let range = first..first + reduction.values.len();
-            first = range.end;
-            let own = accumulators[range.clone()].iter();
-            let mut arguments: Vec<Expr> = own.map(|var| self.e.b.value(*var)).collect();
-            arguments.extend(&values[range.clone()]);
-            let results = self.e.combine(&reduction.combiner, &arguments);
-            for (var, value) in accumulators[range].iter().zip(results) {
-                self.e.b.assign(*var, value);
+                fold(
+                    &mut self.e,
+                    &self.dispatch.op.reductions,
+                    &accumulators,
+                    &values,
+                );
             }
         }
     }

@@ -78,6 +78,8 @@ struct Leaf {
     accumulators: Vec<Var>,
     initial: Vec<Node>,
     values: Vec<Node>,
+    /// Which accumulators are given their only value: they begin with a neutral element, and no loop adds more.
+    given: Vec<bool>,
     /// Whether the point is within the space, and whether the fold is.
     guard: Node,
     fold_guard: Node,
@@ -270,6 +272,7 @@ impl<'a> Lower<'a> {
         Leaf {
             accumulators: types.into_iter().map(declare).collect(),
             initial,
+            given: vec![false; values.len()],
             values,
             guard: guards[0],
             fold_guard: guards[1],
@@ -519,6 +522,7 @@ impl<'a> Lower<'a> {
                 true => self.first_only(initial),
                 false => initial,
             };
+            self.leaves[at].given = self.given(&initial);
             let range = self.range();
             let values = self.e.emit(&initial[range.clone()]);
             for (var, value) in vars[range].iter().zip(values) {
