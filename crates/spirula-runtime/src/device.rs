@@ -57,6 +57,15 @@ enum How {
     Shader(Box<Shader>),
 }
 
+/// Who made a module.
+#[derive(Clone, Copy)]
+enum Origin {
+    /// A lowering, for this run.
+    Here,
+    /// Somebody else.
+    Elsewhere,
+}
+
 /// All devices, the default first.
 pub fn devices() -> Vec<DeviceInfo> {
     let cpu = CpuDriver::new(&DeviceOptions::default());
@@ -314,6 +323,17 @@ impl Device {
         entry: &str,
         spec: &[(u32, u64)],
     ) -> Result<Kernel, Error> {
+        self.new_kernel(module, entry, spec, Origin::Elsewhere)
+    }
+
+    /// The same of a module from somewhere.
+    fn new_kernel(
+        &mut self,
+        module: &Module,
+        entry: &str,
+        spec: &[(u32, u64)],
+        origin: Origin,
+    ) -> Result<Kernel, Error> {
         let of = |module| Interface::of(module, entry).map_err(|d| Error::Module(Box::new(d)));
         let interface = of(module)?;
         check::specialisation(module, spec)?;
@@ -336,7 +356,7 @@ impl Device {
                 self.provide(module, &mut shader)?;
                 How::Shader(Box::new(shader))
             }
-            None => How::Driver(self.compile(module, &interface, spec)?),
+            None => How::Driver(self.compile(module, &interface, spec, origin)?),
         };
         let types = TypeNames::compute(module);
         let element = |p: &Param| match p.kind {
@@ -399,7 +419,7 @@ impl Device {
         name: String,
     ) -> Result<Kernel, Error> {
         wishes::drop_lacking(&mut module, self.info().special_values);
-        let kernel = self.create_kernel(&module, entry, spec)?;
+        let kernel = self.new_kernel(&module, entry, spec, Origin::Here)?;
         if let Some(compiled) = self.compiled.last_mut() {
             compiled.name = name;
         }
@@ -412,12 +432,14 @@ impl Device {
         module: &Module,
         interface: &Interface,
         spec: &[(u32, u64)],
+        origin: Origin,
     ) -> Result<Kernel, Error> {
         let kernel = Kernel(self.compiled.len() as u32);
         let driver = &mut self.driver;
         let mut compile = Duration::ZERO;
-        let made = timed(&mut compile, || {
-            driver.create_kernel(kernel, module, interface, spec)
+        let made = timed(&mut compile, || match origin {
+            Origin::Here => driver.create_own_kernel(kernel, module, interface, spec),
+            Origin::Elsewhere => driver.create_kernel(kernel, module, interface, spec),
         });
         self.profile.compile += compile;
         made?;
@@ -554,7 +576,7 @@ impl Device {
             Some(known) => known,
             None => {
                 let (module, interface) = (shader.module.clone(), shader.interface.clone());
-                let made = self.compile(&module, &interface, &plan.spec)?;
+                let made = self.compile(&module, &interface, &plan.spec, Origin::Elsewhere)?;
                 let slot = &mut self.kernels[launch.kernel.index()];
                 if let How::Shader(shader) = &mut slot.how {
                     shader.made.push((plan.spec.clone(), made));

@@ -240,6 +240,20 @@ pub trait Driver: Send {
         spec: &[(u32, u64)],
     ) -> Result<(), Error>;
 
+    /// The same of a kernel that was lowered for this run, and stays within its buffers.
+    ///
+    /// # Errors
+    /// As [`Driver::create_kernel`].
+    fn create_own_kernel(
+        &mut self,
+        kernel: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        self.create_kernel(kernel, module, interface, spec)
+    }
+
     /// Begins a launch, after all launches and copies before it. `reached` are buffers whose addresses
     /// are among the push constants.
     ///

@@ -154,12 +154,44 @@ impl VulkanDriver {
         (lacking, (lacking != Lacking::default()).then_some(note))
     }
 
+    /// Adds a kernel, which may be known to stay within its buffers.
+    fn add_kernel(
+        &mut self,
+        kernel: (&Module, &Interface),
+        spec: &[(u32, u64)],
+        stays: bool,
+    ) -> Result<(), Error> {
+        let (module, interface) = kernel;
+        let (lacking, note) = self.lacked(module, &interface.name);
+        let made = match self.made(kernel, spec, lacking, stays) {
+            // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
+            Err(Error::Compiler(why)) if !lacking.wide && is_wide(module) => {
+                let without = Lacking {
+                    wide: true,
+                    ..lacking
+                };
+                let again = self.made(kernel, spec, without, stays);
+                let made = again.map_err(|_| Error::Compiler(why))?;
+                let (name, id) = (&interface.name, &self.device.physical.info.id);
+                self.notes.push(format!(
+                    "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
+                ));
+                made
+            }
+            made => made?,
+        };
+        self.notes.extend(note);
+        self.kernels.push(made);
+        Ok(())
+    }
+
     /// The pipelines of a kernel that does without what is lacking.
     fn made(
         &mut self,
         (module, interface): (&Module, &Interface),
         spec: &[(u32, u64)],
         lacking: Lacking,
+        stays: bool,
     ) -> Result<Variants, Error> {
         let emulated = match lacking == Lacking::default() {
             true => None,
@@ -170,7 +202,14 @@ impl VulkanDriver {
             None => (module, interface, spec),
         };
         let (device, cache) = (&self.device, &mut self.cache);
-        let made = Variants::new(device, &self.features, cache, (module, interface), spec);
+        let made = Variants::new(
+            device,
+            &self.features,
+            cache,
+            (module, interface),
+            spec,
+            stays,
+        );
         let mut made = self.validated(made)?;
         if emulated.is_some() {
             // What is seen as words has whole ones.
@@ -287,30 +326,18 @@ impl Driver for VulkanDriver {
         interface: &Interface,
         spec: &[(u32, u64)],
     ) -> Result<(), Error> {
-        let kernel = (module, interface);
-        let (lacking, note) = self.lacked(module, &interface.name);
-        let made = match self.made(kernel, spec, lacking) {
-            // NVIDIA's compiler fails on divisions of 64-bit integers in some kernels.
-            Err(Error::Compiler(why)) if !lacking.wide && is_wide(module) => {
-                let without = Lacking {
-                    wide: true,
-                    ..lacking
-                };
-                let again = self.made(kernel, spec, without);
-                let made = again.map_err(|_| Error::Compiler(why))?;
-                let (name, id) = (&interface.name, &self.device.physical.info.id);
-                self.notes.push(format!(
-                    "{name}: the compiler of {id} fails on it; its integers of 64 bits are emulated"
-                ));
-                made
-            }
-            made => made?,
-        };
-        self.notes.extend(note);
-        self.kernels.push(made);
-        Ok(())
+        self.add_kernel((module, interface), spec, false)
     }
 
+    fn create_own_kernel(
+        &mut self,
+        _: Kernel,
+        module: &Module,
+        interface: &Interface,
+        spec: &[(u32, u64)],
+    ) -> Result<(), Error> {
+        self.add_kernel((module, interface), spec, true)
+    }
     fn launch(&mut self, launch: &Launch, reached: &[Buffer]) -> Result<(), Error> {
         let mut bound: SmallVec<[_; FEW]> = SmallVec::new();
         let Inputs::Resources { bindings, push } = &launch.inputs else {
@@ -432,9 +459,9 @@ fn is_wide(module: &Module) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::trial::{has_device, multiplies_wide_numbers};
+    use super::super::trial::{self, has_device, multiplies_wide_numbers};
     use super::*;
-    use crate::Device;
+    use crate::{Device, DeviceKind};
     use ash::vk;
 
     /// A device whose memory the host is taken not to see, as that of most graphics cards.
@@ -457,6 +484,24 @@ mod tests {
         multiplies_wide_numbers(&mut device);
         let wanted = "main: vulkan:0 lacks Int64, which is emulated";
         assert_eq!(device.take_warnings(), [wanted]);
+    }
+
+    #[test]
+    fn buffers_of_own_kernels_come_by_address_on_processors() {
+        if !has_device() {
+            return;
+        }
+        let mut driver = VulkanDriver::open("vulkan", &DeviceOptions::default()).unwrap();
+        let is_processor = driver.info().kind == DeviceKind::Cpu;
+        let text = include_str!("../../tests/vulkan/saxpy.spvasm");
+        let module = trial::module(text);
+        let interface = Interface::of(&module, "saxpy").unwrap();
+        for stays in [true, false] {
+            let added = driver.add_kernel((&module, &interface), &[(0, 4)], stays);
+            added.unwrap();
+        }
+        let found = driver.kernels.iter().map(|kernel| kernel.by_address);
+        assert_eq!(found.collect::<Vec<_>>(), [is_processor, false]);
     }
 
     #[test]

@@ -16,6 +16,15 @@ pub(super) fn has_device() -> bool {
     is_there
 }
 
+/// A module of SPIR-V 1.3.
+pub(super) fn module(text: &str) -> Module {
+    let options = ParseOptions {
+        version: Some(Version::new(1, 3)),
+        ..ParseOptions::default()
+    };
+    Module::from_words(parse(text, &options).unwrap()).unwrap()
+}
+
 /// Runs the first kernel of a module, given as text, in so many workgroups on a buffer.
 pub(super) fn run(
     device: &mut Device,
@@ -23,12 +32,7 @@ pub(super) fn run(
     groups: u32,
     buffer: Buffer,
 ) -> Result<(), Error> {
-    let options = ParseOptions {
-        version: Some(Version::new(1, 3)),
-        ..ParseOptions::default()
-    };
-    let module = Module::from_words(parse(text, &options).unwrap()).unwrap();
-    let kernel = device.create_kernel(&module, kernel, &[])?;
+    let kernel = device.create_kernel(&module(text), kernel, &[])?;
     let bound = Bound {
         set: 0,
         binding: 0,

@@ -11,7 +11,7 @@ use super::error::unsupported;
 use super::features::Features;
 use super::pipeline::Pipeline;
 use crate::rewrite::{self, Descriptor, Place};
-use crate::{Bound, Error, Size};
+use crate::{Bound, DeviceKind, Error, Size};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface};
@@ -45,30 +45,46 @@ pub struct Variants {
     module: Module,
     interface: Interface,
     spec: Vec<(u32, u64)>,
+    /// Storage buffers come by address in all launches.
+    pub by_address: bool,
     made: Vec<(Needs, Arc<Variant>)>,
     /// Bytes that what is bound is seen in multiples of.
     pub unit: u64,
 }
 
 impl Variants {
-    /// A kernel with its first pipeline.
+    /// A kernel with its first pipeline. Where it `stays` within its buffers, these come by address on processors:
+    /// compilers of drivers there test every access of every invocation to a descriptor's buffer by itself.
     pub fn new(
         device: &Arc<Device>,
         features: &Features,
         cache: &mut Cache,
         (module, interface): (&Module, &Interface),
         spec: &[(u32, u64)],
+        stays: bool,
     ) -> Result<Variants, Error> {
         capabilities::check(&device.physical, features, module, interface)?;
         let mut variants = Variants {
             module: module.clone(),
             interface: interface.clone(),
             spec: spec.to_vec(),
+            by_address: false,
             made: Vec::new(),
             unit: 1,
         };
-        let first = variants.make(device, features, cache, Needs::default())?;
-        variants.made.push((Needs::default(), Arc::new(first)));
+        let mut needs = Needs {
+            addresses: stays && device.physical.info.kind == DeviceKind::Cpu,
+            folded: None,
+        };
+        let first = match variants.make(device, features, cache, needs) {
+            Err(_) if needs.addresses => {
+                needs.addresses = false;
+                variants.make(device, features, cache, needs)?
+            }
+            first => first?,
+        };
+        variants.by_address = needs.addresses;
+        variants.made.push((needs, Arc::new(first)));
         Ok(variants)
     }
 
@@ -100,8 +116,9 @@ impl Variants {
         device: &Arc<Device>,
         features: &Features,
         cache: &mut Cache,
-        needs: Needs,
+        mut needs: Needs,
     ) -> Result<Arc<Variant>, Error> {
+        needs.addresses |= self.by_address;
         if let Some((_, known)) = self.made.iter().find(|(known, _)| *known == needs) {
             return Ok(Arc::clone(known));
         }
