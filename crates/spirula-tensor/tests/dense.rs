@@ -148,3 +148,63 @@ fn factors_are_made_matrices() {
         assert!(!stage.contains("schedule dense("), "{stage}");
     }
 }
+
+/// A convolution of 5 rows of 60 points with 8 numbers each by windows of 3 x 3 points; outside are zeros.
+fn convolution(stride: i64) -> Function {
+    let mut b = Builder::new("main");
+    let tensor = |shape: &[u64]| TensorType::new(Scalar::F32, shape);
+    let input = b.parameter("input", tensor(&[5, 60, 8]), false);
+    let kernel = b.parameter("kernel", tensor(&[3, 3, 8, 24]), false);
+    let width = 60 / stride as u64;
+    let mut op = Structured::parallel(&[5, width, 24].map(Dim::Static));
+    let point = op.point();
+    let window = [3, 3, 8].map(|n| op.axis(Dim::Static(n), AxisKind::Reduction));
+    let body = &mut op.body;
+    let step = body.i64(stride);
+    let left = body.op(Op::Mul, &[point[1], step]);
+    let one = body.i64(1);
+    let mut position = Vec::new();
+    let mut inside = body.literal(Literal::new(Scalar::Bool, 1));
+    for (first, along, size) in [(point[0], window[0], 5), (left, window[1], 60)] {
+        let at = body.op(Op::Add, &[first, along]);
+        let at = body.op(Op::Sub, &[at, one]);
+        let (zero, size) = (body.i64(0), body.i64(size));
+        for (a, b) in [(Op::SLe, [zero, at]), (Op::SLt, [at, size])] {
+            let test = body.op(a, &b);
+            inside = body.op(Op::LogAnd, &[inside, test]);
+        }
+        position.push(at);
+    }
+    position.push(window[2]);
+    let zero = body.literal(Literal::new(Scalar::F32, 0));
+    let read = body.element(input, Scalar::F32, &position);
+    let read = body.op(Op::Cond, &[inside, read, zero]);
+    let weight = [window[0], window[1], window[2], point[2]];
+    let weight = body.element(kernel, Scalar::F32, &weight);
+    let value = body.op(Op::FMul, &[read, weight]);
+    let sum = op.fold(Reduction {
+        initial: vec![zero],
+        values: vec![value],
+        combiner: Combiner::of(Op::FAdd, Scalar::F32),
+    });
+    op.give(sum[0]);
+    let result = b.structured(op)[0];
+    b.result(result, false);
+    b.finish()
+}
+
+/// The input is stored once with zeros around it, however often it is read, and windows are read from there.
+#[test]
+fn convolutions_read_their_input_with_a_frame() {
+    for (stride, framed) in [(1, "f32[7,62,8]"), (2, "f32[7,61,8]")] {
+        let function = convolution(stride);
+        let mut stages = String::new();
+        let mut shown = |_: &str, text: &dyn Fn() -> String| stages += &text();
+        let compiled = compile(function.clone(), profile(), &Tuning::default(), &mut shown);
+        compiled.expect("the function compiles");
+        assert!(stages.contains(&format!("{framed} = over")), "{stages}");
+        let stage = run(&function, profile());
+        assert!(stage.contains("schedule dense("), "{stage}");
+        assert_eq!(stage.matches("dispatch").count(), 2, "{stage}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod behind;
 mod dce;
+mod frame;
 mod fuse;
 mod pack;
 mod pad;

@@ -5,7 +5,7 @@
 //! computed for either. Where a factor is converted, turned or computed otherwise, a tensor of it costs little
 //! beside a product that uses each of its elements often.
 
-use super::price;
+use super::{frame, price};
 use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
 use crate::schedule::{
     Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place, patch,
@@ -28,6 +28,10 @@ pub(super) fn run(function: &mut Function, profile: &Profile) {
             if let OpKind::Structured(structured) = &mut op.kind
                 && let Some(parts) = contraction(structured)
             {
+                if let Some(framed) = frame::store(function, structured, profile, op.place) {
+                    stored.extend([framed, op]);
+                    continue;
+                }
                 let factors = unlike(function, structured, &parts, profile);
                 let copies = factors
                     .iter()
@@ -96,7 +100,7 @@ fn unlike_memory(
     op: &Structured,
     profile: &Profile,
 ) -> Option<Vec<(Node, Vec<usize>)>> {
-    let plan = dense_plan(op, profile)?;
+    let plan = dense_plan(function, op, profile)?;
     let all = extents_of(op, &(0..op.axes.len()).collect::<Vec<_>>())?;
     let mut factors = Vec::new();
     let mut cost = 0u64;

@@ -10,7 +10,9 @@
 
 use super::tile::{Contraction, batch, contraction, place, scaled, tile_of};
 use super::{Dispatch, FragmentShape, Matrix, Profile, Run, Step, nest};
-use crate::ir::{Affine, Body, Destination, Function, Node, NodeData, Structured, Value};
+use crate::ir::{
+    Affine, AxisKind, Body, Destination, Function, Node, NodeData, Structured, Value, unflatten,
+};
 use spirula_kernel::ir::Number;
 use spirula_program::{Op, Scalar};
 
@@ -19,6 +21,9 @@ const LANES: u64 = 8;
 
 /// Fewer rows than this, or columns than twice this, are not worth packing.
 const LEAST: u64 = 8;
+
+/// Fewest rows, columns and points of the fold that are left where others go to loops around.
+const LEFT: [u64; 3] = [24, 16, 16];
 
 /// A factor as a matrix in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +42,17 @@ pub(crate) fn patch(
     factor: Node,
     kinds: [&[usize]; 2],
 ) -> Option<Patch> {
+    let (value, strides) = strides(function, op, factor)?;
+    let strides = [
+        as_one(op, &strides, kinds[0])?,
+        as_one(op, &strides, kinds[1])?,
+    ];
+    let strides = strides.map(|(stride, _)| stride);
+    strides.contains(&1).then_some(Patch { value, strides })
+}
+
+/// The tensor that a factor is read of, and elements from one point of each axis to the next.
+fn strides(function: &Function, op: &Structured, factor: Node) -> Option<(Value, Vec<u64>)> {
     let NodeData::Element(value, position) = op.body.node(factor) else {
         return None;
     };
@@ -50,31 +66,37 @@ pub(crate) fn patch(
         }
         stride = stride.checked_mul(dim.known()?)?;
     }
-    let of = |axes: &[usize]| -> Option<u64> {
-        let mut inner: Option<(u64, u64)> = None;
-        for axis in axes.iter().rev() {
-            let extent = op.axes[*axis].extent.known()?;
-            if extent == 1 {
-                continue;
-            }
-            let own = strides[*axis];
-            inner = match inner {
-                None => Some((own, own * extent)),
-                Some((first, next)) if next == own => Some((first, own * extent)),
-                Some(_) => return None,
-            };
+    Some((*value, strides))
+}
+
+/// The step from one point to the next of axes that lie as one.
+fn as_one(op: &Structured, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
+    let (stride, count) = last_as_one(op, strides, axes)?;
+    (count == axes.len() && stride > 0).then_some((stride, count))
+}
+
+/// The same of as many of the last axes as lie as one, and how many these are.
+fn last_as_one(op: &Structured, strides: &[u64], axes: &[usize]) -> Option<(u64, usize)> {
+    let mut inner: Option<(u64, u64)> = None;
+    for (count, axis) in axes.iter().rev().enumerate() {
+        let extent = op.axes[*axis].extent.known()?;
+        if extent == 1 {
+            continue;
         }
-        inner.map(|(first, _)| first).filter(|stride| *stride > 0)
-    };
-    let strides = [of(kinds[0])?, of(kinds[1])?];
-    strides.contains(&1).then_some(Patch {
-        value: *value,
-        strides,
-    })
+        let own = strides[*axis];
+        inner = match inner {
+            None => Some((own, own * extent)),
+            Some((first, next)) if next == own => Some((first, own * extent)),
+            Some((first, _)) => return Some((first, count)),
+        };
+    }
+    inner.map(|(first, _)| (first, axes.len()))
 }
 
 /// A product by large fragments.
+#[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    /// Its factors, and the axes that tiles are of: the others are left to loops around.
     pub contraction: Contraction,
     /// Rows, columns and points of the fold, of all and of a tile.
     extents: [u64; 3],
@@ -96,8 +118,37 @@ impl Plan {
     }
 }
 
+/// Leaves those axes to loops around along which factors in memory do not lie as the last ones do, where enough
+/// are left for tiles.
+fn narrow(function: &Function, op: &Structured, all: Contraction) -> Contraction {
+    let [left, right] = all.factors.map(|factor| strides(function, op, factor));
+    let (Some((_, left)), Some((_, right))) = (left, right) else {
+        return all;
+    };
+    let last = |strides: &[u64], axes: &[usize]| -> usize {
+        last_as_one(op, strides, axes).map_or(0, |(_, count)| count)
+    };
+    let end = |axes: &[usize], count: usize| axes[axes.len() - count..].to_vec();
+    let steps = last(&left, &all.steps).min(last(&right, &all.steps));
+    let narrowed = Contraction {
+        factors: all.factors,
+        rows: end(&all.rows, last(&left, &all.rows)),
+        columns: end(&all.columns, last(&right, &all.columns)),
+        steps: end(&all.steps, steps),
+    };
+    let points = |axes: &Vec<usize>| {
+        let extents = axes.iter().filter_map(|at| op.axes[*at].extent.known());
+        extents.fold(1, u64::saturating_mul)
+    };
+    let left = [&narrowed.rows, &narrowed.columns, &narrowed.steps].map(points);
+    match left.iter().zip(LEFT).all(|(n, least)| *n >= least) {
+        true => narrowed,
+        false => all,
+    }
+}
+
 /// Sizes of a product, wherever its factors are.
-pub(crate) fn plan(op: &Structured, profile: &Profile) -> Option<Plan> {
+pub(crate) fn plan(function: &Function, op: &Structured, profile: &Profile) -> Option<Plan> {
     let most = profile.dense?;
     let contraction = contraction(op)?;
     let initial = op.body.as_literal(op.reductions[0].initial[0])?;
@@ -110,6 +161,7 @@ pub(crate) fn plan(op: &Structured, profile: &Profile) -> Option<Plan> {
     if !fits {
         return None;
     }
+    let contraction = narrow(function, op, contraction);
     let total = |axes: &[usize]| -> Option<u64> {
         let mut sizes = axes.iter().map(|at| op.axes[*at].extent.known());
         sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
@@ -139,7 +191,7 @@ pub(crate) fn plan(op: &Structured, profile: &Profile) -> Option<Plan> {
 
 /// Tiles a product.
 pub(super) fn tile(dispatch: &mut Dispatch) {
-    let Some(plan) = plan(&dispatch.op, &dispatch.profile) else {
+    let Some(plan) = dispatch.dense.take() else {
         return;
     };
     let contraction = &plan.contraction;
@@ -156,7 +208,6 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let lane = dispatch.add_loop(LANES, Run::Invocation(0));
     let row = dispatch.add_loop(plan.tile[0], Run::Sequential);
     let column = dispatch.add_loop(plan.tile[1] / LANES, Run::Unrolled);
-    let outer = dispatch.add_loop(plan.extents[2] / plan.tile[2], Run::Sequential);
     let locals = [
         scaled(dispatch, &[(row, 1)]),
         scaled(dispatch, &[(column, LANES), (lane, 1)]),
@@ -176,10 +227,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
         let guard = place(dispatch, tile);
         dispatch.guards.extend(guard);
     }
-    let base = scaled(dispatch, &[(outer, plan.tile[2])]);
-    let local = dispatch.points.i64(0);
-    let tile = tile_of(&contraction.steps, &extents, base, local, plan.tile[2]);
-    place(dispatch, tile);
+    let outer = fold(dispatch, &plan, &extents);
 
     dispatch.step_loop = Some(outer);
     dispatch.matrix = Some(Matrix {
@@ -205,4 +253,26 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let mut outermost: Vec<u32> = batch.into_iter().collect();
     outermost.extend(tiles);
     dispatch.steps = nest(&outermost, steps);
+}
+
+/// One loop for the rounds of the fold and all folded axes that are not tiled: fragments stay where they are in one.
+fn fold(dispatch: &mut Dispatch, plan: &Plan, extents: &[u64]) -> u32 {
+    let steps = &plan.contraction.steps;
+    let is_other =
+        |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction && !steps.contains(at);
+    let others: Vec<usize> = (0..extents.len()).filter(is_other).collect();
+    let rounds = plan.extents[2] / plan.tile[2];
+    let mut sizes: Vec<i64> = others.iter().map(|at| extents[*at] as i64).collect();
+    sizes.push(rounds as i64);
+    let number = dispatch.add_loop(sizes.iter().product::<i64>() as u64, Run::Sequential);
+    let counter = dispatch.counter(number);
+    let points = &mut dispatch.points;
+    let position = unflatten(points, counter, &sizes);
+    let (local, depth) = (points.i64(0), points.i64(plan.tile[2] as i64));
+    let base = points.op(Op::Mul, &[position[others.len()], depth]);
+    for (axis, index) in others.iter().zip(position) {
+        dispatch.indices[*axis] = index;
+    }
+    place(dispatch, tile_of(steps, extents, base, local, plan.tile[2]));
+    number
 }

@@ -33,6 +33,7 @@ pub fn form(
         tiles: Vec::new(),
         is_direct: false,
         kept: None,
+        dense: None,
         matrix: None,
         grid: None,
         step_loop: None,
@@ -42,6 +43,9 @@ pub fn form(
         ahead: None,
         steps: Vec::new(),
     };
+    if dispatch.strategy == Strategy::Dense {
+        dispatch.dense = super::dense::plan(function, structured, &profile);
+    }
     let (mut parallel, mut folded) = (Vec::new(), Vec::new());
     for axis in &structured.axes {
         let number = match axis.extent {
@@ -132,7 +136,7 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
         return Strategy::Across;
     }
     if super::tile::contraction(op).is_some() {
-        let dense = super::dense::plan(op, profile);
+        let dense = super::dense::plan(function, op, profile);
         return match super::matrices::suits(op, profile) {
             true => Strategy::Matrices,
             false if dense.is_some_and(|plan| plan.is_in_memory(function, op)) => Strategy::Dense,

@@ -80,6 +80,8 @@ pub struct Dispatch {
     pub is_direct: bool,
     /// Where accumulators are kept while others are folded.
     pub kept: Option<Kept>,
+    /// The tiles of a product by large fragments, until there are loops over them.
+    pub(crate) dense: Option<dense::Plan>,
     /// How subgroups compute products, where they do.
     pub matrix: Option<Matrix>,
     /// What is kept in the workgroup's memory.

@@ -11,6 +11,7 @@ use crate::ir::{Affine, AxisKind, Body, Node, NodeData, Structured, unflatten};
 use spirula_program::{Op, Scalar};
 
 /// The axes of a contraction.
+#[derive(Clone, Debug)]
 pub(crate) struct Contraction {
     /// The factors, nodes of the body.
     pub factors: [Node; 2],
