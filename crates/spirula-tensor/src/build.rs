@@ -1,9 +1,10 @@
 //! Making functions.
 
 use crate::ir::{
-    Block, Body, Combiner, Constant, Demand, Destination, Dim, Function, Node, Op, OpKind,
-    Reduction, Relation, Shape, Sort, Structured, TensorType, Value,
+    Block, Body, Combiner, Constant, Demand, Destination, Dim, Function, Node, NodeData, Op,
+    OpKind, Reduction, Relation, Shape, Sort, Structured, TensorType, Value,
 };
+use rustc_hash::FxHashMap;
 use spirula_program::{Literal, Scalar};
 use spirula_source::Place;
 
@@ -12,6 +13,8 @@ use spirula_source::Place;
 #[derive(Debug)]
 pub struct Builder {
     function: Function,
+    /// What values of rank 0 hold, where that is known.
+    known: FxHashMap<Value, Literal>,
     open: Vec<Block>,
     place: Place,
 }
@@ -26,6 +29,7 @@ impl Builder {
         let body = function.new_block();
         Builder {
             function,
+            known: FxHashMap::default(),
             open: vec![body],
             place: Place::Unknown,
         }
@@ -39,6 +43,11 @@ impl Builder {
     /// The type of a value.
     pub fn ty(&self, value: Value) -> &TensorType {
         self.function.ty(value)
+    }
+
+    /// What a tensor of rank 0 holds, if that is known: a constant, or what is computed of constants.
+    pub fn scalar(&self, value: Value) -> Option<Literal> {
+        self.known.get(&value).copied()
     }
 
     /// Sets the place of the operations that follow.
@@ -119,6 +128,10 @@ impl Builder {
     fn push(&mut self, kind: OpKind, types: Vec<TensorType>) -> Vec<Value> {
         let new = |ty| self.function.new_value(ty);
         let results: Vec<Value> = types.into_iter().map(new).collect();
+        for (at, result) in results.iter().enumerate() {
+            let known = self.literal(&kind, at);
+            self.known.extend(known.map(|literal| (*result, literal)));
+        }
         let op = Op {
             kind,
             results: results.clone(),
@@ -127,6 +140,29 @@ impl Builder {
         let block = self.open[self.open.len() - 1];
         self.function.block_mut(block).ops.push(op);
         results
+    }
+
+    /// What a result of an operation holds, if that is known and it is of rank 0.
+    fn literal(&self, kind: &OpKind, result: usize) -> Option<Literal> {
+        match kind {
+            OpKind::Constant(constant) if constant.ty.rank() == 0 => {
+                Some(Literal::new(constant.ty.element, constant.bits(0)))
+            }
+            OpKind::Structured(op) if op.axes.is_empty() => {
+                let root = op.yields.get(result)?.value;
+                let mut known = Body::default();
+                let copies = known.import(&op.body, &[root], |known, _, data| match data {
+                    NodeData::Element(of, position) if position.is_empty() => {
+                        let literal = self.scalar(*of)?;
+                        Some(known.literal(literal))
+                    }
+                    _ => None,
+                });
+                known.as_literal(copies[0])
+            }
+            OpKind::Reshape(of) => self.scalar(*of),
+            _ => None,
+        }
     }
 
     fn push_one(&mut self, kind: OpKind, ty: TensorType) -> Value {
@@ -278,5 +314,29 @@ impl Builder {
             op.give(result);
         }
         self.structured(op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use spirula_program::Op as ScalarOp;
+
+    /// Also at the end of a chain that is longer than any stack.
+    #[test]
+    fn what_is_computed_of_constants_is_known() {
+        let mut b = Builder::new("main");
+        let given = b.parameter("given", TensorType::scalar(Scalar::I64), false);
+        let mut sum = b.splat(Literal::new(Scalar::I64, 0), &[]);
+        for _ in 0..100_000 {
+            let mut op = Structured::default();
+            let before = op.body.element(sum, Scalar::I64, &[]);
+            let one = op.body.i64(1);
+            let after = op.body.op(ScalarOp::Add, &[before, one]);
+            op.give(after);
+            sum = b.structured(op)[0];
+        }
+        assert_eq!(b.scalar(sum).map(|literal| literal.bits), Some(100_000));
+        assert_eq!(b.scalar(given), None);
     }
 }

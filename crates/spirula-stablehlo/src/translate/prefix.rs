@@ -90,7 +90,7 @@ fn is_kept(t: &Translator<'_>, body: &Body, reduction: &Reduction) -> bool {
     let mut known = Body::default();
     let initial = known.import(body, &reduction.initial, |known, _, data| match data {
         NodeData::Element(value, position) if position.is_empty() => {
-            let literal = t.builder.function().scalar(*value)?;
+            let literal = t.builder.scalar(*value)?;
             Some(known.literal(literal))
         }
         _ => None,

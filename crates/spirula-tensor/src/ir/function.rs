@@ -1,7 +1,7 @@
 //! Functions: values, blocks, operations.
 
-use super::{Block, Body, Combiner, Dim, NodeData, Structured, TensorType, Value};
-use spirula_program::{Literal, Scalar};
+use super::{Block, Combiner, Dim, Structured, TensorType, Value};
+use spirula_program::Scalar;
 use spirula_source::Place;
 
 /// A function without calls: what an entry point runs.
@@ -164,32 +164,6 @@ impl Function {
     /// Number of values.
     pub fn value_count(&self) -> usize {
         self.values.len()
-    }
-
-    /// What a tensor of rank 0 holds, if that is known: a constant, or what is computed of constants.
-    pub fn scalar(&self, value: Value) -> Option<Literal> {
-        let mut ops = self.blocks.iter().flat_map(|block| &block.ops);
-        let op = ops.find(|op| op.results.contains(&value))?;
-        match &op.kind {
-            OpKind::Constant(constant) if constant.ty.rank() == 0 => {
-                Some(Literal::new(constant.ty.element, constant.bits(0)))
-            }
-            OpKind::Structured(structured) if structured.axes.is_empty() => {
-                let at = op.results.iter().position(|result| *result == value)?;
-                let root = structured.yields.get(at)?.value;
-                let mut known = Body::default();
-                let copy = known.import(&structured.body, &[root], |known, _, data| match data {
-                    NodeData::Element(of, position) if position.is_empty() => {
-                        let literal = self.scalar(*of)?;
-                        Some(known.literal(literal))
-                    }
-                    _ => None,
-                });
-                known.as_literal(copy[0])
-            }
-            OpKind::Reshape(of) => self.scalar(*of),
-            _ => None,
-        }
     }
 
     /// A block.
