@@ -24,9 +24,9 @@ fn sizes(pair: u64) -> [usize; 2] {
 ///
 /// # Safety
 /// There is such a matrix, and room for it.
-pub(crate) unsafe extern "C" fn load(
+pub(crate) unsafe extern "C" fn load<T: Number>(
     to: *mut f32,
-    from: *const f32,
+    from: *const T,
     stride: u64,
     size: u64,
     by_rows: u64,
@@ -39,9 +39,7 @@ pub(crate) unsafe extern "C" fn load(
             return turn(to, from, stride, [rows, columns]);
         }
         for row in 0..rows {
-            let from = from.byte_add(row * stride).cast::<u8>();
-            let to = to.add(row * columns).cast::<u8>();
-            std::ptr::copy_nonoverlapping(from, to, columns * 4);
+            T::widen(to.add(row * columns), from.byte_add(row * stride), columns);
         }
     }
 }
@@ -50,26 +48,94 @@ pub(crate) unsafe extern "C" fn load(
 const BLOCK: usize = 8;
 
 /// Reads a matrix that lies column by column.
-unsafe fn turn(to: *mut f32, from: *const f32, stride: usize, [rows, columns]: [usize; 2]) {
+unsafe fn turn<T: Number>(
+    to: *mut f32,
+    from: *const T,
+    stride: usize,
+    [rows, columns]: [usize; 2],
+) {
     // SAFETY: the caller's promise for each element.
     unsafe {
         for (row, column) in blocks(rows, columns) {
-            let from = |at: usize| from.byte_add((column + at) * stride).add(row);
-            let to = |at: usize| to.add((row + at) * columns + column);
-            if row + BLOCK > rows || column + BLOCK > columns {
-                for at in 0..BLOCK.min(columns - column) {
-                    for below in 0..BLOCK.min(rows - row) {
-                        *to(below).add(at) = from(at).add(below).read_unaligned();
-                    }
-                }
-                continue;
+            let (down, across) = (BLOCK.min(rows - row), BLOCK.min(columns - column));
+            let mut block = [[0.0; BLOCK]; BLOCK];
+            for (at, numbers) in block.iter_mut().enumerate().take(across) {
+                let from = from.byte_add((column + at) * stride).add(row);
+                T::widen(numbers.as_mut_ptr(), from, down);
             }
-            let block: [[f32; BLOCK]; BLOCK] =
-                std::array::from_fn(|at| from(at).cast::<[f32; BLOCK]>().read_unaligned());
-            for below in 0..BLOCK {
+            for below in 0..down {
+                let to = to.add((row + below) * columns + column);
                 let row = block.map(|column| column[below]);
-                to(below).cast::<[f32; BLOCK]>().write_unaligned(row);
+                std::ptr::copy_nonoverlapping(row.as_ptr(), to, across);
             }
+        }
+    }
+}
+
+/// What matrices have in memory.
+pub(crate) trait Number: Copy {
+    /// Reads so many numbers.
+    ///
+    /// # Safety
+    /// There are so many, and room for them.
+    unsafe fn widen(to: *mut f32, from: *const Self, count: usize);
+}
+
+impl Number for f32 {
+    unsafe fn widen(to: *mut f32, from: *const f32, count: usize) {
+        // SAFETY: the caller's promise; bytes, as nothing is said of their alignment.
+        unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), to.cast(), count * 4) };
+    }
+}
+
+/// Numbers of 16 bits.
+impl Number for u16 {
+    unsafe fn widen(to: *mut f32, from: *const u16, count: usize) {
+        // SAFETY: the caller's promise, and the processor has the instructions.
+        unsafe {
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("f16c") {
+                return halves::widen(to, from, count);
+            }
+            widen_each(to, from, count);
+        }
+    }
+}
+
+/// Widens numbers of 16 bits one by one.
+unsafe fn widen_each(to: *mut f32, from: *const u16, count: usize) {
+    for at in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe { to.add(at).write(widened(from.add(at).read_unaligned())) };
+    }
+}
+
+fn widened(bits: u16) -> f32 {
+    let sign = u32::from(bits >> 15) << 31;
+    let rest = u32::from(bits & 0x7fff);
+    match rest {
+        // Subnormal ones are multiples of 2^-24.
+        0..0x400 => f32::from_bits(sign | (rest as f32 / 16_777_216.0).to_bits()),
+        0x400..0x7c00 => f32::from_bits(sign | ((rest << 13) + (112 << 23))),
+        _ => f32::from_bits(sign | (255 << 23) | ((rest & 0x3ff) << 13)),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod halves {
+    use std::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
+
+    /// Widens eight numbers at once.
+    #[target_feature(enable = "avx,f16c")]
+    pub unsafe fn widen(to: *mut f32, from: *const u16, count: usize) {
+        let whole = count / 8 * 8;
+        // SAFETY: the caller's promise for each number.
+        unsafe {
+            for at in (0..whole).step_by(8) {
+                let eight = _mm_loadu_si128(from.add(at).cast());
+                _mm256_storeu_ps(to.add(at), _mm256_cvtph_ps(eight));
+            }
+            super::widen_each(to.add(whole), from.add(whole), count - whole);
         }
     }
 }
@@ -361,5 +427,37 @@ mod tests {
                 assert_eq!(to[rows * columns], 0.5);
             }
         }
+    }
+
+    #[test]
+    fn numbers_of_16_bits_are_widened() {
+        let some = [
+            (0x0000, 0.0),
+            (0x8000, -0.0),
+            (0x0001, 2f32.powi(-24)),
+            (0x83ff, -1023.0 * 2f32.powi(-24)),
+            (0x0400, 2f32.powi(-14)),
+            (0x3c00, 1.0),
+            (0xc248, -3.140625),
+            (0x7bff, 65504.0),
+            (0xfc00, f32::NEG_INFINITY),
+        ];
+        for (bits, value) in some {
+            assert_eq!(widened(bits).to_bits(), f32::to_bits(value), "{bits:#x}");
+        }
+        let all: Vec<u16> = (0..=u16::MAX).filter(|b| b & 0x7fff <= 0x7c00).collect();
+        let mut found = vec![0.0f32; all.len()];
+        // SAFETY: there are so many of either.
+        unsafe { u16::widen(found.as_mut_ptr(), all.as_ptr(), all.len()) };
+        for (bits, found) in all.iter().zip(found) {
+            assert_eq!(found.to_bits(), widened(*bits).to_bits(), "{bits:#x}");
+        }
+        // Three columns that lie eight numbers apart.
+        let mut turned = [0.0f32; 9];
+        let size = pair(3, 3) as u64;
+        // SAFETY: there are such columns, and room for nine numbers.
+        unsafe { load(turned.as_mut_ptr(), all.as_ptr().add(0x3c02), 16, size, 0) };
+        let each = (0..9).map(|n| widened(all[0x3c02 + n % 3 * 8 + n / 3]));
+        assert!(each.eq(turned));
     }
 }

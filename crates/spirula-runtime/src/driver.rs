@@ -41,7 +41,8 @@ pub struct DeviceInfo {
     pub special_values: u32,
     /// Matrices that a subgroup can multiply together.
     pub matrices: Vec<MatrixShape>,
-    /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size, which lie in memory.
+    /// Whether a subgroup that is a workgroup multiplies matrices of 32-bit floats of any size, which lie in memory;
+    /// factors may be of 16-bit floats.
     pub has_dense_matrices: bool,
     /// What must not be exceeded.
     pub limits: Limits,

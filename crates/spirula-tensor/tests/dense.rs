@@ -21,7 +21,12 @@ enum Second {
 }
 
 /// Two products of matrices side by side, plus a row.
-fn product([m, n, k]: [u64; 3], second: Second) -> Function {
+fn product(sizes: [u64; 3], second: Second) -> Function {
+    product_of(Scalar::F32, sizes, second)
+}
+
+/// The same of numbers that are widened first where they are narrow.
+fn product_of(element: Scalar, [m, n, k]: [u64; 3], second: Second) -> Function {
     let mut b = Builder::new("main");
     let shape = match second {
         Second::Plain | Second::Computed => [2, k, n],
@@ -29,8 +34,9 @@ fn product([m, n, k]: [u64; 3], second: Second) -> Function {
         Second::Part => [2, k, n + 5],
     };
     let tensor = |shape: &[u64]| TensorType::new(Scalar::F32, shape);
-    let left = b.parameter("left", tensor(&[2, m, k]), false);
-    let right = b.parameter("right", tensor(&shape), false);
+    let factor = |shape: &[u64]| TensorType::new(element, shape);
+    let left = b.parameter("left", factor(&[2, m, k]), false);
+    let right = b.parameter("right", factor(&shape), false);
     let row = b.parameter("row", tensor(&[n]), false);
     let mut op = Structured::parallel(&[2, m, n].map(Dim::Static));
     let point = op.point();
@@ -42,8 +48,11 @@ fn product([m, n, k]: [u64; 3], second: Second) -> Function {
         Second::Turned => [batch, j, l],
         Second::Part => [batch, l, op.body.op(Op::Add, &[j, two])],
     };
-    let left = op.body.element(left, Scalar::F32, &[batch, i, l]);
-    let mut right = op.body.element(right, Scalar::F32, &position);
+    let mut left = op.body.element(left, element, &[batch, i, l]);
+    let mut right = op.body.element(right, element, &position);
+    if element != Scalar::F32 {
+        [left, right] = [left, right].map(|n| op.body.convert(Op::FConv, Scalar::F32, n));
+    }
     if second == Second::Computed {
         right = op.body.op(Op::FAbs, &[right]);
     }
@@ -77,10 +86,16 @@ fn constant(ty: &TensorType, seed: u32) -> Constant {
         ((state >> 24) as i32 % 5 - 2) as f32
     };
     let count = ty.elements().unwrap_or(0);
-    let elements = (0..count).flat_map(|_| next().to_le_bytes());
+    let bytes = match ty.element {
+        Scalar::F16 => {
+            let mut half = || [0xc000_u16, 0xbc00, 0, 0x3c00, 0x4000][(next() + 2.0) as usize];
+            (0..count).flat_map(|_| half().to_le_bytes()).collect()
+        }
+        _ => (0..count).flat_map(|_| next().to_le_bytes()).collect(),
+    };
     Constant {
         ty: ty.clone(),
-        bytes: elements.collect(),
+        bytes,
     }
 }
 
@@ -207,4 +222,24 @@ fn convolutions_read_their_input_with_a_frame() {
         assert!(stage.contains("schedule dense("), "{stage}");
         assert_eq!(stage.matches("dispatch").count(), 2, "{stage}");
     }
+}
+
+/// Numbers of 16 bits are widened when fragments are loaded where rows begin at multiples of vectors, else stored before.
+#[test]
+fn narrow_factors_are_widened_by_loads() {
+    let sizes = [
+        ([64, 64, 64], Second::Plain, 1),
+        ([72, 104, 80], Second::Turned, 1),
+        ([64, 64, 64], Second::Part, 2),
+    ];
+    for (size, second, dispatches) in sizes {
+        let stage = run(&product_of(Scalar::F16, size, second), profile());
+        assert!(stage.contains("schedule dense("), "{stage}");
+        assert_eq!(stage.matches("dispatch").count(), dispatches, "{stage}");
+    }
+    // Rows at odd places that are not worth storing.
+    run(
+        &product_of(Scalar::F16, [67, 83, 33], Second::Plain),
+        profile(),
+    );
 }

@@ -1,7 +1,8 @@
 //! Large cooperative matrices: in the memory of a workgroup that is one bundle, row by row, as a whole.
 //!
 //! What is done with them is a call with arguments that are the same for all invocations, so that a bundle
-//! makes it once; were it made by each, nothing would change. Each value has memory of its own.
+//! makes it once; were it made by each, nothing would change. Each value has memory of its own, with 32 bits for each
+//! component: those of 16 bits are widened when they are loaded.
 
 use super::scope::{Held, Lower};
 use super::{Done, Globals};
@@ -30,7 +31,10 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
     let size = lower.dense_size(ty)?;
     let to = lower.dense_result(inst, ty)?;
     let size = lower.iconst(types::I64, pair(size[0], size[1]));
-    let callee = dense::load as *const () as usize;
+    let callee = match lower.component(ty)? {
+        Scalar::F16 => dense::load::<u16> as *const () as usize,
+        _ => dense::load::<f32> as *const () as usize,
+    };
     let args = [to, address, stride, size, by_rows];
     lower.call_host(callee, &[types::I64; 5], &[], &args);
     Ok(())
@@ -39,7 +43,7 @@ pub(super) fn load(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
 /// `OpCooperativeMatrixStoreKHR`.
 pub(super) fn store(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
     let [address, stride, by_rows] = lower.dense_place(inst.id(0), inst.id(2), inst.get_id(3))?;
-    let size = lower.dense_size(ty)?;
+    let size = lower.single_size(ty)?;
     let from = lower.dense(inst.id(1))?;
     let size = lower.iconst(types::I64, pair(size[0], size[1]));
     let callee = dense::store as *const () as usize;
@@ -71,7 +75,7 @@ pub(super) fn multiply(lower: &mut Lower, inst: InstRef) -> Done {
 
 /// `OpCompositeConstruct`: all components are one number.
 pub(super) fn construct(lower: &mut Lower, inst: InstRef, ty: Id) -> Done {
-    let size = lower.dense_size(ty)?;
+    let size = lower.single_size(ty)?;
     let value = lower.value(inst.id(0))?;
     let to = lower.dense_result(inst, ty)?;
     lower.fill(to, value, size);
@@ -144,13 +148,21 @@ impl Lower<'_, '_, '_> {
         let Some(def) = def.filter(|_| program.is_dense(ty)) else {
             return self.unsupported("a product of small and large matrices");
         };
-        if self.component(ty)? != Scalar::F32 {
+        if !matches!(self.component(ty)?, Scalar::F16 | Scalar::F32) {
             return self.unsupported("a cooperative matrix of so many components");
         }
         Ok([
             self.constant(def.id(2))? as u32,
             self.constant(def.id(3))? as u32,
         ])
+    }
+
+    /// The same of one with components of 32 bits; others are only loaded and multiplied.
+    fn single_size(&self, ty: Id) -> Result<[u32; 2], Diagnostic> {
+        match self.component(ty)? {
+            Scalar::F32 => self.dense_size(ty),
+            _ => self.unsupported("a cooperative matrix of so many components"),
+        }
     }
 
     /// Address, bytes between rows or columns, and whether it lies row by row.
@@ -181,7 +193,7 @@ impl Lower<'_, '_, '_> {
             return Err(self.fault(format!("{id} is used before it is defined")));
         }
         let ty = self.type_of(id)?;
-        let size = self.dense_size(ty)?;
+        let size = self.single_size(ty)?;
         let bits = match self.program.constants.scalars(id) {
             [Bits::Plain(bits), ..] => *bits,
             _ => 0,

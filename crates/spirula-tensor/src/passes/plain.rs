@@ -8,7 +8,7 @@
 use super::{frame, price};
 use crate::ir::{Body, Function, Node, NodeData, Op, OpKind, Shape, Structured, TensorType};
 use crate::schedule::{
-    Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place, patch,
+    Across, Contraction, Profile, axes_of, contraction, dense_plan, is_along, is_in_place,
 };
 use spirula_program::Scalar;
 use spirula_source::Place;
@@ -106,7 +106,7 @@ fn unlike_memory(
     let mut cost = 0u64;
     for (side, factor) in plan.contraction.factors.into_iter().enumerate() {
         let kinds = plan.kinds(side);
-        if patch(function, op, factor, kinds).is_some() {
+        if plan.patch(function, op, side).is_some() {
             continue;
         }
         let [own, steps] = kinds;

@@ -11,13 +11,17 @@
 use super::tile::{Contraction, batch, contraction, place, scaled, tile_of};
 use super::{Dispatch, FragmentShape, Matrix, Profile, Run, Step, nest};
 use crate::ir::{
-    Affine, AxisKind, Body, Destination, Function, Node, NodeData, Structured, Value, unflatten,
+    Affine, AxisKind, Body, Destination, Dim, Function, Node, NodeData, Structured, Value,
+    unflatten,
 };
 use spirula_kernel::ir::Number;
 use spirula_program::{Op, Scalar};
 
 /// Invocations of a workgroup.
 const LANES: u64 = 8;
+
+/// Numbers of 16 bits at multiples of which rows of them have to begin.
+const VECTOR: u64 = 8;
 
 /// Fewer rows than this, or columns than twice this, are not worth packing.
 const LEAST: u64 = 8;
@@ -30,6 +34,8 @@ const LEFT: [u64; 3] = [24, 16, 16];
 pub(crate) struct Patch {
     /// The tensor.
     pub value: Value,
+    /// What it is read as, before it is widened.
+    pub element: Node,
     /// Elements from one point of the rows, or columns, to the next, and from one of the fold.
     pub strides: [u64; 2],
 }
@@ -48,12 +54,26 @@ pub(crate) fn patch(
         as_one(op, &strides, kinds[1])?,
     ];
     let strides = strides.map(|(stride, _)| stride);
-    strides.contains(&1).then_some(Patch { value, strides })
+    strides.contains(&1).then_some(Patch {
+        value,
+        element: read(&op.body, factor).0,
+        strides,
+    })
+}
+
+/// What a factor is read as: itself, or a number of 16 bits that it is widened from.
+fn read(body: &Body, factor: Node) -> (Node, Number) {
+    match body.applied(factor) {
+        Some((how, &[narrow])) if (how.op, how.from) == (Op::FConv, Scalar::F16) => {
+            (narrow, Number::F16)
+        }
+        _ => (factor, Number::F32),
+    }
 }
 
 /// The tensor that a factor is read of, and elements from one point of each axis to the next.
 fn strides(function: &Function, op: &Structured, factor: Node) -> Option<(Value, Vec<u64>)> {
-    let NodeData::Element(value, position) = op.body.node(factor) else {
+    let NodeData::Element(value, position) = op.body.node(read(&op.body, factor).0) else {
         return None;
     };
     let mut strides = vec![0u64; op.axes.len()];
@@ -67,6 +87,17 @@ fn strides(function: &Function, op: &Structured, factor: Node) -> Option<(Value,
         stride = stride.checked_mul(dim.known()?)?;
     }
     Some((*value, strides))
+}
+
+/// The place in memory of the first element that is read.
+fn first_of(function: &Function, op: &Structured, value: Value, position: &[Node]) -> Option<i64> {
+    let mut first = 0i64;
+    for (node, dim) in position.iter().zip(&function.ty(value).shape) {
+        let size = i64::try_from(dim.known()?).ok()?;
+        let constant = Affine::of(&op.body, *node).constant;
+        first = first.checked_mul(size)?.checked_add(constant)?;
+    }
+    Some(first)
 }
 
 /// The step from one point to the next of axes that lie as one.
@@ -112,9 +143,45 @@ impl Plan {
 
     /// Whether both factors are matrices in memory.
     pub fn is_in_memory(&self, function: &Function, op: &Structured) -> bool {
-        let factors = self.contraction.factors.iter().enumerate();
-        let mut patches = factors.map(|(side, node)| patch(function, op, *node, self.kinds(side)));
-        patches.all(|patch| patch.is_some())
+        [0, 1]
+            .iter()
+            .all(|side| self.patch(function, op, *side).is_some())
+    }
+
+    /// How a factor is a matrix in memory that fragments can be loaded from.
+    pub fn patch(&self, function: &Function, op: &Structured, side: usize) -> Option<Patch> {
+        let factor = self.contraction.factors[side];
+        let patch = patch(function, op, factor, self.kinds(side))?;
+        let is_narrow = op.body.ty(patch.element).size() < 4;
+        let has_rows = |stride: &u64| *stride == 1 || stride.is_multiple_of(VECTOR);
+        let fits = !is_narrow
+            || (patch.strides.iter().all(has_rows) && self.is_aligned(function, op, side));
+        fits.then_some(patch)
+    }
+
+    /// Whether all fragments of a factor begin at multiples of vectors, as do their rows.
+    fn is_aligned(&self, function: &Function, op: &Structured, side: usize) -> bool {
+        let factor = self.contraction.factors[side];
+        let Some((value, strides)) = strides(function, op, factor) else {
+            return false;
+        };
+        let begins = match op.body.node(read(&op.body, factor).0) {
+            NodeData::Element(_, position) => first_of(function, op, value, position),
+            _ => None,
+        };
+        let [own, steps] = self.kinds(side);
+        let is_whole = |axis: &usize| {
+            let at = if steps.contains(axis) { 2 } else { side };
+            [self.tile[at], self.extents[at]]
+                .iter()
+                .all(|n| n.is_multiple_of(VECTOR))
+        };
+        let is_aligned = |axis: usize| {
+            let is_one = op.axes[axis].extent == Dim::Static(1);
+            let is_tiled = own.contains(&axis) || steps.contains(&axis);
+            is_one || strides[axis].is_multiple_of(VECTOR) || (is_tiled && is_whole(&axis))
+        };
+        begins.is_some_and(|first| first % VECTOR as i64 == 0) && (0..strides.len()).all(is_aligned)
     }
 }
 
@@ -233,7 +300,7 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     dispatch.matrix = Some(Matrix {
         shape: FragmentShape {
             size: plan.tile.map(|n| n as u32),
-            factors: [Number::F32; 2],
+            factors: contraction.factors.map(|f| read(&dispatch.op.body, f).1),
             sum: Number::F32,
         },
         factors: contraction.factors,

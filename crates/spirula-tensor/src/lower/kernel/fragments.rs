@@ -112,7 +112,7 @@ impl Lower<'_> {
             }
         }
         let mut body = std::mem::take(&mut self.e.body);
-        let element = self.scheduled(&mut body, &[factor], &indices, &[])[0];
+        let element = self.scheduled(&mut body, &[patch.element], &indices, &[])[0];
         self.e.body = body;
         let place = match self.e.body.node(element) {
             NodeData::Element(_, position) => position.first().copied(),
@@ -129,7 +129,7 @@ impl Lower<'_> {
             (false, _) => (Order::Rows, along),
         };
         let from = Patch {
-            first: element_of(memory, Scalar::F32, index),
+            first: element_of(memory, dispatch.op.body.ty(patch.element), index),
             order,
             stride: self.e.b.i64(stride as i64),
         };
