@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     textures: Vec<Box<Texture>>,
     pub push: Vec<u64>,
     pub workgroup_bytes: u64,
+    /// Whether what is only written is stored past the caches.
+    pub streams: bool,
 }
 
 impl Kernel {
@@ -38,6 +40,7 @@ impl Kernel {
             textures: Vec::new(),
             push: words_of(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
+            streams: false,
         };
         self.place_arguments(launch, &mut shared)?;
         self.place_bindings(launch, &mut shared)?;

@@ -8,6 +8,7 @@ use crate::jit::Code;
 use crate::lower::{self, BindingSlot, Checking, Entered, Frame, Globals, RowKind, Shared, Slot};
 use crate::print::Prints;
 use crate::program::{Entry, Program, Start};
+use crate::stream::Streams;
 use crate::suspend::{Group, Point};
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -73,6 +74,8 @@ pub struct Kernel {
     pub(crate) push_bytes: u64,
     pub(crate) counters: Counters,
     pub(crate) prints: Prints,
+    /// What it only writes.
+    pub(crate) streams: Streams,
     /// Whether workgroups may wait for each other.
     pub(crate) may_wait: bool,
     /// What it enqueues, and what that does, by the functions' numbers.
@@ -245,6 +248,8 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         wide: rustc_hash::FxHashMap::default(),
         dense_bytes: 0,
         in_order: false,
+        streams: Streams::of(program, &globals),
+        streamed: rustc_hash::FxHashSet::default(),
         strings: Vec::new(),
     };
     let mut builders = FunctionBuilderContext::new();
@@ -277,6 +282,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         dense => lower::dense_base(&globals) + dense,
     };
     let counters = shared.counters.unwrap_or_default();
+    let streams = shared.streams;
     let constants = globals.data.iter().copied();
     let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
     let checks = shared
@@ -301,6 +307,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         push_bytes: globals.push_bytes,
         counters,
         prints,
+        streams,
         may_wait: may_wait(program),
         blocks: Vec::new(),
         checks,
@@ -371,9 +378,19 @@ fn bundle_function(shared: &mut Shared<'_, '_>) -> Option<Frame> {
     };
     frame.below = frame.below.checked_mul(roots.width as u32)?;
     frame.above = stride.checked_mul(roots.width as u32)?;
-    let target = shared.code.bundle_target();
+    let streaming = match shared.streamed.is_empty() {
+        true => None,
+        false => shared.code.streaming(&mut func),
+    };
+    let made = bundle::Made {
+        target: shared.code.bundle_target(),
+        several: &shared.wide,
+        streaming,
+        streamed: &shared.streamed,
+    };
     let mut builders = FunctionBuilderContext::new();
-    let func = bundle::rewrite(&func, roots, (target, &shared.wide), &mut builders).ok()?;
+    let func = bundle::rewrite(&func, roots, &made, &mut builders).ok()?;
+    shared.streamed.clear();
     shared.code.define_bundle(func).ok()?;
     Some(frame)
 }

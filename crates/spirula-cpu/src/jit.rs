@@ -14,7 +14,7 @@
 use crate::context::Context;
 use crate::guard::{self, Entry, Trap};
 use crate::loops::leave_first;
-use cranelift_codegen::ir::{FuncRef, Function, Signature, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, FuncRef, Function, Signature, UserFuncName, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -50,6 +50,8 @@ pub(crate) enum Kept {
     Host(usize),
     /// It decides about accesses of a kind, by its number.
     Deed(u8),
+    /// It stores past the caches.
+    Stream,
 }
 
 /// An entry function that can be called, and where it and what it calls lie.
@@ -157,6 +159,28 @@ impl Code {
                 module.define_function(id, &mut context).ok()?;
                 self.sizes.push((id, size(&context)));
                 self.keeping.push((kept, id));
+                id
+            }
+        };
+        Some(self.declare_far(id, within))
+    }
+
+    /// The function that stores two vectors past the caches, to be called by another one; none where the target has none.
+    pub fn streaming(&mut self, within: &mut Function) -> Option<FuncRef> {
+        let code = crate::stream::CODE?;
+        let known = self.keeping.iter().find(|row| row.0 == Kept::Stream);
+        let id = match known {
+            Some(row) => row.1,
+            None => {
+                let mut signature = Signature::new(CallConv::PreserveAll);
+                let params = [types::I64, types::I32X4, types::I32X4].map(AbiParam::new);
+                signature.params.extend(params);
+                let module = self.module();
+                let id = module.declare_function("stream", Linkage::Local, &signature);
+                let id = id.ok()?;
+                module.define_function_bytes(id, 16, code, &[]).ok()?;
+                self.sizes.push((id, code.len()));
+                self.keeping.push((Kept::Stream, id));
                 id
             }
         };

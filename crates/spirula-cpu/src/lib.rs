@@ -59,6 +59,7 @@ mod program;
 mod promote;
 mod run;
 mod schedule;
+mod stream;
 mod suspend;
 mod types;
 mod wide;

@@ -99,7 +99,8 @@ impl Kernel {
     #[allow(unsafe_code)]
     pub(crate) unsafe fn run_on(&self, launch: &Launch<'_>, queue: &Queue) -> Result<(), RunError> {
         let grid = self.grid(&launch.size)?;
-        let shared = self.shared(launch)?;
+        let mut shared = self.shared(launch)?;
+        shared.streams = self.streams(launch, &grid, &shared.bindings);
         if !self.is_all_bundles(&grid) {
             let prepared = self.code.prepare();
             prepared.map_err(|why| RunError::Launch(format!("{}: {why}", self.name)))?;
@@ -130,6 +131,9 @@ impl Kernel {
                         slot.get_or_insert(error);
                     }
                 }
+            }
+            if shared.streams {
+                crate::stream::fence();
             }
             self.counters.add(worker.counters());
             if let Ok(mut all) = printed.lock() {

@@ -60,6 +60,7 @@ impl<'a> Worker<'a> {
             global: grid.global,
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
+            streams: shared.streams.into(),
             counters: counters.as_mut_ptr(),
             check: std::ptr::null_mut(),
             printer: &mut *printer,

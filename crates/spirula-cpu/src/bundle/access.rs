@@ -4,7 +4,10 @@ use super::WIDEST;
 use super::forms::{Form, Held, vector_of};
 use super::shape::{Shape, Slot};
 use super::widen::Widen;
-use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Type, types};
+use crate::context::at;
+use cranelift_codegen::ir::{
+    Endianness, FuncRef, Inst, InstBuilder, MemFlagsData, Opcode, Type, Value, types,
+};
 use smallvec::SmallVec;
 
 impl Widen<'_> {
@@ -76,9 +79,12 @@ impl Widen<'_> {
             && (ty == types::I32 || self.stride(value) == 0)
         {
             let flags = self.vector_flags(inst);
-            for (n, part) in self.parts(value, vector).into_iter().enumerate() {
-                let at = offset.wrapping_add(16 * n as i32);
-                self.builder.ins().store(flags, part, base, at);
+            let parts = self.parts(value, vector);
+            match self.streaming {
+                Some((callee, stores)) if stores.contains(&inst) && parts.len() % 2 == 0 => {
+                    self.store_streamed(callee, flags, &parts, (base, offset));
+                }
+                _ => self.store_parts(flags, &parts, (base, offset)),
             }
             return true;
         }
@@ -92,6 +98,51 @@ impl Widen<'_> {
             self.builder.ins().store(flags, *lane, base, at);
         }
         true
+    }
+
+    fn store_parts(&mut self, flags: MemFlagsData, parts: &[Value], (base, offset): (Value, i32)) {
+        for (n, part) in parts.iter().enumerate() {
+            let at = offset.wrapping_add(16 * n as i32);
+            self.builder.ins().store(flags, *part, base, at);
+        }
+    }
+
+    /// Stores vectors past the caches where the launch asks for that.
+    fn store_streamed(
+        &mut self,
+        callee: FuncRef,
+        flags: MemFlagsData,
+        parts: &[Value],
+        place: (Value, i32),
+    ) {
+        let context = self.get(self.shapes.roots.context)[0];
+        let trusted = MemFlagsData::trusted().with_readonly();
+        let ins = self.builder.ins();
+        let asked = ins.load(types::I64, trusted, context, at::STREAMS);
+        let [past, plain, after] = [(); 3].map(|()| self.builder.create_block());
+        self.builder.ins().brif(asked, past, &[], plain, &[]);
+        self.builder.switch_to_block(past);
+        let (base, offset) = place;
+        for (n, pair) in parts.chunks_exact(2).enumerate() {
+            let at = i64::from(offset) + 32 * n as i64;
+            let to = self.builder.ins().iadd_imm_s(base, at);
+            let mut args = vec![to];
+            for part in pair {
+                args.push(match self.builder.func.dfg.value_type(*part) {
+                    types::I32X4 => *part,
+                    _ => {
+                        let order = MemFlagsData::new().with_endianness(Endianness::Little);
+                        self.builder.ins().bitcast(types::I32X4, order, *part)
+                    }
+                });
+            }
+            self.builder.ins().call(callee, &args);
+        }
+        self.builder.ins().jump(after, &[]);
+        self.builder.switch_to_block(plain);
+        self.store_parts(flags, parts, place);
+        self.builder.ins().jump(after, &[]);
+        self.builder.switch_to_block(after);
     }
 
     /// An access to what is kept over barriers.

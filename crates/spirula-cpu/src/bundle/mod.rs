@@ -27,7 +27,7 @@ mod masked;
 mod shape;
 mod widen;
 
-use cranelift_codegen::ir::{Block, Function, Value};
+use cranelift_codegen::ir::{Block, FuncRef, Function, Inst, Value};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_frontend::FunctionBuilderContext;
 
@@ -66,6 +66,16 @@ pub(crate) struct Roots {
 /// Functions of one number that there are of several, by their addresses.
 pub(crate) type Several = rustc_hash::FxHashMap<usize, spirula_scalar::wide::Wide>;
 
+/// What the rewritten code may use.
+pub(crate) struct Made<'a> {
+    pub target: Target,
+    pub several: &'a Several,
+    /// What stores two vectors past the caches.
+    pub streaming: Option<FuncRef>,
+    /// The stores that may pass the caches by.
+    pub streamed: &'a rustc_hash::FxHashSet<Inst>,
+}
+
 /// What the target can do.
 #[derive(Clone, Copy)]
 pub(crate) struct Target {
@@ -78,12 +88,12 @@ pub(crate) struct Target {
 pub(crate) fn rewrite(
     func: &Function,
     mut roots: Roots,
-    (target, several): (Target, &Several),
+    made: &Made<'_>,
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, Refused> {
     roots.context = func.dfg.resolve_aliases(roots.context);
     roots.frame = roots.frame.map(|frame| func.dfg.resolve_aliases(frame));
     let graph = graph::Graph::compute(func);
     let shapes = shape::Shapes::compute(func, &graph, &roots)?;
-    widen::rewrite(&graph, &shapes, (target, several), builders)
+    widen::rewrite(&graph, &shapes, made, builders)
 }

@@ -3,13 +3,14 @@
 use super::forms::{Form, Held, vector_of};
 use super::graph::Graph;
 use super::shape::{Shape, Shapes, arguments, branches};
-use super::{Refused, Several, Target};
+use super::{Made, Refused, Several, Target};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockCall, Function, Inst, InstBuilder, JumpTableData, MemFlagsData, Opcode,
-    Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
+    AbiParam, Block, BlockCall, FuncRef, Function, Inst, InstBuilder, JumpTableData, MemFlagsData,
+    Opcode, Signature, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use rustc_hash::FxHashSet;
 use spirula_scalar::wide::LANES;
 
 /// Most instructions that are added for invocations that go alone, as a multiple of the code's.
@@ -27,6 +28,8 @@ pub(super) struct Widen<'a> {
     pub target: Target,
     /// Functions that are called for all lanes at once.
     pub several: &'a Several,
+    /// What stores past the caches, and which stores may.
+    pub streaming: Option<(FuncRef, &'a FxHashSet<Inst>)>,
     /// Room for their numbers.
     pub called: Option<StackSlot>,
     /// By position: the block of the new code.
@@ -55,7 +58,7 @@ pub(super) struct Widen<'a> {
 pub(super) fn rewrite(
     graph: &Graph,
     shapes: &Shapes<'_>,
-    (target, several): (Target, &Several),
+    made: &Made<'_>,
     builders: &mut FunctionBuilderContext,
 ) -> Result<Function, Refused> {
     let old = shapes.func;
@@ -85,8 +88,9 @@ pub(super) fn rewrite(
         graph,
         shapes,
         builder,
-        target,
-        several,
+        target: made.target,
+        several: made.several,
+        streaming: made.streaming.map(|callee| (callee, made.streamed)),
         called: None,
         blocks,
         locals: super::graph::locals(old, graph),
@@ -104,7 +108,7 @@ pub(super) fn rewrite(
     widen.function()?;
     let mut builder = widen.builder;
     builder.seal_all_blocks();
-    builder.finalize(target.config);
+    builder.finalize(made.target.config);
     Ok(new)
 }
 

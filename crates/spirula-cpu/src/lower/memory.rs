@@ -6,7 +6,7 @@ use super::scope::{Held, Lower, Symbol, clif_type, plain};
 use super::values::Pointer;
 use super::{Done, Values};
 use crate::types::{Kind, Leaf, Strides};
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Inst, InstBuilder, MemFlagsData, Opcode, Value, types};
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::enumerants::{MemoryAccess, StorageClass};
@@ -134,7 +134,9 @@ pub(crate) fn store(lower: &mut Lower, inst: InstRef) -> Done {
     }
     let pointer = lower.pointer(inst.id(0))?;
     if !lower.is_checking() || matches!(pointer, Pointer::Symbol(_)) {
+        let before = lower.builder.func.dfg.num_insts();
         lower.store_to(pointer, ty, inst.id(1))?;
+        lower.note_streamed(inst.id(0), before);
         if let Pointer::Symbol(Symbol::Promoted { first }) = pointer {
             lower.assign_flags(first);
         }
@@ -338,6 +340,18 @@ impl Lower<'_, '_, '_> {
         }
         let values = self.values(value)?;
         self.store_values(pointer, ty, &values)
+    }
+
+    /// Notes which of the instructions made since there were so many store to memory that is only written.
+    fn note_streamed(&mut self, pointer: Id, before: usize) {
+        let shared = &mut *self.shared;
+        if shared.bundle.is_none() || !shared.streams.pointers.contains(&pointer) {
+            return;
+        }
+        let dfg = &self.builder.func.dfg;
+        let made = (before..dfg.num_insts()).map(|at| Inst::from_u32(at as u32));
+        let stores = made.filter(|inst| dfg.insts[*inst].opcode() == Opcode::Store);
+        shared.streamed.extend(stores);
     }
 
     /// Stores scalars.

@@ -7,6 +7,7 @@ use crate::count::Counters;
 use crate::jit::Code;
 use crate::print::Printed;
 use crate::program::Program;
+use crate::stream::Streams;
 use crate::suspend::Point;
 use crate::types::{Scalar, Strides};
 use cranelift_codegen::ir::{
@@ -54,6 +55,10 @@ pub(crate) struct Shared<'a, 'm> {
     pub dense_bytes: u32,
     /// Whether invocations have to come in their order.
     pub in_order: bool,
+    /// Memory that is only written.
+    pub streams: Streams,
+    /// The stores to it, of the code for bundles.
+    pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.
     pub strings: Vec<(u64, u64)>,
 }

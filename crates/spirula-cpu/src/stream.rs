@@ -1,0 +1,230 @@
+//! Stores that pass the caches by.
+//!
+//! A store to a line that is in no cache reads the line first. Where a launch writes much that it does not read,
+//! that is a third of what a copy moves, and it drives other data out of the caches. Such memory is found here, and
+//! stored to by instructions for data that is not used again soon (`movntps`; Intel's optimization manual, "Non-temporal
+//! stores"), in bundles, whose stores have whole vectors. Others see such stores in any order: a fence stands behind all of a
+//! thread's, and kernels with atomics have none.
+
+use crate::compile::Kernel;
+use crate::launch::{Argument, Launch};
+use crate::lower::Globals;
+use crate::program::Program;
+use crate::promote::operand_ids;
+use crate::run::Grid;
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+
+/// Fewest bytes that are worth it: what the caches cannot keep for the next launch.
+const BYTES: u64 = 16 << 20;
+/// Fewest invocations in a row: fewer fill no line, whose parts are then written one by one.
+const ROW: u64 = 16;
+
+/// What the host runs for two vectors of 16 bytes in the first registers, to the address in the first one: past the
+/// caches where that is a multiple of 16. No register changes.
+#[cfg(target_arch = "x86_64")]
+#[rustfmt::skip]
+pub(crate) const CODE: Option<&[u8]> = Some(&[
+    0x40, 0xf6, 0xc7, 0x0f, // test dil, 15
+    0x75, 0x08,             // jne 1f
+    0x0f, 0x2b, 0x07,       // movntps [rdi], xmm0
+    0x0f, 0x2b, 0x4f, 0x10, // movntps [rdi + 16], xmm1
+    0xc3,                   // ret
+    0x0f, 0x11, 0x07,       // 1: movups [rdi], xmm0
+    0x0f, 0x11, 0x4f, 0x10, // movups [rdi + 16], xmm1
+    0xc3,                   // ret
+]);
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const CODE: Option<&[u8]> = None;
+
+/// Has others see what this thread stored before what it does from here on.
+pub(crate) fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    #[allow(unsafe_code, unused_unsafe)]
+    // SAFETY: every processor of the kind has the instruction.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+}
+
+/// Memory that a kernel stores to and uses in no other way.
+#[derive(Default)]
+pub(crate) struct Streams {
+    /// The pointers that are stored to.
+    pub pointers: FxHashSet<Id>,
+    /// Which of its arguments, and which rows of the table of bindings.
+    arguments: Vec<usize>,
+    bindings: Vec<usize>,
+}
+
+impl Streams {
+    /// Finds it.
+    pub fn of(program: &Program<'_>, globals: &Globals) -> Streams {
+        let mut uses = Uses::default();
+        let entry = program.functions.get(program.entry.func);
+        let bound = globals.bound.iter().map(|(id, _)| *id);
+        for id in entry.params.iter().copied().chain(bound) {
+            uses.roots.insert(id, id);
+        }
+        for func in &program.functions.bottom_up {
+            for inst in program.module.function_insts(*func) {
+                if is_ordering(inst.op()) {
+                    return Streams::default();
+                }
+                uses.add(inst);
+            }
+        }
+        let is_written = |id: &Id| uses.stored.contains(id) && !uses.others.contains(id);
+        let params = entry.params.iter().enumerate();
+        let plain = globals.bound.iter().filter(|(_, row)| {
+            let slot = globals.bindings.get(*row as usize);
+            slot.is_some_and(|slot| slot.count.is_none())
+        });
+        let pointers = uses.pointers.iter();
+        Streams {
+            pointers: pointers
+                .filter(|(_, root)| is_written(root))
+                .map(|(pointer, _)| *pointer)
+                .collect(),
+            arguments: params
+                .filter(|(_, id)| is_written(id))
+                .map(|(at, _)| at)
+                .collect(),
+            bindings: plain
+                .filter(|(id, _)| is_written(id))
+                .map(|(_, row)| *row as usize)
+                .collect(),
+        }
+    }
+}
+
+impl Kernel {
+    /// Whether a launch has enough of what is only written, given the table of bindings.
+    pub(crate) fn streams(&self, launch: &Launch<'_>, grid: &Grid, bindings: &[[u64; 2]]) -> bool {
+        let Streams {
+            arguments: written,
+            bindings: rows,
+            ..
+        } = &self.streams;
+        let arguments = written
+            .iter()
+            .filter_map(|at| match launch.arguments.get(*at) {
+                Some(Argument::Memory(memory)) => Some(memory.length),
+                _ => None,
+            });
+        let bound = rows.iter().filter_map(|row| Some(bindings.get(*row)?[1]));
+        let bytes = arguments.chain(bound).fold(0, u64::saturating_add);
+        bytes >= BYTES && grid.local[0] >= ROW
+    }
+}
+
+/// Whether invocations may see what others do by an instruction.
+fn is_ordering(op: Op) -> bool {
+    let name = op.info().map_or("", |info| info.name);
+    op == Op::MemoryBarrier || ["Atomic", "Pipe"].iter().any(|part| name.contains(part))
+}
+
+/// How memory is used.
+#[derive(Default)]
+struct Uses {
+    /// What each pointer points into.
+    roots: FxHashMap<Id, Id>,
+    /// Pointers that are stored to, with what they point into.
+    pointers: Vec<(Id, Id)>,
+    /// What is stored to, and what is used otherwise.
+    stored: FxHashSet<Id>,
+    others: FxHashSet<Id>,
+}
+
+impl Uses {
+    fn add(&mut self, inst: InstRef<'_>) {
+        let root = |id: &Id| self.roots.get(id).copied();
+        match (inst.op(), inst.result()) {
+            (
+                Op::AccessChain
+                | Op::InBoundsAccessChain
+                | Op::PtrAccessChain
+                | Op::InBoundsPtrAccessChain
+                | Op::Bitcast
+                | Op::CopyObject,
+                Some(result),
+            ) => {
+                if let Some(root) = root(&inst.id(0)) {
+                    self.roots.insert(result, root);
+                }
+            }
+            (Op::Store, _) => {
+                if let Some(root) = root(&inst.id(0)) {
+                    self.pointers.push((inst.id(0), root));
+                    self.stored.insert(root);
+                }
+                self.others.extend(root(&inst.id(1)));
+            }
+            (Op::FunctionParameter | Op::ArrayLength, _) => {}
+            _ => self
+                .others
+                .extend(operand_ids(inst).filter_map(|id| root(&id))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Options;
+    use spirula_spirv::grammar::enumerants::ExecutionModel;
+    use spirula_spirv::ir::Module;
+    use spirula_spirv::text::{ParseOptions, parse};
+
+    /// Which arguments of a kernel of two buffers and a number are only written.
+    fn written(body: &str) -> Vec<usize> {
+        let text = format!(
+            "OpCapability Addresses
+            OpCapability Kernel
+            OpCapability Int64
+            OpMemoryModel Physical64 OpenCL
+            OpEntryPoint Kernel %main \"main\" %gid
+            OpDecorate %gid BuiltIn GlobalInvocationId
+            %void = OpTypeVoid
+            %uint = OpTypeInt 32 0
+            %ulong = OpTypeInt 64 0
+            %v3ulong = OpTypeVector %ulong 3
+            %in = OpTypePointer Input %v3ulong
+            %global = OpTypePointer CrossWorkgroup %uint
+            %type = OpTypeFunction %void %global %global %uint
+            %one = OpConstant %uint 1
+            %none = OpConstant %uint 0
+            %gid = OpVariable %in Input
+            %main = OpFunction %void None %type
+            %x = OpFunctionParameter %global
+            %y = OpFunctionParameter %global
+            %n = OpFunctionParameter %uint
+            %entry = OpLabel
+            %ids = OpLoad %v3ulong %gid
+            %at = OpCompositeExtract %ulong %ids 0
+            %from = OpInBoundsPtrAccessChain %global %x %at
+            %to = OpInBoundsPtrAccessChain %global %y %at
+            {body}
+            OpReturn
+            OpFunctionEnd"
+        );
+        let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        let module = Module::from_words(words).expect("what the assembler writes is a module");
+        let options = Options::default();
+        let kernel = Kernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        kernel.streams.arguments.clone()
+    }
+
+    #[test]
+    fn memory_that_is_only_written_is_found() {
+        let copy = "%own = OpLoad %uint %from\nOpStore %to %own";
+        assert_eq!(written(copy), [1]);
+        assert_eq!(written("OpStore %to %n\nOpStore %from %n"), [0, 1]);
+        assert_eq!(written("%own = OpLoad %uint %to\nOpStore %to %own"), [0; 0]);
+        let counted = format!("{copy}\n%old = OpAtomicIAdd %uint %x %one %none %n");
+        assert_eq!(written(&counted), [0; 0]);
+    }
+}
