@@ -54,7 +54,7 @@ fn vectors_are_stored_wherever_they_begin() {
 fn stores_to_one_place_keep_their_order() {
     let result = both(
         "%to = OpAccessChain %puint %y %n0 %global
-        OpStore %to %n7
+        OpStore %to %n3
         OpStore %to %global",
     );
     assert!((0..COUNT).all(|n| result[n] == n as u32));

@@ -81,7 +81,9 @@ impl Widen<'_> {
             let flags = self.vector_flags(inst);
             let parts = self.parts(value, vector);
             match self.streaming {
-                Some((callee, stores)) if stores.contains(&inst) && parts.len() % 2 == 0 => {
+                Some((callee, stores))
+                    if stores.contains(&inst) && parts.len().is_multiple_of(2) =>
+                {
                     self.store_streamed(callee, flags, &parts, (base, offset));
                 }
                 _ => self.store_parts(flags, &parts, (base, offset)),
