@@ -7,6 +7,7 @@
 //! - [`Scalar`], [`Literal`]: types and values of scalars.
 //! - [`Operator`]: the scalar operators, one table for compilers and for the steps of the host.
 //! - [`Parameter`]: tuning parameters.
+//! - [`Region`]: the part of a block that a command touches.
 
 pub mod archive;
 mod blocks;
@@ -18,15 +19,17 @@ mod operator;
 mod parameter;
 mod pool;
 pub mod program;
+mod region;
 mod scalar;
 mod session;
 mod value;
 
 pub use check::ProgramFault;
-pub use machine::{Machine, Part, Request, RunError};
+pub use machine::{Given, Machine, Part, Request, RunError};
 pub use operator::{Class, Op, Operator, ROWS, Row, Shape};
 pub use parameter::{Parameter, SizeClass};
 pub use program::Program;
+pub use region::Region;
 pub use scalar::{Literal, Scalar};
 pub use session::{Ended, Item, Prepared, Session};
 pub use value::{Value, ValueError};

@@ -1,6 +1,6 @@
 //! What programs run on, and how runs end.
 
-use crate::{Parameter, SizeClass};
+use crate::{Parameter, Region, SizeClass};
 use std::fmt;
 
 /// What executes a program's kernels and holds its blocks.
@@ -93,8 +93,19 @@ pub struct Request<'a, B> {
     pub constants: &'a [u64],
     /// Push constants.
     pub push: &'a [u8],
-    /// Blocks by binding.
-    pub blocks: &'a [(u32, B)],
+    /// Blocks.
+    pub blocks: &'a [Given<B>],
+}
+
+/// A block that a launch is given.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<B> {
+    /// Where it is bound.
+    pub binding: u32,
+    /// The block.
+    pub block: B,
+    /// What of it the launch touches, where that is known.
+    pub region: Option<Region>,
 }
 
 /// Why a program ended early.

@@ -150,6 +150,7 @@ pub fn bound(set: u32, binding: u32, buffer: Buffer) -> Bound {
         binding,
         index: 0,
         buffer,
+        region: None,
     }
 }
 

@@ -227,6 +227,7 @@ impl<'d> Call<'d> {
             binding,
             index: 0,
             buffer,
+            region: None,
         });
         self
     }

@@ -1,5 +1,7 @@
 //! What is launched, over how many invocations, with what.
 
+use spirula_program::Region;
+
 /// A buffer of a device, or an image, a sampler or a pipe, which kernels are given in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buffer(pub(crate) u32);
@@ -88,6 +90,8 @@ pub struct Bound {
     pub index: u32,
     /// What is bound.
     pub buffer: Buffer,
+    /// What of a buffer the launch touches, where that is known: launches that touch different parts may run side by side.
+    pub region: Option<Region>,
 }
 
 impl Size {

@@ -57,4 +57,5 @@ pub use machine::DeviceMachine;
 pub use spirula_cpu::{Address, Border, Compare, Dimensions, Filter, Format};
 pub use spirula_cpu::{CheckOptions, Invocation, Report, ReportKind, Site};
 pub use spirula_cpu::{ImageShape, PipeShape, Sampler};
+pub use spirula_program::Region;
 pub use times::{KernelTime, Profile};

@@ -122,11 +122,12 @@ impl Machine for DeviceMachine<'_> {
         let used = self.device.interface(kernel)?.push_constant_bytes as usize;
         let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold(request.groups, self.device.info().limits.groups)?;
-        let bindings = request.blocks.iter().map(|(binding, buffer)| Bound {
+        let bindings = request.blocks.iter().map(|given| Bound {
             set: 0,
-            binding: *binding,
+            binding: given.binding,
             index: 0,
-            buffer: *buffer,
+            buffer: given.block,
+            region: given.region,
         });
         self.device.launch_owned(Launch {
             kernel,

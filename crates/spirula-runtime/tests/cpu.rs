@@ -61,6 +61,7 @@ fn shaders_run_with_their_constants() {
             binding,
             index: 0,
             buffer,
+            region: None,
         };
         device.launch(&Launch {
             kernel,

@@ -70,6 +70,7 @@ impl Session {
             binding: n as u32,
             index: 0,
             buffer: *buffer,
+            region: None,
         };
         let bindings = self.buffers.iter().enumerate().map(bound).collect();
         let inputs = Inputs::Resources {

@@ -88,6 +88,7 @@ fn launch(kernel: Kernel, words: spirula_runtime::Buffer, is_shader: bool) -> La
         binding: 0,
         index: 0,
         buffer: words,
+        region: None,
     };
     match is_shader {
         true => Launch {

@@ -188,6 +188,7 @@ fn bindings(specs: &[Value], buffers: &[Buffer]) -> Vec<Bound> {
             binding,
             index,
             buffer: *buffer,
+            region: None,
         });
     }
     out

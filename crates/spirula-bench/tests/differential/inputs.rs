@@ -123,6 +123,7 @@ fn give(
                 binding: binding.binding,
                 index,
                 buffer: upload(buffers)?,
+                region: None,
             });
         }
     }

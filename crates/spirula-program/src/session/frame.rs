@@ -3,8 +3,8 @@
 //! Of each scalar it is known whether sums and products that made it were too large for 64 bits: such
 //! a number is no size.
 
-use crate::program::{Function, Reg, Slot};
-use crate::{Op, Operator, Scalar};
+use crate::program::{Function, Mem, Reg, Slot};
+use crate::{Op, Operator, Region, Scalar};
 
 pub(super) struct Frame {
     pub function: usize,
@@ -12,6 +12,8 @@ pub(super) struct Frame {
     pub scalars: Vec<u64>,
     wrapped: Vec<bool>,
     pub memories: Vec<Option<usize>>,
+    /// What launches touch of memory, where that is known.
+    regions: Vec<(Mem, Region)>,
     /// Where the caller wants the outputs.
     pub outputs: Vec<Slot>,
 }
@@ -28,8 +30,20 @@ impl Frame {
             scalars,
             wrapped: vec![false; function.scalars as usize],
             memories: vec![None; function.memories as usize],
+            regions: Vec::new(),
             outputs,
         }
+    }
+
+    /// Takes note of what all launches touch of memory.
+    pub fn touch(&mut self, mem: Mem, region: Region) {
+        self.regions.push((mem, region));
+    }
+
+    /// What a launch touches of memory, where that is known.
+    pub fn touched(&self, mem: Mem) -> Option<Region> {
+        let known = self.regions.iter().find(|(known, _)| *known == mem);
+        known.map(|(_, region)| *region)
     }
 
     /// Whether a scalar is no longer what its sums and products would be.

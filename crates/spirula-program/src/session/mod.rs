@@ -8,7 +8,7 @@ pub use call::{Ended, Item, Prepared};
 use crate::blocks::Blocks;
 use crate::copy;
 use crate::program::{Copy, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
-use crate::{Machine, Request, RunError, Scalar};
+use crate::{Given, Machine, Region, Request, RunError, Scalar};
 use frame::Frame;
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
@@ -21,7 +21,7 @@ pub struct Session<'p, M: Machine> {
     program: &'p Program,
     blocks: Blocks<M>,
     /// What launches are given, for the next one to fill.
-    given: Given<M::Block>,
+    data: Data<M::Block>,
     /// Values of the program's parameters and limits.
     parameters: Vec<u64>,
     limits: Vec<u64>,
@@ -36,18 +36,18 @@ pub struct Session<'p, M: Machine> {
 }
 
 /// What a launch is given.
-struct Given<B> {
+struct Data<B> {
     /// Values of specialisation constants.
     constants: Vec<u64>,
     /// Scalars.
     push: Vec<u8>,
-    /// Blocks, by binding.
-    blocks: Vec<(u32, B)>,
+    /// Blocks.
+    blocks: Vec<Given<B>>,
 }
 
-impl<B> Default for Given<B> {
+impl<B> Default for Data<B> {
     fn default() -> Self {
-        Given {
+        Data {
             constants: Vec::new(),
             push: Vec::new(),
             blocks: Vec::new(),
@@ -65,7 +65,7 @@ impl<'p, M: Machine> Session<'p, M> {
         let limits = program.limits.iter().map(|class| machine.limit(class));
         let mut session = Session {
             program,
-            given: Given::default(),
+            data: Data::default(),
             parameters: parameters.collect(),
             limits: limits.collect(),
             blocks: Blocks::new(machine),
@@ -308,18 +308,23 @@ impl<'p, M: Machine> Session<'p, M> {
         if self.blocks.may_copy_there(step.size, &shape, sides)? {
             let copiers = &self.program.copiers;
             if let Some(call) = copy::call(copiers, step.size, &shape, &to, &from) {
-                return Ok(Some(self.copier(&call, [target, source])));
+                let touched = sides.map(|(block, side)| {
+                    let strides = side.strides.iter().copied();
+                    let dimensions = shape.iter().copied().zip(strides);
+                    (block, Region::of(step.size, side.first, dimensions))
+                });
+                return Ok(Some(self.copier(&call, touched)));
             }
         }
         self.blocks.copy(step.size, &shape, sides)?;
         Ok(None)
     }
 
-    /// The call of a function that copies.
-    fn copier(&mut self, call: &copy::Call, blocks: [usize; 2]) -> Frame {
+    /// The call of a function that copies between such parts of blocks.
+    fn copier(&mut self, call: &copy::Call, touched: [(usize, Option<Region>); 2]) -> Frame {
         let function = &self.program.functions[call.function];
         let mut frame = Frame::new(call.function, function, Vec::new());
-        let (mut scalars, mut blocks) = (call.scalars.iter(), blocks.into_iter());
+        let (mut scalars, mut touched) = (call.scalars.iter(), touched.into_iter());
         for (number, slot) in function.inputs.iter().enumerate() {
             match *slot {
                 Slot::Scalar(reg) => {
@@ -331,7 +336,13 @@ impl<'p, M: Machine> Session<'p, M> {
                     let bits = scalars.next().map_or(0, |n| ty.truncate(*n as u64));
                     self.set(&mut frame, reg, bits);
                 }
-                Slot::Memory(mem) => self.refer(&mut frame, mem, blocks.next()),
+                Slot::Memory(mem) => {
+                    let (block, region) = touched.next().unzip();
+                    self.refer(&mut frame, mem, block);
+                    if let Some(region) = region.flatten() {
+                        frame.touch(mem, region);
+                    }
+                }
             }
         }
         frame
@@ -349,26 +360,26 @@ impl<'p, M: Machine> Session<'p, M> {
         if let Some(refusal) = &kernel.refusal {
             return Err(RunError::Unsupported(refusal.clone()));
         }
-        let mut given = std::mem::take(&mut self.given);
-        let launched = self.launch_given(frame, launch, groups, &mut given);
-        self.given = given;
+        let mut data = std::mem::take(&mut self.data);
+        let launched = self.launch_with(frame, launch, groups, &mut data);
+        self.data = data;
         launched
     }
 
-    /// Launches a kernel of a launch, whose data is put into what is given.
-    fn launch_given(
+    /// Launches a kernel of a launch, whose data is put where that of launches before was.
+    fn launch_with(
         &mut self,
         frame: &Frame,
         launch: &Launch,
         groups: [u64; 3],
-        given: &mut Given<M::Block>,
+        data: &mut Data<M::Block>,
     ) -> Run<(), M> {
         let kernel = &self.program.kernels[launch.kernel];
-        let Given {
+        let Data {
             constants,
             push,
             blocks,
-        } = given;
+        } = data;
         constants.clear();
         constants.extend(launch.constants.iter().map(|c| self.get(frame, *c)));
         push.clear();
@@ -386,20 +397,24 @@ impl<'p, M: Machine> Session<'p, M> {
                     Some(block) => block,
                     None => self.failure_block()?,
                 };
-                blocks.push((binding as u32, self.blocks.device(block)?));
+                blocks.push(Given {
+                    binding: binding as u32,
+                    block: self.blocks.device(block)?,
+                    region: frame.touched(*mem),
+                });
             }
         }
         let mut next = launch.memories.len() as u32;
         if kernel.uses_failures {
             let block = self.failure_block()?;
-            blocks.push((next, self.blocks.device(block)?));
+            blocks.push(self.whole(next, block)?);
         }
         next += 1;
         let mut scalars = None;
         if kernel.scalars_in_buffer {
             let block = self.blocks.allocate(push.len() as u64)?;
             self.blocks.write(block, 0, push)?;
-            blocks.push((next, self.blocks.device(block)?));
+            blocks.push(self.whole(next, block)?);
             scalars = Some(block);
         }
         let request = Request {
@@ -418,6 +433,15 @@ impl<'p, M: Machine> Session<'p, M> {
         launched.map_err(RunError::Machine)?;
         self.may_have_failed |= kernel.can_fail;
         Ok(())
+    }
+
+    /// A block of which anything may be touched.
+    fn whole(&mut self, binding: u32, block: usize) -> Run<Given<M::Block>, M> {
+        Ok(Given {
+            binding,
+            block: self.blocks.device(block)?,
+            region: None,
+        })
     }
 
     /// The block for failures, made of zeros when it is first needed.

@@ -546,6 +546,7 @@ mod tests {
                 binding,
                 index,
                 buffer: Buffer(0),
+                region: None,
             };
             let bindings = elements.iter().map(bound).collect();
             let push = vec![0; push];

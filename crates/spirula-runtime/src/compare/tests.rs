@@ -121,6 +121,7 @@ fn the_first_launch_that_parts_is_named_with_its_inputs() {
             binding: *binding,
             index: *index,
             buffer: device.upload(bytes).unwrap(),
+            region: None,
         });
     }
     let y = bindings.iter().find(|b| b.set == 1).unwrap().buffer;

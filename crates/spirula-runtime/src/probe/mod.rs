@@ -122,6 +122,7 @@ impl Probe {
                 binding,
                 index: 0,
                 buffer,
+                region: None,
             };
             let mut bindings = vec![bound(0, out)];
             let takes = device.interface(kernel)?.bindings.len();

@@ -1,18 +1,18 @@
 //! Commands that are submitted together, and what they use.
 
+use super::command::Command;
 use super::descriptors::Pools;
 use super::device::{Device, Owned};
 use super::error::Call;
-use super::hazards::Hazards;
 use super::image::Image;
 use super::memory::{Buffer, Memory};
 use super::pipeline::Pipeline;
-use super::queue::LONGEST;
-use crate::{Error, Kernel};
+use super::stamps::Stamps;
+use super::waves::{Barrier, Uses, Waves};
+use crate::Error;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Bytes of a buffer for small data.
 const SCRATCH: u64 = 64 << 10;
@@ -24,9 +24,7 @@ pub struct Batch {
     /// Where descriptor sets come from.
     pub pools: Pools,
     /// Number of commands.
-    pub recorded: usize,
-    /// What commands that follow have to wait for.
-    pub hazards: Hazards,
+    pub count: usize,
     /// Value of the timeline when they are done.
     pub value: u64,
     buffers: Vec<Arc<Buffer>>,
@@ -34,9 +32,11 @@ pub struct Batch {
     samplers: Vec<Arc<Owned<vk::Sampler>>>,
     pipelines: Vec<Arc<Pipeline>>,
     scratch: Scratch,
-    /// Two timestamps for each launch, where launches are timed.
-    stamps: Option<Owned<vk::QueryPool>>,
-    timed: Vec<Kernel>,
+    waves: Waves,
+    /// Commands that are not recorded yet, with their waves.
+    pending: Vec<(usize, Command)>,
+    /// When launches ran, where they are timed.
+    pub stamps: Stamps,
 }
 
 /// Small data for launches: buffers that are filled from the start for each batch.
@@ -63,49 +63,80 @@ impl Batch {
         let commands = *commands.first().ok_or_else(|| {
             Error::Failed("vkAllocateCommandBuffers: nothing was returned".to_owned())
         })?;
-        let stamps = is_timed.then(|| {
-            let info = vk::QueryPoolCreateInfo::default()
-                .query_type(vk::QueryType::TIMESTAMP)
-                .query_count(2 * LONGEST as u32);
-            // SAFETY: the device is alive, and its queue has timestamps.
-            let made = unsafe { device.raw().create_query_pool(&info, None) };
-            Owned::new(device, "vkCreateQueryPool", made)
-        });
+        let stamps = match is_timed {
+            true => Stamps::new(device)?,
+            false => Stamps::default(),
+        };
         Ok(Batch {
             commands,
             pools: Pools::new(device),
-            recorded: 0,
-            hazards: Hazards::default(),
+            count: 0,
             value: 0,
             buffers: Vec::new(),
             images: Vec::new(),
             samplers: Vec::new(),
             pipelines: Vec::new(),
             scratch: Scratch::default(),
-            stamps: stamps.transpose()?,
-            timed: Vec::new(),
+            waves: Waves::default(),
+            pending: Vec::new(),
+            stamps,
         })
     }
 
     /// Begins to record what is done at a value of the timeline.
     pub fn begin(&mut self, device: &Device, value: u64) -> Result<(), Error> {
         self.value = value;
-        self.hazards.begin();
+        self.waves.begin();
         let info = vk::CommandBufferBeginInfo::default()
             .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the command buffer is not in use, as its batch was not running.
         let begun = unsafe { device.raw().begin_command_buffer(self.commands, &info) };
         begun.of("vkBeginCommandBuffer")?;
-        if let Some(stamps) = &self.stamps {
-            // SAFETY: the commands are being recorded; the pool has as many queries.
-            unsafe {
-                let count = 2 * LONGEST as u32;
-                device
-                    .raw()
-                    .cmd_reset_query_pool(self.commands, **stamps, 0, count);
-            }
-        }
+        self.stamps.begin(device, self.commands);
         Ok(())
+    }
+
+    /// Adds a command that uses nothing but what is told; it is recorded with its wave.
+    pub fn add(&mut self, uses: Option<&Uses>, command: Command) {
+        let wave = self.waves.place(uses);
+        self.pending.push((wave, command));
+        self.count += 1;
+    }
+
+    /// Makes ready for a command of which nothing is known, to be recorded next: it waits for all.
+    pub fn fence(&mut self, device: &Device) {
+        let wave = self.waves.place(None);
+        self.record(device);
+        self.enter(device, wave);
+        self.count += 1;
+    }
+
+    /// Records what was added, wave after wave.
+    pub fn record(&mut self, device: &Device) {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.sort_by_key(|(wave, _)| *wave);
+        for (wave, command) in pending.drain(..) {
+            self.enter(device, wave);
+            command.record(device, self.commands, &mut self.stamps);
+        }
+        self.pending = pending;
+    }
+
+    /// Begins a wave, unless it is the one that was recorded last.
+    fn enter(&mut self, device: &Device, wave: usize) {
+        if wave > self.waves.recorded() {
+            barrier(device, self.commands, self.waves.barrier(wave));
+            self.waves.record(wave);
+        }
+    }
+
+    /// Ends the commands, after which the host sees what they wrote.
+    pub fn end(&mut self, device: &Device) -> Result<(), Error> {
+        self.record(device);
+        barrier(device, self.commands, Barrier::HOST);
+        // SAFETY: the command buffer is being recorded, here alone.
+        let ended = unsafe { device.raw().end_command_buffer(self.commands) };
+        ended.of("vkEndCommandBuffer")
     }
 
     /// Keeps a buffer until the batch is done.
@@ -172,51 +203,10 @@ impl Batch {
         }
     }
 
-    /// Stamps the time before a launch, or after it.
-    pub fn stamp(&mut self, device: &Device, kernel: Kernel, is_end: bool) {
-        let Some(stamps) = &self.stamps else { return };
-        let number = 2 * self.timed.len() as u32 + u32::from(is_end);
-        let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
-        // SAFETY: the commands are being recorded; a batch has no more launches than the pool has pairs.
-        unsafe {
-            device
-                .raw()
-                .cmd_write_timestamp(self.commands, stage, **stamps, number);
-        }
-        if is_end {
-            self.timed.push(kernel);
-        }
-    }
-
-    /// How long the launches took, once they are done.
-    pub fn times(&mut self, device: &Device) -> Vec<(Kernel, Duration)> {
-        let timed = std::mem::take(&mut self.timed);
-        let (Some(stamps), false) = (&self.stamps, timed.is_empty()) else {
-            return Vec::new();
-        };
-        let mut values = vec![0_u64; 2 * timed.len()];
-        let flags = vk::QueryResultFlags::TYPE_64;
-        // SAFETY: the pool has the queries, and the values have room for them.
-        let got = unsafe {
-            device
-                .raw()
-                .get_query_pool_results(**stamps, 0, &mut values, flags)
-        };
-        if got.is_err() {
-            return Vec::new();
-        }
-        let (mask, period) = device.physical.timestamps.unwrap_or((0, 1.0));
-        let (pairs, _) = values.as_chunks::<2>();
-        let spans = pairs.iter().map(|[start, end]| {
-            let ticks = end.wrapping_sub(*start) & mask;
-            Duration::from_nanos((ticks as f64 * f64::from(period)) as u64)
-        });
-        timed.into_iter().zip(spans).collect()
-    }
-
     /// Lets go of what was used, once it is done.
     pub fn clear(&mut self) -> Result<(), Error> {
-        self.recorded = 0;
+        self.count = 0;
+        self.pending.clear();
         self.buffers.clear();
         self.images.clear();
         self.samplers.clear();
@@ -224,5 +214,23 @@ impl Batch {
         self.scratch.current = 0;
         self.scratch.used = 0;
         self.pools.reset()
+    }
+}
+
+fn barrier(device: &Device, commands: vk::CommandBuffer, barrier: Barrier) {
+    let memory = vk::MemoryBarrier::default()
+        .src_access_mask(barrier.written)
+        .dst_access_mask(barrier.seen);
+    // SAFETY: the command buffer is being recorded, here alone.
+    unsafe {
+        device.raw().cmd_pipeline_barrier(
+            commands,
+            barrier.from,
+            barrier.to,
+            vk::DependencyFlags::empty(),
+            &[memory],
+            &[],
+            &[],
+        );
     }
 }

@@ -2,9 +2,9 @@
 
 use super::device::{Device, Owned};
 use super::error::{Call, failed, unsupported};
-use super::hazards::FEW;
 use super::image::Image;
 use super::memory::Buffer;
+use super::waves::FEW;
 use crate::{Bound, Error};
 use ash::vk::{self, Handle as _};
 use smallvec::SmallVec;

@@ -1,20 +1,21 @@
-//! One launch as commands: what is bound, pushed and dispatched.
+//! One launch as a command: what is bound, pushed and dispatched.
 
 use super::batch::Batch;
+use super::command::{Command, Dispatch};
 use super::descriptors::{Part, What};
 use super::device::Device;
-use super::hazards::{Kind, Uses};
 use super::memory::{self, Memory};
 use super::resource::Given;
 use super::variant::Variant;
+use super::waves::{Kind, Use, Uses};
 use crate::rewrite::{Descriptor, Place};
 use crate::{Bound, Buffer, Error, Kernel};
-use ash::vk;
+use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A launch with what it was found to need.
-pub struct Dispatch<'a> {
+pub struct Dispatching<'a> {
     /// What is launched.
     pub kernel: Kernel,
     /// Its pipeline, and what that takes.
@@ -31,14 +32,17 @@ pub struct Dispatch<'a> {
     pub memory: &'a Arc<Memory>,
 }
 
-impl Dispatch<'_> {
-    /// Records it, and keeps what it uses.
-    pub fn record(&self, device: &Device, batch: &mut Batch) -> Result<(), Error> {
+impl Dispatching<'_> {
+    /// The command, of which the batch keeps what it uses.
+    pub fn command(&self, device: &Device, batch: &mut Batch) -> Result<Command, Error> {
         let pipeline = &self.variant.pipeline;
         let extra = self.extra(device, batch)?;
         let own = self.bound.iter().filter(|(b, _)| !self.is_addressed(b));
         let own = own.map(|(bound, given)| Part {
-            bound: **bound,
+            bound: Bound {
+                region: None,
+                ..**bound
+            },
             what: match given {
                 // Buffers have room for whole words.
                 Given::Buffer(buffer) => {
@@ -57,27 +61,18 @@ impl Dispatch<'_> {
         for (bound, given) in self.bound {
             self.uses(batch, bound, given);
         }
-        batch.stamp(device, self.kernel, false);
-        let functions = device.raw();
-        let (commands, layout) = (batch.commands, pipeline.layout());
-        let point = vk::PipelineBindPoint::COMPUTE;
-        let groups = self.variant.grid.unwrap_or(self.groups);
-        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
-        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
-        // device's limits.
-        unsafe {
-            functions.cmd_bind_pipeline(commands, point, pipeline.raw());
-            if !sets.is_empty() {
-                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &sets, &[]);
-            }
-            if pipeline.push > 0 {
-                let stage = vk::ShaderStageFlags::COMPUTE;
-                functions.cmd_push_constants(commands, layout, stage, 0, &self.pushed());
-            }
-            functions.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
-        }
-        batch.stamp(device, self.kernel, true);
-        Ok(())
+        let push = match pipeline.push > 0 {
+            true => self.pushed(),
+            false => Cow::Borrowed(&[][..]),
+        };
+        Ok(Command::Dispatch(Dispatch {
+            kernel: self.kernel,
+            pipeline: pipeline.raw(),
+            layout: pipeline.layout(),
+            sets,
+            push: SmallVec::from_slice(&push),
+            groups: self.variant.grid.unwrap_or(self.groups),
+        }))
     }
 
     /// Whether something that is bound is written.
@@ -123,7 +118,11 @@ impl Dispatch<'_> {
     /// What it uses, if that is nothing but buffers.
     pub fn buffers(&self) -> Option<Uses> {
         let rows = self.bound.iter().map(|(bound, given)| match given {
-            Given::Buffer(buffer) => Some((buffer.raw(), self.writes(bound))),
+            Given::Buffer(buffer) => Some(Use {
+                buffer: buffer.raw(),
+                is_written: self.writes(bound),
+                region: bound.region,
+            }),
             Given::Image(_) | Given::Sampler(_) => None,
         });
         let buffers = rows.collect::<Option<_>>()?;
@@ -163,6 +162,7 @@ impl Dispatch<'_> {
                 binding: place.binding,
                 index: 0,
                 buffer: Buffer(u32::MAX),
+                region: None,
             };
             extra.push((bound, buffer, (at, data.len() as u64)));
             Ok::<(), Error>(())

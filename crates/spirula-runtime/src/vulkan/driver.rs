@@ -3,9 +3,8 @@
 use super::cache::Cache;
 use super::capabilities;
 use super::device::Device;
-use super::dispatch::Dispatch;
+use super::dispatch::Dispatching;
 use super::features::Features;
-use super::hazards::FEW;
 use super::image::Image;
 use super::instance::{Instance, Validation};
 use super::memory::{self, Memory};
@@ -15,6 +14,7 @@ use super::resource::{Given, Picture, Resource};
 use super::sampler::sampler;
 use super::transfer::Transfer;
 use super::variant::{Needs, Variants};
+use super::waves::FEW;
 use crate::driver::{DeviceInfo, DeviceOptions, Driver};
 use crate::specialised::specialise;
 use crate::{Buffer, Error, ImageShape, Inputs, Kernel, Launch, Sampler};
@@ -370,7 +370,7 @@ impl Driver for VulkanDriver {
         if push.len() < bytes {
             push.to_mut().resize(bytes, 0);
         }
-        let dispatch = Dispatch {
+        let dispatch = Dispatching {
             kernel: launch.kernel,
             variant: &variant,
             bound: &bound,
@@ -384,12 +384,11 @@ impl Driver for VulkanDriver {
             self.queue.order_all();
         }
         let uses = dispatch.buffers();
-        let recorded = self.queue.record_using(uses.as_ref(), |device, batch| {
-            dispatch.record(device, batch)?;
+        let added = self.queue.add(uses.as_ref(), |device, batch| {
             reached.iter().for_each(|buffer| batch.writes(buffer));
-            Ok(())
+            dispatch.command(device, batch)
         });
-        self.validated(recorded)?;
+        self.validated(added)?;
         for (binding, _) in &bound {
             let slot = self.buffers.get_mut(binding.buffer.index());
             if let Some(Some(Resource::Picture(picture))) = slot

@@ -8,7 +8,7 @@
 //! - `matrices`, `bfloat`: products of matrices that they have; features that the bindings lack.
 //! - `features`, `capabilities`: what a device is opened with, and which modules it may be given.
 //! - `device`: the opened device, and handles that destroy themselves.
-//! - `memory`, `hazards`, `batch`, `queue`, `transfer`: buffers, what waits for what, recorded and submitted work, copies
+//! - `memory`, `command`, `waves`, `batch`, `queue`, `stamps`, `transfer`: buffers, what is done with them, what waits for what, recorded and submitted work, when it ran, copies
 //!   in and out.
 //! - `format`, `sampler`, `image`, `resource`: texels, and what handles stand for.
 //! - `specialise`, `descriptors`, `cache`, `pipeline`, `variant`: from an entry point to what can be dispatched.
@@ -23,6 +23,7 @@ mod batch;
 mod bfloat;
 mod cache;
 mod capabilities;
+mod command;
 mod debug;
 mod descriptors;
 mod device;
@@ -33,7 +34,6 @@ mod error;
 mod faults;
 mod features;
 mod format;
-mod hazards;
 mod image;
 mod instance;
 mod matrices;
@@ -44,9 +44,11 @@ mod queue;
 mod resource;
 mod sampler;
 mod specialise;
+mod stamps;
 mod transfer;
 #[cfg(test)]
 mod trial;
 mod variant;
+mod waves;
 
 pub use driver::{VulkanDriver, devices, find};

@@ -1,16 +1,16 @@
 //! Recording work, submitting it, waiting for it.
 //!
-//! Commands are recorded into a batch, which is submitted when it is long, waited for, or the device has
-//! nothing else to do. The
-//! timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
+//! Commands are collected in a batch, which is recorded and submitted when it is long, waited for, or the device
+//! has nothing else to do. The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
 
 use super::batch::Batch;
+use super::command::Command;
 use super::device::{Device, Owned};
 use super::error::Call;
-use super::hazards::{Barrier, Uses};
 use super::memory::Buffer;
+use super::waves::Uses;
 use crate::{DeviceKind, Error, Kernel};
 use ash::vk;
 use std::collections::VecDeque;
@@ -102,12 +102,15 @@ impl Queue {
         })
     }
 
-    /// Records a command, after a barrier that makes everything before it visible.
+    /// Records a command of which nothing is known: it waits for all before it, and all that follow wait for it.
     pub fn record(
         &mut self,
         command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.record_using(None, command)
+        self.extend(|device, batch| {
+            batch.fence(device);
+            command(device, batch)
+        })
     }
 
     /// Has every command wait for all before it, from now on: launches may reach buffers that are not told of.
@@ -115,27 +118,35 @@ impl Queue {
         self.ordered = true;
     }
 
-    /// Records a command that uses nothing but what is told, after a barrier where commands before it make that
-    /// necessary. Launches that are timed run alone.
-    pub fn record_using(
+    /// Adds a command that uses nothing but what is told, which runs as soon as the commands that it has to wait for
+    /// are done. Launches that are timed run alone.
+    pub fn add(
         &mut self,
         uses: Option<&Uses>,
-        command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
+        command: impl FnOnce(&Device, &mut Batch) -> Result<Command, Error>,
+    ) -> Result<(), Error> {
+        let uses = uses.filter(|_| !self.ordered && !self.settings.times);
+        self.extend(|device, batch| {
+            let command = command(device, batch)?;
+            batch.add(uses, command);
+            Ok(())
+        })
+    }
+
+    /// Changes the open batch, and submits it if it is due.
+    fn extend(
+        &mut self,
+        change: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let mut batch = match self.open.take() {
             Some(batch) => batch,
             None => self.begin()?,
         };
-        let uses = uses.filter(|_| !self.ordered && !self.settings.times);
-        if let Some(barrier) = batch.hazards.meets(uses) {
-            self.barrier(&batch, barrier);
-        }
-        let done = command(&self.device, &mut batch);
-        batch.recorded += 1;
-        let recorded = batch.recorded;
+        let done = change(&self.device, &mut batch);
+        let count = batch.count;
         self.open = Some(batch);
         done?;
-        let is_due = recorded >= LONGEST || recorded >= SHORT && self.is_idle()?;
+        let is_due = count >= LONGEST || count >= SHORT && self.is_idle()?;
         if is_due { self.submit() } else { Ok(()) }
     }
 
@@ -257,13 +268,11 @@ impl Queue {
 
     /// Hands what is recorded to the device.
     fn submit(&mut self) -> Result<(), Error> {
-        let Some(batch) = self.open.take() else {
+        let Some(mut batch) = self.open.take() else {
             return Ok(());
         };
-        self.barrier(&batch, Barrier::HOST);
+        batch.end(&self.device)?;
         let functions = self.device.raw();
-        // SAFETY: the command buffer is being recorded, here alone.
-        unsafe { functions.end_command_buffer(batch.commands) }.of("vkEndCommandBuffer")?;
         let (commands, semaphores) = ([batch.commands], [*self.objects.timeline]);
         let values = [batch.value];
         let mut timeline =
@@ -301,29 +310,11 @@ impl Queue {
         Ok(batch)
     }
 
-    fn barrier(&self, batch: &Batch, barrier: Barrier) {
-        let memory = vk::MemoryBarrier::default()
-            .src_access_mask(barrier.written)
-            .dst_access_mask(barrier.seen);
-        // SAFETY: the command buffer is being recorded, here alone.
-        unsafe {
-            self.device.raw().cmd_pipeline_barrier(
-                batch.commands,
-                barrier.from,
-                barrier.to,
-                vk::DependencyFlags::empty(),
-                &[memory],
-                &[],
-                &[],
-            );
-        }
-    }
-
     /// Lets go of what the batches up to a value of the timeline used.
     fn retire(&mut self, done: u64) -> Result<(), Error> {
         self.done = self.done.max(done.min(self.submitted));
         while let Some(mut batch) = self.running.pop_front_if(|batch| batch.value <= done) {
-            self.times.extend(batch.times(&self.device));
+            self.times.extend(batch.stamps.times(&self.device));
             batch.clear()?;
             self.idle.push(batch);
         }

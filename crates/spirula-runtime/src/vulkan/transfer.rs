@@ -5,10 +5,10 @@
 //! waiting; what is more goes in pieces.
 
 use super::batch::Batch;
-use super::device::Device;
-use super::hazards::{Kind, Uses};
+use super::command::Command;
 use super::memory::{Buffer, Memory, padded};
 use super::queue::Queue;
+use super::waves::{Kind, Use, Uses};
 use crate::Error;
 use ash::vk;
 use gpu_allocator::MemoryLocation;
@@ -82,16 +82,10 @@ impl Transfer {
         data: &[u8],
     ) -> Result<(), Error> {
         let uses = copies(None, buffer);
-        queue.record_using(Some(&uses), |device, batch| {
+        queue.add(Some(&uses), |device, batch| {
             let (from, at) = batch.scratch(device, &self.memory, data)?;
-            record_copy(
-                device,
-                batch,
-                (&from, at),
-                (buffer, offset),
-                data.len() as u64,
-            );
-            Ok(())
+            let length = data.len() as u64;
+            Ok(copied(batch, (&from, at), (buffer, offset), length))
         })
     }
 
@@ -115,11 +109,10 @@ impl Transfer {
             // Parts of the buffer that both see are different ones.
             let uses = Uses {
                 kind: Kind::Copy,
-                buffers: smallvec![(buffer.raw(), false)],
+                buffers: smallvec![used(buffer, false)],
             };
-            queue.record_using(Some(&uses), |device, batch| {
-                record_copy(device, batch, (buffer, *offset), (&down, at), length);
-                Ok(())
+            queue.add(Some(&uses), |_, batch| {
+                Ok(copied(batch, (buffer, *offset), (&down, at), length))
             })?;
             at += length;
         }
@@ -164,15 +157,12 @@ pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result
         return buffer.clear();
     }
     let uses = copies(None, buffer);
-    queue.record_using(Some(&uses), |device, batch| {
+    queue.add(Some(&uses), |_, batch| {
         batch.writes(buffer);
-        let size = padded(buffer.size);
-        // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
-        unsafe {
-            let device = device.raw();
-            device.cmd_fill_buffer(batch.commands, buffer.raw(), 0, size, 0);
-        }
-        Ok(())
+        Ok(Command::Clear {
+            buffer: buffer.raw(),
+            size: padded(buffer.size),
+        })
     })
 }
 
@@ -203,41 +193,43 @@ fn copy(
     length: u64,
 ) -> Result<(), Error> {
     let uses = copies(Some(from.0), to.0);
-    queue.record_using(Some(&uses), |device, batch| {
-        record_copy(device, batch, from, to, length);
-        Ok(())
-    })?;
+    queue.add(Some(&uses), |_, batch| Ok(copied(batch, from, to, length)))?;
     queue.finish()
 }
 
 /// What a copy uses.
 fn copies(from: Option<&Arc<Buffer>>, to: &Arc<Buffer>) -> Uses {
-    let from = from.map(|buffer| (buffer.raw(), false));
+    let from = from.map(|buffer| used(buffer, false));
     Uses {
         kind: Kind::Copy,
-        buffers: from.into_iter().chain([(to.raw(), true)]).collect(),
+        buffers: from.into_iter().chain([used(to, true)]).collect(),
     }
 }
 
-/// Records a copy within buffers that are different.
-fn record_copy(
-    device: &Device,
+fn used(buffer: &Buffer, is_written: bool) -> Use {
+    Use {
+        buffer: buffer.raw(),
+        is_written,
+        region: None,
+    }
+}
+
+/// A copy within buffers that are different, which are kept.
+fn copied(
     batch: &mut Batch,
     from: (&Arc<Buffer>, u64),
     to: (&Arc<Buffer>, u64),
     length: u64,
-) {
+) -> Command {
     batch.reads(from.0);
     batch.writes(to.0);
-    let region = vk::BufferCopy::default()
-        .src_offset(from.1)
-        .dst_offset(to.1)
-        .size(length);
-    // SAFETY: the commands are being recorded; both ranges are within their buffers, which are
-    // different and kept.
-    unsafe {
-        let (from, to) = (from.0.raw(), to.0.raw());
-        let device = device.raw();
-        device.cmd_copy_buffer(batch.commands, from, to, &[region]);
+    Command::Copy {
+        from: from.0.raw(),
+        to: to.0.raw(),
+        region: vk::BufferCopy {
+            src_offset: from.1,
+            dst_offset: to.1,
+            size: length,
+        },
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn run(
         binding: 0,
         index: 0,
         buffer,
+        region: None,
     };
     let launch = Launch {
         kernel,

@@ -56,6 +56,7 @@ fn bound(set: u32, binding: u32, index: u32, buffer: Buffer) -> Bound {
         binding,
         index,
         buffer,
+        region: None,
     }
 }
 

@@ -149,6 +149,7 @@ fn bindings(specs: &[BufferSpec], buffers: &[(Element, Buffer)]) -> Vec<Bound> {
             binding,
             index,
             buffer: *buffer,
+            region: None,
         });
     }
     out

@@ -147,6 +147,7 @@ fn inputs(slots: &[Slot], values: &[Made], buffers: &[Option<Buffer>], push: Vec
                 binding,
                 index,
                 buffer: (*buffer)?,
+                region: None,
             })
         };
         return Inputs::Resources {

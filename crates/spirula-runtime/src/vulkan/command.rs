@@ -1,0 +1,95 @@
+//! Commands as they are kept until they are recorded.
+
+use super::descriptors::Sets;
+use super::device::Device;
+use super::stamps::Stamps;
+use crate::Kernel;
+use ash::vk;
+use smallvec::SmallVec;
+
+/// Bytes of push constants that are kept without an allocation.
+const PUSHED: usize = 128;
+
+/// A command. All that it uses is kept by its batch.
+pub enum Command {
+    /// A launch of a kernel.
+    Dispatch(Dispatch),
+    /// A copy from one buffer to another.
+    Copy {
+        /// The source.
+        from: vk::Buffer,
+        /// The target.
+        to: vk::Buffer,
+        /// What is copied, within both.
+        region: vk::BufferCopy,
+    },
+    /// Zeros from the start of a buffer.
+    Clear {
+        /// The buffer.
+        buffer: vk::Buffer,
+        /// Bytes of it, whole words.
+        size: u64,
+    },
+}
+
+/// A launch of a kernel.
+pub struct Dispatch {
+    /// What is launched.
+    pub kernel: Kernel,
+    /// Its pipeline.
+    pub pipeline: vk::Pipeline,
+    /// The layout of that.
+    pub layout: vk::PipelineLayout,
+    /// Descriptor sets of the layout.
+    pub sets: Sets,
+    /// Push constants of the layout.
+    pub push: SmallVec<[u8; PUSHED]>,
+    /// Workgroups, within the device's limits.
+    pub groups: [u32; 3],
+}
+
+impl Command {
+    /// Records it.
+    pub fn record(&self, device: &Device, commands: vk::CommandBuffer, stamps: &mut Stamps) {
+        match self {
+            Command::Dispatch(dispatch) => {
+                stamps.stamp(device, commands, dispatch.kernel, false);
+                dispatch.record(device, commands);
+                stamps.stamp(device, commands, dispatch.kernel, true);
+            }
+            // SAFETY: the commands are being recorded; the region is within both buffers, which are different
+            // and kept.
+            Command::Copy { from, to, region } => unsafe {
+                device
+                    .raw()
+                    .cmd_copy_buffer(commands, *from, *to, &[*region]);
+            },
+            // SAFETY: the commands are being recorded; the buffer has the bytes and is kept.
+            Command::Clear { buffer, size } => unsafe {
+                device.raw().cmd_fill_buffer(commands, *buffer, 0, *size, 0);
+            },
+        }
+    }
+}
+
+impl Dispatch {
+    fn record(&self, device: &Device, commands: vk::CommandBuffer) {
+        let functions = device.raw();
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let (layout, [x, y, z]) = (self.layout, self.groups);
+        // SAFETY: the commands are being recorded; pipeline, sets and buffers are kept by the batch;
+        // sets and push constants are of the pipeline's layout; the number of workgroups is within the
+        // device's limits.
+        unsafe {
+            functions.cmd_bind_pipeline(commands, point, self.pipeline);
+            if !self.sets.is_empty() {
+                functions.cmd_bind_descriptor_sets(commands, point, layout, 0, &self.sets, &[]);
+            }
+            if !self.push.is_empty() {
+                let stage = vk::ShaderStageFlags::COMPUTE;
+                functions.cmd_push_constants(commands, layout, stage, 0, &self.push);
+            }
+            functions.cmd_dispatch(commands, x, y, z);
+        }
+    }
+}

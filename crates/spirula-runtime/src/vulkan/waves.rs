@@ -1,0 +1,346 @@
+//! Which commands of a batch may run side by side.
+//!
+//! A command has to see what commands before it wrote, and may overwrite nothing that they still use. It is put into
+//! the first wave after all those that it has to wait for, whatever was asked for in between: the earliest levels
+//! of the graph of what depends on what (Hu, Parallel Sequencing and Assembly Line Problems, 1961). Within a wave the
+//! device runs commands as it likes; between two stands a barrier, which takes longer than many a command does.
+//!
+//! What is known of a command are the buffers that it uses, or parts of them; one of which nothing is known has a wave
+//! of its own, which all others wait for. Cost: for each use of a buffer the uses of its parts since
+//! it was last written as a whole.
+
+use crate::Region;
+use ash::vk;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// Buffers of a command that are told of without an allocation.
+pub const FEW: usize = 8;
+
+/// How a command sees memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A launch of a kernel.
+    Launch,
+    /// A copy from buffer to buffer, or of a value into one.
+    Copy,
+}
+
+/// A buffer that a command uses.
+#[derive(Clone, Copy, Debug)]
+pub struct Use {
+    /// The buffer.
+    pub buffer: vk::Buffer,
+    /// Whether it may be written.
+    pub is_written: bool,
+    /// What of it is touched, where that is known.
+    pub region: Option<Region>,
+}
+
+/// All that a command uses.
+#[derive(Clone, Debug)]
+pub struct Uses {
+    /// How it does.
+    pub kind: Kind,
+    /// The buffers.
+    pub buffers: SmallVec<[Use; FEW]>,
+}
+
+/// What has to stand between waves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// The stages that are waited for.
+    pub from: vk::PipelineStageFlags,
+    /// What is made available of what they did.
+    pub written: vk::AccessFlags,
+    /// The stages that wait.
+    pub to: vk::PipelineStageFlags,
+    /// What sees it there.
+    pub seen: vk::AccessFlags,
+}
+
+impl Barrier {
+    /// Between all that was recorded and what the host reads.
+    pub const HOST: Barrier = Barrier {
+        from: STAGES,
+        written: written(STAGES),
+        to: vk::PipelineStageFlags::HOST,
+        seen: vk::AccessFlags::HOST_READ,
+    };
+}
+
+const LAUNCH: vk::PipelineStageFlags = vk::PipelineStageFlags::COMPUTE_SHADER;
+const COPY: vk::PipelineStageFlags = vk::PipelineStageFlags::TRANSFER;
+
+/// The stages of all commands. To wait for all that there are, or for all kinds of access, would take twice as
+/// long: NVIDIA's driver then waits for what graphics has besides.
+const STAGES: vk::PipelineStageFlags =
+    vk::PipelineStageFlags::from_raw(LAUNCH.as_raw() | COPY.as_raw());
+
+/// How commands of these stages write.
+const fn written(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
+    let mut flags = 0;
+    if stages.as_raw() & LAUNCH.as_raw() != 0 {
+        flags |= vk::AccessFlags::SHADER_WRITE.as_raw();
+    }
+    if stages.as_raw() & COPY.as_raw() != 0 {
+        flags |= vk::AccessFlags::TRANSFER_WRITE.as_raw();
+    }
+    vk::AccessFlags::from_raw(flags)
+}
+
+/// How they read.
+const fn read(stages: vk::PipelineStageFlags) -> vk::AccessFlags {
+    let mut flags = 0;
+    if stages.as_raw() & LAUNCH.as_raw() != 0 {
+        flags |= vk::AccessFlags::SHADER_READ.as_raw() | vk::AccessFlags::UNIFORM_READ.as_raw();
+    }
+    if stages.as_raw() & COPY.as_raw() != 0 {
+        flags |= vk::AccessFlags::TRANSFER_READ.as_raw();
+    }
+    vk::AccessFlags::from_raw(flags)
+}
+
+/// The waves of a batch. The first stands for all that was recorded before.
+#[derive(Default)]
+pub struct Waves {
+    /// Of each buffer the uses that later ones may have to wait for, with their waves.
+    buffers: FxHashMap<vk::Buffer, SmallVec<[(usize, Use); 2]>>,
+    /// The stages of each wave's commands.
+    stages: Vec<vk::PipelineStageFlags>,
+    /// The first wave that commands may join.
+    first: usize,
+    /// The last wave that was recorded, whose barrier was for the stages that it has.
+    recorded: usize,
+}
+
+impl Waves {
+    /// Forgets all but that anything may be in use.
+    pub fn begin(&mut self) {
+        self.buffers.clear();
+        self.stages.clear();
+        self.stages.push(STAGES);
+        (self.first, self.recorded) = (1, 0);
+    }
+
+    /// The wave of a command. Nothing is known of one without uses.
+    pub fn place(&mut self, uses: Option<&Uses>) -> usize {
+        let Some(uses) = uses else {
+            let wave = self.stages.len();
+            self.stages.push(STAGES);
+            self.buffers.clear();
+            self.first = wave + 1;
+            return wave;
+        };
+        let stage = match uses.kind {
+            Kind::Launch => LAUNCH,
+            Kind::Copy => COPY,
+        };
+        let waits = uses.buffers.iter().map(|used| self.after(used));
+        let mut wave = waits.fold(self.first, usize::max);
+        if wave == self.recorded && !self.stages[wave].contains(stage) {
+            wave += 1;
+        }
+        if wave == self.stages.len() {
+            self.stages.push(stage);
+        }
+        self.stages[wave] |= stage;
+        for used in &uses.buffers {
+            self.note(wave, used);
+        }
+        wave
+    }
+
+    /// The first wave after those that a use has to wait for.
+    fn after(&self, used: &Use) -> usize {
+        let before = self.buffers.get(&used.buffer).into_iter().flatten();
+        let waited = before.filter(|(_, other)| used.waits_for(other));
+        waited.fold(0, |after, (wave, _)| after.max(wave + 1))
+    }
+
+    fn note(&mut self, wave: usize, used: &Use) {
+        let known = self.buffers.entry(used.buffer).or_default();
+        if used.region.is_none() {
+            // A write of all stands for what it waits for, a read of all for those before it.
+            known.retain(|(at, other)| {
+                let is_covered = used.is_written || !other.is_written;
+                !(is_covered && *at <= wave)
+            });
+        }
+        known.push((wave, *used));
+    }
+
+    /// What has to stand before a wave.
+    pub fn barrier(&self, wave: usize) -> Barrier {
+        let [from, to] = [wave - 1, wave].map(|wave| self.stages[wave]);
+        Barrier {
+            from,
+            written: written(from),
+            to,
+            seen: read(to) | written(to),
+        }
+    }
+
+    /// Takes note that all commands up to a wave are recorded: later ones join it at the earliest.
+    pub fn record(&mut self, wave: usize) {
+        self.recorded = wave;
+        self.first = self.first.max(wave);
+    }
+
+    /// The last wave that was recorded.
+    pub fn recorded(&self) -> usize {
+        self.recorded
+    }
+}
+
+impl Use {
+    /// Whether it has to wait for one before it of the same buffer.
+    fn waits_for(&self, before: &Use) -> bool {
+        let both = self.region.zip(before.region);
+        (self.is_written || before.is_written) && both.is_none_or(|(a, b)| a.meets(&b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ash::vk::Handle;
+
+    fn uses(kind: Kind, read: &[u64], written: &[u64]) -> Uses {
+        let row = |is_written| {
+            move |n: &u64| Use {
+                buffer: vk::Buffer::from_raw(*n),
+                is_written,
+                region: None,
+            }
+        };
+        let read = read.iter().map(row(false));
+        Uses {
+            kind,
+            buffers: read.chain(written.iter().map(row(true))).collect(),
+        }
+    }
+
+    fn launch(read: &[u64], written: &[u64]) -> Option<Uses> {
+        Some(uses(Kind::Launch, read, written))
+    }
+
+    fn copy(read: &[u64], written: &[u64]) -> Option<Uses> {
+        Some(uses(Kind::Copy, read, written))
+    }
+
+    fn begun() -> Waves {
+        let mut waves = Waves::default();
+        waves.begin();
+        waves
+    }
+
+    fn placed(commands: &[Option<Uses>]) -> Vec<usize> {
+        let mut waves = begun();
+        let all = commands.iter().map(|c| waves.place(c.as_ref()));
+        all.collect()
+    }
+
+    #[test]
+    fn launches_wait_for_what_they_read_and_overwrite() {
+        let commands = [
+            launch(&[1], &[2]),
+            // Reads what was written.
+            launch(&[2], &[4]),
+            // Has to do with nothing before it.
+            launch(&[1], &[3]),
+            launch(&[3], &[5]),
+            // Overwrites what is read, and then what is written.
+            launch(&[], &[3]),
+            launch(&[], &[3]),
+            launch(&[6], &[6]),
+        ];
+        assert_eq!(placed(&commands), [1, 2, 1, 2, 3, 4, 1]);
+    }
+
+    #[test]
+    fn readers_of_different_waves_are_all_waited_for() {
+        let commands = [
+            launch(&[], &[1]),
+            launch(&[1], &[2]),
+            launch(&[2, 9], &[3]),
+            launch(&[9], &[4]),
+            // The reader of the later wave, though the other was told of last.
+            launch(&[], &[9]),
+        ];
+        assert_eq!(placed(&commands), [1, 2, 3, 1, 4]);
+    }
+
+    #[test]
+    fn what_is_not_known_waits_for_all_and_is_waited_for() {
+        let commands = [
+            launch(&[], &[1]),
+            None,
+            None,
+            launch(&[], &[2]),
+            copy(&[7], &[8]),
+            None,
+            launch(&[], &[3]),
+        ];
+        assert_eq!(placed(&commands), [1, 2, 3, 4, 4, 5, 6]);
+    }
+
+    #[test]
+    fn parts_that_are_apart_are_written_side_by_side() {
+        let part = |first, is_written| {
+            let region = Region {
+                first,
+                width: 8,
+                rows: 4,
+                stride: 64,
+            };
+            let mut uses = uses(Kind::Launch, &[], &[1]);
+            uses.buffers[0].is_written = is_written;
+            uses.buffers[0].region = Some(region);
+            Some(uses)
+        };
+        let commands = [
+            launch(&[1], &[2]),
+            part(0, true),
+            part(8, true),
+            part(4, false),
+            part(16, false),
+            launch(&[1], &[3]),
+            part(64, true),
+        ];
+        assert_eq!(placed(&commands), [1, 2, 2, 3, 1, 3, 4]);
+    }
+
+    #[test]
+    fn barriers_are_for_the_stages_of_their_waves() {
+        let mut waves = begun();
+        let commands = [
+            launch(&[], &[1]),
+            copy(&[], &[2]),
+            launch(&[1], &[3]),
+            copy(&[3], &[4]),
+        ];
+        for command in &commands {
+            waves.place(command.as_ref());
+        }
+        let stages = [1, 2, 3].map(|wave| {
+            let barrier = waves.barrier(wave);
+            (barrier.from, barrier.to)
+        });
+        assert_eq!(stages, [(STAGES, STAGES), (STAGES, LAUNCH), (LAUNCH, COPY)]);
+    }
+
+    #[test]
+    fn a_recorded_wave_takes_what_its_barrier_was_for() {
+        let mut waves = begun();
+        let place = |waves: &mut Waves, command: Option<Uses>| waves.place(command.as_ref());
+        assert_eq!(place(&mut waves, launch(&[], &[1])), 1);
+        assert_eq!(place(&mut waves, launch(&[1], &[2])), 2);
+        waves.record(2);
+        assert_eq!(place(&mut waves, launch(&[8], &[9])), 2);
+        assert_eq!(place(&mut waves, copy(&[8], &[7])), 3);
+        assert_eq!(place(&mut waves, None), 4);
+        waves.record(4);
+        assert_eq!(place(&mut waves, launch(&[], &[6])), 5);
+    }
+}
