@@ -72,7 +72,7 @@ fn has_neutral(body: &Body, reduction: &Reduction) -> bool {
 }
 
 /// Whether something is read at the index along an axis.
-fn reads_along(body: &Body, axis: usize) -> bool {
+pub(super) fn reads_along(body: &Body, axis: usize) -> bool {
     let mut nodes = body.ids();
     nodes.any(|node| match body.node(node) {
         NodeData::Element(_, position) => {

@@ -6,7 +6,7 @@
 //!   points to one invocation where that makes vectors of accesses.
 
 use super::lanes::lanes;
-use super::{Dispatch, Run, Step, Strategy, nest};
+use super::{Dispatch, Profile, Run, Step, Strategy, nest};
 use crate::ir::{AxisKind, Node, NodeData, unflatten};
 use spirula_program::Op;
 
@@ -153,7 +153,7 @@ fn collapse(dispatch: &mut Dispatch) {
     let total = sizes.iter().product::<i64>() as u64;
     let lanes = lanes(dispatch, AxisKind::Parallel, total);
     let runs = total / lanes;
-    let across = dispatch.profile.flat.min(runs.next_power_of_two());
+    let across = flat_invocations(runs, &dispatch.profile);
     let group = dispatch.add_loop(runs.div_ceil(across), Run::Workgroup(0));
     let local = dispatch.add_loop(across, Run::Invocation(0));
     let lane = dispatch.add_loop(lanes, Run::Unrolled);
@@ -173,6 +173,19 @@ fn collapse(dispatch: &mut Dispatch) {
     }
     let position = unflatten(&mut dispatch.points, flat, &sizes);
     run_by(dispatch, &axes, &position, [group, local]);
+}
+
+/// Workgroups that are enough for a large space, whatever the device.
+const MANY: u64 = 256;
+
+/// Invocations of a workgroup for so many: more of them where that fills whole workgroups and leaves many, so that what a
+/// workgroup costs counts less.
+fn flat_invocations(runs: u64, profile: &Profile) -> u64 {
+    let mut across = profile.flat;
+    while 2 * across <= profile.wide.min(runs / MANY) && runs.is_multiple_of(2 * across) {
+        across *= 2;
+    }
+    across.min(runs.next_power_of_two())
 }
 
 fn parallel_axes(dispatch: &Dispatch) -> Vec<usize> {

@@ -110,9 +110,6 @@ fn without_empty_folds(op: &Structured) -> Structured {
 /// A size that no size known only when run exceeds.
 const LARGEST: u64 = 1 << 32;
 
-/// Folds longer than this are worth a workgroup.
-const LONG: u64 = 512;
-
 fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy {
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
         return Strategy::Serial;
@@ -147,9 +144,22 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
         return Strategy::Turned;
     }
     let results = product(AxisKind::Parallel);
-    match length >= LONG && results <= profile.folds && !is_across(op, results, profile) {
+    let is_long = length >= fewest(op, profile);
+    match is_long && results <= profile.folds && !is_across(op, results, profile) {
         true => Strategy::Cooperative,
         false => Strategy::Flat,
+    }
+}
+
+/// Fewest points of a fold that is worth a workgroup: one that is read along by subgroups would otherwise be read
+/// from as many places at once as there are invocations.
+fn fewest(op: &Structured, profile: &Profile) -> u64 {
+    let mut axes = op.axes.iter();
+    let last = axes.rposition(|axis| axis.kind == AxisKind::Reduction);
+    let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
+    match profile.subgroup > 1 && is_along && !super::lanes::is_adjacent(op) {
+        true => profile.long / 4,
+        false => profile.long,
     }
 }
 

@@ -10,8 +10,13 @@ use super::Matrices;
 pub struct Profile {
     /// Invocations of a workgroup that runs a flat space.
     pub flat: u64,
+    /// Most invocations of a workgroup that runs a flat space which is large.
+    pub wide: u64,
     /// Invocations of a workgroup that folds together; a power of two.
     pub fold: u64,
+    /// Fewest points of a fold that is worth a workgroup; a quarter is, where subgroups read next to each other and
+    /// fold by shuffles.
+    pub long: u64,
     /// Most results of long folds that get a workgroup each.
     pub folds: u64,
     /// Workgroups that the long folds of an operation are split for.
@@ -75,6 +80,7 @@ impl Profile {
     pub fn within(mut self, invocations: u64) -> Profile {
         let most = 1 << invocations.max(2).ilog2();
         self.flat = self.flat.min(most);
+        self.wide = self.wide.min(most);
         self.fold = self.fold.min(most / 2);
         self.rows = self.rows.min(most);
         self
@@ -83,7 +89,9 @@ impl Profile {
     /// A few processors with vectors and caches.
     pub const CPU: Profile = Profile {
         flat: 64,
+        wide: 128,
         fold: 64,
+        long: 512,
         folds: 4096,
         chunks: 16,
         tile: [8, 64],
@@ -111,7 +119,9 @@ impl Profile {
     /// Many processors that hide latencies by switching between subgroups.
     pub const GPU: Profile = Profile {
         flat: 256,
+        wide: 256,
         fold: 512,
+        long: 512,
         folds: u64::MAX,
         chunks: 2048,
         tile: [16, 256],

@@ -68,10 +68,12 @@ impl Profile {
     #[rustfmt::skip]
     pub const SETTINGS: &[Setting] = settings! {
         "flat", "invocations of a workgroup of element-wise work", FLAT, &[64, 128, 256, 512], |p| Some(p.flat), |p, n| p.flat = n;
+        "wide", "most of them where there is much of it", FLAT, &[256, 1024], |p| Some(p.wide), |p, n| p.wide = n;
         "fold", "invocations of a workgroup that folds together", FOLDS, &[64, 128, 256, 512], |p| Some(p.fold), |p, n| p.fold = n;
+        "long", "fewest points of a fold that is worth a workgroup, four times those of one that subgroups read along", FOLDS, &[], |p| Some(p.long), |p, n| p.long = n;
         "kept", "most points of a row that an invocation keeps in registers", &[Strategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
         "chunks", "workgroups that long folds are split for", &[], &[], |p| Some(p.chunks), |p, n| p.chunks = n;
-        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Rows], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
+        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Rows, Strategy::Scan], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
         "busy", "workgroups that keep the device busy", GRID, &[64, 128, 256], |p| Some(p.busy), |p, n| p.busy = n;
         "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
         "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;

@@ -115,14 +115,15 @@ impl Schedule {
                 profile.matrices = device.and_then(matrices);
                 let shuffling = device.filter(|device| device.has_shuffles);
                 profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
-                if let Some(device) = device {
-                    profile = profile.within(device.limits.workgroup_invocations.into());
-                }
             }
-            Kind::Cpu if device.is_some_and(|d| d.has_dense_matrices) => {
-                profile.dense = Some(Profile::DENSE);
+            Kind::Cpu => {
+                let is_dense = device.is_some_and(|device| device.has_dense_matrices);
+                profile.dense = is_dense.then_some(Profile::DENSE);
+                profile.wide = device.map_or(profile.wide, |_| WIDE);
             }
-            Kind::Cpu => {}
+        }
+        if let Some(device) = device {
+            profile = profile.within(device.limits.workgroup_invocations.into());
         }
         for (name, value) in &self.settings {
             profile.set(name, *value);
@@ -130,6 +131,9 @@ impl Schedule {
         profile
     }
 }
+
+/// Invocations that a processor does best with where there is much to do, if it takes so many.
+const WIDE: u64 = 1024;
 
 /// What is asked for, or what suits the device of a name.
 pub fn profile(asked: Option<&Schedule>, device: &str) -> Profile {
