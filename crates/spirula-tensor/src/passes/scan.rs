@@ -10,12 +10,14 @@ use crate::ir::{
     AxisKind, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType,
     Value, Yield,
 };
-use crate::schedule::Profile;
+use crate::schedule::{Profile, is_together};
 use spirula_program::Op as ScalarOp;
 use spirula_source::Place;
 
 /// Fewest points of a chunk.
 const CHUNK: u64 = 64;
+/// Fewest points of a chunk that a workgroup scans, and what those of one are a multiple of.
+const TOGETHER: (u64, u64) = (4096, 8);
 /// Fewest chunks of a scan that are worth reading its points twice.
 const FEWEST: u64 = 8;
 /// Fewest chunks that a scan may have whose length is known only when run.
@@ -83,7 +85,11 @@ impl Scans<'_> {
     fn split(&mut self, scan: &Structured, longest: u64) -> Option<(Split, u64)> {
         let most = self.profile.chunks.saturating_mul(self.profile.flat);
         if scan.sizes().next().is_none() {
-            let split = Split::into(scan, most, CHUNK)?;
+            let (least, step) = TOGETHER;
+            let split = match is_together(scan, self.profile) {
+                true => Split::into(scan, self.profile.chunks, least, step)?,
+                false => Split::into(scan, most, CHUNK, 1)?,
+            };
             let chunks = split.chunks.known()?;
             return (chunks >= FEWEST).then_some((split, chunks));
         }

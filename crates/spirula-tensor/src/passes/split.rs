@@ -78,7 +78,7 @@ impl Split {
         }
         match Split::columns(op, profile) {
             Some(split) => Some(split),
-            None => Split::into(op, profile.chunks, CHUNK),
+            None => Split::into(op, profile.chunks, CHUNK, 1),
         }
     }
 
@@ -93,7 +93,7 @@ impl Split {
         let mut results = op.parallel_shape().map(|dim| dim.known());
         let results = results.try_fold(1u64, |n, size| n.checked_mul(size?))?;
         let chunks = profile.invocations().div_ceil(results.max(1));
-        let split = Split::into(op, chunks.checked_mul(results)?, length)?;
+        let split = Split::into(op, chunks.checked_mul(results)?, length, 1)?;
         let is_worth = results >= least && results * split.total.known()? >= points;
         is_worth.then_some(Split {
             is_chunk_first: true,
@@ -101,8 +101,9 @@ impl Split {
         })
     }
 
-    /// Into chunks of at least so many points, with at most so many for all results.
-    pub fn into(op: &Structured, most: u64, least: u64) -> Option<Split> {
+    /// Into chunks of at least so many points, with at most so many for all results, and multiples of so many points in
+    /// each.
+    pub fn into(op: &Structured, most: u64, least: u64, step: u64) -> Option<Split> {
         let sizes = |kind: AxisKind| -> Option<Vec<u64>> {
             let axes = op.axes.iter().filter(|axis| axis.kind == kind);
             axes.map(|axis| axis.extent.known()).collect()
@@ -115,7 +116,7 @@ impl Split {
         if chunks < 2 || i64::try_from(total).is_err() {
             return None;
         }
-        let length = total.div_ceil(chunks);
+        let length = chunk_length(total, chunks, step);
         let shape = |sizes: Vec<u64>| sizes.into_iter().map(Dim::Static).collect();
         Some(Split {
             parallel: shape(parallel),
@@ -318,6 +319,18 @@ impl Split {
         op.yields = replaced.yields;
         op
     }
+}
+
+/// Points of each of so many chunks, a multiple of a step: where that is not one, so many that all have as many, if less than
+/// twice as many do.
+fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
+    let length = total.div_ceil(chunks).next_multiple_of(step);
+    if step == 1 {
+        return length;
+    }
+    let mut longer = (length..2 * length).step_by(step as usize);
+    let even = longer.find(|length| total.is_multiple_of(*length));
+    even.unwrap_or(length)
 }
 
 /// A quotient rounded up.

@@ -27,9 +27,11 @@ pub(super) fn run(dispatch: &mut Dispatch) {
             group(dispatch);
             distribute(dispatch);
         }
-        Strategy::Cooperative | Strategy::Across | Strategy::Rows | Strategy::Turned => {
-            distribute(dispatch);
-        }
+        Strategy::Cooperative
+        | Strategy::Across
+        | Strategy::Rows
+        | Strategy::Scan
+        | Strategy::Turned => distribute(dispatch),
     }
 }
 

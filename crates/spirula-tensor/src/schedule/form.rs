@@ -121,6 +121,9 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     {
         return Strategy::Rows;
     }
+    if super::is_together(op, profile) {
+        return Strategy::Scan;
+    }
     if op.is_scan() || op.sizes().next().is_some() {
         return Strategy::Flat;
     }

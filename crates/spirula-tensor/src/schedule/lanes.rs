@@ -53,6 +53,17 @@ fn is_element(body: &Body, node: Node) -> bool {
 /// Whether all that is read, or written at some positions, is the same along an axis, or lies next to
 /// each other.
 pub(super) fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+    accesses_step(body, axis, written, &[1])
+}
+
+/// The same, or all that lies next to each other does so from the last to the first.
+pub(super) fn accesses_follow(body: &Body, axis: u32, written: &[&[Node]]) -> bool {
+    accesses_step(body, axis, written, &[1, -1])
+}
+
+/// Whether all that is read, or written at some positions, is the same along an axis, or so many elements further at each
+/// of its points.
+fn accesses_step(body: &Body, axis: u32, written: &[&[Node]], steps: &[i64]) -> bool {
     let mut depends = vec![false; body.len()];
     for node in body.ids() {
         depends[node.index()] = match body.node(node) {
@@ -65,7 +76,7 @@ pub(super) fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool 
             return true;
         };
         let is_fixed = others.iter().all(|n| !depends[n.index()]);
-        is_fixed && (!depends[last.index()] || is_unit(body, *last, axis, &depends))
+        is_fixed && (!depends[last.index()] || is_step(body, *last, axis, &depends, steps))
     };
     let reads = body.ids().all(|node| match body.node(node) {
         NodeData::Element(_, position) => fits(position),
@@ -74,11 +85,11 @@ pub(super) fn accesses_fit(body: &Body, axis: u32, written: &[&[Node]]) -> bool 
     reads && written.iter().all(|position| fits(position))
 }
 
-/// Whether an index grows with that of an axis.
-fn is_unit(body: &Body, index: Node, axis: u32, depends: &[bool]) -> bool {
+/// Whether an index changes with that of an axis by one of some steps.
+fn is_step(body: &Body, index: Node, axis: u32, depends: &[bool], steps: &[i64]) -> bool {
     let sum = Affine::of(body, index);
     sum.terms.iter().all(|(node, factor)| {
         let is_index = body.as_index(*node) == Some(axis);
-        !depends[node.index()] || (is_index && *factor == 1)
+        !depends[node.index()] || (is_index && steps.contains(factor))
     })
 }

@@ -21,6 +21,7 @@ mod matrices;
 mod print;
 mod profile;
 mod promote;
+mod scan;
 mod settings;
 mod stream;
 mod tile;
@@ -37,6 +38,7 @@ pub(crate) use matrices::suits as is_for_matrices;
 pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;
 pub use profile::Profile;
+pub(crate) use scan::is_together;
 pub use settings::Setting;
 pub(crate) use tile::{Contraction, Reading, axes_of, contraction, reading};
 pub use tuning::{Tuning, signature};
@@ -112,6 +114,8 @@ pub enum Strategy {
     /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
     /// other, and writes at every point of all axes.
     Rows,
+    /// A workgroup for each point of the parallel axes, whose invocations scan together.
+    Scan,
     /// One invocation for everything, in order.
     Serial,
 }
@@ -128,6 +132,7 @@ impl Strategy {
             Strategy::Across => "across",
             Strategy::Turned => "turned",
             Strategy::Rows => "rows",
+            Strategy::Scan => "scan",
             Strategy::Serial => "serial",
         }
     }
@@ -233,6 +238,10 @@ pub enum Step {
     Accumulate,
     /// Folds the accumulators of the invocations of a loop into those of its first.
     Combine(u32),
+    /// Sets what a scan has before its first round.
+    Carry,
+    /// Gives the accumulators of each invocation of a loop what those before it have, and what the rounds before gave.
+    Prefix(u32),
     /// From here on, initialising, accumulating and combining are about one of the reductions.
     Only(usize),
     /// Gives all invocations what was combined.

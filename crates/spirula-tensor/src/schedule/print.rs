@@ -117,6 +117,8 @@ fn steps(dispatch: &Dispatch, list: &[Step], depth: usize, text: &mut String) {
             Step::Initialise => writeln!(text, "initialise"),
             Step::Accumulate => writeln!(text, "accumulate"),
             Step::Combine(number) => writeln!(text, "combine over i{number}"),
+            Step::Carry => writeln!(text, "carry"),
+            Step::Prefix(number) => writeln!(text, "prefix over i{number}"),
             Step::Only(at) => writeln!(text, "reduction {at}"),
             Step::Share => writeln!(text, "share"),
             Step::Store => writeln!(text, "store"),

@@ -87,7 +87,7 @@ impl Profile {
         "group", "rows of tiles that are computed together, column by column", GRID, &[1, 4, 8, 16], |p| Some(p.group), |p, n| p.group = n;
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
         "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
-        "subgroup", "invocations of a subgroup, which fold by shuffles; 1 to fold in the workgroup's memory alone", &[Strategy::Cooperative, Strategy::Rows], &[], |p| Some(p.subgroup), |p, n| p.subgroup = n;
+        "subgroup", "invocations of a subgroup, which fold by shuffles; 1 to fold in the workgroup's memory alone", &[Strategy::Cooperative, Strategy::Rows, Strategy::Scan], &[], |p| Some(p.subgroup), |p, n| p.subgroup = n;
         "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| dense(p, 0, n);
         "dense-columns", "most columns of one", DENSE, &[32, 64, 128], |p| Some(p.dense?[1]), |p, n| dense(p, 1, n);
         "dense-depth", "most points of the fold of one, 1 for products without large fragments", DENSE, &[64, 128, 256], |p| Some(p.dense?[2]), |p, n| dense(p, 2, n);

@@ -105,6 +105,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         Strategy::Across => super::across::tile(dispatch),
         Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
+        Strategy::Scan => super::scan::tile(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }
 }
@@ -421,7 +422,7 @@ pub(super) fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u
 }
 
 /// Fewest invocations of a workgroup that has a row, where it may have as many.
-const SUBGROUP: u64 = 32;
+pub(super) const SUBGROUP: u64 = 32;
 
 /// Most nodes that are written out for the points of a row that an invocation keeps.
 const WRITTEN_OUT: u64 = 4096;
@@ -504,14 +505,19 @@ fn cooperate(dispatch: &mut Dispatch) {
 /// Has subgroups fold by shuffles, where a workgroup is made of whole ones and they can with all
 /// accumulators.
 fn add_subgroups(dispatch: &mut Dispatch, invocations: u64) {
-    let (op, subgroup) = (&dispatch.op, dispatch.profile.subgroup);
-    let initial = op.reductions.iter().flat_map(|r| &r.initial);
-    let mut types = initial.map(|node| op.body.ty(*node));
-    let fit = types.all(|ty| matches!(ty, Scalar::I32 | Scalar::F32));
-    if fit && subgroup > 1 && invocations.is_multiple_of(subgroup) {
+    let subgroup = dispatch.profile.subgroup;
+    let fit = has_shuffles(&dispatch.op, &dispatch.profile);
+    if fit && invocations.is_multiple_of(subgroup) {
         dispatch.add_loop(invocations / subgroup, Run::Subgroup);
         dispatch.add_loop(subgroup, Run::Lane);
     }
+}
+
+/// Whether invocations of a subgroup hand each other all accumulators of an operation.
+pub(super) fn has_shuffles(op: &Structured, profile: &Profile) -> bool {
+    let initial = op.reductions.iter().flat_map(|r| &r.initial);
+    let mut types = initial.map(|node| op.body.ty(*node));
+    profile.subgroup > 1 && types.all(|ty| matches!(ty, Scalar::I32 | Scalar::F32))
 }
 
 /// Invocations for a row: where they can keep it in their registers, so few that each has as much of it

@@ -8,6 +8,12 @@ use spirula_tensor::ir::{
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile, evaluate};
 
+/// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
+pub const SHUFFLING: Profile = Profile {
+    subgroup: 8,
+    ..Profile::GPU
+};
+
 /// A parameter of a function.
 pub fn parameter(b: &mut Builder, shape: &[u64]) -> Value {
     b.parameter("x", TensorType::new(Scalar::I32, shape), false)

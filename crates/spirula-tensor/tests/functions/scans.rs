@@ -1,6 +1,8 @@
 //! What is folded up to each point.
 
-use crate::common::{arguments, meaning, only_dispatch, parameter, run, stage};
+use crate::common::{
+    SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, run, stage,
+};
 use spirula_program::{Literal, Op, Scalar};
 use spirula_tensor::Builder;
 use spirula_tensor::ir::{
@@ -127,6 +129,32 @@ fn long_scans_are_split() {
                 let found = run(function.clone(), profile, &arguments);
                 assert!(found == expected, "other results:\n{stages}");
             }
+        }
+    }
+}
+
+/// Rows that lie together are scanned by a workgroup each, where operators have a neutral element and subgroups exchange
+/// numbers: those that fill its rounds and those that do not, from the first and from the last; long ones in chunks.
+#[test]
+fn workgroups_scan_together() {
+    let cases: [(&[u64], usize, usize, usize); 6] = [
+        (&[5, 4096], 1, 1, 1),
+        (&[600, 128], 1, 1, 1),
+        (&[3, 2051], 1, 1, 1),
+        (&[100_000], 0, 3, 1),
+        (&[40_009], 0, 3, 1),
+        (&[2000, 3], 0, 3, 0),
+    ];
+    for (shape, axis, dispatches, together) in cases {
+        for is_reverse in [false, true] {
+            let mut b = Builder::new("main");
+            let x = parameter(&mut b, shape);
+            let sums = sums(&mut b, x, Scan { axis, is_reverse });
+            b.result(sums, false);
+            let function = b.finish();
+            let stage = dispatched(&function, &[shape.to_vec()], SHUFFLING, dispatches);
+            let count = stage.matches("schedule scan(").count();
+            assert_eq!(count, together, "{stage}");
         }
     }
 }

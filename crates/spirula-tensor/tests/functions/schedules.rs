@@ -1,7 +1,7 @@
 //! How folds, rows, transpositions and products are run.
 
 use crate::common::{
-    arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
+    SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, product, run, stage,
 };
 use spirula_program::{Literal, Op, Scalar};
 use spirula_tensor::ir::{
@@ -9,12 +9,6 @@ use spirula_tensor::ir::{
 };
 use spirula_tensor::schedule::{Profile, Tuning};
 use spirula_tensor::{Builder, compile};
-
-/// A device whose subgroups fold by shuffles; so many invocations are a subgroup of the CPU device.
-const SHUFFLING: Profile = Profile {
-    subgroup: 8,
-    ..Profile::GPU
-};
 
 /// Folds that are long enough to be split: whole ones and ones with a few results, by an operator
 /// that begins elsewhere than at its neutral element, and by a function of two accumulators.

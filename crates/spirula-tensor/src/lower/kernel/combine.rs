@@ -152,9 +152,15 @@ impl<'a> Lower<'a> {
     }
 
     /// Rounds of the loop that something runs; 1 where it runs none.
-    fn extent_of(&self, run: Run) -> u64 {
+    pub(super) fn extent_of(&self, run: Run) -> u64 {
         let mut loops = self.dispatch.loops.iter();
         loops.find(|l| l.run == run).map_or(1, |l| l.extent)
+    }
+
+    /// The counter of the loop that something runs.
+    pub(super) fn counter_of(&mut self, run: Run) -> Option<Node> {
+        let number = self.dispatch.loops.iter().position(|l| l.run == run)?;
+        Some(self.counter(number as u32))
     }
 
     /// Folds the accumulators of each subgroup together, so that all of its invocations have the same.
@@ -177,17 +183,16 @@ impl<'a> Lower<'a> {
 
     /// Where an invocation writes what is left after shuffles, and whether it does.
     fn place_left(&mut self, local: Node) -> (Node, Node) {
-        let run_by = |run| self.dispatch.loops.iter().position(|l| l.run == run);
-        let (Some(subgroup), Some(lane)) = (run_by(Run::Subgroup), run_by(Run::Lane)) else {
+        let counters = [Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
+        let [Some(subgroup), Some(lane)] = counters else {
             return (local, all(&mut self.e.body, &[]));
         };
-        let [subgroup, lane] = [subgroup, lane].map(|number| self.counter(number as u32));
         let zero = self.e.body.i64(0);
         (subgroup, self.e.body.op(Op::Eq, &[lane, zero]))
     }
 
     /// Has what other invocations still read of a round of the loops around stay.
-    fn wait_for_the_round_before(&mut self) {
+    pub(super) fn wait_for_the_round_before(&mut self) {
         let loops = self.dispatch.loops.iter().enumerate();
         let mut open = loops.filter(|(at, _)| self.open & 1 << at != 0);
         if open.any(|(_, data)| data.run == Run::Sequential) {

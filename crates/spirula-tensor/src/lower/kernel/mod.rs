@@ -6,6 +6,7 @@ mod copies;
 mod fragments;
 mod kept;
 mod launch;
+mod prefix;
 mod staging;
 mod store;
 
@@ -41,6 +42,7 @@ pub(super) fn lower(
         fragments: Fragments::default(),
         kept: Vec::new(),
         rounds: vec![0; dispatch.loops.len()],
+        carried: Vec::new(),
         only: None,
         local: None,
         open: 0,
@@ -103,6 +105,8 @@ struct Lower<'a> {
     kept: Vec<Var>,
     /// The rounds that loops which are written out are in.
     rounds: Vec<u64>,
+    /// What a scan has before a round.
+    carried: Vec<Var>,
     /// The reduction that steps are about, where they are about one.
     only: Option<usize>,
     /// The number of the invocation in its workgroup.
@@ -371,6 +375,8 @@ impl<'a> Lower<'a> {
                 }
                 Step::Fetch(round) => self.fetch(*round),
                 Step::Commit(_) => self.commit(),
+                Step::Carry => self.carry(),
+                Step::Prefix(number) => self.prefix(*number),
                 Step::Only(at) => self.only = Some(*at),
                 Step::Share => self.share(),
                 Step::Clear => self.clear(),
@@ -511,6 +517,7 @@ impl<'a> Lower<'a> {
             self.dispatch.strategy,
             Strategy::Cooperative | Strategy::Rows | Strategy::Across
         );
+        let is_carried = self.dispatch.strategy == Strategy::Scan;
         let is_kept = self.dispatch.kept.is_some();
         for at in 0..self.leaves.len() {
             let (vars, initial) = {
@@ -518,6 +525,7 @@ impl<'a> Lower<'a> {
                 (leaf.accumulators.clone(), leaf.initial.clone())
             };
             let initial = match is_shared {
+                _ if is_carried => self.neutral(initial),
                 true if at > 0 || is_kept => self.neutral(initial),
                 true => self.first_only(initial),
                 false => initial,

@@ -17,19 +17,10 @@ impl Lower<'_> {
             let guard = self.leaves[0].fold_guard;
             return self.store_leaves(0, self.leaves.len(), guard);
         }
-        let accumulators: Vec<Var> = self
-            .leaves
-            .iter()
-            .flat_map(|l| l.accumulators.clone())
-            .collect();
-        for (number, var) in accumulators.into_iter().enumerate() {
-            let ty = match self.e.b.program().scalar(var) {
-                Some(ty) => ty,
-                None => continue,
-            };
-            let node = self.e.body.reduced(number as u32, ty);
-            let value = self.e.b.value(var);
-            self.e.set(node, value);
+        self.give_accumulators();
+        if self.dispatch.strategy == Strategy::Scan {
+            let guard = self.leaves[0].fold_guard;
+            return self.store_leaves(0, self.leaves.len(), guard);
         }
         let leaves = match self.dispatch.strategy {
             // They were combined into the first.
@@ -48,6 +39,24 @@ impl Lower<'_> {
             let guard = self.leaves[at].guard;
             self.store_leaves(at, count, guard);
             at += count;
+        }
+    }
+
+    /// Has accumulators be what the reductions gave.
+    fn give_accumulators(&mut self) {
+        let accumulators: Vec<Var> = self
+            .leaves
+            .iter()
+            .flat_map(|l| l.accumulators.clone())
+            .collect();
+        for (number, var) in accumulators.into_iter().enumerate() {
+            let ty = match self.e.b.program().scalar(var) {
+                Some(ty) => ty,
+                None => continue,
+            };
+            let node = self.e.body.reduced(number as u32, ty);
+            let value = self.e.b.value(var);
+            self.e.set(node, value);
         }
     }
 

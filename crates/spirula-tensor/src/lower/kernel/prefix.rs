@@ -1,0 +1,166 @@
+//! Scanning together: what the invocations of a workgroup have up to each point.
+
+use super::super::emit::Emitter;
+use super::super::write::Writer;
+use super::combine::fold;
+use super::{Lower, accumulator_types};
+use crate::ir::{Node, Reduction};
+use crate::schedule::Run;
+use spirula_kernel::ir::{Expr, StmtKind, Type, Var};
+use spirula_program::{Literal, Op, Operator, Scalar};
+
+/// Accumulators of reductions, their types, and literals that change nothing.
+struct Sums<'a> {
+    reductions: &'a [Reduction],
+    types: Vec<Scalar>,
+    neutral: Vec<Literal>,
+}
+
+impl Sums<'_> {
+    /// Variables that begin as some values.
+    fn begun(&self, e: &mut Emitter<'_>, values: &[Expr]) -> Vec<Var> {
+        let both = self.types.iter().zip(values);
+        let vars = both.map(|(ty, value)| {
+            let var = e.b.declare("before", Type::Scalar(*ty), false);
+            e.b.assign(var, *value);
+            var
+        });
+        vars.collect()
+    }
+
+    /// Folds values into accumulators.
+    fn fold(&self, e: &mut Emitter<'_>, into: &[Var], values: &[Expr]) {
+        fold(e, self.reductions, into, values);
+    }
+
+    /// The same where a condition holds.
+    fn fold_if(&self, e: &mut Emitter<'_>, condition: Expr, into: &[Var], values: &[Expr]) {
+        let chosen = self.types.iter().zip(&self.neutral).zip(values);
+        let chosen = chosen.map(|((ty, neutral), value)| {
+            let neutral = e.b.literal(*neutral);
+            let choice = Operator::of(Op::Cond, *ty);
+            let chosen = e.b.apply(choice, &[condition, *value, neutral]);
+            e.kept(chosen, *ty)
+        });
+        let chosen: Vec<Expr> = chosen.collect();
+        self.fold(e, into, &chosen);
+    }
+
+    fn values(&self, e: &mut Emitter<'_>, vars: &[Var]) -> Vec<Expr> {
+        vars.iter().map(|var| e.b.value(*var)).collect()
+    }
+}
+
+impl<'a> Lower<'a> {
+    fn sums(&self) -> Sums<'a> {
+        let op = &self.dispatch.op;
+        let types = accumulator_types(op);
+        let neutral = op.reductions.iter().zip(&types);
+        let neutral = neutral.filter_map(|(reduction, ty)| reduction.combiner.neutral(*ty));
+        Sums {
+            reductions: &op.reductions,
+            neutral: neutral.collect(),
+            types,
+        }
+    }
+
+    /// What a scan has before its first round: what it begins with.
+    pub(super) fn carry(&mut self) {
+        let initial = self.leaves[0].initial.clone();
+        let values = self.e.emit(&initial);
+        self.carried = self.sums().begun(&mut self.e, &values);
+    }
+
+    /// Gives each accumulator of each invocation of a loop what those before it have and what the rounds before gave: an
+    /// invocation's own by each other, those of a subgroup by shuffles, and those of subgroups through the workgroup's memory.
+    pub(super) fn prefix(&mut self, number: u32) {
+        let sums = self.sums();
+        let leaves = self.leaves.iter().map(|leaf| leaf.accumulators.clone());
+        let leaves: Vec<Vec<Var>> = leaves.collect();
+        for pair in leaves.windows(2) {
+            let values = sums.values(&mut self.e, &pair[0]);
+            sums.fold(&mut self.e, &pair[1], &values);
+        }
+        let own = sums.values(&mut self.e, &leaves[leaves.len() - 1]);
+        let all = sums.begun(&mut self.e, &own);
+        let carried = std::mem::take(&mut self.carried);
+        let values = sums.values(&mut self.e, &carried);
+        let before = sums.begun(&mut self.e, &values);
+        let lanes = self.extent_of(Run::Lane);
+        self.scan_lanes(&sums, lanes, &before, &all);
+        let subgroups = self.dispatch.loops[number as usize].extent / lanes;
+        match subgroups {
+            1 => {
+                let values = sums.values(&mut self.e, &all);
+                sums.fold(&mut self.e, &carried, &values);
+            }
+            _ => self.scan_subgroups(&sums, subgroups, (&before, &carried), &all),
+        }
+        self.carried = carried;
+        let values = sums.values(&mut self.e, &before);
+        for leaf in &leaves {
+            sums.fold(&mut self.e, leaf, &values);
+        }
+    }
+
+    /// Adds what the invocations before it in its subgroup have to what an invocation has, and has it know what all of them
+    /// have together: halves of ever larger blocks exchange what they have.
+    fn scan_lanes(&mut self, sums: &Sums<'_>, lanes: u64, before: &[Var], all: &[Var]) {
+        let Some(lane) = self.counter_of(Run::Lane) else {
+            return;
+        };
+        let mut mask = 1;
+        while mask < lanes {
+            let own = sums.types.iter().zip(all);
+            let others = own.map(|(ty, var)| {
+                let to = self.e.b.declare("other", Type::Scalar(*ty), false);
+                let value = self.e.b.value(*var);
+                let mask = mask as u32;
+                self.e.b.push(StmtKind::Shuffle { to, value, mask });
+                self.e.b.value(to)
+            });
+            let others: Vec<Expr> = others.collect();
+            let body = &mut self.e.body;
+            let [half, block] = [mask, 2 * mask].map(|n| body.i64(n as i64));
+            let place = body.op(Op::SMod, &[lane, block]);
+            let is_upper = body.op(Op::SLe, &[half, place]);
+            let is_upper = self.e.emit(&[is_upper])[0];
+            sums.fold_if(&mut self.e, is_upper, before, &others);
+            sums.fold(&mut self.e, all, &others);
+            mask *= 2;
+        }
+    }
+
+    /// Adds what the subgroups before it have to what an invocation has, and what all have together to what the next round
+    /// begins with.
+    fn scan_subgroups(
+        &mut self,
+        sums: &Sums<'_>,
+        count: u64,
+        (before, carried): (&[Var], &[Var]),
+        all: &[Var],
+    ) {
+        let loops = [Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
+        let [Some(subgroup), Some(lane)] = loops else {
+            return;
+        };
+        let memory = sums.types.iter();
+        let memory: Vec<Var> = memory.map(|ty| self.shared(*ty, count as i64)).collect();
+        let memory = Writer::new(&sums.types, &memory);
+        self.wait_for_the_round_before();
+        let zero = self.e.body.i64(0);
+        let writes = self.e.body.op(Op::Eq, &[lane, zero]);
+        self.e.when(writes, |e| memory.all(e, subgroup, all));
+        self.barrier();
+        let places = (0..count).map(|at| self.e.body.i64(at as i64));
+        let places: Vec<Node> = places.collect();
+        let read = places.iter().map(|at| memory.read(&mut self.e, *at));
+        let read: Vec<Vec<Expr>> = read.collect();
+        for (at, values) in places.iter().zip(&read) {
+            let is_before = self.e.body.op(Op::SLt, &[*at, subgroup]);
+            let is_before = self.e.emit(&[is_before])[0];
+            sums.fold_if(&mut self.e, is_before, before, values);
+            sums.fold(&mut self.e, carried, values);
+        }
+    }
+}
