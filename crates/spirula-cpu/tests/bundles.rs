@@ -107,6 +107,34 @@ OpStore %to %abcde");
     check([64, 1, 1], "", &body);
 }
 
+/// Numbers that are shifted up and down again by as much, as clang extends indices.
+#[test]
+fn cut_numbers() {
+    let globals = "%long = OpTypeInt 64 0
+%up = OpConstant %long 32
+%half = OpConstant %uint 16
+%mixed = OpConstant %uint 40503";
+    let body = own("%many = OpIMul %uint %own %mixed
+%wide = OpUConvert %long %local
+%high = OpShiftLeftLogical %long %wide %up
+%index = OpShiftRightArithmetic %long %high %up
+%p = OpAccessChain %puint %x %n0 %index
+%a = OpLoad %uint %p
+%same = OpShiftRightLogical %long %high %up
+%q = OpAccessChain %puint %x %n0 %same
+%b = OpLoad %uint %q
+%shifted = OpShiftLeftLogical %uint %many %half
+%signed = OpShiftRightArithmetic %uint %shifted %half
+%unsigned = OpShiftRightLogical %uint %shifted %half
+%less = OpShiftRightArithmetic %uint %shifted %n8
+%ab = OpIMul %uint %a %b
+%c = OpBitwiseXor %uint %ab %signed
+%d = OpIAdd %uint %c %unsigned
+%e = OpBitwiseXor %uint %d %less
+OpStore %to %e");
+    check([64, 1, 1], globals, &body);
+}
+
 #[test]
 fn guards() {
     let body = own("%n150 = OpIMul %uint %n3 %n64

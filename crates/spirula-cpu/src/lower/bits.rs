@@ -3,7 +3,7 @@
 use super::lanes::Lane;
 use super::scope::{Lower, clif_type};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cranelift_codegen::ir::{InstBuilder, Opcode, Type, Value, ValueDef, types};
 
 /// `OpShiftLeftLogical`; amounts are taken modulo the width.
 pub(crate) fn shl(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
@@ -14,13 +14,19 @@ pub(crate) fn shl(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
 /// `OpShiftRightLogical`.
 pub(crate) fn lshr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
     lower.check_shift(v[0], v[1]);
-    lower.builder.ins().ushr(v[0], v[1])
+    match lower.cut(v[0], v[1]) {
+        Some(low) => lower.extend_to(low, lower.clif(v[0]), false),
+        None => lower.builder.ins().ushr(v[0], v[1]),
+    }
 }
 
 /// `OpShiftRightArithmetic`.
 pub(crate) fn ashr(lower: &mut Lower, _: Lane, v: &[Value]) -> Value {
     lower.check_shift(v[0], v[1]);
-    lower.builder.ins().sshr(v[0], v[1])
+    match lower.cut(v[0], v[1]) {
+        Some(low) => lower.extend_to(low, lower.clif(v[0]), true),
+        None => lower.builder.ins().sshr(v[0], v[1]),
+    }
 }
 
 /// `OpBitwiseAnd`, `OpLogicalAnd`.
@@ -107,6 +113,24 @@ pub(crate) fn extract_signed(lower: &mut Lower, lane: Lane, v: &[Value]) -> Valu
 }
 
 impl Lower<'_, '_, '_> {
+    /// The low part of a number that was shifted to the left by as much as it is to be shifted to the right, where that is a
+    /// number of a type: so clang extends indices, in which neighbours are to be seen.
+    fn cut(&mut self, shifted: Value, amount: Value) -> Option<Value> {
+        let dfg = &self.builder.func.dfg;
+        let ValueDef::Result(inst, _) = dfg.value_def(dfg.resolve_aliases(shifted)) else {
+            return None;
+        };
+        let &[whole, before] = dfg.inst_args(inst) else {
+            return None;
+        };
+        let is_shift = dfg.insts[inst].opcode() == Opcode::Ishl;
+        let bits = self.clif(shifted).bits();
+        let amounts = [before, amount].map(|amount| u32::try_from(self.known(amount)?).ok());
+        let amount = amounts[0].filter(|n| is_shift && amounts[1] == Some(*n))?;
+        let narrow = Type::int(bits.checked_sub(amount)?.try_into().ok()?)?;
+        (narrow.bits() < bits).then(|| self.builder.ins().ireduce(narrow, whole))
+    }
+
     /// A mask of the given number of low bits, all where that is the width or more.
     fn low_bits(&mut self, lane: Lane, count: Value) -> Value {
         let ty = clif_type(lane.to);

@@ -10,7 +10,7 @@ use crate::ir::{
     AxisKind, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType,
     Value, Yield,
 };
-use crate::schedule::{Profile, is_together};
+use crate::schedule::{Profile, is_adjacent, is_together};
 use spirula_program::Op as ScalarOp;
 use spirula_source::Place;
 
@@ -88,7 +88,8 @@ impl Scans<'_> {
             let (least, step) = TOGETHER;
             let split = match is_together(scan, self.profile) {
                 true => Split::into(scan, self.profile.chunks, least, step)?,
-                false => Split::into(scan, most, CHUNK, 1)?,
+                // Invocations that scan columns which lie side by side are to do so as well.
+                false => Split::into(scan, most, CHUNK, 1)?.chunks_first(is_adjacent(scan)),
             };
             let chunks = split.chunks.known()?;
             return (chunks >= FEWEST).then_some((split, chunks));
@@ -107,8 +108,9 @@ impl Scans<'_> {
     fn across(&self, split: &Split, scan: &Structured, sums: &[Value]) -> Structured {
         let (mut op, mut position) = split.over_results();
         let mut shape = split.parallel.clone();
-        shape.push(split.chunks);
-        position.push(op.axis(split.chunks, AxisKind::Reduction));
+        shape.insert(split.chunk_at(), split.chunks);
+        let axis = op.axis(split.chunks, AxisKind::Reduction);
+        position.insert(split.chunk_at(), axis);
         let mut sums = sums.iter();
         for reduction in &scan.reductions {
             let initial = op
@@ -157,7 +159,7 @@ impl Scans<'_> {
                         .op(ScalarOp::Cond, &[chunk.inside, *value, *initial]);
                 }
                 if let Some(end) = ends.next() {
-                    *initial = begin(&mut op, &chunk, *end, *initial);
+                    *initial = begin(&mut op, (split, &chunk), *end, *initial);
                 }
             }
             op.reductions.push(reduction);
@@ -167,16 +169,14 @@ impl Scans<'_> {
 }
 
 /// What a chunk begins with: the first as the scan does, others where the one before ends.
-fn begin(op: &mut Structured, chunk: &Chunk, end: Value, initial: Node) -> Node {
-    let Some((own, rows)) = chunk.results.split_last() else {
-        return initial;
-    };
+fn begin(op: &mut Structured, (split, chunk): (&Split, &Chunk), end: Value, initial: Node) -> Node {
+    let own = chunk.results[split.chunk_at()];
     let body = &mut op.body;
     let (zero, one) = (body.i64(0), body.i64(1));
-    let before = body.op(ScalarOp::Sub, &[*own, one]);
-    let position = [rows, &[before]].concat();
+    let mut position = chunk.results.clone();
+    position[split.chunk_at()] = body.op(ScalarOp::Sub, &[own, one]);
     let ty = body.ty(initial);
     let end = body.element(end, ty, &position);
-    let is_first = body.op(ScalarOp::Eq, &[*own, zero]);
+    let is_first = body.op(ScalarOp::Eq, &[own, zero]);
     body.op(ScalarOp::Cond, &[is_first, initial, end])
 }

@@ -95,10 +95,15 @@ impl Split {
         let chunks = profile.invocations().div_ceil(results.max(1));
         let split = Split::into(op, chunks.checked_mul(results)?, length, 1)?;
         let is_worth = results >= least && results * split.total.known()? >= points;
-        is_worth.then_some(Split {
-            is_chunk_first: true,
-            ..split
-        })
+        is_worth.then(|| split.chunks_first(true))
+    }
+
+    /// The same with chunks that are the slowest of what the first round gives, or the fastest.
+    pub fn chunks_first(self, is_chunk_first: bool) -> Split {
+        Split {
+            is_chunk_first,
+            ..self
+        }
     }
 
     /// Into chunks of at least so many points, with at most so many for all results, and multiples of so many points in
@@ -185,7 +190,7 @@ impl Split {
     }
 
     /// Where the chunks stand among the axes of what the first round gives.
-    fn chunk_at(&self) -> usize {
+    pub fn chunk_at(&self) -> usize {
         match self.is_chunk_first {
             true => 0,
             false => self.parallel.len(),
