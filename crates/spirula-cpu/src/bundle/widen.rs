@@ -313,8 +313,40 @@ impl Widen<'_> {
                 Opcode::Select => self.select(*result, args, types::I32X4),
                 _ => false,
             },
+            Form::Lanes(types::I64) if self.form(args[0]) == Form::Parts(types::I32X4) => {
+                match opcode {
+                    Opcode::Uextend => self.extend_pairs(*result, args[0], false),
+                    Opcode::Sextend => self.extend_pairs(*result, args[0], true),
+                    _ => false,
+                }
+            }
             _ => false,
         }
+    }
+
+    /// Numbers of 32 bits in vectors as scalars of 64, such as indices: two are taken from a vector at once, which is what
+    /// takes time.
+    fn extend_pairs(&mut self, result: Value, narrow: Value, signed: bool) -> bool {
+        let mut lanes = Held::new();
+        for part in self.get(narrow) {
+            let pairs = self.cast(types::I64X2, part);
+            for n in 0..2 {
+                let pair = self.builder.ins().extractlane(pairs, n);
+                let low = self.builder.ins().ireduce(types::I32, pair);
+                let ins = self.builder.ins();
+                lanes.push(match signed {
+                    true => ins.sextend(types::I64, low),
+                    false => ins.uextend(types::I64, low),
+                });
+                let ins = self.builder.ins();
+                lanes.push(match signed {
+                    true => ins.sshr_imm_u(pair, 32),
+                    false => ins.ushr_imm_u(pair, 32),
+                });
+            }
+        }
+        self.set(result, &lanes);
+        true
     }
 
     fn select(&mut self, result: Value, args: &[Value], ty: Type) -> bool {
