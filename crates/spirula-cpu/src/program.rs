@@ -124,6 +124,15 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// Bytes from what a pointer points to to the next of that type.
+    pub fn element_stride(&self, pointer: Id, pointee: Id) -> u64 {
+        let declared = self.type_of(pointer);
+        let declared = declared.and_then(|ty| self.decoration(ty, Decoration::ArrayStride));
+        let layout = self.types.layouts.get(pointee);
+        let natural = layout.size.next_multiple_of(layout.align.into());
+        declared.map_or(natural, u64::from)
+    }
+
     /// The type of what a variable holds.
     pub fn variable_type(&self, id: Id) -> Option<Id> {
         let variable = self.definitions.get(self.module, id)?;

@@ -5,6 +5,8 @@
 //! invocation is the lowest, so that a cell is a sum of what is at hand. A cell of an earlier launch is as good as none,
 //! so that launches need not clear anything.
 
+use super::runtime::info;
+
 /// Where the site begins.
 pub(crate) const SITE_SHIFT: u32 = 16;
 /// A site's number.
@@ -53,6 +55,22 @@ pub(crate) struct Access {
     pub atomic: bool,
     /// Whether a plain read of what was changed atomically counts.
     pub strict: bool,
+}
+
+/// What becomes of a cell of workgroup memory by a plain read that nothing is to be said of: of what the workgroup wrote, in an
+/// earlier phase or by the invocation itself, or of what others have only read since. `owner` is phase and invocation, `what`
+/// what the read is, as generated code passes it.
+#[inline]
+pub(crate) fn read_usually(cell: u64, owner: u64, what: u64, phases: Phases) -> Option<u64> {
+    if cell >= phases.now {
+        let is_own = (cell ^ owner) & !OWN == 0;
+        let is_read = cell & (WRITTEN | ATOMIC) == 0;
+        let many = if is_own { 0 } else { MANY };
+        return (is_own || is_read).then_some(cell | many);
+    }
+    let is_written = cell >= phases.group && cell & KEPT != 0;
+    let is_before = cell < phases.wide && (is_written || what & info::CLEARED != 0);
+    is_before.then_some(owner | KEPT | (what & info::SITE) << SITE_SHIFT)
 }
 
 /// The phases that matter, in the cell's place.

@@ -48,7 +48,7 @@ pub(super) fn is_volatile(access: Option<&u32>) -> bool {
 }
 
 /// Whether other invocations may run meanwhile, or be waited for.
-fn orders(op: Op) -> bool {
+pub(super) fn orders(op: Op) -> bool {
     let name = op.info().map_or("", |info| info.name);
     ["OpAtomic", "OpFunction", "OpGroup", "OpSubgroup"]
         .iter()

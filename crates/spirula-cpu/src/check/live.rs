@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::cell::{
-    ATOMIC, Access, FLAGS, Found, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
+    self, ATOMIC, Access, FLAGS, Found, HALF, INVOCATION, KEPT, MANY, PHASE_SHIFT, Phases, WRITTEN,
     site_of,
 };
 use super::checker::{Checker, Fault};
@@ -310,6 +310,32 @@ impl Live {
             self.tell_uninitialised(context, linear, access);
         }
         self.settle(context, linear, access, made, found);
+    }
+
+    /// Reads of what is in the workgroup's memory, each of a cell of its own, given by how far they are from an address and
+    /// what they are.
+    pub(super) fn read_series(
+        &mut self,
+        context: &Context,
+        linear: u32,
+        address: u64,
+        series: &[[u64; 2]],
+    ) {
+        let granule = self.kernel().checks.as_ref().map_or(2, |c| c.group_granule);
+        let first = address.wrapping_sub(self.group_base);
+        let phases = self.phases();
+        let owner = phases.now | u64::from(linear);
+        for [distance, what] in series {
+            let at = (first.wrapping_add(*distance) >> granule) as usize;
+            let cell = self.cells.get(at).copied().unwrap_or(0);
+            match cell::read_usually(cell, owner, *what, phases) {
+                Some(next) => self.cells[at] = next,
+                None => {
+                    let access = Touch::new(address.wrapping_add(*distance), *what, 0);
+                    self.touch(context, linear, access);
+                }
+            }
+        }
     }
 
     /// The same of memory that all workgroups share; false where there is no such memory.

@@ -53,12 +53,6 @@ impl Row {
             memory: self.memory,
         }
     }
-
-    fn has(&self, access: Touch) -> bool {
-        let [base, length] = self.memory;
-        let offset = access.address.wrapping_sub(base);
-        offset < length && access.bytes <= length - offset
-    }
 }
 
 /// What an access is, in the number that generated code passes: the site in the lowest 16 bits,
@@ -134,7 +128,26 @@ pub(crate) extern "C" fn touch(
     live.touch(context, linear, Touch::new(address, what, value))
 }
 
-/// An access outside of the variable that its pointer comes from: the address to use instead.
+/// Loads of workgroup memory that are inside, from an address on; `series` has their number, and for each how far it is from
+/// there and what it is.
+pub(crate) extern "C" fn read_series(
+    context: *const Context,
+    linear: u32,
+    address: u64,
+    series: *const u64,
+) -> u64 {
+    // SAFETY: as above; generated code passes what was kept for it, which has so many pairs behind their number.
+    let (context, live, series) = unsafe {
+        let (context, live) = live(context);
+        let members =
+            std::slice::from_raw_parts(series.add(1).cast::<[u64; 2]>(), *series as usize);
+        (context, live, members)
+    };
+    live.read_series(context, linear, address, series);
+    0
+}
+
+/// An access that may be outside of the variable that its pointer comes from: the address to use.
 pub(crate) extern "C" fn outside(
     context: *const Context,
     linear: u32,
@@ -145,13 +158,11 @@ pub(crate) extern "C" fn outside(
 ) -> u64 {
     // SAFETY: as above.
     let (context, live) = unsafe { live(context) };
-    tell_outside(
-        context,
-        live,
-        linear,
-        Touch::new(address, what, 0),
-        [base, length],
-    )
+    let access = Touch::new(address, what, 0);
+    if access.is_within([base, length]) {
+        return live.touch(context, linear, access);
+    }
+    tell_outside(context, live, linear, access, [base, length])
 }
 
 /// An access that is not at one of the offsets of a row: the address to use.
@@ -166,7 +177,7 @@ pub(crate) extern "C" fn outside_row(
     let (context, live) = unsafe { live(context) };
     let access = Touch::new(address, what, 0);
     let row = live.row(row as usize);
-    if row.has(access) {
+    if access.is_within(row.memory) {
         return live.touch(context, linear, access);
     }
     tell_outside(context, live, linear, access, row.memory)
@@ -298,7 +309,15 @@ mod tests {
         // Where cells would begin elsewhere than addresses, nothing is decided in place.
         assert_eq!(row.within(0x1012, 2).ends, [0; 5]);
         let at = |address: u64| Touch::new(address, 4 << info::BYTES_SHIFT, 0);
-        assert!(within.has(at(0x1000)) && within.has(at(0x103c)));
-        assert!(!within.has(at(0xffc)) && !within.has(at(0x103d)));
+        assert!(
+            [0x1000, 0x103c]
+                .iter()
+                .all(|n| at(*n).is_within(within.memory))
+        );
+        assert!(
+            ![0xffc, 0x103d]
+                .iter()
+                .any(|n| at(*n).is_within(within.memory))
+        );
     }
 }

@@ -44,6 +44,12 @@ impl Touch {
         }
     }
 
+    /// Whether it is inside of memory, given by address and length.
+    pub fn is_within(&self, [base, length]: [u64; 2]) -> bool {
+        let offset = self.address.wrapping_sub(base);
+        offset < length && self.bytes <= length - offset
+    }
+
     /// It as cells know it.
     pub fn made(&self, phases: Phases, linear: u32, strict: bool) -> Access {
         Access {

@@ -10,7 +10,6 @@ use cranelift_frontend::Variable;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::Decoration;
 use spirula_spirv::ir::InstRef;
 
 /// `OpAccessChain` and its relatives.
@@ -59,7 +58,7 @@ pub(crate) fn access_chain(lower: &mut Lower, inst: InstRef) -> Done {
     }
     let mut walk = lower.begin_walk(pointer, pointee)?;
     if let Some(element) = element {
-        let stride = lower.element_stride(base, pointee);
+        let stride = lower.program.element_stride(base, pointee);
         lower.step(&mut walk, element, stride)?;
     }
     if let (Pointer::Entry(entry), None, true) = (pointer, element, indexes.is_empty()) {
@@ -189,14 +188,6 @@ impl Lower<'_, '_, '_> {
         let bits = self.program.scalar_of(index)?.bits();
         let unused = 64 - bits.clamp(1, 64);
         Some((value << unused) as i64 >> unused)
-    }
-
-    fn element_stride(&self, base: Id, pointee: Id) -> u64 {
-        let declared = self.program.type_of(base);
-        let declared = declared.and_then(|ty| self.program.decoration(ty, Decoration::ArrayStride));
-        let layout = self.program.types.layouts.get(pointee);
-        let natural = layout.size.next_multiple_of(layout.align.into());
-        declared.map_or(natural, u64::from)
     }
 
     /// An access chain on a pointer that is no address; false where it has to become one.
@@ -368,7 +359,7 @@ pub(crate) fn difference(lower: &mut Lower, inst: InstRef) -> Done {
     let Some(pointee) = lower.program.pointee_of(inst.id(0)) else {
         return lower.unsupported("a difference of untyped pointers");
     };
-    let stride = lower.element_stride(inst.id(0), pointee).max(1);
+    let stride = lower.program.element_stride(inst.id(0), pointee).max(1);
     let (a, b) = (lower.value(inst.id(0))?, lower.value(inst.id(1))?);
     let bytes = lower.builder.ins().isub(a, b);
     let count = lower.builder.ins().sdiv_imm_s(bytes, stride as i64);

@@ -1,6 +1,6 @@
 //! The state of lowering: the function being built, and a scope for each inlined call.
 
-use super::checked::{Checking, Room, RowKind};
+use super::checked::{Asked, Checking, Room, RowKind};
 use super::{Done, Frame, Globals, Slot, Values};
 use crate::bundle::Roots;
 use crate::count::Counters;
@@ -200,6 +200,8 @@ pub(crate) struct Lower<'a, 'b, 'm> {
     pub current: Option<InstRef<'m>>,
     /// Where the variables of functions are, for checks.
     pub rooms: rustc_hash::FxHashMap<Id, Room>,
+    /// What was asked for loads that are checked together.
+    pub asked: Asked,
     /// By Cranelift variable: another that says whether it was assigned, for checks.
     pub assigned: Vec<Option<Variable>>,
 }
@@ -227,6 +229,7 @@ impl<'a, 'b, 'm> Lower<'a, 'b, 'm> {
             is_ill_typed: false,
             current: None,
             rooms: rustc_hash::FxHashMap::default(),
+            asked: Asked::default(),
             assigned: Vec::new(),
         }
     }

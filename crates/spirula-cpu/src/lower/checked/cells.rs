@@ -12,7 +12,7 @@ use spirula_spirv::grammar::enumerants::MemoryAccess;
 
 impl<'a> Lower<'a, '_, '_> {
     /// What is known of shared memory where code is made now.
-    fn state(&mut self) -> State<'_, 'a> {
+    pub(super) fn state(&mut self) -> State<'_, 'a> {
         State {
             builder: &mut self.builder,
             context: self.item.context,

@@ -10,6 +10,7 @@ mod faults;
 mod place;
 mod private;
 mod quiet;
+mod series;
 mod state;
 mod undefined;
 
@@ -19,14 +20,15 @@ use super::values::Pointer;
 use crate::check::provenance::Provenance;
 use crate::check::runtime::{self, info};
 use crate::check::{
-    Purpose, Sites, covered_loads, is_update, only_moved, purposes, undefined_components,
-    used_components, waits,
+    AllSeries, Purpose, Sites, covered_loads, is_update, only_moved, purposes,
+    undefined_components, used_components, waits,
 };
 use crate::program::Program;
 use crate::types::{Kind, Leaf};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
 use place::{Length, Place, Space};
+pub(crate) use series::Asked;
 use smallvec::SmallVec;
 use spirula_source::Diagnostic;
 use spirula_spirv::grammar::Op;
@@ -51,6 +53,8 @@ pub(crate) struct Checking {
     pub purposes: IdMap<Purpose>,
     /// Loads whose place is written right after.
     pub covered: IdMap<bool>,
+    /// Loads that are checked together.
+    pub series: AllSeries,
     /// Components of values that are used by themselves.
     pub used: IdMap<u64>,
     /// Values that are only moved.
@@ -185,6 +189,7 @@ impl Checking {
         let group_granule = groups.map(|id| provenance.granule(id)).min().unwrap_or(2);
         let moved = only_moved(program);
         let purposes = purposes(program);
+        let series = AllSeries::compute(program);
         let mut functions = program.functions.bottom_up.iter();
         let called =
             functions.any(|f| *f != program.entry.func && !program.functions.get(*f).inline);
@@ -197,11 +202,12 @@ impl Checking {
             undefined: undefined_components(program, &moved),
             moved,
             covered: covered_loads(program),
+            in_place: shared_accesses(program, &series) <= MAX_IN_PLACE,
+            series,
             provenance,
             group_granule,
             largest: 0,
             loops: has_loops(program),
-            in_place: shared_accesses(program) <= MAX_IN_PLACE,
         }
     }
 
@@ -229,12 +235,15 @@ impl Checking {
     }
 }
 
-/// How many scalars are read and written where other invocations may.
-fn shared_accesses(program: &Program<'_>) -> usize {
+/// How many scalars are read and written where other invocations may, but for those that are checked together.
+fn shared_accesses(program: &Program<'_>, series: &AllSeries) -> usize {
     let functions = program.functions.bottom_up.iter();
     let insts = functions.flat_map(|func| program.module.function_insts(*func));
     let accessed = insts.filter_map(|inst| match inst.op() {
-        Op::Load => Some((inst.id(0), inst.result()?)),
+        Op::Load => {
+            let load = inst.result()?;
+            series.of(load).is_none().then_some((inst.id(0), load))
+        }
         Op::Store => Some((inst.id(0), inst.id(1))),
         _ => None,
     });
@@ -351,6 +360,10 @@ impl Lower<'_, '_, '_> {
         values: &[Value],
         make: impl Fn(&mut Self, Value) -> Values,
     ) -> Result<Values, Diagnostic> {
+        let access = Guarded { id, address, how };
+        if let Some(found) = self.guard_series(access, leaves, &make)? {
+            return Ok(found);
+        }
         let end = |leaf: &Leaf| leaf.offset + u64::from(leaf.scalar.bytes());
         let bytes = leaves.iter().map(end).max().unwrap_or(1);
         let value = match values {

@@ -72,6 +72,14 @@ impl State<'_, '_> {
         ins.load(types::I64, cell_flags(), live, offset)
     }
 
+    /// Half of a cell that the workgroup knows.
+    pub fn live_half(&mut self, offset: i32) -> Value {
+        let ins = self.builder.ins();
+        let live = ins.load(types::I64, fixed(), self.context, at::CHECK);
+        let ins = self.builder.ins();
+        ins.load(types::I32, cell_flags(), live, offset)
+    }
+
     /// Phase and invocation in a cell's place.
     pub fn owner(&mut self) -> Value {
         let phase = self.live(runtime::at::NOW);
@@ -98,10 +106,7 @@ impl State<'_, '_> {
 
     /// Whether the upper half of a cell, which is at an address, is what the workgroup knows it would be.
     pub fn has_half(&mut self, at: Value, known: i32) -> Value {
-        let ins = self.builder.ins();
-        let live = ins.load(types::I64, fixed(), self.context, at::CHECK);
-        let ins = self.builder.ins();
-        let known = ins.load(types::I32, cell_flags(), live, known);
+        let known = self.live_half(known);
         let upper = HALF as i32 / 8;
         let half = self.builder.ins().load(types::I32, cell_flags(), at, upper);
         self.builder.ins().icmp(IntCC::Equal, known, half)
