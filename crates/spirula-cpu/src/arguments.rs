@@ -5,6 +5,7 @@ use crate::image::{Image, ImageType, Texture};
 use crate::launch::{Argument, Bound, Launch, Resource, RunError};
 use crate::lower::{Slot, SlotKind, What};
 use crate::pipe;
+use crate::tally::Counted;
 
 /// Most bytes of a workgroup's memory.
 const MAX_WORKGROUP: u64 = 1 << 30;
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     pub workgroup_bytes: u64,
     /// Whether what is only written is stored past the caches.
     pub streams: bool,
+    /// What threads count in by themselves, if they do.
+    pub counted: Option<Vec<Counted>>,
 }
 
 impl Kernel {
@@ -41,6 +44,7 @@ impl Kernel {
             push: words_of(launch.push, self.push_bytes),
             workgroup_bytes: self.workgroup_bytes.into(),
             streams: false,
+            counted: None,
         };
         self.place_arguments(launch, &mut shared)?;
         self.place_bindings(launch, &mut shared)?;

@@ -10,12 +10,15 @@ use crate::print::Prints;
 use crate::program::{Entry, Program, Start};
 use crate::stream::Streams;
 use crate::suspend::{Group, Point};
+use crate::tally::Tallies;
+use crate::types::Kind;
 use cranelift_codegen::ir::{Function, InstructionData, Opcode, UserFuncName};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use spirula_source::{Diagnostic, Place};
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
-use spirula_spirv::grammar::enumerants::ExecutionModel;
-use spirula_spirv::ir::{Func, Module};
+use spirula_spirv::grammar::enumerants::{ExecutionModel, StorageClass};
+use spirula_spirv::ir::{Func, InstRef, Module};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -76,6 +79,8 @@ pub struct Kernel {
     pub(crate) prints: Prints,
     /// What it only writes.
     pub(crate) streams: Streams,
+    /// What is only counted in.
+    pub(crate) tallies: Tallies,
     /// Whether workgroups may wait for each other.
     pub(crate) may_wait: bool,
     /// What it enqueues, and what that does, by the functions' numbers.
@@ -249,6 +254,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         dense_bytes: 0,
         in_order: false,
         streams: Streams::of(program, &globals),
+        tallies: Tallies::of(program, &globals),
         streamed: rustc_hash::FxHashSet::default(),
         strings: Vec::new(),
     };
@@ -282,7 +288,7 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         dense => lower::dense_base(&globals) + dense,
     };
     let counters = shared.counters.unwrap_or_default();
-    let streams = shared.streams;
+    let (streams, tallies) = (shared.streams, shared.tallies);
     let constants = globals.data.iter().copied();
     let prints = Prints::new(shared.prints, constants.chain(shared.strings).collect());
     let checks = shared
@@ -308,7 +314,8 @@ fn build(program: &Program<'_>, options: &Options) -> Result<Option<Kernel>, Dia
         counters,
         prints,
         streams,
-        may_wait: may_wait(program),
+        may_wait: may_wait(program, &tallies),
+        tallies,
         blocks: Vec::new(),
         checks,
     }))
@@ -326,14 +333,32 @@ fn checks(checking: Checking, rows: &[RowKind], globals: &Globals) -> Checks {
     }
 }
 
-/// Whether workgroups may wait for each other: whether a kernel has atomics or pipes.
-fn may_wait(program: &Program<'_>) -> bool {
-    let waits = |op: Op| {
-        let name = op.info().map_or("", |info| info.name);
-        name.contains("Atomic") || name.contains("Pipe")
+/// Whether workgroups may wait for each other: whether a kernel has pipes, or atomics that are for more than counting, on memory
+/// that workgroups share.
+fn may_wait(program: &Program<'_>, tallies: &Tallies) -> bool {
+    let waits = |inst: InstRef<'_>| {
+        let name = inst.op().info().map_or("", |info| info.name);
+        match inst.get_id(0).filter(|_| name.contains("Atomic")) {
+            Some(pointer) => {
+                !tallies.pointers.contains(&pointer) && !is_workgroups(program, pointer)
+            }
+            None => name.contains("Atomic") || name.contains("Pipe"),
+        }
     };
     let mut functions = program.functions.bottom_up.iter();
-    functions.any(|f| program.module.function_insts(*f).any(|i| waits(i.op())))
+    functions.any(|f| program.module.function_insts(*f).any(waits))
+}
+
+/// Whether a pointer is to memory that each workgroup has for itself.
+fn is_workgroups(program: &Program<'_>, pointer: Id) -> bool {
+    let ty = program.type_of(pointer).map(|ty| program.types.kind(ty));
+    matches!(
+        ty,
+        Some(Kind::Pointer {
+            class: StorageClass::Workgroup,
+            ..
+        })
+    )
 }
 
 /// A number that no other kernel has.

@@ -47,6 +47,8 @@ pub(crate) struct Context {
     pub dimensions: u64,
     /// Whether what is only written is stored past the caches; 0 or 1.
     pub streams: u64,
+    /// Whether nobody else sees what is only counted in; 0 or 1.
+    pub tallies: u64,
     /// How often each block ran; only for kernels that count.
     pub counters: *mut u64,
     /// What checks know; only for kernels that are checked.
@@ -79,6 +81,7 @@ pub(crate) mod at {
     pub const OFFSET: i32 = offset_of!(Context, offset) as i32;
     pub const DIMENSIONS: i32 = offset_of!(Context, dimensions) as i32;
     pub const STREAMS: i32 = offset_of!(Context, streams) as i32;
+    pub const TALLIES: i32 = offset_of!(Context, tallies) as i32;
     pub const COUNTERS: i32 = offset_of!(Context, counters) as i32;
     pub const CHECK: i32 = offset_of!(Context, check) as i32;
 }

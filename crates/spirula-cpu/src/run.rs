@@ -112,6 +112,7 @@ impl Kernel {
             n => n,
         };
         let threads = threads.min(usize::try_from(total).unwrap_or(usize::MAX));
+        shared.counted = self.counted(launch, (&grid, threads), &shared);
         let tickets = Tickets::new(total, threads, self.may_wait);
         let failure = Mutex::new(None);
         let printed = Mutex::new(Vec::new());
@@ -135,6 +136,8 @@ impl Kernel {
             if shared.streams {
                 crate::stream::fence();
             }
+            // SAFETY: the caller's promise.
+            unsafe { worker.settle() };
             self.counters.add(worker.counters());
             if let Ok(mut all) = printed.lock() {
                 all.extend(worker.take_printed());

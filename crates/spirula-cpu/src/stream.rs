@@ -11,8 +11,9 @@ use crate::launch::{Argument, Launch};
 use crate::lower::Globals;
 use crate::program::Program;
 use crate::promote::operand_ids;
+use crate::roots::{Roots, places};
 use crate::run::Grid;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::ir::InstRef;
@@ -62,12 +63,10 @@ pub(crate) struct Streams {
 impl Streams {
     /// Finds it.
     pub fn of(program: &Program<'_>, globals: &Globals) -> Streams {
-        let mut uses = Uses::default();
-        let entry = program.functions.get(program.entry.func);
-        let bound = globals.bound.iter().map(|(id, _)| *id);
-        for id in entry.params.iter().copied().chain(bound) {
-            uses.roots.insert(id, id);
-        }
+        let mut uses = Uses {
+            roots: Roots::new(program, globals),
+            ..Uses::default()
+        };
         for func in &program.functions.bottom_up {
             for inst in program.module.function_insts(*func) {
                 if is_ordering(inst.op()) {
@@ -76,26 +75,16 @@ impl Streams {
                 uses.add(inst);
             }
         }
-        let is_written = |id: &Id| uses.stored.contains(id) && !uses.others.contains(id);
-        let params = entry.params.iter().enumerate();
-        let plain = globals.bound.iter().filter(|(_, row)| {
-            let slot = globals.bindings.get(*row as usize);
-            slot.is_some_and(|slot| slot.count.is_none())
-        });
+        let is_written = |id: Id| uses.stored.contains(&id) && !uses.others.contains(&id);
+        let [arguments, bindings] = places(program, globals, is_written);
         let pointers = uses.pointers.iter();
         Streams {
             pointers: pointers
-                .filter(|(_, root)| is_written(root))
+                .filter(|(_, root)| is_written(*root))
                 .map(|(pointer, _)| *pointer)
                 .collect(),
-            arguments: params
-                .filter(|(_, id)| is_written(id))
-                .map(|(at, _)| at)
-                .collect(),
-            bindings: plain
-                .filter(|(id, _)| is_written(id))
-                .map(|(_, row)| *row as usize)
-                .collect(),
+            arguments,
+            bindings,
         }
     }
 }
@@ -129,8 +118,7 @@ fn is_ordering(op: Op) -> bool {
 /// How memory is used.
 #[derive(Default)]
 struct Uses {
-    /// What each pointer points into.
-    roots: FxHashMap<Id, Id>,
+    roots: Roots,
     /// Pointers that are stored to, with what they point into.
     pointers: Vec<(Id, Id)>,
     /// What is stored to, and what is used otherwise.
@@ -140,32 +128,20 @@ struct Uses {
 
 impl Uses {
     fn add(&mut self, inst: InstRef<'_>) {
-        let root = |id: &Id| self.roots.get(id).copied();
-        match (inst.op(), inst.result()) {
-            (
-                Op::AccessChain
-                | Op::InBoundsAccessChain
-                | Op::PtrAccessChain
-                | Op::InBoundsPtrAccessChain
-                | Op::Bitcast
-                | Op::CopyObject,
-                Some(result),
-            ) => {
-                if let Some(root) = root(&inst.id(0)) {
-                    self.roots.insert(result, root);
-                }
-            }
-            (Op::Store, _) => {
-                if let Some(root) = root(&inst.id(0)) {
+        if self.roots.follow(inst) {
+            return;
+        }
+        let root = |id: Id| self.roots.get(id);
+        match inst.op() {
+            Op::Store => {
+                if let Some(root) = root(inst.id(0)) {
                     self.pointers.push((inst.id(0), root));
                     self.stored.insert(root);
                 }
-                self.others.extend(root(&inst.id(1)));
+                self.others.extend(root(inst.id(1)));
             }
-            (Op::FunctionParameter | Op::ArrayLength, _) => {}
-            _ => self
-                .others
-                .extend(operand_ids(inst).filter_map(|id| root(&id))),
+            Op::FunctionParameter | Op::ArrayLength => {}
+            _ => self.others.extend(operand_ids(inst).filter_map(root)),
         }
     }
 }

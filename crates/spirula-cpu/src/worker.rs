@@ -9,14 +9,18 @@ use crate::launch::RunError;
 use crate::print::Printer;
 use crate::run::Grid;
 use crate::schedule;
+use crate::tally::Own;
 
 /// What one thread needs to run workgroups.
 pub(crate) struct Worker<'a> {
     kernel: &'a Kernel,
     grid: &'a Grid,
     context: Context,
-    /// Arguments with pointers to this thread's workgroup memory.
+    /// Arguments with pointers to this thread's workgroup memory, and to what it counts in; bindings likewise.
     _args: Vec<u64>,
+    _bindings: Vec<[u64; 2]>,
+    /// What it counts in by itself.
+    own: Vec<Own>,
     workgroup: Vec<u128>,
     frames: Vec<u64>,
     /// Runs of blocks, where they are counted.
@@ -39,12 +43,19 @@ impl<'a> Worker<'a> {
         for (at, offset) in &shared.locals {
             args[*at] = base as u64 + offset;
         }
+        let mut bindings = shared.bindings.clone();
+        let counted = shared.counted.iter().flatten();
+        let own: Vec<Own> = counted.map(|counted| counted.own()).collect();
+        for own in &own {
+            let word = |at: usize| kernel.slots[at].offset as usize / 8;
+            own.place(word, &mut args, &mut bindings);
+        }
         let mut frames = vec![0u64; kernel.frame_words(grid.local)];
         let mut counters = vec![0; kernel.counters.len()];
         let mut printer = Box::new(Printer::new(kernel));
         let context = Context {
             args: args.as_ptr().cast(),
-            bindings: shared.bindings.as_ptr(),
+            bindings: bindings.as_ptr(),
             push: shared.push.as_ptr().cast(),
             workgroup: base,
             workgroup_bytes: bytes as u64,
@@ -61,6 +72,7 @@ impl<'a> Worker<'a> {
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
             streams: shared.streams.into(),
+            tallies: shared.counted.is_some().into(),
             counters: counters.as_mut_ptr(),
             check: std::ptr::null_mut(),
             printer: &mut *printer,
@@ -71,6 +83,8 @@ impl<'a> Worker<'a> {
             grid,
             context,
             _args: args,
+            _bindings: bindings,
+            own,
             workgroup,
             frames,
             counters,
@@ -92,6 +106,16 @@ impl<'a> Worker<'a> {
     /// How often each block ran.
     pub fn counters(&self) -> &[u64] {
         &self.counters
+    }
+
+    /// Adds what the thread counted by itself to what is counted in.
+    ///
+    /// # Safety
+    /// As [`Kernel::run`].
+    #[allow(unsafe_code)]
+    pub unsafe fn settle(&self) {
+        // SAFETY: the caller's promise.
+        self.own.iter().for_each(|own| unsafe { own.settle() });
     }
 
     /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of

@@ -8,6 +8,7 @@ use super::checked::Use;
 use super::lanes::Lane;
 use super::scope::{Lower, clif_type, plain};
 use super::values::Pointer;
+use crate::context::at;
 use crate::types::{Kind, Leaf, Scalar};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -111,6 +112,11 @@ pub(crate) fn modify(lower: &mut Lower, inst: InstRef) -> Done {
         Op::AtomicOr => AtomicRmwOp::Or,
         _ => AtomicRmwOp::Xor,
     };
+    if !place.private && lower.shared.tallies.pointers.contains(&inst.id(0)) {
+        lower.count(&place, op, operand);
+        // Nobody asks for it.
+        return lower.set_result(inst.result(), &[operand]);
+    }
     let old = lower.exchange_op(&place, op, operand);
     let old = lower.cast(clif_type(scalar), old);
     lower.set_result(inst.result(), &[old])
@@ -177,20 +183,48 @@ impl Lower<'_, '_, '_> {
         let id = pointer;
         let pointer: Pointer = self.pointer(pointer)?;
         let pointer = self.guard_atomic(id, pointer)?;
-        let mut flags = plain();
-        if private && self.shared.bundle.is_some() {
-            let region = AliasRegionData {
-                user_id: 1,
-                description: "workgroup atomics".into(),
-            };
-            let region = self.builder.func.dfg.alias_regions.insert(region);
-            flags = flags.with_alias_region(Some(region));
-        }
+        let flags = match private && self.shared.bundle.is_some() {
+            true => self.unseen_flags(),
+            false => plain(),
+        };
         Ok(Place {
             address: self.address_of(pointer)?,
             private: private && self.shared.bundle.is_none(),
             flags,
         })
+    }
+
+    /// Flags of atomic accesses to what no other thread can see, in code for bundles.
+    fn unseen_flags(&mut self) -> MemFlagsData {
+        let region = AliasRegionData {
+            user_id: 1,
+            description: "atomics that nobody sees".into(),
+        };
+        let region = self.builder.func.dfg.alias_regions.insert(region);
+        plain().with_alias_region(Some(region))
+    }
+
+    /// Changes what is only counted in: as if no other thread saw it, where none does.
+    fn count(&mut self, place: &Place, op: AtomicRmwOp, operand: Value) {
+        let alone = self.context(types::I64, at::TALLIES);
+        let [unseen, seen, done] = [(); 3].map(|()| self.builder.create_block());
+        self.builder.ins().brif(alone, unseen, &[], seen, &[]);
+        self.builder.switch_to_block(unseen);
+        let is_bundle = self.shared.bundle.is_some();
+        let own = Place {
+            address: place.address,
+            private: !is_bundle,
+            flags: match is_bundle {
+                true => self.unseen_flags(),
+                false => plain(),
+            },
+        };
+        self.exchange_op(&own, op, operand);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(seen);
+        self.exchange_op(place, op, operand);
+        self.builder.ins().jump(done, &[]);
+        self.builder.switch_to_block(done);
     }
 
     /// Checks the atomic access that is being lowered.

@@ -9,6 +9,7 @@ use crate::print::Printed;
 use crate::program::Program;
 use crate::stream::Streams;
 use crate::suspend::Point;
+use crate::tally::Tallies;
 use crate::types::{Scalar, Strides};
 use cranelift_codegen::ir::{
     AbiParam, AliasRegionData, Block, InstBuilder, MemFlagsData, Signature, StackSlot,
@@ -57,6 +58,8 @@ pub(crate) struct Shared<'a, 'm> {
     pub in_order: bool,
     /// Memory that is only written.
     pub streams: Streams,
+    /// What is only counted in.
+    pub tallies: Tallies,
     /// The stores to it, of the code for bundles.
     pub streamed: rustc_hash::FxHashSet<cranelift_codegen::ir::Inst>,
     /// Addresses and lengths of formats that are no constants.

@@ -1,0 +1,454 @@
+//! Memory that a kernel only counts in.
+//!
+//! An atomic change waits until all that the thread stored before is seen by others, and takes its line from the
+//! processor that has it. Where a kernel uses memory for nothing but such changes of one kind, whose results it
+//! does not ask for and which order nothing, nobody can tell when they are made: each thread counts in memory of its own, and
+//! what it has is added at the end. Compilers for processors with few threads know this as the privatization of
+//! reductions.
+
+use crate::arguments::Shared;
+use crate::compile::Kernel;
+use crate::launch::{Argument, Launch};
+use crate::lower::Globals;
+use crate::program::Program;
+use crate::promote::operand_ids;
+use crate::roots::{Roots, places};
+use crate::run::Grid;
+use crate::types::{Kind, Scalar};
+use rustc_hash::{FxHashMap, FxHashSet};
+use spirula_spirv::Id;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::InstRef;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Invocations for each element of each thread's own memory that are worth adding it at the end.
+const WORTH: u64 = 4;
+
+/// Most bytes that a thread counts in.
+const MOST: u64 = 4 << 20;
+
+/// How numbers are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Change {
+    Add,
+    And,
+    Or,
+    Xor,
+    SMin,
+    UMin,
+    SMax,
+    UMax,
+}
+
+/// Numbers of 32 or 64 bits, and how they are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Tally {
+    change: Change,
+    bytes: u64,
+}
+
+/// Where such memory is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Given {
+    Argument(usize),
+    Binding(usize),
+}
+
+/// Memory that a kernel only counts in.
+#[derive(Default)]
+pub(crate) struct Tallies {
+    /// The pointers of changes.
+    pub pointers: FxHashSet<Id>,
+    all: Vec<(Given, Tally)>,
+}
+
+/// Memory of a launch that threads count in by themselves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted {
+    given: Given,
+    tally: Tally,
+    /// Address and bytes.
+    memory: [u64; 2],
+}
+
+/// A thread's own.
+pub(crate) struct Own {
+    counted: Counted,
+    numbers: Vec<u64>,
+}
+
+impl Tallies {
+    /// Finds it.
+    pub fn of(program: &Program<'_>, globals: &Globals) -> Tallies {
+        let functions = program.functions.bottom_up.iter();
+        let insts = functions.flat_map(|func| program.module.function_insts(*func));
+        let is_change = |inst: InstRef<'_>| change(inst.op()).is_some();
+        if !insts.clone().any(is_change) {
+            return Tallies::default();
+        }
+        let mut uses = Uses {
+            roots: Roots::new(program, globals),
+            ..Uses::default()
+        };
+        let used = insts.clone().flat_map(operand_ids).collect();
+        for inst in insts {
+            if matches!(inst.op(), Op::EnqueueKernel) {
+                return Tallies::default();
+            }
+            uses.add(program, inst, &used);
+        }
+        let tally = |id: Id| uses.tallies.get(&id).copied().flatten();
+        let counts = |id: Id| tally(id).is_some() && !uses.others.contains(&id);
+        let [arguments, bindings] = places(program, globals, counts);
+        let params = &program.functions.get(program.entry.func).params;
+        let arguments = arguments
+            .into_iter()
+            .filter_map(|at| Some((Given::Argument(at), tally(params[at])?)));
+        let bindings = bindings.into_iter().filter_map(|row| {
+            let mut same = globals.bound.iter().filter(|(_, r)| *r as usize == row);
+            // Several variables may be the same memory.
+            match (same.next(), same.next()) {
+                (Some((id, _)), None) => Some((Given::Binding(row), tally(*id)?)),
+                _ => None,
+            }
+        });
+        let all: Vec<(Given, Tally)> = arguments.chain(bindings).collect();
+        let is_given = |root: Id| {
+            let argument = params.iter().position(|p| *p == root);
+            let bound = globals.bound.iter().find(|(id, _)| *id == root);
+            let given = argument.map(Given::Argument);
+            let given = given.or(bound.map(|(_, row)| Given::Binding(*row as usize)));
+            all.iter().any(|(known, _)| Some(*known) == given)
+        };
+        let pointers = uses.pointers.iter();
+        Tallies {
+            pointers: pointers
+                .filter(|(_, root)| is_given(*root))
+                .map(|(pointer, _)| *pointer)
+                .collect(),
+            all,
+        }
+    }
+}
+
+/// How memory is used.
+#[derive(Default)]
+struct Uses {
+    roots: Roots,
+    /// Pointers of changes, with what they point into.
+    pointers: Vec<(Id, Id)>,
+    /// By root: what is counted; none where changes are of several kinds.
+    tallies: FxHashMap<Id, Option<Tally>>,
+    /// What is used otherwise.
+    others: FxHashSet<Id>,
+}
+
+impl Uses {
+    fn add(&mut self, program: &Program<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) {
+        if self.roots.follow(inst) || inst.op() == Op::FunctionParameter {
+            return;
+        }
+        let root = change(inst.op()).and_then(|_| self.roots.get(inst.id(0)));
+        let Some(root) = root else {
+            let roots = operand_ids(inst).filter_map(|id| self.roots.get(id));
+            return self.others.extend(roots);
+        };
+        self.pointers.push((inst.id(0), root));
+        let tally = tally(program, inst, used);
+        let known = self.tallies.entry(root).or_insert(tally);
+        if *known != tally {
+            *known = None;
+        }
+    }
+}
+
+/// The kind of change that an instruction makes.
+fn change(op: Op) -> Option<Change> {
+    Some(match op {
+        Op::AtomicIIncrement | Op::AtomicIDecrement | Op::AtomicIAdd | Op::AtomicISub => {
+            Change::Add
+        }
+        Op::AtomicAnd => Change::And,
+        Op::AtomicOr => Change::Or,
+        Op::AtomicXor => Change::Xor,
+        Op::AtomicSMin => Change::SMin,
+        Op::AtomicUMin => Change::UMin,
+        Op::AtomicSMax => Change::SMax,
+        Op::AtomicUMax => Change::UMax,
+        _ => return None,
+    })
+}
+
+/// What is counted by a change that orders nothing, and whose result nobody uses.
+fn tally(program: &Program<'_>, inst: InstRef<'_>, used: &FxHashSet<Id>) -> Option<Tally> {
+    const ORDERS: u64 = 0x1e;
+    const VOLATILE: u64 = 0x8000;
+    let semantics = program.constants.u64(inst.id(2))?;
+    let is_asked = inst.result().is_none_or(|id| used.contains(&id));
+    if is_asked || semantics & (ORDERS | VOLATILE) != 0 {
+        return None;
+    }
+    let Kind::Scalar(Scalar::Int(bits @ (32 | 64))) = program.types.kind(inst.result_type()?)
+    else {
+        return None;
+    };
+    Some(Tally {
+        change: change(inst.op())?,
+        bytes: u64::from(bits) / 8,
+    })
+}
+
+impl Kernel {
+    /// What threads of a launch count in by themselves; none where they do not. One thread alone counts where it is.
+    pub(crate) fn counted(
+        &self,
+        launch: &Launch<'_>,
+        (grid, threads): (&Grid, usize),
+        shared: &Shared,
+    ) -> Option<Vec<Counted>> {
+        if self.tallies.all.is_empty() {
+            return None;
+        }
+        if threads <= 1 {
+            return Some(Vec::new());
+        }
+        let arguments = launch.arguments.iter().map(|argument| match argument {
+            Argument::Memory(memory) => Some([memory.address as u64, memory.length]),
+            _ => None,
+        });
+        let arguments: Vec<Option<[u64; 2]>> = arguments.collect();
+        let given = arguments.iter().flatten().chain(&shared.bindings);
+        let overlaps = |memory: [u64; 2]| {
+            let meets = |other: &&[u64; 2]| {
+                memory[0] < other[0].saturating_add(other[1])
+                    && other[0] < memory[0].saturating_add(memory[1])
+            };
+            // It is one of them itself.
+            given.clone().filter(meets).count() > 1
+        };
+        let invocations = crate::run::checked_product(grid.global)?;
+        let mut elements = 0;
+        let mut all = Vec::new();
+        for (given, tally) in &self.tallies.all {
+            let memory = match given {
+                Given::Argument(at) => (*arguments.get(*at)?)?,
+                Given::Binding(row) => *shared.bindings.get(*row)?,
+            };
+            let is_whole = memory.iter().all(|n| n.is_multiple_of(tally.bytes));
+            if !is_whole || memory[1] > MOST || overlaps(memory) {
+                return None;
+            }
+            elements += memory[1] / tally.bytes;
+            all.push(Counted {
+                given: *given,
+                tally: *tally,
+                memory,
+            });
+        }
+        let worth = elements.saturating_mul(WORTH * threads as u64);
+        (invocations >= worth).then_some(all)
+    }
+}
+
+impl Counted {
+    /// Memory of a thread's own for it, whose numbers change nothing when they are added.
+    pub fn own(self) -> Own {
+        let length = self.memory[1].div_ceil(8) as usize;
+        Own {
+            numbers: vec![self.tally.neutral(); length],
+            counted: self,
+        }
+    }
+}
+
+impl Own {
+    /// Puts it in the place of what was given, in a thread's arguments and bindings.
+    pub fn place(
+        &self,
+        offsets: impl Fn(usize) -> usize,
+        args: &mut [u64],
+        bindings: &mut [[u64; 2]],
+    ) {
+        let address = self.numbers.as_ptr() as u64;
+        match self.counted.given {
+            Given::Argument(at) => args[offsets(at)] = address,
+            Given::Binding(row) => bindings[row][0] = address,
+        }
+    }
+
+    /// Adds what was counted.
+    ///
+    /// # Safety
+    /// The memory of the launch is valid, and used by its threads alone.
+    #[allow(unsafe_code)]
+    pub unsafe fn settle(&self) {
+        let Counted { tally, memory, .. } = self.counted;
+        let neutral = tally.neutral();
+        let count = (memory[1] / tally.bytes) as usize;
+        match tally.bytes {
+            4 => {
+                let own = self.numbers.as_ptr().cast::<u32>();
+                let to = memory[0] as *mut u32;
+                for n in 0..count {
+                    // SAFETY: both have as many numbers; all threads of the launch add to the second by atomics.
+                    let (own, to) = unsafe { (*own.add(n), AtomicU32::from_ptr(to.add(n))) };
+                    if own != neutral as u32 {
+                        tally.change.add_32(to, own);
+                    }
+                }
+            }
+            _ => {
+                let to = memory[0] as *mut u64;
+                for (n, own) in self.numbers.iter().enumerate().take(count) {
+                    // SAFETY: as above.
+                    let to = unsafe { AtomicU64::from_ptr(to.add(n)) };
+                    if *own != neutral {
+                        tally.change.add_64(to, *own);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Tally {
+    /// What changes nothing, as often as 64 bits have it.
+    fn neutral(self) -> u64 {
+        let number = match self.change {
+            Change::Add | Change::Or | Change::Xor | Change::UMax => 0,
+            Change::And | Change::UMin => u64::MAX,
+            Change::SMin => (u64::MAX >> 1) >> (64 - 8 * self.bytes),
+            Change::SMax => 1 << (8 * self.bytes - 1),
+        };
+        match self.bytes {
+            4 => number & 0xffff_ffff | number << 32,
+            _ => number,
+        }
+    }
+}
+
+/// A function of the changes to numbers of a width.
+macro_rules! adding {
+    ($name:ident, $atomic:ty, $unsigned:ty, $signed:ty) => {
+        fn $name(self, to: &$atomic, own: $unsigned) {
+            let order = Ordering::Relaxed;
+            let signed = |choose: fn($signed, $signed) -> $signed| {
+                let change =
+                    |old: $unsigned| Some(choose(old as $signed, own as $signed) as $unsigned);
+                to.fetch_update(order, order, change).unwrap_or_default()
+            };
+            match self {
+                Change::Add => to.fetch_add(own, order),
+                Change::And => to.fetch_and(own, order),
+                Change::Or => to.fetch_or(own, order),
+                Change::Xor => to.fetch_xor(own, order),
+                Change::UMin => to.fetch_min(own, order),
+                Change::UMax => to.fetch_max(own, order),
+                Change::SMin => signed(Ord::min),
+                Change::SMax => signed(Ord::max),
+            };
+        }
+    };
+}
+
+impl Change {
+    adding!(add_32, AtomicU32, u32, i32);
+    adding!(add_64, AtomicU64, u64, i64);
+}
+
+#[cfg(test)]
+#[allow(unsafe_code)] // Numbers are added to memory that the test owns.
+mod tests {
+    use super::*;
+    use crate::Options;
+    use spirula_spirv::grammar::enumerants::ExecutionModel;
+    use spirula_spirv::ir::Module;
+    use spirula_spirv::text::{ParseOptions, parse};
+
+    /// Whether a kernel only counts in its argument.
+    fn is_counted(body: &str) -> bool {
+        let text = format!(
+            "OpCapability Addresses
+            OpCapability Kernel
+            OpMemoryModel Physical64 OpenCL
+            OpEntryPoint Kernel %main \"main\"
+            %void = OpTypeVoid
+            %uint = OpTypeInt 32 0
+            %global = OpTypePointer CrossWorkgroup %uint
+            %type = OpTypeFunction %void %global %uint
+            %device = OpConstant %uint 1
+            %relaxed = OpConstant %uint 0
+            %release = OpConstant %uint 4
+            %main = OpFunction %void None %type
+            %x = OpFunctionParameter %global
+            %n = OpFunctionParameter %uint
+            %entry = OpLabel
+            %to = OpInBoundsPtrAccessChain %global %x %n
+            {body}
+            OpReturn
+            OpFunctionEnd"
+        );
+        let words = parse(&text, &ParseOptions::default()).unwrap_or_else(|f| panic!("{}", f[0]));
+        let module = Module::from_words(words).expect("what the assembler writes is a module");
+        let options = Options::default();
+        let kernel = Kernel::compile(&module, "main", ExecutionModel::Kernel, &[], &options);
+        let kernel = kernel.unwrap_or_else(|faults| panic!("{}", faults[0]));
+        assert_eq!(kernel.may_wait, kernel.tallies.all.is_empty(), "{body}");
+        kernel.tallies.all == [(Given::Argument(0), ADDED)]
+    }
+
+    const ADDED: Tally = Tally {
+        change: Change::Add,
+        bytes: 4,
+    };
+
+    #[test]
+    fn memory_that_is_only_counted_in_is_found() {
+        let add = "%a = OpAtomicIAdd %uint %to %device %relaxed %n";
+        let count = "%b = OpAtomicIIncrement %uint %x %device %relaxed";
+        assert!(is_counted(add));
+        assert!(is_counted(&format!("{add}\n{count}")));
+        for other in [
+            "%b = OpLoad %uint %x",
+            "OpStore %x %n",
+            "%b = OpIAdd %uint %a %n",
+            "%b = OpAtomicOr %uint %x %device %relaxed %n",
+            "%b = OpAtomicIAdd %uint %x %device %release %n",
+        ] {
+            assert!(!is_counted(&format!("{add}\n{other}")), "{other}");
+        }
+    }
+
+    /// What changes nothing changes nothing, and what is counted is added as it says.
+    #[test]
+    fn numbers_of_both_widths_are_added() {
+        use Change::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
+        let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
+        for change in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
+            for bytes in [4, 8] {
+                let tally = Tally { change, bytes };
+                let mut memory = numbers;
+                let counted = Counted {
+                    given: Given::Argument(0),
+                    tally,
+                    memory: [memory.as_mut_ptr() as u64, 8 * numbers.len() as u64],
+                };
+                let mut own = counted.own();
+                // SAFETY: the memory is the test's own.
+                unsafe { own.settle() };
+                assert_eq!(memory, numbers, "{tally:?}");
+                own.numbers[2] = 5;
+                // SAFETY: as above.
+                unsafe { own.settle() };
+                let wanted = match change {
+                    Add => 82,
+                    And | SMin | UMin => 5,
+                    Or => 77 | 5,
+                    Xor => 77 ^ 5,
+                    SMax | UMax => 77,
+                };
+                assert_eq!(memory[2], wanted, "{tally:?}");
+            }
+        }
+    }
+}
