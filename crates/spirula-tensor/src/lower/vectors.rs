@@ -82,15 +82,16 @@ impl Emitter<'_> {
     }
 }
 
-/// Writes results at several points, as vectors where they lie so. The conditions of all hold; their
-/// values are known already.
+/// Writes results at several points, as vectors where they lie so, from the first to the last or the other way round. The
+/// conditions of all hold; their values are known already.
 pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
     let mut at = 0;
     while at < places.len() {
         let size = e.body.ty(places[at].value).size().max(1);
         let count = (BYTES / size) as usize;
-        match places.get(at..at + count) {
-            Some(run) if count > 1 && is_run(e, run) => {
+        let next = places.get(at..at + count).filter(|_| count > 1);
+        match next.and_then(|places| run(e, places)) {
+            Some(run) => {
                 let nodes: Vec<Node> = run.iter().map(|p| p.value).collect();
                 let values = e.emit(&nodes).into();
                 let to = Element {
@@ -102,7 +103,7 @@ pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
                 e.b.push(StmtKind::WriteVector { to, values });
                 at += count;
             }
-            _ => {
+            None => {
                 places[at].write(e);
                 at += 1;
             }
@@ -110,8 +111,18 @@ pub(super) fn write(e: &mut Emitter<'_>, places: &[Place]) {
     }
 }
 
+/// Places in the order in which they lie next to each other, if they do.
+fn run<'p>(e: &Emitter<'_>, places: &'p [Place]) -> Option<Vec<&'p Place>> {
+    let forward: Vec<&Place> = places.iter().collect();
+    if is_run(e, &forward) {
+        return Some(forward);
+    }
+    let backward: Vec<&Place> = places.iter().rev().collect();
+    is_run(e, &backward).then_some(backward)
+}
+
 /// Whether places lie next to each other, at a multiple of their number.
-fn is_run(e: &Emitter<'_>, places: &[Place]) -> bool {
+fn is_run(e: &Emitter<'_>, places: &[&Place]) -> bool {
     let first = Affine::of(&e.body, places[0].at);
     let count = places.len() as i64;
     let is_even = first.constant % count == 0 && first.terms.iter().all(|(_, f)| f % count == 0);

@@ -28,6 +28,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
             distribute(dispatch);
         }
         Strategy::Cooperative
+        | Strategy::Subgroups
         | Strategy::Across
         | Strategy::Rows
         | Strategy::Scan

@@ -148,7 +148,9 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     }
     let results = product(AxisKind::Parallel);
     let is_long = length >= fewest(op, profile);
-    match is_long && results <= profile.folds && !is_across(op, results, profile) {
+    let is_together = is_long && results <= profile.folds && !is_across(op, results, profile);
+    match is_together {
+        true if super::subgroups::suits(op, profile, [results, length]) => Strategy::Subgroups,
         true => Strategy::Cooperative,
         false => Strategy::Flat,
     }

@@ -24,6 +24,7 @@ mod promote;
 mod scan;
 mod settings;
 mod stream;
+mod subgroups;
 mod tile;
 mod tuning;
 mod turn;
@@ -101,6 +102,8 @@ pub enum Strategy {
     Flat,
     /// A workgroup for each point of the parallel axes, which folds together.
     Cooperative,
+    /// A subgroup for each point of the parallel axes, which folds together.
+    Subgroups,
     /// A workgroup for each tile of a contraction.
     Tiled,
     /// The same, whose subgroups multiply matrices.
@@ -126,6 +129,7 @@ impl Strategy {
         match self {
             Strategy::Flat => "flat",
             Strategy::Cooperative => "cooperative",
+            Strategy::Subgroups => "subgroups",
             Strategy::Tiled => "tiled",
             Strategy::Matrices => "matrices",
             Strategy::Dense => "dense",

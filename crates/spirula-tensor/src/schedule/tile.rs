@@ -105,6 +105,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         Strategy::Across => super::across::tile(dispatch),
         Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
+        Strategy::Subgroups => super::subgroups::tile(dispatch),
         Strategy::Scan => super::scan::tile(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }
@@ -425,7 +426,7 @@ pub(super) fn other_folds(dispatch: &mut Dispatch, tiled: &[usize], extents: &[u
 pub(super) const SUBGROUP: u64 = 32;
 
 /// Most nodes that are written out for the points of a row that an invocation keeps.
-const WRITTEN_OUT: u64 = 4096;
+pub(super) const WRITTEN_OUT: u64 = 4096;
 
 /// Splits a fold across the invocations of a workgroup, all its axes as one.
 fn cooperate(dispatch: &mut Dispatch) {
@@ -534,7 +535,7 @@ fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
 
 /// Points of each round of a fold that an invocation has, with accumulators of their own: those need
 /// something to begin with.
-fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
+pub(super) fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
     let op = &dispatch.op;
     let begins = op.reductions.iter().all(|reduction| {
         let ty = reduction.initial.first().map(|n| op.body.ty(*n));

@@ -116,6 +116,37 @@ fn subgroups_fold_by_shuffles() {
     assert_eq!(run(function, profile, &arguments), expected);
 }
 
+/// Many short rows are folded by a subgroup each, without barriers, whether they fill it and the workgroups or not, also
+/// several axes of one.
+#[test]
+fn short_rows_are_folded_by_subgroups() {
+    let cases: [(&[u64], &[usize]); 4] = [
+        (&[64, 128], &[1]),
+        (&[45, 131], &[1]),
+        (&[9, 4, 200], &[2]),
+        (&[33, 20, 9], &[1, 2]),
+    ];
+    for (shape, axes) in cases {
+        let mut b = Builder::new("main");
+        let x = parameter(&mut b, shape);
+        let seven = b.splat(Literal::i32(7), &[]);
+        let add = Combiner::of(Op::Add, Scalar::I32);
+        let sums = b.reduce(&[x], &[seven], axes, add)[0];
+        b.result(sums, false);
+        let function = b.finish();
+        let profile = Profile {
+            flat: 32,
+            chunks: 8,
+            ..SHUFFLING
+        };
+        let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
+        assert!(stage.contains("schedule subgroups("), "{stage}");
+        let program = compile(function, profile, &Tuning::default(), &mut |_, _| {});
+        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        assert_eq!(text.matches("barrier").count(), 0, "{text}");
+    }
+}
+
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
 /// dispatch, whatever the order of the axes, and whether rows fill vectors or not.
 #[test]

@@ -41,10 +41,10 @@ impl<'a> Lower<'a> {
         let mut nodes = initial.clone();
         for reduction in &self.dispatch.op.reductions {
             let neutral = reduction.combiner.neutral(self.e.body.ty(initial[first]));
-            if let (Some(neutral), Some(local)) = (neutral, self.local) {
+            if let (Some(neutral), Some(place)) = (neutral, self.place) {
                 let body = &mut self.e.body;
                 let zero = body.i64(0);
-                let is_first = body.op(Op::Eq, &[local, zero]);
+                let is_first = body.op(Op::Eq, &[place, zero]);
                 let neutral = body.literal(neutral);
                 nodes[first] = body.op(Op::Cond, &[is_first, initial[first], neutral]);
             }

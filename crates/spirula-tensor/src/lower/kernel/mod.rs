@@ -45,6 +45,7 @@ pub(super) fn lower(
         carried: Vec::new(),
         only: None,
         local: None,
+        place: None,
         open: 0,
     };
     lower.begin();
@@ -111,6 +112,8 @@ struct Lower<'a> {
     only: Option<usize>,
     /// The number of the invocation in its workgroup.
     local: Option<Node>,
+    /// Its number among those that fold together.
+    place: Option<Node>,
     /// Loops whose counters have values, as bits.
     open: u64,
 }
@@ -200,6 +203,10 @@ impl<'a> Lower<'a> {
             sum.add(&Affine::of(&self.e.body, counter), stride as i64);
         }
         self.local = Some(sum.node(&mut self.e.body));
+        self.place = match self.dispatch.strategy {
+            Strategy::Subgroups => self.counter_of(Run::Lane),
+            _ => self.local,
+        };
     }
 
     /// The nodes of all leaves.
@@ -515,7 +522,7 @@ impl<'a> Lower<'a> {
     fn initialise(&mut self) {
         let is_shared = matches!(
             self.dispatch.strategy,
-            Strategy::Cooperative | Strategy::Rows | Strategy::Across
+            Strategy::Cooperative | Strategy::Subgroups | Strategy::Rows | Strategy::Across
         );
         let is_carried = self.dispatch.strategy == Strategy::Scan;
         let is_kept = self.dispatch.kept.is_some();

@@ -24,7 +24,7 @@ impl Lower<'_> {
         }
         let leaves = match self.dispatch.strategy {
             // They were combined into the first.
-            Strategy::Cooperative => 1,
+            Strategy::Cooperative | Strategy::Subgroups => 1,
             _ => self.leaves.len(),
         };
         let mut at = 0;
@@ -65,12 +65,14 @@ impl Lower<'_> {
         if self.dispatch.strategy == Strategy::Flat {
             guard = self.e.body.literal(Literal::new(Scalar::Bool, 1));
         }
-        if let (Strategy::Cooperative | Strategy::Across, Some(local)) =
-            (self.dispatch.strategy, self.local)
-        {
+        let is_one = matches!(
+            self.dispatch.strategy,
+            Strategy::Cooperative | Strategy::Subgroups | Strategy::Across
+        );
+        if let Some(place) = self.place.filter(|_| is_one) {
             let body = &mut self.e.body;
             let zero = body.i64(0);
-            let is_first = body.op(Op::Eq, &[local, zero]);
+            let is_first = body.op(Op::Eq, &[place, zero]);
             guard = all(body, &[guard, is_first]);
         }
         let mut rows: Vec<Vec<Place>> = Vec::new();

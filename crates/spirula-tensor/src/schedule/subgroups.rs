@@ -1,0 +1,79 @@
+//! Folds of short rows by a subgroup each.
+//!
+//! A workgroup that has one row of a few hundred points is small, and there are very many of them: to start them takes longer than
+//! to read the rows. Here each subgroup of a workgroup has a row of its own, and folds it by shuffles, without memory or
+//! barriers.
+
+use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, scaled};
+use super::{Dispatch, Profile, Run, Step, nest};
+use crate::ir::{AxisKind, Structured, unflatten};
+use spirula_program::Op;
+
+/// Whether each of so many results of a fold of such a length is worth a subgroup, and no more.
+pub(super) fn suits(op: &Structured, profile: &Profile, [results, length]: [u64; 2]) -> bool {
+    let is_short = length <= profile.kept * profile.subgroup;
+    is_short && results >= profile.chunks && has_shuffles(op, profile)
+}
+
+/// Splits a fold across the invocations of a subgroup, all its axes as one, and its results across workgroups and subgroups.
+pub(super) fn tile(dispatch: &mut Dispatch) {
+    let axes = 0..dispatch.op.axes.len();
+    let is_fold = |at: &usize| dispatch.op.axes[*at].kind == AxisKind::Reduction;
+    let (folds, parallel): (Vec<usize>, Vec<usize>) = axes.partition(is_fold);
+    let sizes = |axes: &[usize]| -> Vec<i64> {
+        let extents = axes.iter().map(|at| dispatch.loops[*at].extent as i64);
+        extents.collect()
+    };
+    let (folded, kept) = (sizes(&folds), sizes(&parallel));
+    let total = folded.iter().product::<i64>() as u64;
+    let results = kept.iter().product::<i64>() as u64;
+    let subgroup = dispatch.profile.subgroup;
+    let lanes = fold_lanes(dispatch, total);
+    let runs = total / lanes;
+    let rounds = runs.div_ceil(subgroup);
+    let nodes = rounds * lanes * dispatch.op.body.len() as u64;
+    let run = match runs.is_multiple_of(subgroup) && nodes <= WRITTEN_OUT {
+        true => Run::Unrolled,
+        false => Run::Sequential,
+    };
+    let rows = (dispatch.profile.flat / subgroup).max(1);
+    let round = dispatch.add_loop(rounds, run);
+    let group = dispatch.add_loop(results.div_ceil(rows), Run::Parallel);
+    let row = dispatch.add_loop(rows, Run::Subgroup);
+    let lane = dispatch.add_loop(subgroup, Run::Lane);
+    let point = dispatch.add_loop(lanes, Run::Unrolled);
+    // What the workgroup is made of; subgroups and their invocations are numbered as the device likes.
+    dispatch.add_loop(rows * subgroup, Run::Invocation(0));
+
+    let run = scaled(dispatch, &[(round, subgroup), (lane, 1)]);
+    let limit = dispatch.points.i64(runs as i64);
+    let inside = dispatch.points.op(Op::SLt, &[run, limit]);
+    let terms = [(round, subgroup * lanes), (lane, lanes), (point, 1)];
+    let flat = scaled(dispatch, &terms);
+    let position = unflatten(&mut dispatch.points, flat, &folded);
+    for (axis, index) in folds.iter().zip(position) {
+        dispatch.indices[*axis] = index;
+    }
+    let flat = scaled(dispatch, &[(group, rows), (row, 1)]);
+    let points = &mut dispatch.points;
+    let [count, last] = [results, results - 1].map(|n| points.i64(n as i64));
+    let is_result = points.op(Op::SLt, &[flat, count]);
+    // Subgroups that have no row fold the last one again.
+    let flat = points.op(Op::SMin, &[flat, last]);
+    let position = unflatten(points, flat, &kept);
+    for (axis, index) in parallel.iter().zip(position) {
+        dispatch.indices[*axis] = index;
+    }
+    for (guards, guard) in [
+        (&mut dispatch.fold_guards, inside),
+        (&mut dispatch.guards, is_result),
+    ] {
+        if dispatch.points.as_literal(guard).is_none() {
+            guards.push(guard);
+        }
+    }
+    let mut steps = nest(&[lane], vec![Step::Initialise]);
+    steps.extend(nest(&[round, lane], vec![Step::Accumulate]));
+    steps.extend([Step::Combine(lane), Step::Store]);
+    dispatch.steps = nest(&[group], steps);
+}
