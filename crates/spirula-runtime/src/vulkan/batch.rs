@@ -17,6 +17,10 @@ use std::sync::Arc;
 /// Bytes of a buffer for small data.
 const SCRATCH: u64 = 64 << 10;
 
+/// Commands that wait for others to be put into their waves. Those before them are recorded meanwhile, as the device may have
+/// nothing to do when the batch is handed over.
+const PENDING: usize = 12;
+
 /// Commands that are submitted together, and what they use.
 pub struct Batch {
     /// Where commands are recorded.
@@ -97,25 +101,30 @@ impl Batch {
     }
 
     /// Adds a command that uses nothing but what is told; it is recorded with its wave.
-    pub fn add(&mut self, uses: Option<&Uses>, command: Command) {
+    pub fn add(&mut self, device: &Device, uses: Option<&Uses>, command: Command) {
         let wave = self.waves.place(uses);
         self.pending.push((wave, command));
         self.count += 1;
+        let first = self.pending.iter().map(|(wave, _)| *wave).min();
+        if let Some(first) = first.filter(|_| self.pending.len() > PENDING) {
+            self.record(device, first);
+        }
     }
 
     /// Makes ready for a command of which nothing is known, to be recorded next: it waits for all.
     pub fn fence(&mut self, device: &Device) {
         let wave = self.waves.place(None);
-        self.record(device);
+        self.record(device, wave);
         self.enter(device, wave);
         self.count += 1;
     }
 
-    /// Records what was added, wave after wave.
-    pub fn record(&mut self, device: &Device) {
+    /// Records what was added for waves up to one, wave after wave.
+    fn record(&mut self, device: &Device, last: usize) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_by_key(|(wave, _)| *wave);
-        for (wave, command) in pending.drain(..) {
+        let count = pending.partition_point(|(wave, _)| *wave <= last);
+        for (wave, command) in pending.drain(..count) {
             self.enter(device, wave);
             command.record(device, self.commands, &mut self.stamps);
         }
@@ -132,7 +141,7 @@ impl Batch {
 
     /// Ends the commands, after which the host sees what they wrote.
     pub fn end(&mut self, device: &Device) -> Result<(), Error> {
-        self.record(device);
+        self.record(device, usize::MAX);
         barrier(device, self.commands, Barrier::HOST);
         // SAFETY: the command buffer is being recorded, here alone.
         let ended = unsafe { device.raw().end_command_buffer(self.commands) };

@@ -128,7 +128,7 @@ impl Queue {
         let uses = uses.filter(|_| !self.ordered && !self.settings.times);
         self.extend(|device, batch| {
             let command = command(device, batch)?;
-            batch.add(uses, command);
+            batch.add(device, uses, command);
             Ok(())
         })
     }
