@@ -10,6 +10,7 @@ use crate::arguments::Shared;
 use crate::compile::Kernel;
 use crate::launch::{Argument, Launch};
 use crate::lower::Globals;
+use crate::pages::Pages;
 use crate::program::Program;
 use crate::promote::operand_ids;
 use crate::roots::{Roots, places};
@@ -26,6 +27,9 @@ const WORTH: u64 = 4;
 
 /// Most bytes that a thread counts in.
 const MOST: u64 = 4 << 20;
+
+/// Fewest invocations that are worth mapping memory for.
+const FEWEST: u64 = 1 << 14;
 
 /// How numbers are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +78,8 @@ pub(crate) struct Counted {
 /// A thread's own.
 pub(crate) struct Own {
     counted: Counted,
-    numbers: Vec<u64>,
+    /// Between guards, as what is given is: a kernel that goes past its end is to be ended.
+    numbers: Pages,
 }
 
 impl Tallies {
@@ -246,30 +251,36 @@ impl Kernel {
             });
         }
         let worth = elements.saturating_mul(WORTH * threads as u64);
-        (invocations >= worth).then_some(all)
+        (invocations >= worth.max(FEWEST)).then_some(all)
     }
 }
 
 impl Counted {
-    /// Memory of a thread's own for it, whose numbers change nothing when they are added.
-    pub fn own(self) -> Own {
-        let length = self.memory[1].div_ceil(8) as usize;
-        Own {
-            numbers: vec![self.tally.neutral(); length],
-            counted: self,
+    /// Memory of a thread's own for it, whose numbers change nothing when they are added; none where it cannot be had.
+    pub fn own(self) -> Option<Own> {
+        let mut numbers = Pages::zeroed(self.memory[1] as usize)?;
+        let neutral = self.tally.neutral().to_ne_bytes();
+        if neutral != [0; 8] {
+            let number = &neutral[..self.tally.bytes as usize];
+            let each = numbers.bytes_mut().chunks_exact_mut(number.len());
+            each.for_each(|bytes| bytes.copy_from_slice(number));
         }
+        Some(Own {
+            counted: self,
+            numbers,
+        })
     }
 }
 
 impl Own {
     /// Puts it in the place of what was given, in a thread's arguments and bindings.
     pub fn place(
-        &self,
+        &mut self,
         offsets: impl Fn(usize) -> usize,
         args: &mut [u64],
         bindings: &mut [[u64; 2]],
     ) {
-        let address = self.numbers.as_ptr() as u64;
+        let address = self.numbers.bytes_mut().as_ptr() as u64;
         match self.counted.given {
             Given::Argument(at) => args[offsets(at)] = address,
             Given::Binding(row) => bindings[row][0] = address,
@@ -281,38 +292,39 @@ impl Own {
     /// # Safety
     /// The memory of the launch is valid, and used by its threads alone.
     #[allow(unsafe_code)]
-    pub unsafe fn settle(&self) {
+    pub unsafe fn settle(&mut self) {
         let Counted { tally, memory, .. } = self.counted;
         let neutral = tally.neutral();
-        let count = (memory[1] / tally.bytes) as usize;
-        match tally.bytes {
-            4 => {
-                let own = self.numbers.as_ptr().cast::<u32>();
-                let to = memory[0] as *mut u32;
-                for n in 0..count {
-                    // SAFETY: both have as many numbers; all threads of the launch add to the second by atomics.
-                    let (own, to) = unsafe { (*own.add(n), AtomicU32::from_ptr(to.add(n))) };
+        let size = tally.bytes as usize;
+        for (n, bytes) in self.numbers.bytes_mut().chunks_exact(size).enumerate() {
+            let at = memory[0] as usize + n * size;
+            match *bytes {
+                [a, b, c, d] => {
+                    let own = u32::from_ne_bytes([a, b, c, d]);
                     if own != neutral as u32 {
-                        tally.change.add_32(to, own);
+                        // SAFETY: there are as many numbers, to which all threads of the launch add by atomics.
+                        tally
+                            .change
+                            .add_32(unsafe { AtomicU32::from_ptr(at as *mut u32) }, own);
                     }
                 }
-            }
-            _ => {
-                let to = memory[0] as *mut u64;
-                for (n, own) in self.numbers.iter().enumerate().take(count) {
-                    // SAFETY: as above.
-                    let to = unsafe { AtomicU64::from_ptr(to.add(n)) };
-                    if *own != neutral {
-                        tally.change.add_64(to, *own);
+                [a, b, c, d, e, f, g, h] => {
+                    let own = u64::from_ne_bytes([a, b, c, d, e, f, g, h]);
+                    if own != neutral {
+                        // SAFETY: as above.
+                        tally
+                            .change
+                            .add_64(unsafe { AtomicU64::from_ptr(at as *mut u64) }, own);
                     }
                 }
+                _ => {}
             }
         }
     }
 }
 
 impl Tally {
-    /// What changes nothing, as often as 64 bits have it.
+    /// What changes nothing; of 32 bits twice.
     fn neutral(self) -> u64 {
         let number = match self.change {
             Change::Add | Change::Or | Change::Xor | Change::UMax => 0,
@@ -357,7 +369,6 @@ impl Change {
 }
 
 #[cfg(test)]
-#[allow(unsafe_code)] // Numbers are added to memory that the test owns.
 mod tests {
     use super::*;
     use crate::Options;
@@ -425,30 +436,26 @@ mod tests {
         use Change::{Add, And, Or, SMax, SMin, UMax, UMin, Xor};
         let numbers = [0, 1, 77, 1 << 31, 1 << 63, u64::MAX, u64::MAX - 5];
         for change in [Add, And, Or, Xor, SMin, UMin, SMax, UMax] {
-            for bytes in [4, 8] {
-                let tally = Tally { change, bytes };
-                let mut memory = numbers;
-                let counted = Counted {
-                    given: Given::Argument(0),
-                    tally,
-                    memory: [memory.as_mut_ptr() as u64, 8 * numbers.len() as u64],
-                };
-                let mut own = counted.own();
-                // SAFETY: the memory is the test's own.
-                unsafe { own.settle() };
-                assert_eq!(memory, numbers, "{tally:?}");
-                own.numbers[2] = 5;
-                // SAFETY: as above.
-                unsafe { own.settle() };
-                let wanted = match change {
-                    Add => 82,
-                    And | SMin | UMin => 5,
-                    Or => 77 | 5,
-                    Xor => 77 ^ 5,
-                    SMax | UMax => 77,
-                };
-                assert_eq!(memory[2], wanted, "{tally:?}");
+            let neutral = |bytes| Tally { change, bytes }.neutral();
+            for number in numbers {
+                let (narrow, wide) = (AtomicU32::new(number as u32), AtomicU64::new(number));
+                change.add_32(&narrow, neutral(4) as u32);
+                change.add_64(&wide, neutral(8));
+                let found = (narrow.into_inner(), wide.into_inner());
+                assert_eq!(found, (number as u32, number), "{change:?}");
             }
+            let (narrow, wide) = (AtomicU32::new(77), AtomicU64::new(77));
+            change.add_32(&narrow, 5);
+            change.add_64(&wide, 5);
+            let wanted = match change {
+                Add => 82,
+                And | SMin | UMin => 5,
+                Or => 77 | 5,
+                Xor => 77 ^ 5,
+                SMax | UMax => 77,
+            };
+            let found = (narrow.into_inner(), wide.into_inner());
+            assert_eq!(found, (wanted, u64::from(wanted)), "{change:?}");
         }
     }
 }

@@ -45,8 +45,11 @@ impl<'a> Worker<'a> {
         }
         let mut bindings = shared.bindings.clone();
         let counted = shared.counted.iter().flatten();
-        let own: Vec<Own> = counted.map(|counted| counted.own()).collect();
-        for own in &own {
+        let own: Option<Vec<Own>> = counted.map(|counted| counted.own()).collect();
+        // Where there is no memory for it, the thread counts where all do.
+        let counts_alone = shared.counted.is_some() && own.is_some();
+        let mut own = own.unwrap_or_default();
+        for own in &mut own {
             let word = |at: usize| kernel.slots[at].offset as usize / 8;
             own.place(word, &mut args, &mut bindings);
         }
@@ -72,7 +75,7 @@ impl<'a> Worker<'a> {
             offset: grid.offset,
             dimensions: grid.dimensions.into(),
             streams: shared.streams.into(),
-            tallies: shared.counted.is_some().into(),
+            tallies: counts_alone.into(),
             counters: counters.as_mut_ptr(),
             check: std::ptr::null_mut(),
             printer: &mut *printer,
@@ -113,9 +116,9 @@ impl<'a> Worker<'a> {
     /// # Safety
     /// As [`Kernel::run`].
     #[allow(unsafe_code)]
-    pub unsafe fn settle(&self) {
+    pub unsafe fn settle(&mut self) {
         // SAFETY: the caller's promise.
-        self.own.iter().for_each(|own| unsafe { own.settle() });
+        self.own.iter_mut().for_each(|own| unsafe { own.settle() });
     }
 
     /// Has what it runs checked. The rows of workgroup memory have offsets instead of the addresses of

@@ -81,6 +81,24 @@ fn bad_addresses_are_errors_of_the_launch() {
     }
 }
 
+/// What goes past memory that is only counted in goes past what a thread counts in by itself.
+#[test]
+fn counting_beyond_memory_is_an_error_of_the_launch() {
+    let body = "%from = OpAccessChain %puint %x %n0 %n0
+%five = OpLoad %uint %from
+%three = OpISub %uint %five %n2
+%much = OpIMul %uint %three %million
+%p = OpAccessChain %puint %y %n0 %much
+%old = OpAtomicIAdd %uint %p %n1 %n0 %n1";
+    let text = shader([64, 1, 1], "%million = OpConstant %uint 1000000", body);
+    for kernel in both(&text) {
+        match run(&kernel, 1000, None) {
+            Err(RunError::Access { kernel, .. }) => assert_eq!(kernel, "main"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
 /// A loop whose condition is loaded, so that nobody knows that it does not end.
 const ENDLESS: &str = "OpBranch %head
 %head = OpLabel
