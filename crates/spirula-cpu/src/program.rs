@@ -124,6 +124,14 @@ impl<'a> Program<'a> {
         }
     }
 
+    /// A constant index; indexes are signed.
+    pub fn constant_index(&self, index: Id) -> Option<i64> {
+        let value = self.constants.u64(index)?;
+        let bits = self.scalar_of(index)?.bits();
+        let unused = 64 - bits.clamp(1, 64);
+        Some((value << unused) as i64 >> unused)
+    }
+
     /// Bytes from what a pointer points to to the next of that type.
     pub fn element_stride(&self, pointer: Id, pointee: Id) -> u64 {
         let declared = self.type_of(pointer);

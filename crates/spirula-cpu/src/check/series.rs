@@ -189,13 +189,13 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
     if matches!(inst.op(), Op::PtrAccessChain | Op::InBoundsPtrAccessChain) {
         let element = indices.next()?;
         let stride = program.element_stride(base, ty);
-        match constant(program, element) {
+        match program.constant_index(element) {
             Some(n) => offset = offset.checked_add(n.checked_mul(stride as i64)?)?,
             None => origin.terms.push((element, stride, None)),
         }
     }
     for index in indices {
-        let known = constant(program, index);
+        let known = program.constant_index(index);
         let count = match types.kind(ty) {
             Kind::Struct { count, .. } => {
                 let n = known.and_then(|n| u32::try_from(n).ok())?;
@@ -226,12 +226,4 @@ fn walk(program: &Program<'_>, origin: &mut Origin, pointer: Id) -> Option<(i64,
         };
     }
     Some((offset, strides))
-}
-
-/// A constant index; indexes are signed.
-fn constant(program: &Program<'_>, index: Id) -> Option<i64> {
-    let value = program.constants.u64(index)?;
-    let bits = program.scalar_of(index)?.bits();
-    let unused = 64 - bits.clamp(1, 64);
-    Some((value << unused) as i64 >> unused)
 }

@@ -149,7 +149,7 @@ impl Lower<'_, '_, '_> {
     }
 
     fn step(&mut self, walk: &mut Walk, index: Id, stride: u64) -> Done {
-        if let Some(n) = self.constant_index(index) {
+        if let Some(n) = self.program.constant_index(index) {
             walk.offset = walk.offset.wrapping_add(n.wrapping_mul(stride as i64));
             return Ok(());
         }
@@ -171,6 +171,7 @@ impl Lower<'_, '_, '_> {
             return Ok(());
         };
         if self
+            .program
             .constant_index(index)
             .is_some_and(|n| (n as u64) < count)
         {
@@ -180,14 +181,6 @@ impl Lower<'_, '_, '_> {
         let index = self.extend_to(index, types::I64, true);
         walk.address = self.check_index(walk.address, index, count);
         Ok(())
-    }
-
-    /// A constant index; indexes are signed.
-    pub fn constant_index(&self, index: Id) -> Option<i64> {
-        let value = self.program.constants.u64(index)?;
-        let bits = self.program.scalar_of(index)?.bits();
-        let unused = 64 - bits.clamp(1, 64);
-        Some((value << unused) as i64 >> unused)
     }
 
     /// An access chain on a pointer that is no address; false where it has to become one.

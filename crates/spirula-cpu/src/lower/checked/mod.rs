@@ -466,20 +466,31 @@ impl Lower<'_, '_, '_> {
         let outside = self.cold_block();
         self.builder.ins().brif(bad, outside, &[], fine, &[]);
         self.builder.switch_to_block(outside);
-        let told = self.iconst(types::I64, what as i64);
-        let instead = self.call_outside(&place, address, told);
-        let made = make(self, instead);
-        for value in &made {
-            let ty = self.clif(*value);
-            self.builder.append_block_param(done, ty);
-        }
-        self.jump_with(done, &made);
+        self.make_instead((&place, address), what, &make, done);
         self.builder.switch_to_block(fine);
         inside(self, &place, offset, what);
         let made = make(self, address);
         self.jump_with(done, &made);
         self.builder.switch_to_block(done);
         Ok(self.builder.block_params(done).into())
+    }
+
+    /// Makes an access that may be outside of its place at the address to use, and goes on with what it gives.
+    fn make_instead(
+        &mut self,
+        (place, address): (&Place, Value),
+        what: u64,
+        make: impl Fn(&mut Self, Value) -> Values,
+        done: Block,
+    ) {
+        let told = self.iconst(types::I64, what as i64);
+        let instead = self.call_outside(place, address, told);
+        let made = make(self, instead);
+        for value in &made {
+            let ty = self.clif(*value);
+            self.builder.append_block_param(done, ty);
+        }
+        self.jump_with(done, &made);
     }
 
     fn jump_with(&mut self, to: Block, values: &[Value]) {

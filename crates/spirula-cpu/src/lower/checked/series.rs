@@ -64,14 +64,7 @@ impl Lower<'_, '_, '_> {
         let bad = self.cold_block();
         self.builder.ins().brif(is_fine, fine, &[], bad, &[]);
         self.builder.switch_to_block(bad);
-        let what = self.iconst(types::I64, what as i64);
-        let instead = self.call_outside(&place, address, what);
-        let made = make(self, instead);
-        for value in &made {
-            let ty = self.clif(*value);
-            self.builder.append_block_param(done, ty);
-        }
-        self.jump_with(done, &made);
+        self.make_instead((&place, address), what, &make, done);
         self.builder.switch_to_block(fine);
         let made = make(self, address);
         self.jump_with(done, &made);
