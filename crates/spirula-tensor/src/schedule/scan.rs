@@ -5,7 +5,7 @@
 //! together, which it does not where each invocation scans a row of its own (Blelloch, Prefix Sums and Their
 //! Applications, 1990; Merrill and Grimshaw, Parallel Scan for Stream Architectures, 2009).
 
-use super::tile::{SUBGROUP, has_shuffles, scaled};
+use super::tile::{SUBGROUP, has_neutral, has_shuffles, scaled};
 use super::{Dispatch, Profile, Run, Step, lanes, nest};
 use crate::ir::{AxisKind, Destination, Node, Structured};
 use spirula_program::Op;
@@ -37,11 +37,9 @@ pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
     let Some(written) = positions.collect::<Option<Vec<&[Node]>>>() else {
         return false;
     };
-    let begins = op.reductions.iter().all(|reduction| {
-        let ty = reduction.initial.first().map(|n| op.body.ty(*n));
-        ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())
-    });
-    begins && !written.is_empty() && lanes::accesses_follow(&op.body, axis as u32, &written)
+    has_neutral(op)
+        && !written.is_empty()
+        && lanes::accesses_follow(&op.body, axis as u32, &written)
 }
 
 /// Splits a scan across the invocations of a workgroup.

@@ -536,13 +536,16 @@ fn row_invocations(runs: u64, lanes: u64, profile: &Profile) -> u64 {
 /// Points of each round of a fold that an invocation has, with accumulators of their own: those need
 /// something to begin with.
 pub(super) fn fold_lanes(dispatch: &Dispatch, total: u64) -> u64 {
-    let op = &dispatch.op;
-    let begins = op.reductions.iter().all(|reduction| {
-        let ty = reduction.initial.first().map(|n| op.body.ty(*n));
-        ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())
-    });
-    match begins {
+    match has_neutral(&dispatch.op) {
         true => super::lanes::lanes(dispatch, AxisKind::Reduction, total),
         false => 1,
     }
+}
+
+/// Whether every reduction of an operation has something to begin with that changes nothing.
+pub(super) fn has_neutral(op: &Structured) -> bool {
+    op.reductions.iter().all(|reduction| {
+        let ty = reduction.initial.first().map(|n| op.body.ty(*n));
+        ty.is_some_and(|ty| reduction.combiner.neutral(ty).is_some())
+    })
 }

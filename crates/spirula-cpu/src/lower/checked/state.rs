@@ -5,7 +5,7 @@ use crate::check::runtime;
 use crate::context::at;
 use crate::lower::scope::fixed;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
 
 /// Flags of accesses to cells and to the state of checks.
@@ -66,18 +66,19 @@ impl State<'_, '_> {
     /// A field of what is known of the workgroup. It is loaded where it is used, as instructions take it from
     /// memory as well as from a register, of which code with checks has too few.
     pub fn live(&mut self, offset: i32) -> Value {
-        let ins = self.builder.ins();
-        let live = ins.load(types::I64, fixed(), self.context, at::CHECK);
-        let ins = self.builder.ins();
-        ins.load(types::I64, cell_flags(), live, offset)
+        self.field(types::I64, offset)
     }
 
     /// Half of a cell that the workgroup knows.
     pub fn live_half(&mut self, offset: i32) -> Value {
+        self.field(types::I32, offset)
+    }
+
+    fn field(&mut self, ty: Type, offset: i32) -> Value {
         let ins = self.builder.ins();
         let live = ins.load(types::I64, fixed(), self.context, at::CHECK);
         let ins = self.builder.ins();
-        ins.load(types::I32, cell_flags(), live, offset)
+        ins.load(ty, cell_flags(), live, offset)
     }
 
     /// Phase and invocation in a cell's place.

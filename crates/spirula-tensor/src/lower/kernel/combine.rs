@@ -168,21 +168,26 @@ impl<'a> Lower<'a> {
         let reductions = self.reductions();
         let mut mask = lanes as u32 / 2;
         while mask > 0 {
-            let both = vars.iter().zip(types);
-            let others = both.map(|(var, ty)| {
-                let to = self.e.b.declare("other", Type::Scalar(*ty), false);
-                let value = self.e.b.value(*var);
-                self.e.b.push(StmtKind::Shuffle { to, value, mask });
-                self.e.b.value(to)
-            });
-            let others: Vec<Expr> = others.collect();
+            let others = self.exchanged(mask, vars, types);
             fold(&mut self.e, reductions, vars, &others);
             mask /= 2;
         }
     }
 
+    /// What the invocation whose number in the subgroup differs in a bit has of some variables.
+    pub(super) fn exchanged(&mut self, mask: u32, vars: &[Var], types: &[Scalar]) -> Vec<Expr> {
+        let both = vars.iter().zip(types);
+        let others = both.map(|(var, ty)| {
+            let to = self.e.b.declare("other", Type::Scalar(*ty), false);
+            let value = self.e.b.value(*var);
+            self.e.b.push(StmtKind::Shuffle { to, value, mask });
+            self.e.b.value(to)
+        });
+        others.collect()
+    }
+
     /// Where an invocation writes what is left after shuffles, and whether it does.
-    fn place_left(&mut self, local: Node) -> (Node, Node) {
+    pub(super) fn place_left(&mut self, local: Node) -> (Node, Node) {
         let counters = [Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
         let [Some(subgroup), Some(lane)] = counters else {
             return (local, all(&mut self.e.body, &[]));

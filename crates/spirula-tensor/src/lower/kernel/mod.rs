@@ -520,22 +520,22 @@ impl<'a> Lower<'a> {
     }
 
     fn initialise(&mut self) {
-        let is_shared = matches!(
-            self.dispatch.strategy,
-            Strategy::Cooperative | Strategy::Subgroups | Strategy::Rows | Strategy::Across
-        );
-        let is_carried = self.dispatch.strategy == Strategy::Scan;
         let is_kept = self.dispatch.kept.is_some();
         for at in 0..self.leaves.len() {
             let (vars, initial) = {
                 let leaf = &self.leaves[at];
                 (leaf.accumulators.clone(), leaf.initial.clone())
             };
-            let initial = match is_shared {
-                _ if is_carried => self.neutral(initial),
-                true if at > 0 || is_kept => self.neutral(initial),
-                true => self.first_only(initial),
-                false => initial,
+            let initial = match self.dispatch.strategy {
+                // What the scan begins with is carried.
+                Strategy::Scan => self.neutral(initial),
+                Strategy::Cooperative | Strategy::Subgroups | Strategy::Rows | Strategy::Across => {
+                    match at > 0 || is_kept {
+                        true => self.neutral(initial),
+                        false => self.first_only(initial),
+                    }
+                }
+                _ => initial,
             };
             self.leaves[at].given = self.given(&initial);
             let range = self.range();

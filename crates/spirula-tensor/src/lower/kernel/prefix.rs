@@ -6,7 +6,7 @@ use super::combine::fold;
 use super::{Lower, accumulator_types};
 use crate::ir::{Node, Reduction};
 use crate::schedule::Run;
-use spirula_kernel::ir::{Expr, StmtKind, Type, Var};
+use spirula_kernel::ir::{Expr, Type, Var};
 use spirula_program::{Literal, Op, Operator, Scalar};
 
 /// Accumulators of reductions, their types, and literals that change nothing.
@@ -111,15 +111,7 @@ impl<'a> Lower<'a> {
         };
         let mut mask = 1;
         while mask < lanes {
-            let own = sums.types.iter().zip(all);
-            let others = own.map(|(ty, var)| {
-                let to = self.e.b.declare("other", Type::Scalar(*ty), false);
-                let value = self.e.b.value(*var);
-                let mask = mask as u32;
-                self.e.b.push(StmtKind::Shuffle { to, value, mask });
-                self.e.b.value(to)
-            });
-            let others: Vec<Expr> = others.collect();
+            let others = self.exchanged(mask as u32, all, &sums.types);
             let body = &mut self.e.body;
             let [half, block] = [mask, 2 * mask].map(|n| body.i64(n as i64));
             let place = body.op(Op::SMod, &[lane, block]);
@@ -140,16 +132,12 @@ impl<'a> Lower<'a> {
         (before, carried): (&[Var], &[Var]),
         all: &[Var],
     ) {
-        let loops = [Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
-        let [Some(subgroup), Some(lane)] = loops else {
-            return;
-        };
+        let Some(local) = self.local else { return };
+        let (subgroup, writes) = self.place_left(local);
         let memory = sums.types.iter();
         let memory: Vec<Var> = memory.map(|ty| self.shared(*ty, count as i64)).collect();
         let memory = Writer::new(&sums.types, &memory);
         self.wait_for_the_round_before();
-        let zero = self.e.body.i64(0);
-        let writes = self.e.body.op(Op::Eq, &[lane, zero]);
         self.e.when(writes, |e| memory.all(e, subgroup, all));
         self.barrier();
         let places = (0..count).map(|at| self.e.body.i64(at as i64));

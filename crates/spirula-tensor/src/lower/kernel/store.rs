@@ -13,12 +13,11 @@ impl Lower<'_> {
     /// Writes the results of this point, or these points.
     pub(super) fn store(&mut self) {
         let is_flat = self.dispatch.strategy == Strategy::Flat;
-        if self.dispatch.strategy == Strategy::Rows {
-            let guard = self.leaves[0].fold_guard;
-            return self.store_leaves(0, self.leaves.len(), guard);
+        // What folds of rows gave was shared before.
+        if self.dispatch.strategy != Strategy::Rows {
+            self.give_accumulators();
         }
-        self.give_accumulators();
-        if self.dispatch.strategy == Strategy::Scan {
+        if matches!(self.dispatch.strategy, Strategy::Rows | Strategy::Scan) {
             let guard = self.leaves[0].fold_guard;
             return self.store_leaves(0, self.leaves.len(), guard);
         }
