@@ -55,8 +55,7 @@ impl<'a> Lower<'a, '_, '_> {
         };
         let bytes = u64::from(leaf.scalar.bytes());
         let site = u64::from(self.site());
-        let cleared = if deed.cleared { info::CLEARED } else { 0 };
-        let what = site | how.bits() | bytes << info::BYTES_SHIFT | cleared;
+        let what = site | how.bits() | bytes << info::BYTES_SHIFT | place.cleared();
         let what = what | self.granule_bits(place);
         let address = self.builder.ins().iadd_imm_s(address, leaf.offset as i64);
         if bytes != 1 << granule {

@@ -386,9 +386,7 @@ impl Lower<'_, '_, '_> {
                 lower.check_cells(place, [address, offset], leaves, how, values);
             }
             Space::Global { .. } | Space::Group { .. } if !how.is_plain() => {
-                let cleared = matches!(place.space, Space::Group { cleared: true, .. });
-                let what = what | if cleared { info::CLEARED } else { 0 };
-                let what = what | lower.granule_bits(place);
+                let what = what | place.cleared() | lower.granule_bits(place);
                 let bytes = leaves.iter().map(|leaf| leaf.scalar.bytes()).sum();
                 match how.is_relaxed_change() {
                     true => {

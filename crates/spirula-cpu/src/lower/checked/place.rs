@@ -1,7 +1,8 @@
 //! What an access is compared with: where its pointer comes from.
 
 use super::{Lower, RowKind};
-use crate::check::{runtime, sites};
+use crate::check::runtime::{self, info};
+use crate::check::sites;
 use crate::context::at;
 use crate::lower::scope::fixed;
 use crate::lower::{Global, SlotKind};
@@ -50,6 +51,16 @@ pub(super) struct Place {
     pub base: Value,
     pub length: Length,
     pub space: Space,
+}
+
+impl Place {
+    /// What an access is told to be where it reads what need not be written before.
+    pub fn cleared(&self) -> u64 {
+        match self.space {
+            Space::Group { cleared: true, .. } => info::CLEARED,
+            _ => 0,
+        }
+    }
 }
 
 impl Lower<'_, '_, '_> {

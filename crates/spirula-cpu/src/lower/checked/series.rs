@@ -59,7 +59,7 @@ impl Lower<'_, '_, '_> {
         };
         let site = u64::from(self.site());
         let all = bytes * leaves.len() as u64;
-        let what = site | how.bits() | all << info::BYTES_SHIFT | cleared(&place);
+        let what = site | how.bits() | all << info::BYTES_SHIFT | place.cleared();
         let [fine, done] = [(); 2].map(|()| self.builder.create_block());
         let bad = self.cold_block();
         self.builder.ins().brif(is_fine, fine, &[], bad, &[]);
@@ -149,7 +149,7 @@ impl Lower<'_, '_, '_> {
 
     /// The address of what [`runtime::read_series`] is told of a series.
     fn kept_members(&mut self, place: &Place, series: usize, bytes: u64) -> usize {
-        let what = Use::Read.bits() | bytes << info::BYTES_SHIFT | cleared(place);
+        let what = Use::Read.bits() | bytes << info::BYTES_SHIFT | place.cleared();
         let (program, scope) = (self.program, self.scope());
         let (func, position) = (scope.func, scope.position);
         let block = program
@@ -173,12 +173,5 @@ impl Lower<'_, '_, '_> {
         }
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.shared.code.keep(&bytes)
-    }
-}
-
-fn cleared(place: &Place) -> u64 {
-    match place.space {
-        Space::Group { cleared: true, .. } => info::CLEARED,
-        _ => 0,
     }
 }
