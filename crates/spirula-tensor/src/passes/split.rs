@@ -18,6 +18,9 @@ const CHUNK: u64 = 4096;
 /// Fewest columns, points of one's chunk, and points of all that are folded side by side.
 const COLUMNS: (u64, u64, u64) = (32, 128, 1 << 20);
 
+/// Most lengths of chunks that are tried, so that all have as many points.
+const TRIED: usize = 1 << 12;
+
 /// Splits all long folds.
 pub(super) fn run(function: &mut Function, profile: &Profile) {
     for block in function.block_ids() {
@@ -333,8 +336,10 @@ fn chunk_length(total: u64, chunks: u64, step: u64) -> u64 {
     if step == 1 {
         return length;
     }
-    let mut longer = (length..2 * length).step_by(step as usize);
-    let even = longer.find(|length| total.is_multiple_of(*length));
+    let longer = (length..2 * length).step_by(step as usize);
+    let even = longer
+        .take(TRIED)
+        .find(|length| total.is_multiple_of(*length));
     even.unwrap_or(length)
 }
 
@@ -344,4 +349,18 @@ fn quotient_up(body: &mut Body, whole: Node, by: Node) -> Node {
     let less = body.op(ScalarOp::Sub, &[by, one]);
     let above = body.op(ScalarOp::Add, &[whole, less]);
     body.op(ScalarOp::SDiv, &[above, by])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_equal_where_a_length_is_found_soon() {
+        assert_eq!(chunk_length(1 << 24, 2048, 8), 8192);
+        assert_eq!(chunk_length(10_000_000, 2048, 8), 5000);
+        assert_eq!(chunk_length(40_009, 9, 8), 4448);
+        // A prime, of which no length is a divisor: the search ends.
+        assert_eq!(chunk_length((1 << 61) - 1, 2048, 8), 1 << 50);
+    }
 }
