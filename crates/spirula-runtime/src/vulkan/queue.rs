@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 pub const LONGEST: usize = 128;
 
 /// Commands from which on a batch is submitted to a device that has nothing else to do, so that it works
-/// while more is recorded.
+/// while more is recorded. The first after a wait is submitted as it is: the device would wait for as long as the host
+/// needs for all of them, where one more submission takes the host what two commands do.
 const SHORT: usize = 4;
 
 /// How long the end of work on a graphics card is looked for before the thread sleeps until it is
@@ -41,7 +42,11 @@ pub struct Settings {
 pub struct Queue {
     running: VecDeque<Batch>,
     open: Option<Batch>,
+    /// A batch that was begun while there was nothing else to do.
+    ready: Option<Batch>,
     idle: Vec<Batch>,
+    /// Whether nothing was submitted since all that was submitted was waited for.
+    rested: bool,
     /// Value of the timeline when everything submitted is done, and that when what is known to be done is.
     submitted: u64,
     done: u64,
@@ -85,7 +90,9 @@ impl Queue {
         Ok(Queue {
             running: VecDeque::new(),
             open: None,
+            ready: None,
             idle: Vec::new(),
+            rested: true,
             submitted: 0,
             done: 0,
             lost: None,
@@ -146,7 +153,7 @@ impl Queue {
         let count = batch.count;
         self.open = Some(batch);
         done?;
-        let is_due = count >= LONGEST || count >= SHORT && self.is_idle()?;
+        let is_due = self.rested || count >= LONGEST || count >= SHORT && self.is_idle()?;
         if is_due { self.submit() } else { Ok(()) }
     }
 
@@ -210,14 +217,16 @@ impl Queue {
         if value <= self.done {
             return Ok(());
         }
-        if value > self.submitted {
-            self.submit()?;
-        }
+        // All of it, also what is not waited for: the host has nothing to add before it knows.
+        self.submit()?;
         self.check()?;
         // What could not be submitted will never be done.
         let value = value.min(self.submitted);
+        if self.ready.is_none() {
+            self.ready = Some(self.begin()?);
+        }
         if self.looks_until(value) {
-            return self.retire(value);
+            return self.rest(value);
         }
         let (semaphores, values) = ([*self.objects.timeline], [value]);
         let info = vk::SemaphoreWaitInfo::default()
@@ -229,7 +238,7 @@ impl Queue {
         // SAFETY: the timeline is alive, and the value is one that was submitted.
         let waited = unsafe { self.device.raw().wait_semaphores(&info, most) };
         match waited {
-            Ok(()) => self.retire(value),
+            Ok(()) => self.rest(value),
             Err(vk::Result::TIMEOUT) => {
                 let time = self.settings.timeout.unwrap_or_default();
                 let text = format!("the device was not done after {time:?}");
@@ -295,10 +304,14 @@ impl Queue {
             return Err(error);
         }
         self.submitted = values[0];
+        self.rested = false;
         Ok(())
     }
 
     fn begin(&mut self) -> Result<Batch, Error> {
+        if let Some(batch) = self.ready.take() {
+            return Ok(batch);
+        }
         self.check()?;
         let done = self.reached()?;
         self.retire(done)?;
@@ -308,6 +321,13 @@ impl Queue {
         };
         batch.begin(&self.device, self.submitted + 1)?;
         Ok(batch)
+    }
+
+    /// Takes note of a value of the timeline that was waited for.
+    fn rest(&mut self, value: u64) -> Result<(), Error> {
+        self.retire(value)?;
+        self.rested = self.done == self.submitted;
+        Ok(())
     }
 
     /// Lets go of what the batches up to a value of the timeline used.

@@ -1,6 +1,7 @@
 //! Loops whose number of rounds is known only when they run: as long as so many rounds are left, they
-//! are made at once, and the rest by the loop as it was (Muchnick, "Advanced Compiler Design and
-//! Implementation", 1997, section 17.4.3; LLVM's "runtime unrolling").
+//! are made at once (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's "runtime
+//! unrolling"). Of what is left then half as many are made at once, and so on down to four; the last few by what
+//! [`rest`] makes, or by the loop as it was.
 //!
 //! What this is for are loops that read memory and add up: the reads of several rounds need not wait
 //! for each other. Taken are innermost loops with a short body of one block that reads and does not write,
@@ -28,6 +29,8 @@
 //! ```
 //! and `%h` begins with `%i1`.
 
+mod rest;
+
 use crate::analyses::{Cache, Flow};
 use crate::loops::{Chain, LoopPass, Shape, Tools, accesses, come_from, end_with, shapes, words};
 use crate::pass::Outcome;
@@ -40,8 +43,11 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
-/// Words of a round that is made several at once.
+/// Words of a round that is made several at once, and of all these.
 const MOST_WORDS: usize = 128;
+const MOST_AT_ONCE: usize = 512;
+/// Rounds below which a number of them is not halved.
+const FEWEST: u32 = 4;
 
 pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
     let factor = factor.parse().unwrap_or(2);
@@ -89,13 +95,36 @@ impl LoopPass for Runtime {
         let Some(counter) = counter(module, &tools.facts, shape) else {
             return false;
         };
-        let Some(most) = most(module, &mut tools.facts, shape, &counter, self.factor) else {
-            return false;
-        };
-        unroll(module, tools, shape, &counter, most, self.factor);
+        let mut shape = shape.clone();
         tools.touch(shape.entry);
-        true
+        let mut made = None;
+        for factor in factors(self.factor, words(module, &shape)) {
+            let Some(most) = most(module, &mut tools.facts, &shape, &counter, factor) else {
+                break;
+            };
+            shape.entry = unroll(module, tools, &shape, &counter, most, factor);
+            made = Some(factor);
+        }
+        match made {
+            Some(factor) if rest::is_harmless(module, &tools.facts, &shape, counter.at) => {
+                rest::replace(module, tools, &shape, &counter, factor - 1);
+            }
+            // Few rounds are left to it.
+            Some(_) => leave_rolled(module, shape.header),
+            None => {}
+        }
+        made.is_some()
     }
+}
+
+/// How many rounds are made at once, one after the other.
+fn factors(most: u32, words: usize) -> impl Iterator<Item = u32> {
+    let fits = move |factor: &u32| *factor as usize * words <= MOST_AT_ONCE;
+    let halves = std::iter::successors(Some(most), |n| {
+        let half = n / 2;
+        (half >= FEWEST).then_some(half)
+    });
+    halves.filter(move |n| *n <= FEWEST || fits(n))
 }
 
 /// Whether a loop is a header that decides and one short block, and may be unrolled.
@@ -182,7 +211,7 @@ fn most(
     Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
 }
 
-/// Puts a loop of several rounds at once before a loop.
+/// Puts a loop of several rounds at once before a loop; returns the block between them.
 fn unroll(
     module: &mut Module,
     tools: &mut Tools,
@@ -190,7 +219,7 @@ fn unroll(
     counter: &Counter,
     most: Id,
     factor: u32,
-) {
+) -> Block {
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let entry = module.label(shape.entry);
     let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
@@ -225,8 +254,7 @@ fn unroll(
     module.branch_to(shape.entry, Some(start));
     end_with(module, end, module.label(shape.header));
     come_from(module, shape.header, [shape.entry, end], &values);
-    // Few rounds are left to it.
-    leave_rolled(module, shape.header);
+    end
 }
 
 /// Has a header enter several rounds at once as long as they are left, and come back behind them.
