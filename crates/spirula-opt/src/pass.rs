@@ -4,7 +4,7 @@ use crate::analyses::{Analyses, Cache};
 use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
     fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return,
-    narrow_indices, peel, private_to_local, readable_buffers, relaxed, sccp, simplify,
+    narrow_indices, peel, private_to_local, read_ahead, readable_buffers, relaxed, sccp, simplify,
     simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis, sroa, strip_debug,
     strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch, workgroup_size,
 };
@@ -265,6 +265,20 @@ pub const PASSES: &[Pass] = &[
             .and(Analyses::CALLS)
             .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(private_to_local::run),
+    },
+    Pass {
+        name: "read-ahead",
+        help: "put so many rounds of a loop with barriers one behind the other, and ask for what they read before",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::With(
+            Argument {
+                form: "NUMBER",
+                example: "2",
+                is_right: unroll::is_factor,
+            },
+            read_ahead::run,
+        ),
     },
     Pass {
         name: "readable-buffers",

@@ -3,7 +3,7 @@
 use crate::gvn::{Event, Kind, Memory, Place};
 use crate::values::Facts;
 use spirula_spirv::grammar::{Effects, Op};
-use spirula_spirv::ir::{Block, Inst, Module};
+use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
 /// A load or store.
 #[derive(Clone, Copy)]
@@ -45,20 +45,24 @@ pub fn accesses(
             found.reads.push(Access { inst, place });
             continue;
         }
-        let plain = match op {
-            Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
-            Op::BranchConditional | Op::Switch => true,
-            Op::ExtInst => {
-                let set = facts.ids.set(i);
-                set.is_some_and(|s| s.is_debug_info() || s.effects(i.word(1)).is_pure())
-            }
-            op => op.is_line() || op.effects().is_pure() || op.effects() == Effects::TRAPS,
-        };
-        if !plain {
+        if !is_plain(facts, i) {
             return None;
         }
     }
     Some(found)
+}
+
+/// Whether an instruction decides, or computes, and does nothing else.
+pub fn is_plain(facts: &Facts, inst: InstRef<'_>) -> bool {
+    match inst.op() {
+        Op::Phi | Op::LoopMerge | Op::SelectionMerge | Op::Branch => true,
+        Op::BranchConditional | Op::Switch => true,
+        Op::ExtInst => {
+            let set = facts.ids.set(inst);
+            set.is_some_and(|s| s.is_debug_info() || s.effects(inst.word(1)).is_pure())
+        }
+        op => op.is_line() || op.effects().is_pure() || op.effects() == Effects::TRAPS,
+    }
 }
 
 /// Whether two accesses are apart in all rounds: within one variable, what differs in one round may be

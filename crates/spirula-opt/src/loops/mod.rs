@@ -6,7 +6,7 @@ mod shape;
 mod trips;
 mod walk;
 
-pub use access::{Access, accesses, are_apart};
+pub use access::{Access, accesses, are_apart, is_plain};
 pub use chain::{Chain, Copier, come_from, end_with};
 pub use shape::{Shape, merges_inside, prepare, shapes};
 pub use trips::{Trips, words};

@@ -20,6 +20,7 @@ pub mod merge_return;
 pub mod narrow_indices;
 pub mod peel;
 pub mod private_to_local;
+pub mod read_ahead;
 pub mod readable_buffers;
 pub mod relaxed;
 pub mod sccp;

@@ -31,6 +31,8 @@
 
 mod rest;
 
+pub use rest::append;
+
 use crate::analyses::{Cache, Flow};
 use crate::loops::{Chain, LoopPass, Shape, Tools, accesses, come_from, end_with, shapes, words};
 use crate::pass::Outcome;
@@ -45,7 +47,7 @@ use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
 /// Words of a round that is made several at once, and of all these.
 const MOST_WORDS: usize = 128;
-const MOST_AT_ONCE: usize = 512;
+const MOST_AT_ONCE: usize = 1024;
 /// Rounds below which a number of them is not halved.
 const FEWEST: u32 = 4;
 
@@ -59,17 +61,17 @@ struct Runtime {
 }
 
 /// How a loop counts.
-struct Counter {
+pub struct Counter {
     /// The comparison that it stays by, signed or not.
-    less: Op,
+    pub less: Op,
     /// What the counter is compared with.
-    bound: Id,
+    pub bound: Id,
     /// What is added to it.
-    step: u64,
-    ty: Id,
+    pub step: u64,
+    pub ty: Id,
     width: u32,
     /// Where its value stands among the header's phis.
-    at: usize,
+    pub at: usize,
 }
 
 impl LoopPass for Runtime {
@@ -102,7 +104,11 @@ impl LoopPass for Runtime {
             let Some(most) = most(module, &mut tools.facts, &shape, &counter, factor) else {
                 break;
             };
-            shape.entry = unroll(module, tools, &shape, &counter, most, factor);
+            let rounds = |module: &mut Module, tools: &mut Tools, values: &[Id]| {
+                let copier = tools.copier(module);
+                copier.rounds(module, &shape, factor as usize, Some(values.to_vec()))
+            };
+            shape.entry = unroll(module, tools, &shape, &counter, most, rounds);
             made = Some(factor);
         }
         match made {
@@ -145,7 +151,8 @@ fn reads_only(module: &Module, tools: &mut Tools, shape: &Shape) -> bool {
     found.is_some_and(|found| !found.reads.is_empty() && found.writes.is_empty())
 }
 
-fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
+/// How a loop counts, if it does so until its counter is not below a bound.
+pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
     let condition = facts.def(module, module.terminator(shape.header).id(0))?;
     let (less, [value, bound]) = match condition.op() {
         Op::SLessThan | Op::ULessThan => (condition.op(), [condition.id(0), condition.id(1)]),
@@ -183,7 +190,7 @@ fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter> {
 }
 
 /// What the counter has to be below for so many rounds to be left, computed before the loop.
-fn most(
+pub fn most(
     module: &mut Module,
     facts: &mut Facts,
     shape: &Shape,
@@ -212,19 +219,18 @@ fn most(
 }
 
 /// Puts a loop of several rounds at once before a loop; returns the block between them.
-fn unroll(
+pub fn unroll(
     module: &mut Module,
     tools: &mut Tools,
     shape: &Shape,
     counter: &Counter,
     most: Id,
-    factor: u32,
+    rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
 ) -> Block {
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let entry = module.label(shape.entry);
     let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
-    let copier = tools.copier(module);
-    let chain = copier.rounds(module, shape, factor as usize, Some(values.clone()));
+    let chain = rounds(module, tools, &values);
     let func = module.block(shape.header).func;
     let [head, end] = [(); 2].map(|()| {
         let label = module.fresh_id();

@@ -43,7 +43,9 @@ pub fn is_harmless(module: &Module, facts: &Facts, shape: &Shape, counter: usize
     let insts = shape.blocks.iter().flat_map(|b| module.body(*b));
     for inst in insts.filter(|i| i.op() != Op::Phi) {
         let mut is_changed = false;
-        facts.ids.visit(inst, |_, id| is_changed |= changes.contains(&id));
+        facts
+            .ids
+            .visit(inst, |_, id| is_changed |= changes.contains(&id));
         let Some(result) = inst.result().filter(|_| is_changed) else {
             continue;
         };
@@ -81,11 +83,20 @@ pub fn replace(
         let mut own = values.clone();
         let mut is = None;
         if round > 0
-            && let Some(ahead) = tools.facts.number(module, counter.ty, counter.step * u64::from(round))
+            && let Some(ahead) =
+                tools
+                    .facts
+                    .number(module, counter.ty, counter.step * u64::from(round))
         {
             let is_left = append(module, last, Op::ULessThan, bool, &[ahead, left]);
             let later = append(module, last, Op::IAdd, counter.ty, &[start, ahead]);
-            own[counter.at] = append(module, last, Op::Select, counter.ty, &[is_left, later, start]);
+            own[counter.at] = append(
+                module,
+                last,
+                Op::Select,
+                counter.ty,
+                &[is_left, later, start],
+            );
             is = Some(is_left);
         }
         let chain = tools.copier(module).rounds(module, shape, 1, Some(own));
@@ -116,7 +127,13 @@ fn enter(
     let branch = module.terminator(shape.entry).handle();
     module.remove(branch);
     let bool = tools.facts.ty(module, Op::TypeBool, &[]);
-    let more = append(module, shape.entry, counter.less, bool, &[start, counter.bound]);
+    let more = append(
+        module,
+        shape.entry,
+        counter.less,
+        bool,
+        &[start, counter.bound],
+    );
     let [rest_label, header] = [rest, shape.header].map(|b| module.label(b).word());
     let body = module.block(shape.entry).body;
     if tools.structured {
@@ -142,7 +159,7 @@ fn leave(module: &mut Module, shape: &Shape, last: Block, values: &[Id]) {
 }
 
 /// Puts an instruction at the end of a block that has none which ends it.
-fn append(module: &mut Module, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
+pub fn append(module: &mut Module, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
     let id = module.fresh_id();
     let mut words = vec![ty.word(), id.word()];
     words.extend(operands.iter().map(|id| id.word()));
