@@ -29,6 +29,11 @@ OpReturn
 OpFunctionEnd
 "
     );
-    let words = parse(&source, &ParseOptions::default()).expect("the text is right");
+    parsed(&source)
+}
+
+/// A module by its text.
+pub fn parsed(source: &str) -> Module {
+    let words = parse(source, &ParseOptions::default()).expect("the text is right");
     Module::from_words(words).expect("it is a module")
 }

@@ -10,7 +10,9 @@ use super::device::Device;
 use super::error::unsupported;
 use super::features::Features;
 use super::pipeline::Pipeline;
+use super::specialise::Specialisation;
 use crate::rewrite::{self, Descriptor, Place};
+use crate::specialised::specialise;
 use crate::{Bound, DeviceKind, Error, Size};
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
@@ -47,6 +49,8 @@ pub struct Variants {
     spec: Vec<(u32, u64)>,
     /// Storage buffers come by address in all launches.
     pub by_address: bool,
+    /// Whether words of workgroup memory may lie elsewhere.
+    spreads: bool,
     made: Vec<(Needs, Arc<Variant>)>,
     /// Bytes that what is bound is seen in multiples of.
     pub unit: u64,
@@ -69,6 +73,7 @@ impl Variants {
             interface: interface.clone(),
             spec: spec.to_vec(),
             by_address: false,
+            spreads: stays && device.physical.info.kind != DeviceKind::Cpu,
             made: Vec::new(),
             unit: 1,
         };
@@ -171,6 +176,9 @@ impl Variants {
                 shader.module = mended;
             }
         }
+        if self.spreads {
+            shader.spread(device, &self.spec);
+        }
         let (module, interface) = (&shader.module, &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
         Ok(Variant {
@@ -237,6 +245,17 @@ impl Shader {
         Ok((made.table, made.buffers))
     }
 
+    /// Lays workgroup memory out for its banks, where there is room for it.
+    fn spread(&mut self, device: &Device, spec: &[(u32, u64)]) {
+        let mut module = self.module.clone();
+        specialise(&mut module, spec);
+        let used = Specialisation::new(&module, &self.interface, spec).workgroup_memory;
+        let most = device.physical.info.limits.workgroup_memory;
+        if let Some(spread) = rewrite::with_banks_spread(&module, most.saturating_sub(used)) {
+            self.module = spread;
+        }
+    }
+
     fn fold(
         &mut self,
         device: &Device,
@@ -251,8 +270,7 @@ impl Shader {
         };
         let grid = rewrite::grid(total, limits);
         let grid = grid.ok_or_else(|| refused("they are too many altogether"))?;
-        let specialised =
-            super::specialise::Specialisation::new(&self.module, &self.interface, spec);
+        let specialised = Specialisation::new(&self.module, &self.interface, spec);
         let local = specialised.workgroup_size;
         let module = rewrite::folded(&self.module, &self.interface.name, total, grid, local);
         let module = module.ok_or_else(|| refused("the shader passes its ids around"))?;

@@ -1,0 +1,468 @@
+//! Workgroup memory laid out so that invocations side by side use different banks.
+//!
+//! Graphics processors serve one word of each of 32 banks at a time, and word `i` is in bank `i % 32`: invocations that read
+//! down a column of a matrix with rows of 32, 64 or 96 words, or along its second diagonal with rows of 65, read
+//! one after the other. A word is left out behind each 32, so that element `i` is at `i + i / 32` (the padding of Harris,
+//! Sengupta and Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007, section 39.2.3). That takes two instructions
+//! of an access, and neighbours are not read at once any more, so it is done only where an index
+//! grows by a multiple of 16 from an invocation to the next, or by what is known only when it runs.
+
+use super::editor::Editor;
+use spirula_spirv::analysis::{Decorations, Definitions};
+use spirula_spirv::grammar::Op;
+use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
+use spirula_spirv::ir::{IdWords, Inst, InstRef, Module, Section};
+use spirula_spirv::{Id, IdMap};
+
+/// Banks, as a power of two.
+const BANKS: u32 = 5;
+/// Differences of indices of invocations side by side from which on they meet in a bank too often.
+const STRIDE: i64 = 16;
+/// Values that an index is followed through, one computed of the other.
+const DEEPEST: usize = 256;
+/// Bytes of an element.
+const WORD: u64 = 4;
+
+/// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
+pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
+    let arrays = arrays(module);
+    if arrays.is_empty() {
+        return None;
+    }
+    let added: u64 = arrays
+        .iter()
+        .map(|a| (a.padded() - u64::from(a.length)) * WORD)
+        .sum();
+    if added > room {
+        return None;
+    }
+    let mut changed = module.clone();
+    for array in &arrays {
+        widen(&mut changed, array);
+        for access in &array.accesses {
+            spread(&mut changed, access);
+        }
+    }
+    Some(changed)
+}
+
+/// A variable of the workgroup that is an array of words, and the accesses to it.
+struct Array {
+    variable: Inst,
+    element: Id,
+    length: u32,
+    accesses: Vec<Access>,
+}
+
+/// An access to an element.
+struct Access {
+    chain: Inst,
+    index: Id,
+    /// Type of the index, and its bits.
+    ty: Id,
+    width: u32,
+}
+
+impl Array {
+    /// Its length with what is left out.
+    fn padded(&self) -> u64 {
+        let length = u64::from(self.length);
+        length + (length >> BANKS) + 1
+    }
+}
+
+/// The arrays that are worth it.
+fn arrays(module: &Module) -> Vec<Array> {
+    let definitions = Definitions::compute(module);
+    let globals = module.section(Section::Globals);
+    let found = globals.filter_map(|inst| array(module, &definitions, inst));
+    let mut arrays: Vec<Array> = found.collect();
+    if arrays.is_empty() {
+        return arrays;
+    }
+    let mut number = IdMap::new(module.bound(), None);
+    for (at, array) in arrays.iter().enumerate() {
+        if let Some(id) = module.inst(array.variable).result() {
+            number.set(id, Some(at));
+        }
+    }
+    let ids = IdWords::new(module);
+    let mut is_fit = vec![true; arrays.len()];
+    let functions = module.functions().iter().map(|f| module.function(*f));
+    let blocks = functions.flat_map(|f| f.blocks.iter());
+    for inst in blocks.flat_map(|b| module.body(*b)) {
+        let chains = matches!(inst.op(), Op::AccessChain | Op::InBoundsAccessChain);
+        let is_access = chains && inst.operands().len() == 2;
+        ids.visit(inst, |_, id| {
+            let Some(used) = number[id] else { return };
+            let access = is_access.then(|| access(module, &definitions, inst));
+            match access.flatten() {
+                Some(access) => arrays[used].accesses.push(access),
+                None => is_fit[used] = false,
+            }
+        });
+        let walks = [Op::PtrAccessChain, Op::InBoundsPtrAccessChain, Op::PtrDiff];
+        if walks.contains(&inst.op()) {
+            is_fit.fill(false);
+        }
+    }
+    let mut steps = Steps::new(module, &definitions);
+    let mut fit = is_fit.into_iter();
+    arrays.retain(|array| {
+        let mut accesses = array.accesses.iter();
+        fit.next() == Some(true) && accesses.any(|access| steps.meets(access.index))
+    });
+    arrays
+}
+
+/// A variable, if it is such an array.
+fn array(module: &Module, definitions: &Definitions, inst: InstRef<'_>) -> Option<Array> {
+    if inst.op() != Op::Variable || inst.operands() != [StorageClass::Workgroup.0] {
+        return None;
+    }
+    let def = |id| definitions.get(module, id);
+    let pointee = def(def(inst.result_type()?)?.id(1)).filter(|ty| ty.op() == Op::TypeArray)?;
+    let element = def(pointee.id(0))?;
+    let is_word = matches!(element.op(), Op::TypeInt | Op::TypeFloat) && element.word(0) == 32;
+    let length = def(pointee.id(1))?;
+    let is_known =
+        matches!(length.op(), Op::Constant | Op::SpecConstant) && length.operands().len() == 1;
+    (is_word && is_known).then(|| Array {
+        variable: inst.handle(),
+        element: pointee.id(0),
+        length: length.word(0),
+        accesses: Vec::new(),
+    })
+}
+
+/// Gives an array room for what is left out.
+fn widen(module: &mut Module, array: &Array) {
+    let mut editor = Editor { module };
+    let length = editor.constant(array.padded() as u32);
+    let ty = editor.new_type(Op::TypeArray, &[array.element.word(), length.word()]);
+    let pointer = editor.pointer(StorageClass::Workgroup, ty);
+    let mut words = editor.module.inst(array.variable).words().to_vec();
+    words[0] = pointer.word();
+    editor.module.remove(array.variable);
+    editor.push(Section::Globals, Op::Variable, &words);
+}
+
+/// An access chain with one index.
+fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Option<Access> {
+    let index = chain.id(1);
+    let ty = definitions.get(module, index)?.result_type()?;
+    let width = definitions.get(module, ty)?.word(0);
+    Some(Access {
+        chain: chain.handle(),
+        index,
+        ty,
+        width,
+    })
+}
+
+/// Has an access be to where its element is now.
+fn spread(module: &mut Module, access: &Access) {
+    let shift = constant(module, access.ty, access.width);
+    let mut insert = |op, operands: [Id; 2]| {
+        let id = module.fresh_id();
+        let words = [access.ty, id, operands[0], operands[1]].map(Id::word);
+        let inst = module.create(op, &words);
+        module.insert_before(access.chain, inst);
+        id
+    };
+    let before = insert(Op::ShiftRightLogical, [access.index, shift]);
+    let place = insert(Op::IAdd, [access.index, before]);
+    if let Some(index) = module.words_mut(access.chain).last_mut() {
+        *index = place.word();
+    }
+}
+
+/// The number of bits to shift by, as a constant of a type.
+fn constant(module: &mut Module, ty: Id, width: u32) -> Id {
+    let value: &[u32] = if width > 32 { &[BANKS, 0] } else { &[BANKS] };
+    let mut globals = module.section(Section::Globals);
+    let known = globals
+        .find(|i| i.op() == Op::Constant && i.result_type() == Some(ty) && i.operands() == value);
+    if let Some(id) = known.and_then(|inst| inst.result()) {
+        return id;
+    }
+    let id = module.fresh_id();
+    let words = [&[ty.word(), id.word()], value].concat();
+    let mut editor = Editor { module };
+    editor.push(Section::Globals, Op::Constant, &words);
+    id
+}
+
+/// How a value differs from an invocation to the next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// By a number.
+    Fixed(i64),
+    /// By what is the same for all, and known only when it runs.
+    Unknown,
+    /// In some other way.
+    Other,
+}
+
+/// How values differ, found out once for each.
+struct Steps<'m> {
+    module: &'m Module,
+    definitions: &'m Definitions,
+    decorations: Decorations,
+    /// What was found.
+    known: IdMap<Option<Step>>,
+    /// Values that are being looked at.
+    depth: usize,
+}
+
+impl<'m> Steps<'m> {
+    fn new(module: &'m Module, definitions: &'m Definitions) -> Self {
+        Steps {
+            module,
+            definitions,
+            decorations: Decorations::compute(module),
+            known: IdMap::new(module.bound(), None),
+            depth: 0,
+        }
+    }
+
+    /// Whether invocations side by side may meet in a bank by an index.
+    fn meets(&mut self, index: Id) -> bool {
+        match self.of(index) {
+            Step::Fixed(by) => by != 0 && by % STRIDE == 0,
+            Step::Unknown => true,
+            Step::Other => false,
+        }
+    }
+
+    /// How a value differs.
+    fn of(&mut self, id: Id) -> Step {
+        if let Some(known) = self.known[id] {
+            return known;
+        }
+        self.known.set(id, Some(Step::Other));
+        self.depth += 1;
+        let found = match self.definitions.get(self.module, id) {
+            Some(inst) if self.depth < DEEPEST => self.found(inst),
+            _ => Step::Other,
+        };
+        self.depth -= 1;
+        self.known.set(id, Some(found));
+        found
+    }
+
+    fn found(&mut self, inst: InstRef<'m>) -> Step {
+        let first = |steps: &mut Self, n| steps.of(inst.id(n));
+        match inst.op() {
+            Op::Constant | Op::ConstantNull | Op::SpecConstant | Op::Undef => Step::Fixed(0),
+            Op::CopyObject | Op::UConvert | Op::SConvert | Op::Bitcast => first(self, 0),
+            Op::Load | Op::CompositeExtract => self.read(inst),
+            Op::IAdd | Op::ISub => {
+                let [a, b] = [first(self, 0), first(self, 1)];
+                sum(a, b, if inst.op() == Op::IAdd { 1 } else { -1 })
+            }
+            Op::IMul => {
+                let [a, b] = [first(self, 0), first(self, 1)];
+                match (a, b) {
+                    (_, Step::Fixed(0)) => self.times(a, inst.id(1)),
+                    (Step::Fixed(0), _) => self.times(b, inst.id(0)),
+                    _ => Step::Other,
+                }
+            }
+            Op::ShiftLeftLogical => {
+                let by = self.value(inst.id(1)).filter(|by| (0..32).contains(by));
+                match (first(self, 0), by) {
+                    (Step::Fixed(step), Some(by)) => Step::Fixed(step.wrapping_shl(by as u32)),
+                    (Step::Unknown, _) => Step::Unknown,
+                    _ => self.same(inst),
+                }
+            }
+            Op::Phi => self.joined(inst.result(), inst.ids(0).step_by(2)),
+            Op::Select => self.joined(None, inst.ids(1)),
+            op if op.effects().is_removable() => self.same(inst),
+            _ => Step::Other,
+        }
+    }
+
+    /// What is the same for all where all that it is computed of is.
+    fn same(&mut self, inst: InstRef<'m>) -> Step {
+        let is_same = matches!(
+            inst.op(),
+            Op::SDiv
+                | Op::UDiv
+                | Op::SRem
+                | Op::UMod
+                | Op::SMod
+                | Op::ShiftLeftLogical
+                | Op::ShiftRightLogical
+                | Op::ShiftRightArithmetic
+                | Op::BitwiseAnd
+                | Op::BitwiseOr
+                | Op::BitwiseXor
+                | Op::Not
+                | Op::SNegate
+        ) && inst.ids(0).all(|id| self.of(id) == Step::Fixed(0));
+        if is_same { Step::Fixed(0) } else { Step::Other }
+    }
+
+    /// A step as often as a factor that is the same for all says.
+    fn times(&self, step: Step, factor: Id) -> Step {
+        match (step, self.value(factor)) {
+            (Step::Fixed(0), _) => step,
+            (Step::Fixed(step), Some(factor)) => Step::Fixed(step.wrapping_mul(factor)),
+            (Step::Fixed(_) | Step::Unknown, _) => Step::Unknown,
+            (Step::Other, _) => step,
+        }
+    }
+
+    /// The step that all of some values have. What is computed of the result itself, as in loops, is taken to
+    /// go on like the first of them.
+    fn joined(&mut self, result: Option<Id>, mut values: impl Iterator<Item = Id>) -> Step {
+        let first = values.next().map_or(Step::Other, |id| self.of(id));
+        if let Some(id) = result {
+            self.known.set(id, Some(first));
+        }
+        match values.all(|id| self.of(id) == first) {
+            true => first,
+            false => Step::Other,
+        }
+    }
+
+    /// What is read of what the device gives, or of push constants.
+    fn read(&self, inst: InstRef<'m>) -> Step {
+        let def = |id| self.definitions.get(self.module, id);
+        let (load, part) = match inst.op() {
+            Op::Load => (Some(inst), None),
+            _ => (
+                def(inst.id(0)).filter(|i| i.op() == Op::Load),
+                inst.operands().get(1).copied(),
+            ),
+        };
+        let Some(mut pointer) = load.and_then(|load| def(load.id(0))) else {
+            return Step::Other;
+        };
+        let mut part = part;
+        if matches!(pointer.op(), Op::AccessChain | Op::InBoundsAccessChain) {
+            part = pointer
+                .get_id(1)
+                .and_then(|id| self.value(id))
+                .map(|n| n as u32);
+            match def(pointer.id(0)) {
+                Some(base) => pointer = base,
+                None => return Step::Other,
+            }
+        }
+        if pointer.op() != Op::Variable {
+            return Step::Other;
+        }
+        let builtin = pointer
+            .result()
+            .and_then(|id| self.decorations.get(self.module, id, Decoration::BuiltIn));
+        let builtin = builtin
+            .and_then(|words| words.first())
+            .map(|word| BuiltIn(*word));
+        let is_first = part.is_none_or(|part| part == 0);
+        match (StorageClass(pointer.word(0)), builtin) {
+            (StorageClass::PushConstant, _) => Step::Fixed(0),
+            (
+                StorageClass::Input,
+                Some(BuiltIn::LocalInvocationId | BuiltIn::GlobalInvocationId),
+            ) => Step::Fixed(i64::from(is_first)),
+            (StorageClass::Input, Some(BuiltIn::LocalInvocationIndex)) => Step::Fixed(1),
+            (StorageClass::Input, Some(BuiltIn::WorkgroupId | BuiltIn::NumWorkgroups)) => {
+                Step::Fixed(0)
+            }
+            _ => Step::Other,
+        }
+    }
+
+    /// A number that is known.
+    fn value(&self, id: Id) -> Option<i64> {
+        let value = self.definitions.default_value(self.module, id)?;
+        let def = self.definitions.get(self.module, id)?;
+        Some(if def.operands().len() == 1 {
+            i64::from(value as u32 as i32)
+        } else {
+            value as i64
+        })
+    }
+}
+
+/// The step of a sum, or of a difference.
+fn sum(a: Step, b: Step, sign: i64) -> Step {
+    match (a, b) {
+        (Step::Other, _) | (_, Step::Other) => Step::Other,
+        (Step::Fixed(a), Step::Fixed(b)) => Step::Fixed(a.wrapping_add(b.wrapping_mul(sign))),
+        _ => Step::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bound, Device, DeviceOptions, Inputs, Launch, Size};
+    use spirula_spirv::verify;
+
+    /// Turns a tile of 32 x 32 words over, whose rows are read at a place for each invocation.
+    fn kernel(row: &str) -> Module {
+        let text = include_str!("../../tests/rewrite/turned.spvasm").replace("@row", row);
+        super::super::testing::parsed(&text)
+    }
+
+    fn run(module: &Module) -> Vec<u32> {
+        let mut device =
+            Device::open("cpu", &DeviceOptions::default()).expect("it is always there");
+        let kernel = device
+            .create_kernel(module, "main", &[])
+            .expect("it is a kernel");
+        let bytes: Vec<u8> = (0..1024_u32).flat_map(u32::to_le_bytes).collect();
+        let buffer = device.upload(&bytes).expect("there is memory");
+        let bindings = vec![Bound {
+            set: 0,
+            binding: 0,
+            index: 0,
+            buffer,
+            region: None,
+        }];
+        let push = 32_u32.to_le_bytes().to_vec();
+        let launch = Launch {
+            kernel,
+            size: Size::Groups([1, 1, 1]),
+            inputs: Inputs::Resources { bindings, push },
+        };
+        device.launch(&launch).expect("it runs");
+        let bytes = device.download(buffer).expect("it is there");
+        bytes
+            .chunks(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect()
+    }
+
+    #[test]
+    fn columns_are_spread_over_banks() {
+        for row in [
+            "OpIMul %uint %x %tile",
+            "OpIMul %uint %x %pushed",
+            "OpShiftLeftLogical %uint %x %five",
+        ] {
+            let module = kernel(row);
+            let changed = with_banks_spread(&module, 1024).expect("columns are read");
+            let faults = verify::module(&changed, &verify::Options::default());
+            assert!(faults.is_ok(), "{faults:?}");
+            let shifts = changed
+                .all_insts()
+                .filter(|i| i.op() == Op::ShiftRightLogical);
+            assert_eq!(shifts.count(), 2, "{row}");
+            let turned: Vec<u32> = (0..1024).map(|i| i % 32 * 32 + i / 32).collect();
+            assert_eq!(run(&module), turned);
+            assert_eq!(run(&changed), turned, "{row}");
+        }
+    }
+
+    #[test]
+    fn rows_and_what_has_no_room_stay() {
+        assert!(with_banks_spread(&kernel("OpIMul %uint %x %one"), 1024).is_none());
+        assert!(with_banks_spread(&kernel("OpIMul %uint %pushed %tile"), 1024).is_none());
+        assert!(with_banks_spread(&kernel("OpIMul %uint %x %tile"), 131).is_none());
+    }
+}
