@@ -35,10 +35,10 @@ const GRAIN: u64 = 16;
 impl<M: Machine> Blocks<M> {
     pub fn new(machine: M) -> Self {
         Blocks {
+            pool: Pool::new(!machine.is_host()),
             machine,
             blocks: Vec::new(),
             unused: Vec::new(),
-            pool: Pool::new(),
             in_use: 0,
             most_in_use: 0,
         }

@@ -3,8 +3,13 @@
 //! Programs make and free blocks of the same sizes over and over, and a device takes longer to make
 //! a large one than to run a kernel on it. What is taken again has the contents that it was left
 //! with. Cost: a search in a tree of sizes.
+//!
+//! A launch that overwrites a block has to wait for those that still use what was there before, though they
+//! have nothing to do with each other. Small blocks are therefore left alone for a while where launches run beside
+//! each other, as processors rename registers (Tomasulo, An Efficient Algorithm for Exploiting Multiple Arithmetic
+//! Units, 1967).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes that may always be kept.
 const LEAST: u64 = 256 << 20;
@@ -12,31 +17,50 @@ const LEAST: u64 = 256 << 20;
 /// Bytes by which a block may be larger than what is asked for, where that is more than its half.
 const SLACK: u64 = 4096;
 
+/// Blocks that are kept after one before that is taken again, if it has no more bytes than these.
+const RESTS: u64 = 8;
+const SMALL: u64 = 4 << 20;
+
 /// Blocks by their sizes.
 pub(crate) struct Pool<B> {
-    blocks: BTreeMap<u64, Vec<B>>,
+    /// Those of a size, with the number of blocks that were kept before each, the oldest first.
+    blocks: BTreeMap<u64, VecDeque<(B, u64)>>,
     bytes: u64,
+    /// Blocks that were ever kept.
+    count: u64,
+    /// Whether small blocks rest.
+    rests: bool,
 }
 
 impl<B> Pool<B> {
-    pub fn new() -> Self {
+    /// None yet, for a machine that runs launches beside each other or does not.
+    pub fn new(rests: bool) -> Self {
         Pool {
             blocks: BTreeMap::new(),
             bytes: 0,
+            count: 0,
+            rests,
         }
     }
 
     /// The smallest block of at least so many bytes that is not far larger, and its size.
     pub fn take(&mut self, size: u64) -> Option<(B, u64)> {
         let most = size.saturating_mul(2).max(size.saturating_add(SLACK));
-        let (&found, _) = self.blocks.range(size..=most).next()?;
+        let is_due = |size: u64, blocks: &VecDeque<(B, u64)>| {
+            let rested = |(_, before): &(B, u64)| before + RESTS < self.count;
+            !self.rests || size > SMALL || blocks.front().is_some_and(rested)
+        };
+        let mut fitting = self.blocks.range(size..=most);
+        let (&found, _) = fitting.find(|(size, blocks)| is_due(**size, blocks))?;
         Some((self.remove(found)?, found))
     }
 
     /// Keeps a block. Those that are more than so many bytes, the most that were ever in use, are given
     /// back: a program that is called again wants as many again.
     pub fn put(&mut self, block: B, size: u64, most: u64) -> Vec<B> {
-        self.blocks.entry(size).or_default().push(block);
+        let same = self.blocks.entry(size).or_default();
+        same.push_back((block, self.count));
+        self.count += 1;
         self.bytes += size;
         let mut excess = Vec::new();
         while self.bytes > LEAST.max(most)
@@ -51,17 +75,23 @@ impl<B> Pool<B> {
     pub fn drain(&mut self) -> Vec<B> {
         self.bytes = 0;
         let all = std::mem::take(&mut self.blocks);
-        all.into_values().flatten().collect()
+        all.into_values()
+            .flatten()
+            .map(|(block, _)| block)
+            .collect()
     }
 
     fn remove(&mut self, size: u64) -> Option<B> {
         let same = self.blocks.get_mut(&size)?;
-        let block = same.pop();
+        let block = match self.rests {
+            true => same.pop_front(),
+            false => same.pop_back(),
+        };
         if same.is_empty() {
             self.blocks.remove(&size);
         }
         self.bytes -= size;
-        block
+        block.map(|(block, _)| block)
     }
 }
 
@@ -71,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_smallest_that_fits_is_taken() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::new(false);
         for (block, size) in [('a', 16), ('b', 5000), ('c', 1 << 20), ('d', 5000)] {
             assert!(pool.put(block, size, 0).is_empty());
         }
@@ -85,8 +115,22 @@ mod tests {
     }
 
     #[test]
+    fn small_blocks_rest_where_launches_run_beside_each_other() {
+        let mut pool = Pool::new(true);
+        for block in 0..=RESTS {
+            assert_eq!(pool.take(16), None);
+            assert!(pool.put(block, 16, 0).is_empty());
+        }
+        assert_eq!(pool.take(16), Some((0, 16)));
+        assert_eq!(pool.take(16), None);
+        pool.put(100, SMALL + 16, 0);
+        assert_eq!(pool.take(SMALL + 16), Some((100, SMALL + 16)));
+        assert_eq!(pool.take(16), Some((1, 16)));
+    }
+
+    #[test]
     fn the_largest_go_where_too_many_are_kept() {
-        let mut pool = Pool::new();
+        let mut pool = Pool::new(false);
         assert!(pool.put(1, LEAST / 2, 0).is_empty());
         assert!(pool.put(2, LEAST / 4, 0).is_empty());
         assert_eq!(pool.put(3, LEAST, 0), [3]);

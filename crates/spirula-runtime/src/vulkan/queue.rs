@@ -153,7 +153,7 @@ impl Queue {
         let count = batch.count;
         self.open = Some(batch);
         done?;
-        let is_due = self.rested || count >= LONGEST || count >= SHORT && self.is_idle()?;
+        let is_due = count >= LONGEST || count >= SHORT && self.is_idle()?;
         if is_due { self.submit() } else { Ok(()) }
     }
 
