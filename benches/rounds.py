@@ -200,15 +200,16 @@ def cases():
         "(a + b) * b, 2^27", big, 2, ["%s = stablehlo.add %a0, %a1 : T", "%y = stablehlo.multiply %s, %a1 : T"]
     )
     yield reduction("sum, 2^28", (2 * big,), 0)
-    for columns in (64, 128, 256, 512, 1024, 4096, 16384):
+    for columns in (32, 64, 128, 256, 512, 1024, 4096, 16384):
         yield reduction(f"sums of {2 * big // columns} rows of {columns}", (2 * big // columns, columns), 1)
     yield reduction("maxima of 65536 rows of 4096", (65536, 4096), 1, "maximum", "%least")
     for columns in (64, 4096):
         yield reduction(f"sums of {columns} columns of {2 * big // columns}", (2 * big // columns, columns), 0)
-    for columns in (128, 256, 1024, 4096, 32768):
+    for columns in (64, 128, 256, 512, 1024, 4096, 32768):
         yield softmax((1 << 26) // columns, columns)
     yield normalisation(32768, 2048)
     yield normalisation(1 << 18, 256)
+    yield normalisation(1 << 19, 128)
     for power in (16, 20, 24, 27):
         yield scan(f"scan, 2^{power}", (1 << power,), 0)
     yield scan("scan from the last, 2^24", (1 << 24,), 0, reverse=True)

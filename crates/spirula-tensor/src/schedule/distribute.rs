@@ -31,6 +31,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         | Strategy::Subgroups
         | Strategy::Across
         | Strategy::Rows
+        | Strategy::SubgroupRows
         | Strategy::Scan
         | Strategy::Turned => distribute(dispatch),
     }

@@ -114,12 +114,21 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     if op.yields.iter().any(|y| !is_concurrent(&y.destination)) {
         return Strategy::Serial;
     }
+    let product = |kind: AxisKind| {
+        let axes = op.axes.iter().filter(|a| a.kind == kind);
+        axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
+    };
+    let (results, length) = (product(AxisKind::Parallel), product(AxisKind::Reduction));
     if op
         .yields
         .iter()
         .any(|y| matches!(y.destination, Destination::Each(_)))
     {
-        return Strategy::Rows;
+        let is_short = super::subgroups::suits(op, profile, [results, length]);
+        return match is_short && op.sizes().next().is_none() {
+            true => Strategy::SubgroupRows,
+            false => Strategy::Rows,
+        };
     }
     if super::is_together(op, profile) {
         return Strategy::Scan;
@@ -127,11 +136,6 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     if op.is_scan() || op.sizes().next().is_some() {
         return Strategy::Flat;
     }
-    let product = |kind: AxisKind| {
-        let axes = op.axes.iter().filter(|a| a.kind == kind);
-        axes.fold(1u64, |n, a| n.saturating_mul(a.extent.known().unwrap_or(1)))
-    };
-    let length = product(AxisKind::Reduction);
     if super::Across::of(op, profile).is_some() {
         return Strategy::Across;
     }
@@ -146,8 +150,7 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     if super::turn::turned(op, profile).is_some() {
         return Strategy::Turned;
     }
-    let results = product(AxisKind::Parallel);
-    let is_long = length >= fewest(op, profile);
+    let is_long = length >= fewest(op, profile, [results, length]);
     let is_together = is_long && results <= profile.folds && !is_across(op, results, profile);
     match is_together {
         true if super::subgroups::suits(op, profile, [results, length]) => Strategy::Subgroups,
@@ -156,13 +159,16 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     }
 }
 
-/// Fewest points of a fold that is worth a workgroup: one that is read along by subgroups would otherwise be read
+/// Fewest points of a fold of so many results and points that is worth a workgroup or a subgroup: one that is read along by subgroups would otherwise be read
 /// from as many places at once as there are invocations.
-fn fewest(op: &Structured, profile: &Profile) -> u64 {
+fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
     let mut axes = op.axes.iter();
     let last = axes.rposition(|axis| axis.kind == AxisKind::Reduction);
     let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
-    match profile.subgroup > 1 && is_along && !super::lanes::is_adjacent(op) {
+    let is_read_along = is_along && !super::lanes::is_adjacent(op);
+    match profile.subgroup > 1 && is_read_along {
+        // Those that do not fill it are read faster by a subgroup than by as many invocations.
+        true if super::subgroups::suits(op, profile, sizes) => 2 * profile.subgroup,
         true => profile.long / 4,
         false => profile.long,
     }

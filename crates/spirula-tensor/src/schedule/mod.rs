@@ -117,6 +117,8 @@ pub enum Strategy {
     /// A workgroup for each point of the parallel axes, which folds together, one reduction after the
     /// other, and writes at every point of all axes.
     Rows,
+    /// The same by a subgroup for each point of the parallel axes.
+    SubgroupRows,
     /// A workgroup for each point of the parallel axes, whose invocations scan together.
     Scan,
     /// One invocation for everything, in order.
@@ -136,6 +138,7 @@ impl Strategy {
             Strategy::Across => "across",
             Strategy::Turned => "turned",
             Strategy::Rows => "rows",
+            Strategy::SubgroupRows => "subgroup-rows",
             Strategy::Scan => "scan",
             Strategy::Serial => "serial",
         }

@@ -62,6 +62,7 @@ const SHUFFLED: &[Strategy] = &[
     Strategy::Cooperative,
     Strategy::Subgroups,
     Strategy::Rows,
+    Strategy::SubgroupRows,
     Strategy::Scan,
 ];
 const TILED: &[Strategy] = &[Strategy::Tiled];
@@ -79,7 +80,7 @@ impl Profile {
         "long", "fewest points of a fold that is worth a workgroup, four times those of one that subgroups read along", FOLDS, &[], |p| Some(p.long), |p, n| p.long = n;
         "kept", "most points of a row that an invocation keeps in registers", &[Strategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
         "chunks", "workgroups that long folds are split for", &[], &[], |p| Some(p.chunks), |p, n| p.chunks = n;
-        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Subgroups, Strategy::Rows, Strategy::Scan], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
+        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Subgroups, Strategy::Rows, Strategy::SubgroupRows, Strategy::Scan], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
         "busy", "workgroups that keep the device busy", GRID, &[64, 128, 256], |p| Some(p.busy), |p, n| p.busy = n;
         "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
         "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;

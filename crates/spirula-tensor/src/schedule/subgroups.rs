@@ -1,11 +1,11 @@
-//! Folds of short rows by a subgroup each.
+//! Folds of short rows by a subgroup each, and what is computed of rows with folds of the same rows.
 //!
 //! A workgroup that has one row of a few hundred points is small, and there are very many of them: to start them takes longer than
 //! to read the rows. Here each subgroup of a workgroup has a row of its own, and folds it by shuffles, without memory or
 //! barriers.
 
 use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, scaled};
-use super::{Dispatch, Profile, Run, Step, nest};
+use super::{Dispatch, Profile, Run, Step, Strategy, nest};
 use crate::ir::{AxisKind, Structured, unflatten};
 use spirula_program::Op;
 
@@ -72,8 +72,22 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
             guards.push(guard);
         }
     }
-    let mut steps = nest(&[lane], vec![Step::Initialise]);
-    steps.extend(nest(&[round, lane], vec![Step::Accumulate]));
-    steps.extend([Step::Combine(lane), Step::Store]);
+    let fold = || {
+        let mut steps = nest(&[lane], vec![Step::Initialise]);
+        steps.extend(nest(&[round, lane], vec![Step::Accumulate]));
+        steps.push(Step::Combine(lane));
+        steps
+    };
+    let steps: Vec<Step> = match dispatch.strategy {
+        Strategy::SubgroupRows => {
+            let each = (0..dispatch.op.reductions.len()).flat_map(|at| {
+                let before = [Step::Only(at)].into_iter();
+                before.chain(fold()).chain([Step::Share])
+            });
+            let store = nest(&[round, lane], vec![Step::Store]);
+            each.chain(store).collect()
+        }
+        _ => fold().into_iter().chain([Step::Store]).collect(),
+    };
     dispatch.steps = nest(&[group], steps);
 }

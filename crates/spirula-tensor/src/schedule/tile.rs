@@ -105,7 +105,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         Strategy::Across => super::across::tile(dispatch),
         Strategy::Turned => super::turn::tile(dispatch),
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
-        Strategy::Subgroups => super::subgroups::tile(dispatch),
+        Strategy::Subgroups | Strategy::SubgroupRows => super::subgroups::tile(dispatch),
         Strategy::Scan => super::scan::tile(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }

@@ -147,6 +147,30 @@ fn short_rows_are_folded_by_subgroups() {
     }
 }
 
+/// Rows that are folded twice along an axis, the second time with what the first fold gave, and written.
+fn folded_twice(shape: [u64; 2], axis: usize) -> Function {
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, &shape);
+    let least = b.splat(Literal::i32(i32::MIN), &[]);
+    let most = b.reduce(&[x], &[least], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
+    let sizes = shape.map(Dim::Static);
+    let along = |b: &mut Builder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
+    let most = along(&mut b, most);
+    // Costly, so that it is not computed again for its own sake.
+    let scaled = b.elementwise(&[x, most], |body, e| {
+        let difference = body.op(Op::Sub, &[e[1], e[0]]);
+        let first = body.op(Op::SQuotSafe, &[e[1], difference]);
+        body.op(Op::SQuotSafe, &[first, e[0]])
+    });
+    let zero = b.splat(Literal::i32(0), &[]);
+    let add = Combiner::of(Op::Add, Scalar::I32);
+    let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
+    let sum = along(&mut b, sum);
+    let result = b.elementwise(&[scaled, sum], |body, e| body.op(Op::Xor, e));
+    b.result(result, false);
+    b.finish()
+}
+
 /// Rows that are folded twice, the second time with what the first fold gave, and written: one
 /// dispatch, whatever the order of the axes, and whether rows fill vectors or not.
 #[test]
@@ -159,26 +183,7 @@ fn rows_are_one_dispatch() {
         ([3, 2048], 1),
     ];
     for (shape, axis) in shapes {
-        let mut b = Builder::new("main");
-        let x = parameter(&mut b, &shape);
-        let least = b.splat(Literal::i32(i32::MIN), &[]);
-        let most = b.reduce(&[x], &[least], &[axis], Combiner::of(Op::SMax, Scalar::I32))[0];
-        let sizes = shape.map(Dim::Static);
-        let along = |b: &mut Builder, value| b.moved(value, &sizes, |_, at| vec![at[1 - axis]]);
-        let most = along(&mut b, most);
-        // Costly, so that it is not computed again for its own sake.
-        let scaled = b.elementwise(&[x, most], |body, e| {
-            let difference = body.op(Op::Sub, &[e[1], e[0]]);
-            let first = body.op(Op::SQuotSafe, &[e[1], difference]);
-            body.op(Op::SQuotSafe, &[first, e[0]])
-        });
-        let zero = b.splat(Literal::i32(0), &[]);
-        let add = Combiner::of(Op::Add, Scalar::I32);
-        let sum = b.reduce(&[scaled], &[zero], &[axis], add)[0];
-        let sum = along(&mut b, sum);
-        let result = b.elementwise(&[scaled, sum], |body, e| body.op(Op::Xor, e));
-        b.result(result, false);
-        let function = b.finish();
+        let function = folded_twice(shape, axis);
         let arguments = arguments(&[shape.to_vec()]);
         let expected = meaning(&function, &arguments);
         let stages = stage(&function, Profile::GPU, Some("distribute"));
@@ -186,6 +191,26 @@ fn rows_are_one_dispatch() {
         for profile in [Profile::CPU, Profile::GPU, SHUFFLING] {
             assert_eq!(run(function.clone(), profile, &arguments), expected);
         }
+    }
+}
+
+/// Many short rows that are folded twice and written have a subgroup each: one dispatch without barriers, whether rows fill
+/// vectors, subgroups and workgroups or not.
+#[test]
+fn short_rows_that_are_written_are_folded_by_subgroups() {
+    let shapes = [([64, 128], 1), ([45, 131], 1), ([67, 33], 1), ([96, 40], 0)];
+    for (shape, axis) in shapes {
+        let function = folded_twice(shape, axis);
+        let profile = Profile {
+            flat: 32,
+            chunks: 8,
+            ..SHUFFLING
+        };
+        let stage = dispatched(&function, &[shape.to_vec()], profile, 1);
+        assert!(stage.contains("schedule subgroup-rows("), "{stage}");
+        let program = compile(function, profile, &Tuning::default(), &mut |_, _| {});
+        let text = spirula_kernel::print(&program.expect("the function compiles"));
+        assert_eq!(text.matches("barrier").count(), 0, "{text}");
     }
 }
 

@@ -204,7 +204,7 @@ impl<'a> Lower<'a> {
         }
         self.local = Some(sum.node(&mut self.e.body));
         self.place = match self.dispatch.strategy {
-            Strategy::Subgroups => self.counter_of(Run::Lane),
+            Strategy::Subgroups | Strategy::SubgroupRows => self.counter_of(Run::Lane),
             _ => self.local,
         };
     }
@@ -529,12 +529,14 @@ impl<'a> Lower<'a> {
             let initial = match self.dispatch.strategy {
                 // What the scan begins with is carried.
                 Strategy::Scan => self.neutral(initial),
-                Strategy::Cooperative | Strategy::Subgroups | Strategy::Rows | Strategy::Across => {
-                    match at > 0 || is_kept {
-                        true => self.neutral(initial),
-                        false => self.first_only(initial),
-                    }
-                }
+                Strategy::Cooperative
+                | Strategy::Subgroups
+                | Strategy::Rows
+                | Strategy::SubgroupRows
+                | Strategy::Across => match at > 0 || is_kept {
+                    true => self.neutral(initial),
+                    false => self.first_only(initial),
+                },
                 _ => initial,
             };
             self.leaves[at].given = self.given(&initial);

@@ -14,11 +14,16 @@ impl Lower<'_> {
     pub(super) fn store(&mut self) {
         let is_flat = self.dispatch.strategy == Strategy::Flat;
         // What folds of rows gave was shared before.
-        if self.dispatch.strategy != Strategy::Rows {
+        let is_rows = matches!(
+            self.dispatch.strategy,
+            Strategy::Rows | Strategy::SubgroupRows
+        );
+        if !is_rows {
             self.give_accumulators();
         }
-        if matches!(self.dispatch.strategy, Strategy::Rows | Strategy::Scan) {
-            let guard = self.leaves[0].fold_guard;
+        if is_rows || self.dispatch.strategy == Strategy::Scan {
+            let guards = [self.leaves[0].guard, self.leaves[0].fold_guard];
+            let guard = all(&mut self.e.body, &guards);
             return self.store_leaves(0, self.leaves.len(), guard);
         }
         let leaves = match self.dispatch.strategy {
