@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// Bytes that may always be kept.
+/// Bytes that may be kept beyond the most that were ever in use.
 const LEAST: u64 = 256 << 20;
 
 /// Bytes by which a block may be larger than what is asked for, where that is more than its half.
@@ -19,7 +19,7 @@ const SLACK: u64 = 4096;
 
 /// Blocks that are kept after one before that is taken again, if it has no more bytes than these.
 const RESTS: u64 = 8;
-const SMALL: u64 = 4 << 20;
+const SMALL: u64 = 512 << 10;
 
 /// Blocks by their sizes.
 pub(crate) struct Pool<B> {
@@ -55,15 +55,15 @@ impl<B> Pool<B> {
         Some((self.remove(found)?, found))
     }
 
-    /// Keeps a block. Those that are more than so many bytes, the most that were ever in use, are given
-    /// back: a program that is called again wants as many again.
+    /// Keeps a block. Those that are far more than so many bytes, the most that were ever in use, are given
+    /// back: a program that is called again wants as many again, and small ones that rest besides.
     pub fn put(&mut self, block: B, size: u64, most: u64) -> Vec<B> {
         let same = self.blocks.entry(size).or_default();
         same.push_back((block, self.count));
         self.count += 1;
         self.bytes += size;
         let mut excess = Vec::new();
-        while self.bytes > LEAST.max(most)
+        while self.bytes > most.saturating_add(LEAST)
             && let Some((&largest, _)) = self.blocks.last_key_value()
         {
             excess.extend(self.remove(largest));
@@ -134,7 +134,7 @@ mod tests {
         assert!(pool.put(1, LEAST / 2, 0).is_empty());
         assert!(pool.put(2, LEAST / 4, 0).is_empty());
         assert_eq!(pool.put(3, LEAST, 0), [3]);
-        assert!(pool.put(4, LEAST, 2 * LEAST).is_empty());
+        assert!(pool.put(4, LEAST, LEAST).is_empty());
         assert_eq!(pool.put(5, 16, 0), [4]);
     }
 }

@@ -220,6 +220,16 @@ pub fn end_with(module: &mut Module, block: Block, label: Id) {
     module.append(module.block(block).body, branch);
 }
 
+/// Puts an instruction at the end of a block that has none which ends it; its result.
+pub fn append(module: &mut Module, block: Block, op: Op, ty: Id, operands: &[Id]) -> Id {
+    let id = module.fresh_id();
+    let mut words = vec![ty.word(), id.word()];
+    words.extend(operands.iter().map(|id| id.word()));
+    let inst = module.create(op, &words);
+    module.append(module.block(block).body, inst);
+    id
+}
+
 impl Chain {
     /// Puts the rounds between the block that leads into a loop and its header.
     pub fn put_before(&self, module: &mut Module, shape: &Shape) {

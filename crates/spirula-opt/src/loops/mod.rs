@@ -7,7 +7,7 @@ mod trips;
 mod walk;
 
 pub use access::{Access, accesses, are_apart, is_plain};
-pub use chain::{Chain, Copier, come_from, end_with};
+pub use chain::{Chain, Copier, append, come_from, end_with};
 pub use shape::{Shape, merges_inside, prepare, shapes};
 pub use trips::{Trips, words};
 pub use walk::{LoopPass, Tools, count, walk};

@@ -28,10 +28,9 @@
 
 use crate::analyses::{Cache, Flow};
 use crate::gvn::{Kind, Memory};
-use crate::loops::{Chain, LoopPass, Shape, Tools, end_with, is_plain, shapes, words};
+use crate::loops::{Chain, LoopPass, Shape, Tools, append, end_with, is_plain, shapes, words};
 use crate::pass::Outcome;
-use crate::passes::unroll::leave_rolled;
-use crate::passes::unroll_runtime::{Counter, append, counter, most, unroll};
+use crate::passes::unroll_runtime::{Counter, counter, most, unroll};
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -126,7 +125,6 @@ impl LoopPass for Ahead {
                 rounds(module, tools, shape, &counter, &reads, (factor, values))
             },
         );
-        leave_rolled(module, shape.header);
         tools.touch(shape.entry);
         true
     }

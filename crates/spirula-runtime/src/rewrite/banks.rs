@@ -4,8 +4,8 @@
 //! down a column of a matrix with rows of 32, 64 or 96 words, or along its second diagonal with rows of 65, read
 //! one after the other. A word is left out behind each 32, so that element `i` is at `i + i / 32` (the padding of Harris,
 //! Sengupta and Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007, section 39.2.3). That takes two instructions
-//! of an access, and neighbours are not read at once any more, so it is done only where an index
-//! grows by a multiple of 16 from an invocation to the next, or by what is known only when it runs.
+//! of an access, and neighbours are not read at once any more, so it is done only where half of the indices
+//! grow by a multiple of 16 from an invocation to the next, or by what is known only when it runs.
 
 use super::editor::Editor;
 use spirula_spirv::analysis::{Decorations, Definitions};
@@ -109,8 +109,9 @@ fn arrays(module: &Module) -> Vec<Array> {
     let mut steps = Steps::new(module, &definitions);
     let mut fit = is_fit.into_iter();
     arrays.retain(|array| {
-        let mut accesses = array.accesses.iter();
-        fit.next() == Some(true) && accesses.any(|access| steps.meets(access.index))
+        let accesses = array.accesses.iter();
+        let met = accesses.filter(|access| steps.meets(access.index)).count();
+        fit.next() == Some(true) && 2 * met >= array.accesses.len()
     });
     arrays
 }

@@ -21,8 +21,7 @@ use std::time::{Duration, Instant};
 pub const LONGEST: usize = 128;
 
 /// Commands from which on a batch is submitted to a device that has nothing else to do, so that it works
-/// while more is recorded. The first after a wait is submitted as it is: the device would wait for as long as the host
-/// needs for all of them, where one more submission takes the host what two commands do.
+/// while more is recorded.
 const SHORT: usize = 4;
 
 /// How long the end of work on a graphics card is looked for before the thread sleeps until it is
@@ -45,8 +44,6 @@ pub struct Queue {
     /// A batch that was begun while there was nothing else to do.
     ready: Option<Batch>,
     idle: Vec<Batch>,
-    /// Whether nothing was submitted since all that was submitted was waited for.
-    rested: bool,
     /// Value of the timeline when everything submitted is done, and that when what is known to be done is.
     submitted: u64,
     done: u64,
@@ -92,7 +89,6 @@ impl Queue {
             open: None,
             ready: None,
             idle: Vec::new(),
-            rested: true,
             submitted: 0,
             done: 0,
             lost: None,
@@ -226,7 +222,7 @@ impl Queue {
             self.ready = Some(self.begin()?);
         }
         if self.looks_until(value) {
-            return self.rest(value);
+            return self.retire(value);
         }
         let (semaphores, values) = ([*self.objects.timeline], [value]);
         let info = vk::SemaphoreWaitInfo::default()
@@ -238,7 +234,7 @@ impl Queue {
         // SAFETY: the timeline is alive, and the value is one that was submitted.
         let waited = unsafe { self.device.raw().wait_semaphores(&info, most) };
         match waited {
-            Ok(()) => self.rest(value),
+            Ok(()) => self.retire(value),
             Err(vk::Result::TIMEOUT) => {
                 let time = self.settings.timeout.unwrap_or_default();
                 let text = format!("the device was not done after {time:?}");
@@ -304,7 +300,6 @@ impl Queue {
             return Err(error);
         }
         self.submitted = values[0];
-        self.rested = false;
         Ok(())
     }
 
@@ -321,13 +316,6 @@ impl Queue {
         };
         batch.begin(&self.device, self.submitted + 1)?;
         Ok(batch)
-    }
-
-    /// Takes note of a value of the timeline that was waited for.
-    fn rest(&mut self, value: u64) -> Result<(), Error> {
-        self.retire(value)?;
-        self.rested = self.done == self.submitted;
-        Ok(())
     }
 
     /// Lets go of what the batches up to a value of the timeline used.

@@ -1,7 +1,6 @@
 //! Loops whose number of rounds is known only when they run: as long as so many rounds are left, they
-//! are made at once (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's "runtime
-//! unrolling"). Of what is left then half as many are made at once, and so on down to four; the last few by what
-//! [`rest`] makes, or by the loop as it was.
+//! are made at once, and the rest by the loop as it was (Muchnick, "Advanced Compiler Design and
+//! Implementation", 1997, section 17.4.3; LLVM's "runtime unrolling").
 //!
 //! What this is for are loops that read memory and add up: the reads of several rounds need not wait
 //! for each other. Taken are innermost loops with a short body of one block that reads and does not write,
@@ -29,10 +28,6 @@
 //! ```
 //! and `%h` begins with `%i1`.
 
-mod rest;
-
-pub use rest::append;
-
 use crate::analyses::{Cache, Flow};
 use crate::loops::{Chain, LoopPass, Shape, Tools, accesses, come_from, end_with, shapes, words};
 use crate::pass::Outcome;
@@ -45,11 +40,8 @@ use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::LoopControl;
 use spirula_spirv::ir::{Block, Inst, InstRef, Module};
 
-/// Words of a round that is made several at once, and of all these.
+/// Words of a round that is made several at once.
 const MOST_WORDS: usize = 128;
-const MOST_AT_ONCE: usize = 1024;
-/// Rounds below which a number of them is not halved.
-const FEWEST: u32 = 4;
 
 pub fn run(module: &mut Module, cache: &mut Cache, factor: &str) -> Result<Outcome, Diagnostic> {
     let factor = factor.parse().unwrap_or(2);
@@ -97,40 +89,24 @@ impl LoopPass for Runtime {
         let Some(counter) = counter(module, &tools.facts, shape) else {
             return false;
         };
-        let mut shape = shape.clone();
-        tools.touch(shape.entry);
-        let mut made = None;
-        for factor in factors(self.factor, words(module, &shape)) {
-            let Some(most) = most(module, &mut tools.facts, &shape, &counter, factor) else {
-                break;
-            };
-            let rounds = |module: &mut Module, tools: &mut Tools, values: &[Id]| {
+        let Some(most) = most(module, &mut tools.facts, shape, &counter, self.factor) else {
+            return false;
+        };
+        let factor = self.factor as usize;
+        unroll(
+            module,
+            tools,
+            shape,
+            &counter,
+            most,
+            |module, tools, values| {
                 let copier = tools.copier(module);
-                copier.rounds(module, &shape, factor as usize, Some(values.to_vec()))
-            };
-            shape.entry = unroll(module, tools, &shape, &counter, most, rounds);
-            made = Some(factor);
-        }
-        match made {
-            Some(factor) if rest::is_harmless(module, &tools.facts, &shape, counter.at) => {
-                rest::replace(module, tools, &shape, &counter, factor - 1);
-            }
-            // Few rounds are left to it.
-            Some(_) => leave_rolled(module, shape.header),
-            None => {}
-        }
-        made.is_some()
+                copier.rounds(module, shape, factor, Some(values.to_vec()))
+            },
+        );
+        tools.touch(shape.entry);
+        true
     }
-}
-
-/// How many rounds are made at once, one after the other.
-fn factors(most: u32, words: usize) -> impl Iterator<Item = u32> {
-    let fits = move |factor: &u32| *factor as usize * words <= MOST_AT_ONCE;
-    let halves = std::iter::successors(Some(most), |n| {
-        let half = n / 2;
-        (half >= FEWEST).then_some(half)
-    });
-    halves.filter(move |n| *n <= FEWEST || fits(n))
 }
 
 /// Whether a loop is a header that decides and one short block, and may be unrolled.
@@ -218,7 +194,7 @@ pub fn most(
     Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
 }
 
-/// Puts a loop of several rounds at once before a loop; returns the block between them.
+/// Puts a loop of several rounds at once before a loop. The rounds are made with values in the place of the header's phis.
 pub fn unroll(
     module: &mut Module,
     tools: &mut Tools,
@@ -226,7 +202,7 @@ pub fn unroll(
     counter: &Counter,
     most: Id,
     rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
-) -> Block {
+) {
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let entry = module.label(shape.entry);
     let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
@@ -260,7 +236,8 @@ pub fn unroll(
     module.branch_to(shape.entry, Some(start));
     end_with(module, end, module.label(shape.header));
     come_from(module, shape.header, [shape.entry, end], &values);
-    end
+    // Few rounds are left to it.
+    leave_rolled(module, shape.header);
 }
 
 /// Has a header enter several rounds at once as long as they are left, and come back behind them.
