@@ -304,10 +304,10 @@ impl Queue {
     }
 
     fn begin(&mut self) -> Result<Batch, Error> {
+        self.check()?;
         if let Some(batch) = self.ready.take() {
             return Ok(batch);
         }
-        self.check()?;
         let done = self.reached()?;
         self.retire(done)?;
         let mut batch = match self.idle.pop() {
