@@ -400,43 +400,14 @@ fn sum(a: Step, b: Step, sign: i64) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use super::super::testing::{parsed, run};
     use super::*;
-    use crate::{Bound, Device, DeviceOptions, Inputs, Launch, Size};
     use spirula_spirv::verify;
 
     /// Turns a tile of 32 x 32 words over, whose rows are read at a place for each invocation.
     fn kernel(row: &str) -> Module {
         let text = include_str!("../../tests/rewrite/turned.spvasm").replace("@row", row);
-        super::super::testing::parsed(&text)
-    }
-
-    fn run(module: &Module) -> Vec<u32> {
-        let mut device =
-            Device::open("cpu", &DeviceOptions::default()).expect("it is always there");
-        let kernel = device
-            .create_kernel(module, "main", &[])
-            .expect("it is a kernel");
-        let bytes: Vec<u8> = (0..1024_u32).flat_map(u32::to_le_bytes).collect();
-        let buffer = device.upload(&bytes).expect("there is memory");
-        let bindings = vec![Bound {
-            set: 0,
-            binding: 0,
-            index: 0,
-            buffer,
-            region: None,
-        }];
-        let push = 32_u32.to_le_bytes().to_vec();
-        let launch = Launch {
-            kernel,
-            size: Size::Groups([1, 1, 1]),
-            inputs: Inputs::Resources { bindings, push },
-        };
-        device.launch(&launch).expect("it runs");
-        let bytes = device.download(buffer).expect("it is there");
-        bytes
-            .chunks(4)
-            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
-            .collect()
+        parsed(&text)
     }
 
     #[test]
@@ -455,8 +426,9 @@ mod tests {
                 .filter(|i| i.op() == Op::ShiftRightLogical);
             assert_eq!(shifts.count(), 2, "{row}");
             let turned: Vec<u32> = (0..1024).map(|i| i % 32 * 32 + i / 32).collect();
-            assert_eq!(run(&module), turned);
-            assert_eq!(run(&changed), turned, "{row}");
+            let given: Vec<u32> = (0..1024).collect();
+            assert_eq!(run(&module, 32, &given), turned);
+            assert_eq!(run(&changed, 32, &given), turned, "{row}");
         }
     }
 

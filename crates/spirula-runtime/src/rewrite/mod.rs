@@ -4,6 +4,7 @@
 //! - `addresses`: storage buffers that are larger than a descriptor reaches come by their addresses.
 //! - `promises`: what a driver understands wrongly is not said.
 //! - `parities`: lowest bits of 64, which a driver computes wrongly, are said in another way.
+//! - `ahead`: what loops that wait for the workgroup read is asked for some rounds before.
 //! - `banks`: words of workgroup memory lie so that invocations side by side do not wait for each other.
 //! - `divisions`: quotients of 64 bits, which a driver computes wrongly, are of 32 where these are enough.
 //! - `grid`: launches over more workgroups than a dimension takes are folded into all three.
@@ -12,6 +13,7 @@
 //! stands in the way; what is bound besides is told. Cost: a pass or two over the module.
 
 mod addresses;
+mod ahead;
 mod banks;
 mod divisions;
 mod editor;
@@ -23,6 +25,7 @@ mod pushes;
 mod testing;
 
 pub use addresses::{Place, by_address};
+pub use ahead::with_reads_ahead;
 pub use banks::with_banks_spread;
 pub use divisions::with_divisions_guarded;
 pub use grid::{folded, grid};

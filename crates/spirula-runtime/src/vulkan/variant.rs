@@ -49,8 +49,8 @@ pub struct Variants {
     spec: Vec<(u32, u64)>,
     /// Storage buffers come by address in all launches.
     pub by_address: bool,
-    /// Whether words of workgroup memory may lie elsewhere.
-    spreads: bool,
+    /// Whether it is made faster for graphics cards.
+    is_hastened: bool,
     made: Vec<(Needs, Arc<Variant>)>,
     /// Bytes that what is bound is seen in multiples of.
     pub unit: u64,
@@ -73,7 +73,7 @@ impl Variants {
             interface: interface.clone(),
             spec: spec.to_vec(),
             by_address: false,
-            spreads: stays && device.physical.info.kind != DeviceKind::Cpu,
+            is_hastened: stays && device.physical.info.kind != DeviceKind::Cpu,
             made: Vec::new(),
             unit: 1,
         };
@@ -176,8 +176,8 @@ impl Variants {
                 shader.module = mended;
             }
         }
-        if self.spreads {
-            shader.spread(device, &self.spec);
+        if self.is_hastened {
+            shader.hasten(device, &self.spec);
         }
         let (module, interface) = (&shader.module, &shader.interface);
         let pipeline = Pipeline::new(device, cache, module, interface, &self.spec)?;
@@ -245,8 +245,11 @@ impl Shader {
         Ok((made.table, made.buffers))
     }
 
-    /// Lays workgroup memory out for its banks, where there is room for it.
-    fn spread(&mut self, device: &Device, spec: &[(u32, u64)]) {
+    /// Reads ahead, and lays workgroup memory out for its banks where there is room for it.
+    fn hasten(&mut self, device: &Device, spec: &[(u32, u64)]) {
+        if let Some(ahead) = rewrite::with_reads_ahead(&self.module) {
+            self.module = ahead;
+        }
         let mut module = self.module.clone();
         specialise(&mut module, spec);
         let used = Specialisation::new(&module, &self.interface, spec).workgroup_memory;
