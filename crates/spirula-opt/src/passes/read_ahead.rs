@@ -5,7 +5,7 @@
 //! place of a cache).
 //!
 //! Taken are loops as [`unroll_runtime`](super::unroll_runtime) takes them, with more blocks than one, that have barriers for
-//! the workgroup's memory alone, write nothing else that others see, and whose reads of buffers stand where the
+//! the workgroup's memory alone, in structured control flow, write nothing else that others see, and whose reads of buffers stand where the
 //! counter alone decides, at a place that it alone decides.
 //!
 //! Before:
@@ -81,8 +81,9 @@ impl LoopPass for Ahead {
     type Found = Found;
 
     fn is_worth(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> bool {
+        // Where control flow is not structured, more than selections decides what a round comes to.
         let mut shapes = shapes(module, flow, tools.structured).into_iter();
-        shapes.any(|s| waits(module, &tools.facts, &s))
+        tools.structured && shapes.any(|s| waits(module, &tools.facts, &s))
     }
 
     fn find(&self, tools: &mut Tools, module: &Module, flow: &Flow) -> Vec<Found> {
