@@ -2,8 +2,10 @@
 //!
 //! - [`compile`]: a kernel module, from any producer, to a module for Vulkan.
 //! - [`emulate`]: shaders for devices that lack types.
+//! - [`with_reads_ahead`]: shaders for graphics cards, whose loops wait less for memory.
 //! - [`structurise`]: structured control flow for any graph.
 
+mod ahead;
 mod classes;
 mod compile;
 pub mod emulate;
@@ -17,5 +19,6 @@ mod program;
 mod steps;
 mod structurise;
 
+pub use ahead::with_reads_ahead;
 pub use compile::{Options, compile, has_kernels, is_for_kernels};
 pub use structurise::{DEEPEST, structurise};

@@ -1,19 +1,6 @@
-//! Reads of loops that wait for the workgroup, asked for some rounds ahead: graphics cards have registers for what was read,
-//! and otherwise wait for memory in every round.
+//! Reads of loops that wait for the workgroup, asked for some rounds ahead.
 
-use spirula_opt::{Options, Pipeline, optimise};
-use spirula_spirv::ir::Module;
-
-/// What the module passes through: four rounds are made one behind the other.
-const PASSES: &str = "read-ahead=4";
-
-/// The module with what it reads in such loops asked for ahead; `None` where there is nothing of that kind.
-pub fn with_reads_ahead(module: &Module) -> Option<Module> {
-    let pipeline: Pipeline = PASSES.parse().ok()?;
-    let mut changed = module.clone();
-    let report = optimise(&mut changed, &pipeline, &mut Options::default()).ok()?;
-    report.changed().then_some(changed)
-}
+pub use spirula_vulkan::with_reads_ahead;
 
 #[cfg(test)]
 mod tests {
