@@ -63,6 +63,13 @@ pub struct Argument {
     pub is_right: fn(&str) -> bool,
 }
 
+/// Rounds of a loop that are made one.
+const FACTOR: Argument = Argument {
+    form: "NUMBER",
+    example: "2",
+    is_right: unroll::is_factor,
+};
+
 /// Every pass, in alphabetical order.
 pub const PASSES: &[Pass] = &[
     Pass {
@@ -271,14 +278,7 @@ pub const PASSES: &[Pass] = &[
         help: "put so many rounds of a loop with barriers one behind the other, and ask for what they read before",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(
-            Argument {
-                form: "NUMBER",
-                example: "2",
-                is_right: unroll::is_factor,
-            },
-            read_ahead::run,
-        ),
+        run: Run::With(FACTOR, read_ahead::run),
     },
     Pass {
         name: "readable-buffers",
@@ -425,28 +425,14 @@ pub const PASSES: &[Pass] = &[
         help: "make so many rounds of a loop one, where that divides their number",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(
-            Argument {
-                form: "NUMBER",
-                example: "2",
-                is_right: unroll::is_factor,
-            },
-            unroll::run_by,
-        ),
+        run: Run::With(FACTOR, unroll::run_by),
     },
     Pass {
         name: "unroll-runtime",
         help: "make so many rounds of a short loop at once that reads, as long as so many are left",
         needs: Analyses::FLOW,
         keeps: Analyses::FLOW.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
-        run: Run::With(
-            Argument {
-                form: "NUMBER",
-                example: "2",
-                is_right: unroll::is_factor,
-            },
-            unroll_runtime::run,
-        ),
+        run: Run::With(FACTOR, unroll_runtime::run),
     },
     Pass {
         name: "unroll-small",

@@ -30,7 +30,7 @@ use crate::analyses::{Cache, Flow};
 use crate::gvn::{Kind, Memory};
 use crate::loops::{Chain, LoopPass, Shape, Tools, append, end_with, is_plain, shapes, words};
 use crate::pass::Outcome;
-use crate::passes::unroll_runtime::{Counter, counter, most, unroll};
+use crate::passes::unroll_runtime::{Counter, counter, unroll};
 use crate::values::Facts;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -112,22 +112,17 @@ impl LoopPass for Ahead {
         let Some(reads) = reads(module, tools, found, counter.at) else {
             return false;
         };
-        let Some(most) = most(module, &mut tools.facts, shape, &counter, self.factor) else {
-            return false;
-        };
         let factor = self.factor;
         unroll(
             module,
             tools,
             shape,
             &counter,
-            most,
+            factor,
             |module, tools, values| {
                 rounds(module, tools, shape, &counter, &reads, (factor, values))
             },
-        );
-        tools.touch(shape.entry);
-        true
+        )
     }
 }
 

@@ -89,23 +89,18 @@ impl LoopPass for Runtime {
         let Some(counter) = counter(module, &tools.facts, shape) else {
             return false;
         };
-        let Some(most) = most(module, &mut tools.facts, shape, &counter, self.factor) else {
-            return false;
-        };
-        let factor = self.factor as usize;
+        let factor = self.factor;
         unroll(
             module,
             tools,
             shape,
             &counter,
-            most,
+            factor,
             |module, tools, values| {
                 let copier = tools.copier(module);
-                copier.rounds(module, shape, factor, Some(values.to_vec()))
+                copier.rounds(module, shape, factor as usize, Some(values.to_vec()))
             },
-        );
-        tools.touch(shape.entry);
-        true
+        )
     }
 }
 
@@ -166,7 +161,7 @@ pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter>
 }
 
 /// What the counter has to be below for so many rounds to be left, computed before the loop.
-pub fn most(
+fn most(
     module: &mut Module,
     facts: &mut Facts,
     shape: &Shape,
@@ -194,15 +189,19 @@ pub fn most(
     Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
 }
 
-/// Puts a loop of several rounds at once before a loop. The rounds are made with values in the place of the header's phis.
+/// Puts a loop of so many rounds at once before a loop, or says no. The rounds are made with values in the place of the
+/// header's phis.
 pub fn unroll(
     module: &mut Module,
     tools: &mut Tools,
     shape: &Shape,
     counter: &Counter,
-    most: Id,
+    factor: u32,
     rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
-) {
+) -> bool {
+    let Some(most) = most(module, &mut tools.facts, shape, counter, factor) else {
+        return false;
+    };
     let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let entry = module.label(shape.entry);
     let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
@@ -238,6 +237,8 @@ pub fn unroll(
     come_from(module, shape.header, [shape.entry, end], &values);
     // Few rounds are left to it.
     leave_rolled(module, shape.header);
+    tools.touch(shape.entry);
+    true
 }
 
 /// Has a header enter several rounds at once as long as they are left, and come back behind them.

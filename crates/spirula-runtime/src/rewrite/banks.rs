@@ -8,6 +8,7 @@
 //! grow by a multiple of 16 from an invocation to the next, or by what is known only when it runs.
 
 use super::editor::Editor;
+use rustc_hash::FxHashMap;
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::{BuiltIn, Decoration, StorageClass};
@@ -37,10 +38,13 @@ pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
         return None;
     }
     let mut changed = module.clone();
+    let mut shifts = FxHashMap::default();
     for array in &arrays {
         widen(&mut changed, array);
         for access in &array.accesses {
-            spread(&mut changed, access);
+            let shift = shifts.entry(access.ty);
+            let shift = *shift.or_insert_with(|| constant(&mut changed, access.ty, access.width));
+            spread(&mut changed, access, shift);
         }
     }
     Some(changed)
@@ -162,8 +166,7 @@ fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Opt
 }
 
 /// Has an access be to where its element is now.
-fn spread(module: &mut Module, access: &Access) {
-    let shift = constant(module, access.ty, access.width);
+fn spread(module: &mut Module, access: &Access, shift: Id) {
     let mut insert = |op, operands: [Id; 2]| {
         let id = module.fresh_id();
         let words = [access.ty, id, operands[0], operands[1]].map(Id::word);

@@ -14,6 +14,7 @@ use super::specialise::Specialisation;
 use crate::rewrite::{self, Descriptor, Place};
 use crate::specialised::specialise;
 use crate::{Bound, DeviceKind, Error, Size};
+use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::Capability;
 use spirula_spirv::ir::Module;
 use spirula_spirv::reflect::{Binding, BindingKind, Interface};
@@ -245,8 +246,16 @@ impl Shader {
         Ok((made.table, made.buffers))
     }
 
-    /// Reads ahead, and lays workgroup memory out for its banks where there is room for it.
+    /// Has a shader that waits for its workgroup read ahead, and lays the workgroup's memory out for its banks where there is
+    /// room for it.
     fn hasten(&mut self, device: &Device, spec: &[(u32, u64)]) {
+        let waits = |module: &Module| {
+            let mut insts = module.all_insts();
+            insts.any(|inst| inst.op() == Op::ControlBarrier)
+        };
+        if !waits(&self.module) {
+            return;
+        }
         if let Some(ahead) = rewrite::with_reads_ahead(&self.module) {
             self.module = ahead;
         }
