@@ -6,7 +6,7 @@ use super::emit::{Emitter, Source};
 use super::kernel;
 use super::placement::placement;
 use crate::ir::{Block, Constant, Demand, Destination, Function, OpKind, Structured, Value};
-use crate::schedule::Dispatch;
+use crate::schedule::{Dispatch, Strategy};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
@@ -416,9 +416,21 @@ impl<'a> Host<'a> {
     }
 
     fn launch(&mut self, dispatch: &Dispatch) {
-        let data = kernel::lower(&mut self.b, self.function, dispatch, &self.sources);
+        let looks_back = dispatch.strategy == Strategy::LookBack;
+        let progress = looks_back.then(|| kernel::Progress::new(&mut self.b, dispatch));
+        let progress = progress.as_ref();
+        let data = kernel::lower(
+            &mut self.b,
+            self.function,
+            dispatch,
+            &self.sources,
+            progress,
+        );
         let id = self.b.kernel(data);
         self.b.push(StmtKind::Launch(id));
+        if let Some(progress) = progress {
+            progress.free(&mut self.b);
+        }
     }
 
     fn choose(&mut self, condition: Value, then: Block, otherwise: Block, results: &[Value]) {

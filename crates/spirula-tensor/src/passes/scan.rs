@@ -3,14 +3,14 @@
 //! An invocation that scans alone keeps one processor busy. Where there are few scans, their points
 //! are split into chunks: each is folded, what they give is scanned, and each chunk is scanned from what
 //! those before it gave. The scan of the chunks is split again where it is long. Points are read twice
-//! and written once.
+//! and written once; those of workgroups that look back at each other are left whole, since they read all once.
 
 use super::split::{Chunk, Split};
 use crate::ir::{
     AxisKind, Destination, Function, Node, NodeData, Op, OpKind, Reduction, Structured, TensorType,
     Value, Yield,
 };
-use crate::schedule::{Profile, is_adjacent, is_together};
+use crate::schedule::{Profile, is_adjacent, is_together, looks_back};
 use spirula_program::Op as ScalarOp;
 use spirula_source::Place;
 
@@ -84,6 +84,9 @@ impl Scans<'_> {
     /// How a scan is split where that is worth it, and the most chunks that there are for each result.
     fn split(&mut self, scan: &Structured, longest: u64) -> Option<(Split, u64)> {
         let most = self.profile.chunks.saturating_mul(self.profile.flat);
+        if looks_back(scan, self.profile) {
+            return None;
+        }
         if scan.sizes().next().is_none() {
             let (least, step) = TOGETHER;
             let split = match is_together(scan, self.profile) {

@@ -33,6 +33,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         | Strategy::Rows
         | Strategy::SubgroupRows
         | Strategy::Scan
+        | Strategy::LookBack
         | Strategy::Turned => distribute(dispatch),
     }
 }

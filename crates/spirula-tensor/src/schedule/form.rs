@@ -130,6 +130,9 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
             false => Strategy::Rows,
         };
     }
+    if super::looks_back(op, profile) {
+        return Strategy::LookBack;
+    }
     if super::is_together(op, profile) {
         return Strategy::Scan;
     }

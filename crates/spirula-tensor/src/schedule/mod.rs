@@ -39,7 +39,7 @@ pub(crate) use matrices::suits as is_for_matrices;
 pub use matrices::{FragmentShape, Matrices, Matrix};
 pub use print::print;
 pub use profile::Profile;
-pub(crate) use scan::is_together;
+pub(crate) use scan::{is_together, looks_back};
 pub use settings::Setting;
 pub(crate) use tile::{Contraction, Reading, axes_of, contraction, reading};
 pub use tuning::{Tuning, signature};
@@ -121,6 +121,9 @@ pub enum Strategy {
     SubgroupRows,
     /// A workgroup for each point of the parallel axes, whose invocations scan together.
     Scan,
+    /// A workgroup for each chunk of a scan, taken in the order in which workgroups begin: each adds what those before
+    /// it have.
+    LookBack,
     /// One invocation for everything, in order.
     Serial,
 }
@@ -140,6 +143,7 @@ impl Strategy {
             Strategy::Rows => "rows",
             Strategy::SubgroupRows => "subgroup-rows",
             Strategy::Scan => "scan",
+            Strategy::LookBack => "look-back",
             Strategy::Serial => "serial",
         }
     }
@@ -169,6 +173,8 @@ pub enum Run {
     Repeated,
     /// The workgroups of a dimension.
     Workgroup(u8),
+    /// The workgroups of the first dimension, by the order in which they begin.
+    Arrival,
     /// The invocations of a workgroup in a dimension.
     Invocation(u8),
     /// The subgroups of a workgroup.
@@ -362,6 +368,7 @@ impl Dispatch {
     pub fn workgroups(&self) -> [u64; 3] {
         self.sizes(|run| match run {
             Run::Workgroup(dimension) => Some(dimension),
+            Run::Arrival => Some(0),
             _ => None,
         })
     }

@@ -147,6 +147,7 @@ fn name(run: Run) -> String {
         Run::Repeated => "repeated".to_owned(),
         Run::Subgroup => "subgroup".to_owned(),
         Run::Lane => "lane".to_owned(),
+        Run::Arrival => "arrival".to_owned(),
         Run::Workgroup(dimension) => format!("workgroup.{}", axis(dimension)),
         Run::Invocation(dimension) => format!("invocation.{}", axis(dimension)),
     }

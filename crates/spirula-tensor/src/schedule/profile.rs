@@ -63,6 +63,8 @@ pub struct Profile {
     pub dense: Option<[u64; 3]>,
     /// Invocations of a subgroup, where they hand values to each other; else 1.
     pub subgroup: u64,
+    /// Whether a workgroup that has begun goes on whatever others do, so that later ones can wait for it.
+    pub look_back: bool,
     /// What subgroups multiply matrices with, where they can.
     pub matrices: Option<Matrices>,
 }
@@ -113,6 +115,7 @@ impl Profile {
         rows: 8,
         dense: None,
         subgroup: 1,
+        look_back: false,
         matrices: None,
     };
 
@@ -143,6 +146,7 @@ impl Profile {
         rows: 1024,
         dense: None,
         subgroup: 1,
+        look_back: true,
         matrices: None,
     };
 }

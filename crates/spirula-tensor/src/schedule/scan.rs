@@ -1,23 +1,39 @@
-//! Scans by a workgroup.
+//! Scans by a workgroup, and by workgroups that look back.
 //!
 //! A workgroup scans a row round by round: in each, every invocation has some points that lie next to each other, folds them
 //! up to each, and adds what the invocations before it and the rounds before gave. All that is read and written lies
 //! together, which it does not where each invocation scans a row of its own (Blelloch, Prefix Sums and Their
 //! Applications, 1990; Merrill and Grimshaw, Parallel Scan for Stream Architectures, 2009).
+//!
+//! Few long rows are cut into chunks, of which a workgroup takes the next when it begins. What its chunk adds up to it
+//! gives away at once, then it asks those before it until one has all that comes before: each point is read once
+//! (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016).
 
-use super::tile::{SUBGROUP, has_neutral, has_shuffles, scaled};
+use super::tile::{SUBGROUP, has_neutral, has_shuffles};
 use super::{Dispatch, Profile, Run, Step, lanes, nest};
-use crate::ir::{AxisKind, Destination, Node, Structured};
+use crate::ir::{Affine, AxisKind, Body, Destination, Node, Structured, unflatten};
 use spirula_program::Op;
 
-/// Most points of an invocation in a round.
-const POINTS: u64 = 8;
+/// Points of an invocation that lie next to each other: what is folded has 32 bits, a vector 128.
+const POINTS: u64 = 4;
 
-/// Invocations of a workgroup: what its subgroups give is read by each of them.
+/// Most such runs of an invocation in a round.
+const RUNS: u64 = 4;
+
+/// Most invocations of a workgroup that has a row: what its subgroups give is read by each of them.
 const MOST: u64 = 256;
+
+/// Invocations and runs of chunks that look back: large ones where there are so many that they keep the device busy this often,
+/// as all wait at about the same time, else small ones.
+const LARGE: (u64, u64) = (1024, 8);
+const SMALL: (u64, u64) = (512, 4);
+const OFTEN: u64 = 2;
 
 /// Fewest points of a row that is worth a workgroup.
 const FEWEST: u64 = 128;
+
+/// Fewest points of a row that is worth chunks, and most rows in the place of workgroups that keep the device busy.
+const CHUNKED: (u64, u64) = (1 << 15, 8);
 
 /// Whether an operation is a scan of long rows that lie together, with operators that have a neutral element.
 pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
@@ -42,44 +58,152 @@ pub(crate) fn is_together(op: &Structured, profile: &Profile) -> bool {
         && lanes::accesses_follow(&op.body, axis as u32, &written)
 }
 
+/// Whether such a scan has so few rows, and so long ones, that chunks of them are scanned side by side.
+pub(crate) fn looks_back(op: &Structured, profile: &Profile) -> bool {
+    let (points, busy) = CHUNKED;
+    let product = |kind: AxisKind| {
+        let axes = op.axes.iter().filter(|axis| axis.kind == kind);
+        let mut sizes = axes.map(|axis| axis.extent.known());
+        sizes.try_fold(1u64, |n, size| n.checked_mul(size?))
+    };
+    let sizes = (product(AxisKind::Parallel), product(AxisKind::Reduction));
+    let (Some(rows), Some(length)) = sizes else {
+        return false;
+    };
+    let is_worth = length >= points && rows.saturating_mul(busy) <= profile.chunks;
+    is_worth && profile.look_back && is_together(op, profile)
+}
+
+/// How a part of a row is shared out: each subgroup has a piece of it, whose runs of points go to its invocations in turn, so that
+/// what they access at a time lies together.
+struct Share {
+    invocations: u64,
+    /// Runs of an invocation, of [`POINTS`] each.
+    runs: u64,
+}
+
+impl Share {
+    fn size(&self) -> u64 {
+        self.invocations * self.runs * POINTS
+    }
+
+    /// Of a row of so many points in rounds.
+    fn of_row(points: u64, profile: &Profile) -> Share {
+        let fewest = SUBGROUP.max(profile.subgroup);
+        let runs = (points / (fewest * POINTS)).clamp(1, RUNS);
+        let runs = 1 << runs.ilog2();
+        let enough = points.div_ceil(POINTS * runs).next_power_of_two();
+        let most = MOST.min(profile.rows).max(fewest);
+        let invocations = enough.clamp(fewest, most);
+        Share { invocations, runs }
+    }
+
+    /// Of so many points of all rows in chunks.
+    fn of_chunks(points: u64, profile: &Profile) -> Share {
+        let share = |(invocations, runs): (u64, u64)| Share {
+            invocations: invocations.min(profile.rows).max(profile.subgroup),
+            runs,
+        };
+        let large = share(LARGE);
+        match points / large.size() >= OFTEN * profile.busy {
+            true => large,
+            false => share(SMALL),
+        }
+    }
+}
+
 /// Splits a scan across the invocations of a workgroup.
 pub(super) fn tile(dispatch: &mut Dispatch) {
     let rank = dispatch.op.parallel_rank();
     let total = dispatch.loops[rank].extent;
-    let mut points = POINTS;
-    while !total.is_multiple_of(points) {
-        points /= 2;
-    }
-    let runs = total / points;
+    let share = Share::of_row(total, &dispatch.profile);
+    let round = dispatch.add_loop(total.div_ceil(share.size()), Run::Sequential);
+    let part = dispatch.counter(round);
+    let across = spread(dispatch, part, &share);
+    let mut all = vec![Step::Carry];
+    all.extend(nest(&[round, across], steps(across)));
+    let parallel: Vec<u32> = (0..rank as u32).collect();
+    dispatch.steps = nest(&parallel, all);
+}
+
+/// Splits a scan across workgroups, as they begin, and their invocations.
+pub(super) fn look_back(dispatch: &mut Dispatch) {
+    let rank = dispatch.op.parallel_rank();
+    let total = dispatch.loops[rank].extent;
+    let sizes = dispatch.loops[..rank].iter().map(|l| l.extent as i64);
+    let sizes: Vec<i64> = sizes.collect();
+    let rows = sizes.iter().product::<i64>() as u64;
+    let share = Share::of_chunks(rows.saturating_mul(total), &dispatch.profile);
+    let chunks = total.div_ceil(share.size());
+    let arrival = dispatch.add_loop(rows * chunks, Run::Arrival);
+    let arrival = dispatch.counter(arrival);
+    let body = &mut dispatch.points;
+    let count = body.i64(chunks as i64);
+    let [row, chunk] = [Op::SDiv, Op::SMod].map(|op| body.op(op, &[arrival, count]));
+    let position = unflatten(body, row, &sizes);
+    dispatch.indices[..rank].clone_from_slice(&position);
+    let across = spread(dispatch, chunk, &share);
+    dispatch.steps = vec![Step::Carry];
+    dispatch.steps.extend(nest(&[across], steps(across)));
+}
+
+/// Gives each invocation its points of a part of a row; gives the loop over the invocations.
+fn spread(dispatch: &mut Dispatch, part: Node, share: &Share) -> u32 {
+    let rank = dispatch.op.parallel_rank();
+    let total = dispatch.loops[rank].extent;
     let lanes = dispatch.profile.subgroup;
-    let fewest = SUBGROUP.max(lanes);
-    let invocations = runs.next_power_of_two().clamp(fewest, MOST.max(fewest));
-    let round = dispatch.add_loop(runs.div_ceil(invocations), Run::Sequential);
-    let across = dispatch.add_loop(invocations, Run::Parallel);
-    let point = dispatch.add_loop(points, Run::Unrolled);
+    let across = dispatch.add_loop(share.invocations, Run::Parallel);
+    let run = dispatch.add_loop(share.runs, Run::Unrolled);
+    let point = dispatch.add_loop(POINTS, Run::Unrolled);
     // An invocation's place is that among the subgroups, in whatever order the device numbers the invocations.
-    let subgroup = dispatch.add_loop(invocations / lanes, Run::Subgroup);
+    let subgroup = dispatch.add_loop(share.invocations / lanes, Run::Subgroup);
     let lane = dispatch.add_loop(lanes, Run::Lane);
-    let place = [(round, invocations), (subgroup, lanes), (lane, 1)];
-    let run = scaled(dispatch, &place);
-    let limit = dispatch.points.i64(runs as i64);
-    let guard = dispatch.points.op(Op::SLt, &[run, limit]);
-    if dispatch.points.as_literal(guard).is_none() {
+    let numbers = [subgroup, run, lane, point].map(|number| dispatch.counter(number));
+    let [subgroup, run, lane, point] = numbers;
+    let body = &mut dispatch.points;
+    let runs = share.invocations * share.runs;
+    let place = [
+        (part, runs),
+        (subgroup, lanes * share.runs),
+        (run, lanes),
+        (lane, 1),
+    ];
+    let mut at = sum(body, &place);
+    let mut limit = total / POINTS;
+    let is_even = total.is_multiple_of(POINTS);
+    if !is_even {
+        at = sum(body, &[(at, POINTS), (point, 1)]);
+        limit = total;
+    }
+    let (end, last) = (body.i64(limit as i64), body.i64(limit as i64 - 1));
+    let guard = body.op(Op::SLt, &[at, end]);
+    // What is outside is read from the last, so that all is on its way at once.
+    let inside = body.op(Op::SMin, &[at, last]);
+    dispatch.indices[rank] = match is_even {
+        true => sum(body, &[(inside, POINTS), (point, 1)]),
+        false => inside,
+    };
+    if body.as_literal(guard).is_none() {
         dispatch.fold_guards.push(guard);
     }
-    let mut terms = place
-        .map(|(number, stride)| (number, stride * points))
-        .to_vec();
-    terms.push((point, 1));
-    dispatch.indices[rank] = scaled(dispatch, &terms);
-    let steps = vec![
+    across
+}
+
+/// The sum of nodes times factors.
+fn sum(body: &mut Body, terms: &[(Node, u64)]) -> Node {
+    let mut sum = Affine::default();
+    for (node, factor) in terms {
+        sum.add(&Affine::of(body, *node), *factor as i64);
+    }
+    sum.node(body)
+}
+
+/// What is done of a part.
+fn steps(across: u32) -> Vec<Step> {
+    vec![
         Step::Initialise,
         Step::Accumulate,
         Step::Prefix(across),
         Step::Store,
-    ];
-    let mut all = vec![Step::Carry];
-    all.extend(nest(&[round, across], steps));
-    let parallel: Vec<u32> = (0..rank as u32).collect();
-    dispatch.steps = nest(&parallel, all);
+    ]
 }

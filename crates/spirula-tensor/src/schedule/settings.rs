@@ -64,6 +64,7 @@ const SHUFFLED: &[Strategy] = &[
     Strategy::Rows,
     Strategy::SubgroupRows,
     Strategy::Scan,
+    Strategy::LookBack,
 ];
 const TILED: &[Strategy] = &[Strategy::Tiled];
 const GRID: &[Strategy] = &[Strategy::Tiled, Strategy::Matrices];
@@ -80,7 +81,7 @@ impl Profile {
         "long", "fewest points of a fold that is worth a workgroup, four times those of one that subgroups read along", FOLDS, &[], |p| Some(p.long), |p, n| p.long = n;
         "kept", "most points of a row that an invocation keeps in registers", &[Strategy::Rows], &[1, 8, 16, 32, 64], |p| Some(p.kept), |p, n| p.kept = n;
         "chunks", "workgroups that long folds are split for", &[], &[], |p| Some(p.chunks), |p, n| p.chunks = n;
-        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Subgroups, Strategy::Rows, Strategy::SubgroupRows, Strategy::Scan], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
+        "vector", "bytes of the vectors that adjacent elements are accessed as", &[Strategy::Flat, Strategy::Cooperative, Strategy::Subgroups, Strategy::Rows, Strategy::SubgroupRows, Strategy::Scan, Strategy::LookBack], &[1, 16], |p| Some(p.vector), |p, n| p.vector = n;
         "busy", "workgroups that keep the device busy", GRID, &[64, 128, 256], |p| Some(p.busy), |p, n| p.busy = n;
         "tile-columns", "invocations along the columns of a tile", TILED, &[8, 16, 32], |p| Some(p.tile[0]), |p, n| p.tile[0] = n;
         "tile", "invocations of a tile", TILED, &[64, 128, 256], |p| Some(p.tile[1]), |p, n| p.tile[1] = n;
@@ -95,6 +96,7 @@ impl Profile {
         "turn", "sides of the tiles of transpositions, from 32 on, 1 for none", &[Strategy::Turned], &[1, 32, 64], |p| Some(p.turn), |p, n| p.turn = n;
         "rows", "most invocations of a workgroup that has a row, 1 not to join folds of rows with what is computed of the same rows", &[Strategy::Rows], &[8, 128, 256, 512], |p| Some(p.rows), |p, n| p.rows = n;
         "subgroup", "invocations of a subgroup, which fold by shuffles; 1 to fold in the workgroup's memory alone", SHUFFLED, &[], |p| Some(p.subgroup), |p, n| p.subgroup = n;
+        "look-back", "2 for scans that read everything once, whose workgroups wait for those before them, 1 for none", &[], &[], |p| flag(p.look_back), |p, n| p.look_back = n > 1;
         "dense-rows", "most rows of a large fragment", DENSE, &[32, 64, 128], |p| Some(p.dense?[0]), |p, n| dense(p, 0, n);
         "dense-columns", "most columns of one", DENSE, &[32, 64, 128], |p| Some(p.dense?[1]), |p, n| dense(p, 1, n);
         "dense-depth", "most points of the fold of one, 1 for products without large fragments", DENSE, &[64, 128, 256], |p| Some(p.dense?[2]), |p, n| dense(p, 2, n);

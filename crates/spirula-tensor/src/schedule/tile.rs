@@ -107,6 +107,7 @@ pub(super) fn run(dispatch: &mut Dispatch) {
         Strategy::Cooperative | Strategy::Rows => cooperate(dispatch),
         Strategy::Subgroups | Strategy::SubgroupRows => super::subgroups::tile(dispatch),
         Strategy::Scan => super::scan::tile(dispatch),
+        Strategy::LookBack => super::scan::look_back(dispatch),
         Strategy::Flat | Strategy::Serial => {}
     }
 }

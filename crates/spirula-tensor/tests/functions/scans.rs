@@ -10,6 +10,12 @@ use spirula_tensor::ir::{
 };
 use spirula_tensor::schedule::Profile;
 
+/// A device where a workgroup that waits for another may wait for ever.
+const WAITING_FOR_NOBODY: Profile = Profile {
+    look_back: false,
+    ..SHUFFLING
+};
+
 /// How a function scans.
 #[derive(Clone, Copy)]
 struct Scan {
@@ -152,9 +158,37 @@ fn workgroups_scan_together() {
             let sums = sums(&mut b, x, Scan { axis, is_reverse });
             b.result(sums, false);
             let function = b.finish();
-            let stage = dispatched(&function, &[shape.to_vec()], SHUFFLING, dispatches);
+            let stage = dispatched(&function, &[shape.to_vec()], WAITING_FOR_NOBODY, dispatches);
             let count = stage.matches("schedule scan(").count();
             assert_eq!(count, together, "{stage}");
+        }
+    }
+}
+
+/// Long ones are read once where workgroups look back at each other: chunks that are filled, whose points fit vectors or
+/// not, rows that do not begin with a chunk's end, small and large chunks.
+#[test]
+fn workgroups_look_back() {
+    let shapes: [&[u64]; 5] = [
+        &[1 << 17],
+        &[100_000],
+        &[40_009],
+        &[3, 50_004],
+        &[2, 2, 32_771],
+    ];
+    for shape in shapes {
+        for is_reverse in [false, true] {
+            let mut b = Builder::new("main");
+            let x = parameter(&mut b, shape);
+            let axis = shape.len() - 1;
+            let sums = sums(&mut b, x, Scan { axis, is_reverse });
+            b.result(sums, false);
+            let function = b.finish();
+            for busy in [SHUFFLING.busy, 1] {
+                let profile = Profile { busy, ..SHUFFLING };
+                let stage = only_dispatch(&function, &[shape.to_vec()], profile);
+                assert_eq!(stage.matches("schedule look-back(").count(), 1, "{stage}");
+            }
         }
     }
 }

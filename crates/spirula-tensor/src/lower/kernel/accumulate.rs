@@ -1,6 +1,7 @@
 //! Adding to accumulators.
 
 use super::Lower;
+use super::combine::fold;
 use crate::ir::{Node, Reduction};
 use crate::lower::emit::Emitter;
 use spirula_kernel::ir::{Expr, Var};
@@ -10,6 +11,9 @@ impl Lower<'_> {
     /// Folds the values of all leaves into their accumulators.
     pub(super) fn accumulate(&mut self) {
         let guard = self.leaves[0].fold_guard;
+        if self.leaves.iter().any(|leaf| leaf.fold_guard != guard) {
+            return self.accumulate_each();
+        }
         let range = self.range();
         let leaves = self.leaves.iter().map(|leaf| {
             let values = leaf.values[range.clone()].to_vec();
@@ -72,6 +76,26 @@ impl Lower<'_> {
                 }
             }
         });
+    }
+
+    /// The same under a condition for each of them; their values are there whatever the condition.
+    fn accumulate_each(&mut self) {
+        let reductions = self.reductions();
+        let range = self.range();
+        let values = self
+            .leaves
+            .iter()
+            .flat_map(|leaf| &leaf.values[range.clone()]);
+        let values: Vec<Node> = values.copied().collect();
+        if self.dispatch.has_vectors() {
+            self.e.widen(&values);
+        }
+        let values = self.e.emit(&values);
+        for (leaf, values) in self.leaves.iter().zip(values.chunks(range.len())) {
+            let vars = &leaf.accumulators[range.clone()];
+            self.e
+                .when(leaf.fold_guard, |e| fold(e, reductions, vars, values));
+        }
     }
 }
 

@@ -168,22 +168,10 @@ impl<'a> Lower<'a> {
         let reductions = self.reductions();
         let mut mask = lanes as u32 / 2;
         while mask > 0 {
-            let others = self.exchanged(mask, vars, types);
+            let others = exchanged(&mut self.e, mask, vars, types);
             fold(&mut self.e, reductions, vars, &others);
             mask /= 2;
         }
-    }
-
-    /// What the invocation whose number in the subgroup differs in a bit has of some variables.
-    pub(super) fn exchanged(&mut self, mask: u32, vars: &[Var], types: &[Scalar]) -> Vec<Expr> {
-        let both = vars.iter().zip(types);
-        let others = both.map(|(var, ty)| {
-            let to = self.e.b.declare("other", Type::Scalar(*ty), false);
-            let value = self.e.b.value(*var);
-            self.e.b.push(StmtKind::Shuffle { to, value, mask });
-            self.e.b.value(to)
-        });
-        others.collect()
     }
 
     /// Where an invocation writes what is left after shuffles, and whether it does.
@@ -218,6 +206,23 @@ impl<'a> Lower<'a> {
             }
         }
     }
+}
+
+/// What the invocation whose number in the subgroup differs in a bit has of some variables.
+pub(super) fn exchanged(
+    e: &mut Emitter<'_>,
+    mask: u32,
+    vars: &[Var],
+    types: &[Scalar],
+) -> Vec<Expr> {
+    let both = vars.iter().zip(types);
+    let others = both.map(|(var, ty)| {
+        let to = e.b.declare("other", Type::Scalar(*ty), false);
+        let value = e.b.value(*var);
+        e.b.push(StmtKind::Shuffle { to, value, mask });
+        e.b.value(to)
+    });
+    others.collect()
 }
 
 /// Whether a step is among others, or in their loops.

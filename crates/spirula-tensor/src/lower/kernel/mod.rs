@@ -6,6 +6,7 @@ mod copies;
 mod fragments;
 mod kept;
 mod launch;
+mod look_back;
 mod prefix;
 mod staging;
 mod store;
@@ -15,20 +16,23 @@ use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Struct
 use crate::schedule::{Dispatch, Run, Step, Strategy};
 use fragments::Fragments;
 use launch::{rounds_on_host, uses};
+pub(super) use look_back::Progress;
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
-use spirula_kernel::ir::{BlockSize, Index, KernelData, Scope, StmtKind, Sync, Type, Var};
+use spirula_kernel::ir::{BlockSize, Expr, Index, KernelData, Scope, StmtKind, Sync, Type, Var};
 use spirula_program::{Literal, Op, Operator, Scalar};
 use staging::Stage;
 
-/// A dispatch as a kernel of a program whose memory and scalars are given by value.
+/// A dispatch as a kernel of a program whose memory and scalars are given by value, with memory for those that look back.
 pub(super) fn lower(
     b: &mut Builder,
     function: &Function,
     dispatch: &Dispatch,
     sources: &FxHashMap<Value, Source>,
+    progress: Option<&Progress>,
 ) -> KernelData {
-    let uses = uses(function, dispatch, sources);
+    let mut uses = uses(function, dispatch, sources);
+    uses.extend(progress.map(Progress::used));
     b.begin_block();
     let mut e = Emitter::new(b);
     e.sources = sources.clone();
@@ -43,6 +47,7 @@ pub(super) fn lower(
         kept: Vec::new(),
         rounds: vec![0; dispatch.loops.len()],
         carried: Vec::new(),
+        progress,
         only: None,
         local: None,
         place: None,
@@ -108,6 +113,8 @@ struct Lower<'a> {
     rounds: Vec<u64>,
     /// What a scan has before a round.
     carried: Vec<Var>,
+    /// Where chunks of a scan say what they have.
+    progress: Option<&'a Progress>,
     /// The reduction that steps are about, where they are about one.
     only: Option<usize>,
     /// The number of the invocation in its workgroup.
@@ -136,6 +143,7 @@ impl<'a> Lower<'a> {
             self.open |= 1 << number;
         }
         self.number_invocations();
+        self.arrive();
         for (at, staged) in self.dispatch.staged.iter().enumerate() {
             let copies = if self.is_double() == Some(true) { 2 } else { 1 };
             let count = copies * self.kept_size(staged);
@@ -181,6 +189,11 @@ impl<'a> Lower<'a> {
             dimension,
         });
         let narrow = self.e.b.value(to);
+        self.count(counter, narrow);
+    }
+
+    /// Gives a counter an `i32` as its value.
+    fn count(&mut self, counter: Node, narrow: Expr) {
         if self.e.computed_type(counter) == Scalar::I32 {
             return self.e.set(counter, narrow);
         }
@@ -528,7 +541,7 @@ impl<'a> Lower<'a> {
             };
             let initial = match self.dispatch.strategy {
                 // What the scan begins with is carried.
-                Strategy::Scan => self.neutral(initial),
+                Strategy::Scan | Strategy::LookBack => self.neutral(initial),
                 Strategy::Cooperative
                 | Strategy::Subgroups
                 | Strategy::Rows

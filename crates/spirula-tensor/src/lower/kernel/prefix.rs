@@ -2,7 +2,7 @@
 
 use super::super::emit::Emitter;
 use super::super::write::Writer;
-use super::combine::fold;
+use super::combine::{exchanged, fold};
 use super::{Lower, accumulator_types};
 use crate::ir::{Node, Reduction};
 use crate::schedule::Run;
@@ -10,15 +10,15 @@ use spirula_kernel::ir::{Expr, Type, Var};
 use spirula_program::{Literal, Op, Operator, Scalar};
 
 /// Accumulators of reductions, their types, and literals that change nothing.
-struct Sums<'a> {
+pub(super) struct Sums<'a> {
     reductions: &'a [Reduction],
-    types: Vec<Scalar>,
+    pub types: Vec<Scalar>,
     neutral: Vec<Literal>,
 }
 
 impl Sums<'_> {
     /// Variables that begin as some values.
-    fn begun(&self, e: &mut Emitter<'_>, values: &[Expr]) -> Vec<Var> {
+    pub fn begun(&self, e: &mut Emitter<'_>, values: &[Expr]) -> Vec<Var> {
         let both = self.types.iter().zip(values);
         let vars = both.map(|(ty, value)| {
             let var = e.b.declare("before", Type::Scalar(*ty), false);
@@ -28,13 +28,20 @@ impl Sums<'_> {
         vars.collect()
     }
 
+    /// Variables that begin as what changes nothing.
+    pub fn nothing(&self, e: &mut Emitter<'_>) -> Vec<Var> {
+        let neutral = self.neutral.iter().map(|literal| e.b.literal(*literal));
+        let neutral: Vec<Expr> = neutral.collect();
+        self.begun(e, &neutral)
+    }
+
     /// Folds values into accumulators.
-    fn fold(&self, e: &mut Emitter<'_>, into: &[Var], values: &[Expr]) {
+    pub fn fold(&self, e: &mut Emitter<'_>, into: &[Var], values: &[Expr]) {
         fold(e, self.reductions, into, values);
     }
 
     /// The same where a condition holds.
-    fn fold_if(&self, e: &mut Emitter<'_>, condition: Expr, into: &[Var], values: &[Expr]) {
+    pub fn fold_if(&self, e: &mut Emitter<'_>, condition: Expr, into: &[Var], values: &[Expr]) {
         let chosen = self.types.iter().zip(&self.neutral).zip(values);
         let chosen = chosen.map(|((ty, neutral), value)| {
             let neutral = e.b.literal(*neutral);
@@ -46,7 +53,7 @@ impl Sums<'_> {
         self.fold(e, into, &chosen);
     }
 
-    fn values(&self, e: &mut Emitter<'_>, vars: &[Var]) -> Vec<Expr> {
+    pub fn values(&self, e: &mut Emitter<'_>, vars: &[Var]) -> Vec<Expr> {
         vars.iter().map(|var| e.b.value(*var)).collect()
     }
 }
@@ -64,9 +71,12 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What a scan has before its first round: what it begins with.
+    /// What a scan has before its first round: what it begins with, which those who look back find before the first chunk.
     pub(super) fn carry(&mut self) {
-        let initial = self.leaves[0].initial.clone();
+        let mut initial = self.leaves[0].initial.clone();
+        if self.progress.is_some() {
+            initial = self.neutral(initial);
+        }
         let values = self.e.emit(&initial);
         self.carried = self.sums().begun(&mut self.e, &values);
     }
@@ -77,30 +87,62 @@ impl<'a> Lower<'a> {
         let sums = self.sums();
         let leaves = self.leaves.iter().map(|leaf| leaf.accumulators.clone());
         let leaves: Vec<Vec<Var>> = leaves.collect();
-        for pair in leaves.windows(2) {
-            let values = sums.values(&mut self.e, &pair[0]);
-            sums.fold(&mut self.e, &pair[1], &values);
-        }
-        let own = sums.values(&mut self.e, &leaves[leaves.len() - 1]);
-        let all = sums.begun(&mut self.e, &own);
+        let lanes = self.extent_of(Run::Lane);
+        let runs = self.scan_runs(&sums, lanes, &leaves);
+        let Some((_, all)) = runs.last() else { return };
         let carried = std::mem::take(&mut self.carried);
         let values = sums.values(&mut self.e, &carried);
         let before = sums.begun(&mut self.e, &values);
-        let lanes = self.extent_of(Run::Lane);
-        self.scan_lanes(&sums, lanes, &before, &all);
         let subgroups = self.dispatch.loops[number as usize].extent / lanes;
         match subgroups {
             1 => {
-                let values = sums.values(&mut self.e, &all);
+                let values = sums.values(&mut self.e, all);
                 sums.fold(&mut self.e, &carried, &values);
             }
-            _ => self.scan_subgroups(&sums, subgroups, (&before, &carried), &all),
+            _ => self.scan_subgroups(&sums, subgroups, (&before, &carried), all),
         }
+        self.look_back(&sums, &before, &carried);
         self.carried = carried;
-        let values = sums.values(&mut self.e, &before);
-        for leaf in &leaves {
-            sums.fold(&mut self.e, leaf, &values);
+        let outside = sums.values(&mut self.e, &before);
+        let points = leaves.len() / runs.len();
+        for (leaves, (before, _)) in leaves.chunks(points).zip(&runs) {
+            sums.fold(&mut self.e, before, &outside);
+            let values = sums.values(&mut self.e, before);
+            for leaf in leaves {
+                sums.fold(&mut self.e, leaf, &values);
+            }
         }
+    }
+
+    /// Folds the points of each run, which lie together, up to each; gives what the subgroup has before the invocation's part of a
+    /// run and up to the run's end.
+    fn scan_runs(
+        &mut self,
+        sums: &Sums<'_>,
+        lanes: u64,
+        leaves: &[Vec<Var>],
+    ) -> Vec<(Vec<Var>, Vec<Var>)> {
+        let mut loops = self.dispatch.loops.iter().rev();
+        let innermost = loops.find(|l| l.run == Run::Unrolled);
+        let points = innermost.map_or(1, |l| l.extent) as usize;
+        let mut runs: Vec<(Vec<Var>, Vec<Var>)> = Vec::new();
+        for run in leaves.chunks(points) {
+            for pair in run.windows(2) {
+                let values = sums.values(&mut self.e, &pair[0]);
+                sums.fold(&mut self.e, &pair[1], &values);
+            }
+            let own = sums.values(&mut self.e, &run[run.len() - 1]);
+            let all = sums.begun(&mut self.e, &own);
+            let before = sums.nothing(&mut self.e);
+            self.scan_lanes(sums, lanes, &before, &all);
+            if let Some((_, earlier)) = runs.last() {
+                let values = sums.values(&mut self.e, earlier);
+                sums.fold(&mut self.e, &before, &values);
+                sums.fold(&mut self.e, &all, &values);
+            }
+            runs.push((before, all));
+        }
+        runs
     }
 
     /// Adds what the invocations before it in its subgroup have to what an invocation has, and has it know what all of them
@@ -111,7 +153,7 @@ impl<'a> Lower<'a> {
         };
         let mut mask = 1;
         while mask < lanes {
-            let others = self.exchanged(mask as u32, all, &sums.types);
+            let others = exchanged(&mut self.e, mask as u32, all, &sums.types);
             let body = &mut self.e.body;
             let [half, block] = [mask, 2 * mask].map(|n| body.i64(n as i64));
             let place = body.op(Op::SMod, &[lane, block]);

@@ -21,10 +21,9 @@ impl Lower<'_> {
         if !is_rows {
             self.give_accumulators();
         }
-        if is_rows || self.dispatch.strategy == Strategy::Scan {
-            let guards = [self.leaves[0].guard, self.leaves[0].fold_guard];
-            let guard = all(&mut self.e.body, &guards);
-            return self.store_leaves(0, self.leaves.len(), guard);
+        let is_scan = matches!(self.dispatch.strategy, Strategy::Scan | Strategy::LookBack);
+        if is_rows || is_scan {
+            return self.store_points();
         }
         let leaves = match self.dispatch.strategy {
             // They were combined into the first.
@@ -43,6 +42,19 @@ impl Lower<'_> {
             let guard = self.leaves[at].guard;
             self.store_leaves(at, count, guard);
             at += count;
+        }
+    }
+
+    /// Writes what is given at each point of all axes, under one condition for those that have the same.
+    fn store_points(&mut self) {
+        let body = &mut self.e.body;
+        let guards = self.leaves.iter();
+        let guards = guards.map(|leaf| all(body, &[leaf.guard, leaf.fold_guard]));
+        let guards: Vec<Node> = guards.collect();
+        let mut at = 0;
+        for same in guards.chunk_by(|a, b| a == b) {
+            self.store_leaves(at, same.len(), same[0]);
+            at += same.len();
         }
     }
 

@@ -1,0 +1,413 @@
+//! Scans whose workgroups look back at those that began before them.
+//!
+//! Workgroups take chunks in the order in which they begin, so that nobody waits for one that has not begun. For each
+//! chunk it is told whether nothing is known of it, what it adds up to, or what all up to its end do (Merrill and Garland,
+//! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). The first subgroup asks as many chunks before its
+//! own as it has invocations at once, and on from there until one knows all before it.
+
+use super::super::emit::Emitter;
+use super::super::write::Writer;
+use super::Lower;
+use super::combine::exchanged;
+use super::prefix::Sums;
+use crate::ir::Dim;
+use crate::schedule::{Dispatch, Run};
+use spirula_kernel::Builder;
+use spirula_kernel::ir::{
+    Atomic, AtomicOp, BlockSize, Element, Expr, Index, KernelData, Space, StmtKind, Type, Use, Var,
+};
+use spirula_program::{Literal, Op, Operator, Scalar};
+use spirula_source::Place;
+
+/// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on two words of each
+/// chunk for each accumulator, the halves of its bits with what is known in front of both. Words that two writes left
+/// differ there, so that neither fences nor wide accesses are needed.
+pub(crate) struct Progress {
+    memory: Var,
+    /// How many chunks there are.
+    chunks: u64,
+}
+
+/// The first word of the chunks: those that begin and those that ask do not share a line of a cache.
+const FIRST: u64 = 32;
+
+/// What is known of a chunk: what it adds up to, or what all up to its end do.
+const OWN: i32 = 1;
+const ALL: i32 = 2;
+
+/// Bits of a half.
+const HALF: i32 = 16;
+
+/// Chunks that an invocation asks at once: the memory's answer takes as long for one.
+const ASKED: i32 = 8;
+
+/// Invocations of a workgroup that forgets.
+const WIDTH: u64 = 256;
+
+impl Progress {
+    /// Makes memory for the chunks of a scan, of which nothing is known.
+    pub fn new(b: &mut Builder, dispatch: &Dispatch) -> Progress {
+        let chunks = dispatch.workgroups()[0];
+        let accumulators = super::accumulator_types(&dispatch.op).len() as u64;
+        let count = FIRST + 2 * accumulators * chunks;
+        let memory = b.declare("progress", Type::Memory(Space::Device), false);
+        let bytes = b.i64((count * Scalar::I32.size()) as i64);
+        b.push(StmtKind::Alloc { to: memory, bytes });
+        let kernel = forgetting(b, memory, count, dispatch.place);
+        let kernel = b.kernel(kernel);
+        b.push(StmtKind::Launch(kernel));
+        Progress { memory, chunks }
+    }
+
+    /// What a kernel that looks back uses.
+    pub(super) fn used(&self) -> Use {
+        Use::Memory(self.memory)
+    }
+
+    /// Gives the memory back.
+    pub fn free(&self, b: &mut Builder) {
+        b.push(StmtKind::Free(self.memory));
+    }
+
+    /// A word, which other workgroups may change.
+    fn word(&self, index: Expr) -> Element {
+        Element {
+            memory: self.memory,
+            ty: Scalar::I32,
+            index,
+            volatile: true,
+        }
+    }
+}
+
+/// A kernel that writes zeros.
+fn forgetting(b: &mut Builder, memory: Var, count: u64, place: Place) -> KernelData {
+    b.begin_block();
+    let mut position = |name, what| {
+        let to = b.declare(name, Type::Scalar(Scalar::I32), false);
+        let dimension = 0;
+        b.push(StmtKind::Where {
+            to,
+            what,
+            dimension,
+        });
+        b.value(to)
+    };
+    let [group, local] =
+        [("group", Index::Group), ("local", Index::Local)].map(|(n, w)| position(n, w));
+    let width = b.literal(Literal::i32(WIDTH as i32));
+    let first = b.op(Op::Mul, &[group, width]);
+    let at = b.op(Op::Add, &[first, local]);
+    let limit = b.literal(Literal::i32(count as i32));
+    let condition = b.op(Op::SLt, &[at, limit]);
+    b.begin_block();
+    let index = b.apply(Operator::convert(Op::SExt, Scalar::I32, Scalar::I64), &[at]);
+    let value = b.literal(Literal::i32(0));
+    let to = Element {
+        memory,
+        ty: Scalar::I32,
+        index,
+        volatile: false,
+    };
+    b.push(StmtKind::Write { to, value });
+    let then = b.end_block();
+    b.begin_block();
+    let otherwise = b.end_block();
+    b.push(StmtKind::If {
+        condition,
+        then,
+        otherwise,
+    });
+    let body = b.end_block();
+    KernelData {
+        blocks: vec![b.i64(count.div_ceil(WIDTH) as i64)],
+        block_size: vec![BlockSize::Constant(b.i64(WIDTH as i64))],
+        uses: vec![Use::Memory(memory)],
+        failure_tolerant: true,
+        body,
+        place,
+    }
+}
+
+impl Lower<'_> {
+    /// Has the workgroup take the next chunk, where it takes chunks.
+    pub(super) fn arrive(&mut self) {
+        let counter = self.counter_of(Run::Arrival);
+        let (Some(counter), Some(progress), Some(local)) = (counter, self.progress, self.local)
+        else {
+            return;
+        };
+        let types = [Scalar::I32];
+        let memory = [self.shared(Scalar::I32, 1)];
+        let memory = Writer::new(&types, &memory);
+        let zero = self.e.body.i64(0);
+        let is_first = self.e.body.op(Op::Eq, &[local, zero]);
+        self.e.when(is_first, |e| {
+            let number = e.b.declare("number", Type::Scalar(Scalar::I32), false);
+            let index = e.b.i64(0);
+            let value = e.b.literal(Literal::i32(1));
+            e.b.push(StmtKind::Atomic(Box::new(Atomic {
+                op: AtomicOp::Add,
+                element: progress.word(index),
+                value,
+                expected: None,
+                old: Some(number),
+            })));
+            memory.all(e, zero, &[number]);
+        });
+        self.barrier();
+        let number = memory.read(&mut self.e, zero)[0];
+        self.count(counter, number);
+    }
+
+    /// Adds what the chunks before it in its row have to what invocations have, where workgroups look back; `all` is what
+    /// its own chunk adds up to.
+    pub(super) fn look_back(&mut self, sums: &Sums<'_>, before: &[Var], all: &[Var]) {
+        let numbers = [Run::Arrival, Run::Subgroup, Run::Lane].map(|run| self.counter_of(run));
+        let ([Some(arrival), Some(subgroup), Some(lane)], Some(progress)) =
+            (numbers, self.progress)
+        else {
+            return;
+        };
+        let rows = self.dispatch.op.parallel_shape();
+        let rows = rows.filter_map(Dim::known).product::<u64>();
+        let count = self.e.body.i64((progress.chunks / rows) as i64);
+        let number = self.e.body.op(Op::SMod, &[arrival, count]);
+        let initial = self.leaves[0].initial.clone();
+        let initial = self.e.emit(&initial);
+        let view = View {
+            progress,
+            sums,
+            lanes: self.extent_of(Run::Lane) as i32,
+            place: self.e.emit_as(arrival, Scalar::I32),
+            number: self.e.emit_as(number, Scalar::I32),
+            lane: self.e.emit_as(lane, Scalar::I32),
+            initial,
+        };
+        let memory = sums.types.iter().map(|ty| self.shared(*ty, 1));
+        let memory: Vec<Var> = memory.collect();
+        let memory = Writer::new(&sums.types, &memory);
+        let body = &mut self.e.body;
+        let zero = body.i64(0);
+        let [is_looking, is_telling] = [subgroup, lane].map(|n| body.op(Op::Eq, &[n, zero]));
+        self.e.when(is_looking, |e| {
+            e.when(is_telling, |e| view.tell(e, OWN, all));
+            let earlier = sums.nothing(e);
+            view.ask(e, &earlier);
+            e.when(is_telling, |e| {
+                memory.all(e, zero, &earlier);
+                let values = sums.values(e, all);
+                sums.fold(e, &earlier, &values);
+                view.tell(e, ALL, &earlier);
+            });
+        });
+        self.barrier();
+        let values = memory.read(&mut self.e, zero);
+        sums.fold(&mut self.e, before, &values);
+    }
+}
+
+/// What an invocation of the first subgroup sees of the chunks.
+struct View<'a> {
+    progress: &'a Progress,
+    sums: &'a Sums<'a>,
+    /// Invocations of a subgroup.
+    lanes: i32,
+    /// The number of this workgroup's chunk among all, and in its row.
+    place: Expr,
+    number: Expr,
+    /// The number of the invocation.
+    lane: Expr,
+    /// What a row begins with.
+    initial: Vec<Expr>,
+}
+
+/// A chunk that is asked.
+struct Asked {
+    /// How far before this workgroup's it is.
+    distance: Expr,
+    /// Its words, and what was found in them.
+    words: Vec<Element>,
+    found: Vec<Var>,
+}
+
+impl Asked {
+    fn read(&self, e: &mut Emitter<'_>) {
+        for (from, to) in self.words.iter().zip(&self.found) {
+            let (from, to) = (*from, *to);
+            e.b.push(StmtKind::Read { to, from });
+        }
+    }
+}
+
+impl View<'_> {
+    /// The words of a chunk, two for each accumulator.
+    fn words(&self, e: &mut Emitter<'_>, chunk: Expr) -> Vec<Element> {
+        let count = 2 * self.sums.types.len() as u64;
+        let numbers = 0..count;
+        let words = numbers.map(|number| {
+            let first = FIRST + number * self.progress.chunks;
+            let first = e.b.literal(Literal::i32(first as i32));
+            let at = e.b.op(Op::Add, &[chunk, first]);
+            let wide = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
+            self.progress.word(e.b.apply(wide, &[at]))
+        });
+        words.collect()
+    }
+
+    /// Says what this workgroup's chunk has.
+    fn tell(&self, e: &mut Emitter<'_>, what: i32, vars: &[Var]) {
+        let words = self.words(e, self.place);
+        let [mark, mask, half] =
+            [what << HALF, (1 << HALF) - 1, HALF].map(|n| e.b.literal(Literal::i32(n)));
+        for ((words, ty), var) in words.chunks(2).zip(&self.sums.types).zip(vars) {
+            let value = e.b.value(*var);
+            let bits =
+                e.b.apply(Operator::convert(Op::Bits, *ty, Scalar::I32), &[value]);
+            let bits = e.kept(bits, Scalar::I32);
+            let halves = [
+                e.b.op(Op::And, &[bits, mask]),
+                e.b.op(Op::LShr, &[bits, half]),
+            ];
+            for (to, half) in words.iter().zip(halves) {
+                let value = e.b.op(Op::Or, &[half, mark]);
+                e.b.push(StmtKind::Write { to: *to, value });
+            }
+        }
+    }
+
+    /// Adds what the chunks before this have.
+    fn ask(&self, e: &mut Emitter<'_>, earlier: &[Var]) {
+        let back = e.b.declare("back", Type::Scalar(Scalar::I32), false);
+        let one = e.b.literal(Literal::i32(1));
+        let first = e.b.op(Op::Add, &[self.lane, one]);
+        e.b.assign(back, first);
+        let goes_on = e.b.declare("goes_on", Type::Scalar(Scalar::Bool), false);
+        let yes = e.b.literal(Literal::new(Scalar::Bool, 1));
+        e.b.assign(goes_on, yes);
+        let body = e.block(|e| {
+            let begun = e.b.value(back);
+            let asked = (0..ASKED).map(|number| self.asked(e, begun, number));
+            let asked: Vec<Asked> = asked.collect();
+            self.wait(e, &asked);
+            let near = self.nearest(e, &asked);
+            let found = self.sums.nothing(e);
+            for one in &asked {
+                let is_counted = e.b.op(Op::SLe, &[one.distance, near]);
+                let values = self.values(e, one);
+                self.sums.fold_if(e, is_counted, &found, &values);
+            }
+            self.each_bit(|mask| {
+                let others = exchanged(e, mask, &found, &self.sums.types);
+                self.sums.fold(e, &found, &others);
+            });
+            let values = self.sums.values(e, &found);
+            self.sums.fold(e, earlier, &values);
+            let step = e.b.literal(Literal::i32(self.lanes * ASKED));
+            let further = e.b.op(Op::Add, &[begun, step]);
+            e.b.assign(back, further);
+            let none = e.b.literal(Literal::i32(i32::MAX));
+            let is_none = e.b.op(Op::Eq, &[near, none]);
+            e.b.assign(goes_on, is_none);
+        });
+        let condition = e.b.value(goes_on);
+        e.b.push(StmtKind::While { condition, body });
+    }
+
+    /// One of the chunks that an invocation asks. The row's first is asked where there is none.
+    fn asked(&self, e: &mut Emitter<'_>, begun: Expr, number: i32) -> Asked {
+        let offset = e.b.literal(Literal::i32(number * self.lanes));
+        let distance = e.b.op(Op::Add, &[begun, offset]);
+        let distance = e.kept(distance, Scalar::I32);
+        let nearest = e.b.op(Op::SMin, &[distance, self.number]);
+        let chunk = e.b.op(Op::Sub, &[self.place, nearest]);
+        let chunk = e.kept(chunk, Scalar::I32);
+        let words = self.words(e, chunk);
+        let read = words.iter();
+        let read = read.map(|_| e.b.declare("word", Type::Scalar(Scalar::I32), false));
+        Asked {
+            distance,
+            found: read.collect(),
+            words,
+        }
+    }
+
+    /// Reads what is known of some chunks, again where that is nothing: those that are far have told it long ago.
+    fn wait(&self, e: &mut Emitter<'_>, asked: &[Asked]) {
+        asked.iter().for_each(|one| one.read(e));
+        for one in asked.iter().rev() {
+            let condition = self.is_open(e, one);
+            let body = e.block(|e| one.read(e));
+            e.b.push(StmtKind::While { condition, body });
+        }
+    }
+
+    /// Whether what was read of a chunk is nothing, or of different times.
+    fn is_open(&self, e: &mut Emitter<'_>, one: &Asked) -> Expr {
+        let marks = one.found.iter().map(|word| mark(e, *word));
+        let marks: Vec<Expr> = marks.collect();
+        let least = marks[1..].iter();
+        let least = least.fold(marks[0], |least, mark| e.b.op(Op::SMin, &[least, *mark]));
+        let most = marks[1..].iter();
+        let most = most.fold(marks[0], |most, mark| e.b.op(Op::SMax, &[most, *mark]));
+        let zero = e.b.literal(Literal::i32(0));
+        let is_nothing = e.b.op(Op::Eq, &[least, zero]);
+        let is_mixed = e.b.op(Op::SLt, &[least, most]);
+        e.b.op(Op::LogOr, &[is_nothing, is_mixed])
+    }
+
+    /// The distance of the nearest chunk that has all before it, or of the row's beginning; the greatest number where all
+    /// asked ones are nearer.
+    fn nearest(&self, e: &mut Emitter<'_>, asked: &[Asked]) -> Expr {
+        let near = e.b.declare("near", Type::Scalar(Scalar::I32), false);
+        let value = e.b.value(near);
+        let [none, all] = [i32::MAX, ALL].map(|n| e.b.literal(Literal::i32(n)));
+        e.b.assign(near, none);
+        for one in asked {
+            let mark = mark(e, one.found[0]);
+            let is_all = e.b.op(Op::Eq, &[mark, all]);
+            let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
+            let ends = e.b.op(Op::LogOr, &[is_all, is_before]);
+            let own = e.b.op(Op::Cond, &[ends, one.distance, none]);
+            let nearer = e.b.op(Op::SMin, &[value, own]);
+            e.b.assign(near, nearer);
+        }
+        self.each_bit(|mask| {
+            let other = exchanged(e, mask, &[near], &[Scalar::I32])[0];
+            let nearer = e.b.op(Op::SMin, &[value, other]);
+            e.b.assign(near, nearer);
+        });
+        value
+    }
+
+    /// What a chunk has, or what the row begins with before its first.
+    fn values(&self, e: &mut Emitter<'_>, one: &Asked) -> Vec<Expr> {
+        let [mask, half] = [(1 << HALF) - 1, HALF].map(|n| e.b.literal(Literal::i32(n)));
+        let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
+        let halves = one.found.chunks(2).zip(&self.sums.types).zip(&self.initial);
+        let values = halves.map(|((words, ty), initial)| {
+            let [low, high] = [words[0], words[1]].map(|word| e.b.value(word));
+            let low = e.b.op(Op::And, &[low, mask]);
+            let high = e.b.op(Op::Shl, &[high, half]);
+            let bits = e.b.op(Op::Or, &[low, high]);
+            let value =
+                e.b.apply(Operator::convert(Op::Bits, Scalar::I32, *ty), &[bits]);
+            let value = e.b.op(Op::Cond, &[is_before, *initial, value]);
+            e.kept(value, *ty)
+        });
+        values.collect()
+    }
+
+    /// Does something for each bit of the numbers of a subgroup's invocations.
+    fn each_bit(&self, mut what: impl FnMut(u32)) {
+        let bits = 0..self.lanes.ilog2();
+        bits.for_each(|bit| what(1 << bit));
+    }
+}
+
+/// What a word says is known.
+fn mark(e: &mut Emitter<'_>, word: Var) -> Expr {
+    let half = e.b.literal(Literal::i32(HALF));
+    let word = e.b.value(word);
+    e.b.op(Op::LShr, &[word, half])
+}
