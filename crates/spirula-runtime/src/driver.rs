@@ -36,6 +36,9 @@ pub struct DeviceInfo {
     pub subgroup_size: u32,
     /// Whether the invocations of a subgroup hand values to each other by `OpGroupNonUniformShuffleXor` and the like.
     pub has_shuffles: bool,
+    /// Whether a workgroup that has begun goes on whatever others do, so that those that begin later may wait for it. Vulkan
+    /// promises nothing of the kind; it is known of drivers.
+    pub has_forward_progress: bool,
     /// The widths of floats, a bit each (16, 32, 64), whose signed zeros, infinities and NaNs
     /// kernels can rely on.
     pub special_values: u32,

@@ -390,6 +390,7 @@ mod tests {
             newest_module: None,
             subgroup_size: 1,
             has_shuffles: false,
+            has_forward_progress: false,
             special_values: 0,
             matrices: Vec::new(),
             has_dense_matrices: false,

@@ -105,6 +105,7 @@ impl Comparing {
             info.name = format!("{}, {}", info.name, other.name);
             info.driver = format!("{}, {}", info.driver, other.driver);
             info.has_shuffles &= other.has_shuffles && info.subgroup_size == other.subgroup_size;
+            info.has_forward_progress &= other.has_forward_progress;
             info.special_values &= other.special_values;
             info.has_dense_matrices &= other.has_dense_matrices;
             info.matrices.retain(|shape| other.matrices.contains(shape));

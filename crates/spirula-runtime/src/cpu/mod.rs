@@ -78,6 +78,7 @@ impl CpuDriver {
             newest_module: Some(Version::NEWEST),
             subgroup_size: compiler.subgroup_size,
             has_shuffles: true,
+            has_forward_progress: true,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: compiler.bundles,

@@ -116,6 +116,7 @@ impl Found {
             newest_module: versions.last().copied(),
             subgroup_size: subgroups.first().map_or(0, |n| *n as u32),
             has_shuffles: false,
+            has_forward_progress: false,
             special_values: 16 | 32 | 64,
             matrices: Vec::new(),
             has_dense_matrices: false,

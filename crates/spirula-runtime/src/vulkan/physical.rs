@@ -111,6 +111,7 @@ impl Physical {
             newest_module: Some(newest_module(base.api_version)),
             subgroup_size: subgroup.subgroup_size,
             has_shuffles: can(&subgroup, vk::SubgroupFeatureFlags::SHUFFLE),
+            has_forward_progress: goes_on(driver.driver_id),
             special_values: special_values(&floats),
             matrices: Vec::new(),
             has_dense_matrices: false,
@@ -173,6 +174,23 @@ fn newest_module(version: u32) -> Version {
         vk::API_VERSION_1_3.. => Version::new(1, 6),
         _ => Version::new(1, 5),
     }
+}
+
+/// Whether a driver is one of those whose devices run each workgroup that has begun. Apple's graphics cards do not, and of those of
+/// telephones it is not known (Sorensen et al., Specifying and Testing GPU Workgroup Progress Models, 2021).
+fn goes_on(driver: vk::DriverId) -> bool {
+    const KNOWN: [vk::DriverId; 9] = [
+        vk::DriverId::NVIDIA_PROPRIETARY,
+        vk::DriverId::MESA_NVK,
+        vk::DriverId::AMD_PROPRIETARY,
+        vk::DriverId::AMD_OPEN_SOURCE,
+        vk::DriverId::MESA_RADV,
+        vk::DriverId::INTEL_PROPRIETARY_WINDOWS,
+        vk::DriverId::INTEL_OPEN_SOURCE_MESA,
+        vk::DriverId::MESA_LLVMPIPE,
+        vk::DriverId::GOOGLE_SWIFTSHADER,
+    ];
+    KNOWN.contains(&driver)
 }
 
 /// Whether subgroups of compute shaders have operations.

@@ -114,6 +114,7 @@ impl Schedule {
             Kind::Gpu => {
                 profile.matrices = device.and_then(matrices);
                 let shuffling = device.filter(|device| device.has_shuffles);
+                profile.look_back &= device.is_none_or(|device| device.has_forward_progress);
                 profile.subgroup = shuffling.map_or(1, |device| device.subgroup_size.into());
             }
             Kind::Cpu => {
