@@ -34,6 +34,7 @@ pub fn form(
         is_direct: false,
         kept: None,
         dense: None,
+        cluster: profile.subgroup,
         matrix: None,
         grid: None,
         step_loop: None,
@@ -162,7 +163,10 @@ fn strategy(function: &Function, op: &Structured, profile: &Profile) -> Strategy
     }
 }
 
-/// Fewest points of a fold of so many results and points that is worth a workgroup or a subgroup: one that is read along by subgroups would otherwise be read
+/// Points of a row that an invocation reads as well alone.
+const SHORT: u64 = 16;
+
+/// Fewest points of a fold of so many results and points that is worth a workgroup, a subgroup or some of its invocations: one that is read along by subgroups would otherwise be read
 /// from as many places at once as there are invocations.
 fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
     let mut axes = op.axes.iter();
@@ -170,8 +174,7 @@ fn fewest(op: &Structured, profile: &Profile, sizes: [u64; 2]) -> u64 {
     let is_along = last.is_some_and(|axis| super::across::reads_along(&op.body, axis));
     let is_read_along = is_along && !super::lanes::is_adjacent(op);
     match profile.subgroup > 1 && is_read_along {
-        // Those that do not fill it are read faster by a subgroup than by as many invocations.
-        true if super::subgroups::suits(op, profile, sizes) => 2 * profile.subgroup,
+        true if super::subgroups::suits(op, profile, sizes) => SHORT.min(profile.subgroup),
         true => profile.long / 4,
         false => profile.long,
     }

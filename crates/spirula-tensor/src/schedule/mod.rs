@@ -85,6 +85,8 @@ pub struct Dispatch {
     pub kept: Option<Kept>,
     /// The tiles of a product by large fragments, until there are loops over them.
     pub(crate) dense: Option<dense::Plan>,
+    /// Invocations of a subgroup that have a result, where subgroups have several; a power of two.
+    pub cluster: u64,
     /// How subgroups compute products, where they do.
     pub matrix: Option<Matrix>,
     /// What is kept in the workgroup's memory.

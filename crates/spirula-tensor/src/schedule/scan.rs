@@ -9,9 +9,9 @@
 //! gives away at once, then it asks those before it until one has all that comes before: each point is read once
 //! (Merrill and Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016).
 
-use super::tile::{SUBGROUP, has_neutral, has_shuffles};
+use super::tile::{SUBGROUP, has_neutral, has_shuffles, sum};
 use super::{Dispatch, Profile, Run, Step, lanes, nest};
-use crate::ir::{Affine, AxisKind, Body, Destination, Node, Structured, unflatten};
+use crate::ir::{AxisKind, Destination, Node, Structured, unflatten};
 use spirula_program::Op;
 
 /// Points of an invocation that lie next to each other: what is folded has 32 bits, a vector 128.
@@ -187,15 +187,6 @@ fn spread(dispatch: &mut Dispatch, part: Node, share: &Share) -> u32 {
         dispatch.fold_guards.push(guard);
     }
     across
-}
-
-/// The sum of nodes times factors.
-fn sum(body: &mut Body, terms: &[(Node, u64)]) -> Node {
-    let mut sum = Affine::default();
-    for (node, factor) in terms {
-        sum.add(&Affine::of(body, *node), *factor as i64);
-    }
-    sum.node(body)
 }
 
 /// What is done of a part.

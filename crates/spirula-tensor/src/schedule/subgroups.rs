@@ -2,9 +2,9 @@
 //!
 //! A workgroup that has one row of a few hundred points is small, and there are very many of them: to start them takes longer than
 //! to read the rows. Here each subgroup of a workgroup has a row of its own, and folds it by shuffles, without memory or
-//! barriers.
+//! barriers. Rows that would leave some of it idle have a cluster of its invocations each.
 
-use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, scaled};
+use super::tile::{WRITTEN_OUT, fold_lanes, has_shuffles, sum};
 use super::{Dispatch, Profile, Run, Step, Strategy, nest};
 use crate::ir::{AxisKind, Structured, unflatten};
 use spirula_program::Op;
@@ -30,35 +30,43 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     let subgroup = dispatch.profile.subgroup;
     let lanes = fold_lanes(dispatch, total);
     let runs = total / lanes;
-    let rounds = runs.div_ceil(subgroup);
+    let cluster = runs.next_power_of_two().min(subgroup);
+    dispatch.cluster = cluster;
+    let rounds = runs.div_ceil(cluster);
     let nodes = rounds * lanes * dispatch.op.body.len() as u64;
-    let run = match runs.is_multiple_of(subgroup) && nodes <= WRITTEN_OUT {
+    let run = match runs.is_multiple_of(cluster) && nodes <= WRITTEN_OUT {
         true => Run::Unrolled,
         false => Run::Sequential,
     };
-    let rows = (dispatch.profile.flat / subgroup).max(1);
+    let subgroups = (dispatch.profile.flat / subgroup).max(1);
+    let rows = subgroup / cluster;
     let round = dispatch.add_loop(rounds, run);
-    let group = dispatch.add_loop(results.div_ceil(rows), Run::Parallel);
-    let row = dispatch.add_loop(rows, Run::Subgroup);
+    let group = dispatch.add_loop(results.div_ceil(subgroups * rows), Run::Parallel);
+    let row = dispatch.add_loop(subgroups, Run::Subgroup);
     let lane = dispatch.add_loop(subgroup, Run::Lane);
     let point = dispatch.add_loop(lanes, Run::Unrolled);
     // What the workgroup is made of; subgroups and their invocations are numbered as the device likes.
-    dispatch.add_loop(rows * subgroup, Run::Invocation(0));
+    dispatch.add_loop(subgroups * subgroup, Run::Invocation(0));
 
-    let run = scaled(dispatch, &[(round, subgroup), (lane, 1)]);
-    let limit = dispatch.points.i64(runs as i64);
-    let inside = dispatch.points.op(Op::SLt, &[run, limit]);
-    let terms = [(round, subgroup * lanes), (lane, lanes), (point, 1)];
-    let flat = scaled(dispatch, &terms);
-    let position = unflatten(&mut dispatch.points, flat, &folded);
+    let counters = [round, group, row, lane, point].map(|number| dispatch.counter(number));
+    let [turn, first, pair, invocation, element] = counters;
+    let points = &mut dispatch.points;
+    let size = points.i64(cluster as i64);
+    let [within, place] = [Op::SDiv, Op::SMod].map(|op| points.op(op, &[invocation, size]));
+    let run = sum(points, &[(turn, cluster), (place, 1)]);
+    let limit = points.i64(runs as i64);
+    let inside = points.op(Op::SLt, &[run, limit]);
+    let flat = sum(points, &[(run, lanes), (element, 1)]);
+    let position = unflatten(points, flat, &folded);
     for (axis, index) in folds.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
-    let flat = scaled(dispatch, &[(group, rows), (row, 1)]);
+    let terms = [(first, subgroups * rows), (pair, rows), (within, 1)];
+    let flat = sum(&mut dispatch.points, &terms);
     let points = &mut dispatch.points;
     let [count, last] = [results, results - 1].map(|n| points.i64(n as i64));
     let is_result = points.op(Op::SLt, &[flat, count]);
-    // Subgroups that have no row fold the last one again.
+    // Clusters that have no row fold the last one again.
     let flat = points.op(Op::SMin, &[flat, last]);
     let position = unflatten(points, flat, &kept);
     for (axis, index) in parallel.iter().zip(position) {

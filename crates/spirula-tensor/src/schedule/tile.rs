@@ -394,6 +394,15 @@ pub(super) fn scaled(dispatch: &mut Dispatch, terms: &[(u32, u64)]) -> Node {
     sum.node(&mut dispatch.points)
 }
 
+/// The sum of nodes times factors.
+pub(super) fn sum(body: &mut Body, terms: &[(Node, u64)]) -> Node {
+    let mut sum = Affine::default();
+    for (node, factor) in terms {
+        sum.add(&Affine::of(body, *node), *factor as i64);
+    }
+    sum.node(body)
+}
+
 /// Notes a tile; gives a guard where the last one is not full.
 pub(super) fn place(dispatch: &mut Dispatch, tile: Tile) -> Option<Node> {
     let points = &mut dispatch.points;

@@ -116,11 +116,16 @@ fn subgroups_fold_by_shuffles() {
     assert_eq!(run(function, profile, &arguments), expected);
 }
 
-/// Many short rows are folded by a subgroup each, without barriers, whether they fill it and the workgroups or not, also
-/// several axes of one.
+/// Many short rows are folded by a subgroup each, or by a cluster of its invocations, without barriers, whether they fill it
+/// and the workgroups or not, also several axes of one.
 #[test]
 fn short_rows_are_folded_by_subgroups() {
-    let cases: [(&[u64], &[usize]); 4] = [
+    let cases: [(&[u64], &[usize]); 9] = [
+        (&[64, 8], &[1]),
+        (&[67, 9], &[1]),
+        (&[65, 12], &[1]),
+        (&[45, 16], &[1]),
+        (&[70, 20], &[1]),
         (&[64, 128], &[1]),
         (&[45, 131], &[1]),
         (&[9, 4, 200], &[2]),
@@ -198,7 +203,15 @@ fn rows_are_one_dispatch() {
 /// vectors, subgroups and workgroups or not.
 #[test]
 fn short_rows_that_are_written_are_folded_by_subgroups() {
-    let shapes = [([64, 128], 1), ([45, 131], 1), ([67, 33], 1), ([96, 40], 0)];
+    let shapes = [
+        ([64, 128], 1),
+        ([45, 131], 1),
+        ([67, 33], 1),
+        ([96, 40], 0),
+        ([66, 4], 1),
+        ([67, 12], 1),
+        ([71, 7], 1),
+    ];
     for (shape, axis) in shapes {
         let function = folded_twice(shape, axis);
         let profile = Profile {

@@ -121,7 +121,7 @@ impl<'a> Lower<'a> {
         let types = accumulator_types(&self.dispatch.op)[range].to_vec();
         let Some(local) = self.local else { return };
         let lanes = self.extent_of(Run::Lane);
-        self.shuffle(lanes, &vars, &types);
+        self.shuffle(lanes.min(self.dispatch.cluster), &vars, &types);
         let mut left = size / lanes;
         if left == 1 {
             return;
@@ -163,7 +163,15 @@ impl<'a> Lower<'a> {
         Some(self.counter(number as u32))
     }
 
-    /// Folds the accumulators of each subgroup together, so that all of its invocations have the same.
+    /// The number of the invocation among those that have the same result.
+    pub(super) fn place_in_cluster(&mut self) -> Option<Node> {
+        let lane = self.counter_of(Run::Lane)?;
+        let body = &mut self.e.body;
+        let size = body.i64(self.dispatch.cluster as i64);
+        Some(body.op(Op::SMod, &[lane, size]))
+    }
+
+    /// Folds the accumulators of each subgroup, or cluster of it, together, so that all of its invocations have the same.
     fn shuffle(&mut self, lanes: u64, vars: &[Var], types: &[Scalar]) {
         let reductions = self.reductions();
         let mut mask = lanes as u32 / 2;

@@ -217,7 +217,7 @@ impl<'a> Lower<'a> {
         }
         self.local = Some(sum.node(&mut self.e.body));
         self.place = match self.dispatch.strategy {
-            Strategy::Subgroups | Strategy::SubgroupRows => self.counter_of(Run::Lane),
+            Strategy::Subgroups | Strategy::SubgroupRows => self.place_in_cluster(),
             _ => self.local,
         };
     }
