@@ -528,7 +528,7 @@ fn add_subgroups(dispatch: &mut Dispatch, invocations: u64) {
 pub(super) fn has_shuffles(op: &Structured, profile: &Profile) -> bool {
     let initial = op.reductions.iter().flat_map(|r| &r.initial);
     let mut types = initial.map(|node| op.body.ty(*node));
-    profile.subgroup > 1 && types.all(|ty| matches!(ty, Scalar::I32 | Scalar::F32))
+    profile.subgroup > 1 && types.all(|ty| !matches!(ty, Scalar::Bool | Scalar::Unit))
 }
 
 /// Invocations for a row: where they can keep it in their registers, so few that each has as much of it

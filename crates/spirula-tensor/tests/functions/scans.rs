@@ -193,6 +193,51 @@ fn workgroups_look_back() {
     }
 }
 
+/// Numbers of other widths are handed over in words: by subgroups, by chunks, and where rows are folded by subgroups.
+#[test]
+fn numbers_of_any_width_are_handed_over() {
+    let cases = [
+        (Scalar::I8, Op::Add, Op::SExt, Op::SExt),
+        (Scalar::I16, Op::Add, Op::SExt, Op::SExt),
+        (Scalar::I64, Op::Add, Op::SExt, Op::SExt),
+        (Scalar::F16, Op::FMax, Op::SToF, Op::FToS),
+        (Scalar::F64, Op::FAdd, Op::SToF, Op::FToS),
+    ];
+    for (ty, op, to, from) in cases {
+        for shape in [[2, 40_004], [40, 300]] {
+            let mut b = Builder::new("main");
+            let x = parameter(&mut b, &shape);
+            let scan = Scan {
+                axis: 1,
+                is_reverse: false,
+            };
+            let (mut space, position) = space(&b, x, scan);
+            let value = space.body.element(x, Scalar::I32, &position);
+            let three = space.body.literal(Literal::i32(3));
+            let value = space.body.op(Op::AShr, &[value, three]);
+            let value = space.body.convert(to, ty, value);
+            let combiner = Combiner::of(op, ty);
+            let neutral = combiner.neutral(ty).expect("it has one");
+            let initial = vec![space.body.literal(neutral)];
+            let folded = space.fold(Reduction {
+                initial,
+                values: vec![value],
+                combiner,
+            });
+            let back = space.body.convert(from, Scalar::I32, folded[0]);
+            let result = given(&mut b, space, x, &position, &[back])[0];
+            b.result(result, false);
+            let stage = only_dispatch(&b.finish(), &[shape.to_vec()], SHUFFLING);
+            let schedule = if shape[1] > 1000 {
+                "look-back("
+            } else {
+                "scan("
+            };
+            assert!(stage.contains(schedule), "{stage}");
+        }
+    }
+}
+
 /// What computes the elements is part of the scan, also where the sum of products looks like a product
 /// of matrices.
 #[test]

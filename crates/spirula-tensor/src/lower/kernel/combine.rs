@@ -2,7 +2,7 @@
 
 use super::super::emit::Emitter;
 use super::super::write::Writer;
-use super::{Lower, accumulator_types, all};
+use super::{Lower, accumulator_types, all, words};
 use crate::ir::{Node, Reduction};
 use crate::schedule::{Run, Step};
 use spirula_kernel::ir::{Expr, StmtKind, Type, Var};
@@ -225,12 +225,24 @@ pub(super) fn exchanged(
 ) -> Vec<Expr> {
     let both = vars.iter().zip(types);
     let others = both.map(|(var, ty)| {
-        let to = e.b.declare("other", Type::Scalar(*ty), false);
         let value = e.b.value(*var);
-        e.b.push(StmtKind::Shuffle { to, value, mask });
-        e.b.value(to)
+        if matches!(ty, Scalar::I32 | Scalar::F32) {
+            return shuffled(e, value, *ty, mask);
+        }
+        let words = words::split(e, value, *ty).into_iter();
+        let words = words.map(|word| shuffled(e, word, Scalar::I32, mask));
+        let words: Vec<Expr> = words.collect();
+        let other = words::join(e, &words, *ty);
+        e.kept(other, *ty)
     });
     others.collect()
+}
+
+/// What the invocation whose number in the subgroup differs in a bit hands over, of 32 bits.
+fn shuffled(e: &mut Emitter<'_>, value: Expr, ty: Scalar, mask: u32) -> Expr {
+    let to = e.b.declare("other", Type::Scalar(ty), false);
+    e.b.push(StmtKind::Shuffle { to, value, mask });
+    e.b.value(to)
 }
 
 /// Whether a step is among others, or in their loops.

@@ -7,9 +7,9 @@
 
 use super::super::emit::Emitter;
 use super::super::write::Writer;
-use super::Lower;
 use super::combine::exchanged;
 use super::prefix::Sums;
+use super::{Lower, words};
 use crate::ir::Dim;
 use crate::schedule::{Dispatch, Run};
 use spirula_kernel::Builder;
@@ -19,8 +19,8 @@ use spirula_kernel::ir::{
 use spirula_program::{Literal, Op, Operator, Scalar};
 use spirula_source::Place;
 
-/// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on two words of each
-/// chunk for each accumulator, the halves of its bits with what is known in front of both. Words that two writes left
+/// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on words of each
+/// chunk for each accumulator, pieces of its bits with what is known in front of each. Words that two writes left
 /// differ there, so that neither fences nor wide accesses are needed.
 pub(crate) struct Progress {
     memory: Var,
@@ -35,8 +35,8 @@ const FIRST: u64 = 32;
 const OWN: i32 = 1;
 const ALL: i32 = 2;
 
-/// Bits of a half.
-const HALF: i32 = 16;
+/// Bits of a piece.
+const PIECE: i32 = 16;
 
 /// Chunks that an invocation asks at once: the memory's answer takes as long for one.
 const ASKED: i32 = 8;
@@ -48,8 +48,9 @@ impl Progress {
     /// Makes memory for the chunks of a scan, of which nothing is known.
     pub fn new(b: &mut Builder, dispatch: &Dispatch) -> Progress {
         let chunks = dispatch.workgroups()[0];
-        let accumulators = super::accumulator_types(&dispatch.op).len() as u64;
-        let count = FIRST + 2 * accumulators * chunks;
+        let types = super::accumulator_types(&dispatch.op);
+        let pieces = types.iter().map(|ty| pieces(*ty) as u64);
+        let count = FIRST + pieces.sum::<u64>() * chunks;
         let memory = b.declare("progress", Type::Memory(Space::Device), false);
         let bytes = b.i64((count * Scalar::I32.size()) as i64);
         b.push(StmtKind::Alloc { to: memory, bytes });
@@ -241,12 +242,12 @@ impl Asked {
 }
 
 impl View<'_> {
-    /// The words of a chunk, two for each accumulator.
+    /// The words of a chunk, one after the other for each accumulator.
     fn words(&self, e: &mut Emitter<'_>, chunk: Expr) -> Vec<Element> {
-        let count = 2 * self.sums.types.len() as u64;
-        let numbers = 0..count;
+        let count = self.sums.types.iter().map(|ty| pieces(*ty)).sum();
+        let numbers: std::ops::Range<usize> = 0..count;
         let words = numbers.map(|number| {
-            let first = FIRST + number * self.progress.chunks;
+            let first = FIRST + number as u64 * self.progress.chunks;
             let first = e.b.literal(Literal::i32(first as i32));
             let at = e.b.op(Op::Add, &[chunk, first]);
             let wide = Operator::convert(Op::SExt, Scalar::I32, Scalar::I64);
@@ -257,21 +258,15 @@ impl View<'_> {
 
     /// Says what this workgroup's chunk has.
     fn tell(&self, e: &mut Emitter<'_>, what: i32, vars: &[Var]) {
-        let words = self.words(e, self.place);
-        let [mark, mask, half] =
-            [what << HALF, (1 << HALF) - 1, HALF].map(|n| e.b.literal(Literal::i32(n)));
-        for ((words, ty), var) in words.chunks(2).zip(&self.sums.types).zip(vars) {
+        let mark = e.b.literal(Literal::i32(what << PIECE));
+        let mut to = self.words(e, self.place).into_iter();
+        for (ty, var) in self.sums.types.iter().zip(vars) {
             let value = e.b.value(*var);
-            let bits =
-                e.b.apply(Operator::convert(Op::Bits, *ty, Scalar::I32), &[value]);
-            let bits = e.kept(bits, Scalar::I32);
-            let halves = [
-                e.b.op(Op::And, &[bits, mask]),
-                e.b.op(Op::LShr, &[bits, half]),
-            ];
-            for (to, half) in words.iter().zip(halves) {
-                let value = e.b.op(Op::Or, &[half, mark]);
-                e.b.push(StmtKind::Write { to: *to, value });
+            for piece in cut(e, value, *ty) {
+                let value = e.b.op(Op::Or, &[piece, mark]);
+                if let Some(to) = to.next() {
+                    e.b.push(StmtKind::Write { to, value });
+                }
             }
         }
     }
@@ -382,16 +377,13 @@ impl View<'_> {
 
     /// What a chunk has, or what the row begins with before its first.
     fn values(&self, e: &mut Emitter<'_>, one: &Asked) -> Vec<Expr> {
-        let [mask, half] = [(1 << HALF) - 1, HALF].map(|n| e.b.literal(Literal::i32(n)));
         let is_before = e.b.op(Op::SLt, &[self.number, one.distance]);
-        let halves = one.found.chunks(2).zip(&self.sums.types).zip(&self.initial);
-        let values = halves.map(|((words, ty), initial)| {
-            let [low, high] = [words[0], words[1]].map(|word| e.b.value(word));
-            let low = e.b.op(Op::And, &[low, mask]);
-            let high = e.b.op(Op::Shl, &[high, half]);
-            let bits = e.b.op(Op::Or, &[low, high]);
-            let value =
-                e.b.apply(Operator::convert(Op::Bits, Scalar::I32, *ty), &[bits]);
+        let mut found = &one.found[..];
+        let values = self.sums.types.iter().zip(&self.initial);
+        let values = values.map(|(ty, initial)| {
+            let (own, others) = found.split_at(pieces(*ty));
+            found = others;
+            let value = put_together(e, own, *ty);
             let value = e.b.op(Op::Cond, &[is_before, *initial, value]);
             e.kept(value, *ty)
         });
@@ -405,9 +397,46 @@ impl View<'_> {
     }
 }
 
+/// Pieces of a number.
+fn pieces(ty: Scalar) -> usize {
+    ty.width().div_ceil(PIECE as u32) as usize
+}
+
+/// The pieces of a number, the lowest first.
+fn cut(e: &mut Emitter<'_>, value: Expr, ty: Scalar) -> Vec<Expr> {
+    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(Literal::i32(n)));
+    let mut cut = Vec::new();
+    for word in words::split(e, value, ty) {
+        let word = e.kept(word, Scalar::I32);
+        cut.push(e.b.op(Op::And, &[word, mask]));
+        cut.push(e.b.op(Op::LShr, &[word, piece]));
+    }
+    cut.truncate(pieces(ty));
+    cut
+}
+
+/// The number of which pieces were found in some words.
+fn put_together(e: &mut Emitter<'_>, found: &[Var], ty: Scalar) -> Expr {
+    let [mask, piece] = [(1 << PIECE) - 1, PIECE].map(|n| e.b.literal(Literal::i32(n)));
+    let words = found.chunks(2).map(|halves| {
+        let low = e.b.value(halves[0]);
+        let low = e.b.op(Op::And, &[low, mask]);
+        match halves.get(1) {
+            Some(high) => {
+                let high = e.b.value(*high);
+                let high = e.b.op(Op::Shl, &[high, piece]);
+                e.b.op(Op::Or, &[low, high])
+            }
+            None => low,
+        }
+    });
+    let words: Vec<Expr> = words.collect();
+    words::join(e, &words, ty)
+}
+
 /// What a word says is known.
 fn mark(e: &mut Emitter<'_>, word: Var) -> Expr {
-    let half = e.b.literal(Literal::i32(HALF));
+    let piece = e.b.literal(Literal::i32(PIECE));
     let word = e.b.value(word);
-    e.b.op(Op::LShr, &[word, half])
+    e.b.op(Op::LShr, &[word, piece])
 }

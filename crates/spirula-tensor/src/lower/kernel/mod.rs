@@ -10,6 +10,7 @@ mod look_back;
 mod prefix;
 mod staging;
 mod store;
+mod words;
 
 use super::emit::{Emitter, Source};
 use crate::ir::{Affine, Body, Destination, Dim, Function, Node, NodeData, Structured, Value};
