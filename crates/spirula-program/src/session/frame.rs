@@ -9,6 +9,7 @@ use crate::{Op, Operator, Region, Scalar};
 #[derive(Default)]
 pub(super) struct Frame<'p> {
     pub function: usize,
+    /// The step at which it goes on, while another one runs.
     pub next: usize,
     pub scalars: Vec<u64>,
     /// Whether each scalar is wrapped; nothing until one is.
@@ -24,7 +25,6 @@ impl<'p> Frame<'p> {
     /// Makes it that of a function which begins, whatever it was before.
     pub fn begin(&mut self, number: usize, function: &Function, outputs: &'p [Slot]) {
         self.function = number;
-        self.next = 0;
         self.scalars.clear();
         self.scalars.resize(function.scalars as usize, 0);
         for (reg, bits) in &function.constants {

@@ -94,17 +94,20 @@ impl<'p, M: Machine> Session<'p, M> {
         std::mem::take(&mut self.traced)
     }
 
+    /// A scalar. Those that all functions share have numbers beyond those of any function.
+    #[inline]
     fn get(&self, frame: &Frame, reg: Reg) -> u64 {
-        match reg.0 & GLOBAL {
-            0 => frame.scalars[reg.0 as usize],
-            _ => self.scalars[(reg.0 & !GLOBAL) as usize],
+        match frame.scalars.get(reg.0 as usize) {
+            Some(bits) => *bits,
+            None => self.scalars[(reg.0 & !GLOBAL) as usize],
         }
     }
 
+    #[inline]
     fn set(&mut self, frame: &mut Frame, reg: Reg, bits: u64) {
-        match reg.0 & GLOBAL {
-            0 => frame.scalars[reg.0 as usize] = bits,
-            _ => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
+        match frame.scalars.get_mut(reg.0 as usize) {
+            Some(place) => *place = bits,
+            None => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
         }
     }
 
@@ -154,22 +157,24 @@ impl<'p, M: Machine> Session<'p, M> {
         let mut frame = first;
         let mut callers: Vec<Frame<'p>> = Vec::new();
         let mut function = &program.functions[frame.function];
+        let mut next = 0;
         loop {
-            let Some(step) = function.steps.get(frame.next) else {
+            let Some(step) = function.steps.get(next) else {
                 let Some(mut caller) = callers.pop() else {
                     return Ok(frame);
                 };
                 self.pass(&frame, &function.outputs, &mut caller, frame.outputs);
                 self.drop_frame(std::mem::replace(&mut frame, caller));
                 function = &program.functions[frame.function];
+                next = frame.next;
                 continue;
             };
-            frame.next += 1;
+            next += 1;
             match step {
-                Step::Jump(to) => frame.next = *to,
+                Step::Jump(to) => next = *to,
                 Step::Unless(reg, to) => {
                     if self.get(&frame, *reg) == 0 {
-                        frame.next = *to;
+                        next = *to;
                     }
                 }
                 Step::Call(callee, inputs, outputs) => {
@@ -179,11 +184,13 @@ impl<'p, M: Machine> Session<'p, M> {
                     function = &program.functions[*callee];
                     let mut inner = self.frame(*callee, outputs);
                     self.pass(&frame, inputs, &mut inner, &function.inputs);
+                    frame.next = std::mem::take(&mut next);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
                 Step::Copy(copy) => {
                     if let Some(copier) = self.copy(&frame, copy)? {
                         function = &program.functions[copier.function];
+                        frame.next = std::mem::take(&mut next);
                         callers.push(std::mem::replace(&mut frame, copier));
                     }
                 }
