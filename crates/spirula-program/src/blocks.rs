@@ -1,13 +1,14 @@
 //! The blocks of a running program, counted by their references.
 
 use crate::copy;
-use crate::pool::Pool;
+use crate::pool::{Piece, Pool};
 use crate::{Machine, Part, RunError};
+use smallvec::SmallVec;
 
 /// A block: on the device, or bytes of the host.
 struct Block<B> {
-    /// The device's block, and its size.
-    device: Option<(B, u64)>,
+    /// That of the device.
+    device: Option<Piece<B>>,
     bytes: Vec<u8>,
     size: u64,
     references: u32,
@@ -19,6 +20,8 @@ pub(crate) struct Blocks<M: Machine> {
     blocks: Vec<Block<M::Block>>,
     unused: Vec<usize>,
     pool: Pool<M::Block>,
+    /// Blocks that the machine has made.
+    made: u64,
     /// Bytes of the device's blocks that are referred to, and the most that ever were.
     in_use: u64,
     most_in_use: u64,
@@ -39,6 +42,7 @@ impl<M: Machine> Blocks<M> {
             machine,
             blocks: Vec::new(),
             unused: Vec::new(),
+            made: 0,
             in_use: 0,
             most_in_use: 0,
         }
@@ -63,9 +67,9 @@ impl<M: Machine> Blocks<M> {
         let size = size.ok_or_else(|| RunError::Invalid(format!("no memory of {bytes} bytes")))?;
         let device = match self.pool.take(size) {
             Some(kept) => kept,
-            None => (self.made(size)?, size),
+            None => self.made(size)?,
         };
-        self.in_use += device.1;
+        self.in_use += device.size;
         self.most_in_use = self.most_in_use.max(self.in_use);
         Ok(self.add(Block {
             device: Some(device),
@@ -76,8 +80,15 @@ impl<M: Machine> Blocks<M> {
     }
 
     /// Has the machine make a block, for which it may need the memory of those that are kept.
-    fn made(&mut self, size: u64) -> Run<M::Block, M> {
-        let made = self.machine.allocate(size);
+    fn made(&mut self, size: u64) -> Run<Piece<M::Block>, M> {
+        let number = self.made;
+        self.made += 1;
+        let piece = |block| Piece {
+            block,
+            size,
+            number,
+        };
+        let made = self.machine.allocate(size).map(piece);
         let kept = match made {
             Err(_) => self.pool.drain(),
             Ok(_) => Vec::new(),
@@ -87,7 +98,13 @@ impl<M: Machine> Blocks<M> {
         }
         kept.into_iter().for_each(|block| self.machine.free(block));
         self.machine.wait().map_err(RunError::Machine)?;
-        self.machine.allocate(size).map_err(RunError::Machine)
+        let made = self.machine.allocate(size).map(piece);
+        made.map_err(RunError::Machine)
+    }
+
+    /// Takes note that a call begins, when the machine has nothing to do.
+    pub fn settle(&mut self) {
+        self.pool.settle();
     }
 
     /// Makes a block of the host with one reference.
@@ -109,11 +126,11 @@ impl<M: Machine> Blocks<M> {
         block.references -= 1;
         if block.references == 0 {
             block.bytes = Vec::new();
-            if let Some((device, size)) = block.device.take() {
-                self.in_use -= size;
+            if let Some(device) = block.device.take() {
+                self.in_use -= device.size;
                 let excess = match self.machine.reuses_blocks() {
-                    true => self.pool.put(device, size, self.most_in_use),
-                    false => vec![device],
+                    true => self.pool.put(device, self.most_in_use),
+                    false => vec![device.block],
                 };
                 excess.into_iter().for_each(|b| self.machine.free(b));
             }
@@ -123,7 +140,7 @@ impl<M: Machine> Blocks<M> {
 
     /// The machine's block.
     pub fn device(&self, block: usize) -> Run<M::Block, M> {
-        let device = self.blocks[block].device.map(|(device, _)| device);
+        let device = self.blocks[block].device.map(|device| device.block);
         device.ok_or_else(|| RunError::Invalid("host memory handed to a kernel".to_owned()))
     }
 
@@ -139,39 +156,29 @@ impl<M: Machine> Blocks<M> {
     }
 
     pub fn read(&mut self, block: usize, at: u64, length: u64) -> Run<Vec<u8>, M> {
-        let all = self.read_all(&[(block, at, length)])?;
-        Ok(all.concat())
+        self.range(block, at, length)?;
+        let mut out = vec![0; length as usize];
+        self.read_all(&mut [(block, at, &mut out)])?;
+        Ok(out)
     }
 
-    /// Parts of blocks, each given by its first byte and its length, waiting for the device once.
-    pub fn read_all(&mut self, parts: &[(usize, u64, u64)]) -> Run<Vec<Vec<u8>>, M> {
-        for (block, at, length) in parts {
-            self.range(*block, *at, *length)?;
+    /// Copies parts of blocks, each from its first byte on, waiting for the device once.
+    pub fn read_all(&mut self, parts: &mut [(usize, u64, &mut [u8])]) -> Run<(), M> {
+        for (block, at, out) in &*parts {
+            self.range(*block, *at, out.len() as u64)?;
         }
-        let (machine, blocks) = (&mut self.machine, &self.blocks);
-        let held = parts.iter().map(|(block, at, length)| {
-            let data = &blocks[*block];
+        let mut there: SmallVec<[_; 2]> = SmallVec::new();
+        for (block, at, out) in parts.iter_mut().filter(|(_, _, out)| !out.is_empty()) {
+            let (data, at) = (&self.blocks[*block], *at);
             match data.device {
-                Some(_) => vec![0; *length as usize],
-                None => data.bytes[*at as usize..(at + length) as usize].to_vec(),
+                Some(Piece { block, .. }) => there.push(Part { block, at, out }),
+                None => out.copy_from_slice(&data.bytes[at as usize..at as usize + out.len()]),
             }
-        });
-        let mut all: Vec<Vec<u8>> = held.collect();
-        let there = parts.iter().zip(&mut all);
-        let there = there.filter(|(_, out)| !out.is_empty());
-        let there = there.filter_map(|((block, at, _), out)| {
-            let (block, _) = blocks[*block].device?;
-            Some(Part {
-                block,
-                at: *at,
-                out,
-            })
-        });
-        let mut there: Vec<_> = there.collect();
-        if !there.is_empty() {
-            machine.read_all(&mut there).map_err(RunError::Machine)?;
         }
-        Ok(all)
+        match there.is_empty() {
+            true => Ok(()),
+            false => self.machine.read_all(&mut there).map_err(RunError::Machine),
+        }
     }
 
     pub fn write(&mut self, block: usize, at: u64, bytes: &[u8]) -> Run<(), M> {
@@ -179,8 +186,8 @@ impl<M: Machine> Blocks<M> {
         let data = &mut self.blocks[block];
         match data.device {
             _ if bytes.is_empty() => Ok(()),
-            Some((device, _)) => {
-                let written = self.machine.write(device, at, bytes);
+            Some(device) => {
+                let written = self.machine.write(device.block, at, bytes);
                 written.map_err(RunError::Machine)
             }
             None => {

@@ -6,19 +6,20 @@
 //! 2009).
 
 use crate::program::Copier;
+use smallvec::{SmallVec, smallvec};
 
 /// A side of a copy: its first element, and a stride for each dimension, in elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub first: i64,
-    pub strides: Vec<i64>,
+    pub strides: SmallVec<[i64; RANK]>,
 }
 
 /// A call of one of the functions: which, and its scalars.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub function: usize,
-    pub scalars: Vec<i64>,
+    pub scalars: SmallVec<[i64; Copier::STRIDED]>,
 }
 
 /// Elements that a group of the strided kernel copies, and the side of a tile.
@@ -79,10 +80,10 @@ pub(crate) fn call(
 
 /// The dimensions with more than one element, by the target's strides, those that are one made one;
 /// `None` when elements of the target are written twice, in an order that counts.
-fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<Vec<Dimension>> {
+fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<SmallVec<[Dimension; RANK]>> {
     let strides = to.strides.iter().zip(&from.strides);
     let all = shape.iter().zip(strides);
-    let mut all: Vec<Dimension> = all
+    let mut all: SmallVec<[Dimension; RANK]> = all
         .map(|(size, (to, from))| Dimension {
             size: *size,
             to: *to,
@@ -91,7 +92,7 @@ fn merged(shape: &[i64], to: &Side, from: &Side) -> Option<Vec<Dimension>> {
         .filter(|d| d.size != 1)
         .collect();
     all.sort_by_key(|d| std::cmp::Reverse(d.to.unsigned_abs()));
-    let mut merged: Vec<Dimension> = Vec::new();
+    let mut merged: SmallVec<[Dimension; RANK]> = SmallVec::new();
     for inner in all {
         if inner.to == 0 {
             return None;
@@ -126,7 +127,7 @@ fn strided(
     }; RANK];
     let missing = RANK.checked_sub(dimensions.len())?;
     all[missing..].copy_from_slice(dimensions);
-    let mut scalars = vec![groups(count, GROUP), count];
+    let mut scalars: SmallVec<_> = smallvec![groups(count, GROUP), count];
     scalars.extend(all[1..].iter().map(|d| d.size));
     scalars.push(to);
     scalars.extend(all.iter().map(|d| d.to));
@@ -160,7 +161,7 @@ fn tiled(copier: &Copier, dimensions: &[Dimension], to: i64, from: i64) -> Optio
     let fits = is_worth && i32::try_from(all).is_ok();
     fits.then(|| Call {
         function: copier.tiled,
-        scalars: vec![
+        scalars: smallvec![
             all,
             rows.size,
             columns.size,
@@ -201,12 +202,12 @@ mod tests {
     fn side(first: i64, strides: &[i64]) -> Side {
         Side {
             first,
-            strides: strides.to_vec(),
+            strides: strides.into(),
         }
     }
 
     fn found(size: u64, shape: &[i64], to: Side, from: Side) -> Option<(usize, Vec<i64>)> {
-        call(COPIERS, size, shape, &to, &from).map(|call| (call.function, call.scalars))
+        call(COPIERS, size, shape, &to, &from).map(|call| (call.function, call.scalars.into_vec()))
     }
 
     #[test]

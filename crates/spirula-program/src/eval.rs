@@ -1,11 +1,38 @@
 //! Evaluating operators.
 
-use crate::operator::Rule;
+use crate::operator::{Rule, floor_div, quot};
 use crate::{Op, Operator, Scalar};
 use spirula_scalar::convert::{float_to_float, float_to_int, int_to_float};
 use spirula_scalar::{Format, Rounding, int, math};
 
 impl Operator {
+    /// The result of the operators that sizes and indices are mostly computed with, without a look at the table.
+    #[inline]
+    pub(crate) fn quick(self, a: u64, b: u64) -> Option<u64> {
+        let (x, y) = (a as i64, b as i64);
+        Some(match (self.op, self.from) {
+            (Op::Add, Scalar::I64) => a.wrapping_add(b),
+            (Op::Sub, Scalar::I64) => a.wrapping_sub(b),
+            (Op::Mul, Scalar::I64) => a.wrapping_mul(b),
+            (Op::SQuot, Scalar::I64) => quot(x, y) as u64,
+            (Op::SDiv, Scalar::I64) => floor_div(x, y) as u64,
+            (Op::SDivUp | Op::SDivUpSafe, Scalar::I64) => {
+                floor_div(x.wrapping_add(y).wrapping_sub(1), y) as u64
+            }
+            (Op::SMax, Scalar::I64) => x.max(y) as u64,
+            (Op::SMin, Scalar::I64) => x.min(y) as u64,
+            (Op::And, Scalar::I64) | (Op::LogAnd, Scalar::Bool) => a & b,
+            (Op::LogOr, Scalar::Bool) => a | b,
+            (Op::Not, Scalar::Bool) => a ^ 1,
+            (Op::Eq, Scalar::I64 | Scalar::I32 | Scalar::Bool) => (a == b).into(),
+            (Op::SLt, Scalar::I64) => (x < y).into(),
+            (Op::SLe, Scalar::I64) => (x <= y).into(),
+            (Op::SExt, Scalar::I32) if self.to == Scalar::I64 => a as i32 as u64,
+            (Op::SExt, Scalar::I64) if self.to == Scalar::I32 => u64::from(a as u32),
+            _ => return None,
+        })
+    }
+
     /// The result on operands given by their bits, those above a type's width being 0; so are the
     /// result's. Operands that are missing count as 0.
     pub fn eval(self, operands: &[u64]) -> u64 {
@@ -208,5 +235,44 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_quick_is_what_the_table_says() {
+        let numbers = [
+            0,
+            1,
+            2,
+            7,
+            1 << 31,
+            1 << 32,
+            1 << 63,
+            u64::MAX,
+            u64::MAX - 6,
+        ];
+        let mut quick = 0;
+        for row in ROWS {
+            for (from, to) in Scalar::ALL
+                .iter()
+                .flat_map(|a| Scalar::ALL.map(|b| (*a, b)))
+            {
+                let op = row.op;
+                let operator = Operator { op, from, to };
+                if !operator.is_valid() || operator.quick(0, 0).is_none() {
+                    continue;
+                }
+                quick += 1;
+                for (a, b) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+                    let [a, b] = [a, b].map(|bits| from.truncate(bits));
+                    let operands = &[a, b][..operator.arity()];
+                    assert_eq!(
+                        operator.quick(a, b),
+                        Some(operator.eval(operands)),
+                        "{operator} {a} {b}"
+                    );
+                }
+            }
+        }
+        assert_eq!(quick, 20);
     }
 }

@@ -311,7 +311,7 @@ operators! {
     FromBool "from_bool" Bool Convert(Class::Any) => Own;
 }
 
-fn quot(a: i64, b: i64) -> i64 {
+pub(crate) fn quot(a: i64, b: i64) -> i64 {
     if b == 0 { 0 } else { a.wrapping_div(b) }
 }
 
@@ -319,7 +319,7 @@ fn rem(a: i64, b: i64) -> i64 {
     if b == 0 { 0 } else { a.wrapping_rem(b) }
 }
 
-fn floor_div(a: i64, b: i64) -> i64 {
+pub(crate) fn floor_div(a: i64, b: i64) -> i64 {
     let rest = rem(a, b);
     quot(a, b) - i64::from(rest != 0 && (rest < 0) != (b < 0))
 }

@@ -21,10 +21,21 @@ const SLACK: u64 = 4096;
 const RESTS: u64 = 8;
 const SMALL: u64 = 512 << 10;
 
+/// A block of the device as it is handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece<B> {
+    /// The block.
+    pub block: B,
+    /// Its bytes.
+    pub size: u64,
+    /// Its number in the order in which blocks were made.
+    pub number: u64,
+}
+
 /// Blocks by their sizes.
 pub(crate) struct Pool<B> {
-    /// Those of a size, with the number of blocks that were kept before each, the oldest first.
-    blocks: BTreeMap<u64, VecDeque<(B, u64)>>,
+    /// Those of a size, the oldest first, with the number of blocks that have to be kept before each is due.
+    pieces: BTreeMap<u64, VecDeque<(Piece<B>, u64)>>,
     bytes: u64,
     /// Blocks that were ever kept.
     count: u64,
@@ -36,62 +47,80 @@ impl<B> Pool<B> {
     /// None yet, for a machine that runs launches beside each other or does not.
     pub fn new(rests: bool) -> Self {
         Pool {
-            blocks: BTreeMap::new(),
+            pieces: BTreeMap::new(),
             bytes: 0,
             count: 0,
             rests,
         }
     }
 
-    /// The smallest block of at least so many bytes that is not far larger, and its size.
-    pub fn take(&mut self, size: u64) -> Option<(B, u64)> {
+    /// The smallest block of at least so many bytes that is not far larger.
+    pub fn take(&mut self, size: u64) -> Option<Piece<B>> {
         let most = size.saturating_mul(2).max(size.saturating_add(SLACK));
-        let is_due = |size: u64, blocks: &VecDeque<(B, u64)>| {
-            let rested = |(_, before): &(B, u64)| before + RESTS < self.count;
-            !self.rests || size > SMALL || blocks.front().is_some_and(rested)
+        let is_due = |pieces: &VecDeque<(Piece<B>, u64)>| {
+            let rested = |(_, due): &(Piece<B>, u64)| *due <= self.count;
+            !self.rests || pieces.front().is_some_and(rested)
         };
-        let mut fitting = self.blocks.range(size..=most);
-        let (&found, _) = fitting.find(|(size, blocks)| is_due(**size, blocks))?;
-        Some((self.remove(found)?, found))
+        let mut fitting = self.pieces.range(size..=most);
+        let (&found, _) = fitting.find(|(_, pieces)| is_due(pieces))?;
+        self.remove(found)
     }
 
     /// Keeps a block. Those that are far more than so many bytes, the most that were ever in use, are given
     /// back: a program that is called again wants as many again, and small ones that rest besides.
-    pub fn put(&mut self, block: B, size: u64, most: u64) -> Vec<B> {
-        let same = self.blocks.entry(size).or_default();
-        same.push_back((block, self.count));
+    pub fn put(&mut self, piece: Piece<B>, most: u64) -> Vec<B> {
+        let size = piece.size;
         self.count += 1;
+        let due = match size > SMALL {
+            true => 0,
+            false => self.count + RESTS,
+        };
+        let same = self.pieces.entry(size).or_default();
+        same.push_back((piece, due));
         self.bytes += size;
         let mut excess = Vec::new();
         while self.bytes > most.saturating_add(LEAST)
-            && let Some((&largest, _)) = self.blocks.last_key_value()
+            && let Some((&largest, _)) = self.pieces.last_key_value()
         {
-            excess.extend(self.remove(largest));
+            excess.extend(self.remove(largest).map(|piece| piece.block));
         }
         excess
+    }
+
+    /// Takes note that nothing uses any of them any more. They are handed out as if they were new, in the order in which
+    /// they were made: what asks for the same again gets the same.
+    pub fn settle(&mut self) {
+        if !self.rests {
+            return;
+        }
+        for same in self.pieces.values_mut() {
+            let same = same.make_contiguous();
+            same.iter_mut().for_each(|(_, due)| *due = 0);
+            same.sort_unstable_by_key(|(piece, _)| piece.number);
+        }
     }
 
     /// All blocks, which are no longer kept.
     pub fn drain(&mut self) -> Vec<B> {
         self.bytes = 0;
-        let all = std::mem::take(&mut self.blocks);
+        let all = std::mem::take(&mut self.pieces);
         all.into_values()
             .flatten()
-            .map(|(block, _)| block)
+            .map(|(piece, _)| piece.block)
             .collect()
     }
 
-    fn remove(&mut self, size: u64) -> Option<B> {
-        let same = self.blocks.get_mut(&size)?;
-        let block = match self.rests {
+    fn remove(&mut self, size: u64) -> Option<Piece<B>> {
+        let same = self.pieces.get_mut(&size)?;
+        let piece = match self.rests {
             true => same.pop_front(),
             false => same.pop_back(),
         };
         if same.is_empty() {
-            self.blocks.remove(&size);
+            self.pieces.remove(&size);
         }
         self.bytes -= size;
-        block.map(|(block, _)| block)
+        piece.map(|(piece, _)| piece)
     }
 }
 
@@ -99,42 +128,80 @@ impl<B> Pool<B> {
 mod tests {
     use super::*;
 
+    fn piece<B>(block: B, size: u64) -> Piece<B> {
+        Piece {
+            block,
+            size,
+            number: 0,
+        }
+    }
+
+    /// Takes a block: which, and its size.
+    fn taken<B>(pool: &mut Pool<B>, size: u64) -> Option<(B, u64)> {
+        pool.take(size).map(|piece| (piece.block, piece.size))
+    }
+
     #[test]
     fn the_smallest_that_fits_is_taken() {
         let mut pool = Pool::new(false);
         for (block, size) in [('a', 16), ('b', 5000), ('c', 1 << 20), ('d', 5000)] {
-            assert!(pool.put(block, size, 0).is_empty());
+            assert!(pool.put(piece(block, size), 0).is_empty());
         }
-        assert_eq!(pool.take(4000), Some(('d', 5000)));
-        assert_eq!(pool.take(5000), Some(('b', 5000)));
-        assert_eq!(pool.take(5000), None);
-        assert_eq!(pool.take(16), Some(('a', 16)));
-        assert_eq!(pool.take(u64::MAX), None);
+        assert_eq!(taken(&mut pool, 4000), Some(('d', 5000)));
+        assert_eq!(taken(&mut pool, 5000), Some(('b', 5000)));
+        assert_eq!(taken(&mut pool, 5000), None);
+        assert_eq!(taken(&mut pool, 16), Some(('a', 16)));
+        assert_eq!(taken(&mut pool, u64::MAX), None);
         assert_eq!(pool.drain(), ['c']);
-        assert_eq!(pool.take(1 << 20), None);
+        assert_eq!(taken(&mut pool, 1 << 20), None);
     }
 
     #[test]
     fn small_blocks_rest_where_launches_run_beside_each_other() {
         let mut pool = Pool::new(true);
         for block in 0..=RESTS {
-            assert_eq!(pool.take(16), None);
-            assert!(pool.put(block, 16, 0).is_empty());
+            assert_eq!(taken(&mut pool, 16), None);
+            assert!(pool.put(piece(block, 16), 0).is_empty());
         }
-        assert_eq!(pool.take(16), Some((0, 16)));
-        assert_eq!(pool.take(16), None);
-        pool.put(100, SMALL + 16, 0);
-        assert_eq!(pool.take(SMALL + 16), Some((100, SMALL + 16)));
-        assert_eq!(pool.take(16), Some((1, 16)));
+        assert_eq!(taken(&mut pool, 16), Some((0, 16)));
+        assert_eq!(taken(&mut pool, 16), None);
+        pool.put(piece(100, SMALL + 16), 0);
+        assert_eq!(taken(&mut pool, SMALL + 16), Some((100, SMALL + 16)));
+        assert_eq!(taken(&mut pool, 16), Some((1, 16)));
     }
 
     #[test]
     fn the_largest_go_where_too_many_are_kept() {
         let mut pool = Pool::new(false);
-        assert!(pool.put(1, LEAST / 2, 0).is_empty());
-        assert!(pool.put(2, LEAST / 4, 0).is_empty());
-        assert_eq!(pool.put(3, LEAST, 0), [3]);
-        assert!(pool.put(4, LEAST, LEAST).is_empty());
-        assert_eq!(pool.put(5, 16, 0), [4]);
+        assert!(pool.put(piece(1, LEAST / 2), 0).is_empty());
+        assert!(pool.put(piece(2, LEAST / 4), 0).is_empty());
+        assert_eq!(pool.put(piece(3, LEAST), 0), [3]);
+        assert!(pool.put(piece(4, LEAST), LEAST).is_empty());
+        assert_eq!(pool.put(piece(5, 16), 0), [4]);
+    }
+
+    #[test]
+    fn what_asks_for_the_same_again_gets_the_same() {
+        let mut pool = Pool::new(true);
+        for number in 0..3 {
+            let block = number;
+            pool.put(
+                Piece {
+                    block,
+                    size: 16,
+                    number,
+                },
+                0,
+            );
+        }
+        for _ in 0..3 {
+            assert_eq!(pool.take(16), None);
+            pool.settle();
+            let taken = [0, 1, 2].map(|_| pool.take(16).unwrap());
+            assert_eq!(taken.map(|piece| piece.block), [0, 1, 2]);
+            for piece in [taken[2], taken[0], taken[1]] {
+                pool.put(piece, 0);
+            }
+        }
     }
 }

@@ -491,25 +491,23 @@ impl Device {
     /// # Errors
     /// When the launch does not fit the kernel or the device.
     pub fn launch(&mut self, launch: &Launch) -> Result<(), Error> {
-        self.launch_owned(launch.clone())
-    }
-
-    /// Begins a launch whose arguments need no copy.
-    pub(crate) fn launch_owned(&mut self, launch: Launch) -> Result<(), Error> {
         let slot = self.kernels.get(launch.kernel.index());
-        let Slot {
-            interface, opaque, ..
-        } = slot.ok_or(Error::Handle("a kernel"))?;
-        let info = self.driver.info();
-        check::launch(interface, opaque, &launch, info, &self.buffers)?;
+        let slot = slot.ok_or(Error::Handle("a kernel"))?;
+        let (info, opaque) = (self.driver.info(), &slot.opaque);
+        check::launch(&slot.interface, opaque, launch, info, &self.buffers)?;
         if launch.size.is_empty() {
             return Ok(());
         }
-        let number = launch.kernel;
-        let (launch, reached) = self.for_driver(launch)?;
+        if matches!(slot.how, How::Driver(kernel) if kernel == launch.kernel) {
+            let driver = &mut self.driver;
+            return timed(&mut self.profile.run, || driver.launch(launch, &[]));
+        }
+        let (for_driver, reached) = self.for_driver(launch)?;
         let driver = &mut self.driver;
-        timed(&mut self.profile.run, || driver.launch(&launch, &reached))?;
-        self.collect(number)
+        timed(&mut self.profile.run, || {
+            driver.launch(&for_driver, &reached)
+        })?;
+        self.collect(launch.kernel)
     }
 
     /// Takes what a launch of a shader has printed, after waiting for it.
@@ -543,25 +541,20 @@ impl Device {
 
     /// A launch as the driver takes it: of its own kernel, and of a shader where a kernel became one; and
     /// the buffers that it reaches by their addresses.
-    fn for_driver(&mut self, launch: Launch) -> Result<(Launch, Vec<Buffer>), Error> {
+    fn for_driver(&mut self, launch: &Launch) -> Result<(Launch, Vec<Buffer>), Error> {
         let slot = &mut self.kernels[launch.kernel.index()];
         let shader = match &slot.how {
             How::Driver(kernel) => {
                 let launch = Launch {
                     kernel: *kernel,
-                    ..launch
+                    ..launch.clone()
                 };
                 return Ok((launch, Vec::new()));
             }
             How::Shader(shader) => shader,
         };
         let limits = &self.driver.info().limits;
-        let mut plan = shader.plan(
-            &launch,
-            slot.interface.workgroup_size,
-            limits,
-            &self.buffers,
-        )?;
+        let mut plan = shader.plan(launch, slot.interface.workgroup_size, limits, &self.buffers)?;
         let mut reached = Vec::new();
         for (buffer, at) in std::mem::take(&mut plan.addresses) {
             reached.push(buffer);

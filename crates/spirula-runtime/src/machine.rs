@@ -1,7 +1,6 @@
 //! Devices as machines for whole programs.
 
 use crate::{Bound, Buffer, Device, DeviceKind, Error, Inputs, Kernel, Launch, Size};
-use rustc_hash::FxHashMap;
 use spirula_program::{Machine, Parameter, Part, Request, SizeClass};
 use spirula_spirv::analysis::{Decorations, Definitions};
 use spirula_spirv::ir::Module;
@@ -20,7 +19,10 @@ const CHECKING: &str = "cpu+san";
 pub struct DeviceMachine<'d> {
     device: &'d mut Device,
     /// Of each kernel of the program, by its number, what was compiled, with the constants that it has.
-    kernels: FxHashMap<usize, Vec<(Vec<u64>, Kernel)>>,
+    kernels: Vec<Vec<(Vec<u64>, Kernel)>>,
+    /// Lists of a launch, for the next one to fill.
+    bindings: Vec<Bound>,
+    push: Vec<u8>,
     sizes: HashMap<String, u64>,
 }
 
@@ -29,7 +31,9 @@ impl<'d> DeviceMachine<'d> {
     pub fn new(device: &'d mut Device) -> Self {
         DeviceMachine {
             device,
-            kernels: FxHashMap::default(),
+            kernels: Vec::new(),
+            bindings: Vec::new(),
+            push: Vec::new(),
             sizes: HashMap::new(),
         }
     }
@@ -40,7 +44,7 @@ impl<'d> DeviceMachine<'d> {
     }
 
     fn kernel(&mut self, request: &Request<'_, Buffer>) -> Result<Kernel, Error> {
-        let mut known = self.kernels.get(&request.kernel).into_iter().flatten();
+        let mut known = self.kernels.get(request.kernel).into_iter().flatten();
         if let Some((_, kernel)) = known.find(|(c, _)| c == request.constants) {
             return Ok(*kernel);
         }
@@ -52,8 +56,10 @@ impl<'d> DeviceMachine<'d> {
                 .made(request.words, request)
                 .map_err(|e| blame(e, request))?,
         };
-        let all = self.kernels.entry(request.kernel).or_default();
-        all.push((request.constants.to_vec(), made));
+        if self.kernels.len() <= request.kernel {
+            self.kernels.resize(request.kernel + 1, Vec::new());
+        }
+        self.kernels[request.kernel].push((request.constants.to_vec(), made));
         Ok(made)
     }
 
@@ -122,21 +128,32 @@ impl Machine for DeviceMachine<'_> {
         let used = self.device.interface(kernel)?.push_constant_bytes as usize;
         let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold(request.groups, self.device.info().limits.groups)?;
-        let bindings = request.blocks.iter().map(|given| Bound {
+        let bound = request.blocks.iter().map(|given| Bound {
             set: 0,
             binding: given.binding,
             index: 0,
             buffer: given.block,
             region: given.region,
         });
-        self.device.launch_owned(Launch {
+        let mut bindings = std::mem::take(&mut self.bindings);
+        bindings.clear();
+        bindings.extend(bound);
+        let mut pushed = std::mem::take(&mut self.push);
+        pushed.clear();
+        pushed.extend_from_slice(push);
+        let launch = Launch {
             kernel,
             size: Size::Groups(groups),
             inputs: Inputs::Resources {
-                bindings: bindings.collect(),
-                push: push.to_vec(),
+                bindings,
+                push: pushed,
             },
-        })
+        };
+        let launched = self.device.launch(&launch);
+        if let Inputs::Resources { bindings, push } = launch.inputs {
+            (self.bindings, self.push) = (bindings, push);
+        }
+        launched
     }
 
     fn wait(&mut self) -> Result<(), Error> {

@@ -30,13 +30,13 @@ enum Given<'a> {
 /// A call whose arguments are on the machine.
 pub struct Prepared<'p> {
     entry: &'p Entry,
-    frame: Frame,
+    frame: Frame<'p>,
 }
 
 /// A call that has ended.
 pub struct Ended<'p> {
     entry: &'p Entry,
-    frame: Frame,
+    frame: Frame<'p>,
 }
 
 impl<'p, M: Machine> Session<'p, M> {
@@ -69,7 +69,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 (None, None) => Item::Opaque(String::new(), Vec::new()),
             });
         }
-        self.drop_frame(&frame);
+        self.drop_frame(frame);
         Ok(results)
     }
 
@@ -100,8 +100,8 @@ impl<'p, M: Machine> Session<'p, M> {
             let message = format!("no entry point {entry}; there are: {}", names.join(", "));
             return Err(RunError::Invalid(message));
         };
-        let function = &program.functions[entry.function];
-        let mut frame = Frame::new(entry.function, function, Vec::new());
+        self.blocks.settle();
+        let mut frame = self.frame(entry.function, &[]);
         self.bind(entry, &given, &mut frame)?;
         Ok(Prepared { entry, frame })
     }
@@ -113,7 +113,6 @@ impl<'p, M: Machine> Session<'p, M> {
     pub fn execute(&mut self, prepared: Prepared<'p>) -> Run<Ended<'p>, M> {
         let Prepared { entry, frame } = prepared;
         let frame = self.run(frame)?;
-        let frame = frame.ok_or_else(|| RunError::Invalid("the call did not end".to_owned()))?;
         self.check_failures()?;
         self.blocks.machine.wait().map_err(RunError::Machine)?;
         Ok(Ended { entry, frame })
@@ -132,7 +131,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 None => None,
             });
         }
-        self.drop_frame(&frame);
+        self.drop_frame(frame);
         Ok(results)
     }
 

@@ -6,33 +6,35 @@
 use crate::program::{Function, Mem, Reg, Slot};
 use crate::{Op, Operator, Region, Scalar};
 
-pub(super) struct Frame {
+#[derive(Default)]
+pub(super) struct Frame<'p> {
     pub function: usize,
+    /// The step at which it goes on, while another one runs.
     pub next: usize,
     pub scalars: Vec<u64>,
+    /// Whether each scalar is wrapped; nothing until one is.
     wrapped: Vec<bool>,
     pub memories: Vec<Option<usize>>,
     /// What launches touch of memory, where that is known.
     regions: Vec<(Mem, Region)>,
     /// Where the caller wants the outputs.
-    pub outputs: Vec<Slot>,
+    pub outputs: &'p [Slot],
 }
 
-impl Frame {
-    pub fn new(number: usize, function: &Function, outputs: Vec<Slot>) -> Frame {
-        let mut scalars = vec![0; function.scalars as usize];
+impl<'p> Frame<'p> {
+    /// Makes it that of a function which begins, whatever it was before.
+    pub fn begin(&mut self, number: usize, function: &Function, outputs: &'p [Slot]) {
+        self.function = number;
+        self.scalars.clear();
+        self.scalars.resize(function.scalars as usize, 0);
         for (reg, bits) in &function.constants {
-            scalars[reg.0 as usize] = *bits;
+            self.scalars[reg.0 as usize] = *bits;
         }
-        Frame {
-            function: number,
-            next: 0,
-            scalars,
-            wrapped: vec![false; function.scalars as usize],
-            memories: vec![None; function.memories as usize],
-            regions: Vec::new(),
-            outputs,
-        }
+        self.wrapped.clear();
+        self.memories.clear();
+        self.memories.resize(function.memories as usize, None);
+        self.regions.clear();
+        self.outputs = outputs;
     }
 
     /// Takes note of what all launches touch of memory.
@@ -52,7 +54,11 @@ impl Frame {
     }
 
     /// Notes it; of scalars of the whole program it is not followed.
+    #[inline]
     pub fn note_wrapped(&mut self, reg: Reg, is_wrapped: bool) {
+        if is_wrapped && self.wrapped.is_empty() {
+            self.wrapped.resize(self.scalars.len(), false);
+        }
         if let Some(wrapped) = self.wrapped.get_mut(reg.0 as usize) {
             *wrapped = is_wrapped;
         }
@@ -60,11 +66,12 @@ impl Frame {
 
     /// Whether the result of an operator is wrapped: what is computed otherwise than by sums,
     /// products and choices of the larger or smaller is anew what it is.
-    pub fn wraps(&self, operator: Operator, operands: &[Reg], values: &[u64]) -> bool {
+    #[inline]
+    pub fn wraps(&self, operator: Operator, operands: &[Reg; 3], a: u64, b: u64) -> bool {
         if operator.to != Scalar::I64 {
             return false;
         }
-        let [a, b] = [0, 1].map(|at| values.get(at).map_or(0, |bits| *bits as i64));
+        let (a, b) = (a as i64, b as i64);
         let is_wrapped = match operator.op {
             Op::Add => a.checked_add(b).is_none(),
             Op::Sub => a.checked_sub(b).is_none(),
@@ -72,6 +79,7 @@ impl Frame {
             Op::SMax | Op::SMin => false,
             _ => return false,
         };
-        is_wrapped || operands.iter().any(|reg| self.is_wrapped(*reg))
+        is_wrapped
+            || !self.wrapped.is_empty() && operands[..2].iter().any(|reg| self.is_wrapped(*reg))
     }
 }

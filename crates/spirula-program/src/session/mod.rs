@@ -8,8 +8,9 @@ pub use call::{Ended, Item, Prepared};
 use crate::blocks::Blocks;
 use crate::copy;
 use crate::program::{Copy, GLOBAL, Launch, Mem, Program, Reg, Slot, Step};
-use crate::{Given, Machine, Region, Request, RunError, Scalar};
+use crate::{Given, Machine, Operator, Region, Request, RunError, Scalar};
 use frame::Frame;
+use smallvec::SmallVec;
 
 type Run<T, M> = Result<T, RunError<<M as Machine>::Error>>;
 
@@ -27,6 +28,8 @@ pub struct Session<'p, M: Machine> {
     limits: Vec<u64>,
     scalars: Vec<u64>,
     memories: Vec<Option<usize>>,
+    /// Frames of functions that have ended, for others.
+    spare: Vec<Frame<'p>>,
     /// The block for failures.
     failures: Option<usize>,
     /// Whether a launch since the last look may have failed.
@@ -71,12 +74,13 @@ impl<'p, M: Machine> Session<'p, M> {
             blocks: Blocks::new(machine),
             scalars: vec![0; program.global_scalars as usize],
             memories: vec![None; program.global_memories as usize],
+            spare: Vec::new(),
             failures: None,
             may_have_failed: false,
             traced: Vec::new(),
         };
-        let function = &program.functions[program.initialise];
-        session.run(Frame::new(program.initialise, function, Vec::new()))?;
+        let first = session.frame(program.initialise, &[]);
+        session.run(first)?;
         Ok(session)
     }
 
@@ -90,17 +94,20 @@ impl<'p, M: Machine> Session<'p, M> {
         std::mem::take(&mut self.traced)
     }
 
+    /// A scalar. Those that all functions share have numbers beyond those of any function.
+    #[inline]
     fn get(&self, frame: &Frame, reg: Reg) -> u64 {
-        match reg.0 & GLOBAL {
-            0 => frame.scalars[reg.0 as usize],
-            _ => self.scalars[(reg.0 & !GLOBAL) as usize],
+        match frame.scalars.get(reg.0 as usize) {
+            Some(bits) => *bits,
+            None => self.scalars[(reg.0 & !GLOBAL) as usize],
         }
     }
 
+    #[inline]
     fn set(&mut self, frame: &mut Frame, reg: Reg, bits: u64) {
-        match reg.0 & GLOBAL {
-            0 => frame.scalars[reg.0 as usize] = bits,
-            _ => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
+        match frame.scalars.get_mut(reg.0 as usize) {
+            Some(place) => *place = bits,
+            None => self.scalars[(reg.0 & !GLOBAL) as usize] = bits,
         }
     }
 
@@ -130,36 +137,44 @@ impl<'p, M: Machine> Session<'p, M> {
         }
     }
 
-    fn drop_frame(&mut self, frame: &Frame) {
+    /// The frame of a function that begins.
+    fn frame(&mut self, number: usize, outputs: &'p [Slot]) -> Frame<'p> {
+        let mut frame = self.spare.pop().unwrap_or_default();
+        frame.begin(number, &self.program.functions[number], outputs);
+        frame
+    }
+
+    fn drop_frame(&mut self, frame: Frame<'p>) {
         for block in frame.memories.iter().flatten() {
             self.blocks.release(*block);
         }
+        self.spare.push(frame);
     }
 
     /// Runs a call to its end; gives its frame.
-    fn run(&mut self, first: Frame) -> Run<Option<Frame>, M> {
+    fn run(&mut self, first: Frame<'p>) -> Run<Frame<'p>, M> {
         let program = self.program;
         let mut frame = first;
-        let mut callers: Vec<Frame> = Vec::new();
+        let mut callers: Vec<Frame<'p>> = Vec::new();
         let mut function = &program.functions[frame.function];
+        let mut next = 0;
         loop {
-            let Some(step) = function.steps.get(frame.next) else {
+            let Some(step) = function.steps.get(next) else {
                 let Some(mut caller) = callers.pop() else {
-                    return Ok(Some(frame));
+                    return Ok(frame);
                 };
-                let outputs = frame.outputs.clone();
-                self.pass(&frame, &function.outputs, &mut caller, &outputs);
-                self.drop_frame(&frame);
-                frame = caller;
+                self.pass(&frame, &function.outputs, &mut caller, frame.outputs);
+                self.drop_frame(std::mem::replace(&mut frame, caller));
                 function = &program.functions[frame.function];
+                next = frame.next;
                 continue;
             };
-            frame.next += 1;
+            next += 1;
             match step {
-                Step::Jump(to) => frame.next = *to,
+                Step::Jump(to) => next = *to,
                 Step::Unless(reg, to) => {
                     if self.get(&frame, *reg) == 0 {
-                        frame.next = *to;
+                        next = *to;
                     }
                 }
                 Step::Call(callee, inputs, outputs) => {
@@ -167,19 +182,44 @@ impl<'p, M: Machine> Session<'p, M> {
                         return Err(RunError::Invalid("too many nested calls".to_owned()));
                     }
                     function = &program.functions[*callee];
-                    let mut inner = Frame::new(*callee, function, outputs.clone());
+                    let mut inner = self.frame(*callee, outputs);
                     self.pass(&frame, inputs, &mut inner, &function.inputs);
+                    frame.next = std::mem::take(&mut next);
                     callers.push(std::mem::replace(&mut frame, inner));
                 }
                 Step::Copy(copy) => {
                     if let Some(copier) = self.copy(&frame, copy)? {
                         function = &program.functions[copier.function];
+                        frame.next = std::mem::take(&mut next);
                         callers.push(std::mem::replace(&mut frame, copier));
                     }
+                }
+                Step::Set(to, bits) => self.set(&mut frame, *to, *bits),
+                Step::Move(to, from) => {
+                    let bits = self.get(&frame, *from);
+                    self.set(&mut frame, *to, bits);
+                    let is_wrapped = frame.is_wrapped(*from);
+                    frame.note_wrapped(*to, is_wrapped);
+                }
+                Step::Apply(operator, to, operands) => {
+                    self.apply(&mut frame, *operator, *to, operands);
                 }
                 step => self.step(&mut frame, step)?,
             }
         }
+    }
+
+    /// Applies an operator to scalars.
+    #[inline]
+    fn apply(&mut self, frame: &mut Frame<'p>, operator: Operator, to: Reg, operands: &[Reg; 3]) {
+        let [a, b] = [operands[0], operands[1]].map(|reg| self.get(frame, reg));
+        let bits = match operator.quick(a, b) {
+            Some(bits) => bits,
+            None => operator.eval(&[a, b, self.get(frame, operands[2])][..operator.arity()]),
+        };
+        let is_wrapped = frame.wraps(operator, operands, a, b);
+        self.set(frame, to, bits);
+        frame.note_wrapped(to, is_wrapped);
     }
 
     /// Copies slots of one frame to slots of another.
@@ -200,21 +240,10 @@ impl<'p, M: Machine> Session<'p, M> {
         }
     }
 
-    fn step(&mut self, frame: &mut Frame, step: &Step) -> Run<(), M> {
+    /// Does a step that stays in its function, and is none of the frequent ones.
+    #[inline(never)]
+    fn step(&mut self, frame: &mut Frame<'p>, step: &Step) -> Run<(), M> {
         match step {
-            Step::Set(to, bits) => self.set(frame, *to, *bits),
-            Step::Move(to, from) => {
-                let bits = self.get(frame, *from);
-                self.set(frame, *to, bits);
-                frame.note_wrapped(*to, frame.is_wrapped(*from));
-            }
-            Step::Apply(operator, to, operands) => {
-                let values = operands.map(|reg| self.get(frame, reg));
-                let arity = operator.arity();
-                let is_wrapped = frame.wraps(*operator, &operands[..arity], &values);
-                self.set(frame, *to, operator.eval(&values[..arity]));
-                frame.note_wrapped(*to, is_wrapped);
-            }
             Step::Parameter(to, number) => {
                 self.set(frame, *to, self.parameters[*number]);
             }
@@ -246,9 +275,8 @@ impl<'p, M: Machine> Session<'p, M> {
             Step::Read(to, mem, ty, index) => {
                 let block = self.memory(frame, *mem)?;
                 let at = self.offset(frame, *ty, *index)?;
-                let bytes = self.read_checked((block, at, ty.size()))?;
                 let mut word = [0; 8];
-                word[..bytes.len()].copy_from_slice(&bytes);
+                self.read_checked(block, at, &mut word[..ty.size() as usize])?;
                 self.set(frame, *to, u64::from_le_bytes(word));
             }
             Step::Write(mem, ty, index, value) => {
@@ -269,6 +297,7 @@ impl<'p, M: Machine> Session<'p, M> {
                 self.traced
                     .push(self.program.messages[*message].text(&values));
             }
+            Step::Set(..) | Step::Move(..) | Step::Apply(..) => {}
             Step::Jump(_) | Step::Unless(..) | Step::Call(..) | Step::Copy(_) => {}
         }
         Ok(())
@@ -287,9 +316,9 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// Copies, or gives the call that does.
-    fn copy(&mut self, frame: &Frame, step: &Copy) -> Run<Option<Frame>, M> {
+    fn copy(&mut self, frame: &Frame<'p>, step: &Copy) -> Run<Option<Frame<'p>>, M> {
         let number = |reg: &Reg| self.get(frame, *reg) as i64;
-        let shape: Vec<i64> = step.shape.iter().map(number).collect();
+        let shape: SmallVec<[i64; 4]> = step.shape.iter().map(number).collect();
         let side = |side: &(Mem, Reg, Vec<Reg>)| copy::Side {
             first: number(&side.1),
             strides: side.2.iter().map(number).collect(),
@@ -321,9 +350,9 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// The call of a function that copies between such parts of blocks.
-    fn copier(&mut self, call: &copy::Call, touched: [(usize, Option<Region>); 2]) -> Frame {
+    fn copier(&mut self, call: &copy::Call, touched: [(usize, Option<Region>); 2]) -> Frame<'p> {
         let function = &self.program.functions[call.function];
-        let mut frame = Frame::new(call.function, function, Vec::new());
+        let mut frame = self.frame(call.function, &[]);
         let (mut scalars, mut touched) = (call.scalars.iter(), touched.into_iter());
         for (number, slot) in function.inputs.iter().enumerate() {
             match *slot {
@@ -459,36 +488,30 @@ impl<'p, M: Machine> Session<'p, M> {
     }
 
     /// Reads a part of a block, and fails if a kernel did since the last look.
-    fn read_checked(&mut self, part: (usize, u64, u64)) -> Run<Vec<u8>, M> {
-        match self.failures.filter(|_| self.may_have_failed) {
-            Some(block) => {
-                let mut both = self.blocks.read_all(&[(block, 0, 4), part])?;
-                let bytes = both.pop().unwrap_or_default();
-                self.see_failure(&both.concat())?;
-                Ok(bytes)
-            }
-            None => {
-                let (block, at, length) = part;
-                self.blocks.read(block, at, length)
-            }
-        }
+    fn read_checked(&mut self, block: usize, at: u64, out: &mut [u8]) -> Run<(), M> {
+        let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
+            return self.blocks.read_all(&mut [(block, at, out)]);
+        };
+        let mut code = [0; 4];
+        let mut both = [(failures, 0, &mut code[..]), (block, at, out)];
+        self.blocks.read_all(&mut both)?;
+        self.see_failure(code)
     }
 
     /// Fails if a kernel did since the last look.
     fn check_failures(&mut self) -> Run<(), M> {
-        match self.failures.filter(|_| self.may_have_failed) {
-            Some(block) => {
-                let code = self.blocks.read(block, 0, 4)?;
-                self.see_failure(&code)
-            }
-            None => Ok(()),
-        }
+        let Some(failures) = self.failures.filter(|_| self.may_have_failed) else {
+            return Ok(());
+        };
+        let mut code = [0; 4];
+        self.blocks.read_all(&mut [(failures, 0, &mut code)])?;
+        self.see_failure(code)
     }
 
     /// Fails if the first word of the block for failures says so; the next call begins anew.
-    fn see_failure(&mut self, code: &[u8]) -> Run<(), M> {
+    fn see_failure(&mut self, code: [u8; 4]) -> Run<(), M> {
         self.may_have_failed = false;
-        let code = code.try_into().map_or(0, u32::from_le_bytes);
+        let code = u32::from_le_bytes(code);
         let Some((message, block)) = code.checked_sub(1).zip(self.failures) else {
             return Ok(());
         };

@@ -271,6 +271,9 @@ fn resources(
     push: &[u8],
     buffers: &[Option<Resource>],
 ) -> Result<(), Error> {
+    if fits_in_order(interface, given, push, buffers) {
+        return Ok(());
+    }
     for bound in given {
         let Some(declared) = declared(interface, bound)? else {
             continue;
@@ -294,6 +297,38 @@ fn resources(
         return Err(Error::Launch(text));
     }
     Ok(())
+}
+
+/// Whether a launch plainly fits: each binding is one buffer, and they are given in the order in which they are declared.
+/// Most do, so that nothing needs to be looked for.
+fn fits_in_order(
+    interface: &Interface,
+    given: &[Bound],
+    push: &[u8],
+    buffers: &[Option<Resource>],
+) -> bool {
+    let mut rest = given.iter();
+    let mut last = None;
+    for declared in &interface.bindings {
+        let place = (declared.set, declared.binding);
+        if declared.count > 1 || matches!(declared.kind, BindingKind::Opaque(_)) {
+            return false;
+        }
+        // Several variables may be declared at a place.
+        if last == Some(place) {
+            continue;
+        }
+        last = Some(place);
+        let is_it = |b: &&Bound| (b.set, b.binding, b.index) == (place.0, place.1, 0);
+        let Some(bound) = rest.next().filter(is_it) else {
+            return false;
+        };
+        match buffers.get(bound.buffer.index()) {
+            Some(Some(found)) if found.what == Handled::Buffer => {}
+            _ => return false,
+        }
+    }
+    rest.next().is_none() && push.len() == interface.push_constant_bytes as usize
 }
 
 /// What a shader declares where something is bound; `None` where another entry point does, since what is bound
@@ -568,6 +603,34 @@ mod tests {
         assert!(of(&[both[0], both[0]], 16).contains("bound twice"));
         assert!(of(&[both[0], both[1], (0, 1, 2)], 16).contains("has 2 elements"));
         assert!(of(&[(3, 1, 0)], 16).contains("no such binding; it has: 0,1"));
+    }
+
+    #[test]
+    fn bindings_of_one_buffer_each() {
+        // Two variables see the second buffer.
+        let f = shader(&[(0, 0, 1), (0, 1, 1), (0, 1, 1)]);
+        let of = |elements: &[(u32, u32)], push: usize| {
+            let bound = |&(binding, buffer): &(u32, u32)| Bound {
+                set: 0,
+                binding,
+                index: 0,
+                buffer: Buffer(buffer),
+                region: None,
+            };
+            let inputs = Inputs::Resources {
+                bindings: elements.iter().map(bound).collect(),
+                push: vec![0; push],
+            };
+            said(&f, Size::Groups([1; 3]), inputs)
+        };
+        assert_eq!(of(&[(0, 0), (1, 0)], 16), "fits");
+        assert_eq!(of(&[(1, 0), (0, 0)], 16), "fits");
+        assert!(of(&[(0, 0), (1, 0)], 12).contains("takes 16 bytes"));
+        assert!(of(&[(0, 0), (1, 1)], 16).contains("its buffer was destroyed"));
+        assert!(of(&[(0, 0), (1, 2)], 16).contains("its buffer was destroyed"));
+        assert!(of(&[(0, 0)], 16).contains("no buffer is bound"));
+        assert!(of(&[(0, 0), (1, 0), (1, 0)], 16).contains("bound twice"));
+        assert!(of(&[(0, 0), (1, 0), (7, 0)], 16).contains("no such binding"));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::image::Image;
 use super::memory::{Buffer, Memory};
 use super::pipeline::Pipeline;
 use super::stamps::Stamps;
+use super::tape::Tape;
 use super::waves::{Barrier, Uses, Waves};
 use crate::Error;
 use ash::vk;
@@ -31,6 +32,8 @@ pub struct Batch {
     pub count: usize,
     /// Value of the timeline when they are done.
     pub value: u64,
+    /// What they were recorded for.
+    pub tape: Tape,
     buffers: Vec<Arc<Buffer>>,
     images: Vec<Arc<Image>>,
     samplers: Vec<Arc<Owned<vk::Sampler>>>,
@@ -76,6 +79,7 @@ impl Batch {
             pools: Pools::new(device),
             count: 0,
             value: 0,
+            tape: Tape::default(),
             buffers: Vec::new(),
             images: Vec::new(),
             samplers: Vec::new(),
@@ -91,12 +95,23 @@ impl Batch {
     pub fn begin(&mut self, device: &Device, value: u64) -> Result<(), Error> {
         self.value = value;
         self.waves.begin();
-        let info = vk::CommandBufferBeginInfo::default()
-            .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default();
         // SAFETY: the command buffer is not in use, as its batch was not running.
         let begun = unsafe { device.raw().begin_command_buffer(self.commands, &info) };
         begun.of("vkBeginCommandBuffer")?;
         self.stamps.begin(device, self.commands);
+        Ok(())
+    }
+
+    /// Records afresh what was asked for so far, where that was recorded before, since what follows is something else.
+    pub fn leave(&mut self, device: &Device) -> Result<(), Error> {
+        let Some(asked) = self.tape.leave() else {
+            return Ok(());
+        };
+        self.begin(device, self.value)?;
+        for (uses, command) in asked {
+            self.add(device, Some(&uses), command);
+        }
         Ok(())
     }
 
@@ -141,6 +156,10 @@ impl Batch {
 
     /// Ends the commands, after which the host sees what they wrote.
     pub fn end(&mut self, device: &Device) -> Result<(), Error> {
+        if self.tape.is_whole() {
+            return Ok(());
+        }
+        self.leave(device)?;
         self.record(device, usize::MAX);
         barrier(device, self.commands, Barrier::HOST);
         // SAFETY: the command buffer is being recorded, here alone.
@@ -165,14 +184,14 @@ impl Batch {
 
     /// Takes note that a command reads a buffer.
     pub fn reads(&mut self, buffer: &Arc<Buffer>) {
-        buffer.mark_used(self.value);
+        buffer.mark(self.value, false);
         self.buffers.push(Arc::clone(buffer));
     }
 
     /// Takes note that a command may write a buffer.
     pub fn writes(&mut self, buffer: &Arc<Buffer>) {
-        buffer.mark_written(self.value);
-        self.reads(buffer);
+        buffer.mark(self.value, true);
+        self.buffers.push(Arc::clone(buffer));
     }
 
     /// Keeps a pipeline until the batch is done.
@@ -212,8 +231,21 @@ impl Batch {
         }
     }
 
-    /// Lets go of what was used, once it is done.
+    /// Lets go of what was used, once it is done, but for what it takes to be handed over again.
+    pub fn rest(&mut self) -> Result<(), Error> {
+        if !self.tape.is_kept() {
+            return self.clear();
+        }
+        self.tape.rest();
+        self.count = 0;
+        // Who destroys a buffer has it kept as long as it is used.
+        self.buffers.clear();
+        Ok(())
+    }
+
+    /// Lets go of everything.
     pub fn clear(&mut self) -> Result<(), Error> {
+        self.tape.clear();
         self.count = 0;
         self.pending.clear();
         self.buffers.clear();

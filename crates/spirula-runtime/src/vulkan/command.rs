@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 const PUSHED: usize = 128;
 
 /// A command. All that it uses is kept by its batch.
+#[derive(Clone)]
 pub enum Command {
     /// A launch of a kernel.
     Dispatch(Dispatch),
@@ -33,6 +34,7 @@ pub enum Command {
 }
 
 /// A launch of a kernel.
+#[derive(Clone)]
 pub struct Dispatch {
     /// What is launched.
     pub kernel: Kernel,

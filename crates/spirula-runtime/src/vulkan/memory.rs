@@ -218,14 +218,17 @@ impl Buffer {
         *self.raw
     }
 
-    /// Takes note that a command uses it that is done at a value of the timeline.
-    pub fn mark_used(&self, value: u64) {
-        self.used.fetch_max(value, Ordering::Relaxed);
-    }
-
-    /// Takes note that a command may write it.
-    pub fn mark_written(&self, value: u64) {
-        self.written.fetch_max(value, Ordering::Relaxed);
+    /// Takes note that a command uses it, and may write it, that is done at a value of the timeline.
+    pub fn mark(&self, value: u64, is_written: bool) {
+        let latest = |of: &AtomicU64| {
+            if of.load(Ordering::Relaxed) < value {
+                of.store(value, Ordering::Relaxed);
+            }
+        };
+        latest(&self.used);
+        if is_written {
+            latest(&self.written);
+        }
     }
 
     /// Takes note that its address was given away.

@@ -13,6 +13,7 @@
 //! - `format`, `sampler`, `image`, `resource`: texels, and what handles stand for.
 //! - `specialise`, `descriptors`, `cache`, `pipeline`, `variant`: from an entry point to what can be dispatched.
 //! - `dispatch`: a launch as commands.
+//! - `tape`: what a batch was recorded for, so that it can be handed over again.
 //! - `driver`: the implementation of [`crate::Driver`].
 //!
 //! Invariants: a handle keeps alive what it was made from, so that the order of destruction is
@@ -41,10 +42,13 @@ mod memory;
 mod physical;
 mod pipeline;
 mod queue;
+#[cfg(test)]
+mod repeats;
 mod resource;
 mod sampler;
 mod specialise;
 mod stamps;
+mod tape;
 mod transfer;
 #[cfg(test)]
 mod trial;

@@ -1,7 +1,8 @@
 //! Recording work, submitting it, waiting for it.
 //!
 //! Commands are collected in a batch, which is recorded and submitted when it is long, waited for, or the device
-//! has nothing else to do. The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
+//! has nothing else to do. Where a program asks for what a batch that is done was recorded for, in the same order, that batch is
+//! handed over again as it is (`tape`). The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
 
@@ -10,8 +11,8 @@ use super::command::Command;
 use super::device::{Device, Owned};
 use super::error::Call;
 use super::memory::Buffer;
-use super::waves::Uses;
-use crate::{DeviceKind, Error, Kernel};
+use super::waves::{Use, Uses};
+use crate::{DeviceKind, Error, Kernel, Launch};
 use ash::vk;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,6 +24,9 @@ pub const LONGEST: usize = 128;
 /// Commands from which on a batch is submitted to a device that has nothing else to do, so that it works
 /// while more is recorded.
 const SHORT: usize = 4;
+
+/// Batches that are kept to be handed over again.
+const KEPT: usize = 32;
 
 /// How long the end of work on a graphics card is looked for before the thread sleeps until it is
 /// woken, which takes longer than many kernels do.
@@ -39,11 +43,12 @@ pub struct Settings {
 
 /// The queue of a device.
 pub struct Queue {
-    running: VecDeque<Batch>,
-    open: Option<Batch>,
+    running: VecDeque<Box<Batch>>,
+    open: Option<Box<Batch>>,
     /// A batch that was begun while there was nothing else to do.
-    ready: Option<Batch>,
-    idle: Vec<Batch>,
+    ready: Option<Box<Batch>>,
+    /// Batches that are done, the one that has been for longest first.
+    idle: VecDeque<Box<Batch>>,
     /// Value of the timeline when everything submitted is done, and that when what is known to be done is.
     submitted: u64,
     done: u64,
@@ -88,7 +93,7 @@ impl Queue {
             running: VecDeque::new(),
             open: None,
             ready: None,
-            idle: Vec::new(),
+            idle: VecDeque::new(),
             submitted: 0,
             done: 0,
             lost: None,
@@ -111,6 +116,7 @@ impl Queue {
         command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.extend(|device, batch| {
+            batch.tape.spoil();
             batch.fence(device);
             command(device, batch)
         })
@@ -122,18 +128,80 @@ impl Queue {
     }
 
     /// Adds a command that uses nothing but what is told, which runs as soon as the commands that it has to wait for
-    /// are done. Launches that are timed run alone.
+    /// are done. Launches that are timed run alone. One that is a launch, as it was asked for, may be repeated.
     pub fn add(
         &mut self,
+        launch: Option<&Launch>,
         uses: Option<&Uses>,
         command: impl FnOnce(&Device, &mut Batch) -> Result<Command, Error>,
     ) -> Result<(), Error> {
         let uses = uses.filter(|_| !self.ordered && !self.settings.times);
         self.extend(|device, batch| {
             let command = command(device, batch)?;
+            batch.tape.note(launch, uses, &command);
             batch.add(device, uses, command);
             Ok(())
         })
+    }
+
+    /// Does a launch with what was recorded for it in a batch that is done, if everything asked for since that batch began
+    /// is the same; else nothing is done. `note` is told how each of what is bound is used, and the value of the timeline
+    /// when that is done.
+    pub fn repeat(
+        &mut self,
+        launch: &Launch,
+        mut note: impl FnMut(usize, &Use, u64),
+    ) -> Result<bool, Error> {
+        if self.ordered {
+            return Ok(false);
+        }
+        if self.open.is_none() {
+            self.open = self.recorded_for(launch)?;
+        }
+        let followed = self.open.as_mut();
+        let Some(batch) = followed.filter(|batch| batch.tape.is_followed()) else {
+            return Ok(false);
+        };
+        let value = batch.value;
+        let Some(uses) = batch.tape.follow(launch) else {
+            return Ok(false);
+        };
+        for (at, used) in uses.iter().enumerate() {
+            note(at, used, value);
+        }
+        match batch.tape.is_whole() {
+            true => self.submit().map(|()| true),
+            false => Ok(true),
+        }
+    }
+
+    /// A batch that is done and was recorded for a launch and what followed it then.
+    fn recorded_for(&mut self, launch: &Launch) -> Result<Option<Box<Batch>>, Error> {
+        self.check()?;
+        let mut found = self.idle_for(launch);
+        if found.is_none() && !self.running.is_empty() {
+            let done = self.reached()?;
+            self.retire(done)?;
+            found = self.idle_for(launch);
+        }
+        let mut batch = found.and_then(|at| self.idle.remove(at));
+        if let Some(batch) = &mut batch {
+            batch.value = self.submitted + 1;
+            batch.tape.begin();
+        }
+        Ok(batch)
+    }
+
+    fn idle_for(&self, launch: &Launch) -> Option<usize> {
+        let mut idle = self.idle.iter();
+        idle.position(|batch| batch.tape.begins_with(launch))
+    }
+
+    /// Takes note that what is being recorded is out of the ordinary, and not worth to be handed over again.
+    pub fn spoil(&mut self) {
+        if let Some(batch) = &mut self.open {
+            batch.tape.spoil();
+        }
     }
 
     /// Changes the open batch, and submits it if it is due.
@@ -145,6 +213,7 @@ impl Queue {
             Some(batch) => batch,
             None => self.begin()?,
         };
+        batch.leave(&self.device)?;
         let done = change(&self.device, &mut batch);
         let count = batch.count;
         self.open = Some(batch);
@@ -303,19 +372,35 @@ impl Queue {
         Ok(())
     }
 
-    fn begin(&mut self) -> Result<Batch, Error> {
+    fn begin(&mut self) -> Result<Box<Batch>, Error> {
         self.check()?;
-        if let Some(batch) = self.ready.take() {
+        if let Some(mut batch) = self.ready.take() {
+            // Others may have been handed over since it was begun.
+            batch.value = self.submitted + 1;
             return Ok(batch);
         }
         let done = self.reached()?;
         self.retire(done)?;
-        let mut batch = match self.idle.pop() {
+        let mut batch = match self.unused() {
             Some(batch) => batch,
-            None => Batch::new(&self.device, *self.objects.pool, self.settings.times)?,
+            None => {
+                let pool = *self.objects.pool;
+                Box::new(Batch::new(&self.device, pool, self.settings.times)?)
+            }
         };
+        if batch.tape.is_kept() {
+            batch.clear()?;
+        }
         batch.begin(&self.device, self.submitted + 1)?;
         Ok(batch)
+    }
+
+    /// A batch that is not worth to be kept.
+    fn unused(&mut self) -> Option<Box<Batch>> {
+        let mut idle = self.idle.iter();
+        let unused = idle.position(|batch| !batch.tape.is_kept());
+        let oldest = (self.idle.len() >= KEPT).then_some(0);
+        self.idle.remove(unused.or(oldest)?)
     }
 
     /// Lets go of what the batches up to a value of the timeline used.
@@ -323,8 +408,8 @@ impl Queue {
         self.done = self.done.max(done.min(self.submitted));
         while let Some(mut batch) = self.running.pop_front_if(|batch| batch.value <= done) {
             self.times.extend(batch.stamps.times(&self.device));
-            batch.clear()?;
-            self.idle.push(batch);
+            batch.rest()?;
+            self.idle.push_back(batch);
         }
         Ok(())
     }
@@ -334,7 +419,8 @@ impl Queue {
         let Error::Failed(text) = &error else {
             return error;
         };
-        let mut names: Vec<_> = self.running.iter().flat_map(Batch::kernels).collect();
+        let running = self.running.iter();
+        let mut names: Vec<_> = running.flat_map(|batch| batch.kernels()).collect();
         names.sort_unstable();
         names.dedup();
         match names.is_empty() {

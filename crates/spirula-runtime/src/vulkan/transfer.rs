@@ -82,7 +82,7 @@ impl Transfer {
         data: &[u8],
     ) -> Result<(), Error> {
         let uses = copies(None, buffer);
-        queue.add(Some(&uses), |device, batch| {
+        queue.add(None, Some(&uses), |device, batch| {
             let (from, at) = batch.scratch(device, &self.memory, data)?;
             let length = data.len() as u64;
             Ok(copied(batch, (&from, at), (buffer, offset), length))
@@ -111,7 +111,7 @@ impl Transfer {
                 kind: Kind::Copy,
                 buffers: smallvec![used(buffer, false)],
             };
-            queue.add(Some(&uses), |_, batch| {
+            queue.add(None, Some(&uses), |_, batch| {
                 Ok(copied(batch, (buffer, *offset), (&down, at), length))
             })?;
             at += length;
@@ -157,7 +157,7 @@ pub fn clear(memory: &Memory, queue: &mut Queue, buffer: &Arc<Buffer>) -> Result
         return buffer.clear();
     }
     let uses = copies(None, buffer);
-    queue.add(Some(&uses), |_, batch| {
+    queue.add(None, Some(&uses), |_, batch| {
         batch.writes(buffer);
         Ok(Command::Clear {
             buffer: buffer.raw(),
@@ -193,7 +193,9 @@ fn copy(
     length: u64,
 ) -> Result<(), Error> {
     let uses = copies(Some(from.0), to.0);
-    queue.add(Some(&uses), |_, batch| Ok(copied(batch, from, to, length)))?;
+    queue.add(None, Some(&uses), |_, batch| {
+        Ok(copied(batch, from, to, length))
+    })?;
     queue.finish()
 }
 

@@ -1,0 +1,237 @@
+//! Batches that are handed over again: that they are, and that what is different is recorded afresh. Results are compared
+//! with those of the same launches on the host.
+
+use super::driver::VulkanDriver;
+use super::trial::{has_device, module};
+use crate::{Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size};
+use ash::vk;
+use spirula_program::Region;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Elements of a buffer.
+const LENGTH: usize = 8;
+
+/// A device with buffers, and what they have to hold.
+struct Chain {
+    device: Device,
+    /// The same kernel with different factors.
+    kernels: [(Kernel, u32); 2],
+    buffers: Vec<(Buffer, [u32; LENGTH])>,
+}
+
+impl Chain {
+    /// Three buffers, which are only reached by copies unless it is `direct`; none where there is no Vulkan.
+    fn new(direct: bool, change: fn(ash::Device) -> ash::Device) -> Option<Chain> {
+        if !has_device() {
+            return None;
+        }
+        let options = DeviceOptions::default();
+        let driver = VulkanDriver::open_with("vulkan", &options, direct, change).unwrap();
+        let mut device = Device::with_driver(Box::new(driver));
+        let chain = module(include_str!("../../tests/vulkan/chain.spvasm"));
+        let kernels = [3, 5].map(|factor| {
+            let spec = [(0, u64::from(factor))];
+            (
+                device.create_kernel(&chain, "chain", &spec).unwrap(),
+                factor,
+            )
+        });
+        let mut chain = Chain {
+            device,
+            kernels,
+            buffers: Vec::new(),
+        };
+        for number in 0..3 {
+            let made = chain.made(number);
+            chain.buffers.push(made);
+        }
+        Some(chain)
+    }
+
+    fn made(&mut self, first: u32) -> (Buffer, [u32; LENGTH]) {
+        let contents = std::array::from_fn(|at| first + at as u32);
+        (self.device.upload(&contents).unwrap(), contents)
+    }
+
+    /// Launches a kernel over the first elements of two buffers; a push constant that has too many bytes is refused.
+    fn launch(&mut self, kernel: usize, (to, from): (usize, usize), groups: usize, push: &[u8]) {
+        let (kernel, factor) = self.kernels[kernel];
+        let row = |binding, buffer: &(Buffer, _), region| Bound {
+            set: 0,
+            binding,
+            index: 0,
+            buffer: buffer.0,
+            region,
+        };
+        let region = Region::of(4, 0, [(groups as i64, 1)].into_iter());
+        let launch = Launch {
+            kernel,
+            size: Size::Groups([groups as u32, 1, 1]),
+            inputs: Inputs::Resources {
+                bindings: vec![
+                    row(
+                        0,
+                        &self.buffers[to],
+                        region.filter(|_| groups.is_multiple_of(2)),
+                    ),
+                    row(1, &self.buffers[from], None),
+                ],
+                push: push.to_vec(),
+            },
+        };
+        let launched = self.device.launch(&launch);
+        let Ok(push) = push.try_into().map(u32::from_le_bytes) else {
+            launched.unwrap_err();
+            return;
+        };
+        launched.unwrap();
+        for at in 0..groups {
+            let value = self.buffers[from].1[at];
+            self.buffers[to].1[at] = value.wrapping_mul(factor).wrapping_add(push);
+        }
+    }
+
+    fn compare(&mut self) {
+        for (buffer, wanted) in &self.buffers {
+            let got = self.device.download_as::<u32>(*buffer).unwrap();
+            assert_eq!(got, wanted);
+        }
+    }
+
+    /// One of the things that programs do, by a number.
+    fn step(&mut self, number: u32) {
+        let (a, b) = ((number / 16) as usize % 3, (number / 48) as usize % 2 + 1);
+        let (to, from) = (a, (a + b) % 3);
+        let push = [1_u32, 2, 70_000][number as usize / 96 % 3].to_le_bytes();
+        match number % 16 {
+            0 => self.device.wait().unwrap(),
+            1 => self.compare(),
+            2 => {
+                // The new one may well lie where the old one did.
+                self.device.destroy_buffer(self.buffers[to].0).unwrap();
+                self.buffers[to] = self.made(number);
+            }
+            3 => {
+                let value = number.to_le_bytes();
+                self.device.write(self.buffers[to].0, 4, &value).unwrap();
+                self.buffers[to].1[1] = number;
+            }
+            4 => self.launch(0, (to, from), LENGTH, &[0; 8]),
+            5 => self.launch(0, (to, from), 3, &push),
+            6 => self.launch(0, (to, from), 2, &push),
+            7 | 8 => self.launch(1, (to, from), LENGTH, &push),
+            _ => self.launch(0, (to, from), LENGTH, &push),
+        }
+    }
+
+    /// Does what programs do in an order of which parts come again and again.
+    fn wander(&mut self, seed: u32) {
+        let mut state = seed;
+        let mut next = move || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        let parts: Vec<Vec<u32>> = (0..4)
+            .map(|_| (0..2 + next() % 9).map(|_| next()).collect())
+            .collect();
+        for _ in 0..120 {
+            for number in &parts[next() as usize % 4] {
+                // Now and then something else in between, and ends that come early.
+                match next() % 40 {
+                    0 => self.step(next()),
+                    1 => break,
+                    _ => {}
+                }
+                self.step(*number);
+            }
+            if next() % 3 > 0 {
+                self.device.wait().unwrap();
+            }
+        }
+        self.compare();
+    }
+}
+
+static BEGIN: OnceLock<vk::PFN_vkBeginCommandBuffer> = OnceLock::new();
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "system" fn begin(
+    commands: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'_>,
+) -> vk::Result {
+    BEGUN.fetch_add(1, Ordering::Relaxed);
+    let begin = BEGIN.get().expect("it was set with this");
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { begin(commands, info) }
+}
+
+fn counting(device: ash::Device) -> ash::Device {
+    let mut first = device.fp_v1_0().clone();
+    BEGIN.get_or_init(|| first.begin_command_buffer);
+    first.begin_command_buffer = begin;
+    let (second, third) = (device.fp_v1_1().clone(), device.fp_v1_2().clone());
+    let last = device.fp_v1_3().clone();
+    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+}
+
+#[test]
+fn the_same_launches_are_recorded_once() {
+    let Some(mut chain) = Chain::new(true, counting) else {
+        return;
+    };
+    let mut begun = Vec::new();
+    for _ in 0..6 {
+        for (to, from, push) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)] {
+            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
+        }
+        chain.device.wait().unwrap();
+        chain.compare();
+        begun.push(BEGUN.load(Ordering::Relaxed));
+    }
+    assert_eq!(begun[1..], [begun[1]; 5]);
+    chain.launch(0, (1, 0), LENGTH, &[0; 4]);
+    chain.compare();
+    let last = begun[5];
+    assert!(BEGUN.load(Ordering::Relaxed) > last);
+}
+
+#[test]
+fn what_differs_is_recorded_afresh() {
+    for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
+        let Some(mut chain) = Chain::new(direct, |device| device) else {
+            return;
+        };
+        chain.wander(seed);
+    }
+}
+
+#[test]
+fn devices_of_two_threads_have_nothing_to_do_with_each_other() {
+    std::thread::scope(|scope| {
+        for seed in [11, 12] {
+            scope.spawn(move || {
+                let chain = Chain::new(true, |device| device);
+                if let Some(mut chain) = chain {
+                    chain.wander(seed);
+                }
+            });
+        }
+    });
+}
+
+/// Once addresses are given away, launches wait for all before them, also those that were recorded otherwise.
+#[test]
+fn what_was_recorded_before_addresses_were_known_is_not_repeated() {
+    let Some(mut chain) = Chain::new(true, |device| device) else {
+        return;
+    };
+    for round in 0..4 {
+        if round == 2 && chain.device.address(chain.buffers[0].0).is_err() {
+            return;
+        }
+        chain.launch(0, (1, 0), LENGTH, &[1; 4]);
+        chain.launch(0, (2, 0), LENGTH, &[2; 4]);
+        chain.compare();
+    }
+}

@@ -1,0 +1,141 @@
+//! What a batch was recorded for, so that it can be handed over again.
+//!
+//! Programs ask for the same launches over and over: the same kernels over as many workgroups, with the same buffers
+//! and push constants. Their commands, with descriptor sets and barriers, are then those that were recorded before. Handles
+//! of buffers and kernels are never used again, so that the same numbers mean the same things, and one that names a buffer
+//! which is gone is not asked for any more. Cost: a comparison of some words for each launch.
+
+use super::command::Command;
+use super::waves::{Kind, Use, Uses};
+use crate::{Bound, Inputs, Kernel, Launch, Size};
+use std::ops::Range;
+
+/// The launches of a batch in their order, as long as they are all of it.
+#[derive(Default)]
+pub struct Tape {
+    entries: Vec<Entry>,
+    /// What each launch was given, one behind the other, and how it uses that.
+    bound: Vec<Bound>,
+    uses: Vec<Use>,
+    /// Their push constants, likewise.
+    push: Vec<u8>,
+    /// Whether the batch has something else, too.
+    is_spoilt: bool,
+    /// How many of the launches were asked for again, while the batch is followed.
+    followed: Option<usize>,
+}
+
+/// A launch: what was asked for, and what was recorded.
+struct Entry {
+    kernel: Kernel,
+    size: Size,
+    /// Its parts of the lists.
+    bound: Range<usize>,
+    push: Range<usize>,
+    command: Command,
+}
+
+impl Tape {
+    /// Begins anew.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+        self.bound.clear();
+        self.uses.clear();
+        self.push.clear();
+        self.is_spoilt = false;
+        self.followed = None;
+    }
+
+    /// Takes note of a command: of the launch that it is of, if that uses nothing but buffers.
+    pub fn note(&mut self, launch: Option<&Launch>, uses: Option<&Uses>, command: &Command) {
+        let (Some(launch), Some(uses), false) = (launch, uses, self.is_spoilt) else {
+            return self.spoil();
+        };
+        let Inputs::Resources { bindings, push } = &launch.inputs else {
+            return self.spoil();
+        };
+        let (bound, pushed) = (self.bound.len(), self.push.len());
+        self.bound.extend_from_slice(bindings);
+        self.uses.extend_from_slice(&uses.buffers);
+        self.push.extend_from_slice(push);
+        self.entries.push(Entry {
+            kernel: launch.kernel,
+            size: launch.size,
+            bound: bound..self.bound.len(),
+            push: pushed..self.push.len(),
+            command: command.clone(),
+        });
+    }
+
+    /// Takes note that the batch is not to be handed over again.
+    pub fn spoil(&mut self) {
+        self.is_spoilt = true;
+    }
+
+    /// Whether there is something that may be asked for again.
+    pub fn is_kept(&self) -> bool {
+        !self.is_spoilt && !self.entries.is_empty()
+    }
+
+    /// Whether the batch is followed: it was recorded before, and what is asked for has been the same so far.
+    pub fn is_followed(&self) -> bool {
+        self.followed.is_some()
+    }
+
+    /// Whether all of it was asked for again.
+    pub fn is_whole(&self) -> bool {
+        self.followed == Some(self.entries.len())
+    }
+
+    /// Whether a launch is the first.
+    pub fn begins_with(&self, launch: &Launch) -> bool {
+        self.is_kept() && self.is_at(0, launch)
+    }
+
+    /// Whether a launch is the one at a place.
+    fn is_at(&self, at: usize, launch: &Launch) -> bool {
+        let (Some(entry), Inputs::Resources { bindings, push }) =
+            (self.entries.get(at), &launch.inputs)
+        else {
+            return false;
+        };
+        (entry.kernel, entry.size) == (launch.kernel, launch.size)
+            && self.bound[entry.bound.clone()] == bindings[..]
+            && self.push[entry.push.clone()] == push[..]
+    }
+
+    /// Begins to be followed.
+    pub fn begin(&mut self) {
+        self.followed = Some(0);
+    }
+
+    /// Goes on to a launch if it is the next: what it uses, in the order of what is bound.
+    pub fn follow(&mut self, launch: &Launch) -> Option<&[Use]> {
+        let at = self.followed?;
+        if !self.is_at(at, launch) {
+            return None;
+        }
+        self.followed = Some(at + 1);
+        Some(&self.uses[self.entries[at].bound.clone()])
+    }
+
+    /// Is no longer followed: what was asked for is to be recorded afresh, and not to be followed again.
+    pub fn leave(&mut self) -> Option<Vec<(Uses, Command)>> {
+        let count = self.followed.take()?;
+        self.spoil();
+        let entries = self.entries.drain(..).take(count);
+        let again = entries.map(|entry| {
+            let uses = Uses {
+                kind: Kind::Launch,
+                buffers: self.uses[entry.bound].iter().copied().collect(),
+            };
+            (uses, entry.command)
+        });
+        Some(again.collect())
+    }
+
+    /// Ends that when the batch is done.
+    pub fn rest(&mut self) {
+        self.followed = None;
+    }
+}
