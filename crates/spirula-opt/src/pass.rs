@@ -4,9 +4,10 @@ use crate::analyses::{Analyses, Cache};
 use crate::passes::{
     adce, compact_ids, copy_arrays, dead_components, dead_members, dead_stores, dedup, expand,
     fission, flatten_decorations, fuse, gvn, if_convert, inline, licm, mem2reg, merge_return,
-    narrow_indices, peel, private_to_local, read_ahead, readable_buffers, relaxed, sccp, simplify,
-    simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis, sroa, strip_debug,
-    strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch, workgroup_size,
+    narrow_counters, narrow_indices, peel, private_to_local, read_ahead, readable_buffers, relaxed,
+    sccp, simplify, simplify_cfg, sink, specialise, split_descriptors, split_loads, split_phis,
+    sroa, strip_debug, strip_reflection, trim_capabilities, unroll, unroll_runtime, unswitch,
+    workgroup_size,
 };
 use spirula_source::Diagnostic;
 use spirula_spirv::ir::Module;
@@ -247,6 +248,15 @@ pub const PASSES: &[Pass] = &[
         needs: Analyses::NONE,
         keeps: Analyses::CALLS.and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
         run: Run::Plain(merge_return::run),
+    },
+    Pass {
+        name: "narrow-counters",
+        help: "count loops in 32 bits whose counters in 64 stay small",
+        needs: Analyses::FLOW,
+        keeps: Analyses::FLOW
+            .and(Analyses::CALLS)
+            .and(Analyses::FACTS.and(Analyses::DEFINITIONS)),
+        run: Run::Plain(narrow_counters::run),
     },
     Pass {
         name: "narrow-indices",

@@ -17,6 +17,7 @@ pub mod inline;
 pub mod licm;
 pub mod mem2reg;
 pub mod merge_return;
+pub mod narrow_counters;
 pub mod narrow_indices;
 pub mod peel;
 pub mod private_to_local;

@@ -61,7 +61,7 @@ pub struct Counter {
     /// What is added to it.
     pub step: u64,
     pub ty: Id,
-    width: u32,
+    pub width: u32,
     /// Where its value stands among the header's phis.
     pub at: usize,
 }

@@ -16,6 +16,8 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::FConvert, back),
     (Op::UConvert, again),
     (Op::SConvert, again),
+    (Op::UConvert, cut),
+    (Op::SConvert, cut),
 ];
 
 fn copy(_facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
@@ -45,6 +47,27 @@ fn again(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
         }
     }
     Some(facts.become_(module, inst, op, &[value.word()]))
+}
+
+/// An integer that was made wider, and is made what it was again, or narrower.
+fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let i = module.inst(inst);
+    let to = i.result_type()?;
+    let inner = facts.def(module, i.id(0))?;
+    let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
+    let value = inner.get_id(0).filter(|_| is_widened)?;
+    let from = facts.type_of(module, value)?;
+    let [outer, between, first] = [to, inner.result_type()?, from];
+    let width = |ty| Some(facts.shape(module, ty)?.0.width());
+    let (outer, between, first) = (width(outer)?, width(between)?, width(first)?);
+    if first > between || outer > first {
+        return None;
+    }
+    match (from == to, outer < first) {
+        (true, _) => Some(Simple::Value(value)),
+        (_, true) => Some(facts.become_(module, inst, Op::UConvert, &[value.word()])),
+        _ => None,
+    }
 }
 
 /// A number that was made wider, and is made what it was again.

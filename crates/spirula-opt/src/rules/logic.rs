@@ -24,6 +24,12 @@ pub const RULES: &[(Op, Rule)] = &[
     (Op::SLessThanEqual, reflexive),
     (Op::SGreaterThan, reflexive),
     (Op::SGreaterThanEqual, reflexive),
+    (Op::IEqual, extended),
+    (Op::INotEqual, extended),
+    (Op::SLessThan, extended),
+    (Op::SLessThanEqual, extended),
+    (Op::SGreaterThan, extended),
+    (Op::SGreaterThanEqual, extended),
 ];
 
 /// Comparisons and what holds when they do not.
@@ -52,6 +58,41 @@ fn truth(facts: &mut Facts, module: &mut Module, inst: Inst, value: bool) -> Opt
     facts
         .numbers(module, ty, &[u64::from(value)])
         .map(Simple::Value)
+}
+
+/// Numbers that were extended with their signs are compared as they were, also with constants that fit.
+fn extended(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
+    let op = module.inst(inst).op();
+    let operands = [0, 1].map(|at| module.inst(inst).id(at));
+    let own = |facts: &Facts, id| Some(facts.def_of(module, id, Op::SConvert)?.id(0));
+    let [a, b] = operands.map(|id| own(facts, id));
+    let ty = facts.type_of(module, a.or(b)?)?;
+    let width = facts.scalar_type(module, ty)?.width();
+    let widened = facts.type_of(module, operands[0])?;
+    if width >= facts.scalar_type(module, widened)?.width() {
+        return None;
+    }
+    let mut words = [0; 2];
+    for ((own, given), word) in [a, b].into_iter().zip(operands).zip(&mut words) {
+        let narrow = match own {
+            Some(id) => id,
+            None => {
+                let bits = facts.scalar(module, given)?.bits;
+                let whole = facts.scalar_type(module, widened)?.width();
+                let value = ((bits << (64 - whole)) as i64) >> (64 - whole);
+                let fits = value << (64 - width) >> (64 - width) == value;
+                let mask = u64::MAX >> (64 - width);
+                facts
+                    .number(module, ty, value as u64 & mask)
+                    .filter(|_| fits)?
+            }
+        };
+        if facts.type_of(module, narrow) != Some(ty) {
+            return None;
+        }
+        *word = narrow.word();
+    }
+    Some(facts.become_(module, inst, op, &words))
 }
 
 /// `!!x` is `x`; the opposite of a comparison that has no other use is the opposite comparison.

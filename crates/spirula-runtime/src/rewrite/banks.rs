@@ -4,8 +4,9 @@
 //! down a column of a matrix with rows of 32, 64 or 96 words, or along its second diagonal with rows of 65, read
 //! one after the other. A word is left out behind each 32, so that element `i` is at `i + i / 32` (the padding of Harris,
 //! Sengupta and Owens, "Parallel prefix sum (scan) with CUDA", GPU Gems 3, 2007, section 39.2.3). That takes two instructions
-//! of an access, and neighbours are not read at once any more, so it is done only where half of the indices
-//! grow by a multiple of 16 from an invocation to the next, or by what is known only when it runs.
+//! of an access, and neighbours are not read at once any more, so it is done only where half of the indices that invocations do
+//! not share grow by a multiple of 16 from one to the next, or by what is known only when it runs. Multiples of 32, by which
+//! all meet, count twice.
 
 use super::editor::Editor;
 use rustc_hash::FxHashMap;
@@ -17,8 +18,9 @@ use spirula_spirv::{Id, IdMap};
 
 /// Banks, as a power of two.
 const BANKS: u32 = 5;
-/// Differences of indices of invocations side by side from which on they meet in a bank too often.
-const STRIDE: i64 = 16;
+/// Differences of indices of invocations side by side from which on they meet in a bank too often, and by which all meet.
+const OFTEN: i64 = 16;
+const ALWAYS: i64 = 32;
 /// Values that an index is followed through, one computed of the other.
 const DEEPEST: usize = 256;
 /// Bytes of an element.
@@ -37,14 +39,14 @@ pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
     if added > room {
         return None;
     }
+    let definitions = Definitions::compute(module);
     let mut changed = module.clone();
-    let mut shifts = FxHashMap::default();
+    let mut numbers = Numbers::default();
     for array in &arrays {
         widen(&mut changed, array);
         for access in &array.accesses {
-            let shift = shifts.entry(access.ty);
-            let shift = *shift.or_insert_with(|| constant(&mut changed, access.ty, access.width));
-            spread(&mut changed, access, shift);
+            let row = row(module, &definitions, access.index);
+            spread(&mut changed, access, row, &mut numbers);
         }
     }
     Some(changed)
@@ -114,8 +116,9 @@ fn arrays(module: &Module) -> Vec<Array> {
     let mut fit = is_fit.into_iter();
     arrays.retain(|array| {
         let accesses = array.accesses.iter();
-        let met = accesses.filter(|access| steps.meets(access.index)).count();
-        fit.next() == Some(true) && 2 * met >= array.accesses.len()
+        let met = accesses.filter_map(|access| steps.meets(access.index));
+        let (met, count) = met.fold((0, 0), |(met, count), by| (met + by, count + 1));
+        fit.next() == Some(true) && met > 0 && 2 * met >= count
     });
     arrays
 }
@@ -165,25 +168,71 @@ fn access(module: &Module, definitions: &Definitions, chain: InstRef<'_>) -> Opt
     })
 }
 
-/// Has an access be to where its element is now.
-fn spread(module: &mut Module, access: &Access, shift: Id) {
-    let mut insert = |op, operands: [Id; 2]| {
+/// The beginning of rows of whole banks in an index: `number * size`, and what is added to it.
+struct Row {
+    number: Id,
+    size: i64,
+    rest: Id,
+}
+
+/// An index as a place in a row, if it is written so.
+fn row(module: &Module, definitions: &Definitions, index: Id) -> Option<Row> {
+    let def = |id| definitions.get(module, id);
+    let sum = def(index).filter(|inst| inst.op() == Op::IAdd)?;
+    let terms = [(sum.id(0), sum.id(1)), (sum.id(1), sum.id(0))];
+    terms.into_iter().find_map(|(first, rest)| {
+        let product = def(first).filter(|inst| inst.op() == Op::IMul)?;
+        let factors = [
+            (product.id(0), product.id(1)),
+            (product.id(1), product.id(0)),
+        ];
+        factors.into_iter().find_map(|(number, size)| {
+            let size = known(module, definitions, size)?;
+            let is_whole = size > 0 && size % ALWAYS == 0;
+            is_whole.then_some(Row { number, size, rest })
+        })
+    })
+}
+
+/// Has an access be to where its element is now. What is left out before a row is part of its size; only the place in the
+/// row is asked for what is left out before it.
+fn spread(module: &mut Module, access: &Access, row: Option<Row>, numbers: &mut Numbers) {
+    let rest = row.as_ref().map_or(access.index, |row| row.rest);
+    let shift = numbers.get(module, access, i64::from(BANKS));
+    let insert = |module: &mut Module, op, operands: [Id; 2]| {
         let id = module.fresh_id();
         let words = [access.ty, id, operands[0], operands[1]].map(Id::word);
         let inst = module.create(op, &words);
         module.insert_before(access.chain, inst);
         id
     };
-    let before = insert(Op::ShiftRightLogical, [access.index, shift]);
-    let place = insert(Op::IAdd, [access.index, before]);
+    let before = insert(module, Op::ShiftRightArithmetic, [rest, shift]);
+    let mut place = insert(module, Op::IAdd, [rest, before]);
+    if let Some(row) = row {
+        let size = numbers.get(module, access, row.size + (row.size >> BANKS));
+        let start = insert(module, Op::IMul, [row.number, size]);
+        place = insert(module, Op::IAdd, [start, place]);
+    }
     if let Some(index) = module.words_mut(access.chain).last_mut() {
         *index = place.word();
     }
 }
 
-/// The number of bits to shift by, as a constant of a type.
-fn constant(module: &mut Module, ty: Id, width: u32) -> Id {
-    let value: &[u32] = if width > 32 { &[BANKS, 0] } else { &[BANKS] };
+/// Constants of the types of indices.
+#[derive(Default)]
+struct Numbers(FxHashMap<(Id, i64), Id>);
+
+impl Numbers {
+    fn get(&mut self, module: &mut Module, access: &Access, value: i64) -> Id {
+        let of = self.0.entry((access.ty, value));
+        *of.or_insert_with(|| constant(module, access.ty, access.width, value))
+    }
+}
+
+/// A number as a constant of a type.
+fn constant(module: &mut Module, ty: Id, width: u32, value: i64) -> Id {
+    let words = [value as u32, (value >> 32) as u32];
+    let value = if width > 32 { &words[..] } else { &words[..1] };
     let mut globals = module.section(Section::Globals);
     let known = globals
         .find(|i| i.op() == Op::Constant && i.result_type() == Some(ty) && i.operands() == value);
@@ -195,6 +244,17 @@ fn constant(module: &mut Module, ty: Id, width: u32) -> Id {
     let mut editor = Editor { module };
     editor.push(Section::Globals, Op::Constant, &words);
     id
+}
+
+/// A number that is known.
+fn known(module: &Module, definitions: &Definitions, id: Id) -> Option<i64> {
+    let value = definitions.default_value(module, id)?;
+    let def = definitions.get(module, id)?;
+    Some(if def.operands().len() == 1 {
+        i64::from(value as u32 as i32)
+    } else {
+        value as i64
+    })
 }
 
 /// How a value differs from an invocation to the next.
@@ -230,12 +290,14 @@ impl<'m> Steps<'m> {
         }
     }
 
-    /// Whether invocations side by side may meet in a bank by an index.
-    fn meets(&mut self, index: Id) -> bool {
+    /// How much it counts that invocations side by side meet in a bank by an index; `None` where all have the same.
+    fn meets(&mut self, index: Id) -> Option<u32> {
         match self.of(index) {
-            Step::Fixed(by) => by != 0 && by % STRIDE == 0,
-            Step::Unknown => true,
-            Step::Other => false,
+            Step::Fixed(0) => None,
+            Step::Fixed(by) if by % ALWAYS == 0 => Some(2),
+            Step::Fixed(by) if by % OFTEN == 0 => Some(1),
+            Step::Unknown => Some(1),
+            Step::Fixed(_) | Step::Other => Some(0),
         }
     }
 
@@ -380,15 +442,8 @@ impl<'m> Steps<'m> {
         }
     }
 
-    /// A number that is known.
     fn value(&self, id: Id) -> Option<i64> {
-        let value = self.definitions.default_value(self.module, id)?;
-        let def = self.definitions.get(self.module, id)?;
-        Some(if def.operands().len() == 1 {
-            i64::from(value as u32 as i32)
-        } else {
-            value as i64
-        })
+        known(self.module, self.definitions, id)
     }
 }
 
@@ -426,7 +481,7 @@ mod tests {
             assert!(faults.is_ok(), "{faults:?}");
             let shifts = changed
                 .all_insts()
-                .filter(|i| i.op() == Op::ShiftRightLogical);
+                .filter(|i| i.op() == Op::ShiftRightArithmetic);
             assert_eq!(shifts.count(), 2, "{row}");
             let turned: Vec<u32> = (0..1024).map(|i| i % 32 * 32 + i / 32).collect();
             let given: Vec<u32> = (0..1024).collect();
