@@ -11,6 +11,8 @@ use spirula_program::Op;
 
 /// Fewest points along each of the two axes.
 const LEAST: u64 = 16;
+/// Bytes of an element from which on the profile's tiles have rows of whole lines of a cache; tiles of smaller ones are larger.
+const BYTES: u64 = 4;
 /// Invocations along the axis that is written; those of a subgroup or two.
 const ACROSS: u64 = 32;
 /// Invocations along the axis that is read.
@@ -24,6 +26,25 @@ pub(super) struct Turned {
     across: usize,
     /// The elements, nodes of the body.
     elements: Vec<Node>,
+}
+
+impl Turned {
+    /// Bytes of tiles of so many points along each side.
+    fn memory(&self, op: &Structured, side: u64) -> u64 {
+        let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
+        sizes.map(|size| size * side * (side + 1)).sum()
+    }
+
+    /// Points along each side of a tile.
+    fn side(&self, op: &Structured, profile: &Profile) -> u64 {
+        let sizes = self.elements.iter().map(|n| op.body.ty(*n).size());
+        let is_small = sizes.max().is_some_and(|size| 2 * size <= BYTES);
+        let larger = 2 * profile.turn;
+        match is_small && self.memory(op, larger) <= profile.memory {
+            true => larger,
+            false => profile.turn,
+        }
+    }
 }
 
 /// The axis along which most elements are read that is not that of the results.
@@ -53,13 +74,7 @@ pub(super) fn turned(op: &Structured, profile: &Profile) -> Option<Turned> {
             turned.elements.push(node);
         }
     }
-    let memory = |t: &Turned| -> u64 {
-        let sizes = t.elements.iter().map(|n| op.body.ty(*n).size());
-        sizes
-            .map(|size| size * profile.turn * (profile.turn + 1))
-            .sum()
-    };
-    found.filter(|turned| memory(turned) <= profile.memory)
+    found.filter(|turned| turned.memory(op, profile.turn) <= profile.memory)
 }
 
 /// Nodes that only a choice evaluates: reading them anyway may read outside.
@@ -109,9 +124,10 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     dispatch.loops.clear();
     dispatch.points = crate::ir::Body::default();
     let batch = batch(dispatch, &axes.tiled(), &extents);
+    let side = turned.side(&dispatch.op, &profile);
     let sizes = [DOWN, ACROSS].map(|invocations| Split {
         invocations,
-        points: profile.turn / invocations,
+        points: side / invocations,
     });
     let down = split(dispatch, &axes.rows, &extents, &sizes[0]);
     let across = split(dispatch, &axes.columns, &extents, &sizes[1]);
