@@ -179,7 +179,7 @@ fn newest_module(version: u32) -> Version {
 /// Whether a driver is one of those whose devices run each workgroup that has begun. Apple's graphics cards do not, and of those of
 /// telephones it is not known (Sorensen et al., Specifying and Testing GPU Workgroup Progress Models, 2021).
 fn goes_on(driver: vk::DriverId) -> bool {
-    const KNOWN: [vk::DriverId; 9] = [
+    const KNOWN: [vk::DriverId; 8] = [
         vk::DriverId::NVIDIA_PROPRIETARY,
         vk::DriverId::MESA_NVK,
         vk::DriverId::AMD_PROPRIETARY,
@@ -188,7 +188,6 @@ fn goes_on(driver: vk::DriverId) -> bool {
         vk::DriverId::INTEL_PROPRIETARY_WINDOWS,
         vk::DriverId::INTEL_OPEN_SOURCE_MESA,
         vk::DriverId::MESA_LLVMPIPE,
-        vk::DriverId::GOOGLE_SWIFTSHADER,
     ];
     KNOWN.contains(&driver)
 }

@@ -17,7 +17,6 @@ use spirula_kernel::ir::{
     Atomic, AtomicOp, BlockSize, Element, Expr, Index, KernelData, Space, StmtKind, Type, Use, Var,
 };
 use spirula_program::{Literal, Op, Operator, Scalar};
-use spirula_source::Place;
 
 /// Where the chunks of a scan say what they have: how many workgroups have begun, then from [`FIRST`] on words of each
 /// chunk for each accumulator, pieces of its bits with what is known in front of each. Words that two writes left
@@ -41,9 +40,6 @@ const PIECE: i32 = 16;
 /// Chunks that an invocation asks at once: the memory's answer takes as long for one.
 const ASKED: i32 = 8;
 
-/// Invocations of a workgroup that forgets.
-const WIDTH: u64 = 256;
-
 impl Progress {
     /// Makes memory for the chunks of a scan, of which nothing is known.
     pub fn new(b: &mut Builder, dispatch: &Dispatch) -> Progress {
@@ -54,7 +50,7 @@ impl Progress {
         let memory = b.declare("progress", Type::Memory(Space::Device), false);
         let bytes = b.i64((count * Scalar::I32.size()) as i64);
         b.push(StmtKind::Alloc { to: memory, bytes });
-        let kernel = forgetting(b, memory, count, dispatch.place);
+        let kernel = forgetting(b, memory, count, dispatch);
         let kernel = b.kernel(kernel);
         b.push(StmtKind::Launch(kernel));
         Progress { memory, chunks }
@@ -82,7 +78,8 @@ impl Progress {
 }
 
 /// A kernel that writes zeros.
-fn forgetting(b: &mut Builder, memory: Var, count: u64, place: Place) -> KernelData {
+fn forgetting(b: &mut Builder, memory: Var, count: u64, dispatch: &Dispatch) -> KernelData {
+    let invocations = dispatch.profile.flat;
     b.begin_block();
     let mut position = |name, what| {
         let to = b.declare(name, Type::Scalar(Scalar::I32), false);
@@ -96,7 +93,7 @@ fn forgetting(b: &mut Builder, memory: Var, count: u64, place: Place) -> KernelD
     };
     let [group, local] =
         [("group", Index::Group), ("local", Index::Local)].map(|(n, w)| position(n, w));
-    let width = b.literal(Literal::i32(WIDTH as i32));
+    let width = b.literal(Literal::i32(invocations as i32));
     let first = b.op(Op::Mul, &[group, width]);
     let at = b.op(Op::Add, &[first, local]);
     let limit = b.literal(Literal::i32(count as i32));
@@ -121,12 +118,12 @@ fn forgetting(b: &mut Builder, memory: Var, count: u64, place: Place) -> KernelD
     });
     let body = b.end_block();
     KernelData {
-        blocks: vec![b.i64(count.div_ceil(WIDTH) as i64)],
-        block_size: vec![BlockSize::Constant(b.i64(WIDTH as i64))],
+        blocks: vec![b.i64(count.div_ceil(invocations) as i64)],
+        block_size: vec![BlockSize::Constant(b.i64(invocations as i64))],
         uses: vec![Use::Memory(memory)],
         failure_tolerant: true,
         body,
-        place,
+        place: dispatch.place,
     }
 }
 
