@@ -2,8 +2,8 @@
 //!
 //! Workgroups take chunks in the order in which they begin, so that nobody waits for one that has not begun. For each
 //! chunk it is told whether nothing is known of it, what it adds up to, or what all up to its end do (Merrill and Garland,
-//! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). The first subgroup asks as many chunks before its
-//! own as it has invocations at once, and on from there until one knows all before it.
+//! Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016). Each invocation of the first
+//! subgroup asks some chunks before its own at once, and further ones until one of all knows what is before it.
 
 use super::super::emit::Emitter;
 use super::super::write::Writer;
