@@ -25,7 +25,7 @@ use crate::analyses::Cache;
 use crate::loops::{Shape, shapes};
 use crate::pass::Outcome;
 use crate::passes::unroll_runtime::{Counter, counter};
-use crate::values::Facts;
+use crate::values::{Facts, Halves};
 use rustc_hash::FxHashMap;
 use spirula_source::Diagnostic;
 use spirula_spirv::Id;
@@ -40,6 +40,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
     let mut pass = Narrow {
         facts: cache.take_facts(module),
         ranges: FxHashMap::default(),
+        halves: Halves::new(module),
     };
     let mut narrowed = 0;
     for func in module.functions().to_vec() {
@@ -49,7 +50,6 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
             narrowed += usize::from(pass.narrow(module, shape).is_some());
         }
     }
-    pass.facts.catch_up(module);
     cache.put_facts(pass.facts);
     Ok(Outcome {
         statistics: vec![("counters narrowed", narrowed)],
@@ -60,6 +60,7 @@ struct Narrow {
     facts: Box<Facts>,
     /// The least and greatest number that a counter in 64 bits can be.
     ranges: FxHashMap<Id, (i64, i64)>,
+    halves: Halves,
 }
 
 impl Narrow {
@@ -106,7 +107,8 @@ impl Narrow {
         let first = self.facts.number(module, uint, u64::from(first as u32))?;
         let step = self.facts.number(module, uint, counter.step)?;
         let before = module.before_end(shape.entry);
-        let bound = self.low(module, counter.bound, (uint, before), DEEPEST)?;
+        let at = (uint, before);
+        let bound = self.halves.low(&mut self.facts, module, counter.bound, at);
 
         let narrow = module.fresh_id();
         let words = [narrow, step].map(Id::word);
@@ -134,7 +136,7 @@ impl Narrow {
         }
         let def = self.facts.def(module, id)?;
         match def.op() {
-            Op::SConvert if self.width(module, def.id(0)) == Some(32) => {
+            Op::SConvert if self.facts.int_width(module, def.id(0)) == Some(32) => {
                 Some((i64::from(i32::MIN), i64::from(i32::MAX)))
             }
             Op::IAdd if depth > 0 => {
@@ -144,48 +146,5 @@ impl Narrow {
             }
             _ => None,
         }
-    }
-
-    /// The lower half of a value in 64 bits.
-    fn low(
-        &mut self,
-        module: &mut Module,
-        id: Id,
-        (uint, before): (Id, Inst),
-        depth: u32,
-    ) -> Option<Id> {
-        if let Some(value) = self.facts.scalar(module, id) {
-            return self
-                .facts
-                .number(module, uint, u64::from(value.bits as u32));
-        }
-        let def = self.facts.def(module, id)?;
-        let [first, second] = [def.get_id(0), def.get_id(1)];
-        match def.op() {
-            Op::SConvert if first.and_then(|id| self.facts.type_of(module, id)) == Some(uint) => {
-                first
-            }
-            Op::IAdd if depth > 0 => {
-                let at = (uint, before);
-                let first = self.low(module, first?, at, depth - 1)?;
-                let second = self.low(module, second?, at, depth - 1)?;
-                let words = [first, second].map(Id::word);
-                Some(self.facts.insert(module, before, Op::IAdd, uint, &words))
-            }
-            _ => {
-                let words = [id.word()];
-                Some(
-                    self.facts
-                        .insert(module, before, Op::UConvert, uint, &words),
-                )
-            }
-        }
-    }
-
-    /// The width of an integer.
-    fn width(&self, module: &Module, id: Id) -> Option<u32> {
-        let ty = self.facts.type_of(module, id)?;
-        let ty = self.facts.def_of(module, ty, Op::TypeInt)?;
-        Some(ty.word(0))
     }
 }

@@ -18,20 +18,17 @@
 
 use crate::analyses::Cache;
 use crate::pass::Outcome;
-use crate::values::Facts;
+use crate::values::{Facts, Halves, operands};
 use spirula_source::Diagnostic;
+use spirula_spirv::Id;
 use spirula_spirv::grammar::Op;
 use spirula_spirv::grammar::enumerants::StorageClass;
 use spirula_spirv::ir::{Inst, InstRef, Module};
-use spirula_spirv::{Id, IdMap};
-
-/// Operations that are looked through, one within the other.
-const DEEPEST: u32 = 32;
 
 pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic> {
     let mut pass = Narrow {
         facts: cache.take_facts(module),
-        known: IdMap::new(module.bound(), None),
+        halves: Halves::new(module),
     };
     let mut narrowed = 0;
     for func in module.functions().to_vec() {
@@ -50,8 +47,7 @@ pub fn run(module: &mut Module, cache: &mut Cache) -> Result<Outcome, Diagnostic
 
 struct Narrow {
     facts: Box<Facts>,
-    /// The lower half of results of operations that were looked through.
-    known: IdMap<Option<Id>>,
+    halves: Halves,
 }
 
 impl Narrow {
@@ -84,68 +80,19 @@ impl Narrow {
     fn index(&mut self, module: &mut Module, index: Id, chain: Inst) -> Option<Id> {
         let def = self.facts.def(module, index)?;
         let wide = match def.op() {
-            Op::UConvert | Op::SConvert if self.width(module, index) == Some(32) => def.id(0),
+            Op::UConvert | Op::SConvert if self.facts.int_width(module, index) == Some(32) => {
+                def.id(0)
+            }
             _ => index,
         };
         let is_computed = operands(self.facts.op(module, wide)).is_some();
-        if !is_computed || self.width(module, wide) != Some(64) {
+        if !is_computed || self.facts.int_width(module, wide) != Some(64) {
             return None;
         }
         let uint = self.facts.ty(module, Op::TypeInt, &[32, 0]);
-        Some(self.low(module, wide, (uint, chain), DEEPEST))
-    }
-
-    /// The width of an integer.
-    fn width(&self, module: &Module, id: Id) -> Option<u32> {
-        let ty = self.facts.type_of(module, id)?;
-        let ty = self.facts.def_of(module, ty, Op::TypeInt)?;
-        Some(ty.word(0))
-    }
-
-    /// The lower half of a value in a type of 32 bits; what is cut is cut before `at`.
-    fn low(&mut self, module: &mut Module, wide: Id, (uint, at): (Id, Inst), depth: u32) -> Id {
-        if let Some(low) = self.known[wide] {
-            return low;
-        }
-        let constant = self
-            .facts
-            .scalar(module, wide)
-            .map(|v| u64::from(v.bits as u32));
-        if let Some(low) = constant.and_then(|c| self.facts.number(module, uint, c)) {
-            return low;
-        }
-        let (op, inst) = match self.facts.def(module, wide) {
-            Some(def) => (def.op(), def.handle()),
-            None => (Op::Nop, at),
-        };
-        if matches!(op, Op::UConvert | Op::SConvert) {
-            let from = module.inst(inst).id(0);
-            if self.width(module, from) == Some(32) {
-                return from;
-            }
-        }
-        let Some(count) = operands(op).filter(|_| depth > 0) else {
-            return self
-                .facts
-                .insert(module, at, Op::UConvert, uint, &[wide.word()]);
-        };
-        let mut words = Vec::with_capacity(count);
-        for number in 0..count {
-            let operand = module.inst(inst).id(number);
-            words.push(self.low(module, operand, (uint, inst), depth - 1).word());
-        }
-        let low = self.facts.insert(module, inst, op, uint, &words);
-        self.known.set(wide, Some(low));
-        low
-    }
-}
-
-/// The number of operands of an operation whose lower bits come from their lower bits alone.
-fn operands(op: Op) -> Option<usize> {
-    match op {
-        Op::IAdd | Op::ISub | Op::IMul => Some(2),
-        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => Some(2),
-        Op::SNegate | Op::Not => Some(1),
-        _ => None,
+        let low = self
+            .halves
+            .low(&mut self.facts, module, wide, (uint, chain));
+        Some(low)
     }
 }

@@ -57,13 +57,12 @@ fn cut(facts: &mut Facts, module: &mut Module, inst: Inst) -> Option<Simple> {
     let is_widened = matches!(inner.op(), Op::UConvert | Op::SConvert);
     let value = inner.get_id(0).filter(|_| is_widened)?;
     let from = facts.type_of(module, value)?;
-    let [outer, between, first] = [to, inner.result_type()?, from];
     let width = |ty| Some(facts.shape(module, ty)?.0.width());
-    let (outer, between, first) = (width(outer)?, width(between)?, width(first)?);
-    if first > between || outer > first {
+    let (whole, through, left) = (width(from)?, width(inner.result_type()?)?, width(to)?);
+    if whole > through || left > whole {
         return None;
     }
-    match (from == to, outer < first) {
+    match (from == to, left < whole) {
         (true, _) => Some(Simple::Value(value)),
         (_, true) => Some(facts.become_(module, inst, Op::UConvert, &[value.word()])),
         _ => None,

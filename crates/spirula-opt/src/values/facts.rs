@@ -237,6 +237,12 @@ impl Facts {
         }
     }
 
+    /// The width of an integer; `None` for other values, vectors of integers too.
+    pub fn int_width(&self, module: &Module, id: Id) -> Option<u32> {
+        let ty = self.def_of(module, self.type_of(module, id)?, Op::TypeInt)?;
+        Some(ty.word(0))
+    }
+
     /// The bits of a scalar constant that is known before specialisation.
     pub fn scalar(&self, module: &Module, id: Id) -> Option<Value> {
         let inst = self.def(module, id)?;

@@ -2,6 +2,8 @@
 
 mod facts;
 mod fold;
+mod halves;
 
 pub use facts::{Facts, Simple};
 pub use fold::first_value;
+pub use halves::{Halves, operands};

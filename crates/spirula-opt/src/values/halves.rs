@@ -1,0 +1,85 @@
+//! The lower halves of integers of 64 bits, computed in 32: those of sums and products come from lower halves alone.
+
+use super::Facts;
+use spirula_spirv::grammar::Op;
+use spirula_spirv::ir::{Inst, Module};
+use spirula_spirv::{Id, IdMap};
+
+/// Operations that are looked through, one within the other.
+const DEEPEST: u32 = 32;
+
+/// What was made of the values of a module.
+pub struct Halves {
+    /// The lower half of results of operations that were looked through.
+    known: IdMap<Option<Id>>,
+}
+
+impl Halves {
+    /// Nothing yet.
+    pub fn new(module: &Module) -> Self {
+        Halves {
+            known: IdMap::new(module.bound(), None),
+        }
+    }
+
+    /// The lower half of a value in a type of 32 bits; what is cut is cut before `at`.
+    pub fn low(
+        &mut self,
+        facts: &mut Facts,
+        module: &mut Module,
+        wide: Id,
+        (uint, at): (Id, Inst),
+    ) -> Id {
+        self.within(facts, module, wide, (uint, at), DEEPEST)
+    }
+
+    fn within(
+        &mut self,
+        facts: &mut Facts,
+        module: &mut Module,
+        wide: Id,
+        (uint, at): (Id, Inst),
+        depth: u32,
+    ) -> Id {
+        if let Some(low) = self.known[wide] {
+            return low;
+        }
+        let constant = facts.scalar(module, wide);
+        let constant = constant.map(|value| u64::from(value.bits as u32));
+        if let Some(low) = constant.and_then(|c| facts.number(module, uint, c)) {
+            return low;
+        }
+        let (op, inst) = match facts.def(module, wide) {
+            Some(def) => (def.op(), def.handle()),
+            None => (Op::Nop, at),
+        };
+        if matches!(op, Op::UConvert | Op::SConvert) {
+            let from = module.inst(inst).id(0);
+            if facts.int_width(module, from) == Some(32) {
+                return from;
+            }
+        }
+        let Some(count) = operands(op).filter(|_| depth > 0) else {
+            return facts.insert(module, at, Op::UConvert, uint, &[wide.word()]);
+        };
+        let mut words = Vec::with_capacity(count);
+        for number in 0..count {
+            let operand = module.inst(inst).id(number);
+            let low = self.within(facts, module, operand, (uint, inst), depth - 1);
+            words.push(low.word());
+        }
+        let low = facts.insert(module, inst, op, uint, &words);
+        self.known.set(wide, Some(low));
+        low
+    }
+}
+
+/// The number of operands of an operation whose lower bits come from their lower bits alone.
+pub fn operands(op: Op) -> Option<usize> {
+    match op {
+        Op::IAdd | Op::ISub | Op::IMul => Some(2),
+        Op::BitwiseAnd | Op::BitwiseOr | Op::BitwiseXor => Some(2),
+        Op::SNegate | Op::Not => Some(1),
+        _ => None,
+    }
+}
