@@ -94,6 +94,19 @@ pub struct Bound {
     pub region: Option<Region>,
 }
 
+impl Bound {
+    /// All of a buffer at a binding of the first set.
+    pub fn whole(binding: u32, buffer: Buffer) -> Bound {
+        Bound {
+            set: 0,
+            binding,
+            index: 0,
+            buffer,
+            region: None,
+        }
+    }
+}
+
 impl Size {
     /// Whether there is no invocation.
     pub fn is_empty(&self) -> bool {

@@ -129,11 +129,8 @@ impl Machine for DeviceMachine<'_> {
         let push = request.push.get(..used).unwrap_or(request.push);
         let groups = fold(request.groups, self.device.info().limits.groups)?;
         let bound = request.blocks.iter().map(|given| Bound {
-            set: 0,
-            binding: given.binding,
-            index: 0,
-            buffer: given.block,
             region: given.region,
+            ..Bound::whole(given.binding, given.block)
         });
         let mut bindings = std::mem::take(&mut self.bindings);
         bindings.clear();

@@ -56,13 +56,7 @@ fn shaders_run_with_their_constants() {
     let to = device.create_buffer(16).unwrap();
     let mut run = |spec: &[(u32, u64)]| {
         let kernel = device.create_kernel(&shader(), "main", spec)?;
-        let bound = |binding, buffer| Bound {
-            set: 0,
-            binding,
-            index: 0,
-            buffer,
-            region: None,
-        };
+        let bound = |binding, buffer| Bound::whole(binding, buffer);
         device.launch(&Launch {
             kernel,
             size: Size::Groups([1; 3]),

@@ -65,13 +65,7 @@ impl Session {
     /// A Vulkan shader over the session's buffers (binding by binding) and push constants.
     pub fn shader(&mut self, bytes: &[u8], scalars: &[[u8; 4]], groups: [u32; 3]) -> Work {
         let kernel = self.compile(bytes, "main");
-        let bound = |(n, buffer): (usize, &Buffer)| Bound {
-            set: 0,
-            binding: n as u32,
-            index: 0,
-            buffer: *buffer,
-            region: None,
-        };
+        let bound = |(n, buffer): (usize, &Buffer)| Bound::whole(n as u32, *buffer);
         let bindings = self.buffers.iter().enumerate().map(bound).collect();
         let inputs = Inputs::Resources {
             bindings,

@@ -83,13 +83,7 @@ fn measure(name: &str) -> Result<String, Error> {
 }
 
 fn launch(kernel: Kernel, words: spirula_runtime::Buffer, is_shader: bool) -> Launch {
-    let bound = Bound {
-        set: 0,
-        binding: 0,
-        index: 0,
-        buffer: words,
-        region: None,
-    };
+    let bound = Bound::whole(0, words);
     match is_shader {
         true => Launch {
             kernel,

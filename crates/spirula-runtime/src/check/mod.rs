@@ -610,13 +610,7 @@ mod tests {
         // Two variables see the second buffer.
         let f = shader(&[(0, 0, 1), (0, 1, 1), (0, 1, 1)]);
         let of = |elements: &[(u32, u32)], push: usize| {
-            let bound = |&(binding, buffer): &(u32, u32)| Bound {
-                set: 0,
-                binding,
-                index: 0,
-                buffer: Buffer(buffer),
-                region: None,
-            };
+            let bound = |&(binding, buffer): &(u32, u32)| Bound::whole(binding, Buffer(buffer));
             let inputs = Inputs::Resources {
                 bindings: elements.iter().map(bound).collect(),
                 push: vec![0; push],

@@ -117,13 +117,7 @@ impl Probe {
         for _ in 0..ROUNDS {
             let out = device.create_buffer(count * 4)?;
             let scratch = device.create_buffer(count * 16)?;
-            let bound = |binding, buffer| Bound {
-                set: 0,
-                binding,
-                index: 0,
-                buffer,
-                region: None,
-            };
+            let bound = |binding, buffer| Bound::whole(binding, buffer);
             let mut bindings = vec![bound(0, out)];
             let takes = device.interface(kernel)?.bindings.len();
             if takes > 1 {

@@ -28,7 +28,8 @@ const WORD: u64 = 4;
 
 /// The module, once specialised, with such memory of up to `room` bytes more; `None` where nothing is gained by it.
 pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
-    let arrays = arrays(module);
+    let definitions = Definitions::compute(module);
+    let arrays = arrays(module, &definitions);
     if arrays.is_empty() {
         return None;
     }
@@ -39,7 +40,6 @@ pub fn with_banks_spread(module: &Module, room: u64) -> Option<Module> {
     if added > room {
         return None;
     }
-    let definitions = Definitions::compute(module);
     let mut changed = module.clone();
     let mut numbers = Numbers::default();
     for array in &arrays {
@@ -78,10 +78,9 @@ impl Array {
 }
 
 /// The arrays that are worth it.
-fn arrays(module: &Module) -> Vec<Array> {
-    let definitions = Definitions::compute(module);
+fn arrays(module: &Module, definitions: &Definitions) -> Vec<Array> {
     let globals = module.section(Section::Globals);
-    let found = globals.filter_map(|inst| array(module, &definitions, inst));
+    let found = globals.filter_map(|inst| array(module, definitions, inst));
     let mut arrays: Vec<Array> = found.collect();
     if arrays.is_empty() {
         return arrays;
@@ -101,7 +100,7 @@ fn arrays(module: &Module) -> Vec<Array> {
         let is_access = chains && inst.operands().len() == 2;
         ids.visit(inst, |_, id| {
             let Some(used) = number[id] else { return };
-            let access = is_access.then(|| access(module, &definitions, inst));
+            let access = is_access.then(|| access(module, definitions, inst));
             match access.flatten() {
                 Some(access) => arrays[used].accesses.push(access),
                 None => is_fit[used] = false,
@@ -112,7 +111,7 @@ fn arrays(module: &Module) -> Vec<Array> {
             is_fit.fill(false);
         }
     }
-    let mut steps = Steps::new(module, &definitions);
+    let mut steps = Steps::new(module, definitions);
     let mut fit = is_fit.into_iter();
     arrays.retain(|array| {
         let accesses = array.accesses.iter();
@@ -442,6 +441,7 @@ impl<'m> Steps<'m> {
         }
     }
 
+    /// A number that is known.
     fn value(&self, id: Id) -> Option<i64> {
         known(self.module, self.definitions, id)
     }

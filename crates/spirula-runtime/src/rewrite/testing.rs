@@ -47,13 +47,7 @@ pub fn run(module: &Module, pushed: u32, words: &[u32]) -> Vec<u32> {
     let kernel = kernel.expect("it is a shader");
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     let buffer = device.upload(&bytes).expect("there is memory");
-    let bound = Bound {
-        set: 0,
-        binding: 0,
-        index: 0,
-        buffer,
-        region: None,
-    };
+    let bound = Bound::whole(0, buffer);
     let inputs = Inputs::Resources {
         bindings: vec![bound],
         push: pushed.to_le_bytes().to_vec(),

@@ -58,11 +58,8 @@ impl Chain {
     fn launch(&mut self, kernel: usize, (to, from): (usize, usize), groups: usize, push: &[u8]) {
         let (kernel, factor) = self.kernels[kernel];
         let row = |binding, buffer: &(Buffer, _), region| Bound {
-            set: 0,
-            binding,
-            index: 0,
-            buffer: buffer.0,
             region,
+            ..Bound::whole(binding, buffer.0)
         };
         let region = Region::of(4, 0, [(groups as i64, 1)].into_iter());
         let launch = Launch {

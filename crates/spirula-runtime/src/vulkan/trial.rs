@@ -33,13 +33,7 @@ pub(super) fn run(
     buffer: Buffer,
 ) -> Result<(), Error> {
     let kernel = device.create_kernel(&module(text), kernel, &[])?;
-    let bound = Bound {
-        set: 0,
-        binding: 0,
-        index: 0,
-        buffer,
-        region: None,
-    };
+    let bound = Bound::whole(0, buffer);
     let launch = Launch {
         kernel,
         size: Size::Groups([groups, 1, 1]),
