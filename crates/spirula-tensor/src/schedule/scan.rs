@@ -14,7 +14,7 @@ use super::{Dispatch, Profile, Run, Step, lanes, nest};
 use crate::ir::{AxisKind, Destination, Node, Structured, unflatten};
 use spirula_program::Op;
 
-/// Points of an invocation that lie next to each other: what is folded has 32 bits, a vector 128.
+/// Points of an invocation that lie next to each other: a vector, where they have 32 bits.
 const POINTS: u64 = 4;
 
 /// Most such runs of an invocation in a round.

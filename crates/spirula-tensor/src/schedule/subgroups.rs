@@ -49,19 +49,29 @@ pub(super) fn tile(dispatch: &mut Dispatch) {
     dispatch.add_loop(subgroups * subgroup, Run::Invocation(0));
 
     let counters = [round, group, row, lane, point].map(|number| dispatch.counter(number));
-    let [turn, first, pair, invocation, element] = counters;
+    let [
+        round_counter,
+        group_counter,
+        row_counter,
+        lane_counter,
+        point_counter,
+    ] = counters;
     let points = &mut dispatch.points;
     let size = points.i64(cluster as i64);
-    let [within, place] = [Op::SDiv, Op::SMod].map(|op| points.op(op, &[invocation, size]));
-    let run = sum(points, &[(turn, cluster), (place, 1)]);
+    let [within, place] = [Op::SDiv, Op::SMod].map(|op| points.op(op, &[lane_counter, size]));
+    let run = sum(points, &[(round_counter, cluster), (place, 1)]);
     let limit = points.i64(runs as i64);
     let inside = points.op(Op::SLt, &[run, limit]);
-    let flat = sum(points, &[(run, lanes), (element, 1)]);
+    let flat = sum(points, &[(run, lanes), (point_counter, 1)]);
     let position = unflatten(points, flat, &folded);
     for (axis, index) in folds.iter().zip(position) {
         dispatch.indices[*axis] = index;
     }
-    let terms = [(first, subgroups * rows), (pair, rows), (within, 1)];
+    let terms = [
+        (group_counter, subgroups * rows),
+        (row_counter, rows),
+        (within, 1),
+    ];
     let flat = sum(&mut dispatch.points, &terms);
     let points = &mut dispatch.points;
     let [count, last] = [results, results - 1].map(|n| points.i64(n as i64));
