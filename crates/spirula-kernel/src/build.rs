@@ -301,6 +301,11 @@ impl Builder {
         Message::new(self.program.messages.len() - 1)
     }
 
+    /// The kernel that is added when there are so many before it, to be launched already.
+    pub fn later_kernel(&self, number: usize) -> Kernel {
+        Kernel::new(number)
+    }
+
     /// A kernel.
     pub fn kernel(&mut self, kernel: KernelData) -> Kernel {
         self.program.kernels.push(kernel);

@@ -10,8 +10,8 @@ use crate::schedule::{Dispatch, Strategy};
 use rustc_hash::FxHashMap;
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
-    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func, PlainValue,
-    Program, Side, Space, StaticData, StmtKind, Type, Var,
+    Copy, Dimension, Element, Entry, EntryKind, EntryParameter, EntryValue, Expr, Func, KernelData,
+    PlainValue, Program, Side, Space, StaticData, StmtKind, Type, Var,
 };
 use spirula_program::{Literal, Op as ScalarOp, Scalar};
 
@@ -28,8 +28,12 @@ pub(super) fn lower(function: &Function, dispatches: &FxHashMap<Value, Dispatch>
         constants: Vec::new(),
         last: crate::lower::lifetime::last_uses(function),
         demands: function.demands.clone(),
+        behind: Vec::new(),
     };
     host.function();
+    for kernel in std::mem::take(&mut host.behind) {
+        host.b.kernel(kernel);
+    }
     host.initialise();
     host.b.finish()
 }
@@ -45,6 +49,8 @@ struct Host<'a> {
     constants: Vec<(Var, &'a Constant)>,
     /// What has to hold of sizes that have not been compared yet.
     demands: Vec<Demand>,
+    /// Kernels that are no dispatches: they have the numbers behind those.
+    behind: Vec<KernelData>,
     /// Values by the operation after which nothing uses them.
     last: FxHashMap<(Block, usize), Vec<Value>>,
 }
@@ -417,7 +423,7 @@ impl<'a> Host<'a> {
 
     fn launch(&mut self, dispatch: &Dispatch) {
         let looks_back = dispatch.strategy == Strategy::LookBack;
-        let progress = looks_back.then(|| kernel::Progress::new(&mut self.b, dispatch));
+        let progress = looks_back.then(|| self.progress(dispatch));
         let progress = progress.as_ref();
         let data = kernel::lower(
             &mut self.b,
@@ -431,6 +437,15 @@ impl<'a> Host<'a> {
         if let Some(progress) = progress {
             progress.free(&mut self.b);
         }
+    }
+
+    /// Memory for a scan that looks back.
+    fn progress(&mut self, dispatch: &Dispatch) -> kernel::Progress {
+        let number = self.dispatches.len() + self.behind.len();
+        let number = self.b.later_kernel(number);
+        let (progress, kernel) = kernel::Progress::new(&mut self.b, dispatch, number);
+        self.behind.push(kernel);
+        progress
     }
 
     fn choose(&mut self, condition: Value, then: Block, otherwise: Block, results: &[Value]) {

@@ -4,11 +4,11 @@ use crate::common::{
     SHUFFLING, arguments, dispatched, meaning, only_dispatch, parameter, run, stage,
 };
 use spirula_program::{Literal, Op, Scalar};
-use spirula_tensor::Builder;
 use spirula_tensor::ir::{
     Body, Combiner, Destination, Function, Node, Reduction, Structured, Value, Yield,
 };
-use spirula_tensor::schedule::Profile;
+use spirula_tensor::schedule::{Profile, Tuning};
+use spirula_tensor::{Builder, compile};
 
 /// A device where a workgroup that waits for another may wait for ever.
 const WAITING_FOR_NOBODY: Profile = Profile {
@@ -191,6 +191,26 @@ fn workgroups_look_back() {
             }
         }
     }
+}
+
+/// Kernels have the numbers of their dispatches, also where memory is made ready for one: tuning goes by them.
+#[test]
+fn kernels_are_numbered_as_dispatches() {
+    let mut b = Builder::new("main");
+    let x = parameter(&mut b, &[1 << 15]);
+    let scan = Scan {
+        axis: 0,
+        is_reverse: false,
+    };
+    let once = sums(&mut b, x, scan);
+    let twice = sums(&mut b, once, scan);
+    b.result(twice, false);
+    let function = b.finish();
+    dispatched(&function, &[vec![1 << 15]], SHUFFLING, 2);
+    let program = compile(function, SHUFFLING, &Tuning::default(), &mut |_, _| {});
+    let kernels = program.expect("the function compiles").kernels;
+    let uses: Vec<usize> = kernels.iter().map(|kernel| kernel.uses.len()).collect();
+    assert_eq!(uses, [3, 3, 1, 1]);
 }
 
 /// Numbers of other widths are handed over in words: by subgroups, by chunks, and where rows are folded by subgroups.

@@ -14,7 +14,8 @@ use crate::ir::Dim;
 use crate::schedule::{Dispatch, Run};
 use spirula_kernel::Builder;
 use spirula_kernel::ir::{
-    Atomic, AtomicOp, BlockSize, Element, Expr, Index, KernelData, Space, StmtKind, Type, Use, Var,
+    Atomic, AtomicOp, BlockSize, Element, Expr, Index, Kernel, KernelData, Space, StmtKind, Type,
+    Use, Var,
 };
 use spirula_program::{Literal, Op, Operator, Scalar};
 
@@ -41,8 +42,8 @@ const PIECE: i32 = 16;
 const ASKED: i32 = 8;
 
 impl Progress {
-    /// Makes memory for the chunks of a scan, of which nothing is known.
-    pub fn new(b: &mut Builder, dispatch: &Dispatch) -> Progress {
+    /// Makes memory for the chunks of a scan, of which nothing is known once a kernel of a number has run; and that kernel.
+    pub fn new(b: &mut Builder, dispatch: &Dispatch, number: Kernel) -> (Progress, KernelData) {
         let chunks = dispatch.workgroups()[0];
         let types = super::accumulator_types(&dispatch.op);
         let pieces = types.iter().map(|ty| pieces(*ty) as u64);
@@ -50,10 +51,9 @@ impl Progress {
         let memory = b.declare("progress", Type::Memory(Space::Device), false);
         let bytes = b.i64((count * Scalar::I32.size()) as i64);
         b.push(StmtKind::Alloc { to: memory, bytes });
-        let kernel = forgetting(b, memory, count, dispatch);
-        let kernel = b.kernel(kernel);
-        b.push(StmtKind::Launch(kernel));
-        Progress { memory, chunks }
+        b.push(StmtKind::Launch(number));
+        let forgetting = forgetting(b, memory, count, dispatch);
+        (Progress { memory, chunks }, forgetting)
     }
 
     /// What a kernel that looks back uses.
