@@ -50,14 +50,10 @@ pub fn scheduled(
         shown(pass.name, &|| noted(&function, pass, &profile));
     }
     let mut dispatches = lower::dispatches(&function, profile, tuning)?;
-    let all = |dispatches: &[Dispatch]| {
-        let texts: Vec<String> = dispatches.iter().map(schedule::print).collect();
-        texts.join("\n")
-    };
-    shown("dispatches", &|| all(&dispatches));
+    shown("dispatches", &|| schedule::print_all(&dispatches));
     for pass in PASSES {
         dispatches.iter_mut().for_each(pass.run);
-        shown(pass.name, &|| all(&dispatches));
+        shown(pass.name, &|| schedule::print_all(&dispatches));
     }
     Ok((function, dispatches))
 }

@@ -75,6 +75,11 @@ impl Scheduled {
         spirula_tensor::draw(&self.function, &self.dispatches)
     }
 
+    /// The dispatches with their loops, as the last stage leaves them.
+    pub fn print(&self) -> String {
+        spirula_tensor::schedule::print_all(&self.dispatches)
+    }
+
     /// What each dispatch computes, for short, as [`Tuning`] knows it.
     pub fn signature(&self, dispatch: &Dispatch) -> String {
         spirula_tensor::schedule::signature(&self.function, &dispatch.op)

@@ -37,7 +37,7 @@ pub use form::form;
 pub(crate) use lanes::is_adjacent;
 pub(crate) use matrices::suits as is_for_matrices;
 pub use matrices::{FragmentShape, Matrices, Matrix};
-pub use print::print;
+pub use print::{print, print_all};
 pub use profile::Profile;
 pub(crate) use scan::{is_together, looks_back};
 pub use settings::Setting;

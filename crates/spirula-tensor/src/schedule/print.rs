@@ -19,6 +19,12 @@ use crate::print::{Names, axes, lines, list};
 use spirula_kernel::ir::Number;
 use std::fmt::Write;
 
+/// The text of several dispatches.
+pub fn print_all(dispatches: &[Dispatch]) -> String {
+    let texts: Vec<String> = dispatches.iter().map(print).collect();
+    texts.join("\n")
+}
+
 /// The text of a dispatch.
 pub fn print(dispatch: &Dispatch) -> String {
     let results = list(&dispatch.results, |v| format!("{v:?}"));

@@ -6,7 +6,7 @@ use crate::cli::progress::Progress;
 use crate::cli::say::say_line;
 use crate::cli::schedule::Schedule;
 use crate::cli::{Failure, Outcome, failure, files};
-use spirula::{CompileOptions, Known, Output, Tuning};
+use spirula::{CompileOptions, Known, Output, Scheduled, Tuning};
 use spirula_program::{Program, archive};
 use spirula_spirv::ir::Module;
 use spirula_spirv::text;
@@ -19,8 +19,10 @@ pub fn run(args: &Compile) -> Outcome {
     if emit == Emit::Kernel {
         return kernels(args, input);
     }
-    if emit == Emit::Dot {
-        return draw(args, input);
+    match emit {
+        Emit::Tensor => return scheduled(args, input, Scheduled::print),
+        Emit::Dot => return scheduled(args, input, Scheduled::draw),
+        _ => {}
     }
     let progress = Progress::spinner("compiling");
     let options = tuned(args)?;
@@ -46,7 +48,7 @@ fn of_module(args: &Compile, input: Input, module: &Module, emit: Emit) -> Outco
     };
     match emit {
         _ if args.kernel.is_some() => only_programs("--kernel"),
-        Emit::Kernel | Emit::Dot | Emit::Spb => only_programs("this form"),
+        Emit::Tensor | Emit::Kernel | Emit::Dot | Emit::Spb => only_programs("this form"),
         Emit::Ll => write_lifted(input, module, &args.output),
         Emit::Spv => write(input, module, &args.output, Some(Form::Spv)),
         Emit::Spvasm => write(input, module, &args.output, Some(Form::Spvasm)),
@@ -63,7 +65,7 @@ fn of_program(args: &Compile, input: Input, program: &Program, emit: Emit) -> Ou
             let bytes = archive::write(program).map_err(|e| Failure::message(e.to_string()))?;
             return files::write_binary(&args.output, &bytes);
         }
-        Emit::Kernel | Emit::Dot | Emit::Ll => {
+        Emit::Tensor | Emit::Kernel | Emit::Dot | Emit::Ll => {
             let text = "--emit ll is for modules, the input is a program";
             return Err(Failure::Usage(text.to_owned()));
         }
@@ -104,12 +106,12 @@ fn kernels(args: &Compile, input: Input) -> Outcome {
     }
 }
 
-/// Writes the graph of the dispatches of a tensor program.
-fn draw(args: &Compile, input: Input) -> Outcome {
+/// Writes a text for the dispatches of a tensor program.
+fn scheduled(args: &Compile, input: Input, text: fn(&Scheduled) -> String) -> Outcome {
     let options = tuned(args)?;
     let scheduled = spirula::read(&input.bytes).and_then(|read| read.scheduled(&options));
     match scheduled {
-        Ok(scheduled) => files::write_text(&args.output, &scheduled.draw()),
+        Ok(scheduled) => files::write_text(&args.output, &text(&scheduled)),
         Err(error) => Err(Failure::compile(input, error)),
     }
 }
@@ -231,6 +233,7 @@ fn numbered(output: &Path, number: usize) -> PathBuf {
 /// Ends of names, and the forms that they ask for.
 const ENDS: &[(&str, Emit)] = &[
     ("spvasm", Emit::Spvasm),
+    ("tensor", Emit::Tensor),
     ("kernel", Emit::Kernel),
     ("ll", Emit::Ll),
     ("dot", Emit::Dot),
@@ -268,6 +271,7 @@ mod tests {
         let form = |text: &str| emit(Path::new(text));
         assert_eq!(form("-"), Emit::Spv);
         assert_eq!(form("x.spvasm"), Emit::Spvasm);
+        assert_eq!(form("x.tensor"), Emit::Tensor);
         assert_eq!(form("x.kernel"), Emit::Kernel);
         assert_eq!(form("x.ll"), Emit::Ll);
         assert_eq!(form("x.spb"), Emit::Spb);

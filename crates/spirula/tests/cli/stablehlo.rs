@@ -189,3 +189,18 @@ fn manifests_name_arguments_and_results() {
     );
     assert_eq!(told[1..], ["1 passed, 1 failed, 0 unsupported"]);
 }
+
+#[test]
+fn stages_can_be_written() {
+    let scale = own("scale.mlir");
+    let forms = [
+        ("tensor", "dispatch @main.0"),
+        ("kernel", "launch ["),
+        ("dot", "digraph \"main\""),
+    ];
+    for (form, wanted) in forms {
+        let text = spirula(&["compile", &scale, "--emit", form]).ok().text();
+        assert!(text.contains(wanted), "{text}");
+    }
+    spirula(&["compile", &own("scale.spvasm"), "--emit", "tensor"]).fails(1, "has no dispatches");
+}

@@ -44,6 +44,8 @@ pub enum Emit {
     Spvasm,
     /// LLVM assembly, lifted from SPIR-V
     Ll,
+    /// What a tensor program launches, with its loops
+    Tensor,
     /// Kernels and host part of a program before they become SPIR-V
     Kernel,
     /// The graph of what a tensor program launches, for Graphviz
