@@ -54,6 +54,17 @@ struct Scratch {
     used: u64,
 }
 
+impl Scratch {
+    /// Keeps what another one has, which is empty then.
+    fn join(&mut self, other: &mut Scratch) {
+        let mut buffers = std::mem::take(&mut other.buffers);
+        self.current += buffers.len();
+        buffers.append(&mut self.buffers);
+        self.buffers = buffers;
+        (other.current, other.used) = (0, 0);
+    }
+}
+
 impl Batch {
     /// An empty batch.
     pub fn new(
@@ -115,6 +126,16 @@ impl Batch {
         Ok(())
     }
 
+    /// Has what another batch, which comes behind it, was recorded for: all of both was asked for again. The other one is empty then.
+    pub fn join(&mut self, other: &mut Batch) {
+        self.value = other.value;
+        self.tape.join(&mut other.tape);
+        self.pools.join(&mut other.pools);
+        self.scratch.join(&mut other.scratch);
+        self.buffers.append(&mut other.buffers);
+        self.pipelines.append(&mut other.pipelines);
+    }
+
     /// Adds a command that uses nothing but what is told; it is recorded with its wave.
     pub fn add(&mut self, device: &Device, uses: Option<&Uses>, command: Command) {
         let wave = self.waves.place(uses);
@@ -156,7 +177,7 @@ impl Batch {
 
     /// Ends the commands, after which the host sees what they wrote.
     pub fn end(&mut self, device: &Device) -> Result<(), Error> {
-        if self.tape.is_whole() {
+        if self.tape.is_recorded() {
             return Ok(());
         }
         self.leave(device)?;

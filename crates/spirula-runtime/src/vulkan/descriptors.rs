@@ -380,6 +380,16 @@ impl Pools {
         Ok(())
     }
 
+    /// Keeps the sets of others, which are empty then.
+    pub fn join(&mut self, other: &mut Pools) {
+        let mut pools = std::mem::take(&mut other.pools);
+        self.current += pools.len();
+        pools.append(&mut self.pools);
+        self.pools = pools;
+        other.current = 0;
+        other.recent.clear();
+    }
+
     /// The sets of a shader with buffers bound.
     pub fn bind<'a>(
         &mut self,

@@ -2,7 +2,8 @@
 //!
 //! Commands are collected in a batch, which is recorded and submitted when it is long, waited for, or the device
 //! has nothing else to do. Where a program asks for what a batch that is done was recorded for, in the same order, that batch is
-//! handed over again as it is (`tape`). The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
+//! handed over again as it is (`tape`). Such batches are held while the device is busy, and become one if there are several: they
+//! ended where a run before found the device idle. The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
 //! descriptor pools. Cost: as many batches as were in flight at once.
 
@@ -45,6 +46,8 @@ pub struct Settings {
 pub struct Queue {
     running: VecDeque<Box<Batch>>,
     open: Option<Box<Batch>>,
+    /// Batches to be handed over again, before the open one.
+    held: VecDeque<Box<Batch>>,
     /// A batch that was begun while there was nothing else to do.
     ready: Option<Box<Batch>>,
     /// Batches that are done, the one that has been for longest first.
@@ -92,6 +95,7 @@ impl Queue {
         Ok(Queue {
             running: VecDeque::new(),
             open: None,
+            held: VecDeque::new(),
             ready: None,
             idle: VecDeque::new(),
             submitted: 0,
@@ -169,10 +173,20 @@ impl Queue {
         for (at, used) in uses.iter().enumerate() {
             note(at, used, value);
         }
-        match batch.tape.is_whole() {
-            true => self.submit().map(|()| true),
-            false => Ok(true),
+        if batch.tape.is_whole() {
+            self.hold();
+            let count: usize = self.held.iter().map(|batch| batch.tape.len()).sum();
+            if count >= LONGEST || self.is_idle()? {
+                self.submit_held()?;
+            }
         }
+        Ok(true)
+    }
+
+    /// Has the open batch held, where all that it was recorded for was asked for again.
+    fn hold(&mut self) {
+        let whole = self.open.take_if(|batch| batch.tape.is_whole());
+        self.held.extend(whole);
     }
 
     /// A batch that is done and was recorded for a launch and what followed it then.
@@ -186,7 +200,7 @@ impl Queue {
         }
         let mut batch = found.and_then(|at| self.idle.remove(at));
         if let Some(batch) = &mut batch {
-            batch.value = self.submitted + 1;
+            batch.value = self.submitted + self.held.len() as u64 + 1;
             batch.tape.begin();
         }
         Ok(batch)
@@ -209,6 +223,7 @@ impl Queue {
         &mut self,
         change: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.submit_held()?;
         let mut batch = match self.open.take() {
             Some(batch) => batch,
             None => self.begin()?,
@@ -259,13 +274,13 @@ impl Queue {
     pub fn is_done(&self, value: Option<u64>) -> bool {
         match value {
             Some(value) => value <= self.done,
-            None => self.open.is_none() && self.submitted <= self.done,
+            None => self.open.is_none() && self.held.is_empty() && self.submitted <= self.done,
         }
     }
 
     /// Keeps a buffer until everything recorded so far is done.
     pub fn keep(&mut self, buffer: Arc<Buffer>) {
-        let last = self.running.back_mut();
+        let last = self.held.back_mut().or(self.running.back_mut());
         if let Some(batch) = self.open.as_mut().or(last) {
             batch.keep(buffer);
         }
@@ -342,9 +357,27 @@ impl Queue {
 
     /// Hands what is recorded to the device.
     fn submit(&mut self) -> Result<(), Error> {
-        let Some(mut batch) = self.open.take() else {
+        self.hold();
+        self.submit_held()?;
+        self.open
+            .take()
+            .map_or(Ok(()), |batch| self.hand_over(batch))
+    }
+
+    /// Hands what is held to the device, as one batch.
+    fn submit_held(&mut self) -> Result<(), Error> {
+        let mut held = std::mem::take(&mut self.held).into_iter();
+        let Some(mut batch) = held.next() else {
             return Ok(());
         };
+        for mut next in held {
+            batch.join(&mut next);
+            self.idle.push_back(next);
+        }
+        self.hand_over(batch)
+    }
+
+    fn hand_over(&mut self, mut batch: Box<Batch>) -> Result<(), Error> {
         batch.end(&self.device)?;
         let functions = self.device.raw();
         let (commands, semaphores) = ([batch.commands], [*self.objects.timeline]);

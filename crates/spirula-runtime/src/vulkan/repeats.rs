@@ -193,13 +193,83 @@ fn the_same_launches_are_recorded_once() {
     assert!(BEGUN.load(Ordering::Relaxed) > last);
 }
 
+static SUBMIT: OnceLock<vk::PFN_vkQueueSubmit> = OnceLock::new();
+static SUBMITTED: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "system" fn submit(
+    queue: vk::Queue,
+    count: u32,
+    infos: *const vk::SubmitInfo<'_>,
+    fence: vk::Fence,
+) -> vk::Result {
+    SUBMITTED.fetch_add(1, Ordering::Relaxed);
+    let submit = SUBMIT.get().expect("it was set with this");
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { submit(queue, count, infos, fence) }
+}
+
+unsafe extern "system" fn not_yet(_: vk::Device, _: vk::Semaphore, value: *mut u64) -> vk::Result {
+    // SAFETY: the caller has a place for the value.
+    unsafe { value.write(0) };
+    vk::Result::SUCCESS
+}
+
+/// A device that is busy as long as nobody waits for it.
+fn busy(device: ash::Device) -> ash::Device {
+    let mut third = device.fp_v1_2().clone();
+    third.get_semaphore_counter_value = not_yet;
+    let (first, second) = (device.fp_v1_0().clone(), device.fp_v1_1().clone());
+    let last = device.fp_v1_3().clone();
+    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+}
+
+/// Such a device whose submissions are counted.
+fn busy_and_counting(device: ash::Device) -> ash::Device {
+    let device = busy(device);
+    let mut first = device.fp_v1_0().clone();
+    SUBMIT.get_or_init(|| first.queue_submit);
+    first.queue_submit = submit;
+    let (second, third) = (device.fp_v1_1().clone(), device.fp_v1_2().clone());
+    let last = device.fp_v1_3().clone();
+    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+}
+
+#[test]
+fn what_ended_early_is_joined_while_the_device_is_busy() {
+    let Some(mut chain) = Chain::new(true, busy_and_counting) else {
+        return;
+    };
+    let mut round = |waits: bool| {
+        let before = SUBMITTED.load(Ordering::Relaxed);
+        for (at, (to, from, push)) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)]
+            .into_iter()
+            .enumerate()
+        {
+            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
+            if waits && at % 2 == 1 {
+                chain.device.wait().unwrap();
+            }
+        }
+        chain.device.wait().unwrap();
+        let submitted = SUBMITTED.load(Ordering::Relaxed) - before;
+        chain.compare();
+        submitted
+    };
+    assert_eq!(round(true), 3);
+    assert_eq!([round(false), round(false), round(false)], [1; 3]);
+    // What was joined is not what is waited for in between, and works all the same.
+    assert_eq!([round(true), round(false)], [3, 1]);
+}
+
 #[test]
 fn what_differs_is_recorded_afresh() {
-    for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
-        let Some(mut chain) = Chain::new(direct, |device| device) else {
-            return;
-        };
-        chain.wander(seed);
+    for change in [|device| device, busy] {
+        for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
+            let Some(mut chain) = Chain::new(direct, change) else {
+                return;
+            };
+            chain.wander(seed);
+        }
     }
 }
 

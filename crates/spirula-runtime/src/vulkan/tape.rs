@@ -21,6 +21,8 @@ pub struct Tape {
     push: Vec<u8>,
     /// Whether the batch has something else, too.
     is_spoilt: bool,
+    /// Whether launches of others joined these, so that they are to be recorded together.
+    is_joined: bool,
     /// How many of the launches were asked for again, while the batch is followed.
     followed: Option<usize>,
 }
@@ -43,6 +45,7 @@ impl Tape {
         self.uses.clear();
         self.push.clear();
         self.is_spoilt = false;
+        self.is_joined = false;
         self.followed = None;
     }
 
@@ -82,9 +85,33 @@ impl Tape {
         self.followed.is_some()
     }
 
+    /// The number of launches.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     /// Whether all of it was asked for again.
     pub fn is_whole(&self) -> bool {
         self.followed == Some(self.entries.len())
+    }
+
+    /// Adds all that another one has, where all of both was asked for again.
+    pub fn join(&mut self, other: &mut Tape) {
+        let (bound, pushed) = (self.bound.len(), self.push.len());
+        let moved = |range: Range<usize>, by: usize| range.start + by..range.end + by;
+        self.entries
+            .extend(other.entries.drain(..).map(|entry| Entry {
+                bound: moved(entry.bound, bound),
+                push: moved(entry.push, pushed),
+                ..entry
+            }));
+        self.bound.append(&mut other.bound);
+        self.uses.append(&mut other.uses);
+        self.push.append(&mut other.push);
+        self.is_spoilt |= other.is_spoilt;
+        self.is_joined = true;
+        self.followed = Some(self.entries.len());
+        other.clear();
     }
 
     /// Whether a launch is the first.
@@ -119,19 +146,26 @@ impl Tape {
         Some(&self.uses[self.entries[at].bound.clone()])
     }
 
-    /// Is no longer followed: what was asked for is to be recorded afresh, and not to be followed again.
+    /// Is no longer followed: what was asked for is to be recorded afresh. It is not to be followed again, unless it is all there is.
     pub fn leave(&mut self) -> Option<Vec<(Uses, Command)>> {
         let count = self.followed.take()?;
-        self.spoil();
-        let entries = self.entries.drain(..).take(count);
-        let again = entries.map(|entry| {
+        if count < self.entries.len() {
+            self.spoil();
+        }
+        self.is_joined = false;
+        let again = self.entries[..count].iter().map(|entry| {
             let uses = Uses {
                 kind: Kind::Launch,
-                buffers: self.uses[entry.bound].iter().copied().collect(),
+                buffers: self.uses[entry.bound.clone()].iter().copied().collect(),
             };
-            (uses, entry.command)
+            (uses, entry.command.clone())
         });
         Some(again.collect())
+    }
+
+    /// Whether what was recorded is all that was asked for.
+    pub fn is_recorded(&self) -> bool {
+        self.is_whole() && !self.is_joined
     }
 
     /// Ends that when the batch is done.
