@@ -136,6 +136,11 @@ impl Batch {
         self.pipelines.append(&mut other.pipelines);
     }
 
+    /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
+    pub fn waits(&self, uses: Option<&Uses>) -> bool {
+        self.waves.is_new(uses)
+    }
+
     /// Adds a command that uses nothing but what is told; it is recorded with its wave.
     pub fn add(&mut self, device: &Device, uses: Option<&Uses>, command: Command) {
         let wave = self.waves.place(uses);

@@ -35,6 +35,8 @@ mod error;
 mod faults;
 mod features;
 mod format;
+#[cfg(test)]
+mod hooks;
 mod image;
 mod instance;
 mod matrices;

@@ -1,7 +1,8 @@
 //! Recording work, submitting it, waiting for it.
 //!
 //! Commands are collected in a batch, which is recorded and submitted when it is long, waited for, or the device
-//! has nothing else to do. Where a program asks for what a batch that is done was recorded for, in the same order, that batch is
+//! has nothing else to do; preferably before a command that has to wait for the last ones, as what is in different batches
+//! never runs side by side. Where a program asks for what a batch that is done was recorded for, in the same order, that batch is
 //! handed over again as it is (`tape`). Such batches are held while the device is busy, and become one if there are several: they
 //! ended where a run before found the device idle. The timeline counts batches: a buffer knows the value at which the last command that writes it is done, so
 //! that reading it waits for that alone. A batch that is done is used again with its command buffer and its
@@ -12,6 +13,7 @@ use super::command::Command;
 use super::device::{Device, Owned};
 use super::error::Call;
 use super::memory::Buffer;
+use super::tape::Haste;
 use super::waves::{Use, Uses};
 use crate::{DeviceKind, Error, Kernel, Launch};
 use ash::vk;
@@ -23,8 +25,9 @@ use std::time::{Duration, Instant};
 pub const LONGEST: usize = 128;
 
 /// Commands from which on a batch is submitted to a device that has nothing else to do, so that it works
-/// while more is recorded.
+/// while more is recorded; and those from which on that is done even if the next command could run beside the last ones.
 const SHORT: usize = 4;
+const MIDDLE: usize = 16;
 
 /// Batches that are kept to be handed over again.
 const KEPT: usize = 32;
@@ -119,6 +122,7 @@ impl Queue {
         &mut self,
         command: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
     ) -> Result<(), Error> {
+        self.make_way(None)?;
         self.extend(|device, batch| {
             batch.tape.spoil();
             batch.fence(device);
@@ -140,6 +144,7 @@ impl Queue {
         command: impl FnOnce(&Device, &mut Batch) -> Result<Command, Error>,
     ) -> Result<(), Error> {
         let uses = uses.filter(|_| !self.ordered && !self.settings.times);
+        self.make_way(uses)?;
         self.extend(|device, batch| {
             let command = command(device, batch)?;
             batch.tape.note(launch, uses, &command);
@@ -176,11 +181,19 @@ impl Queue {
         if batch.tape.is_whole() {
             self.hold();
             let count: usize = self.held.iter().map(|batch| batch.tape.len()).sum();
-            if count >= LONGEST || self.is_idle()? {
+            if count >= LONGEST {
                 self.submit_held()?;
+            } else if self.is_hasty() && self.is_idle()? {
+                self.hurry()?;
             }
         }
         Ok(true)
+    }
+
+    /// Whether what is held may be handed over before more is asked for.
+    fn is_hasty(&self) -> bool {
+        let last = self.held.back();
+        last.is_some_and(|batch| batch.tape.haste != Haste::Patient)
     }
 
     /// Has the open batch held, where all that it was recorded for was asked for again.
@@ -218,7 +231,33 @@ impl Queue {
         }
     }
 
-    /// Changes the open batch, and submits it if it is due.
+    /// Submits the open batch if that is due before a command, of which nothing may be known.
+    fn make_way(&mut self, uses: Option<&Uses>) -> Result<(), Error> {
+        let Some(batch) = &self.open else {
+            return Ok(());
+        };
+        let is_due = match batch.count {
+            LONGEST.. => return self.submit(),
+            MIDDLE.. => true,
+            SHORT.. => batch.waits(uses),
+            _ => false,
+        };
+        if is_due && self.is_idle()? {
+            self.hurry()?;
+        }
+        Ok(())
+    }
+
+    /// Hands what is recorded to a device that has nothing else to do.
+    fn hurry(&mut self) -> Result<(), Error> {
+        self.submit()?;
+        if let Some(batch) = self.running.back_mut() {
+            batch.tape.haste = Haste::Hasty;
+        }
+        Ok(())
+    }
+
+    /// Changes the open batch.
     fn extend(
         &mut self,
         change: impl FnOnce(&Device, &mut Batch) -> Result<(), Error>,
@@ -230,11 +269,8 @@ impl Queue {
         };
         batch.leave(&self.device)?;
         let done = change(&self.device, &mut batch);
-        let count = batch.count;
         self.open = Some(batch);
-        done?;
-        let is_due = count >= LONGEST || count >= SHORT && self.is_idle()?;
-        if is_due { self.submit() } else { Ok(()) }
+        done
     }
 
     /// Whether everything submitted is done.
@@ -391,6 +427,9 @@ impl Queue {
         // SAFETY: the commands are complete, and the batch with all that they use is kept in
         // `running` until the timeline says that they are done.
         let submitted = unsafe { functions.queue_submit(self.raw, &[info], vk::Fence::null()) };
+        if let Some(before) = self.running.back_mut() {
+            before.tape.is_before(&batch.tape, MIDDLE);
+        }
         self.running.push_back(batch);
         if let Err(e) = submitted.of("vkQueueSubmit") {
             let error = match submitted {

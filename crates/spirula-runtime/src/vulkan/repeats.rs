@@ -2,12 +2,10 @@
 //! with those of the same launches on the host.
 
 use super::driver::VulkanDriver;
+use super::hooks;
 use super::trial::{has_device, module};
 use crate::{Bound, Buffer, Device, DeviceOptions, Inputs, Kernel, Launch, Size};
-use ash::vk;
 use spirula_program::Region;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Elements of a buffer.
 const LENGTH: usize = 8;
@@ -150,31 +148,9 @@ impl Chain {
     }
 }
 
-static BEGIN: OnceLock<vk::PFN_vkBeginCommandBuffer> = OnceLock::new();
-static BEGUN: AtomicUsize = AtomicUsize::new(0);
-
-unsafe extern "system" fn begin(
-    commands: vk::CommandBuffer,
-    info: *const vk::CommandBufferBeginInfo<'_>,
-) -> vk::Result {
-    BEGUN.fetch_add(1, Ordering::Relaxed);
-    let begin = BEGIN.get().expect("it was set with this");
-    // SAFETY: these are the arguments of a call of the function.
-    unsafe { begin(commands, info) }
-}
-
-fn counting(device: ash::Device) -> ash::Device {
-    let mut first = device.fp_v1_0().clone();
-    BEGIN.get_or_init(|| first.begin_command_buffer);
-    first.begin_command_buffer = begin;
-    let (second, third) = (device.fp_v1_1().clone(), device.fp_v1_2().clone());
-    let last = device.fp_v1_3().clone();
-    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
-}
-
 #[test]
 fn the_same_launches_are_recorded_once() {
-    let Some(mut chain) = Chain::new(true, counting) else {
+    let Some(mut chain) = Chain::new(true, hooks::counting) else {
         return;
     };
     let mut begun = Vec::new();
@@ -184,63 +160,22 @@ fn the_same_launches_are_recorded_once() {
         }
         chain.device.wait().unwrap();
         chain.compare();
-        begun.push(BEGUN.load(Ordering::Relaxed));
+        begun.push(hooks::begun());
     }
     assert_eq!(begun[1..], [begun[1]; 5]);
     chain.launch(0, (1, 0), LENGTH, &[0; 4]);
     chain.compare();
     let last = begun[5];
-    assert!(BEGUN.load(Ordering::Relaxed) > last);
-}
-
-static SUBMIT: OnceLock<vk::PFN_vkQueueSubmit> = OnceLock::new();
-static SUBMITTED: AtomicUsize = AtomicUsize::new(0);
-
-unsafe extern "system" fn submit(
-    queue: vk::Queue,
-    count: u32,
-    infos: *const vk::SubmitInfo<'_>,
-    fence: vk::Fence,
-) -> vk::Result {
-    SUBMITTED.fetch_add(1, Ordering::Relaxed);
-    let submit = SUBMIT.get().expect("it was set with this");
-    // SAFETY: these are the arguments of a call of the function.
-    unsafe { submit(queue, count, infos, fence) }
-}
-
-unsafe extern "system" fn not_yet(_: vk::Device, _: vk::Semaphore, value: *mut u64) -> vk::Result {
-    // SAFETY: the caller has a place for the value.
-    unsafe { value.write(0) };
-    vk::Result::SUCCESS
-}
-
-/// A device that is busy as long as nobody waits for it.
-fn busy(device: ash::Device) -> ash::Device {
-    let mut third = device.fp_v1_2().clone();
-    third.get_semaphore_counter_value = not_yet;
-    let (first, second) = (device.fp_v1_0().clone(), device.fp_v1_1().clone());
-    let last = device.fp_v1_3().clone();
-    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
-}
-
-/// Such a device whose submissions are counted.
-fn busy_and_counting(device: ash::Device) -> ash::Device {
-    let device = busy(device);
-    let mut first = device.fp_v1_0().clone();
-    SUBMIT.get_or_init(|| first.queue_submit);
-    first.queue_submit = submit;
-    let (second, third) = (device.fp_v1_1().clone(), device.fp_v1_2().clone());
-    let last = device.fp_v1_3().clone();
-    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+    assert!(hooks::begun() > last);
 }
 
 #[test]
 fn what_ended_early_is_joined_while_the_device_is_busy() {
-    let Some(mut chain) = Chain::new(true, busy_and_counting) else {
+    let Some(mut chain) = Chain::new(true, hooks::busy) else {
         return;
     };
     let mut round = |waits: bool| {
-        let before = SUBMITTED.load(Ordering::Relaxed);
+        let before = hooks::submitted();
         for (at, (to, from, push)) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)]
             .into_iter()
             .enumerate()
@@ -251,7 +186,7 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
             }
         }
         chain.device.wait().unwrap();
-        let submitted = SUBMITTED.load(Ordering::Relaxed) - before;
+        let submitted = hooks::submitted() - before;
         chain.compare();
         submitted
     };
@@ -262,8 +197,41 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
 }
 
 #[test]
+fn few_launches_behind_few_are_handed_over_with_them() {
+    let Some(mut chain) = Chain::new(true, hooks::idle) else {
+        return;
+    };
+    let mut round = || {
+        let before = hooks::submitted();
+        for (to, from, push) in [(1, 0, 5_u32), (2, 1, 6), (0, 2, 7), (1, 0, 8), (2, 1, 9)] {
+            chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
+        }
+        chain.device.wait().unwrap();
+        let submitted = hooks::submitted() - before;
+        chain.compare();
+        submitted
+    };
+    // It is known only when what comes behind was asked for at once.
+    assert_eq!([round(), round(), round(), round()], [2, 2, 1, 1]);
+}
+
+#[test]
+fn what_may_run_side_by_side_is_handed_over_together() {
+    let Some(mut chain) = Chain::new(true, hooks::idle) else {
+        return;
+    };
+    let mut submitted = Vec::new();
+    for (to, from) in [(1, 0), (2, 1), (0, 2), (1, 0), (2, 0), (0, 2), (1, 0)] {
+        chain.launch(0, (to, from), LENGTH, &[1; 4]);
+        submitted.push(hooks::submitted());
+    }
+    assert_eq!(submitted, [0, 0, 0, 0, 0, 1, 1]);
+    chain.compare();
+}
+
+#[test]
 fn what_differs_is_recorded_afresh() {
-    for change in [|device| device, busy] {
+    for change in [|device| device, hooks::busy, hooks::idle] {
         for (direct, seed) in [(true, 1), (true, 2), (false, 3), (true, 4), (false, 5)] {
             let Some(mut chain) = Chain::new(direct, change) else {
                 return;

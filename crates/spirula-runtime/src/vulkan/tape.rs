@@ -10,9 +10,23 @@ use super::waves::{Kind, Use, Uses};
 use crate::{Bound, Inputs, Kernel, Launch, Size};
 use std::ops::Range;
 
+/// Whether a batch is handed over as soon as the device has nothing else to do.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Haste {
+    /// It is, if that comes about.
+    #[default]
+    Open,
+    /// It was.
+    Hasty,
+    /// It is not: so few launches come right behind that it is better to hand all over together.
+    Patient,
+}
+
 /// The launches of a batch in their order, as long as they are all of it.
 #[derive(Default)]
 pub struct Tape {
+    /// Whether it is handed over as soon as it can be.
+    pub haste: Haste,
     entries: Vec<Entry>,
     /// What each launch was given, one behind the other, and how it uses that.
     bound: Vec<Bound>,
@@ -44,6 +58,7 @@ impl Tape {
         self.bound.clear();
         self.uses.clear();
         self.push.clear();
+        self.haste = Haste::Open;
         self.is_spoilt = false;
         self.is_joined = false;
         self.followed = None;
@@ -95,6 +110,13 @@ impl Tape {
         self.followed == Some(self.entries.len())
     }
 
+    /// Takes note of what was handed over behind it: it waits for that the next time if it was hasty and both are short.
+    pub fn is_before(&mut self, next: &Tape, short: usize) {
+        if self.haste == Haste::Hasty && next.is_kept() && self.len() + next.len() <= short {
+            self.haste = Haste::Patient;
+        }
+    }
+
     /// Adds all that another one has, where all of both was asked for again.
     pub fn join(&mut self, other: &mut Tape) {
         let (bound, pushed) = (self.bound.len(), self.push.len());
@@ -109,7 +131,7 @@ impl Tape {
         self.uses.append(&mut other.uses);
         self.push.append(&mut other.push);
         self.is_spoilt |= other.is_spoilt;
-        self.is_joined = true;
+        (self.haste, self.is_joined) = (Haste::Open, true);
         self.followed = Some(self.entries.len());
         other.clear();
     }

@@ -26,6 +26,15 @@ pub enum Kind {
     Copy,
 }
 
+impl Kind {
+    fn stage(self) -> vk::PipelineStageFlags {
+        match self {
+            Kind::Launch => LAUNCH,
+            Kind::Copy => COPY,
+        }
+    }
+}
+
 /// A buffer that a command uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Use {
@@ -123,6 +132,11 @@ impl Waves {
         (self.first, self.recorded) = (1, 0);
     }
 
+    /// Whether a command would begin a wave, behind all others.
+    pub fn is_new(&self, uses: Option<&Uses>) -> bool {
+        uses.is_none_or(|uses| self.wave(uses) == self.stages.len())
+    }
+
     /// The wave of a command. Nothing is known of one without uses.
     pub fn place(&mut self, uses: Option<&Uses>) -> usize {
         let Some(uses) = uses else {
@@ -132,23 +146,23 @@ impl Waves {
             self.first = wave + 1;
             return wave;
         };
-        let stage = match uses.kind {
-            Kind::Launch => LAUNCH,
-            Kind::Copy => COPY,
-        };
-        let waits = uses.buffers.iter().map(|used| self.after(used));
-        let mut wave = waits.fold(self.first, usize::max);
-        if wave == self.recorded && !self.stages[wave].contains(stage) {
-            wave += 1;
-        }
+        let wave = self.wave(uses);
         if wave == self.stages.len() {
-            self.stages.push(stage);
+            self.stages.push(uses.kind.stage());
         }
-        self.stages[wave] |= stage;
+        self.stages[wave] |= uses.kind.stage();
         for used in &uses.buffers {
             self.note(wave, used);
         }
         wave
+    }
+
+    /// The first wave that a command can join, or the next.
+    fn wave(&self, uses: &Uses) -> usize {
+        let waits = uses.buffers.iter().map(|used| self.after(used));
+        let wave = waits.fold(self.first, usize::max);
+        let is_closed = wave == self.recorded && !self.stages[wave].contains(uses.kind.stage());
+        wave + usize::from(is_closed)
     }
 
     /// The first wave after those that a use has to wait for.

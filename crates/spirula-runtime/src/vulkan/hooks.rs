@@ -1,0 +1,107 @@
+//! Devices of which some functions are others, for tests: calls are counted by thread, and the end of work is told late or waited for.
+
+use ash::vk;
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+thread_local! {
+    static BEGUN: Cell<usize> = const { Cell::new(0) };
+    static SUBMITTED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The functions of the driver.
+struct Driver {
+    begin: vk::PFN_vkBeginCommandBuffer,
+    submit: vk::PFN_vkQueueSubmit,
+    wait: vk::PFN_vkDeviceWaitIdle,
+    counter: vk::PFN_vkGetSemaphoreCounterValue,
+}
+
+static DRIVER: OnceLock<Driver> = OnceLock::new();
+
+fn driver() -> &'static Driver {
+    DRIVER.get().expect("it was set with what calls this")
+}
+
+/// How many command buffers this thread began to record.
+pub fn begun() -> usize {
+    BEGUN.get()
+}
+
+/// How often this thread submitted.
+pub fn submitted() -> usize {
+    SUBMITTED.get()
+}
+
+unsafe extern "system" fn begin(
+    commands: vk::CommandBuffer,
+    info: *const vk::CommandBufferBeginInfo<'_>,
+) -> vk::Result {
+    BEGUN.set(BEGUN.get() + 1);
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { (driver().begin)(commands, info) }
+}
+
+unsafe extern "system" fn submit(
+    queue: vk::Queue,
+    count: u32,
+    infos: *const vk::SubmitInfo<'_>,
+    fence: vk::Fence,
+) -> vk::Result {
+    SUBMITTED.set(SUBMITTED.get() + 1);
+    // SAFETY: these are the arguments of a call of the function.
+    unsafe { (driver().submit)(queue, count, infos, fence) }
+}
+
+unsafe extern "system" fn not_yet(_: vk::Device, _: vk::Semaphore, value: *mut u64) -> vk::Result {
+    // SAFETY: the caller has a place for the value.
+    unsafe { value.write(0) };
+    vk::Result::SUCCESS
+}
+
+unsafe extern "system" fn when_done(
+    device: vk::Device,
+    semaphore: vk::Semaphore,
+    value: *mut u64,
+) -> vk::Result {
+    // SAFETY: these are the arguments of a call of the function, by the only thread that uses the device.
+    unsafe {
+        match (driver().wait)(device) {
+            vk::Result::SUCCESS => (driver().counter)(device, semaphore, value),
+            failed => failed,
+        }
+    }
+}
+
+fn changed(
+    device: ash::Device,
+    counter: Option<vk::PFN_vkGetSemaphoreCounterValue>,
+) -> ash::Device {
+    let (mut first, mut third) = (device.fp_v1_0().clone(), device.fp_v1_2().clone());
+    DRIVER.get_or_init(|| Driver {
+        begin: first.begin_command_buffer,
+        submit: first.queue_submit,
+        wait: first.device_wait_idle,
+        counter: third.get_semaphore_counter_value,
+    });
+    first.begin_command_buffer = begin;
+    first.queue_submit = submit;
+    third.get_semaphore_counter_value = counter.unwrap_or(third.get_semaphore_counter_value);
+    let (second, last) = (device.fp_v1_1().clone(), device.fp_v1_3().clone());
+    ash::Device::from_parts_1_3(device.handle(), first, second, third, last)
+}
+
+/// A device whose calls are counted.
+pub fn counting(device: ash::Device) -> ash::Device {
+    changed(device, None)
+}
+
+/// One that is busy as long as nobody waits for it.
+pub fn busy(device: ash::Device) -> ash::Device {
+    changed(device, Some(not_yet))
+}
+
+/// One that is done with everything as soon as somebody looks.
+pub fn idle(device: ash::Device) -> ash::Device {
+    changed(device, Some(when_done))
+}
