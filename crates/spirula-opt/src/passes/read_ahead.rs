@@ -119,8 +119,8 @@ impl LoopPass for Ahead {
             shape,
             &counter,
             factor,
-            |module, tools, values| {
-                rounds(module, tools, shape, &counter, &reads, (factor, values))
+            |module, tools, count, values| {
+                rounds(module, tools, shape, &counter, &reads, (count, values))
             },
         )
     }
@@ -279,7 +279,7 @@ fn rounds(
     shape: &Shape,
     counter: &Counter,
     reads: &[Read],
-    (factor, values): (u32, &[Id]),
+    (count, values): (u32, &[Id]),
 ) -> Chain {
     let func = module.block(shape.header).func;
     let label = module.fresh_id();
@@ -291,7 +291,7 @@ fn rounds(
     let (own, start) = (phi.unwrap_or(Id::MAX), values[counter.at]);
     let mut last = first;
     let mut made = Vec::new();
-    for round in 0..factor {
+    for round in 0..count {
         let ahead = counter.step * u64::from(round);
         let ahead = tools
             .facts

@@ -132,7 +132,7 @@ fn all(module: &mut Module, tools: &mut Tools, shape: &Shape, count: u32) {
 }
 
 /// Has a loop's exit always leave.
-fn leave(module: &mut Module, shape: &Shape) {
+pub fn leave(module: &mut Module, shape: &Shape) {
     let func = module.block(shape.header).func;
     if let Some(stays) = module.find_block(func, shape.stays) {
         module.remove_phi_parent(stays, module.label(shape.exit));

@@ -1,6 +1,7 @@
 //! Loops whose number of rounds is known only when they run: as long as so many rounds are left, they
-//! are made at once, and the rest by the loop as it was (Muchnick, "Advanced Compiler Design and
-//! Implementation", 1997, section 17.4.3; LLVM's "runtime unrolling").
+//! are made at once (Muchnick, "Advanced Compiler Design and Implementation", 1997, section 17.4.3; LLVM's "runtime
+//! unrolling"). Of what is left half as many are made if there are so many, then a quarter, until none are left: a loop
+//! would wait for the reads of each round by itself.
 //!
 //! What this is for are loops that read memory and add up: the reads of several rounds need not wait
 //! for each other. Taken are innermost loops with a short body of one block that reads and does not write,
@@ -23,15 +24,21 @@
 //! %h1 = OpLabel
 //! %i1 = OpPhi %int %zero %entry %next2 %second
 //! %c1 = OpSLessThan %bool %i1 %most
-//!       OpLoopMerge %h0 %second None
-//!       OpBranchConditional %c1 %first %h0
+//!       OpLoopMerge %end %second None
+//!       OpBranchConditional %c1 %first %end
+//! ...
+//! %end = OpLabel
+//! %c2 = OpSLessThan %bool %i1 %n
+//!       OpSelectionMerge %h None
+//!       OpBranchConditional %c2 %last %h
 //! ```
-//! and `%h` begins with `%i1`.
 
 use crate::analyses::{Cache, Flow};
-use crate::loops::{Chain, LoopPass, Shape, Tools, accesses, come_from, end_with, shapes, words};
+use crate::loops::{
+    Chain, LoopPass, Shape, Tools, accesses, append, come_from, end_with, shapes, words,
+};
 use crate::pass::Outcome;
-use crate::passes::unroll::{control, leave_rolled};
+use crate::passes::unroll::{control, leave};
 use crate::values::Facts;
 use spirula_scalar::fold::Type;
 use spirula_source::Diagnostic;
@@ -96,9 +103,9 @@ impl LoopPass for Runtime {
             shape,
             &counter,
             factor,
-            |module, tools, values| {
+            |module, tools, count, values| {
                 let copier = tools.copier(module);
-                copier.rounds(module, shape, factor as usize, Some(values.to_vec()))
+                copier.rounds(module, shape, count as usize, Some(values.to_vec()))
             },
         )
     }
@@ -160,6 +167,14 @@ pub fn counter(module: &Module, facts: &Facts, shape: &Shape) -> Option<Counter>
     })
 }
 
+/// The numbers of rounds that any number below a factor is put together of, once each at most.
+fn parts(factor: u32) -> impl Iterator<Item = u32> {
+    let most = (factor - 1).checked_ilog2();
+    most.into_iter()
+        .flat_map(|most| (0..=most).rev())
+        .map(|bit| 1 << bit)
+}
+
 /// What the counter has to be below for so many rounds to be left, computed before the loop.
 fn most(
     module: &mut Module,
@@ -171,6 +186,9 @@ fn most(
     let Counter {
         less, bound, ty, ..
     } = *counter;
+    if factor == 1 {
+        return Some(bound);
+    }
     let before = module.terminator(shape.entry).handle();
     let ahead = facts.number(module, ty, counter.step * u64::from(factor - 1))?;
     let lowest = match less {
@@ -189,82 +207,145 @@ fn most(
     Some(insert(Op::Select, ty, &[fits, reduced, lowest]))
 }
 
-/// Puts a loop of so many rounds at once before a loop, or says no. The rounds are made with values in the place of the
-/// header's phis.
+/// Has a loop make so many rounds at once, and then those that are left, or says no. The rounds are made with values in the
+/// place of the header's phis.
 pub fn unroll(
     module: &mut Module,
     tools: &mut Tools,
     shape: &Shape,
     counter: &Counter,
     factor: u32,
-    rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
+    mut rounds: impl FnMut(&mut Module, &mut Tools, u32, &[Id]) -> Chain,
 ) -> bool {
-    let Some(most) = most(module, &mut tools.facts, shape, counter, factor) else {
+    let counts = std::iter::once(factor).chain(parts(factor));
+    let bounds: Option<Vec<(u32, Id)>> = counts
+        .map(|count| {
+            Some((
+                count,
+                most(module, &mut tools.facts, shape, counter, count)?,
+            ))
+        })
+        .collect();
+    let Some(bounds) = bounds else {
         return false;
     };
-    let phis: Vec<Inst> = module.phis(shape.header).map(InstRef::handle).collect();
     let entry = module.label(shape.entry);
-    let values: Vec<Id> = phis.iter().map(|_| module.fresh_id()).collect();
-    let chain = rounds(module, tools, &values);
-    let func = module.block(shape.header).func;
-    let [head, end] = [(); 2].map(|()| {
-        let label = module.fresh_id();
-        module.create_block(func, label)
-    });
-    let body = module.block(head).body;
-    for ((phi, own), next) in phis.iter().zip(&values).zip(&chain.values) {
-        let ty = module.inst(*phi).result_type().unwrap_or(counter.ty);
-        let Some(first) = module.phi_value(*phi, entry) else {
-            continue;
-        };
-        let last = module.label(chain.last);
-        let words = [ty, *own, first, entry, *next, last].map(Id::word);
-        let inst = module.create(Op::Phi, &words);
-        module.append(body, inst);
-    }
-    decide(
-        module,
-        tools,
-        counter,
-        &chain,
-        [head, end],
-        values[counter.at],
-        most,
-    );
-    let start = module.label(head);
+    let first = module.phis(shape.header).map(InstRef::handle);
+    let first: Vec<Inst> = first.collect();
+    let first = first.iter().filter_map(|phi| module.phi_value(*phi, entry));
+    let mut values: Vec<Id> = first.collect();
+    let mut at = new_block(module, shape);
+    let start = module.label(at);
     module.branch_to(shape.entry, Some(start));
-    end_with(module, end, module.label(shape.header));
-    come_from(module, shape.header, [shape.entry, end], &values);
-    // Few rounds are left to it.
-    leave_rolled(module, shape.header);
+    for (count, most) in bounds {
+        let place = Place {
+            shape,
+            counter,
+            most,
+            is_loop: count == factor,
+        };
+        let rounds = |module: &mut Module, tools: &mut Tools, values: &[Id]| {
+            rounds(module, tools, count, values)
+        };
+        (at, values) = place.put(module, tools, (at, values), rounds);
+    }
+    end_with(module, at, module.label(shape.header));
+    come_from(module, shape.header, [shape.entry, at], &values);
+    let merge = module.merge(shape.header).map(InstRef::handle);
+    merge.into_iter().for_each(|merge| module.remove(merge));
+    leave(module, shape);
     tools.touch(shape.entry);
     true
 }
 
-/// Has a header enter several rounds at once as long as they are left, and come back behind them.
-fn decide(
-    module: &mut Module,
-    tools: &mut Tools,
-    counter: &Counter,
-    chain: &Chain,
-    [head, end]: [Block; 2],
-    value: Id,
+/// A block of the loop's function, outside the loop.
+fn new_block(module: &mut Module, shape: &Shape) -> Block {
+    let func = module.block(shape.header).func;
+    let label = module.fresh_id();
+    module.create_block(func, label)
+}
+
+/// Where rounds are put: they are made as long as the counter is below a bound, or once if it is.
+struct Place<'a> {
+    shape: &'a Shape,
+    counter: &'a Counter,
     most: Id,
-) {
-    let body = module.block(head).body;
-    let bool = tools.facts.ty(module, Op::TypeBool, &[]);
-    let condition = module.fresh_id();
-    let words = [bool, condition, value, most].map(Id::word);
-    let compared = module.create(counter.less, &words);
-    module.append(body, compared);
-    let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
-    if tools.structured {
-        let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
-        let merge = module.create(Op::LoopMerge, &words);
-        module.append(body, merge);
+    is_loop: bool,
+}
+
+impl Place<'_> {
+    /// Puts rounds behind a block that leads nowhere, with what the header's phis are there: the block behind the rounds,
+    /// likewise.
+    fn put(
+        &self,
+        module: &mut Module,
+        tools: &mut Tools,
+        (at, values): (Block, Vec<Id>),
+        rounds: impl FnOnce(&mut Module, &mut Tools, &[Id]) -> Chain,
+    ) -> (Block, Vec<Id>) {
+        let made: Vec<Id> = values.iter().map(|_| module.fresh_id()).collect();
+        let end = new_block(module, self.shape);
+        let (head, joined) = match self.is_loop {
+            true => {
+                let head = new_block(module, self.shape);
+                end_with(module, at, module.label(head));
+                (head, head)
+            }
+            false => (at, end),
+        };
+        let before = if self.is_loop { &made } else { &values };
+        let chain = rounds(module, tools, before);
+        self.join(
+            module,
+            joined,
+            &made,
+            [(&values, at), (&chain.values, chain.last)],
+        );
+        self.decide(module, tools, &chain, [head, end], before[self.counter.at]);
+        end_with(module, chain.last, module.label(joined));
+        (end, made)
     }
-    let words = [condition, first, behind].map(Id::word);
-    let branch = module.create(Op::BranchConditional, &words);
-    module.append(body, branch);
-    end_with(module, chain.last, module.label(head));
+
+    /// Has a block begin with the values that come from two others.
+    fn join(&self, module: &mut Module, block: Block, made: &[Id], from: [(&[Id], Block); 2]) {
+        let phis: Vec<Inst> = module
+            .phis(self.shape.header)
+            .map(InstRef::handle)
+            .collect();
+        for (at, phi) in phis.into_iter().enumerate() {
+            let ty = module.inst(phi).result_type().unwrap_or(self.counter.ty);
+            let [one, other] = from.map(|(values, from)| [values[at], module.label(from)]);
+            let words = [ty, made[at], one[0], one[1], other[0], other[1]];
+            let inst = module.create(Op::Phi, &words.map(Id::word));
+            module.append(module.block(block).body, inst);
+        }
+    }
+
+    /// Has a block enter the rounds where the counter's value is below the bound.
+    fn decide(
+        &self,
+        module: &mut Module,
+        tools: &mut Tools,
+        chain: &Chain,
+        [head, end]: [Block; 2],
+        value: Id,
+    ) {
+        let body = module.block(head).body;
+        let bool = tools.facts.ty(module, Op::TypeBool, &[]);
+        let condition = append(module, head, self.counter.less, bool, &[value, self.most]);
+        let [first, last, behind] = [chain.first, chain.last, end].map(|b| module.label(b));
+        if tools.structured {
+            let merge = match self.is_loop {
+                true => {
+                    let words = [behind.word(), last.word(), LoopControl::DontUnroll.0];
+                    module.create(Op::LoopMerge, &words)
+                }
+                false => module.create(Op::SelectionMerge, &[behind.word(), 0]),
+            };
+            module.append(body, merge);
+        }
+        let words = [condition, first, behind].map(Id::word);
+        let branch = module.create(Op::BranchConditional, &words);
+        module.append(body, branch);
+    }
 }
