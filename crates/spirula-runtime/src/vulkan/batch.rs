@@ -136,6 +136,13 @@ impl Batch {
         self.pipelines.append(&mut other.pipelines);
     }
 
+    /// Is followed in the place of another batch.
+    pub fn replace(&mut self, other: &mut Batch) {
+        self.value = other.value;
+        self.tape.replace(&other.tape);
+        self.buffers.append(&mut other.buffers);
+    }
+
     /// Whether a command would have to wait for the last ones. Nothing is known of one without uses.
     pub fn waits(&self, uses: Option<&Uses>) -> bool {
         self.waves.is_new(uses)

@@ -13,7 +13,7 @@ use super::command::Command;
 use super::device::{Device, Owned};
 use super::error::Call;
 use super::memory::Buffer;
-use super::tape::Haste;
+use super::tape::{Haste, Tape};
 use super::waves::{Use, Uses};
 use crate::{DeviceKind, Error, Kernel, Launch};
 use ash::vk;
@@ -167,14 +167,17 @@ impl Queue {
         if self.open.is_none() {
             self.open = self.recorded_for(launch)?;
         }
-        let followed = self.open.as_mut();
-        let Some(batch) = followed.filter(|batch| batch.tape.is_followed()) else {
+        let followed = self.open.as_ref().filter(|b| b.tape.is_followed());
+        match followed.map(|batch| batch.tape.is_next(launch)) {
+            Some(true) => {}
+            Some(false) if self.change_over(launch)? => {}
+            _ => return Ok(false),
+        }
+        let Some(batch) = &mut self.open else {
             return Ok(false);
         };
         let value = batch.value;
-        let Some(uses) = batch.tape.follow(launch) else {
-            return Ok(false);
-        };
+        let uses = batch.tape.follow();
         for (at, used) in uses.iter().enumerate() {
             note(at, used, value);
         }
@@ -205,13 +208,7 @@ impl Queue {
     /// A batch that is done and was recorded for a launch and what followed it then.
     fn recorded_for(&mut self, launch: &Launch) -> Result<Option<Box<Batch>>, Error> {
         self.check()?;
-        let mut found = self.idle_for(launch);
-        if found.is_none() && !self.running.is_empty() {
-            let done = self.reached()?;
-            self.retire(done)?;
-            found = self.idle_for(launch);
-        }
-        let mut batch = found.and_then(|at| self.idle.remove(at));
+        let mut batch = self.take_idle(|tape| tape.begins_with(launch))?;
         if let Some(batch) = &mut batch {
             batch.value = self.submitted + self.held.len() as u64 + 1;
             batch.tape.begin();
@@ -219,9 +216,39 @@ impl Queue {
         Ok(batch)
     }
 
-    fn idle_for(&self, launch: &Launch) -> Option<usize> {
-        let mut idle = self.idle.iter();
-        idle.position(|batch| batch.tape.begins_with(launch))
+    /// Follows another batch in the place of the open one, recorded for the same so far and for a launch next, if there is one.
+    fn change_over(&mut self, launch: &Launch) -> Result<bool, Error> {
+        let Some(mut left) = self.open.take() else {
+            return Ok(false);
+        };
+        match self.take_idle(|tape| tape.goes_on(&left.tape, launch)) {
+            Ok(Some(mut batch)) => {
+                batch.replace(&mut left);
+                self.open = Some(batch);
+                left.rest()?;
+                self.idle.push_front(left);
+                Ok(true)
+            }
+            none => {
+                self.open = Some(left);
+                none.map(|_| false)
+            }
+        }
+    }
+
+    /// Takes the batch that has been done for longest of those with such a tape.
+    fn take_idle(
+        &mut self,
+        is_wanted: impl Fn(&Tape) -> bool,
+    ) -> Result<Option<Box<Batch>>, Error> {
+        let find = |idle: &VecDeque<Box<Batch>>| idle.iter().position(|b| is_wanted(&b.tape));
+        let mut found = find(&self.idle);
+        if found.is_none() && !self.running.is_empty() {
+            let done = self.reached()?;
+            self.retire(done)?;
+            found = find(&self.idle);
+        }
+        Ok(found.and_then(|at| self.idle.remove(at)))
     }
 
     /// Takes note that what is being recorded is out of the ordinary, and not worth to be handed over again.

@@ -197,6 +197,25 @@ fn what_ended_early_is_joined_while_the_device_is_busy() {
 }
 
 #[test]
+fn what_begins_with_the_same_launches_is_told_apart() {
+    let Some(mut chain) = Chain::new(true, hooks::counting) else {
+        return;
+    };
+    let mut begun = Vec::new();
+    for _ in 0..4 {
+        for last in [5_u32, 6, 7] {
+            for (to, from, push) in [(1, 0, 1), (2, 1, 2), (0, 2, last)] {
+                chain.launch(0, (to, from), LENGTH, &push.to_le_bytes());
+            }
+            chain.device.wait().unwrap();
+        }
+        chain.compare();
+        begun.push(hooks::begun());
+    }
+    assert_eq!(begun[1..], [begun[1]; 3]);
+}
+
+#[test]
 fn few_launches_behind_few_are_handed_over_with_them() {
     let Some(mut chain) = Chain::new(true, hooks::idle) else {
         return;

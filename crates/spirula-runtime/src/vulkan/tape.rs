@@ -158,14 +158,42 @@ impl Tape {
         self.followed = Some(0);
     }
 
-    /// Goes on to a launch if it is the next: what it uses, in the order of what is bound.
-    pub fn follow(&mut self, launch: &Launch) -> Option<&[Use]> {
-        let at = self.followed?;
-        if !self.is_at(at, launch) {
-            return None;
-        }
+    /// Whether a launch is the next, while the batch is followed.
+    pub fn is_next(&self, launch: &Launch) -> bool {
+        self.followed.is_some_and(|at| self.is_at(at, launch))
+    }
+
+    /// Goes on behind the next launch: what that uses, in the order of what is bound.
+    pub fn follow(&mut self) -> &[Use] {
+        let Some((at, entry)) = self
+            .followed
+            .and_then(|at| Some((at, self.entries.get(at)?)))
+        else {
+            return &[];
+        };
         self.followed = Some(at + 1);
-        Some(&self.uses[self.entries[at].bound.clone()])
+        &self.uses[entry.bound.clone()]
+    }
+
+    /// Whether this is for all that was asked for of another one that is followed, and then for a launch.
+    pub fn goes_on(&self, followed: &Tape, launch: &Launch) -> bool {
+        let Some(count) = followed.followed else {
+            return false;
+        };
+        let same = |at: usize| match (self.entries.get(at), followed.entries.get(at)) {
+            (Some(a), Some(b)) => {
+                (a.kernel, a.size) == (b.kernel, b.size)
+                    && self.bound[a.bound.clone()] == followed.bound[b.bound.clone()]
+                    && self.push[a.push.clone()] == followed.push[b.push.clone()]
+            }
+            _ => false,
+        };
+        self.is_kept() && self.is_at(count, launch) && (0..count).all(same)
+    }
+
+    /// Is followed as far as another one was.
+    pub fn replace(&mut self, followed: &Tape) {
+        self.followed = followed.followed;
     }
 
     /// Is no longer followed: what was asked for is to be recorded afresh. It is not to be followed again, unless it is all there is.
